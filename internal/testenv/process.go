@@ -1,0 +1,149 @@
+package testenv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a child that runs until it is stopped or killed, and that the
+// kernel ends when this process ends, however it ends.
+type process struct {
+	cmd    *exec.Cmd
+	done   chan struct{} // closed when it has ended
+	output *tail
+}
+
+// startProcess starts a program whose output goes to a short tail for errors.
+func startProcess(name string, args ...string) (*process, error) {
+	path, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{}), output: &tail{}}
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
+	p.cmd.Env = append(os.Environ(), "LC_ALL=C")
+	p.cmd.SysProcAttr = childAttributes()
+	started := make(chan error, 1)
+	go func() {
+		// The parent-death signal is sent when the thread that forked ends: keep
+		// that thread for as long as the child lives.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait()
+		}
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("testenv: start %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// stop asks the process to end, and kills it when it has not within 10 s.
+func (p *process) stop() {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		p.kill()
+	}
+}
+
+// kill ends the process at once and waits until it is gone.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+func (p *process) signal(s os.Signal) {
+	select {
+	case <-p.done:
+	default:
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
+// await polls ready until it returns nil, the process ends, or ctx does.
+func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("testenv: %s ended: %s", p.cmd.Path, p.output)
+		case <-ctx.Done():
+			return fmt.Errorf("testenv: %s is not ready: %w: %s", p.cmd.Path, errors.Join(ctx.Err(), err), p.output)
+		case <-tick.C:
+		}
+	}
+}
+
+// freePort returns a port of the loopback interface that was free a moment ago.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// packages names the Debian package of each program that is looked for.
+var packages = map[string]string{
+	"redis-server":       "redis-server",
+	"redis-cli":          "redis-tools",
+	"mariadbd":           "mariadb-server",
+	"mariadb-install-db": "mariadb-server",
+}
+
+// find returns the path of a program; Debian keeps some servers outside of a
+// user's PATH.
+func find(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	for _, dir := range []string{"/usr/sbin/", "/usr/local/sbin/", "/usr/libexec/"} {
+		if path, err := exec.LookPath(dir + name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("testenv: %s is not installed: run `make deps`, or apt-get install %s", name, packages[name])
+}
+
+// tail keeps the last few kilobytes that were written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(b)
+	if over := t.buf.Len() - 4096; over > 0 {
+		t.buf.Next(over)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buf.String()
+}

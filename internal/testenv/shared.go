@@ -1,0 +1,138 @@
+package testenv
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// shared are the servers of one test package, started when the first test asks
+// for them.
+var shared struct {
+	mu      sync.Mutex
+	dir     string
+	redis   *Redis
+	mariadb *MariaDB
+	names   atomic.Int64
+}
+
+// Main runs a package's tests, stops the shared servers, and fails the package
+// where goroutines are left over. Use it as TestMain's whole body.
+func Main(m *testing.M) {
+	code := m.Run()
+	stopShared()
+	if code == 0 {
+		if err := goleak.Find(
+			goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		); err != nil {
+			fmt.Fprintln(os.Stderr, "goroutines are left over:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func stopShared() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.redis != nil {
+		shared.redis.Stop()
+	}
+	if shared.mariadb != nil {
+		shared.mariadb.Stop()
+	}
+	if shared.dir != "" {
+		_ = os.RemoveAll(shared.dir)
+	}
+}
+
+// SharedRedis returns the package's redis-server.
+func SharedRedis(t testing.TB) *Redis {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.redis == nil {
+		r, err := StartRedis(context.Background(), sharedDir(t, "redis"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.redis = r
+	}
+	return shared.redis
+}
+
+// SharedMariaDB returns the package's mariadbd.
+func SharedMariaDB(t testing.TB) *MariaDB {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.mariadb == nil {
+		m, err := StartMariaDB(context.Background(), sharedDir(t, "mariadb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.mariadb = m
+	}
+	return shared.mariadb
+}
+
+// Schema makes an empty schema with a name of its own in the shared server and
+// returns its name and a pool on it, which is closed at the test's end.
+func Schema(t testing.TB) (name string, db *sql.DB) {
+	t.Helper()
+	m := SharedMariaDB(t)
+	name = Name(t)
+	admin, err := m.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if _, err := admin.Exec("CREATE DATABASE `" + name + "`"); err != nil {
+		t.Fatal(err)
+	}
+	db, err = m.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return name, db
+}
+
+// Name returns a name that no other test of this process has: lower-case
+// letters, digits and underscores, for schemas, key prefixes and ids.
+func Name(t testing.TB) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '_'
+	}, t.Name())
+	return fmt.Sprintf("t%d_%.40s", shared.names.Add(1), clean)
+}
+
+func sharedDir(t testing.TB, name string) string {
+	t.Helper()
+	if shared.dir == "" {
+		dir, err := os.MkdirTemp("", "fanfold-test-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.dir = dir
+	}
+	dir := filepath.Join(shared.dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
