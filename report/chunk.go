@@ -1,0 +1,221 @@
+package report
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// A chunk is full when it has one of these.
+const (
+	MaxChunkRows  = 10_000
+	MaxChunkBytes = 1 << 20 // JSON of all columns together
+)
+
+// Builder encodes rows into one JSON array for each column. For every row each
+// column gets exactly one value, in any order, and then EndRow is called.
+//
+// It allocates only while its buffers grow; Reset keeps them. It is used by one
+// goroutine. A column number that is out of range panics.
+type Builder struct {
+	columns []Column
+	texts   [][]byte // the arrays, not yet closed
+	ends    []int    // length of each text after the last whole row
+	counts  []int    // values in each column
+	fields  [][]byte // what Fields returns
+	rows    int
+	bytes   int
+	err     error // first error of the current row
+}
+
+// NewBuilder returns a Builder without rows for these columns.
+func NewBuilder(columns []Column) *Builder {
+	b := &Builder{
+		columns: columns,
+		texts:   make([][]byte, len(columns)),
+		ends:    make([]int, len(columns)),
+		counts:  make([]int, len(columns)),
+		fields:  make([][]byte, len(columns)),
+	}
+	b.Reset()
+	return b
+}
+
+// Null gives the column a null.
+func (b *Builder) Null(col int) { b.texts[col] = append(b.next(col), "null"...) }
+
+// Int gives the column an integer.
+func (b *Builder) Int(col int, v int64) { b.texts[col] = strconv.AppendInt(b.next(col), v, 10) }
+
+// Uint gives the column an integer.
+func (b *Builder) Uint(col int, v uint64) { b.texts[col] = strconv.AppendUint(b.next(col), v, 10) }
+
+// Float gives the column the number with the fewest digits that reads back as
+// the same float of so many bits (32 or 64). NaN and the infinities have no
+// JSON and make EndRow fail.
+func (b *Builder) Float(col int, v float64, bits int) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		b.fail(col, errors.New("a float that is no number (NaN or infinite)"))
+		return
+	}
+	b.texts[col] = appendFloat(b.next(col), v, bits)
+}
+
+// Text gives the column a string. Decimals, dates, times and JSON documents are
+// given this way too. Text that is not UTF-8 makes EndRow fail.
+func (b *Builder) Text(col int, v []byte) {
+	if !utf8.Valid(v) {
+		b.fail(col, errors.New("a text that is not UTF-8"))
+		return
+	}
+	b.texts[col] = appendQuoted(b.next(col), v)
+}
+
+// Binary gives the column bytes, as base64 with padding.
+func (b *Builder) Binary(col int, v []byte) {
+	text := base64.StdEncoding.AppendEncode(append(b.next(col), '"'), v)
+	b.texts[col] = append(text, '"')
+}
+
+// EndRow ends the current row. An error names the column that got no value,
+// more than one, or one that cannot be written; the row is dropped then, and
+// the rows before it stay.
+func (b *Builder) EndRow() error {
+	err, size := b.err, 0
+	for col, n := range b.counts {
+		if n != b.rows+1 && err == nil {
+			err = fmt.Errorf("report: column %q: %d values in one row", b.columns[col].Name, n-b.rows)
+		}
+		size += len(b.texts[col]) + len("]")
+	}
+	if err != nil {
+		b.dropRow()
+		return err
+	}
+	for col, text := range b.texts {
+		b.ends[col] = len(text)
+	}
+	b.rows++
+	b.bytes = size
+	return nil
+}
+
+// Full tells whether the chunk should be stored now. A single row can make it
+// larger than MaxChunkBytes.
+func (b *Builder) Full() bool { return b.rows >= MaxChunkRows || b.bytes >= MaxChunkBytes }
+
+// Rows returns the number of rows that were ended.
+func (b *Builder) Rows() int { return b.rows }
+
+// Bytes returns the length of all fields together.
+func (b *Builder) Bytes() int { return b.bytes }
+
+// Fields returns one complete JSON array for each column; "[]" where there are
+// no rows. They are valid until the next call of any other method that changes
+// the Builder. A row that was begun and not ended is dropped.
+func (b *Builder) Fields() [][]byte {
+	b.dropRow()
+	for col, text := range b.texts {
+		b.fields[col] = append(text, ']')
+		b.texts[col] = b.fields[col][:len(text)]
+	}
+	return b.fields
+}
+
+// Reset begins a new chunk.
+func (b *Builder) Reset() {
+	for col := range b.texts {
+		b.texts[col] = append(b.texts[col][:0], '[')
+		b.ends[col] = 1
+	}
+	b.rows, b.bytes = 0, len("[]")*len(b.texts)
+	b.dropRow()
+}
+
+// next counts a value and returns the column's text, ready for it.
+func (b *Builder) next(col int) []byte {
+	b.counts[col]++
+	text := b.texts[col]
+	if len(text) > len("[") {
+		text = append(text, ',')
+	}
+	return text
+}
+
+// fail counts a value that cannot be written.
+func (b *Builder) fail(col int, err error) {
+	b.counts[col]++
+	if b.err == nil {
+		b.err = fmt.Errorf("report: column %q: %w", b.columns[col].Name, err)
+	}
+}
+
+func (b *Builder) dropRow() {
+	b.err = nil
+	for col, end := range b.ends {
+		b.texts[col] = b.texts[col][:end]
+		b.counts[col] = b.rows
+	}
+}
+
+// appendFloat writes a float as people expect to see it in a file: digits where
+// they are few, an exponent where they would be many.
+func appendFloat(dst []byte, v float64, bits int) []byte {
+	if a := math.Abs(v); a == 0 || (a >= 1e-6 && a < 1e15) {
+		return strconv.AppendFloat(dst, v, 'f', -1, bits)
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
+	// strconv gives e+20 and e-07; the shortest is e20 and e-7.
+	e := start
+	for dst[e] != 'e' {
+		e++
+	}
+	from, to := e+1, e+1
+	if dst[from] == '-' {
+		to++
+	}
+	from++
+	for dst[from] == '0' {
+		from++
+	}
+	return append(dst[:to], dst[from:]...)
+}
+
+// appendQuoted writes UTF-8 text as a JSON string.
+func appendQuoted(dst, text []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	done := 0
+	for i, c := range text {
+		if plainInString[c] {
+			continue
+		}
+		dst = append(dst, text[done:i]...)
+		done = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+		}
+	}
+	return append(append(dst, text[done:]...), '"')
+}
+
+// plainInString has the bytes that stand for themselves in a JSON string.
+var plainInString = func() (plain [256]bool) {
+	for c := range plain {
+		plain[c] = c >= 0x20 && c != '"' && c != '\\'
+	}
+	return plain
+}()

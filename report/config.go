@@ -1,0 +1,208 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Environment is what a configuration file may read from outside of it.
+type Environment struct {
+	// Lookup gives the value of an environment variable, as os.LookupEnv does.
+	// Nil: no variable is set.
+	Lookup func(name string) (string, bool)
+	// ReadFile gives the content of redis_file, dsn_file and password_file. The
+	// name is as in the file; a relative one is relative to the folder of the
+	// configuration file. Nil: there is no file.
+	ReadFile func(name string) ([]byte, error)
+}
+
+// Load reads and proves a configuration file. name is used in messages only.
+// The error is Problems, all that were found; none of them holds a secret.
+//
+// The fields of the file, each with what it means where it is left out:
+//
+//	redis            URL: redis://, rediss:// or unix://, with [user:]password@ and /db
+//	redis_file       a file that holds that URL, in place of redis
+//	databases        by name, see below
+//	records          where the records are, see below
+//	sink             gs://bucket[/prefix] or file:///directory
+//	limits           see below; all optional
+//	reports          by name (a-z, 0-9, _ and -); see below
+//
+// Each of databases:
+//
+//	dsn              user:password@tcp(host:port)/schema?options
+//	dsn_file         a file that holds the DSN, in place of dsn
+//	password_file    a file that holds the password, for a dsn that has none
+//	max_connections  in each process, 1–10000; default 10
+//
+// In records (see also Records):
+//
+//	database         one of databases
+//	table            name or schema.name; default file_download_record
+//	columns          Fanfold's name → the table's, "-" for a column the table has not
+//	statuses         Fanfold's status → the table's value
+//	filter           SQL condition for the rows that are Fanfold's; default all
+//
+// In limits:
+//
+//	running_jobs     in all processes together; default 1000
+//	tasks            of one listener at once in one process; default 16
+//	folds            joins at once in one process; default 4
+//	grace            age at which a PROCESSING record without state starts anew; default 1m
+//	lease            silence after which a worker is taken for dead; default 10s
+//
+// Each of reports:
+//
+//	timeout          of a whole job; default see Report.DefaultTimeout
+//	parameters       by name: a type, or {type, list, default}; type is string
+//	                 (default), integer, decimal, boolean, date or datetime, list is
+//	                 true or false (default), and without default the record must
+//	                 give a value
+//	stages           list of {listeners: [...]}, one after the other
+//	join             {key, fold_case, listeners}; needed for two or more listeners
+//	csv              {columns}; default: the join keys, then every other column
+//
+// Each of a stage's listeners:
+//
+//	name             unique in the report, such as plt_fund.vs_withdraw
+//	database         one of databases
+//	query            one SELECT, with :parameter and :listener.column
+//	columns          what the query gives; needed where its SELECT does not say
+//	timeout          of one execution of the query; default 5m
+//	batch            values of :listener.column in one execution; default 1000
+//
+// In join:
+//
+//	key              a column, or several, by which the listeners are joined
+//	fold_case        true: text keys are equal regardless of case; default false
+//	listeners        in the order of the join: a name, or {name, type, key}; type is
+//	                 inner (default), left or full, key its own columns where they
+//	                 have other names. Default: all, inner. What is left out here is
+//	                 only a source for :listener.column
+//
+// Each of csv.columns is a join key, a column that one joined listener has,
+// <listener>.<column>, or {column, label}; the default label is the column's
+// name.
+//
+// Every single value may have variables in it: see the README for ${NAME},
+// ${NAME:-default} and $${.
+func Load(name string, data []byte, env Environment) (*Config, error) {
+	if env.Lookup == nil {
+		env.Lookup = func(string) (string, bool) { return "", false }
+	}
+	if env.ReadFile == nil {
+		env.ReadFile = func(string) ([]byte, error) { return nil, errors.New("report: no files") }
+	}
+	r := &reading{file: name, env: env, used: variables{}}
+	return r.load(data)
+}
+
+func (r *reading) load(data []byte) (*Config, error) {
+	config := &Config{}
+	if root, ok := r.parse(data); ok {
+		config = r.config(root)
+	}
+	if len(r.problems) > 0 {
+		return nil, r.used.mask(r.problems.sorted())
+	}
+	return config, nil
+}
+
+// config decodes the file from the top. What others refer to comes first.
+func (r *reading) config(root setting) *Config {
+	if !root.is(yaml.MappingNode) {
+		root.hidden().problem("not a mapping", "Begin with redis, databases, records, sink and reports")
+		return nil
+	}
+	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "reports")
+	c := &Config{
+		Redis:     f.redis(),
+		Databases: f.databases(),
+		Sink:      f.sink(),
+		Limits:    f.get("limits").limits(),
+		Reports:   map[string]*Report{},
+	}
+	names := sortedKeys(c.Databases)
+	c.Records = f.records(names)
+	reports, ok := f.need("reports", "Define at least one report")
+	if !ok {
+		return c
+	}
+	entries, ok := reports.entries()
+	if ok && len(entries) == 0 {
+		reports.problem("no report", "Define at least one")
+	}
+	for _, e := range entries {
+		if !reportName.MatchString(e.name) {
+			e.value.problem("a report's name that is not allowed", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit")
+		}
+		c.Reports[e.name] = e.value.report(e.name, names)
+	}
+	return c
+}
+
+func (p setting) limits() Limits {
+	f := p.fields("running_jobs", "tasks", "folds", "grace", "lease")
+	return Limits{
+		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
+		Tasks:       f.get("tasks").integer(16, 1, 10_000),
+		Folds:       f.get("folds").integer(4, 1, 10_000),
+		Grace:       f.get("grace").duration(time.Minute),
+		Lease:       f.get("lease").duration(10 * time.Second),
+	}
+}
+
+// parse reads the YAML, which must be one document.
+func (r *reading) parse(data []byte) (setting, bool) {
+	top := setting{reading: r, line: 1, column: 1}
+	if !utf8.Valid(data) {
+		top.line = 1 + strings.Count(string(data[:invalidAt(data)]), "\n")
+		top.problem("not UTF-8 text", "Save the file as UTF-8")
+		return top, false
+	}
+	var documents []yaml.Node
+	if err := yaml.Load(data, &documents, yaml.WithAllDocuments()); err != nil {
+		var failed *yaml.LoadError
+		message := "not YAML"
+		if errors.As(err, &failed) {
+			top.line, top.column = max(1, failed.Mark.Line), max(1, failed.Mark.Column)
+			// What the composer says repeats a name from the file, which could be
+			// a piece of a password without quotes.
+			if failed.Stage == yaml.ComposerStage {
+				message += ": an alias whose anchor is not there"
+			} else {
+				message += ": " + failed.Message
+			}
+		}
+		top.problem(message, "Check the indentation, and put quotes around text that has : # { } [ ] , & * or begins with another sign")
+		return top, false
+	}
+	if len(documents) == 0 || len(documents[0].Content) == 0 {
+		top.problem("an empty file", "Begin with redis, databases, records, sink and reports")
+		return top, false
+	}
+	if len(documents) > 1 {
+		second := r.at(&documents[1], "")
+		second.problem(fmt.Sprintf("%d YAML documents in one file", len(documents)), "Remove the lines ---")
+		return top, false
+	}
+	return r.at(documents[0].Content[0], ""), true
+}
+
+// invalidAt finds the first byte that is no UTF-8.
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		c, n := utf8.DecodeRune(data[i:])
+		if c == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+var listenerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+// placeholders is how many ? MySQL takes in one statement.
+const placeholders = 65535
+
+// draftListener is a listener that is being read. Its Listener becomes part of
+// the report when its query is resolved.
+type draftListener struct {
+	Listener
+	setting
+	query   setting
+	columns setting // what to point at when a column is wrong
+	stage   int     // from 0
+	known   bool    // whether Columns are known
+	source  bool    // a later query uses a column of it
+}
+
+func (d *draft) readStages(f fields) {
+	at, ok := f.need("stages", "Add stages: [{listeners: [...]}]")
+	if !ok {
+		return
+	}
+	stages, ok := at.list()
+	if ok && len(stages) == 0 {
+		at.problem("no stage", "Add at least one: [{listeners: [...]}]")
+	}
+	for s, stage := range stages {
+		in := stage.fields("listeners")
+		at, ok := in.need("listeners", "Add listeners: [{name: …, database: …, query: …}]")
+		if !ok {
+			d.nameless = true
+			continue
+		}
+		listeners, ok := at.list()
+		if ok && len(listeners) == 0 {
+			at.problem("a stage without listener", "Add one, or remove the stage")
+		}
+		d.nameless = d.nameless || len(listeners) == 0
+		for _, l := range listeners {
+			d.readListener(s, l)
+		}
+	}
+	d.Stages = make([]Stage, len(stages))
+}
+
+func (d *draft) readListener(stage int, at setting) {
+	f := at.fields("name", "database", "query", "columns", "timeout", "batch")
+	l := &draftListener{setting: at, stage: stage}
+	l.Line = at.line
+	l.Timeout = f.get("timeout").duration(5 * time.Minute)
+	l.Batch = f.get("batch").integer(1000, 1, placeholders)
+	if !f.broken {
+		l.Database = f.databaseName(d.databases)
+	}
+	l.readQuery(f)
+	l.readColumns(f.get("columns"))
+	if !d.readListenerName(l, f) {
+		d.nameless = true
+		return
+	}
+	d.listeners = append(d.listeners, l)
+}
+
+func (d *draft) readListenerName(l *draftListener, f fields) bool {
+	at, ok := f.need("name", "Name it after what it reads, such as schema.table")
+	if !ok {
+		return false
+	}
+	l.Name, ok = at.name(listenerName, "a listener's name", "Use letters, digits and _, in parts with dots between them; no part begins with a digit")
+	switch {
+	case !ok:
+		return false
+	case len(l.Name) > 100:
+		at.problem("a name of more than 100 characters", "Shorten it")
+		return false
+	}
+	if other := d.listener(l.Name); other != nil {
+		at.problem(fmt.Sprintf("a second listener of this name, first in line %d", other.line), "Give each listener of a report a name of its own")
+		return false
+	}
+	return true
+}
+
+func (l *draftListener) readQuery(f fields) {
+	at, ok := f.need("query", "Add the SELECT that this listener runs")
+	l.query = at
+	if !ok {
+		return
+	}
+	text, ok := at.text()
+	if !ok {
+		return
+	}
+	query, err := ParseQuery(text)
+	if err != nil {
+		at.problem(strings.TrimPrefix(err.Error(), "report: "), "")
+		return
+	}
+	l.Query = query
+}
+
+// readColumns takes the columns that the listener lists, or those that its
+// SELECT does.
+func (l *draftListener) readColumns(at setting) {
+	l.columns = at
+	selected, known := l.Query.SelectList()
+	items, ok := at.list()
+	switch {
+	case !ok:
+		return
+	case !at.given() && known:
+		l.columns = l.query
+		l.Columns = selected
+	case !at.given():
+		if l.Query.Text != "" {
+			l.query.problem("a query whose columns cannot be read from it",
+				"Name each column or give it an alias in place of * and bare expressions, or add columns: [...] with the names in order")
+		}
+		return
+	default:
+		for _, item := range items {
+			name, ok := item.text()
+			if !ok {
+				return
+			}
+			l.Columns = append(l.Columns, name)
+		}
+		if known && len(l.Columns) != len(selected) {
+			at.problem(fmt.Sprintf("%d listed where the query gives %d", len(l.Columns), len(selected)), "The query gives "+listing(selected))
+			return
+		}
+	}
+	l.known = l.checkColumns()
+}
+
+func (l *draftListener) checkColumns() bool {
+	if len(l.Columns) == 0 {
+		l.columns.problem("no columns", "Name what the query gives")
+		return false
+	}
+	sound := true
+	for i, name := range l.Columns {
+		switch {
+		case name == "" || utf8.RuneCountInString(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return c == '#' || unicode.IsControl(c) }):
+			l.columns.problem(fmt.Sprintf("a column name that is not allowed: %q", shorten(name)), "Give it an alias of 1 to 64 characters, without # and control characters")
+			sound = false
+		case slices.Contains(l.Columns[:i], name):
+			l.columns.problem(fmt.Sprintf("two columns named %s", name), "Give one of them an alias: AS …")
+			sound = false
+		}
+	}
+	return sound
+}
+
+// listener finds a listener that has been read.
+func (d *draft) listener(name string) *draftListener {
+	for _, l := range d.listeners {
+		if l.Name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+// listenerNames returns the names of those that have been read, in their order.
+func (d *draft) listenerNames() []string {
+	names := make([]string, len(d.listeners))
+	for i, l := range d.listeners {
+		names[i] = l.Name
+	}
+	return names
+}
+
+// checkFieldNames proves that no two columns share a field in Redis: listener a
+// with column b.c, and listener a.b with column c.
+func (d *draft) checkFieldNames() {
+	owner := map[string]Ref{}
+	for _, l := range d.listeners {
+		if !l.known {
+			continue
+		}
+		for _, column := range l.Columns {
+			ref := Ref{l.Name, column}
+			if other, taken := owner[ref.String()]; taken {
+				l.columns.problem(fmt.Sprintf("%s is column %s of %s and also column %s of %s", ref, ref.Column, ref.Listener, other.Column, other.Listener),
+					"Give one of the columns an alias, or one of the listeners another name")
+			}
+			owner[ref.String()] = ref
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// resolveQueries finds for every name in a query who supplies it: a parameter,
+// or for a name with a dot a listener of an earlier stage. Then the listeners
+// are whole and go into their stages.
+func (d *draft) resolveQueries() {
+	for _, l := range d.listeners {
+		for _, name := range l.Query.Names() {
+			if strings.Contains(name, ".") {
+				d.resolveColumn(l, name)
+				continue
+			}
+			d.used[name] = true
+			if _, ok := d.parameters[name]; !ok {
+				l.query.problem("a query parameter that nothing supplies: :"+name, d.parameterRemedy(name))
+			}
+		}
+	}
+	for _, l := range d.listeners {
+		d.Stages[l.stage].Listeners = append(d.Stages[l.stage].Listeners, l.Listener)
+	}
+}
+
+func (d *draft) parameterRemedy(name string) string {
+	add := fmt.Sprintf("Add %s: string to the report's parameters", name)
+	if near := nearest(name, sortedKeys(d.parameters)); near != "" {
+		return fmt.Sprintf("Did you mean :%s? Or add %s: string to the report's parameters", near, name)
+	}
+	return add
+}
+
+// resolveColumn sets From of a listener whose query uses :listener.column.
+func (d *draft) resolveColumn(l *draftListener, name string) {
+	ref, source := d.splitColumn(name)
+	switch {
+	case source == nil && d.nameless:
+		return
+	case source == nil:
+		l.query.problem(fmt.Sprintf("a query parameter that nothing supplies: :%s", name), "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(l))
+		return
+	case source.stage >= l.stage:
+		source.source = true
+		l.query.problem(fmt.Sprintf(":%s is found in stage %d, which is not before stage %d", name, source.stage+1, l.stage+1),
+			"Move this listener to a later stage")
+		return
+	case source.known && !slices.Contains(source.Columns, ref.Column):
+		source.source = true
+		l.query.problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), didYouMean(ref.Column, source.Columns))
+		return
+	}
+	source.source = true
+	if l.From != nil {
+		l.query.problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
+			"A query runs once for each batch of values, and two lists would be cut at different places. Use one list, and a listener for each")
+		return
+	}
+	l.From = &ref
+	if uses := l.Query.uses(name); uses*l.Batch > placeholders-len(l.Query.names) {
+		l.query.problem(fmt.Sprintf("batch %d × %d uses of :%s is more than the %d values that MySQL takes in one statement", l.Batch, uses, name, placeholders),
+			fmt.Sprintf("Give a batch of at most %d", (placeholders-len(l.Query.names))/uses))
+	}
+}
+
+// splitColumn finds the listener in <listener>.<column>. Both may have dots in
+// them; the listener that gives the column wins, then the longest name.
+func (d *draft) splitColumn(name string) (Ref, *draftListener) {
+	var best Ref
+	var source *draftListener
+	for _, l := range d.listeners {
+		column, ok := strings.CutPrefix(name, l.Name+".")
+		switch {
+		case !ok:
+		case l.known && slices.Contains(l.Columns, column):
+			return Ref{l.Name, column}, l
+		case source == nil || len(l.Name) > len(best.Listener):
+			best, source = Ref{l.Name, column}, l
+		}
+	}
+	return best, source
+}
+
+// earlier lists the columns that a query of this listener could use.
+func (d *draft) earlier(l *draftListener) string {
+	var names []string
+	for _, other := range d.listeners {
+		if other.stage >= l.stage {
+			continue
+		}
+		for _, column := range other.Columns {
+			names = append(names, Ref{other.Name, column}.String())
+		}
+	}
+	if len(names) == 0 {
+		return "There is no earlier stage with columns"
+	}
+	return "There is " + listing(names)
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+var (
+	reportName    = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+var parameterTypes = []string{
+	string(ParamString), string(ParamInteger), string(ParamDecimal),
+	string(ParamBoolean), string(ParamDate), string(ParamDatetime),
+}
+
+// draft is a report that is being read, with the places that later parts of it
+// are checked against.
+type draft struct {
+	setting
+	*Report
+	databases  []string
+	parameters map[string]setting
+	used       map[string]bool // parameters
+	listeners  []*draftListener
+	nameless   bool // a listener has no usable name, so a name that is not there may be its
+}
+
+// report decodes one report. Each part is checked against the ones before.
+func (p setting) report(name string, databases []string) *Report {
+	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, databases: databases, parameters: map[string]setting{}, used: map[string]bool{}}
+	f := p.fields("timeout", "parameters", "stages", "join", "csv")
+	if f.broken {
+		return d.Report
+	}
+	d.readParameters(f.get("parameters"))
+	d.readStages(f)
+	d.checkFieldNames()
+	d.resolveQueries()
+	if d.readJoin(f.get("join")) {
+		d.readCSV(f.get("csv"))
+	}
+	d.checkUse()
+	d.readTimeout(f.get("timeout"))
+	return d.Report
+}
+
+func (d *draft) readParameters(at setting) {
+	entries, _ := at.entries()
+	for _, e := range entries {
+		if !parameterName.MatchString(e.name) {
+			e.value.problem("a parameter's name that is not allowed", "Use letters, digits and _, and do not begin with a digit")
+			continue
+		}
+		d.parameters[e.name] = e.value
+		d.Parameters = append(d.Parameters, e.value.parameter(e.name))
+	}
+}
+
+func (p setting) parameter(name string) Parameter {
+	parameter := Parameter{Name: name, Type: ParamString}
+	if p.is(yaml.ScalarNode) || p.null() {
+		parameter.Type = p.parameterType()
+		return parameter
+	}
+	f := p.fields("type", "list", "default")
+	if t := f.get("type"); t.given() {
+		parameter.Type = t.parameterType()
+	}
+	parameter.List = f.get("list").boolean()
+	if given, ok := f.byName["default"]; ok && slices.Contains(parameterTypes, string(parameter.Type)) {
+		parameter.Default = given.parameterDefault(parameter)
+	}
+	return parameter
+}
+
+func (p setting) parameterType() ParameterType {
+	text, ok := p.text()
+	if ok && !slices.Contains(parameterTypes, text) {
+		p.problem("no such type", didYouMean(text, parameterTypes))
+	}
+	return ParameterType(text)
+}
+
+// parameterDefault turns YAML into the JSON that a record would give.
+func (p setting) parameterDefault(parameter Parameter) *string {
+	if p.null() {
+		null := "null"
+		return &null
+	}
+	raw, ok := p.parameterJSON(parameter)
+	if !ok {
+		return nil
+	}
+	value, wrong := parameter.bind(raw)
+	if wrong != nil {
+		p.problem(wrong.message, wrong.remedy)
+		return nil
+	}
+	text := string(encodeBound(value))
+	return &text
+}
+
+func (p setting) parameterJSON(parameter Parameter) (json.RawMessage, bool) {
+	if !parameter.List {
+		text, ok := p.text()
+		if parameter.Type == ParamBoolean && (text == "true" || text == "false") {
+			return json.RawMessage(text), ok
+		}
+		return encodeBound(text), ok
+	}
+	items, ok := p.list()
+	if !ok {
+		return nil, false
+	}
+	parameter.List = false
+	parts := make([]string, len(items))
+	for i, item := range items {
+		raw, itemOK := item.parameterJSON(parameter)
+		parts[i], ok = string(raw), ok && itemOK
+	}
+	return json.RawMessage("[" + strings.Join(parts, ",") + "]"), ok
+}
+
+// checkUse finds what is there and changes nothing: most often a misspelt name.
+func (d *draft) checkUse() {
+	for _, name := range sortedKeys(d.parameters) {
+		if !d.used[name] && !d.nameless && d.allQueriesKnown() {
+			d.parameters[name].problem("a parameter that no query uses", fmt.Sprintf("Use :%s in a query, or remove it", name))
+		}
+	}
+}
+
+// allQueriesKnown tells whether every query could be read; if not, what seems
+// unused may be used in one of the others.
+func (d *draft) allQueriesKnown() bool {
+	return len(d.listeners) > 0 && !slices.ContainsFunc(d.listeners, func(l *draftListener) bool { return l.Query.Text == "" })
+}
+
+// readTimeout takes the explicit timeout, if it leaves the listeners theirs.
+func (d *draft) readTimeout(at setting) {
+	otherwise := d.DefaultTimeout()
+	d.Timeout = at.duration(otherwise)
+	if needed := otherwise - foldTime; d.Timeout < needed {
+		var terms []string
+		for _, t := range d.stageTimeouts() {
+			terms = append(terms, shortDuration(t))
+		}
+		sum := shortDuration(needed)
+		if len(terms) > 1 {
+			sum = strings.Join(terms, " + ") + " = " + sum
+		}
+		at.problem(
+			fmt.Sprintf("%s is shorter than %s, the longest listener timeout of each stage", shortDuration(d.Timeout), sum),
+			fmt.Sprintf("Give at least %s and the time of the fold, or leave it out for %s", shortDuration(needed), shortDuration(otherwise)))
+	}
+}
+
+// shortDuration writes 5m for 5m0s.
+func shortDuration(t time.Duration) string {
+	text := t.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

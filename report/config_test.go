@@ -1,0 +1,127 @@
+package report
+
+import (
+	"io/fs"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// testEnvironment has a variable and a file of each kind that tests need.
+func testEnvironment() Environment {
+	variables := map[string]string{"USER_DB_PASSWORD": canary, "TASKS": "8", "EMPTY": "", "INJECTED": "a, b: {c: d}\n- e"}
+	files := map[string]string{"fund.password": canary + "\n", "empty": "\n", "redis": "redis://:" + canary + "@redis:6379/3\n", "dsn": "app:" + canary + "@tcp(db)/x", "bad-dsn": canary}
+	return Environment{
+		Lookup: func(name string) (string, bool) {
+			value, ok := variables[name]
+			return value, ok
+		},
+		ReadFile: func(name string) ([]byte, error) {
+			if name == "forbidden" {
+				return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+			}
+			content, ok := files[name]
+			if !ok {
+				return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+			}
+			return []byte(content), nil
+		},
+	}
+}
+
+// canary is the password in all tests. No message may have it.
+const canary = "pa:s/s@w0rd-7Qx"
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/config/good.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load("good.yaml", data, testEnvironment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, withdraw, payment := "plt_user.vs_user_tag_relation", "plt_fund.vs_withdraw", "plt_fund.vs_payment"
+	want := &Config{
+		Redis: "redis://127.0.0.1:6379/0",
+		Databases: map[string]Database{
+			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
+			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20},
+		},
+		Records: Records{
+			Database: "user", Table: "file_download_record", Filter: "type = 'export'",
+			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"},
+		},
+		Sink:   "gs://reports/exports",
+		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, Grace: time.Minute, Lease: 5 * time.Second},
+		Reports: map[string]*Report{
+			"tagged-withdrawals": {
+				Name: "tagged-withdrawals", Line: 9, Timeout: 30 * time.Minute,
+				Parameters: []Parameter{
+					{Name: "tag", Type: ParamString},
+					{Name: "from", Type: ParamDate, Default: ptr(`"2024-01-01"`)},
+					{Name: "users", Type: ParamInteger, List: true, Default: ptr(`[1,2]`)},
+				},
+				Stages: []Stage{
+					{Listeners: []Listener{
+						{Name: tag, Line: 17, Database: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Batch: 1000,
+							Query: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
+						{Name: withdraw, Line: 18, Database: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Batch: 1000,
+							Query: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
+					}},
+					{Listeners: []Listener{
+						{Name: payment, Line: 20, Database: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Batch: 500,
+							From: &Ref{withdraw, "user_id"},
+							Query: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
+								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
+								"WHERE uid IN (:plt_fund.vs_withdraw.user_id) GROUP BY uid\n")},
+					}},
+				},
+				Join: Join{Keys: []string{"user_id"}, Listeners: []Joined{
+					{tag, Inner, []string{"user_id"}}, {withdraw, Left, []string{"user_id"}}, {payment, Full, []string{"uid"}},
+				}},
+				CSV: CSV{Columns: []CSVColumn{
+					{"user_id", "", "user_id"}, {"tag", tag, "tag"}, {"Withdrawn", withdraw, "amount"}, {"paid", payment, "paid"},
+				}},
+			},
+			"users": {
+				Name: "users", Line: 40, Timeout: 15 * time.Minute,
+				Stages: []Stage{{Listeners: []Listener{
+					{Name: "users", Line: 43, Database: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
+				}}},
+				Join: Join{Listeners: []Joined{{"users", Inner, nil}}},
+				CSV:  CSV{Columns: []CSVColumn{{"id", "users", "id"}}},
+			},
+			"pairs": {
+				Name: "pairs", Line: 44, Timeout: 15 * time.Minute,
+				Stages: []Stage{{Listeners: []Listener{
+					{Name: "a", Line: 47, Database: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 48, Database: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+				}}},
+				Join: Join{Keys: []string{"x", "y"}, FoldCase: true, Listeners: []Joined{
+					{"a", Inner, []string{"x", "y"}}, {"b", Inner, []string{"x", "y2"}},
+				}},
+				CSV: CSV{Columns: []CSVColumn{
+					{"x", "", "x"}, {"y", "", "y"}, {"a.note", "a", "note"}, {"only", "a", "only"}, {"b.note", "b", "note"}, {"b.y", "b", "y"},
+				}},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Query{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func ptr(text string) *string { return &text }
+
+func parsed(t *testing.T, text string) Query {
+	t.Helper()
+	q, err := ParseQuery(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}

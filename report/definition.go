@@ -1,0 +1,199 @@
+package report
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Secret is a value that must never be seen: it prints, logs and marshals as
+// "***". Reveal gives the value itself.
+type Secret string
+
+// Reveal returns the secret's value, for the one place that connects with it.
+func (s Secret) Reveal() string { return string(s) }
+
+// String hides the value.
+func (Secret) String() string { return "***" }
+
+// GoString hides the value from %#v.
+func (Secret) GoString() string { return "***" }
+
+// LogValue hides the value from log/slog.
+func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
+
+// MarshalText hides the value from JSON and YAML.
+func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// Config is a configuration file that has been read and proved: every name in
+// it that refers to something refers to something that is there.
+type Config struct {
+	Redis     Secret              // redis:// or rediss:// URL; may hold a password
+	Databases map[string]Database // by name
+	Records   Records
+	Sink      string             // gs://bucket/prefix or file:///directory
+	Limits    Limits             // how much runs at once
+	Reports   map[string]*Report // by name
+}
+
+// Database is a MySQL or MariaDB server that listeners or the record store use.
+type Database struct {
+	Name           string
+	DSN            Secret // go-sql-driver form: user:password@tcp(host:port)/schema?options
+	MaxConnections int    // per process; default 10
+}
+
+// Records says where the records are. The zero mapping is Fanfold's own table.
+type Records struct {
+	Database string            // name of a Database
+	Table    string            // default file_download_record
+	Columns  map[string]string // Fanfold's name → the table's; see RecordColumns. "-" where the table has none
+	Statuses map[string]string // Fanfold's status → the table's value
+	Filter   string            // SQL condition that the rows of Fanfold fulfil; empty for all
+}
+
+// RecordColumns are the columns that a record table can have. Those that are
+// true must be there, the others can be mapped to "-".
+var RecordColumns = map[string]bool{
+	"id": true, "report": true, "status": true, "attempt": true, "file": true, "updated": true,
+	"parameters": false, "error": false, "rows": false,
+}
+
+// Limits bounds what one installation does at once.
+type Limits struct {
+	RunningJobs int           // jobs running in all processes together; default 1000
+	Tasks       int           // tasks of one listener at once in one process; default 16
+	Folds       int           // joins at once in one process; default 4
+	Grace       time.Duration // age from which a PROCESSING record without state is started anew; default 1m
+	Lease       time.Duration // a worker that is silent for so long is taken for dead; default 10s
+}
+
+// Report is the definition of a report.
+type Report struct {
+	Name       string
+	Line       int // in the configuration file
+	Parameters []Parameter
+	Stages     []Stage
+	Join       Join
+	CSV        CSV
+	Timeout    time.Duration // from start to PUBLISHING; default: see Report.DefaultTimeout
+}
+
+// foldTime is what a report's default timeout leaves for the fold.
+const foldTime = 10 * time.Minute
+
+// DefaultTimeout returns the timeout of a report that gives none: for each
+// stage the longest timeout of its listeners, and ten minutes for the fold.
+func (r *Report) DefaultTimeout() time.Duration {
+	total := foldTime
+	for _, t := range r.stageTimeouts() {
+		total += t
+	}
+	return total
+}
+
+// stageTimeouts returns the longest timeout of a listener, for each stage.
+func (r *Report) stageTimeouts() []time.Duration {
+	times := make([]time.Duration, len(r.Stages))
+	for i, s := range r.Stages {
+		for _, l := range s.Listeners {
+			times[i] = max(times[i], l.Timeout)
+		}
+	}
+	return times
+}
+
+// Parameter is a value that the record gives and that queries use as :name.
+type Parameter struct {
+	Name    string
+	Type    ParameterType // default string
+	List    bool          // the value is a JSON array, for IN (:name)
+	Default *string       // JSON text of the value where the record gives none; nil: the record must give one
+}
+
+// ParameterType is the type that a parameter's value must have.
+type ParameterType string
+
+// The types of a parameter and the JSON that a record gives for them.
+const (
+	ParamString   ParameterType = "string"   // any JSON string
+	ParamInteger  ParameterType = "integer"  // JSON number or string of digits, 64 bits
+	ParamDecimal  ParameterType = "decimal"  // JSON number or numeric string, bound as its text
+	ParamBoolean  ParameterType = "boolean"  // true or false
+	ParamDate     ParameterType = "date"     // "2006-01-02"
+	ParamDatetime ParameterType = "datetime" // "2006-01-02 15:04:05[.ffffff]", "T" allowed
+)
+
+// Stage is one fan-out and its barrier.
+type Stage struct {
+	Listeners []Listener
+}
+
+// Listener is one data source of a stage.
+type Listener struct {
+	Name     string // unique in its report, such as plt_fund.vs_withdraw
+	Line     int
+	Database string
+	Query    Query
+	From     *Ref          // the column of an earlier stage that the query uses; nil: none
+	Columns  []string      // what the query gives, in its order
+	Timeout  time.Duration // of one execution of the query; default 5m
+	Batch    int           // values of an earlier stage in one IN list; default 1000
+}
+
+// Ref is a column of a listener.
+type Ref struct {
+	Listener, Column string
+}
+
+// String returns the column's full name, <listener>.<column>: the parameter in
+// a query, and the first field of its values in Redis.
+func (r Ref) String() string { return r.Listener + "." + r.Column }
+
+// Join says how the datasets meet.
+type Join struct {
+	Keys      []string // names of the key columns in the output
+	FoldCase  bool     // text keys are compared without regard to case
+	Listeners []Joined // in the order of the join; the first one drives it
+}
+
+// Joined is one dataset in a join.
+type Joined struct {
+	Listener string
+	Type     JoinType // of no meaning for the first
+	Keys     []string // its columns for Join.Keys, as many
+}
+
+// JoinType says which rows survive.
+type JoinType string
+
+// The types of a join, as in SQL.
+const (
+	Inner JoinType = "inner"
+	Left  JoinType = "left"
+	Full  JoinType = "full"
+)
+
+// CSV says what the file looks like.
+type CSV struct {
+	Columns []CSVColumn
+}
+
+// CSVColumn is one column of the file.
+type CSVColumn struct {
+	Label    string // in the header
+	Listener string // empty for a key column of the join: the first value of it that is not null
+	Column   string // the listener's column, or the key's name in Join.Keys
+}
+
+// Listener returns the listener of that name and the number of its stage,
+// counted from 1.
+func (r *Report) Listener(name string) (l *Listener, stage int, ok bool) {
+	for s := range r.Stages {
+		for i := range r.Stages[s].Listeners {
+			if l := &r.Stages[s].Listeners[i]; l.Name == name {
+				return l, s + 1, true
+			}
+		}
+	}
+	return nil, 0, false
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// variableForm is what may stand between ${ and }.
+var variableForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-(?s:(.*)))?$`)
+
+// expandError says why a text with variables cannot be expanded. It holds the
+// name of a variable, never a value.
+type expandError struct{ message, remedy string }
+
+func (e *expandError) Error() string { return e.message + ". " + e.remedy }
+
+// expand puts the values of variables into a text:
+//
+//	${NAME}           the variable's value; it must be set, but may be empty
+//	${NAME:-default}  default, where the variable is not set or is empty
+//	$${               the characters ${
+//
+// A default ends at the first }, and has no variables in it. Every other $
+// stands for itself. It works on scalars that have been parsed, so no value can
+// change the structure of the file.
+func expand(text string, lookup func(string) (string, bool)) (string, *expandError) {
+	if !strings.Contains(text, "${") {
+		return text, nil
+	}
+	var out strings.Builder
+	for {
+		start := strings.Index(text, "${")
+		if start < 0 {
+			out.WriteString(text)
+			return out.String(), nil
+		}
+		if start > 0 && text[start-1] == '$' {
+			out.WriteString(text[:start-1] + "${")
+			text = text[start+2:]
+			continue
+		}
+		out.WriteString(text[:start])
+		inside, rest, closed := strings.Cut(text[start+2:], "}")
+		if !closed {
+			return "", &expandError{"a variable that begins with ${ does not end", "Close it with }, or write $${ for the characters themselves"}
+		}
+		value, err := variable(inside, lookup)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(value)
+		text = rest
+	}
+}
+
+// variable gives the value for what stands between ${ and }.
+func variable(inside string, lookup func(string) (string, bool)) (string, *expandError) {
+	form := variableForm.FindStringSubmatch(inside)
+	if form == nil {
+		return "", &expandError{"what stands between ${ and } is no variable", "Write ${NAME} or ${NAME:-default}, or $${ for the characters themselves"}
+	}
+	value, set := lookup(form[1])
+	switch {
+	case form[2] != "" && value == "":
+		return form[3], nil
+	case !set:
+		return "", &expandError{fmt.Sprintf("the environment variable %s is not set", form[1]), fmt.Sprintf("Set it, or give a default: ${%s:-default}", form[1])}
+	}
+	return value, nil
+}

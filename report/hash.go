@@ -1,0 +1,43 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Hash returns 12 hexadecimal digits that change when the report's result could:
+// with its parameters, listeners, queries, join and CSV columns. Timeouts, the
+// place in the file and the order of the parameters do not change it. Databases
+// count by their names, so moving one to another host does not change it.
+func (r *Report) Hash() string {
+	type listener struct {
+		Name, Database, Query string
+		Columns               []string
+		Batch                 int
+	}
+	definition := struct {
+		Name       string
+		Parameters []Parameter
+		Stages     [][]listener
+		Join       Join
+		CSV        CSV
+	}{Name: r.Name, Parameters: slices.Clone(r.Parameters), Join: r.Join, CSV: r.CSV}
+	slices.SortFunc(definition.Parameters, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
+	for _, s := range r.Stages {
+		var listeners []listener
+		for _, l := range s.Listeners {
+			listeners = append(listeners, listener{l.Name, l.Database, l.Query.Text, l.Columns, l.Batch})
+		}
+		definition.Stages = append(definition.Stages, listeners)
+	}
+	text, err := json.Marshal(definition)
+	if err != nil {
+		panic(fmt.Sprintf("report: encode a definition: %v", err)) // plain values only: it cannot fail
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])[:12]
+}

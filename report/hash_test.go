@@ -1,0 +1,70 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestHash(t *testing.T) {
+	t.Parallel()
+	load := func(file string) string {
+		t.Helper()
+		c, err := Load("f.yaml", []byte(file), testEnvironment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Reports["orders"].Hash()
+	}
+	const form = `^[0-9a-f]{12}$`
+	hash := load(base)
+	if !regexp.MustCompile(form).MatchString(hash) {
+		t.Fatalf("%q is not %s", hash, form)
+	}
+	// A new hash leaves running jobs to the processes of before: it must not
+	// change by accident.
+	if was := "98d268b0fa6e"; hash != was {
+		t.Errorf("the hash of base is %s, was %s", hash, was)
+	}
+	for _, c := range []struct {
+		name, old, new string
+		same           bool
+	}{
+		{"a comment and the place", "reports:", "# x\n\nreports:", true},
+		{"the report's timeout", "timeout: 1h", "timeout: 2h", true},
+		{"a listener's timeout", "{name: shop.items, database", "{name: shop.items, timeout: 1s, database", true},
+		{"the database's host", "db:3306", "other:3306", true},
+		{"a parameter's type", "since: date", "since: datetime", false},
+		{"a parameter's default", "since: date", "since: {type: date, default: 2024-01-01}", false},
+		{"a parameter's list", "since: date", "since: {type: date, list: true}", false},
+		{"a query", "FROM items", "FROM  items", false},
+		{"columns", "shop.orders.id)\"}", "shop.orders.id)\", columns: [id, item2]}", false},
+		{"batch", "{name: shop.items, database", "{name: shop.items, batch: 10, database", false},
+		{"the type of a join", "type: left", "type: full", false},
+		{"fold_case", "key: id\n", "key: id\n      fold_case: true\n", false},
+		{"a label", "label: Item", "label: item", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			edited := strings.Replace(base, c.old, c.new, 1)
+			if c.name == "columns" {
+				edited = strings.Replace(edited, "shop.items.item,", "shop.items.item2,", 1)
+			}
+			if got := load(edited); (got == hash) != c.same {
+				t.Errorf("hash %s, of base %s", got, hash)
+			}
+		})
+	}
+}
+
+func TestHashIgnoresTheOrderOfParameters(t *testing.T) {
+	t.Parallel()
+	a, b := Parameter{Name: "a"}, Parameter{Name: "b"}
+	first, second := &Report{Parameters: []Parameter{a, b}}, &Report{Parameters: []Parameter{b, a}}
+	if first.Hash() != second.Hash() {
+		t.Error("the order of parameters changed the hash")
+	}
+	if second.Parameters[0].Name != "b" {
+		t.Error("Hash sorted the report's own parameters")
+	}
+}

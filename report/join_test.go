@@ -1,0 +1,179 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// combined is a row of a naive join: for each listener its row, or nil.
+type combined [][]any
+
+// naiveJoin is A JOIN B USING (keys) JOIN C USING (keys) … by nested loops. The
+// first columns of every table are the keys.
+func naiveJoin(kinds []JoinType, tables [][][]any, keys int, equal func(a, b any) bool) []combined {
+	var rows []combined
+	for _, row := range tables[0] {
+		rows = append(rows, append(combined{row}, make(combined, len(tables)-1)...))
+	}
+	for n := 1; n < len(tables); n++ {
+		var joined []combined
+		used := make([]bool, len(tables[n]))
+		for _, left := range rows {
+			met := false
+			for i, right := range tables[n] {
+				same := true
+				for k := range keys {
+					value := left.key(k)
+					same = same && value != nil && right[k] != nil && equal(value, right[k])
+				}
+				if same {
+					met, used[i] = true, true
+					joined = append(joined, left.with(n, right))
+				}
+			}
+			if !met && kinds[n] != Inner {
+				joined = append(joined, left)
+			}
+		}
+		for i, right := range tables[n] {
+			if !used[i] && kinds[n] == Full {
+				joined = append(joined, make(combined, len(tables)).with(n, right))
+			}
+		}
+		rows = joined
+	}
+	return rows
+}
+
+// key is COALESCE over the listeners.
+func (c combined) key(k int) any {
+	for _, row := range c {
+		if row != nil && row[k] != nil {
+			return row[k]
+		}
+	}
+	return nil
+}
+
+func (c combined) with(n int, row []any) combined {
+	c = append(combined(nil), c...)
+	c[n] = row
+	return c
+}
+
+func sameNumber(a, b any) bool {
+	x, errA := strconv.ParseFloat(fmt.Sprint(a), 64)
+	y, errB := strconv.ParseFloat(fmt.Sprint(b), 64)
+	if errA != nil || errB != nil {
+		return errA != nil && errB != nil && a == b
+	}
+	return x == y
+}
+
+// TestJoinIsSQL compares rows and their order with the naive join.
+func TestJoinIsSQL(t *testing.T) {
+	t.Parallel()
+	kinds := map[Kind]*rapid.Generator[any]{
+		KindInteger: rapid.SampledFrom([]any{nil, 0, 1, 2, 10}),
+		KindDecimal: rapid.SampledFrom([]any{nil, "0.00", "1.0", "2", "10.0", "-0"}),
+		KindText:    rapid.SampledFrom([]any{nil, "1", "01", "a", "A", "", "b\"\n", "2.0"}),
+	}
+	positions := []struct {
+		kinds []Kind
+		equal func(a, b any) bool
+	}{
+		{[]Kind{KindText}, func(a, b any) bool { return a == b }},
+		{[]Kind{KindInteger, KindDecimal, KindText}, sameNumber},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		listeners := rapid.IntRange(2, 4).Draw(t, "listeners")
+		keys := rapid.IntRange(1, 2).Draw(t, "keys")
+		// One class for all positions, so that the naive join needs only one equal.
+		// A number anywhere makes it byNumber: the first listener has one there.
+		class := positions[rapid.IntRange(0, 1).Draw(t, "class")]
+		r := &Report{}
+		for k := range keys {
+			r.Join.Keys = append(r.Join.Keys, fmt.Sprint("k", k))
+			r.CSV.Columns = append(r.CSV.Columns, CSVColumn{Label: fmt.Sprint("k", k), Column: fmt.Sprint("k", k)})
+		}
+		datasets := map[string]Dataset{}
+		var types []JoinType
+		var tables [][][]any
+		for n := range listeners {
+			name := fmt.Sprint("l", n)
+			kind := Left // of no meaning for the first
+			if n > 0 {
+				kind = rapid.SampledFrom([]JoinType{Inner, Left, Full}).Draw(t, "type")
+			}
+			types = append(types, kind)
+			var columns []Column
+			joined := Joined{Listener: name, Type: kind}
+			for k := range keys {
+				of := class.kinds[0]
+				if n > 0 {
+					of = rapid.SampledFrom(class.kinds).Draw(t, "kind")
+				}
+				columns = append(columns, Column{fmt.Sprint(name, "k", k), of})
+				joined.Keys = append(joined.Keys, columns[k].Name)
+			}
+			columns = append(columns, Column{"v", KindText})
+			var rows [][]any
+			for i := range rapid.IntRange(0, 8).Draw(t, "rows") {
+				var row []any
+				for _, c := range columns[:keys] {
+					row = append(row, kinds[c.Kind].Draw(t, "key"))
+				}
+				rows = append(rows, append(row, fmt.Sprint(name, "-", i)))
+			}
+			tables = append(tables, rows)
+			r.Join.Listeners = append(r.Join.Listeners, joined)
+			r.CSV.Columns = append(r.CSV.Columns, CSVColumn{name, name, "v"})
+			datasets[name] = datasetOf(t, columns, rapid.IntRange(1, 4).Draw(t, "chunk"), rows...)
+		}
+		var out bytes.Buffer
+		n, err := r.Fold(datasets, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := naiveJoin(types, tables, keys, class.equal)
+		if n != int64(len(want)) {
+			t.Errorf("Fold counts %d rows, want %d", n, len(want))
+		}
+		if diff := cmp.Diff(naiveCSV(r, want, keys), out.String()); diff != "" {
+			t.Fatalf("types %v, tables %v\n%s", types, tables, diff)
+		}
+	})
+}
+
+// naiveCSV writes what Fold should write.
+func naiveCSV(r *Report, rows []combined, keys int) string {
+	var line csvLine
+	var out strings.Builder
+	for _, c := range r.CSV.Columns {
+		line.text([]byte(c.Label))
+	}
+	out.Write(line.end())
+	for _, row := range rows {
+		line.reset()
+		for i := range r.CSV.Columns {
+			var value any
+			if i < keys {
+				value = row.key(i)
+			} else if part := row[i-keys]; part != nil {
+				value = part[keys]
+			}
+			if value == nil {
+				value = ""
+			}
+			line.text([]byte(fmt.Sprint(value)))
+		}
+		out.Write(line.end())
+	}
+	return out.String()
+}

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// keyOf makes the key of one row of these cells.
+func keyOf(t testing.TB, k *keyer, cells ...string) (string, bool) {
+	t.Helper()
+	var columns []Column
+	var fields [][]byte
+	var numbers []int
+	for i, cell := range cells {
+		columns = append(columns, Column{fmt.Sprint(i), KindText})
+		fields = append(fields, []byte("["+cell+"]"))
+		numbers = append(numbers, i)
+	}
+	key, ok := k.append(nil, decoded(t, columns, fields), 0, numbers)
+	return string(key), ok
+}
+
+func TestKeysOfOneColumn(t *testing.T) {
+	t.Parallel()
+	numbers := []Kind{KindInteger, KindDecimal}
+	mixed := []Kind{KindInteger, KindText}
+	times := []Kind{KindDate, KindDatetime}
+	for _, test := range []struct {
+		kinds    []Kind
+		foldCase bool
+		a, b     string
+		equal    bool
+	}{
+		{numbers, false, `1`, `"1"`, true},
+		{numbers, false, `1`, `"1.00"`, true},
+		{numbers, false, `1`, `"01"`, true},
+		{numbers, false, `1`, `1e0`, true},
+		{numbers, false, `1`, `10e-1`, true},
+		{numbers, false, `1`, `"+1"`, true},
+		{numbers, false, `100`, `1e2`, true},
+		{numbers, false, `100`, `1E+02`, true},
+		{numbers, false, `0.5`, `".5"`, true},
+		{numbers, false, `5`, `"5."`, true},
+		{numbers, false, `0.05`, `0.005`, false},
+		{numbers, false, `0.05`, `5e-2`, true},
+		{numbers, false, `0`, `-0`, true},
+		{numbers, false, `0`, `"0.000"`, true},
+		{numbers, false, `0`, `0e99999999999999999999`, true},
+		{numbers, false, `1`, `-1`, false},
+		{numbers, false, `1`, `10`, false},
+		{numbers, false, `1`, `11`, false},
+		{numbers, false, `101`, `11`, false},
+		{numbers, false, `9007199254740992`, `9007199254740993`, false},
+		{numbers, false, `18446744073709551615`, `"18446744073709551615.0"`, true},
+		{numbers, false, `1e1000000000`, `10e999999999`, true},
+		{numbers, false, `1e1000000000`, `1e1000000001`, false},
+		{numbers, false, `1e99999999999999999999`, `10e99999999999999999998`, true},
+		{numbers, false, `1e99999999999999999999`, `1e99999999999999999998`, false},
+		{numbers, false, `1e00000000000000000000000001`, `10`, true},
+		{numbers, false, `1e-99999999999999999999`, `0.1e-99999999999999999998`, true},
+
+		{mixed, false, `1`, `"1.0"`, true},
+		{mixed, false, `"1"`, `"1.0"`, true},
+		{mixed, false, `1`, `"1x"`, false},
+		{mixed, false, `1`, `" 1"`, false},
+		{mixed, false, `1`, `"one"`, false},
+		{mixed, false, `0`, `""`, false},
+		{mixed, false, `0`, `"."`, false},
+		{mixed, false, `0`, `"-"`, false},
+		{mixed, false, `1`, `"1e"`, false},
+		{mixed, false, `1`, `"1e+"`, false},
+		{mixed, false, `1`, `"+1e0"`, true},
+		{mixed, false, `1`, `"n+1e0"`, false},
+		{mixed, false, `"a"`, `"A"`, false},
+		{mixed, true, `"a"`, `"A"`, true},
+
+		{[]Kind{KindText}, false, `"1"`, `"1.0"`, false},
+		{[]Kind{KindText}, false, `"a"`, `"A"`, false},
+		{[]Kind{KindText}, false, `"a"`, `"a "`, false},
+		{[]Kind{KindText}, false, `"é\n"`, `"\u00e9\u000a"`, true},
+		{[]Kind{KindText}, false, `"2024-01-01"`, `"2024-01-01 00:00:00"`, false},
+		{[]Kind{KindText}, true, `"Ab1é"`, `"aB1É"`, true},
+		{[]Kind{KindText}, true, `"straße"`, `"STRASSE"`, true},
+		{[]Kind{KindText}, true, `"k"`, `"\u212a"`, true}, // the Kelvin sign
+		{[]Kind{KindText}, true, `"a"`, `"b"`, false},
+		{[]Kind{KindText}, true, `"@"`, "\"`\"", false},
+		{[]Kind{KindText, KindJSON}, true, `"A"`, `"a"`, true},
+		{[]Kind{KindBinary}, true, `"QQ=="`, `"qq=="`, false},
+		{[]Kind{KindTime}, false, `"10:00:00"`, `"10:00:00"`, true},
+
+		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:00"`, true},
+		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:00.000000"`, true},
+		{times, false, `"2024-01-01"`, `"2024-01-01T00:00:00"`, true},
+		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:01"`, false},
+		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:00.000001"`, false},
+		{times, false, `"2024-01-01"`, `"2024-01-02"`, false},
+		{times, false, `"2024-01-01 10:00:00.5"`, `"2024-01-01 10:00:00.500"`, true},
+		{times, false, `"2024-01-01 10:00:00"`, `"2024-01-01 10:00:00.0"`, true},
+		{times, false, `"2024-01-01 10:00:10"`, `"2024-01-01 10:00:1"`, false},
+		{times, false, `"2024-01-01 10:00:00"`, `"2024-01-01 10:00:00."`, false},
+		{times, false, `"2024-01-01"`, `"2024-01-01 "`, false},
+		{[]Kind{KindDate, KindText}, false, `"2024-01-01"`, `"x"`, false},
+	} {
+		k := newKeyer([]comparison{compare(test.kinds, test.foldCase)})
+		a, okA := keyOf(t, k, test.a)
+		b, okB := keyOf(t, k, test.b)
+		if !okA || !okB || (a == b) != test.equal {
+			t.Errorf("%v, fold %v: %s is %q, %s is %q, want equal %v", test.kinds, test.foldCase, test.a, a, test.b, b, test.equal)
+		}
+		back, _ := keyOf(t, newKeyer([]comparison{compare([]Kind{test.kinds[len(test.kinds)-1], test.kinds[0]}, test.foldCase)}), test.a)
+		if back != a {
+			t.Errorf("%v: the order of the kinds matters for %s: %q and %q", test.kinds, test.a, a, back)
+		}
+	}
+}
+
+func TestKeysOfManyColumns(t *testing.T) {
+	t.Parallel()
+	k := newKeyer([]comparison{{by: byText}, {by: byNumber}})
+	key := func(cells ...string) string {
+		t.Helper()
+		key, ok := keyOf(t, k, cells...)
+		if !ok {
+			t.Fatalf("no key for %s", cells)
+		}
+		return key
+	}
+	if key(`"a"`, `"bc"`) == key(`"ab"`, `"c"`) {
+		t.Error("the parts run together")
+	}
+	if key(`"1"`, `1.0`) != key(`"1"`, `"01"`) {
+		t.Error("the second part does not compare as a number")
+	}
+	if key(`"1"`, `1`) == key(`"01"`, `1`) {
+		t.Error("the first part does not compare as text")
+	}
+	for _, cells := range [][]string{{`null`, `1`}, {`"a"`, `null`}, {`null`, `null`}} {
+		if _, ok := keyOf(t, k, cells...); ok {
+			t.Errorf("a key for %s", cells)
+		}
+	}
+}
+
+func TestNumberKeysAreValues(t *testing.T) {
+	t.Parallel()
+	form := rapid.StringMatching(`[-+]?(0{0,2}[0-9]{1,3}(\.[0-9]{0,3})?|\.[0-9]{1,3})([eE][-+]?0?[0-9])?`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := form.Draw(t, "a"), form.Draw(t, "b")
+		keyA, okA := appendNumber(nil, []byte(a))
+		keyB, okB := appendNumber(nil, []byte(b))
+		if !okA || !okB {
+			t.Fatalf("%q, %q: not taken for numbers", a, b)
+		}
+		if want := rational(t, a).Cmp(rational(t, b)) == 0; bytes.Equal(keyA, keyB) != want {
+			t.Fatalf("%q is %q, %q is %q, want equal %v", a, keyA, b, keyB, want)
+		}
+		// The same value, written in another way.
+		exponent, mantissa := "0", a
+		if i := strings.IndexAny(a, "eE"); i >= 0 {
+			mantissa, exponent = a[:i], a[i+1:]
+		}
+		n, _ := new(big.Int).SetString(exponent, 10)
+		if !strings.Contains(mantissa, ".") {
+			mantissa += "."
+		}
+		again := fmt.Sprintf("%s00e%v", mantissa, n)
+		if key, ok := appendNumber(nil, []byte(again)); !ok || !bytes.Equal(key, keyA) {
+			t.Fatalf("%q is %q, but %q is %q", a, keyA, again, key)
+		}
+	})
+}
+
+func rational(t *rapid.T, text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		t.Fatalf("%q is no number for math/big", text)
+	}
+	return r
+}

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ErrParameters is matched by every error of Bind and Canonical: the record's
+// parameters are not what the report needs, and never will be.
+var ErrParameters = errors.New("report: parameters")
+
+// Bind turns the parameters of a record, a JSON object, into the values that
+// queries get: string, int64, uint64 (above the int64s), bool, nil, or []any of
+// these for a list. Decimals and dates stay strings. Nothing at all is an empty
+// object. Every declared parameter is in the result, with its default where the
+// record gives none; null is a value only where null is the default.
+//
+// The error matches ErrParameters and names everything that is wrong: each
+// parameter with its value and the remedy, unknown names too.
+func (r *Report) Bind(raw []byte) (map[string]any, error) {
+	given, err := jsonFields(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrParameters, err)
+	}
+	values := make(map[string]any, len(r.Parameters))
+	var wrong []string
+	for _, p := range r.Parameters {
+		text, ok := given[p.Name]
+		delete(given, p.Name)
+		if !ok && p.Default == nil {
+			wrong = append(wrong, fmt.Sprintf("%s is missing: give %s", p.Name, p.wanted()))
+			continue
+		}
+		if !ok {
+			text = json.RawMessage(*p.Default)
+		}
+		value, fault := p.bind(text)
+		if fault != nil {
+			wrong = append(wrong, fmt.Sprintf("%s is %s (value %s): %s", p.Name, fault.message, shorten(string(text)), lowerFirst(fault.remedy)))
+			continue
+		}
+		values[p.Name] = value
+	}
+	for _, name := range sortedKeys(given) {
+		wrong = append(wrong, fmt.Sprintf("%s is not known: the report has %s", shorten(name), r.parameterList()))
+	}
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("%w: %s", ErrParameters, strings.Join(wrong, "; "))
+	}
+	return values, nil
+}
+
+// Canonical returns the parameters as JSON with defaults applied and keys
+// sorted, for the state of a job: Bind gives the same for it as for raw, and
+// Canonical of it is itself. The errors are those of Bind.
+func (r *Report) Canonical(raw []byte) ([]byte, error) {
+	values, err := r.Bind(raw)
+	if err != nil {
+		return nil, err
+	}
+	return encodeBound(values), nil
+}
+
+func (r *Report) parameterList() string {
+	if len(r.Parameters) == 0 {
+		return "no parameters"
+	}
+	names := make([]string, len(r.Parameters))
+	for i, p := range r.Parameters {
+		names[i] = p.Name
+	}
+	return listing(names)
+}
+
+// jsonFields takes a JSON object apart. Other than encoding/json alone it
+// refuses a name that is given twice, and anything after the object.
+func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return fields, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("not a JSON object (value %s): write {\"name\": value}", shorten(string(raw)))
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, fmt.Errorf("not a JSON object: %w", err)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, fmt.Errorf("not a JSON object: %w", err)
+		}
+		key, _ := name.(string) // the decoder gives no other token here
+		if _, twice := fields[key]; twice {
+			return nil, fmt.Errorf("%s is given twice: remove one of them", shorten(key))
+		}
+		fields[key] = value
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something after the JSON object: remove it")
+	}
+	return fields, nil
+}
+
+// encodeBound writes bound values as JSON. They are plain values, so it cannot
+// fail.
+func encodeBound(value any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(fmt.Sprintf("report: encode a bound value: %v", err))
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+func lowerFirst(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToLower(text[:1]) + text[1:]
+}

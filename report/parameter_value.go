@@ -1,0 +1,132 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+var (
+	integerForm  = regexp.MustCompile(`^-?[0-9]+$`)
+	decimalForm  = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	datetimeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d{1,6})?$`)
+)
+
+// fault says what is wrong with a value that a parameter was given.
+type fault struct{ message, remedy string }
+
+// bind turns one JSON value into what a query gets.
+func (p Parameter) bind(raw json.RawMessage) (any, *fault) {
+	raw = bytes.TrimSpace(raw)
+	if string(raw) == "null" {
+		if p.Default != nil && *p.Default == "null" {
+			return nil, nil
+		}
+		return nil, &fault{"null", "Give " + p.wanted()}
+	}
+	if !p.List {
+		return p.one(raw)
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, &fault{"not a list", "Give " + p.wanted()}
+	}
+	values := make([]any, len(items))
+	for i, item := range items {
+		value, wrong := p.one(bytes.TrimSpace(item))
+		if wrong != nil {
+			return nil, &fault{"a list whose element " + strconv.Itoa(i+1) + " is " + wrong.message, wrong.remedy}
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+// one turns a JSON scalar into a value of the parameter's type.
+func (p Parameter) one(raw []byte) (any, *fault) {
+	var decoded any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // a float64 would lose digits
+	if err := decoder.Decode(&decoded); err != nil {
+		return nil, &fault{"not JSON", "Give " + p.Type.wanted()}
+	}
+	wrong := &fault{"not " + p.Type.noun(), "Give " + p.Type.wanted()}
+	text, isString := decoded.(string)
+	number, isNumber := decoded.(json.Number)
+	if isNumber {
+		text = number.String()
+	}
+	switch p.Type {
+	case ParamString:
+		if isString {
+			return text, nil
+		}
+	case ParamBoolean:
+		if b, ok := decoded.(bool); ok {
+			return b, nil
+		}
+	case ParamInteger:
+		if (isString || isNumber) && integerForm.MatchString(text) {
+			return integerValue(text)
+		}
+	case ParamDecimal:
+		if (isString || isNumber) && decimalForm.MatchString(text) {
+			return text, nil
+		}
+	case ParamDate:
+		if _, err := time.Parse(time.DateOnly, text); isString && err == nil {
+			return text, nil
+		}
+	case ParamDatetime:
+		if form := datetimeForm.FindStringSubmatch(text); isString && form != nil {
+			text := form[1] + " " + form[2]
+			if _, err := time.Parse(time.DateTime, text); err == nil {
+				return text + form[3], nil
+			}
+		}
+	}
+	return nil, wrong
+}
+
+// integerValue gives an int64, or a uint64 for the numbers above.
+func integerValue(text string) (any, *fault) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, nil
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n, nil
+	}
+	return nil, &fault{"an integer of more than 64 bits", "Give one from -9223372036854775808 to 18446744073709551615"}
+}
+
+func (t ParameterType) noun() string {
+	switch t {
+	case ParamString:
+		return "a string"
+	case ParamInteger:
+		return "an integer"
+	}
+	return "a " + string(t)
+}
+
+// wanted describes what a record must give, for messages.
+func (p Parameter) wanted() string {
+	if p.List {
+		return "a list, each element " + p.Type.wanted()
+	}
+	return p.Type.wanted()
+}
+
+// wanted describes the JSON of one value.
+func (t ParameterType) wanted() string {
+	return map[ParameterType]string{
+		ParamString:   "a JSON string",
+		ParamInteger:  "a whole number, or a string of its digits",
+		ParamDecimal:  "a number, or a string of it such as \"12.50\"",
+		ParamBoolean:  "true or false",
+		ParamDate:     "a string such as \"2006-01-02\"",
+		ParamDatetime: "a string such as \"2006-01-02 15:04:05\", without time zone",
+	}[t]
+}

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// base is a file without problems, which each case of badFiles breaks.
+const base = `redis: redis://127.0.0.1:6379/0
+databases:
+  main: {dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"}
+records: {database: main}
+sink: gs://reports/exports
+limits: {tasks: "${TASKS}"}
+reports:
+  orders:
+    timeout: 1h
+    parameters:
+      since: date
+    stages:
+      - listeners:
+          - {name: shop.orders, database: main, query: "SELECT id, total FROM orders WHERE day >= :since"}
+          - {name: shop.users, database: main, query: "SELECT id, name FROM users"}
+      - listeners:
+          - {name: shop.items, database: main, query: "SELECT id, item FROM items WHERE id IN (:shop.orders.id)"}
+    join:
+      key: id
+      listeners:
+        - shop.orders
+        - {name: shop.users, type: left}
+        - {name: shop.items, key: id}
+    csv:
+      columns:
+        - id
+        - total
+        - {column: shop.items.item, label: Item}
+`
+
+// badFiles breaks base: each pair of a case is a text and what takes its place.
+// The messages are in testdata/config/problems.golden.
+var badFiles = []struct {
+	name  string
+	edits []string
+}{
+	{"not YAML", []string{"records: {", "records: [}"}},
+	{"an alias without anchor does not show what could be a secret", []string{"redis://127.0.0.1:6379/0", "*" + canary}},
+	{"not UTF-8", []string{"shop.users, type", "shop\xff, type"}},
+	{"two documents", []string{"sink:", "---\nsink:"}},
+	{"not a mapping", []string{base, "redis://:" + canary + "@127.0.0.1"}},
+	{"an empty file", []string{base, "# nothing\n"}},
+	{"nothing that is needed", []string{base, "limits: {}\n"}},
+	{"empty sections", []string{base, "redis:\ndatabases: {}\nrecords:\nsink:\nreports: {}\n"}},
+	{"unknown fields with near ones", []string{"sink:", "snik: gs://a/b\nsink:", "timeout: 1h", "time_out: 1h", "type: left", "typ: left", "label: Item", "labels: Item"}},
+	{"an unknown field with nothing near", []string{"sink:", "colour: red\nsink:"}},
+	{"a field given twice", []string{"sink:", "sink: gs://x/y\nsink:"}},
+	{"a merge key and a key that is a list", []string{"records: {", "records: {<<: {a: b}, [a]: c, "}},
+	{"wrong kinds", []string{"timeout: 1h", "timeout: [1h]", "records: {database: main}", "records: main", "key: id\n", "key: {a: b}\n"}},
+	{"tags", []string{"timeout: 1h", "timeout: !soon 1h"}},
+
+	{"variables", []string{"${TASKS}", "${NOT_SET}", "gs://reports/exports", "gs://${reports", "1h", "${1h}"}},
+	{"a variable cannot change the structure", []string{"database: main}\nsink", "database: \"${INJECTED}\"}\nsink"}},
+	{"a value from a variable is shown as written", []string{"database: main}\nsink", "database: \"${USER_DB_PASSWORD}\"}\nsink"}},
+	{"an empty variable", []string{"1h", "${EMPTY}"}},
+
+	{"a secret in the place of a name", []string{"      key: id\n", "      key: x${USER_DB_PASSWORD}\n", "- total", "- ${USER_DB_PASSWORD}", "SELECT id, name FROM users", "SELECT id, id AS `${USER_DB_PASSWORD}`, `${USER_DB_PASSWORD}` FROM users"}},
+	{"secrets that are not set", []string{"${USER_DB_PASSWORD}", "${NOT_SET}"}},
+	{"secrets under a misspelt name", []string{"dsn: ", "dns: ", "redis: redis://127", "redsi: redis://:" + canary + "@127"}},
+	{"a secret cut by a comma", []string{`"app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, "app:pa,s/s@w0rd-7Qx@tcp(db)/x"}},
+	{"a DSN in the place of the mapping", []string{`{dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"}`, "app:" + canary + "@tcp(db)/x"}},
+	{"a DSN in the place of its file", []string{`dsn: "app`, `dsn_file: "app`}},
+	{"bad URLs and DSNs", []string{"redis://127.0.0.1:6379/0", "redis://:" + canary + "%zz@host", "@tcp(db:3306)/app", "@db:3306/app"}},
+	{"a Redis db that is no number", []string{"6379/0", "6379/main"}},
+	{"both forms of a secret", []string{"redis: redis", "redis_file: redis\nredis: redis", "{dsn:", "{dsn_file: dsn, dsn:"}},
+	{"secret files that are no use", []string{"redis: redis://127.0.0.1:6379/0", "redis_file: empty", `dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, "dsn_file: forbidden"}},
+	{"a secret file with something else", []string{`dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, "dsn_file: bad-dsn"}},
+	{"a password twice", []string{`/app"`, `/app", password_file: fund.password`}},
+	{"a password without user", []string{`app:${USER_DB_PASSWORD}@`, ``, `/app"`, `/app", password_file: fund.password`}},
+	{"a password for a DSN from a file", []string{`dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, `dsn_file: dsn, password_file: fund.password`}},
+	{"max_connections", []string{`/app"`, `/app", max_connections: 0`}},
+	{"a database's name", []string{"  main: {", "  main db: {"}},
+	{"sinks", []string{"gs://reports/exports", "s3://reports"}},
+	{"a relative directory", []string{"gs://reports/exports", "file://var/lib"}},
+	{"a bucket with a query", []string{"gs://reports/exports", "gs://reports/exports?x=y"}},
+	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, folds: 0, running_jobs: 1.5, grace: 1, lease: -1s"}},
+
+	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},
+	{"record columns", []string{"database: main}\nsink", "database: main, table: a.b.c, columns: {id: '-', state: x, file: 'a b', report: one, error: ONE, parameters: '-'}}\nsink"}},
+	{"record statuses", []string{"database: main}\nsink", "database: main, statuses: {PENDING: 0, FAILED: 0, SUCCES: 1, SUCCESS: processing}}\nsink"}},
+	{"a filter that reaches out", []string{"database: main}\nsink", "database: main, filter: \"a = 1) OR (1 = 1\"}\nsink"}},
+	{"a filter with a comment", []string{"database: main}\nsink", "database: main, filter: \"a = 1 -- \"}\nsink"}},
+	{"a filter with a parameter", []string{"database: main}\nsink", "database: main, filter: \"a = :b\"}\nsink"}},
+	{"a filter that does not end", []string{"database: main}\nsink", "database: main, filter: \"a = 'b\"}\nsink"}},
+
+	{"a report's name", []string{"  orders:\n", "  Orders:\n"}},
+	{"no stages", []string{base[strings.Index(base, "    stages"):], "    stages: []\n"}},
+	{"stages without listeners", []string{base[strings.Index(base, "    stages"):], "    stages: [{listeners: []}, {}]\n"}},
+	{"a listener with nothing", []string{"name: shop.users, database: main, query: \"SELECT id, name FROM users\"", ""}},
+	{"names of listeners", []string{"name: shop.users, database", "name: shop..users, database", "{name: shop.orders, database", "{name: " + strings.Repeat("x", 101) + ", database"}},
+	{"two listeners of one name", []string{"{name: shop.users, database", "{name: shop.orders, database"}},
+	{"a listener's database", []string{"name: shop.users, database: main", "name: shop.users, database: mein"}},
+	{"timeout and batch", []string{"name: shop.users, database", "name: shop.users, timeout: 5 minutes, batch: 0, database"}},
+	{"a report's timeout that is too short", []string{"timeout: 1h", "timeout: 8m", "name: shop.users, database", "name: shop.users, timeout: 6m, database"}},
+
+	{"parameters", []string{"since: date", "since: date\n      a: text\n      1b: string\n      c: {type: integer, list: maybe, default: x}\n      d: {default: 1, typ: date}\n      e:", ":since", ":since + :a + :c + :d + :e"}},
+	{"defaults of another type", []string{"since: date", "since: {type: date, default: 2024-02-30}\n      b: {type: boolean, default: yes}\n      l: {type: integer, list: true, default: [1, 2.5]}\n      m: {list: true, default: x}", ":since", ":since + :b + :l + :m"}},
+	{"a query parameter that nothing supplies", []string{":since", ":sinse"}},
+	{"a parameter that no query uses", []string{"since: date", "since: date\n      until: date"}},
+	{"queries", []string{"SELECT id, name FROM users", "DELETE FROM users", "SELECT id, total FROM", "SELECT id, 'total FROM"}},
+	{"two statements", []string{"FROM users", "FROM users; DELETE FROM users"}},
+	{"a question mark", []string{"FROM users", "FROM users WHERE id = ?"}},
+	{"a comment that the server runs", []string{"FROM users", "FROM users /*!50000 WHERE id = :since */"}},
+	{"an empty query", []string{"SELECT id, name FROM users", " /* nothing */ "}},
+	{"parentheses", []string{"SELECT id, name FROM users", "SELECT id, (name FROM users"}},
+	{"columns that cannot be read", []string{"SELECT id, name FROM users", "SELECT u.*, 1 + 1 FROM users u"}},
+	{"columns of another number", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: [id]"}},
+	{"columns that are not allowed", []string{"SELECT id, name FROM users", "SELECT id, name AS `a#b`, id FROM users"}},
+	{"columns that are no list", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: id"}},
+	{"no columns", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: []"}},
+	{"fields that collide", []string{"SELECT id, name FROM users", "SELECT id, 1 AS `vip.id` FROM users", "name: shop.items, database", "name: shop.users.vip, database", "name: shop.items, key", "name: shop.users.vip, key", "shop.items.item", "shop.users.vip.item"}},
+
+	{"a column of the same stage", []string{"FROM users", "FROM users WHERE id IN (:shop.orders.id)"}},
+	{"a column of nothing", []string{":shop.orders.id", ":shop.order.id"}},
+	{"a column that an earlier listener does not give", []string{":shop.orders.id", ":shop.orders.di"}},
+	{"two lists", []string{"(:shop.orders.id)", "(:shop.orders.id) OR id IN (:shop.users.id)"}},
+	{"a batch for more than MySQL takes", []string{"{name: shop.items, database", "{name: shop.items, batch: 40000, database", "(:shop.orders.id)", "(:shop.orders.id) OR x IN (:shop.orders.id)"}},
+
+	{"no join", []string{base[strings.Index(base, "    join"):], ""}},
+	{"no key", []string{"      key: id\n", ""}},
+	{"keys", []string{"      key: id\n", "      key: [id, id]\n"}},
+	{"an empty key", []string{"      key: id\n", "      key: []\n"}},
+	{"a key that a listener does not give", []string{"      key: id\n", "      key: name\n"}},
+	{"keys of another number", []string{"items, key: id}", "items, key: [id, item]}"}},
+	{"a joined listener's own key", []string{"items, key: id}", "items, key: itme}"}},
+	{"joined listeners", []string{"        - shop.orders\n", "        - shop.order\n        - shop.users\n", "type: left", "type: outer"}},
+	{"a join of no listener", []string{base[strings.Index(base, "      listeners:\n        - shop"):], "      listeners: []\n"}},
+	{"a type for the first", []string{"        - shop.orders\n", "        - {name: shop.orders, type: full}\n"}},
+	{"a listener without use", []string{"        - {name: shop.users, type: left}\n", ""}},
+	{"fold_case", []string{"key: id\n", "key: id\n      fold_case: 1\n"}},
+
+	{"a file without columns", []string{base[strings.Index(base, "      columns"):], "      columns: []\n"}},
+	{"columns that nothing gives", []string{"- total", "- totl\n        - shop.items.itm\n        - {label: x}"}},
+	{"a column that several give", []string{"SELECT id, name", "SELECT id, total"}},
+	{"a column of a listener that is not joined", []string{"        - shop.orders\n", "", "shop.users, type: left", "shop.users", "- total", "- shop.orders.total"}},
+	{"labels", []string{"- total", "- {column: total, label: Item}", "- id", "- {column: id, label: \"\"}"}},
+	{"labels in the default list", []string{base[strings.Index(base, "    csv"):], "", "id, total", "id, x, total AS `shop.users.x`", "id, name", "id, x"}},
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for _, c := range badFiles {
+		file := strings.NewReplacer(c.edits...).Replace(base)
+		for i := 0; i < len(c.edits); i += 2 {
+			if n := strings.Count(base, c.edits[i]); n != 1 {
+				t.Errorf("%s: base has %q %d times", c.name, c.edits[i], n)
+			}
+		}
+		_, err := Load("f.yaml", []byte(file), testEnvironment())
+		var problems Problems
+		if !errors.As(err, &problems) {
+			t.Errorf("%s: no Problems but %v", c.name, err)
+			continue
+		}
+		if !slices.IsSortedFunc(problems, func(a, b Problem) int { return a.Line - b.Line }) {
+			t.Errorf("%s: not sorted", c.name)
+		}
+		fmt.Fprintf(&got, "== %s\n%v\n", c.name, err)
+	}
+	for _, piece := range []string{canary, "s/s@w0rd", "w0rd"} {
+		if strings.Contains(got.String(), piece) {
+			t.Errorf("a message shows %q of the password", piece)
+		}
+	}
+	const golden = "testdata/config/problems.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatalf("%v (write it with: go test ./report -run TestProblems -update)", err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBaseHasNoProblems(t *testing.T) {
+	t.Parallel()
+	if _, err := Load("f.yaml", []byte(base), testEnvironment()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Query is the SQL of a listener with its parameters, which are written :name,
+// or :listener.column for the values that an earlier stage found. Inside
+// strings, quoted names and comments a colon is a colon. The zero Query is
+// empty. A Query is never changed, so it is safe for concurrent use.
+type Query struct {
+	Text string // as written
+
+	texts   []string // around the parameters: one more than names
+	names   []string // of each parameter, in order, repetitions included
+	columns []string // of the first SELECT
+	known   bool     // whether columns can be known
+}
+
+// ParseQuery reads one statement that begins with SELECT, WITH or a
+// parenthesis. It checks no more of the SQL than it needs to find the
+// parameters: quotes and comments that end, one statement, no bare "?".
+func ParseQuery(text string) (Query, error) {
+	tokens, err := tokenize(text)
+	if err != nil {
+		return Query{}, err
+	}
+	if err := oneStatement(tokens); err != nil {
+		return Query{}, err
+	}
+	q := Query{Text: text}
+	var between strings.Builder
+	for _, t := range tokens {
+		if t.kind != tokenParameter {
+			between.WriteString(t.text)
+			continue
+		}
+		q.texts = append(q.texts, between.String())
+		q.names = append(q.names, t.text[1:])
+		between.Reset()
+	}
+	q.texts = append(q.texts, between.String())
+	q.columns, q.known = selectList(tokens)
+	return q, nil
+}
+
+// oneStatement proves that the tokens are one statement that reads.
+func oneStatement(tokens []token) error {
+	var first, end token
+	depth := 0
+	for _, t := range tokens {
+		if t.kind == tokenSpace {
+			continue
+		}
+		if first.text == "" {
+			first = t
+		}
+		switch {
+		case end.text != "":
+			return fmt.Errorf("report: more than one statement (at %q)", "; "+t.text)
+		case t.is(";"):
+			end = t
+		case t.is("?"):
+			return errors.New("report: a ? that nothing supplies: write :name, and declare name in the report's parameters")
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		}
+		if depth < 0 {
+			return errors.New("report: a ) without its (")
+		}
+	}
+	switch {
+	case first.text == "" || first.is(";"):
+		return errors.New("report: an empty query")
+	case !first.is("SELECT") && !first.is("WITH") && !first.is("("):
+		return fmt.Errorf("report: a query that begins with %s: it must begin with SELECT, WITH or (", shortenTo(first.text, 20))
+	case depth > 0:
+		return errors.New("report: a ( without its )")
+	}
+	return nil
+}
+
+// Names returns the names of the parameters, without the colon, each once, in
+// the order of their first use.
+func (q Query) Names() []string {
+	var names []string
+	for _, name := range q.names {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// uses counts how often a parameter occurs.
+func (q Query) uses(name string) int {
+	n := 0
+	for _, used := range q.names {
+		if used == name {
+			n++
+		}
+	}
+	return n
+}
+
+// SelectList returns the names of the columns that the first SELECT gives: an
+// alias, or the last part of a column's name. False where they cannot be known
+// without asking the server: *, t.*, an expression without alias, WITH.
+func (q Query) SelectList() ([]string, bool) { return slices.Clone(q.columns), q.known }
+
+// Bind returns the SQL with a ? for every parameter, and the arguments for
+// them. value gives the value for a name, and false where there is none, which
+// is an error. A []any becomes as many ? as it has elements; an empty one
+// becomes NULL, so that IN (NULL) finds nothing.
+func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any, err error) {
+	if len(q.texts) == 0 {
+		return "", nil, errors.New("report: an empty query")
+	}
+	var out strings.Builder
+	for i, name := range q.names {
+		out.WriteString(q.texts[i])
+		v, ok := value(name)
+		if !ok {
+			return "", nil, fmt.Errorf("report: query parameter :%s has no value", name)
+		}
+		list, isList := v.([]any)
+		switch {
+		case !isList:
+			out.WriteByte('?')
+			args = append(args, v)
+		case len(list) == 0:
+			out.WriteString("NULL")
+		default:
+			out.WriteString(strings.Repeat("?, ", len(list)-1) + "?")
+			args = append(args, list...)
+		}
+	}
+	out.WriteString(q.texts[len(q.names)])
+	return out.String(), args, nil
+}

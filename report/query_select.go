@@ -1,0 +1,148 @@
+package report
+
+import "strings"
+
+// Words that may follow SELECT before its first column.
+var selectModifiers = words(`ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT
+	SQL_BUFFER_RESULT SQL_NO_CACHE SQL_CACHE SQL_CALC_FOUND_ROWS`)
+
+// Words that end a select list.
+var selectEnds = words(`FROM WHERE GROUP HAVING ORDER LIMIT UNION EXCEPT INTERSECT INTO FOR LOCK WINDOW PROCEDURE`)
+
+// Words of an expression: none of them is an alias, and what follows one is an
+// operand and no alias, save after those that can end an expression.
+var expressionWords = words(`AND OR XOR NOT IS LIKE IN BETWEEN REGEXP RLIKE DIV MOD SOUNDS MEMBER OF ESCAPE COLLATE
+	BINARY INTERVAL CASE WHEN THEN ELSE EXISTS ANY SOME OVER SELECT AS DISTINCT AT END NULL TRUE FALSE UNKNOWN`)
+
+var literals = words(`NULL TRUE FALSE`)
+
+var expressionEnds = words(`END NULL TRUE FALSE UNKNOWN`)
+
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// selectList names the columns of the first SELECT. It would rather say false
+// than a wrong name.
+func selectList(tokens []token) ([]string, bool) {
+	var rest []token
+	for _, t := range tokens {
+		if t.kind != tokenSpace {
+			rest = append(rest, t)
+		}
+	}
+	for len(rest) > 0 && rest[0].is("(") {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || !rest[0].is("SELECT") {
+		return nil, false
+	}
+	rest = rest[1:]
+	for len(rest) > 0 && rest[0].in(selectModifiers) {
+		rest = rest[1:]
+	}
+	var names []string
+	for _, item := range selectItems(rest) {
+		name, ok := itemName(item)
+		if !ok {
+			return nil, false
+		}
+		names = append(names, name)
+	}
+	return names, true
+}
+
+// in tells whether the token is one of these words.
+func (t token) in(set map[string]bool) bool {
+	return t.kind == tokenWord && set[strings.ToUpper(t.text)]
+}
+
+// selectItems cuts at the commas outside of parentheses.
+func selectItems(tokens []token) [][]token {
+	var items [][]token
+	start, depth := 0, 0
+	for i, t := range tokens {
+		qualified := i > 0 && tokens[i-1].is(".") // t.order is a column
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")") && depth > 0:
+			depth--
+		case depth > 0:
+		case t.is(","):
+			items = append(items, tokens[start:i])
+			start = i + 1
+		case t.is(")"), t.is(";"), t.in(selectEnds) && !qualified:
+			return append(items, tokens[start:i])
+		}
+	}
+	return append(items, tokens[start:])
+}
+
+// itemName is the name that the server gives to one item of a select list.
+func itemName(item []token) (string, bool) {
+	if name, ok := columnPath(item); ok {
+		return name, true
+	}
+	if len(item) < 2 {
+		return "", false
+	}
+	last, before := item[len(item)-1], item[len(item)-2]
+	switch {
+	case before.is("AS") && len(item) > 2:
+		if last.kind == tokenString {
+			return unquote(last.text), true
+		}
+		return last.name()
+	case last.in(expressionWords) || last.kind == tokenWord && interval(item):
+		return "", false
+	case before.is(")"), before.in(expressionEnds), before.kind == tokenNumber, before.kind == tokenName,
+		before.kind == tokenString, before.kind == tokenParameter,
+		before.kind == tokenWord && !before.in(expressionWords):
+		// A string is no bare alias here: DATE '2024-01-01' and _utf8'x' are values.
+		return last.name()
+	}
+	return "", false
+}
+
+// columnPath gives the last part of a, t.a or s.t.a.
+func columnPath(item []token) (string, bool) {
+	if len(item) == 0 || len(item) == 1 && item[0].in(literals) {
+		return "", false
+	}
+	name, ok := "", len(item)%2 == 1
+	for i, t := range item {
+		if i%2 == 1 {
+			ok = ok && t.is(".")
+			continue
+		}
+		part, isName := t.name()
+		name, ok = part, ok && isName
+	}
+	return name, ok
+}
+
+// name is what the token says as a name.
+func (t token) name() (string, bool) {
+	switch t.kind {
+	case tokenWord:
+		return t.text, true
+	case tokenName:
+		return unquote(t.text), true
+	}
+	return "", false
+}
+
+// interval tells whether the last word could be the unit of an INTERVAL.
+func interval(item []token) bool {
+	for _, t := range item {
+		if t.is("INTERVAL") {
+			return true
+		}
+	}
+	return false
+}

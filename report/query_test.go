@@ -1,0 +1,177 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQueryNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, query string
+		want        []string
+	}{
+		{"none", "SELECT 1", nil},
+		{"in order, each once", "SELECT :b, :a, :b", []string{"b", "a"}},
+		{"with dots", "SELECT a FROM t WHERE a IN (:plt_fund.vs_withdraw.user_id)", []string{"plt_fund.vs_withdraw.user_id"}},
+		{"a dot at the end is not part of it", "SELECT :a.", []string{"a"}},
+		{"a number after a dot is not part of it", "SELECT :a.1", []string{"a"}},
+		{"strings", `SELECT ':a', ":b", 'it''s :c', 'it\'s :d', "say ""x"" :e", '\\', :f`, []string{"f"}},
+		{"quoted names", "SELECT `:a`, `b``:c`, `\\`, :d", []string{"d"}},
+		{"comments", "SELECT 1 -- :a\n, 2 # :b 'x\n, /* :c ' */ :d --", []string{"d"}},
+		{"two minus signs are no comment", "SELECT 1--:a", []string{"a"}},
+		{"a hint", "SELECT /*+ MAX_EXECUTION_TIME(:a) */ :b", []string{"b"}},
+		{"assignment and double colon", "SELECT @x := 1, @y:=:a, b::text, c:::d", []string{"a"}},
+		{"digits are no name", "SELECT :1, :_1", []string{"_1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, parsed(t, c.query).Names()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSelectList(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{ // "" where it cannot be known
+		"SELECT a": "a",
+		"select distinct SQL_NO_CACHE a, t.b, s.t.c;":            "a b c",
+		"SELECT `a b`, t.`c``d` FROM t":                          "a b|c`d",
+		"SELECT a AS b, 'x' AS \"y z\", 1 AS `n` FROM t":         "b|y z|n",
+		"SELECT a b, SUM(x) s, COUNT(*) n, 1 one, :p given":      "b s n one given",
+		"SELECT CASE a WHEN 1 THEN 2 END x, NULL y, 'v' w":       "x y w",
+		"SELECT IF(a, b, (SELECT c FROM d)) AS e, f FROM t":      "e f",
+		"SELECT t.order, t.from, `end` FROM t":                   "order from end",
+		"SELECT EXTRACT(YEAR FROM d) AS y FROM t":                "y",
+		"SELECT ROW_NUMBER() OVER (ORDER BY a) rn FROM t":        "rn",
+		"SELECT d + INTERVAL 1 DAY AS next FROM t":               "next",
+		"SELECT a COLLATE utf8mb4_bin AS c, end FROM t":          "c end",
+		"(SELECT a FROM t) UNION (SELECT b FROM u)":              "a",
+		"SELECT a UNION SELECT b, c":                             "a",
+		"SELECT a /* , b */ -- c\n, d FROM t":                    "a d",
+		"SELECT *":                                               "",
+		"SELECT t.* FROM t":                                      "",
+		"SELECT a, * FROM t":                                     "",
+		"SELECT a + b FROM t":                                    "",
+		"SELECT COUNT(*) FROM t":                                 "",
+		"SELECT NULL":                                            "",
+		"SELECT 1":                                               "",
+		"SELECT 'a'":                                             "",
+		"SELECT :a":                                              "",
+		"SELECT @a":                                              "",
+		"SELECT NOT a":                                           "",
+		"SELECT -a":                                              "",
+		"SELECT a DIV b":                                         "",
+		"SELECT a IS NULL":                                       "",
+		"SELECT a COLLATE utf8mb4_bin":                           "",
+		"SELECT CASE WHEN a THEN 1 END":                          "",
+		"SELECT d + INTERVAL 1 DAY":                              "",
+		"SELECT DATE '2024-01-01'":                               "",
+		"SELECT COUNT(*) OVER w FROM t WINDOW w AS (ORDER BY a)": "",
+		"SELECT a, FROM t":                                       "",
+		"WITH x AS (SELECT 1) SELECT a FROM x":                   "",
+	} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			names, ok := parsed(t, query).SelectList()
+			separator := " "
+			if strings.Contains(want, "|") {
+				separator = "|"
+			}
+			if got := strings.Join(names, separator); got != want || ok != (want != "") {
+				t.Errorf("%q, %v; want %q", got, ok, want)
+			}
+		})
+	}
+}
+
+func TestQueryBind(t *testing.T) {
+	t.Parallel()
+	values := map[string]any{"a": int64(1), "l": []any{"x", "y", "z"}, "e": []any{}, "n": nil, "s.t.c": []any{int64(7)}}
+	for _, c := range []struct {
+		query, sql string
+		args       []any
+	}{
+		{"SELECT a", "SELECT a", nil},
+		{"SELECT :a, ':a', :a", "SELECT ?, ':a', ?", []any{int64(1), int64(1)}},
+		{"SELECT 1 IN (:l)", "SELECT 1 IN (?, ?, ?)", []any{"x", "y", "z"}},
+		{"SELECT 1 IN (:e)", "SELECT 1 IN (NULL)", nil},
+		{"SELECT :n -- :a\n", "SELECT ? -- :a\n", []any{nil}},
+		{"SELECT 1 IN (:s.t.c);", "SELECT 1 IN (?);", []any{int64(7)}},
+	} {
+		t.Run(c.query, func(t *testing.T) {
+			t.Parallel()
+			sql, args, err := parsed(t, c.query).Bind(func(name string) (any, bool) {
+				v, ok := values[name]
+				return v, ok
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.sql, sql); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.args, args); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestQueryBindNeedsEveryValue(t *testing.T) {
+	t.Parallel()
+	_, _, err := parsed(t, "SELECT :a").Bind(func(string) (any, bool) { return nil, false })
+	if err == nil || !strings.Contains(err.Error(), ":a") {
+		t.Errorf("error %v", err)
+	}
+	if _, _, err := (Query{}).Bind(nil); err == nil {
+		t.Error("the empty query was bound")
+	}
+}
+
+// FuzzParseQuery proves that parsing never panics, and that Bind changes
+// nothing but the parameters: with a ? for each, the parts of the written text
+// between the ?s are found again in their order.
+func FuzzParseQuery(f *testing.F) {
+	for _, seed := range []string{
+		"SELECT a, t.b AS c FROM t WHERE x = :p AND y IN (:s.t.c) -- :no", "(SELECT ':x' \"\"\"\", `:y`)", "WITH a AS (SELECT 1) SELECT * FROM a;",
+		"SELECT 'it''s' /* :c */ # x\n, @a:=:b, c::d", "SELECT '\\", "SELECT :a.:b.:c", "SELECT /*", "select INTERVAL 1 day, case end, .",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := ParseQuery(text)
+		if err != nil {
+			return
+		}
+		var used []string
+		sql, args, err := q.Bind(func(name string) (any, bool) {
+			used = append(used, name)
+			return name, true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rebuilt := strings.Join(q.texts, "?")
+		if sql != rebuilt || len(args) != len(used) {
+			t.Fatalf("Bind of %q gave %q with %d arguments for %d parameters", text, sql, len(args), len(used))
+		}
+		var written strings.Builder
+		for i, part := range q.texts {
+			written.WriteString(part)
+			if i < len(used) {
+				written.WriteString(":" + used[i])
+			}
+		}
+		if written.String() != text || q.Text != text {
+			t.Fatalf("the parts of %q are %q", text, written.String())
+		}
+		if names, ok := q.SelectList(); ok && len(names) == 0 {
+			t.Fatalf("%q has a known list without columns", text)
+		}
+	})
+}

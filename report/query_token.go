@@ -1,0 +1,159 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+type tokenKind int
+
+const (
+	tokenSpace tokenKind = iota // white space or one comment
+	tokenWord                   // keyword or name without quotes
+	tokenNumber
+	tokenName      // `name`
+	tokenString    // '…' or "…"
+	tokenParameter // :name or :listener.column
+	tokenPunct     // any other byte
+)
+
+// token is a piece of a query. The texts of all tokens, one after the other,
+// are the query.
+type token struct {
+	kind tokenKind
+	text string
+}
+
+// is tells whether the token is this keyword or this punctuation.
+func (t token) is(text string) bool {
+	return (t.kind == tokenWord || t.kind == tokenPunct) && strings.EqualFold(t.text, text)
+}
+
+var (
+	errOpenQuote   = errors.New("report: a quote that does not end")
+	errOpenComment = errors.New("report: a comment that does not end")
+	errRunComment  = errors.New("report: a comment that the server would run: write /*! … */ without the comment marks")
+)
+
+// tokenize cuts a query into tokens by the lexical rules of MySQL in its
+// default mode: a backslash escapes in strings, and a doubled quote is a quote.
+func tokenize(text string) ([]token, error) {
+	var tokens []token
+	for rest := text; rest != ""; {
+		kind, n, err := nextToken(rest)
+		if err != nil {
+			at := len(text) - len(rest)
+			return nil, fmt.Errorf("%w (at %q)", err, shortenTo(text[at:], 20))
+		}
+		tokens = append(tokens, token{kind, rest[:n]})
+		rest = rest[n:]
+	}
+	return tokens, nil
+}
+
+// nextToken gives the kind and length of the token that a text begins with.
+func nextToken(s string) (tokenKind, int, error) {
+	c := s[0]
+	switch {
+	case isSpace(c):
+		return tokenSpace, span(s, isSpace), nil
+	case c == '#', strings.HasPrefix(s, "--") && (len(s) == 2 || s[2] <= ' '):
+		if n := strings.IndexByte(s, '\n'); n >= 0 {
+			return tokenSpace, n + 1, nil
+		}
+		return tokenSpace, len(s), nil
+	case strings.HasPrefix(s, "/*!"), strings.HasPrefix(s, "/*M!"):
+		return 0, 0, errRunComment
+	case strings.HasPrefix(s, "/*"):
+		n := strings.Index(s[2:], "*/")
+		if n < 0 {
+			return 0, 0, errOpenComment
+		}
+		return tokenSpace, n + 4, nil
+	case c == '\'' || c == '"':
+		return quoted(s, tokenString)
+	case c == '`':
+		return quoted(s, tokenName)
+	case c == ':':
+		// :: and := are no parameters, and nor is what follows a second colon.
+		if n := span(s, func(c byte) bool { return c == ':' }); n > 1 {
+			if n < len(s) {
+				n += span(s[n:], isWord)
+			}
+			return tokenPunct, n, nil
+		}
+		if n := parameterLength(s[1:]); n > 0 {
+			return tokenParameter, 1 + n, nil
+		}
+		return tokenPunct, 1, nil
+	case isDigit(c):
+		return tokenNumber, span(s, isWord), nil
+	case isWord(c):
+		return tokenWord, span(s, isWord), nil
+	}
+	return tokenPunct, 1, nil
+}
+
+// quoted measures a string or a quoted name.
+func quoted(s string, kind tokenKind) (tokenKind, int, error) {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && kind == tokenString:
+			i++
+		case s[i] == s[0] && i+1 < len(s) && s[i+1] == s[0]:
+			i++
+		case s[i] == s[0]:
+			return kind, i + 1, nil
+		}
+	}
+	return 0, 0, errOpenQuote
+}
+
+// parameterLength measures name.name.name; a dot that no name follows is not
+// part of it.
+func parameterLength(s string) int {
+	total := 0
+	for {
+		if total == len(s) || isDigit(s[total]) {
+			break
+		}
+		n := span(s[total:], isNameByte)
+		if n == 0 {
+			break
+		}
+		total += n
+		if total == len(s) || s[total] != '.' {
+			return total
+		}
+		total++
+	}
+	return max(0, total-1)
+}
+
+func span(s string, in func(byte) bool) int {
+	for i := range len(s) {
+		if !in(s[i]) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func isSpace(c byte) bool    { return c == ' ' || (c >= '\t' && c <= '\r') }
+func isDigit(c byte) bool    { return c >= '0' && c <= '9' }
+func isNameByte(c byte) bool { return isDigit(c) || c == '_' || (c|0x20 >= 'a' && c|0x20 <= 'z') }
+func isWord(c byte) bool     { return isNameByte(c) || c == '$' || c >= 0x80 }
+
+// unquote returns what a quoted name or string says.
+func unquote(text string) string {
+	quote, inside := text[0], text[1:len(text)-1]
+	var out strings.Builder
+	for i := 0; i < len(inside); i++ {
+		if (inside[i] == quote || (inside[i] == '\\' && quote != '`')) && i+1 < len(inside) {
+			i++
+		}
+		out.WriteByte(inside[i])
+	}
+	return out.String()
+}
