@@ -1,0 +1,254 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/redis/go-redis/v9"
+)
+
+// block is how long one read waits for entries. It bounds how long a stop takes.
+const block = time.Second
+
+// Entry is one message.
+type Entry struct {
+	ID     string
+	Fields map[string]string
+}
+
+// Options configures a Reader.
+type Options struct {
+	Redis    redis.UniversalClient // for blocking reads: a client that nothing else waits for
+	Stream   string
+	Group    string
+	Consumer string // unique for this process
+	// Slots is how many entries are under way at once.
+	Slots int
+	// MinIdle is the silence after which another consumer's entry is taken over.
+	MinIdle time.Duration
+	// Batch hands all entries of a read to one call of Handle; otherwise each gets
+	// a call of its own.
+	Batch bool
+	// Admit, if set, is asked before each read how many entries may be read now.
+	Admit func(ctx context.Context) (int, error)
+	// Handle works on entries and acknowledges them. What it does not acknowledge
+	// comes again after MinIdle, here or elsewhere. It runs in a goroutine of its
+	// own and ends soon after ctx.
+	Handle func(ctx context.Context, entries []Entry)
+	Log    *slog.Logger
+}
+
+// Reader reads one stream.
+type Reader struct {
+	o    Options
+	free chan struct{} // a token for each free slot
+
+	mu      sync.Mutex
+	working map[string]bool // ids that are under way here
+}
+
+// New returns a Reader. It does no I/O.
+func New(o Options) *Reader {
+	r := &Reader{o: o, free: make(chan struct{}, o.Slots), working: map[string]bool{}}
+	for range o.Slots {
+		r.free <- struct{}{}
+	}
+	return r
+}
+
+// Run reads until ctx ends and all calls of Handle have returned, and returns
+// nil. An outage of Redis is waited out.
+func (r *Reader) Run(ctx context.Context) error {
+	var handlers sync.WaitGroup
+	defer r.leave(ctx)
+	defer handlers.Wait()
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 2*time.Second
+	var claimed time.Time
+	for ctx.Err() == nil {
+		slots, err := r.acquire(ctx)
+		if err == nil && slots == 0 {
+			_ = wait(ctx, 20*time.Millisecond)
+			continue
+		}
+		var entries []Entry
+		if err == nil && time.Since(claimed) > r.o.MinIdle/2 {
+			entries, err = r.claim(ctx, slots)
+			if len(entries) < slots {
+				claimed = time.Now()
+			}
+		}
+		if err == nil && len(entries) == 0 {
+			entries, err = r.read(ctx, slots)
+		}
+		r.release(slots - len(entries))
+		r.dispatch(ctx, &handlers, entries)
+		if err == nil {
+			pause.Reset()
+			continue
+		}
+		if ctx.Err() == nil && !r.heal(ctx, err) {
+			r.o.Log.Warn("read stream", "stream", r.o.Stream, "err", err)
+			_ = wait(ctx, pause.NextBackOff())
+		}
+	}
+	return nil
+}
+
+// acquire takes at least one slot, waiting for it, and as many more as are free
+// and admitted.
+func (r *Reader) acquire(ctx context.Context) (int, error) {
+	select {
+	case <-r.free:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	most := r.o.Slots
+	if r.o.Admit != nil {
+		n, err := r.o.Admit(ctx)
+		if err != nil || n <= 0 {
+			r.release(1)
+			return 0, err
+		}
+		most = min(most, n)
+	}
+	for n := 1; ; n++ {
+		if n == most {
+			return n, nil
+		}
+		select {
+		case <-r.free:
+		default:
+			return n, nil
+		}
+	}
+}
+
+func (r *Reader) release(n int) {
+	for range n {
+		r.free <- struct{}{}
+	}
+}
+
+func (r *Reader) read(ctx context.Context, count int) ([]Entry, error) {
+	streams, err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+		Group: r.o.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, ">"},
+		Count: int64(count), Block: block,
+	}).Result()
+	if err != nil || len(streams) == 0 {
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		return nil, err
+	}
+	return r.entries(streams[0].Messages), nil
+}
+
+// claim takes over entries that nobody has worked on for MinIdle, except those
+// that are under way here.
+func (r *Reader) claim(ctx context.Context, count int) ([]Entry, error) {
+	var found []Entry
+	for start := "0-0"; len(found) < count; {
+		messages, next, err := r.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
+			Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer,
+			MinIdle: r.o.MinIdle, Start: start, Count: int64(count - len(found)),
+		}).Result()
+		if err != nil {
+			return found, err
+		}
+		found = append(found, r.entries(messages)...)
+		if next == "0-0" {
+			break
+		}
+		start = next
+	}
+	if len(found) > 0 {
+		r.o.Log.Info("took over entries", "stream", r.o.Stream, "entries", len(found))
+	}
+	return found, nil
+}
+
+// entries converts messages and marks them as under way; those that are so
+// already are left out.
+func (r *Reader) entries(messages []redis.XMessage) []Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var entries []Entry
+	for _, m := range messages {
+		if r.working[m.ID] {
+			continue
+		}
+		r.working[m.ID] = true
+		e := Entry{ID: m.ID, Fields: make(map[string]string, len(m.Values))}
+		for k, v := range m.Values {
+			e.Fields[k], _ = v.(string)
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+func (r *Reader) dispatch(ctx context.Context, handlers *sync.WaitGroup, entries []Entry) {
+	size := 1
+	if r.o.Batch {
+		size = len(entries)
+	}
+	for len(entries) > 0 {
+		part := entries[:size]
+		entries = entries[size:]
+		handlers.Go(func() {
+			defer r.finish(part)
+			r.o.Handle(ctx, part)
+		})
+	}
+}
+
+func (r *Reader) finish(entries []Entry) {
+	r.mu.Lock()
+	for _, e := range entries {
+		delete(r.working, e.ID)
+	}
+	r.mu.Unlock()
+	r.release(len(entries))
+}
+
+// heal makes the group where it is missing, from the first entry on: one made
+// at the end would miss what was pushed before. It tells whether it did.
+func (r *Reader) heal(ctx context.Context, err error) bool {
+	if !strings.HasPrefix(err.Error(), "NOGROUP") {
+		return false
+	}
+	err = r.o.Redis.XGroupCreateMkStream(ctx, r.o.Stream, r.o.Group, "0").Err()
+	return err == nil || strings.HasPrefix(err.Error(), "BUSYGROUP")
+}
+
+// leave removes this consumer if nothing is pending for it; what is pending
+// would be lost with it.
+func (r *Reader) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	pending, err := r.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer, Start: "-", End: "+", Count: 1,
+	}).Result()
+	if err == nil && len(pending) == 0 {
+		_ = r.o.Redis.XGroupDelConsumer(ctx, r.o.Stream, r.o.Group, r.o.Consumer).Err()
+	}
+}
+
+// wait waits for d, or for the end of ctx, whose error it returns.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stream: %w", ctx.Err())
+	}
+}

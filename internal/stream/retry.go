@@ -1,0 +1,31 @@
+package stream
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Insist calls f until it succeeds or ctx ends, with pauses that grow from 50 ms
+// to 5 s, and returns the error of ctx in that case. It is for effects that must
+// happen before an entry is acknowledged and that fail only while a server is
+// away.
+func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 5*time.Second
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		log.Warn("trying again", "what", what, "err", err)
+		if wait(ctx, pause.NextBackOff()) != nil {
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Margin is how long a job's keys outlive its deadline.
+const Margin = 10 * time.Minute
+
+// Kept is how long the state of a job stays after its end.
+const Kept = time.Minute
+
+// Start is what starts an attempt.
+type Start struct {
+	ID         string
+	Attempt    int64
+	Report     string
+	Definition string // hash
+	Parameters []byte // JSON object
+	Timeout    time.Duration
+	Listeners  []string // of stage 1
+}
+
+// Start starts an attempt: OK, or Already where it or a later one has a state.
+// In a cluster the messages of stage 1 are sent again in that case, as those of
+// the first call may be lost; doubles do nothing.
+func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
+	keys := []string{s.Data(j.ID), s.State(j.ID), s.Timeout(j.ID, j.Attempt)}
+	keys = s.shared(keys, s.Deadlines(), s.Events())
+	args := []any{
+		j.ID, j.Attempt, j.Report, j.Definition, j.Parameters,
+		j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events,
+	}
+	for _, l := range j.Listeners {
+		keys = s.shared(keys, s.Task(l))
+		args = append(args, l)
+	}
+	outcome, more, err := s.list(ctx, startScript, keys, args...)
+	if err != nil || !s.split {
+		return outcome, err
+	}
+	deadline := redis.NewIntCmd(ctx, "zadd", s.Deadlines(), more[0], j.ID)
+	return outcome, s.send(ctx, append([]redis.Cmder{deadline, s.event(ctx, j.ID, j.Attempt, "started", "report", j.Report)},
+		s.tasks(ctx, j.ID, j.Attempt, j.Listeners)...)...)
+}
+
+// Claim is what claims a job whose barrier was reached, or that is to end.
+type Claim struct {
+	ID      string
+	Attempt int64
+	Stage   int64  // of the entry; 0 for any
+	Worker  string // who claims
+	Lease   time.Duration
+	Known   []string // hashes of the definitions that the caller has
+}
+
+// Claim claims a job: OK to fold it, ToFail to end it, both with its state and
+// the fence in it; Already where its stage is behind us (with the state, if the
+// next stage is running).
+func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
+	args := []any{c.Attempt, c.Stage, c.Worker, c.Lease.Milliseconds()}
+	for _, k := range c.Known {
+		args = append(args, k)
+	}
+	outcome, more, err := s.list(ctx, claimScript, []string{s.State(c.ID)}, args...)
+	if err != nil || len(more) < 2 {
+		return outcome, nil, err
+	}
+	fields := make(map[string]string, len(more)/2)
+	for i := 1; i+1 < len(more); i += 2 {
+		k, _ := more[i].(string)
+		v, _ := more[i+1].(string)
+		fields[k] = v
+	}
+	state, err := parseState(c.ID, fields)
+	return outcome, state, err
+}
+
+// Advance sends a claimed job from its stage into the next one, whose listeners
+// are given.
+func (s *Scripts) Advance(ctx context.Context, state *State, listeners []string) (Outcome, error) {
+	keys := s.shared([]string{s.Data(state.ID), s.State(state.ID)}, s.Events())
+	args := []any{state.ID, state.Attempt, state.Stage, state.Fence, s.events}
+	for _, l := range listeners {
+		keys = s.shared(keys, s.Task(l))
+		args = append(args, l)
+	}
+	outcome, err := s.outcome(ctx, advanceScript, keys, args...)
+	if err != nil || !s.split || outcome != OK {
+		return outcome, err
+	}
+	return outcome, s.send(ctx, append(s.tasks(ctx, state.ID, state.Attempt, listeners),
+		s.event(ctx, state.ID, state.Attempt, "stage", "stage", state.Stage+1))...)
+}
+
+// Resend sends the messages of the stage that the job is in, once more. In a
+// cluster it makes up for a crash between a change of state and its messages;
+// on one node that cannot be, and it does nothing.
+func (s *Scripts) Resend(ctx context.Context, state *State) error {
+	if !s.split {
+		return nil
+	}
+	return s.send(ctx, s.tasks(ctx, state.ID, state.Attempt, state.Listeners)...)
+}
+
+// Publish takes a claimed job over the point of no return: OK, or Late where its
+// deadline has passed.
+func (s *Scripts) Publish(ctx context.Context, state *State) (Outcome, error) {
+	outcome, err := s.outcome(ctx, publishScript, s.shared([]string{s.State(state.ID)}, s.Events()),
+		state.ID, state.Attempt, state.Fence, s.events)
+	if err != nil || !s.split || outcome != OK {
+		return outcome, err
+	}
+	return outcome, s.send(ctx, s.event(ctx, state.ID, state.Attempt, "publishing"))
+}
+
+// FailTask fails the job of a task that its owner cannot do.
+func (s *Scripts) FailTask(ctx context.Context, t Task, reason string) (Outcome, error) {
+	outcome, _, err := s.fail(ctx, t.ID, t.Attempt, t.Listener, t.Owner, reason)
+	return outcome, err
+}
+
+// FailFold fails a claimed job; its claim goes on, in order to end it.
+func (s *Scripts) FailFold(ctx context.Context, state *State, reason string) (Outcome, error) {
+	outcome, _, err := s.fail(ctx, state.ID, state.Attempt, "@fanin", strconv.FormatInt(state.Fence, 10), reason)
+	return outcome, err
+}
+
+// Expire fails a job that is past its deadline, whatever its attempt.
+func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, error) {
+	outcome, _, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed")
+	return outcome, err
+}
+
+func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string) (Outcome, int64, error) {
+	keys := s.shared([]string{s.State(id)}, s.FanIn(), s.Events())
+	outcome, more, err := s.list(ctx, failScript, keys, id, attempt, by, token, reason, s.events)
+	if err != nil || len(more) == 0 {
+		return outcome, attempt, err
+	}
+	attempt, _ = more[0].(int64)
+	if !s.split || by == "@fanin" {
+		return outcome, attempt, nil
+	}
+	return outcome, attempt, s.send(ctx, s.toFanIn(ctx, id, attempt, 0), s.event(ctx, id, attempt, "failing", "by", by, "reason", reason))
+}
+
+// Settle ends a claimed job whose record is final. Detail is the file where the
+// outcome is SUCCESS, and the reason elsewhere.
+func (s *Scripts) Settle(ctx context.Context, state *State, status, detail string) (Outcome, error) {
+	id, attempt := state.ID, state.Attempt
+	keys := s.shared([]string{s.Data(id), s.State(id), s.Timeout(id, attempt)}, s.Deadlines(), s.Dead(), s.Events())
+	outcome, err := s.outcome(ctx, settleScript, keys, id, attempt, state.Fence, status, detail, Kept.Milliseconds(), s.events)
+	if err != nil || !s.split || outcome != OK {
+		return outcome, err
+	}
+	cmds := []redis.Cmder{redis.NewIntCmd(ctx, "zrem", s.Deadlines(), id)}
+	if status == "FAILED" {
+		cmds = append(cmds, redis.NewIntCmd(ctx, "zadd", s.Dead(), time.Now().UnixMilli(), id))
+	} else {
+		cmds = append(cmds, redis.NewIntCmd(ctx, "zrem", s.Dead(), id))
+	}
+	return outcome, s.send(ctx, append(cmds, s.event(ctx, id, attempt, "finished", "status", status, "detail", detail))...)
+}
+
+// The messages that scripts send on one node and methods send in a cluster.
+
+func (s *Scripts) tasks(ctx context.Context, id string, attempt int64, listeners []string) []redis.Cmder {
+	var cmds []redis.Cmder
+	for _, l := range listeners {
+		cmds = append(cmds, redis.NewStringCmd(ctx, "xadd", s.Task(l), "*", "id", id, "attempt", attempt))
+	}
+	return cmds
+}
+
+func (s *Scripts) toFanIn(ctx context.Context, id string, attempt, stage int64) redis.Cmder {
+	return redis.NewStringCmd(ctx, "xadd", s.FanIn(), "*", "id", id, "attempt", attempt, "stage", stage)
+}
+
+func (s *Scripts) event(ctx context.Context, id string, attempt int64, event string, fields ...any) redis.Cmder {
+	args := []any{"xadd", s.Events(), "maxlen", "~", s.events, "*", "id", id, "attempt", attempt, "event", event}
+	return redis.NewStringCmd(ctx, append(args, fields...)...)
+}
+
+// send runs commands in one round trip and returns their first error.
+func (s *Scripts) send(ctx context.Context, cmds ...redis.Cmder) error {
+	if err := s.pipe.do(ctx, cmds...); err != nil {
+		return err
+	}
+	for _, c := range cmds {
+		if err := c.Err(); err != nil {
+			return fmt.Errorf("%s: %w", c.Name(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package scripts
+
+import "strconv"
+
+// Keys names everything that Fanfold has in Redis. Both prefixes are part of
+// the public contract (docs/keys.md).
+type Keys struct {
+	Prefix string // of what all jobs share; default "fanfold:"
+	Hash   string // of a job's hash; default "FileDownloadRecordEntity-"
+}
+
+// DefaultKeys are the names without configuration.
+var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
+
+// Data is the hash with a job's data and counters.
+func (k Keys) Data(id string) string { return k.Hash + id }
+
+// State is the hash that decides; it shares the cluster slot of Data.
+func (k Keys) State(id string) string { return "{" + k.Hash + id + "}:state" }
+
+// Timeout is the string whose expiry is the timeout of an attempt.
+func (k Keys) Timeout(id string, attempt int64) string {
+	return "{" + k.Hash + id + "}:timeout:" + strconv.FormatInt(attempt, 10)
+}
+
+// Jobs is the stream into which services push ids.
+func (k Keys) Jobs() string { return k.Prefix + "jobs" }
+
+// Delayed is the sorted set of ids and steps that are due later.
+func (k Keys) Delayed() string { return k.Prefix + "delayed" }
+
+// Task is the stream of a listener's work.
+func (k Keys) Task(listener string) string { return k.Prefix + "task:" + listener }
+
+// FanIn is the stream of jobs whose barrier was reached or that are to end.
+func (k Keys) FanIn() string { return k.Prefix + "fanin" }
+
+// Deadlines is the sorted set of running jobs.
+func (k Keys) Deadlines() string { return k.Prefix + "deadlines" }
+
+// Dead is the sorted set of failed jobs.
+func (k Keys) Dead() string { return k.Prefix + "dead" }
+
+// Quarantined is the capped stream of entries that cannot be used.
+func (k Keys) Quarantined() string { return k.Prefix + "quarantine" }
+
+// Events is the capped stream of transitions.
+func (k Keys) Events() string { return k.Prefix + "events" }
+
+// Field is the field of Data that holds one chunk of a column, counted from 0.
+func Field(listener, column string, chunk int64) string {
+	if chunk == 0 {
+		return listener + "." + column
+	}
+	return listener + "." + column + "#" + strconv.FormatInt(chunk, 10)
+}
+
+// ValidID tells whether an id is one that keys and file names can hold:
+// ^[0-9A-Za-z_-]{1,64}$.
+func ValidID(id string) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}

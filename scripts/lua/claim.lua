@@ -1,0 +1,34 @@
+#!lua
+-- Claims a job whose barrier was reached, or that is to end, for the time of a
+-- lease; the fence number grows.
+-- KEYS  1 state
+-- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker, 4 lease (ms),
+--       5… definitions that the caller knows
+-- Returns {outcome, fence, fields and values of the state…}: 1 claimed to fold;
+--       3 claimed to fail; 2 the stage is behind us; 0 another worker has it;
+--       -1 gone; -2 definition unknown
+-- Cost  O(listeners)
+local state = KEYS[1]
+local attempt, stage, worker, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+
+local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'definition', 'worker', 'lease')
+if have[1] ~= attempt then return {-1} end
+local status = have[2]
+if status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUBLISHING' and status ~= 'FAILING' then
+  if status == 'RUN' and tonumber(stage) < tonumber(have[3]) then return {2, 0, unpack(redis.call('HGETALL', state))} end
+  return {-1}
+end
+if status ~= 'FAILING' then
+  if stage ~= '0' and stage ~= have[3] then return {2, 0} end
+  local known = false
+  for i = 5, #ARGV do known = known or ARGV[i] == have[4] end
+  if not known then return {-2} end
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if have[6] and have[5] ~= worker and tonumber(have[6]) > now then return {0} end
+
+local fence = redis.call('HINCRBY', state, 'fence', 1)
+if status == 'READY' then redis.call('HSET', state, 'status', 'FOLD') end
+redis.call('HSET', state, 'worker', worker, 'lease', string.format('%.0f', now + lease))
+return {status == 'FAILING' and 3 or 1, fence, unpack(redis.call('HGETALL', state))}

@@ -1,0 +1,48 @@
+#!lua flags=allow-oom
+-- Decides that a job fails: it becomes FAILING with the reason, and is appended
+-- to the fan-in stream, where the record is changed and the rest removed.
+-- KEYS  1 state; on one node also 2 fan-in, 3 events
+-- ARGV  1 id, 2 attempt (0: any), 3 who decides: a listener's name, @fanin or
+--       @deadline, 4 its token: owner, fence, or nothing, 5 reason,
+--       6 cap of the events
+-- Returns {outcome, attempt}: 1 failing, 2 failing before; 0 refused: not its
+--       owner, not past the deadline, or PUBLISHING; -1 gone
+-- Cost  O(1)
+local state, fanin, events = KEYS[1], KEYS[2], KEYS[3]
+local id, attempt, by, token, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+local have = redis.call('HMGET', state, 'attempt', 'status', 'fence', 'deadline', by .. ':owner', 'stage', 'listeners')
+if not have[1] or (attempt ~= '0' and have[1] ~= attempt) then return {-1} end
+attempt = have[1]
+local status = have[2]
+if status == 'FAILING' then return {2, tonumber(attempt)} end
+if status ~= 'RUN' and status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUBLISHING' then return {-1} end
+if by == '@fanin' then
+  if have[3] ~= token then return {0} end
+elseif by == '@deadline' then
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if now < tonumber(have[4]) or status == 'PUBLISHING' then return {0} end
+  if status == 'RUN' then
+    local open = {}
+    for listener in string.gmatch(have[7], '[^,]+') do
+      if redis.call('HEXISTS', state, listener .. ':done') == 0 then open[#open + 1] = listener end
+    end
+    reason = reason .. ' in stage ' .. have[6] .. ', waiting for ' .. table.concat(open, ', ')
+  else
+    reason = reason .. ' while the file was being made'
+  end
+elseif status ~= 'RUN' or have[5] ~= token then
+  return {0}
+end
+redis.call('HSET', state, 'status', 'FAILING', 'reason', reason)
+if by ~= '@fanin' then
+  -- Whoever folds now holds an old fence, and cannot renew its lease.
+  redis.call('HINCRBY', state, 'fence', 1)
+  redis.call('HDEL', state, 'worker', 'lease')
+end
+if fanin then
+  if by ~= '@fanin' then redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0) end
+  redis.call('XADD', events, 'MAXLEN', '~', ARGV[6], '*', 'id', id, 'attempt', attempt, 'event', 'failing', 'by', by, 'reason', reason)
+end
+return {1, tonumber(attempt)}

@@ -1,0 +1,33 @@
+#!lua flags=allow-oom
+-- Ends an attempt whose record is final: removes data, timeout key and deadline;
+-- the state keeps its outcome for a while.
+-- KEYS  1 data, 2 state, 3 timeout; on one node also 4 deadlines, 5 dead,
+--       6 events
+-- ARGV  1 id, 2 attempt, 3 fence, 4 outcome, such as SUCCESS, 5 the file or the
+--       reason, 6 how long the state is kept (ms), 7 cap of the events
+-- Returns 1 settled, now or before; 0 another claim; -1 gone
+-- Cost  O(1); the data is freed in the background
+local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
+local deadlines, dead, events = KEYS[4], KEYS[5], KEYS[6]
+local id, attempt, fence, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local have = redis.call('HMGET', state, 'attempt', 'status', 'fence')
+if have[1] ~= attempt then return -1 end
+if have[2] == outcome then return 1 end
+if have[3] ~= fence then return 0 end
+redis.call('UNLINK', data, timeout)
+redis.call('HSET', state, 'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', ARGV[5])
+redis.call('HDEL', state, 'worker', 'lease')
+redis.call('PEXPIRE', state, ARGV[6])
+if deadlines then
+  redis.call('ZREM', deadlines, id)
+  if outcome == 'FAILED' then
+    local time = redis.call('TIME')
+    redis.call('ZADD', dead, time[1] * 1000 + math.floor(time[2] / 1000), id)
+  else
+    redis.call('ZREM', dead, id)
+  end
+  redis.call('XADD', events, 'MAXLEN', '~', ARGV[7], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
+    'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', ARGV[5])
+end
+return 1

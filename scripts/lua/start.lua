@@ -1,0 +1,48 @@
+#!lua
+-- Starts an attempt of a job: state, data, timeout key, deadline, and one entry
+-- for each listener of stage 1.
+-- KEYS  1 data, 2 state, 3 timeout; on one node also 4 deadlines, 5 events,
+--       6… task streams, one for each listener
+-- ARGV  1 id, 2 attempt, 3 report, 4 definition, 5 parameters (JSON),
+--       6 timeout (ms from now), 7 margin (ms that the keys outlive it),
+--       8 cap of the events, 9… listeners of stage 1
+-- Returns {outcome, deadline}: 1 started; 2 this attempt or a later one is there
+-- Cost  O(listeners)
+local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
+local deadlines, events = KEYS[4], KEYS[5]
+local id, attempt = ARGV[1], tonumber(ARGV[2])
+local listeners = {unpack(ARGV, 9)}
+
+local have = redis.call('HMGET', state, 'attempt', 'deadline')
+if have[1] and tonumber(have[1]) >= attempt then
+  return {2, tonumber(have[2])}
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local deadline = now + tonumber(ARGV[6])
+local expires = math.max(deadline + tonumber(ARGV[7]), now + 600000)
+
+redis.call('UNLINK', data, state)
+redis.call('HSET', data, 'queryDoneCount', 0, 'queryTarget', #listeners)
+local fields = {
+  'report', ARGV[3], 'definition', ARGV[4], 'parameters', ARGV[5], 'attempt', ARGV[2],
+  'stage', 1, 'status', 'RUN', 'fence', 0, 'started', string.format('%.0f', now),
+  'deadline', string.format('%.0f', deadline), 'expires', string.format('%.0f', expires),
+  'done', 0, 'target', #listeners, 'listeners', table.concat(listeners, ','),
+}
+for _, listener in ipairs(listeners) do
+  fields[#fields + 1] = listener .. ':stage'
+  fields[#fields + 1] = 1
+end
+redis.call('HSET', state, unpack(fields))
+redis.call('PEXPIREAT', data, string.format('%.0f', expires))
+redis.call('PEXPIREAT', state, string.format('%.0f', expires))
+redis.call('SET', timeout, id, 'PXAT', string.format('%.0f', deadline))
+if deadlines then
+  redis.call('ZADD', deadlines, string.format('%.0f', deadline), id)
+  for i = 1, #listeners do
+    redis.call('XADD', KEYS[5 + i], '*', 'id', id, 'attempt', ARGV[2])
+  end
+  redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', ARGV[2], 'event', 'started', 'report', ARGV[3])
+end
+return {1, deadline}

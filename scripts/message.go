@@ -1,0 +1,92 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Group is the consumer group of every stream that Fanfold reads.
+const Group = "fanfold"
+
+// QuarantineCap is about how many entries the quarantine keeps.
+const QuarantineCap = 10_000
+
+// quarantined is the most of a foreign entry that is kept.
+const quarantined = 1024
+
+// Ack acknowledges entries of a stream and removes them, as one. It is the last
+// act for a message: its effect must be in Redis or MySQL before.
+func (s *Scripts) Ack(ctx context.Context, stream string, entries ...string) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	args := []any{Group}
+	for _, e := range entries {
+		args = append(args, e)
+	}
+	_, err := s.outcome(ctx, ackScript, []string{stream}, args...)
+	return err
+}
+
+// Quarantine keeps an entry that cannot be used, with the reason; what is longer
+// than 1 KB of it is cut.
+func (s *Scripts) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
+	var text strings.Builder
+	for k, v := range fields {
+		fmt.Fprintf(&text, "%s=%s ", k, v)
+		if text.Len() > quarantined {
+			break
+		}
+	}
+	kept := strings.ToValidUTF8(text.String()[:min(text.Len(), quarantined)], "\uFFFD")
+	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Quarantined(), "maxlen", "~", QuarantineCap, "*",
+		"stream", stream, "entry", entry, "reason", reason, "fields", strings.TrimSpace(kept)))
+}
+
+// Steps of a job that are no listener.
+const (
+	StepTrigger = "@trigger" // look for the record once more
+	StepFanIn   = "@fanin"
+)
+
+// Later is a member of the delayed set: an id alone, or a step of an attempt
+// that is to be done again. For StepTrigger, Attempt counts how often the record
+// has been looked for.
+type Later struct {
+	ID      string
+	Attempt int64
+	Step    string // empty: the id alone
+}
+
+// ErrMember is returned for a member of the delayed set that means nothing.
+var ErrMember = errors.New("scripts: not <id> and not <id>/<attempt>/<step>")
+
+// String gives the member.
+func (l Later) String() string {
+	if l.Step == "" {
+		return l.ID
+	}
+	return l.ID + "/" + strconv.FormatInt(l.Attempt, 10) + "/" + l.Step
+}
+
+// ParseLater reads a member of the delayed set.
+func ParseLater(member string) (Later, error) {
+	parts := strings.Split(member, "/")
+	l := Later{ID: parts[0]}
+	if !ValidID(l.ID) || len(parts) != 1 && len(parts) != 3 {
+		return l, ErrMember
+	}
+	if len(parts) == 3 {
+		attempt, err := strconv.ParseInt(parts[1], 10, 64)
+		if err != nil || attempt < 0 || parts[2] == "" {
+			return l, ErrMember
+		}
+		l.Attempt, l.Step = attempt, parts[2]
+	}
+	return l, nil
+}

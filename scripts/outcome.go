@@ -1,0 +1,60 @@
+package scripts
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Outcome is what a script answers where its preconditions hold.
+type Outcome int64
+
+// The outcomes. What they mean for a message is in the package documentation.
+const (
+	OK      Outcome = 1  // done
+	Already Outcome = 2  // done before; for Complete: the barrier is reached
+	ToFail  Outcome = 3  // claimed in order to fail the job
+	Late    Outcome = 4  // the deadline has passed
+	Busy    Outcome = 0  // another owner of the same attempt
+	Gone    Outcome = -1 // an older attempt, a final state, or none
+	Unknown Outcome = -2 // this process does not know the job's definition
+)
+
+// String names the outcome for logs.
+func (o Outcome) String() string {
+	switch o {
+	case OK:
+		return "ok"
+	case Already:
+		return "already"
+	case ToFail:
+		return "to fail"
+	case Late:
+		return "late"
+	case Busy:
+		return "busy"
+	case Gone:
+		return "gone"
+	case Unknown:
+		return "unknown definition"
+	}
+	return fmt.Sprintf("Outcome(%d)", int64(o))
+}
+
+// ErrChunk is returned where the chunks of a task are not complete, which means
+// that a call before this one was lost.
+var ErrChunk = errors.New("scripts: a chunk is missing")
+
+// ErrReply is returned where Redis answers in a form that a script never gives.
+var ErrReply = errors.New("scripts: unexpected reply")
+
+// asError maps the errors that scripts raise to those of this package.
+func asError(script string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if strings.HasPrefix(err.Error(), "CHUNK") {
+		return fmt.Errorf("%w: %w", ErrChunk, err)
+	}
+	return fmt.Errorf("script %s: %w", script, err)
+}

@@ -1,0 +1,117 @@
+package scripts
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// pipelineDepth is how many round trips are under way at once. While they
+	// are, calls gather for the next one: few under light load, many under heavy
+	// load, without waiting for anything.
+	pipelineDepth = 2
+	// pipelineCalls bounds how many calls share a round trip.
+	pipelineCalls = 256
+)
+
+// pipeline lets calls that come at the same time share a round trip.
+type pipeline struct {
+	rdb     redis.UniversalClient
+	timeout time.Duration
+
+	mu      sync.Mutex
+	queue   []*call
+	running int
+}
+
+// call is a row of commands that one caller waits for; they run in its order.
+type call struct {
+	cmds []redis.Cmder
+	done chan struct{}
+}
+
+// do runs the commands in one round trip, perhaps with those of others. Each
+// command has its own error; do returns only that of ctx. The commands may run
+// although ctx has ended: their arguments must not be changed after that.
+func (p *pipeline) do(ctx context.Context, cmds ...redis.Cmder) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c := &call{cmds: cmds, done: make(chan struct{})}
+	p.mu.Lock()
+	p.queue = append(p.queue, c)
+	if p.running < pipelineDepth {
+		p.running++
+		go p.drain()
+	}
+	p.mu.Unlock()
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// drain sends what is queued until nothing is.
+func (p *pipeline) drain() {
+	for {
+		p.mu.Lock()
+		n := min(len(p.queue), pipelineCalls)
+		if n == 0 {
+			p.running--
+			p.mu.Unlock()
+			return
+		}
+		calls := p.queue[:n:n]
+		p.queue = p.queue[n:]
+		p.mu.Unlock()
+
+		p.send(calls)
+		for _, c := range calls {
+			close(c.done)
+		}
+	}
+}
+
+func (p *pipeline) send(calls []*call) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
+	defer cancel()
+	var cmds []redis.Cmder
+	for _, c := range calls {
+		cmds = append(cmds, c.cmds...)
+	}
+	exec(ctx, p.rdb, cmds)
+	var again []redis.Cmder
+	for _, cmd := range cmds {
+		if isNoScript(cmd.Err()) {
+			again = append(again, cmd)
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	// Redis was restarted or its script cache flushed: send the scripts and run
+	// again what did not run, in the same order.
+	for _, cmd := range again {
+		err := loadScript(ctx, p.rdb, all[cmd.Args()[1].(string)])
+		cmd.SetErr(err)
+		if err != nil {
+			return
+		}
+	}
+	exec(ctx, p.rdb, again)
+}
+
+// exec runs the commands as one pipeline; each gets its own error, also where
+// the connection failed before its turn.
+func exec(ctx context.Context, rdb redis.UniversalClient, cmds []redis.Cmder) {
+	pipe := rdb.Pipeline()
+	for _, cmd := range cmds {
+		_ = pipe.Process(ctx, cmd) // queues it; errors come with Exec
+	}
+	_, _ = pipe.Exec(ctx)
+}

@@ -1,0 +1,182 @@
+package scripts
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/*.lua
+var sources embed.FS
+
+// Options configures Scripts.
+type Options struct {
+	// Redis runs the scripts. It must not be the client of blocking reads: those
+	// would use up its connections.
+	Redis redis.UniversalClient
+	// Keys names the keys; the zero value means DefaultKeys.
+	Keys Keys
+	// Split keeps keys that all jobs share out of the scripts, as a cluster needs
+	// it. It is on by itself where Redis is a *redis.ClusterClient.
+	Split bool
+	// EventsCap is about how many transitions the events stream keeps; 0 means
+	// 100,000.
+	EventsCap int64
+	// Timeout bounds one round trip; 0 means 10 s.
+	Timeout time.Duration
+}
+
+// Scripts runs Fanfold's Lua scripts. It is safe for concurrent use: calls that
+// come at the same time share a round trip.
+type Scripts struct {
+	Keys
+	rdb    redis.UniversalClient
+	split  bool
+	events string // cap, as an argument
+	pipe   *pipeline
+}
+
+// script is one Lua file.
+type script struct {
+	name, source, sha string
+}
+
+var (
+	startScript     = load("start")
+	takeScript      = load("take")
+	appendScript    = load("append")
+	completeScript  = load("complete")
+	claimScript     = load("claim")
+	advanceScript   = load("advance")
+	publishScript   = load("publish")
+	failScript      = load("fail")
+	settleScript    = load("settle")
+	keepaliveScript = load("keepalive")
+	delayScript     = load("delay")
+	dueScript       = load("due")
+	moveScript      = load("move")
+	ackScript       = load("ack")
+)
+
+// all are the scripts by their SHA-1, which is their name in Redis.
+var all = map[string]*script{}
+
+func load(name string) *script {
+	b, err := sources.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // the file is part of the binary
+	}
+	sum := sha1.Sum(b)
+	s := &script{name: name, source: string(b), sha: hex.EncodeToString(sum[:])}
+	all[s.sha] = s
+	return s
+}
+
+// New returns Scripts on a client, which stays the caller's to close.
+func New(o Options) *Scripts {
+	if o.Keys == (Keys{}) {
+		o.Keys = DefaultKeys
+	}
+	if o.EventsCap == 0 {
+		o.EventsCap = 100_000
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if _, ok := o.Redis.(*redis.ClusterClient); ok {
+		o.Split = true
+	}
+	return &Scripts{
+		Keys: o.Keys, rdb: o.Redis, split: o.Split, events: fmt.Sprint(o.EventsCap),
+		pipe: &pipeline{rdb: o.Redis, timeout: o.Timeout},
+	}
+}
+
+// Load sends all scripts to Redis, and so proves that it is there and new
+// enough (7.0). Calling it is not needed: a script that is missing is sent when
+// it is used.
+func (s *Scripts) Load(ctx context.Context) error {
+	for _, script := range all {
+		if err := loadScript(ctx, s.rdb, script); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func loadScript(ctx context.Context, rdb redis.UniversalClient, script *script) error {
+	send := func(ctx context.Context, c *redis.Client) error {
+		return c.ScriptLoad(ctx, script.source).Err()
+	}
+	var err error
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(ctx, send)
+	} else {
+		err = rdb.ScriptLoad(ctx, script.source).Err()
+	}
+	if err != nil {
+		return fmt.Errorf("load script %s: %w", script.name, err)
+	}
+	return nil
+}
+
+// cmd makes the command that runs a script.
+func (s *script) cmd(ctx context.Context, keys []string, args ...any) *redis.Cmd {
+	full := make([]any, 0, 3+len(keys)+len(args))
+	full = append(full, "evalsha", s.sha, len(keys))
+	for _, k := range keys {
+		full = append(full, k)
+	}
+	full = append(full, args...)
+	c := redis.NewCmd(ctx, full...)
+	c.SetFirstKeyPos(3)
+	return c
+}
+
+// shared appends keys that all jobs share, where a script may have them.
+func (s *Scripts) shared(keys []string, more ...string) []string {
+	if s.split {
+		return keys
+	}
+	return append(keys, more...)
+}
+
+// outcome runs a script that answers with an outcome alone.
+func (s *Scripts) outcome(ctx context.Context, script *script, keys []string, args ...any) (Outcome, error) {
+	c := script.cmd(ctx, keys, args...)
+	if err := s.pipe.do(ctx, c); err != nil {
+		return 0, err
+	}
+	n, err := c.Int64()
+	return Outcome(n), asError(script.name, err)
+}
+
+// list runs a script that answers with an outcome and more.
+func (s *Scripts) list(ctx context.Context, script *script, keys []string, args ...any) (Outcome, []any, error) {
+	c := script.cmd(ctx, keys, args...)
+	if err := s.pipe.do(ctx, c); err != nil {
+		return 0, nil, err
+	}
+	return listReply(script, c)
+}
+
+func listReply(script *script, c *redis.Cmd) (Outcome, []any, error) {
+	reply, err := c.Slice()
+	if err != nil {
+		return 0, nil, asError(script.name, err)
+	}
+	if len(reply) > 0 {
+		if n, ok := reply[0].(int64); ok {
+			return Outcome(n), reply[1:], nil
+		}
+	}
+	return 0, nil, fmt.Errorf("script %s: %w: %v", script.name, ErrReply, reply)
+}
+
+func isNoScript(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") }

@@ -1,0 +1,204 @@
+package scripts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// State is a job's state as it was read.
+type State struct {
+	ID         string
+	Report     string
+	Definition string // hash
+	Parameters []byte // JSON object
+	Attempt    int64
+	Stage      int64
+	Status     string // RUN, READY, FOLD, PUBLISHING, FAILING, or the record's final status
+	Fence      int64
+	Worker     string // who has claimed it; empty where nobody has
+	Started    time.Time
+	Deadline   time.Time
+	Done       int64
+	Target     int64
+	Listeners  []string // of the stage that it is in
+	Reason     string   // why it fails
+	File       string   // what it made
+	Tasks      map[string]TaskState
+}
+
+// TaskState is a listener's part of a state.
+type TaskState struct {
+	Stage   int64
+	Owner   string // of the last try; empty before the first
+	Tries   int64
+	Chunks  int64
+	Rows    int64
+	Bytes   int64
+	Done    bool
+	Took    time.Duration   // of the query; 0 until done
+	Columns json.RawMessage // as given to Append; nil until the first chunk
+}
+
+// ErrNoJob is returned where a job has no state.
+var ErrNoJob = errors.New("scripts: job not found")
+
+// ErrNoChunk is returned where the data of a job is not what its state says.
+var ErrNoChunk = errors.New("scripts: chunk not found")
+
+// Read returns the state of a job, or ErrNoJob.
+func (s *Scripts) Read(ctx context.Context, id string) (*State, error) {
+	fields, err := s.rdb.HGetAll(ctx, s.State(id)).Result()
+	if err != nil {
+		return nil, fmt.Errorf("state of %s: %w", id, err)
+	}
+	if len(fields) == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoJob, id)
+	}
+	return parseState(id, fields)
+}
+
+// Attempts returns the attempt and status of each job's state, in one round
+// trip; zero values where there is none.
+func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
+	cmds := make([]redis.Cmder, len(ids))
+	for i, id := range ids {
+		cmds[i] = redis.NewSliceCmd(ctx, "hmget", s.State(id), "attempt", "status")
+	}
+	if err := s.send(ctx, cmds...); err != nil {
+		return nil, nil, fmt.Errorf("states: %w", err)
+	}
+	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
+	for i, c := range cmds {
+		values := c.(*redis.SliceCmd).Val()
+		if a, ok := values[0].(string); ok {
+			attempts[i], _ = strconv.ParseInt(a, 10, 64)
+		}
+		statuses[i], _ = values[1].(string)
+	}
+	return attempts, statuses, nil
+}
+
+// Columns returns one chunk of some of a listener's columns: for each a JSON
+// array. It returns ErrNoChunk where one of them is not there.
+func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	args := []any{"hmget", s.Data(id)}
+	for _, c := range columns {
+		args = append(args, Field(listener, c, chunk))
+	}
+	cmd := redis.NewSliceCmd(ctx, args...)
+	// Like a chunk on its way in, it takes a round trip of its own.
+	if err := s.rdb.Process(ctx, cmd); err != nil {
+		return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
+	}
+	fields := make([][]byte, len(columns))
+	for i, v := range cmd.Val() {
+		text, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, Field(listener, columns[i], chunk), id)
+		}
+		fields[i] = []byte(text)
+	}
+	return fields, nil
+}
+
+// Note appends an event that is no change of state, such as a message that was
+// ignored.
+func (s *Scripts) Note(ctx context.Context, id string, attempt int64, event string, fields ...any) error {
+	return s.send(ctx, s.event(ctx, id, attempt, event, fields...))
+}
+
+// parseState reads the fields of a state. Fields of listeners are
+// "<listener>:<what>".
+func parseState(id string, fields map[string]string) (*State, error) {
+	p := parser{fields: fields}
+	state := &State{
+		ID: id, Report: fields["report"], Definition: fields["definition"], Parameters: []byte(fields["parameters"]),
+		Attempt: p.number("attempt"), Stage: p.number("stage"), Status: fields["status"],
+		Fence: p.number("fence"), Worker: fields["worker"],
+		Started: time.UnixMilli(p.number("started")), Deadline: time.UnixMilli(p.number("deadline")),
+		Done: p.number("done"), Target: p.number("target"),
+		Reason: fields["reason"], File: fields["file"], Tasks: map[string]TaskState{},
+	}
+	if l := fields["listeners"]; l != "" {
+		state.Listeners = strings.Split(l, ",")
+	}
+	for field := range fields {
+		listener, ok := strings.CutSuffix(field, ":stage")
+		if !ok {
+			continue
+		}
+		task := TaskState{
+			Stage: p.number(field), Owner: fields[listener+":owner"], Tries: p.number(listener + ":tries"),
+			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
+			Done: fields[listener+":done"] != "", Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
+		}
+		if c := fields[listener+":columns"]; c != "" {
+			task.Columns = json.RawMessage(c)
+		}
+		state.Tasks[listener] = task
+	}
+	if p.err != nil {
+		return nil, fmt.Errorf("state of %s: %w", id, p.err)
+	}
+	return state, nil
+}
+
+// parser reads integers from fields and keeps the first error.
+type parser struct {
+	fields map[string]string
+	err    error
+}
+
+// number returns a field's integer, 0 where it is not there.
+func (p *parser) number(field string) int64 {
+	text, ok := p.fields[field]
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && p.err == nil {
+		p.err = fmt.Errorf("field %s: %w", field, err)
+	}
+	return n
+}
+
+// Running returns how many jobs are running.
+func (s *Scripts) Running(ctx context.Context) (int64, error) {
+	n, err := s.rdb.ZCard(ctx, s.Deadlines()).Result()
+	if err != nil {
+		return 0, fmt.Errorf("running jobs: %w", err)
+	}
+	return n, nil
+}
+
+// Overdue returns at most that many running jobs whose deadline has passed by
+// the server's clock.
+func (s *Scripts) Overdue(ctx context.Context, most int64) ([]string, error) {
+	now, err := s.rdb.Time(ctx).Result()
+	if err != nil {
+		return nil, fmt.Errorf("time of Redis: %w", err)
+	}
+	ids, err := s.rdb.ZRangeByScore(ctx, s.Deadlines(), &redis.ZRangeBy{
+		Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Count: most,
+	}).Result()
+	if err != nil {
+		return nil, fmt.Errorf("overdue jobs: %w", err)
+	}
+	return ids, nil
+}
+
+// PushAgain pushes a job whose state is lost while it has a deadline, and
+// removes that: its record decides what comes next.
+func (s *Scripts) PushAgain(ctx context.Context, id string) error {
+	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Jobs(), "*", "id", id), redis.NewIntCmd(ctx, "zrem", s.Deadlines(), id))
+}

@@ -1,0 +1,159 @@
+package scripts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Task names one listener's part of a job, as one owner has it.
+type Task struct {
+	ID       string
+	Attempt  int64
+	Listener string
+	Owner    string // token, unique for each take
+	Lease    time.Duration
+}
+
+// Taken is what an owner learns of its job.
+type Taken struct {
+	Report     string
+	Definition string
+	Parameters []byte // JSON object
+	Stage      int64
+	Tries      int64 // with this one
+}
+
+// Take gives a task an owner for its lease, and clears what an earlier try left.
+// It is OK, Already (done), Busy, Gone, or Unknown where the job's definition is
+// not among those known.
+func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Taken, error) {
+	args := []any{t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds()}
+	for _, k := range known {
+		args = append(args, k)
+	}
+	outcome, more, err := s.list(ctx, takeScript, []string{s.Data(t.ID), s.State(t.ID)}, args...)
+	if err != nil {
+		return 0, Taken{}, err
+	}
+	if outcome == Already && s.split && len(more) == 2 && more[0] == int64(1) {
+		stage, _ := more[1].(int64)
+		return outcome, Taken{}, s.send(ctx, s.toFanIn(ctx, t.ID, t.Attempt, stage))
+	}
+	if outcome != OK {
+		return outcome, Taken{}, nil
+	}
+	var taken Taken
+	if len(more) != 5 {
+		return 0, taken, fmt.Errorf("script take: %w: %v", ErrReply, more)
+	}
+	taken.Report, _ = more[0].(string)
+	taken.Definition, _ = more[1].(string)
+	parameters, _ := more[2].(string)
+	taken.Parameters = []byte(parameters)
+	taken.Stage, _ = more[3].(int64)
+	taken.Tries, _ = more[4].(int64)
+	return outcome, taken, nil
+}
+
+// Chunk is a part of a task's dataset.
+type Chunk struct {
+	Number  int64 // from 0, without gaps
+	Rows    int64 // as many in each column
+	Columns any   // marshals to a JSON array of objects with at least a name
+	Names   []string
+	Fields  [][]byte // for each name a JSON array of Rows values
+}
+
+// Append stores a chunk if the task still has this owner, and renews its lease:
+// OK, Already, Busy, or Gone. The fields must not be changed before it returns,
+// and not at all if it returns an error of ctx.
+func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) {
+	cmd, err := s.appendCmd(ctx, t, c)
+	if err != nil {
+		return 0, err
+	}
+	// A chunk can be a megabyte: it takes a round trip of its own, so that small
+	// calls do not wait for it.
+	exec(ctx, s.rdb, []redis.Cmder{cmd})
+	if isNoScript(cmd.Err()) {
+		if err := loadScript(ctx, s.rdb, appendScript); err != nil {
+			return 0, err
+		}
+		cmd.SetErr(nil)
+		exec(ctx, s.rdb, []redis.Cmder{cmd})
+	}
+	n, err := cmd.Int64()
+	return Outcome(n), asError("append", err)
+}
+
+func (s *Scripts) appendCmd(ctx context.Context, t Task, c Chunk) (*redis.Cmd, error) {
+	columns, err := json.Marshal(c.Columns)
+	if err != nil {
+		return nil, fmt.Errorf("columns of %s: %w", t.Listener, err)
+	}
+	args := []any{t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds(), c.Number, c.Rows, columns}
+	for i, name := range c.Names {
+		args = append(args, Field(t.Listener, name, c.Number), c.Fields[i])
+	}
+	return appendScript.cmd(ctx, []string{s.Data(t.ID), s.State(t.ID)}, args...), nil
+}
+
+// Complete stores the last chunk of a task and counts its listener, in one round
+// trip: OK, Already where that reached the barrier, Busy, or Gone. It returns
+// ErrChunk where a chunk is missing. Chunk is as for Append.
+func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Duration) (Outcome, error) {
+	store, err := s.appendCmd(ctx, t, last)
+	if err != nil {
+		return 0, err
+	}
+	keys := s.shared([]string{s.Data(t.ID), s.State(t.ID)}, s.FanIn(), s.Events())
+	count := completeScript.cmd(ctx, keys, t.ID, t.Attempt, t.Listener, t.Owner, last.Number+1, took.Milliseconds(), s.events)
+	if err := s.pipe.do(ctx, store, count); err != nil {
+		return 0, err
+	}
+	if n, err := store.Int64(); err != nil {
+		return 0, asError("append", err)
+	} else if Outcome(n) == Busy {
+		return Busy, nil
+	}
+	outcome, more, err := listReply(completeScript, count)
+	if err != nil || !s.split || outcome < OK {
+		return outcome, err
+	}
+	cmds := []redis.Cmder{s.event(ctx, t.ID, t.Attempt, "done", "listener", t.Listener)}
+	if outcome == Already {
+		stage, _ := more[0].(int64)
+		cmds = append(cmds, s.toFanIn(ctx, t.ID, t.Attempt, stage))
+	}
+	return outcome, s.send(ctx, cmds...)
+}
+
+// Entry names a message whose work goes on.
+type Entry struct {
+	Stream, Group, Consumer, ID string
+}
+
+// KeepTask renews the lease of a task, and keeps its message from being claimed
+// by others: OK, Busy where the task is no longer the owner's, or Gone.
+func (s *Scripts) KeepTask(ctx context.Context, t Task, e Entry) (Outcome, error) {
+	return s.keepalive(ctx, t.ID, t.Attempt, t.Listener, t.Owner, t.Lease, e)
+}
+
+// KeepFold is KeepTask for a claimed job.
+func (s *Scripts) KeepFold(ctx context.Context, state *State, lease time.Duration, e Entry) (Outcome, error) {
+	return s.keepalive(ctx, state.ID, state.Attempt, "@fanin", state.Fence, lease, e)
+}
+
+func (s *Scripts) keepalive(ctx context.Context, id string, attempt int64, step string, token any, lease time.Duration, e Entry) (Outcome, error) {
+	outcome, err := s.outcome(ctx, keepaliveScript, s.shared([]string{s.State(id)}, e.Stream),
+		attempt, step, token, lease.Milliseconds(), e.Group, e.Consumer, e.ID)
+	if err != nil || !s.split || outcome != OK {
+		return outcome, err
+	}
+	// That the entry or its group is gone does not matter: the lease is what counts.
+	return outcome, s.pipe.do(ctx, redis.NewCmd(ctx, "xclaim", e.Stream, e.Group, e.Consumer, 0, e.ID, "justid"))
+}
