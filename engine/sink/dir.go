@@ -1,0 +1,182 @@
+package sink
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Dir is a sink that keeps its objects as files below one directory. The
+// directory may be shared by processes and machines, as long as its file system
+// has hard links.
+//
+// It keeps neither content type nor metadata: adoption compares size and
+// checksum only. Symbolic links below the root are followed, since only those
+// who own the directory can have made them.
+type Dir struct {
+	root string
+}
+
+var _ Sink = (*Dir)(nil)
+
+// NewDir returns the sink of that directory, an absolute path, which is made if
+// it is missing.
+func NewDir(root string) (*Dir, error) {
+	if !filepath.IsAbs(root) {
+		return nil, fmt.Errorf("sink: directory %q is not an absolute path", root)
+	}
+	root = filepath.Clean(root)
+	if err := makeFolders(root); err != nil {
+		return nil, fmt.Errorf("sink: make directory: %w", err)
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, fmt.Errorf("sink: look at directory: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("sink: %s is not a directory", root)
+	}
+	return &Dir{root: root}, nil
+}
+
+// URL returns file://<root>/<name>.
+func (d *Dir) URL(name string) string {
+	return (&url.URL{Scheme: SchemeFile, Path: filepath.Join(d.root, name)}).String()
+}
+
+// Name is the reverse of URL.
+func (d *Dir) Name(text string) (string, bool) {
+	path, err := filePath(text)
+	if err != nil || !strings.HasPrefix(text, SchemeFile+"://") {
+		return "", false
+	}
+	name, err := filepath.Rel(d.root, path)
+	if err != nil || CheckName(name) != nil {
+		return "", false
+	}
+	return name, true
+}
+
+// Check writes and removes a hidden file. So it proves hard links, too.
+func (d *Dir) Check(ctx context.Context) error {
+	name := ".fanfold-check-" + randomHex()
+	w, err := d.create(ctx, name)
+	if err != nil {
+		return fmt.Errorf("sink: write into %s: %w", d.root, err)
+	}
+	defer w.Abort()
+	_, err = w.Write([]byte("fanfold\n"))
+	if err == nil {
+		_, err = w.Commit()
+	}
+	// Removed after an error, too: it may have come after the file.
+	if err := errors.Join(err, d.remove(name)); err != nil {
+		return fmt.Errorf("sink: write into %s: %w", d.root, err)
+	}
+	return nil
+}
+
+// Close does nothing.
+func (d *Dir) Close() error { return nil }
+
+// Remove deletes the file and the temporary files of interrupted writes. The
+// folder stays, even if it is empty.
+func (d *Dir) Remove(ctx context.Context, name string) error {
+	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
+		return err
+	}
+	if err := d.remove(name); err != nil {
+		return fmt.Errorf("sink: remove %s: %w", name, err)
+	}
+	return nil
+}
+
+func (d *Dir) remove(name string) error {
+	// The temporary files go first: a writer that is still at work can then only
+	// have linked before, and what it linked goes next.
+	if err := d.sweep(name); err != nil {
+		return err
+	}
+	err := os.Remove(d.path(name))
+	if missing(err) {
+		return nil
+	}
+	return errors.Join(err, syncFolder(filepath.Dir(d.path(name))))
+}
+
+// Clean deletes the temporary files of interrupted writes of that name.
+func (d *Dir) Clean(ctx context.Context, name string) error {
+	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
+		return err
+	}
+	if err := d.sweep(name); err != nil {
+		return fmt.Errorf("sink: remove what is left of %s: %w", name, err)
+	}
+	return nil
+}
+
+// A temporary file lies beside its object: .1111-1.csv.<16 hex digits>.tmp
+const (
+	temporaryDigits = 16
+	temporaryEnd    = ".tmp"
+)
+
+func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }
+
+func (d *Dir) temporary(name string) string {
+	folder, file := filepath.Split(d.path(name))
+	return folder + "." + file + "." + randomHex() + temporaryEnd
+}
+
+// sweep removes all temporary files of that name.
+func (d *Dir) sweep(name string) error {
+	folder, file := filepath.Split(d.path(name))
+	entries, err := os.ReadDir(folder)
+	if missing(err) {
+		return nil
+	}
+	for _, e := range entries {
+		if !temporaryOf(e.Name(), file) {
+			continue
+		}
+		if gone := os.Remove(folder + e.Name()); !missing(gone) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// missing tells whether nothing can be at a path, be it that a part of it is a
+// file.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// temporaryOf tells whether this file is a temporary file of that object, and
+// not of one whose name only begins the same.
+func temporaryOf(entry, file string) bool {
+	digits, ok := strings.CutPrefix(entry, "."+file+".")
+	if !ok {
+		return false
+	}
+	digits, ok = strings.CutSuffix(digits, temporaryEnd)
+	if !ok || len(digits) != temporaryDigits {
+		return false
+	}
+	_, err := hex.DecodeString(digits)
+	return err == nil
+}
+
+func randomHex() string {
+	var b [temporaryDigits / 2]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

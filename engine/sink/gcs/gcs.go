@@ -1,0 +1,147 @@
+package gcs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/storage"
+	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/api/option"
+
+	"github.com/fanfold/fanfold/engine/sink"
+)
+
+// The times below end what would otherwise be repeated until ctx ends. An outage
+// that lasts longer is for the caller to wait out.
+const (
+	// lookTimeout bounds an operation without data: look, delete.
+	lookTimeout = 30 * time.Second
+	// stallTimeout bounds one call of Write or Commit; the slowest has a chunk to
+	// send. It is longer than chunkRetry, which does not count for small objects.
+	stallTimeout = 2 * time.Minute
+	// firstPause and longestPause lie between the tries of one request.
+	firstPause   = 250 * time.Millisecond
+	longestPause = 10 * time.Second
+)
+
+// Sink keeps its objects in one bucket, below one prefix. It is safe for
+// concurrent use.
+type Sink struct {
+	client *storage.Client
+	bucket *storage.BucketHandle
+	root   string // gs://bucket/prefix/
+	prefix string // prefix/, or nothing
+	stall  time.Duration
+}
+
+var _ sink.Sink = (*Sink)(nil)
+
+// New returns the sink of that bucket and prefix, as sink.ParseURL gives them;
+// the prefix may be empty. It looks for credentials, but does not touch the
+// bucket: Check does. Options are those of storage.NewClient.
+func New(ctx context.Context, bucket, prefix string, opts ...option.ClientOption) (*Sink, error) {
+	root := "gs://" + bucket + "/"
+	if prefix != "" {
+		root += prefix + "/"
+	}
+	_, bucket, prefix, err := sink.ParseURL(root)
+	if err != nil {
+		return nil, err
+	}
+	client, err := storage.NewClient(ctx, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("sink: connect to Google Cloud Storage: %w", err)
+	}
+	// RetryAlways is right, since nothing here does harm when it is done twice:
+	// creating has its precondition, deleting is for good.
+	handle := client.Bucket(bucket).Retryer(
+		storage.WithPolicy(storage.RetryAlways),
+		storage.WithBackoff(gax.Backoff{Initial: firstPause, Max: longestPause, Multiplier: 2}),
+	)
+	s := &Sink{client: client, bucket: handle, root: root, stall: stallTimeout}
+	if prefix != "" {
+		s.prefix = prefix + "/"
+	}
+	return s, nil
+}
+
+// URL returns gs://<bucket>/<prefix>/<name>.
+func (s *Sink) URL(name string) string { return s.root + name }
+
+// Name is the reverse of URL.
+func (s *Sink) Name(url string) (string, bool) {
+	name, ok := strings.CutPrefix(url, s.root)
+	if !ok || sink.CheckName(name) != nil {
+		return "", false
+	}
+	return name, true
+}
+
+// Remove deletes the object. In a bucket with versioning or soft delete its
+// bytes stay for as long as the bucket says.
+func (s *Sink) Remove(ctx context.Context, name string) error {
+	if err := errors.Join(sink.CheckName(name), context.Cause(ctx)); err != nil {
+		return err
+	}
+	if err := remove(ctx, s.object(name)); err != nil {
+		return fmt.Errorf("sink: remove %s: %w", s.URL(name), err)
+	}
+	return nil
+}
+
+// Clean has nothing to do: an upload that was not finished cannot be seen, and
+// the service drops it by itself.
+func (s *Sink) Clean(_ context.Context, name string) error { return sink.CheckName(name) }
+
+// Check writes, looks at, and deletes an object of a random name. After an error
+// it may have stayed.
+func (s *Sink) Check(ctx context.Context) error {
+	if err := s.check(ctx, "fanfold-check-"+strings.ToLower(rand.Text())); err != nil {
+		return fmt.Errorf("sink: write, read and delete below %s: %w", s.root, err)
+	}
+	return nil
+}
+
+func (s *Sink) check(ctx context.Context, name string) error {
+	w, err := s.Create(ctx, sink.Object{Name: name, ContentType: "text/plain"})
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if _, err := w.Write([]byte("fanfold\n")); err != nil {
+		return err
+	}
+	_, err = w.Commit()
+	if err == nil {
+		_, err = look(ctx, s.object(name))
+	}
+	return errors.Join(err, s.Remove(context.WithoutCancel(ctx), name))
+}
+
+// Close releases the connections.
+func (s *Sink) Close() error { return s.client.Close() }
+
+func (s *Sink) object(name string) *storage.ObjectHandle {
+	return s.bucket.Object(s.prefix + name)
+}
+
+// look returns what the service says about an object.
+func look(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return o.Attrs(ctx)
+}
+
+// remove deletes an object, if it is there.
+func remove(ctx context.Context, o *storage.ObjectHandle) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	if err := o.Delete(ctx); !errors.Is(err, storage.ErrObjectNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package gcs_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fsouza/fake-gcs-server/fakestorage"
+	"go.uber.org/goleak"
+	"google.golang.org/api/option"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/engine/sink/sinktest"
+)
+
+func TestMain(m *testing.M) {
+	// The SDK starts it as it is loaded, and it has no end.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+const (
+	bucket = "reports"
+	prefix = "daily files/2024"
+	name   = "withdrawals/1111-1.csv"
+)
+
+// service is a private storage service and a way of its own to it.
+type service struct {
+	fake *fakestorage.Server
+	host string
+	http *http.Client
+}
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	// Made first, since the fake has to know its own host and port.
+	server := httptest.NewUnstartedServer(nil)
+	host := server.Listener.Addr().String()
+	fake, err := fakestorage.NewServerWithOptions(fakestorage.Options{
+		NoListener: true, Scheme: "http", PublicHost: host, ExternalURL: "http://" + host,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: bucket})
+	server.Config.Handler = fake.HTTPHandler()
+	server.Start()
+	s := &service{fake: fake, host: host, http: &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(func() {
+		s.http.CloseIdleConnections()
+		server.Close()
+		fake.Stop()
+	})
+	return s
+}
+
+// sink returns a sink whose requests go through that transport.
+func (s *service) sink(t *testing.T, transport http.RoundTripper) *gcs.Sink {
+	t.Helper()
+	out, err := gcs.New(t.Context(), bucket, prefix,
+		option.WithHTTPClient(&http.Client{Transport: transport}),
+		option.WithEndpoint("http://"+s.host+"/storage/v1/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := out.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return out
+}
+
+func (s *service) place(out sink.Sink) sinktest.Place {
+	return sinktest.Place{Sink: out, List: s.list, Read: s.read}
+}
+
+func (s *service) list(t *testing.T) []string {
+	t.Helper()
+	objects, _, err := s.fake.ListObjectsWithOptions(bucket, fakestorage.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range objects {
+		names = append(names, strings.TrimPrefix(o.Name, prefix+"/"))
+	}
+	return names
+}
+
+func (s *service) object(t *testing.T, name string) fakestorage.Object {
+	t.Helper()
+	o, err := s.fake.GetObject(bucket, prefix+"/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func (s *service) read(t *testing.T, name string) []byte {
+	t.Helper()
+	return s.object(t, name).Content
+}
+
+func TestSink(t *testing.T) {
+	t.Parallel()
+	sinktest.Run(t, func(t *testing.T) sinktest.Place {
+		s := newService(t)
+		return s.place(s.sink(t, s.http.Transport))
+	})
+}
+
+func begin(ctx context.Context, t *testing.T, s sink.Sink, o sink.Object, contents string) sink.Writer {
+	t.Helper()
+	w, err := s.Create(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Abort)
+	if _, err := io.WriteString(w, contents); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// The client finds an emulator by itself.
+func TestEmulatorHost(t *testing.T) {
+	s := newService(t)
+	t.Setenv("STORAGE_EMULATOR_HOST", s.host)
+	out, err := gcs.New(t.Context(), bucket, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := out.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := begin(t.Context(), t, out, sink.Object{Name: name}, "x").Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.list(t); len(got) != 1 || got[0] != name {
+		t.Fatalf("the bucket has %q", got)
+	}
+	if got, want := out.URL(name), "gs://reports/withdrawals/1111-1.csv"; got != want {
+		t.Errorf("URL = %q, want %q", got, want)
+	}
+	if got, ok := out.Name("gs://reports/" + name); !ok || got != name {
+		t.Errorf("Name = %q, %v", got, ok)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ bucket, prefix string }{
+		{"", ""}, {"", "x"}, {"b", "../x"}, {"b", "x//y"}, {"b", "/x"},
+	} {
+		if _, err := gcs.New(t.Context(), test.bucket, test.prefix, option.WithoutAuthentication()); err == nil {
+			t.Errorf("New(%q, %q) is no error", test.bucket, test.prefix)
+		}
+	}
+}
+
+func TestObjectKeepsTypeAndMetadata(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	out := s.sink(t, s.http.Transport)
+	for name, contents := range map[string]string{"small.csv": "x", "large.csv": strings.Repeat("x", 9<<20)} {
+		o := sink.Object{Name: name, ContentType: "text/csv; charset=utf-8", Metadata: map[string]string{"fanfold-record": "1111"}}
+		if _, err := begin(t.Context(), t, out, o, contents).Commit(); err != nil {
+			t.Fatal(err)
+		}
+		stored := s.object(t, name)
+		if stored.ContentType != o.ContentType || stored.Metadata["fanfold-record"] != "1111" {
+			t.Errorf("%s has type %q and metadata %v", name, stored.ContentType, stored.Metadata)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Manifest says what an object was made from. It lies beside the object as
+// indented JSON, under ManifestName.
+type Manifest struct {
+	Job        ManifestJob        `json:"job"`
+	Definition string             `json:"definition"` // hash of the report's definition
+	Parameters json.RawMessage    `json:"parameters"` // of the record; nil becomes null
+	Rows       int64              `json:"rows"`       // without the header
+	Bytes      int64              `json:"bytes"`
+	CRC32C     string             `json:"crc32c"`     // see Checksum
+	File       string             `json:"file"`       // the object's URL
+	CreatedAt  time.Time          `json:"created_at"` // written in UTC, to the millisecond
+	Listeners  []ManifestListener `json:"listeners"`  // in the order of the definition
+}
+
+// ManifestJob names the job that made the object.
+type ManifestJob struct {
+	Record  string `json:"record"`
+	Attempt int64  `json:"attempt"`
+	Report  string `json:"report"`
+}
+
+// ManifestListener says what one listener gave to the object.
+type ManifestListener struct {
+	Name       string          `json:"name"`
+	Stage      int             `json:"stage"`
+	Rows       int64           `json:"rows"`
+	DurationMS int64           `json:"duration_ms"`
+	Columns    []report.Column `json:"columns"`
+}
+
+// ManifestName returns the name of the manifest of the object of that name.
+func ManifestName(name string) string { return name + ".manifest.json" }
+
+// Checksum is how a manifest writes a CRC32C: 8 hex digits.
+func Checksum(crc32c uint32) string { return fmt.Sprintf("%08x", crc32c) }
+
+// WriteManifest puts m beside the object of that name. A manifest that is there
+// already is left as it is and is no conflict: a fold that ran again has other
+// times, but tells of the same object. After an error it may be called again.
+func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
+	data, err := m.encode()
+	if err != nil {
+		return fmt.Errorf("encode manifest of %s: %w", name, err)
+	}
+	w, err := s.Create(ctx, Object{Name: ManifestName(name), ContentType: "application/json"})
+	if err != nil {
+		return fmt.Errorf("create manifest of %s: %w", name, err)
+	}
+	defer w.Abort()
+	if _, err := w.Write(data); err != nil {
+		return fmt.Errorf("write manifest of %s: %w", name, err)
+	}
+	if _, err := w.Commit(); err != nil && !errors.Is(err, ErrConflict) {
+		return fmt.Errorf("commit manifest of %s: %w", name, err)
+	}
+	return nil
+}
+
+func (m Manifest) encode() ([]byte, error) {
+	m.CreatedAt = m.CreatedAt.UTC().Truncate(time.Millisecond)
+	if m.Listeners == nil {
+		m.Listeners = []ManifestListener{} // [] and not null: readers loop over it
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false) // parameters are to be read as they were written
+	err := e.Encode(m)
+	return out.Bytes(), err
+}

@@ -1,0 +1,55 @@
+package sink_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestManifestBytes(t *testing.T) {
+	t.Parallel()
+	p := openDir(t)
+	m := sink.Manifest{
+		Job:        sink.ManifestJob{Record: "1111", Attempt: 2, Report: "withdrawals"},
+		Definition: "5f2c",
+		Parameters: json.RawMessage(`{"from":"2024-01-01","name":"<a&b>","id":12345678901234567890}`),
+		Rows:       2, Bytes: 30, CRC32C: sink.Checksum(0xbeef), File: "gs://bucket/withdrawals/1111-2.csv",
+		CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 891_999_999, time.FixedZone("", 2*60*60)),
+		Listeners: []sink.ManifestListener{{
+			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 2, DurationMS: 15,
+			Columns: []report.Column{{Name: "id", Kind: report.KindInteger}},
+		}},
+	}
+	for name, m := range map[string]sink.Manifest{"manifest.json": m, "manifest_empty.json": {}} {
+		if err := sink.WriteManifest(t.Context(), p.Sink, name, m); err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(p.Read(t, sink.ManifestName(name)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestWriteManifestErrors(t *testing.T) {
+	t.Parallel()
+	p := openDir(t)
+	if err := sink.WriteManifest(t.Context(), p.Sink, name, sink.Manifest{Parameters: json.RawMessage("{")}); err == nil {
+		t.Error("parameters that are no JSON are no error")
+	}
+	if err := sink.WriteManifest(t.Context(), p.Sink, "../x", sink.Manifest{}); err == nil {
+		t.Error("a bad name is no error")
+	}
+	if got := p.List(t); len(got) != 0 {
+		t.Errorf("the place has %q", got)
+	}
+}

@@ -1,0 +1,64 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// Object describes a file before it is written.
+type Object struct {
+	Name        string            // relative path with forward slashes, such as report/1111-1.csv
+	ContentType string            // such as "text/csv; charset=utf-8"
+	Metadata    map[string]string // kept with the object where the sink can; must agree on adoption
+}
+
+// Committed says what a commit did.
+type Committed struct {
+	Adopted bool   // the same object was there already
+	Bytes   int64  // size of the object
+	CRC32C  uint32 // Castagnoli checksum of its bytes
+}
+
+// ErrConflict is returned by Commit where an object of that name is there and
+// is not the same: other bytes or other metadata. Nothing was changed.
+var ErrConflict = errors.New("sink: another object of this name exists")
+
+// Sink is where files go. All methods are safe for concurrent use.
+type Sink interface {
+	// Create begins an object. Nothing can be seen of it until Commit. ctx is that
+	// of the whole write: cancelling it before Commit returns aborts it. A name
+	// that CheckName refuses is an error.
+	Create(ctx context.Context, o Object) (Writer, error)
+	// Remove deletes the object and whatever an interrupted write of that name
+	// left behind. That nothing is there is no error.
+	Remove(ctx context.Context, name string) error
+	// Clean deletes what an interrupted write of that name left behind, and
+	// leaves the object itself. It takes the ground from under a writer of that
+	// name that still runs: its Commit fails or adopts.
+	Clean(ctx context.Context, name string) error
+	// URL returns what a record's file column says for that name.
+	URL(name string) string
+	// Name is the reverse of URL; false where the URL is not of this sink, or
+	// names nothing that Create could have made.
+	Name(url string) (string, bool)
+	// Check proves that objects can be written and deleted, by doing so with one
+	// of a random name.
+	Check(ctx context.Context) error
+	// Close releases connections. Writers must have ended before.
+	Close() error
+}
+
+// Writer is an object that is being written. It is used by one goroutine, and
+// ends with Commit or Abort; defer Abort is right beside Commit. After an error
+// of Write only Abort makes sense: Commit answers with that same error.
+type Writer interface {
+	io.Writer
+	// Commit makes the object visible, whole, if none of its name exists. If one
+	// does and has the same bytes and metadata, that one is adopted; otherwise
+	// the error is ErrConflict. An error of another kind leaves the outcome
+	// unknown: writing the same object again finds out. Commit is called once.
+	Commit() (Committed, error)
+	// Abort gives the object up; after Commit, or a second time, it does nothing.
+	Abort()
+}

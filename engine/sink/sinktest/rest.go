@@ -1,0 +1,187 @@
+package sinktest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
+)
+
+func remove(t *testing.T, p Place, name string) {
+	t.Helper()
+	if err := p.Sink.Remove(t.Context(), name); err != nil {
+		t.Fatalf("Remove(%q): %v", name, err)
+	}
+}
+
+func clean(t *testing.T, p Place, name string) {
+	t.Helper()
+	if err := p.Sink.Clean(t.Context(), name); err != nil {
+		t.Fatalf("Clean(%q): %v", name, err)
+	}
+}
+
+func removes(t *testing.T, p Place) {
+	remove(t, p, name)
+	clean(t, p, name)
+	put(t, p, name, contents)
+	clean(t, p, name)
+	wantContents(t, p, name, contents)
+	remove(t, p, name)
+	remove(t, p, name)
+	wantList(t, p)
+	wantCommitted(t, put(t, p, name, "other"), committed("other", false))
+}
+
+func neighbours(t *testing.T, p Place) {
+	others := []string{longer, "withdrawals/1111-1.cs", "1111-1.csv", sink.ManifestName(name)}
+	writers := map[string]sink.Writer{}
+	for _, other := range others {
+		writers[other] = begin(t.Context(), t, p, other, contents)
+	}
+	put(t, p, name, contents)
+	clean(t, p, name)
+	remove(t, p, name)
+	for _, w := range writers {
+		wantCommitted(t, commit(t, w), committed(contents, false))
+	}
+	put(t, p, name, contents)
+	remove(t, p, name)
+	wantList(t, p, others...)
+}
+
+func removesLeftover(t *testing.T, p Place) {
+	begin(t.Context(), t, p, name, contents)
+	remove(t, p, name)
+	wantList(t, p)
+}
+
+func cleansLeftover(t *testing.T, p Place) {
+	begin(t.Context(), t, p, name, contents)
+	clean(t, p, name)
+	wantList(t, p)
+}
+
+func afterLeftover(t *testing.T, p Place) {
+	left := begin(t.Context(), t, p, name, contents)
+	half := begin(t.Context(), t, p, name, contents[:5])
+	wantCommitted(t, put(t, p, name, contents), committed(contents, false))
+	wantList(t, p, name)
+	// What was thought dead and goes on finds what the other made.
+	wantCommitted(t, commit(t, left), committed(contents, true))
+	if _, err := half.Commit(); !errors.Is(err, sink.ErrConflict) {
+		t.Fatalf("Commit of other bytes = %v, want ErrConflict", err)
+	}
+	wantList(t, p, name)
+	wantContents(t, p, name, contents)
+}
+
+func urls(t *testing.T, p Place) {
+	url := p.Sink.URL(name)
+	if got, ok := p.Sink.Name(url); !ok || got != name {
+		t.Fatalf("Name(%q) = %q, %v; want %q", url, got, ok, name)
+	}
+	root := strings.TrimSuffix(url, name)
+	if root == url || !strings.HasSuffix(root, "/") {
+		t.Fatalf("URL = %q, does not end with the name", url)
+	}
+	if _, _, _, err := sink.ParseURL(root); err != nil {
+		t.Fatal(err)
+	}
+	for _, foreign := range []string{
+		"", name, "/" + name, root, strings.TrimSuffix(root, "/"), "x" + url,
+		strings.TrimSuffix(root, "/") + "x/" + name,
+		root + "../" + name, root + ".hidden/1.csv", root + "a/../../" + name, url + "?x=1", url + "#x",
+		"https" + url[strings.Index(url, ":"):],
+		"s3" + url[strings.Index(url, ":"):],
+	} {
+		if got, ok := p.Sink.Name(foreign); ok {
+			t.Errorf("Name(%q) = %q, is foreign", foreign, got)
+		}
+	}
+}
+
+func badNames(t *testing.T, p Place) {
+	for _, bad := range []string{
+		"", ".", "..", "/", "/etc/passwd", "../x.csv", "a/../../x.csv", "a//b.csv", "a/", "a/./b.csv",
+		".hidden", "a/.hidden", "a\x00b", "a\\b", "a b", "a%2e", "ä.csv", "a?b", "a#b", "a*",
+		strings.Repeat("x", 201),
+	} {
+		if _, err := p.Sink.Create(t.Context(), object(bad)); !errors.Is(err, sink.ErrName) {
+			t.Errorf("Create(%q) = %v, want ErrName", bad, err)
+		}
+		if err := p.Sink.Remove(t.Context(), bad); !errors.Is(err, sink.ErrName) {
+			t.Errorf("Remove(%q) = %v, want ErrName", bad, err)
+		}
+		if err := p.Sink.Clean(t.Context(), bad); !errors.Is(err, sink.ErrName) {
+			t.Errorf("Clean(%q) = %v, want ErrName", bad, err)
+		}
+	}
+	wantList(t, p)
+}
+
+func check(t *testing.T, p Place) {
+	if err := p.Sink.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantList(t, p)
+}
+
+func checkCancelled(t *testing.T, p Place) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Sink.Check(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Check = %v, want Canceled", err)
+	}
+	wantList(t, p)
+}
+
+func manifest(t *testing.T, p Place) {
+	m := sink.Manifest{
+		Job:        sink.ManifestJob{Record: "1111", Attempt: 1, Report: "withdrawals"},
+		Definition: "5f2c", Parameters: json.RawMessage(`{"from":"2024-01-01"}`),
+		Rows: 1, Bytes: 17, CRC32C: sink.Checksum(0xab12), File: p.Sink.URL(name),
+		CreatedAt: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC),
+		Listeners: []sink.ManifestListener{{
+			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 1, DurationMS: 12,
+			Columns: []report.Column{{Name: "id", Kind: report.KindInteger}},
+		}},
+	}
+	put(t, p, name, contents)
+	later := m
+	later.CreatedAt = m.CreatedAt.Add(time.Minute)
+	for _, m := range []sink.Manifest{m, m, later} {
+		if err := sink.WriteManifest(t.Context(), p.Sink, name, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantList(t, p, name, sink.ManifestName(name))
+	var got sink.Manifest
+	if err := json.Unmarshal(p.Read(t, sink.ManifestName(name)), &got); err != nil {
+		t.Fatal(err)
+	}
+	got.Parameters = compact(t, got.Parameters)
+	if diff := cmp.Diff(m, got); diff != "" {
+		t.Fatalf("manifest (-want +got):\n%s", diff)
+	}
+}
+
+func compact(t *testing.T, data json.RawMessage) json.RawMessage {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
