@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// dataset reads the columns of one listener from Redis, a chunk at a time. It
+// reads the chunks that the state lists and no other.
+type dataset struct {
+	ctx      context.Context
+	scripts  *scripts.Scripts
+	id       string
+	listener string
+	columns  []report.Column
+	names    []string
+	chunks   int64
+	next     int64
+}
+
+// errOutage marks an error of a server that is away, which is not the job's
+// fault.
+var errOutage = errors.New("engine: server is away")
+
+var _ report.Dataset = (*dataset)(nil)
+
+// datasets returns those columns of a job that its report needs.
+func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State) (map[string]report.Dataset, error) {
+	sets := map[string]report.Dataset{}
+	for listener, names := range r.Needed() {
+		task := state.Tasks[listener]
+		var all []report.Column
+		if err := json.Unmarshal(task.Columns, &all); err != nil {
+			return nil, fmt.Errorf("columns of %s: %w", listener, err)
+		}
+		d := &dataset{ctx: ctx, scripts: e.o.Scripts, id: state.ID, listener: listener, chunks: task.Chunks}
+		for _, name := range names {
+			for _, c := range all {
+				if c.Name == name {
+					d.columns, d.names = append(d.columns, c), append(d.names, name)
+				}
+			}
+		}
+		sets[listener] = d
+	}
+	return sets, nil
+}
+
+// Columns returns the columns that are read.
+func (d *dataset) Columns() []report.Column { return d.columns }
+
+// Next returns the next chunk, or io.EOF.
+func (d *dataset) Next() (*report.Chunk, error) {
+	if d.next == d.chunks {
+		return nil, io.EOF
+	}
+	fields, err := d.scripts.Columns(d.ctx, d.id, d.listener, d.names, d.next)
+	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
+		return nil, fmt.Errorf("%w: %w", errOutage, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.next++
+	return report.DecodeChunk(d.columns, fields)
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// lookAgain are the pauses before a record is looked for again that is not
+// there: its transaction may not be committed yet.
+var lookAgain = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
+
+// push is one id that a service pushed, and what is known of it.
+type push struct {
+	entries []string // that carry it
+	id      string
+	look    int64 // how often its record has been looked for
+
+	record  *Record // nil: no such row
+	attempt int64   // of the state in Redis; 0: there is none
+	report  *report.Report
+}
+
+// act is what is done about a push.
+type act int
+
+const (
+	actStart      act = iota // with the next attempt
+	actIgnore                // an event says why
+	actLookLater             // after a pause
+	actQuarantine            // with the reason
+	actFail                  // the record, with the reason
+)
+
+// decision is an act with its reason, and for actLookLater the pause.
+type decision struct {
+	act    act
+	why    string
+	member scripts.Later
+	pause  time.Duration
+}
+
+// decide is the table "What a push means", line by line. It needs no server.
+func decide(p push, grace time.Duration) decision {
+	switch {
+	case p.record == nil && int(p.look) < len(lookAgain):
+		return decision{
+			act: actLookLater, why: "there is no such record yet", pause: lookAgain[p.look],
+			member: scripts.Later{ID: p.id, Attempt: p.look + 1, Step: scripts.StepTrigger},
+		}
+	case p.record == nil:
+		return decision{act: actQuarantine, why: "there is no record with this id, after looking for it for 31 s"}
+	case p.record.ID != p.id:
+		return decision{act: actQuarantine, why: fmt.Sprintf("the record's id is %q: push exactly that", p.record.ID)}
+	case p.record.Status.Final():
+		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
+	case p.record.Status != Pending && p.record.Status != Processing:
+		return decision{act: actQuarantine, why: fmt.Sprintf("the record has the unknown status %q", p.record.Status)}
+	case p.record.Status == Processing && p.attempt >= p.record.Attempt:
+		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
+	case p.record.Status == Processing && p.record.Age < grace:
+		// Another trigger may be between the record and the state right now.
+		return decision{
+			act: actLookLater, why: "the record is PROCESSING and has no state yet",
+			pause: grace - p.record.Age, member: scripts.Later{ID: p.id},
+		}
+	case p.report == nil:
+		return decision{act: actQuarantine, why: fmt.Sprintf("report %q is not in the configuration", p.record.Report)}
+	}
+	if _, err := p.report.Bind(p.record.Parameters); err != nil {
+		return decision{act: actFail, why: err.Error()}
+	}
+	return decision{act: actStart}
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// triggerBatch is how many ids one read of the trigger takes at most: one query
+// and one update in MySQL, one round trip to Redis.
+const triggerBatch = 100
+
+// Options configures an Engine. All fields but Log are needed.
+type Options struct {
+	Redis    redis.UniversalClient // for blocking reads
+	Scripts  *scripts.Scripts
+	Records  Records
+	Sink     sink.Sink
+	Reports  map[string]*report.Report // by name
+	Limits   report.Limits
+	Consumer string       // unique for this process
+	Log      *slog.Logger // nil: silent
+}
+
+// Engine triggers jobs and folds them. Run may be called once.
+type Engine struct {
+	o           Options
+	log         *slog.Logger
+	definitions map[string]*report.Report // by hash
+	known       []string                  // their hashes
+}
+
+// New returns an Engine. It does no I/O.
+func New(o Options) (*Engine, error) {
+	if o.Redis == nil || o.Scripts == nil || o.Records == nil || o.Sink == nil || o.Consumer == "" {
+		return nil, errors.New("engine: Redis, Scripts, Records, Sink and Consumer are needed")
+	}
+	e := &Engine{o: o, log: o.Log, definitions: map[string]*report.Report{}}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	for _, r := range o.Reports {
+		e.definitions[r.Hash()] = r
+		e.known = append(e.known, r.Hash())
+	}
+	return e, nil
+}
+
+// Run triggers and folds until ctx ends, and returns nil then. It returns an
+// error where Redis cannot be reached at the start.
+func (e *Engine) Run(ctx context.Context) error {
+	if err := e.o.Scripts.Load(ctx); err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return e.triggerReader().Run(ctx) })
+	group.Go(func() error { return e.fanInReader().Run(ctx) })
+	return group.Wait()
+}
+
+func (e *Engine) triggerReader() *stream.Reader {
+	return stream.New(stream.Options{
+		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Group: scripts.Group, Consumer: e.o.Consumer,
+		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
+		Admit: e.admit, Handle: e.trigger,
+	})
+}
+
+func (e *Engine) fanInReader() *stream.Reader {
+	return stream.New(stream.Options{
+		Redis: e.o.Redis, Stream: e.o.Scripts.FanIn(), Group: scripts.Group, Consumer: e.o.Consumer,
+		Slots: e.o.Limits.Folds, MinIdle: e.o.Limits.Lease, Log: e.log,
+		Handle: func(ctx context.Context, entries []stream.Entry) { e.fanIn(ctx, entries[0]) },
+	})
+}
+
+// admit returns how many jobs may still be started. Several processes may each
+// see the same room: the limit can be passed by a batch for each of them.
+func (e *Engine) admit(ctx context.Context) (int, error) {
+	running, err := e.o.Scripts.Running(ctx)
+	return e.o.Limits.RunningJobs - int(running), err
+}
+
+// insist repeats an effect on a server that may be away for a while.
+func (e *Engine) insist(ctx context.Context, what string, f func() error) error {
+	return stream.Insist(ctx, e.log, what, f)
+}
+
+// ack acknowledges entries after their effect. That it fails is no loss: they
+// come again and find their effect there.
+func (e *Engine) ack(ctx context.Context, from string, entries ...string) {
+	if err := e.o.Scripts.Ack(ctx, from, entries...); err != nil && ctx.Err() == nil {
+		e.log.Warn("acknowledge", "stream", from, "err", err)
+	}
+}
+
+// handBackAfter is how long an entry rests that belongs to a process with
+// another version of the configuration.
+const handBackAfter = time.Second

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// fanIn handles one entry of the fan-in stream: a job whose barrier was reached,
+// or that is to end.
+func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
+	from := e.o.Scripts.FanIn()
+	id := entry.Fields["id"]
+	attempt, err := strconv.ParseInt(entry.Fields["attempt"], 10, 64)
+	if !scripts.ValidID(id) || err != nil || attempt < 1 {
+		e.quarantine(ctx, from, entry, "not a job: id and attempt are needed")
+		return
+	}
+	stage, _ := strconv.ParseInt(entry.Fields["stage"], 10, 64)
+	var outcome scripts.Outcome
+	var state *scripts.State
+	if e.insist(ctx, "claim job", func() (err error) {
+		outcome, state, err = e.o.Scripts.Claim(ctx, scripts.Claim{
+			ID: id, Attempt: attempt, Stage: stage,
+			Worker: e.o.Consumer + "/" + entry.ID, Lease: e.o.Limits.Lease, Known: e.known,
+		})
+		return err
+	}) != nil {
+		return
+	}
+	log := e.log.With("job", id, "attempt", attempt)
+	switch outcome {
+	case scripts.OK, scripts.ToFail:
+		held, stop := stream.Keep(ctx, e.o.Limits.Lease, func(ctx context.Context) (bool, error) {
+			kept, err := e.o.Scripts.KeepFold(ctx, state, e.o.Limits.Lease,
+				scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry.ID})
+			return kept == scripts.OK, err
+		})
+		if outcome == scripts.OK {
+			err = e.forward(held, state)
+		} else {
+			err = e.finishFailed(held, state)
+		}
+		stop()
+	case scripts.Unknown:
+		log.Info("handed back: its definition is not in this configuration")
+		err = e.insist(ctx, "hand back", func() error {
+			return e.o.Scripts.Delay(ctx, scripts.Later{ID: id, Attempt: attempt, Step: scripts.StepFanIn}.String(), handBackAfter)
+		})
+	case scripts.Busy:
+		return // its worker may die: the entry comes again
+	case scripts.Already:
+		if state != nil {
+			err = e.insist(ctx, "send again", func() error { return e.o.Scripts.Resend(ctx, state) })
+		}
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			log.Warn("left for later", "err", err)
+		}
+		return
+	}
+	e.ack(ctx, from, entry.ID)
+}
+
+// errElsewhere ends work on a job that is not, or no longer, this claim's.
+var errElsewhere = errors.New("engine: the job is claimed elsewhere")
+
+// forward sends a claimed job into its next stage, or makes its file.
+func (e *Engine) forward(ctx context.Context, state *scripts.State) error {
+	r := e.definitions[state.Definition]
+	if int(state.Stage) >= len(r.Stages) {
+		return e.fold(ctx, r, state)
+	}
+	return e.insist(ctx, "advance job", func() error {
+		_, err := e.o.Scripts.Advance(ctx, state, names(r.Stages[state.Stage]))
+		return err // whatever the outcome, nothing is left to be done for this entry
+	})
+}

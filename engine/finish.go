@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Outcomes of a job whose record was changed by somebody else meanwhile.
+const (
+	outcomeDeleted    = "DELETED"    // the row is gone
+	outcomeSuperseded = "SUPERSEDED" // it has another attempt, or a status that somebody set
+)
+
+// objectName is the name of a job's file. It holds id and attempt, so no two
+// jobs share one.
+func objectName(state *scripts.State) string {
+	return fmt.Sprintf("%s/%s-%d.csv", state.Report, state.ID, state.Attempt)
+}
+
+// finishFailed ends a job that is FAILING: the record, the file, the rest. It
+// may run any number of times.
+func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
+	var ok bool
+	if err := e.insist(ctx, "fail record", func() (err error) {
+		ok, err = e.o.Records.Fail(ctx, Run{state.ID, state.Attempt}, state.Reason)
+		return err
+	}); err != nil {
+		return err
+	}
+	if !ok {
+		return e.finishForeign(ctx, state, false)
+	}
+	e.log.Warn("job failed", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
+	// A job fails before its file is committed: only what an interrupted write
+	// left behind can be there, or a file that is not ours.
+	if err := e.o.Sink.Clean(ctx, objectName(state)); err != nil {
+		return fmt.Errorf("remove what is left of the file: %w", err)
+	}
+	return e.settle(ctx, state, string(Failed), state.Reason)
+}
+
+// finishForeign ends a job whose record does not take its outcome: it was
+// deleted, cancelled, or edited. The file that was committed for it, to which no
+// record points, is removed.
+func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, committed bool) error {
+	outcome := outcomeSuperseded
+	if err := e.insist(ctx, "read record", func() error {
+		records, err := e.o.Records.Read(ctx, []string{state.ID})
+		if err != nil {
+			return err
+		}
+		if r, ok := records[state.ID]; !ok {
+			outcome = outcomeDeleted
+		} else if r.Attempt == state.Attempt && r.Status.Final() {
+			outcome = string(r.Status)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	remove := e.o.Sink.Clean
+	if committed {
+		remove = e.removeObject
+	}
+	if err := remove(ctx, objectName(state)); err != nil {
+		return fmt.Errorf("remove file: %w", err)
+	}
+	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", outcome)
+	return e.settle(ctx, state, outcome, "the record was changed by somebody else")
+}
+
+// removeObject removes a file and its manifest.
+func (e *Engine) removeObject(ctx context.Context, name string) error {
+	if err := e.o.Sink.Remove(ctx, name); err != nil {
+		return err
+	}
+	return e.o.Sink.Remove(ctx, sink.ManifestName(name))
+}
+
+// settle removes what is left of a job in Redis; the record is final.
+func (e *Engine) settle(ctx context.Context, state *scripts.State, outcome, detail string) error {
+	return e.insist(ctx, "settle job", func() error {
+		_, err := e.o.Scripts.Settle(ctx, state, outcome, detail)
+		return err
+	})
+}

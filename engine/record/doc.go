@@ -1,0 +1,51 @@
+// Package record keeps the records of jobs in a MySQL or MariaDB table: it is
+// the engine's Records. The table is Fanfold's own, which Migrate makes, or one
+// that a service has already, with its names and values mapped.
+//
+// # Conditions
+//
+// Every change is one UPDATE that repeats in its WHERE what it starts from: the
+// id, the attempt, the statuses that may be left, and the operator's filter. So
+// whoever comes late changes nothing, and is told so:
+//
+//	Start    PENDING, PROCESSING   attempt n  →  PROCESSING, attempt n+1
+//	Succeed  PROCESSING            attempt n  →  SUCCESS with file and rows
+//	Fail     PENDING, PROCESSING   attempt n  →  FAILED with the reason
+//	Retry    SUCCESS, FAILED, CANCELLED       →  PENDING; attempt and file stay
+//
+// Start changes many records in one transaction. Where fewer rows fulfil the
+// condition than were named, it is rolled back, those that do are locked and
+// looked at, and these are changed. Deadlocks and lock waits that time out are
+// repeated here.
+//
+// When a connection breaks, nobody knows whether the change was made. The caller
+// repeats it: Succeed and Fail then read the row, and answer true where it says
+// already what they would write. A Start that was made and not heard of leaves a
+// PROCESSING record without a job, which the rebuild starts anew.
+//
+// # What a table needs
+//
+// The columns id, report, status, attempt, file and updated must be there;
+// parameters, error and rows can be mapped to "-". The id is an integer or a
+// text and unique; attempt is an integer; updated is a DATETIME or TIMESTAMP.
+// A DATETIME says nothing about its time zone: if the service writes UTC into it,
+// the DSN needs time_zone=%27%2B00%3A00%27, or ages are wrong by the offset. A
+// row without a time counts as very old, and a status that is not mapped as
+// final: it is left alone.
+//
+// # Grants
+//
+// SELECT on the mapped columns and on those of the filter; UPDATE on status,
+// attempt, file, updated, error and rows. Nothing else, in particular no DELETE.
+// INSERT only for Insert (the demo), and for Migrate: CREATE, ALTER, INDEX,
+// SELECT and INSERT on the schema.
+//
+// # Rows that people change in the middle of a run
+//
+//   - deleted: the condition finds no row. The file is removed and the job
+//     settled as gone.
+//   - parameters or report edited: the job keeps what it was started with. The
+//     next attempt takes the new ones.
+//   - status edited by hand: the condition fails, the edit stays, and the file is
+//     removed. This is also how a service cancels: it sets CANCELLED.
+package record

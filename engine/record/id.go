@@ -1,0 +1,108 @@
+package record
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// argument is what finds the row of an id, bound as the column's type: a string
+// against an integer column would find 12 for "12x". False where no row can
+// have the id.
+func (l *layout) argument(id string) (any, bool) {
+	if !l.integerID {
+		return id, true
+	}
+	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+		return n, true
+	}
+	if n, err := strconv.ParseUint(id, 10, 64); err == nil {
+		return n, true
+	}
+	return nil, false
+}
+
+// exact is argument for an id that must be written as the row's own.
+func (l *layout) exact(id string) (any, bool) {
+	arg, ok := l.argument(id)
+	return arg, ok && canonical(arg) == id
+}
+
+// canonical is how a row says the id that is bound as arg.
+func canonical(arg any) string {
+	switch v := arg.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
+	default:
+		return arg.(string)
+	}
+}
+
+// assign gives each row to the ids that found it, and returns the ids for which
+// only the database knows: those without a row of their own while there are rows
+// that a collation may have found for them.
+func assign(found map[string]engine.Record, ids []string, rows []engine.Record, l *layout) (unsure []string) {
+	own := make(map[string]engine.Record, len(rows))
+	for _, r := range rows {
+		own[r.ID] = r
+	}
+	var without []string
+	claimed := map[string]bool{}
+	for _, id := range ids {
+		name := id
+		if l.integerID {
+			arg, ok := l.argument(id)
+			if !ok {
+				continue
+			}
+			name = canonical(arg)
+		}
+		if r, ok := own[name]; ok {
+			found[id] = r
+			claimed[name] = true
+		} else {
+			without = append(without, id)
+		}
+	}
+	if l.integerID || len(without) == 0 {
+		return nil
+	}
+	// A row that nobody asked for by its own id was found by a collation: if only
+	// the case differs, it is clear for whom.
+	var foreign int
+	folded := map[string]engine.Record{} // by folded id; with an empty ID where a row is someone's own
+	for _, r := range rows {
+		if claimed[r.ID] {
+			folded[strings.ToLower(r.ID)] = engine.Record{}
+		}
+	}
+	for _, r := range rows {
+		if claimed[r.ID] {
+			continue
+		}
+		foreign++
+		if _, taken := folded[strings.ToLower(r.ID)]; !taken {
+			folded[strings.ToLower(r.ID)] = r
+		}
+	}
+	matched := map[string]bool{}
+	for _, id := range without {
+		switch r, ok := folded[strings.ToLower(id)]; {
+		case ok && r.ID != "":
+			found[id] = r
+			matched[r.ID] = true
+		default:
+			if ok {
+				foreign++ // its neighbour's row may be its own too
+			}
+			unsure = append(unsure, id)
+		}
+	}
+	if foreign == len(matched) {
+		return nil
+	}
+	return unsure
+}

@@ -1,0 +1,145 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// maxReason bounds the bytes of an error text, whatever the column could take.
+const maxReason = 4000
+
+// layout is what has to be learnt from the database about the table.
+type layout struct {
+	integerID bool
+	statuses  map[engine.Status]any // bound as the column's type, so that indexes serve
+	reason    size                  // of a text that the error column takes
+}
+
+// size is an amount of text.
+type size struct{ bytes, characters int }
+
+// Check proves that the table and its columns are there, may be read, and have
+// types that can be used. Nothing is changed.
+func (s *Store) Check(ctx context.Context) error {
+	l, err := s.learn(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.layout = l
+	return nil
+}
+
+// known returns the layout, and learns it first where nobody did.
+func (s *Store) known(ctx context.Context) (*layout, error) {
+	s.mu.Lock()
+	l := s.layout
+	s.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	if err := s.Check(ctx); err != nil {
+		return nil, err
+	}
+	return s.known(ctx)
+}
+
+func (s *Store) learn(ctx context.Context) (*layout, error) {
+	var names, list []string
+	for name, column := range s.columns {
+		names, list = append(names, name), append(list, column)
+	}
+	rows, err := s.db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+s.table+" WHERE 1 = 1"+s.filter+" LIMIT 0")
+	if err != nil {
+		return nil, fmt.Errorf("record: table %s: %w", s.table, err)
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, fmt.Errorf("record: table %s: %w", s.table, err)
+	}
+	kinds := map[string]string{}
+	for i, name := range names {
+		kinds[name] = types[i].DatabaseTypeName()
+	}
+	if err := rows.Close(); err != nil {
+		return nil, fmt.Errorf("record: table %s: %w", s.table, err)
+	}
+	for name, ok := range map[string]bool{
+		"id":      integer(kinds["id"]) || text(kinds["id"]),
+		"status":  integer(kinds["status"]) || text(kinds["status"]),
+		"attempt": integer(kinds["attempt"]),
+		"file":    text(kinds["file"]),
+		"updated": kinds["updated"] == "DATETIME" || kinds["updated"] == "TIMESTAMP",
+	} {
+		if !ok {
+			return nil, fmt.Errorf("record: column %s.%s of type %s, which cannot be used for %s", s.table, s.columns[name], kinds[name], name)
+		}
+	}
+	l := &layout{integerID: integer(kinds["id"]), statuses: map[engine.Status]any{}, reason: size{maxReason, maxReason}}
+	for status, value := range s.statuses {
+		l.statuses[status] = value
+		if integer(kinds["status"]) {
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("record: value %q for %s, but column %s is an integer: map it under records.statuses", value, status, s.columns["status"])
+			}
+			l.statuses[status] = n
+		}
+	}
+	return l, s.measure(ctx, l)
+}
+
+// measure learns how much text the columns take. Where the database does not
+// say, as for some views, defaults stay.
+func (s *Store) measure(ctx context.Context, l *layout) error {
+	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
+		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
+	if err != nil {
+		return fmt.Errorf("record: columns of %s: %w", s.table, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, kind string
+		var length, octets sql.NullInt64
+		if err := rows.Scan(&name, &kind, &length, &octets); err != nil {
+			return fmt.Errorf("record: columns of %s: %w", s.table, err)
+		}
+		switch {
+		case strings.EqualFold(name, s.plain["error"]) && length.Valid:
+			l.reason = size{int(min(octets.Int64, maxReason)), int(min(length.Int64, maxReason))}
+		case strings.EqualFold(name, s.plain["status"]) && length.Valid:
+			if err := s.fits(kind, int(length.Int64)); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Err()
+}
+
+// fits proves that a text column for the status takes each of its values.
+func (s *Store) fits(kind string, length int) error {
+	for status, value := range s.statuses {
+		missing := strings.HasPrefix(kind, "enum(") && !strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))
+		if missing || len(value) > length {
+			return fmt.Errorf("record: value %q for %s does not fit column %s, which is %s: map it under records.statuses", value, status, s.columns["status"], kind)
+		}
+	}
+	return nil
+}
+
+func integer(kind string) bool { return strings.HasSuffix(kind, "INT") }
+
+func text(kind string) bool {
+	switch kind {
+	case "CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "ENUM", "BINARY", "VARBINARY":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package record
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestMigrateTwice(t *testing.T) {
+	t.Parallel()
+	schema, db := pool(t)
+	for _, table := range []string{"", "other", schema + ".third$1"} {
+		for i := range 2 {
+			done, err := Migrate(t.Context(), db, table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := len(migrations("")) * (1 - i); len(done) != want {
+				t.Errorf("table %q, call %d: %q", table, i, done)
+			}
+		}
+		if err := store(t, db, report.Records{Table: table}).Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, table := range []string{"a`b", "a b", strings.Repeat("x", 54)} {
+		if _, err := Migrate(t.Context(), db, table); err == nil {
+			t.Errorf("table %q was made", table)
+		}
+	}
+}
+
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	schema, _ := testenv.Schema(t)
+	const callers = 6
+	done := make([][]string, callers)
+	var g errgroup.Group
+	for i := range callers {
+		g.Go(func() error {
+			// A pool of one connection must do.
+			db, err := mysqldb.Connect(report.Secret(testenv.SharedMariaDB(t).DSN(schema)), 1)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			done[i], err = Migrate(t.Context(), db, "")
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if all := slices.Concat(done...); len(all) != len(migrations("")) {
+		t.Errorf("together they did %q", all)
+	}
+}
+
+// TestMigrateAfterACrash: the step was made, but not noted.
+func TestMigrateAfterACrash(t *testing.T) {
+	t.Parallel()
+	_, db := pool(t)
+	if _, err := Migrate(t.Context(), db, ""); err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, "DELETE FROM file_download_record_migrations WHERE version_id = 1")
+	if done, err := Migrate(t.Context(), db, ""); err != nil || len(done) != 1 {
+		t.Errorf("%q, %v", done, err)
+	}
+	run(t, db, "DELETE FROM file_download_record_migrations")
+	if done, err := Migrate(t.Context(), db, ""); err != nil || len(done) != 1 {
+		t.Errorf("without a first row: %q, %v", done, err)
+	}
+}
+
+func TestMigrateErrorsHoldNoPassword(t *testing.T) {
+	t.Parallel()
+	db := connect(t, "nobody:s3cret@tcp("+testenv.SharedMariaDB(t).Addr+")/x")
+	if _, err := Migrate(t.Context(), db, ""); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,127 @@
+package record
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestReadOfIntegerIDs(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "INSERT INTO file_download_record (id, report, parameters) VALUES (1111, 'r', '{}'), (2, 'r', NULL), (18446744073709551615, 'r', NULL)")
+	got, err := s.Read(t.Context(), []string{"1111", "01111", "2", "2x", "x", "", "-2", "3", "18446744073709551615", "18446744073709551616", "1e0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for asked, r := range got {
+		ids[asked] = r.ID
+	}
+	want := map[string]string{"1111": "1111", "01111": "1111", "2": "2", "18446744073709551615": "18446744073709551615"}
+	if diff := cmp.Diff(want, ids); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got["2"].Parameters != nil || string(got["1111"].Parameters) != "{}" {
+		t.Errorf("parameters %q and %q", got["2"].Parameters, got["1111"].Parameters)
+	}
+	if started, err := s.Start(t.Context(), []engine.Run{{ID: "01111"}, {ID: "x"}, {ID: "2"}, {ID: "2"}}); err != nil || !cmp.Equal(started, []bool{false, false, true, false}) {
+		t.Errorf("started %v, %v", started, err)
+	}
+}
+
+func TestReadOfTextIDs(t *testing.T) {
+	t.Parallel()
+	_, db := pool(t)
+	for _, test := range []struct {
+		collation string
+		asked     []string
+		want      map[string]string
+	}{
+		{"utf8mb4_general_ci", []string{"ab", "AB", "cd", "CD", "zz"}, map[string]string{"ab": "ab", "AB": "ab", "cd": "Cd", "CD": "Cd"}},
+		{"utf8mb4_general_ci", []string{"AB"}, map[string]string{"AB": "ab"}},
+		{"utf8mb4_general_ci", []string{"e1", "E1", "zz"}, map[string]string{"e1": "é1", "E1": "é1"}},
+		{"utf8mb4_bin", []string{"ab", "AB", "Cd", "cd", "zz"}, map[string]string{"ab": "ab", "Cd": "Cd"}},
+		{"ascii", []string{"12", "012", "12x"}, map[string]string{"12": "12"}},
+	} {
+		run(t, db, "DROP TABLE IF EXISTS t")
+		column := "VARCHAR(64) COLLATE " + test.collation
+		if test.collation == "ascii" {
+			column = "CHAR(64) CHARACTER SET ascii"
+		}
+		run(t, db, "CREATE TABLE t (id "+column+" PRIMARY KEY, report TEXT, status TEXT, attempt INT NULL, file TEXT, updated_at DATETIME(6))")
+		if test.collation == "ascii" {
+			run(t, db, "INSERT INTO t VALUES ('12', 'r', 'PENDING', NULL, NULL, NOW(6))")
+		} else {
+			run(t, db, "INSERT INTO t VALUES ('ab', 'r', 'PENDING', 0, NULL, NOW(6)), ('Cd', 'r', 'PENDING', 0, NULL, NOW(6)), ('é1', 'r', 'PENDING', 0, NULL, NOW(6))")
+		}
+		s := store(t, db, report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}})
+		found, err := s.Read(t.Context(), test.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for asked, r := range found {
+			got[asked] = r.ID
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s, %v (-want +got):\n%s", test.collation, test.asked, diff)
+		}
+	}
+}
+
+func TestAgeIsOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	_, db := pool(t)
+	run(t, db, "CREATE TABLE t (id INT PRIMARY KEY, report TEXT, status TEXT, attempt INT, file TEXT, updated_at DATETIME(6) NULL)")
+	run(t, db, "INSERT INTO t SELECT 1, 'r', 'PENDING', 0, NULL, NOW(6) - INTERVAL 90 SECOND UNION SELECT 2, 'r', 'PROCESSING', 0, NULL, NOW(6) + INTERVAL 1 HOUR UNION SELECT 3, 'r', 'PROCESSING', 0, NULL, NULL UNION SELECT 4, 'r', 'SUCCESS', 0, NULL, '1000-01-01'")
+	s := store(t, db, report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}})
+	found, err := s.Read(t.Context(), []string{"1", "2", "3", "4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if age := found["1"].Age; age < 90*time.Second || age > 2*time.Minute {
+		t.Errorf("age %v, want 90 s", age)
+	}
+	if found["2"].Age != 0 || found["3"].Age != ancient || found["4"].Age != ancient {
+		t.Errorf("ages %v, %v, %v", found["2"].Age, found["3"].Age, found["4"].Age)
+	}
+	for grace, want := range map[time.Duration][2]int64{time.Minute: {1, 1}, 2 * time.Minute: {0, 1}, -2 * time.Hour: {1, 2}} {
+		pending, processing, err := s.CountStartable(t.Context(), grace)
+		if err != nil || [2]int64{pending, processing} != want {
+			t.Errorf("older than %v: %d, %d, %v", grace, pending, processing, err)
+		}
+	}
+}
+
+func TestReadOfManyIDs(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "INSERT INTO file_download_record (report) SELECT 'r' FROM seq_1_to_2500")
+	var ids []string
+	for i := range 2500 {
+		ids = append(ids, fmt.Sprint(i+1))
+	}
+	found, err := s.Read(t.Context(), ids)
+	if err != nil || len(found) != 2500 {
+		t.Fatalf("%d records, %v", len(found), err)
+	}
+	newest, err := s.List(t.Context(), engine.Pending, 3)
+	if err != nil || len(newest) != 3 || newest[0].ID != "2500" {
+		t.Errorf("newest: %v, %v", newest, err)
+	}
+	if none, err := s.List(t.Context(), engine.Failed, 3); err != nil || len(none) != 0 {
+		t.Errorf("failed: %v, %v", none, err)
+	}
+	if all, err := s.List(t.Context(), "", 9999); err != nil || len(all) != 2500 {
+		t.Errorf("all: %d, %v", len(all), err)
+	}
+	if _, err := s.List(t.Context(), "nonsense", 1); err == nil {
+		t.Error("a status that does not exist was listed")
+	}
+}

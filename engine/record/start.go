@@ -1,0 +1,154 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// Start implements engine.Records. Where runs names a record twice, only the
+// first can be true. After an error some of the records may have been started.
+func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	groups := map[int64][]named{}
+	seen := map[engine.Run]bool{}
+	for i, run := range runs {
+		arg, ok := l.exact(run.ID)
+		if ok && !seen[run] {
+			seen[run] = true
+			groups[run.Attempt] = append(groups[run.Attempt], named{run.ID, arg, i})
+		}
+	}
+	results := make([]bool, len(runs))
+	for _, attempt := range slices.Sorted(maps.Keys(groups)) {
+		group := groups[attempt]
+		// One order for all writers: they queue up instead of blocking each other.
+		slices.SortFunc(group, func(a, b named) int { return compareArguments(a.arg, b.arg) })
+		for batch := range slices.Chunk(group, maxIDs) {
+			started, err := s.startBatch(ctx, l, batch, attempt)
+			if err != nil {
+				return nil, fmt.Errorf("record: start of %d records: %w", len(batch), err)
+			}
+			for _, n := range started {
+				results[n.index] = true
+			}
+		}
+	}
+	return results, nil
+}
+
+// named is an id of a batch with what finds it and its place in the results.
+type named struct {
+	id    string
+	arg   any
+	index int
+}
+
+func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
+	all, err := contended(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) })
+	if err != nil || len(batch) == 1 && !all {
+		return nil, err
+	}
+	if all {
+		return batch, nil
+	}
+	return contended(ctx, func() ([]named, error) { return s.startSome(ctx, l, batch, attempt) })
+}
+
+// startAll starts either all of the batch or none.
+func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt int64) (bool, error) {
+	if len(batch) == 1 {
+		n, err := s.startRows(ctx, s.db, l, batch, attempt)
+		return n == 1, err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback()
+	n, err := s.startRows(ctx, tx, l, batch, attempt)
+	if err != nil || n != int64(len(batch)) {
+		return false, err
+	}
+	return true, tx.Commit()
+}
+
+// startSome starts those of the batch that can be started. They are locked
+// before they are changed, so that it is known which ones these are.
+func (s *Store) startSome(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback()
+	where, args := s.startable(l, batch, attempt)
+	rows, err := tx.QueryContext(ctx, "SELECT "+s.columns["id"]+" FROM "+s.table+where+" FOR UPDATE", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	locked := map[string]bool{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		locked[id] = true
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	some := slices.DeleteFunc(slices.Clone(batch), func(n named) bool { return !locked[n.id] })
+	if len(some) == 0 {
+		return nil, nil
+	}
+	n, err := s.startRows(ctx, tx, l, some, attempt)
+	if err != nil {
+		return nil, err
+	}
+	if n != int64(len(some)) {
+		return nil, fmt.Errorf("%d rows changed of %d that were locked", n, len(some))
+	}
+	return some, tx.Commit()
+}
+
+func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []named, attempt int64) (int64, error) {
+	set := "SET " + s.columns["status"] + " = ?, " + s.columns["attempt"] + " = COALESCE(" + s.columns["attempt"] + ", 0) + 1, " +
+		s.noError() + s.columns["updated"] + " = NOW(6)"
+	where, args := s.startable(l, batch, attempt)
+	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" "+set+where, append([]any{l.statuses[engine.Processing]}, args...)...))
+}
+
+// startable is the condition under which a record may be started.
+func (s *Store) startable(l *layout, batch []named, attempt int64) (where string, args []any) {
+	for _, n := range batch {
+		args = append(args, n.arg)
+	}
+	return " WHERE " + s.columns["id"] + " IN (" + marks(len(batch)) + ") AND COALESCE(" + s.columns["attempt"] + ", 0) = ? AND " +
+		s.columns["status"] + " IN (?, ?)" + s.filter, append(args, attempt, l.statuses[engine.Pending], l.statuses[engine.Processing])
+}
+
+// compareArguments orders ids as an index on their column would.
+func compareArguments(a, b any) int {
+	switch a := a.(type) {
+	case int64:
+		if b, ok := b.(int64); ok {
+			return cmp.Compare(a, b)
+		}
+		return -1 // b is a uint64 beyond every int64
+	case uint64:
+		if b, ok := b.(uint64); ok {
+			return cmp.Compare(a, b)
+		}
+		return 1
+	default:
+		return cmp.Compare(a.(string), b.(string))
+	}
+}

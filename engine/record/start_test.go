@@ -1,0 +1,209 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestStartOfABatchWithACompetitor(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "INSERT INTO file_download_record (report, attempt) SELECT 'r', seq % 2 FROM seq_1_to_20")
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	competitor, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer competitor.Rollback()
+	if _, err := competitor.Exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id IN (7, 8)"); err != nil {
+		t.Fatal(err)
+	}
+	var runs []engine.Run
+	for id := 20; id >= 1; id-- {
+		runs = append(runs, engine.Run{ID: fmt.Sprint(id), Attempt: int64(id % 2)})
+	}
+	runs = append(runs, engine.Run{ID: "999"})
+	runs[0].Attempt++ // of record 20: somebody else was faster
+	var started []bool
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		started, err = s.Start(context.Background(), runs)
+		return err
+	})
+	waitFor(t, db, lockWaits)
+	if err := competitor.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range runs {
+		want := r.ID != "7" && r.ID != "8" && r.ID != "20" && r.ID != "999"
+		if started[i] != want {
+			t.Errorf("record %s: started %v", r.ID, started[i])
+		}
+		if r.ID == "999" {
+			continue
+		}
+		if got := read(t, s, r.ID); (got.Status == engine.Processing) != want || want && got.Attempt != r.Attempt+1 {
+			t.Errorf("record %s: %+v", r.ID, got)
+		}
+	}
+}
+
+// TestStartsThatOverlap: every id is started by exactly one of many.
+func TestStartsThatOverlap(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	const ids, workers = 500, 8
+	run(t, db, "INSERT INTO file_download_record (report) SELECT 'r' FROM seq_1_to_500")
+	results := make([][]bool, workers)
+	batches := make([][]engine.Run, workers)
+	g, ctx := errgroup.WithContext(t.Context())
+	for w := range workers {
+		random := rand.New(rand.NewPCG(uint64(w), 1))
+		for _, i := range random.Perm(ids)[:ids-w*20] {
+			batches[w] = append(batches[w], engine.Run{ID: fmt.Sprint(i + 1)})
+		}
+		g.Go(func() (err error) {
+			results[w], err = s.Start(ctx, batches[w])
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for w := range workers {
+		for i, done := range results[w] {
+			if done {
+				times[batches[w][i].ID]++
+			}
+		}
+	}
+	for i := range ids {
+		if n := times[fmt.Sprint(i+1)]; n != 1 {
+			t.Errorf("record %d was started %d times", i+1, n)
+		}
+	}
+	var sum int
+	if err := db.QueryRow("SELECT SUM(attempt) FROM file_download_record WHERE status = 'PROCESSING'").Scan(&sum); err != nil || sum != ids {
+		t.Errorf("attempts together: %d, %v", sum, err)
+	}
+}
+
+func TestContendedChangesAreRepeated(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[uint16]int{errDeadlock: 3, errLockTimeout: 3, errChanged: 3, 1064: 1} {
+		calls := 0
+		_, err := contended(t.Context(), func() (int, error) {
+			if calls++; calls < 3 {
+				return 0, fmt.Errorf("wrapped: %w", &mysql.MySQLError{Number: number})
+			}
+			return 1, nil
+		})
+		if calls != want || (err == nil) != (want == 3) {
+			t.Errorf("error %d: %d calls, %v", number, calls, err)
+		}
+		if want == 1 && !serverError(err, number) {
+			t.Errorf("error %d became %v", number, err)
+		}
+	}
+	calls := 0
+	_, err := contended(t.Context(), func() (int, error) { calls++; return 0, &mysql.MySQLError{Number: errDeadlock} })
+	if calls < 3 || !serverError(err, errDeadlock) {
+		t.Errorf("after %d calls: %v", calls, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := contended(ctx, func() (int, error) { return 0, &mysql.MySQLError{Number: errDeadlock} }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestDeadlocks provokes deadlocks with a writer that takes the rows in the
+// opposite order.
+func TestDeadlocks(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "INSERT INTO file_download_record (report) SELECT 'r' FROM seq_1_to_100")
+	run(t, db, "CREATE TABLE weight (n INT)")
+	var runs []engine.Run
+	for i := range 100 {
+		runs = append(runs, engine.Run{ID: fmt.Sprint(i + 1)})
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	competitor, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer competitor.Rollback()
+	// The server ends the smaller one of two transactions in a deadlock.
+	for _, statement := range []string{"INSERT INTO weight SELECT seq FROM seq_1_to_5000", "UPDATE file_download_record SET file = 'x' WHERE id > 50"} {
+		if _, err := competitor.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var g errgroup.Group
+	var started []bool
+	g.Go(func() (err error) {
+		started, err = s.Start(context.Background(), runs)
+		return err
+	})
+	waitFor(t, db, lockWaits)
+	if _, err := competitor.Exec("UPDATE file_download_record SET file = 'x' WHERE id < 50"); err != nil {
+		t.Fatal(err)
+	}
+	if err := competitor.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for i, done := range started {
+		if !done {
+			t.Errorf("record %d was not started", i+1)
+		}
+	}
+}
+
+const lockWaits = "SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()"
+
+// waitFor polls until the query gives a number above 0. The server renews
+// INNODB_TRX only for those who ask less often than every 100 ms.
+func waitFor(t *testing.T, db *sql.DB, query string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(150 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var n int
+		if err := db.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		if n > 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: %v", query, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}

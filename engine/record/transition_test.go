@@ -1,0 +1,161 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+)
+
+// TestTransitions proves the conditions: every operation from every status, with
+// the record's attempt and with another one.
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	all := []engine.Status{engine.Pending, engine.Processing, engine.Success, engine.Failed, engine.Cancelled, "ODD"}
+	operations := []struct {
+		name string
+		from []engine.Status
+		do   func(run engine.Run) (bool, error)
+		want func(before engine.Record) engine.Record
+	}{
+		{"start", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
+			done, err := s.Start(t.Context(), []engine.Run{run})
+			return len(done) == 1 && done[0], err
+		}, func(r engine.Record) engine.Record {
+			r.Status, r.Attempt, r.Error = engine.Processing, r.Attempt+1, ""
+			return r
+		}},
+		{"succeed", []engine.Status{engine.Processing}, func(run engine.Run) (bool, error) {
+			return s.Succeed(t.Context(), run, "new.csv", 7)
+		}, func(r engine.Record) engine.Record {
+			r.Status, r.File, r.Error = engine.Success, "new.csv", ""
+			return r
+		}},
+		{"fail", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
+			return s.Fail(t.Context(), run, "new reason")
+		}, func(r engine.Record) engine.Record {
+			r.Status, r.Error = engine.Failed, "new reason"
+			return r
+		}},
+	}
+	id := 0
+	for _, op := range operations {
+		for _, status := range all {
+			for _, late := range []bool{false, true} {
+				id++
+				name := fmt.Sprintf("%s from %s, late %v", op.name, status, late)
+				run(t, db, "INSERT INTO file_download_record (id, report, parameters, status, attempt, file, error) VALUES (?, 'r', '{\"a\":1}', ?, 3, 'old.csv', 'old reason')", id, string(status))
+				before := read(t, s, fmt.Sprint(id))
+				want, wantDone := before, false
+				for _, from := range op.from {
+					if from == status && !late {
+						want, wantDone = op.want(before), true
+					}
+				}
+				attempt := int64(3)
+				if late {
+					attempt = 2
+				}
+				// A failed record of this attempt is what fail would have made.
+				again := op.name == "fail" && status == engine.Failed && !late
+				if done := ok(t)(op.do(engine.Run{ID: fmt.Sprint(id), Attempt: attempt})); done != (wantDone || again) {
+					t.Errorf("%s: %v", name, done)
+				}
+				if diff := cmp.Diff(want, read(t, s, fmt.Sprint(id))); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+		}
+	}
+	if done := ok(t)(s.Fail(t.Context(), engine.Run{ID: "999999", Attempt: 3}, "")); done {
+		t.Error("a record that is not there failed")
+	}
+}
+
+func TestChangesThatAreRepeated(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) VALUES (1, 'r', 'PROCESSING', 2), (2, 'r', 'PROCESSING', 2)")
+	one, two := engine.Run{ID: "1", Attempt: 2}, engine.Run{ID: "2", Attempt: 2}
+	for range 2 {
+		if !ok(t)(s.Succeed(t.Context(), one, "a.csv", 5)) || !ok(t)(s.Fail(t.Context(), two, "why")) {
+			t.Error("a repetition was refused")
+		}
+	}
+	var rows int64
+	if err := db.QueryRow("SELECT row_count FROM file_download_record WHERE id = 1").Scan(&rows); err != nil || rows != 5 {
+		t.Errorf("row_count %d, %v", rows, err)
+	}
+	if ok(t)(s.Succeed(t.Context(), one, "b.csv", 5)) {
+		t.Error("another file was taken for the same")
+	}
+	if ok(t)(s.Fail(t.Context(), one, "late")) || ok(t)(s.Succeed(t.Context(), two, "a.csv", 5)) {
+		t.Error("a final status was overwritten")
+	}
+	if ok(t)(s.Fail(t.Context(), engine.Run{ID: "2", Attempt: 1}, "why")) {
+		t.Error("another attempt was taken for the same")
+	}
+}
+
+func TestReasonsFitTheirColumn(t *testing.T) {
+	t.Parallel()
+	_, db := pool(t)
+	const long = "Ünïcödé 😀 "
+	for _, test := range []struct {
+		column string
+		want   func(string) bool
+	}{
+		{"TEXT", func(s string) bool { return len(s) <= 4000 && len(s) > 3990 && strings.HasPrefix(s, long) }},
+		{"VARCHAR(20)", func(s string) bool { return utf8.RuneCountInString(s) == 20 && strings.HasPrefix(s, long) }},
+		{"VARCHAR(20) CHARACTER SET latin1", func(s string) bool { return s == "?n?c?d? ? ?n" }},
+		{"TINYTEXT", func(s string) bool { return len(s) <= 255 && utf8.ValidString(s) }},
+	} {
+		run(t, db, "DROP TABLE IF EXISTS t")
+		run(t, db, "CREATE TABLE t (id INT PRIMARY KEY, report TEXT, status TEXT, attempt INT, file TEXT, updated_at DATETIME, error "+test.column+")")
+		run(t, db, "INSERT INTO t VALUES (1, 'r', 'PENDING', 0, NULL, NOW(), NULL)")
+		s := store(t, db, report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-"}})
+		if !ok(t)(s.Fail(t.Context(), engine.Run{ID: "1"}, strings.Repeat(long, 1000)+"\xff")) {
+			t.Errorf("%s: not failed", test.column)
+		}
+		if r := read(t, s, "1"); !test.want(r.Error) {
+			t.Errorf("%s: %q", test.column, r.Error)
+		}
+	}
+}
+
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	for i, status := range []engine.Status{engine.Success, engine.Failed, engine.Cancelled, engine.Pending, engine.Processing, "ODD"} {
+		run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, file, error) VALUES (?, 'r', ?, 4, 'f', 'e')", i+1, string(status))
+		r, err := s.Retry(t.Context(), fmt.Sprint(i+1))
+		r.Age = 0
+		switch {
+		case i < 3:
+			want := engine.Record{ID: fmt.Sprint(i + 1), Report: "r", Status: engine.Pending, Attempt: 4, File: "f"}
+			if diff := cmp.Diff(want, r); err != nil || diff != "" {
+				t.Errorf("from %s: %v (-want +got):\n%s", status, err, diff)
+			}
+		case i < 5:
+			if !errors.Is(err, ErrRunning) || r.Status != status {
+				t.Errorf("from %s: %v, %v", status, r, err)
+			}
+		default:
+			if err == nil || read(t, s, "6").Status != "ODD" {
+				t.Errorf("from %s: %v", status, err)
+			}
+		}
+	}
+	for _, id := range []string{"77", "01", "x"} {
+		if _, err := s.Retry(t.Context(), id); !errors.Is(err, engine.ErrNoRecord) {
+			t.Errorf("retry of %s: %v", id, err)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Status is what a record says about itself. PENDING and PROCESSING are on
+// their way, the others are final.
+type Status string
+
+// The statuses of a record.
+const (
+	Pending    Status = "PENDING"
+	Processing Status = "PROCESSING"
+	Success    Status = "SUCCESS"
+	Failed     Status = "FAILED"
+	Cancelled  Status = "CANCELLED"
+)
+
+// Final tells whether the status never changes by itself.
+func (s Status) Final() bool { return s != Pending && s != Processing }
+
+// Record is a row of the record table.
+type Record struct {
+	ID         string
+	Report     string
+	Parameters []byte // JSON object; nil where the row has none
+	Status     Status
+	Attempt    int64 // of the job that runs or ran last; 0 before the first
+	File       string
+	Error      string
+	Age        time.Duration // since the row was changed last, by the database's clock
+}
+
+// ErrNoRecord is returned where a record is needed and the row is not there.
+var ErrNoRecord = errors.New("engine: no such record")
+
+// Run names one job: a record and its attempt.
+type Run struct {
+	ID      string
+	Attempt int64
+}
+
+// Records is the store of records. Every change is made under the condition
+// that the row still is in the state that the change starts from, so that no
+// late writer overwrites a final status; false means that it was not, and
+// nothing was changed. All methods are safe for concurrent use.
+type Records interface {
+	// Read returns the rows for these ids in one query, keyed by the id that was
+	// asked for. An id without a row has no entry. Where the database finds a
+	// row whose id is not exactly the one asked for ("01111" finds 1111), the
+	// entry's ID is the row's.
+	Read(ctx context.Context, ids []string) (map[string]Record, error)
+	// Start makes each record PROCESSING with the next attempt, if it is PENDING
+	// or PROCESSING and its attempt is still the one given. One result for each.
+	Start(ctx context.Context, runs []Run) ([]bool, error)
+	// Succeed makes a PROCESSING record of this attempt SUCCESS with its file.
+	Succeed(ctx context.Context, run Run, file string, rows int64) (bool, error)
+	// Fail makes a PENDING or PROCESSING record of this attempt FAILED with the
+	// reason.
+	Fail(ctx context.Context, run Run, reason string) (bool, error)
+}

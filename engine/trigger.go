@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// trigger handles a batch of pushed ids: one query for their records, one
+// statement that makes them PROCESSING, one round trip that starts them. Every
+// step is repeated until its server is there, so that an outage costs nothing.
+func (e *Engine) trigger(ctx context.Context, entries []stream.Entry) {
+	pushes := e.pushes(ctx, entries)
+	if len(pushes) == 0 || e.lookUp(ctx, pushes) != nil {
+		return
+	}
+	var start []*push
+	for _, p := range pushes {
+		d := decide(*p, e.o.Limits.Grace)
+		if d.act == actStart {
+			start = append(start, p)
+			continue
+		}
+		if err := e.carryOut(ctx, p, d); err == nil {
+			e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
+		}
+	}
+	if len(start) > 0 {
+		e.start(ctx, start)
+	}
+}
+
+// pushes reads the entries, each id once, and quarantines what is no id.
+func (e *Engine) pushes(ctx context.Context, entries []stream.Entry) []*push {
+	var pushes []*push
+	byID := map[string]*push{}
+	for _, entry := range entries {
+		id, ok := entry.Fields["id"]
+		if !ok || !scripts.ValidID(id) {
+			why := "the field id is missing: XADD " + e.o.Scripts.Jobs() + " '*' id 1111"
+			if ok {
+				why = "the id does not match ^[0-9A-Za-z_-]{1,64}$"
+			}
+			e.quarantine(ctx, e.o.Scripts.Jobs(), entry, why)
+			continue
+		}
+		if p := byID[id]; p != nil {
+			p.entries = append(p.entries, entry.ID)
+			continue
+		}
+		look, _ := strconv.ParseInt(entry.Fields["look"], 10, 64)
+		p := &push{entries: []string{entry.ID}, id: id, look: max(look, 0)}
+		byID[id] = p
+		pushes = append(pushes, p)
+	}
+	return pushes
+}
+
+// lookUp fills in what MySQL and Redis know of the pushes.
+func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
+	ids := make([]string, len(pushes))
+	for i, p := range pushes {
+		ids[i] = p.id
+	}
+	err := e.insist(ctx, "read records", func() error {
+		records, err := e.o.Records.Read(ctx, ids)
+		for _, p := range pushes {
+			if r, ok := records[p.id]; ok {
+				p.record, p.report = &r, e.o.Reports[r.Report]
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var running []*push
+	var runningIDs []string
+	for _, p := range pushes {
+		if p.record != nil && p.record.Status == Processing {
+			running, runningIDs = append(running, p), append(runningIDs, p.id)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	return e.insist(ctx, "read states", func() error {
+		attempts, _, err := e.o.Scripts.Attempts(ctx, runningIDs)
+		for i := range attempts {
+			running[i].attempt = attempts[i]
+		}
+		return err
+	})
+}
+
+// carryOut does what was decided where that is not to start the job.
+func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
+	return e.insist(ctx, "handle a pushed id", func() error {
+		switch d.act {
+		case actLookLater:
+			return e.o.Scripts.Delay(ctx, d.member.String(), d.pause)
+		case actQuarantine:
+			e.log.Warn("quarantined", "job", p.id, "why", d.why)
+			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), p.entries[0], map[string]string{"id": p.id}, d.why)
+		case actFail:
+			ok, err := e.o.Records.Fail(ctx, Run{p.id, p.record.Attempt}, d.why)
+			if err != nil || !ok {
+				return err
+			}
+			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(Failed), "reason", d.why)
+		default:
+			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
+		}
+	})
+}
+
+// start makes the records PROCESSING and starts their jobs. Those that another
+// process has started meanwhile are its own.
+func (e *Engine) start(ctx context.Context, pushes []*push) {
+	runs := make([]Run, len(pushes))
+	for i, p := range pushes {
+		runs[i] = Run{ID: p.id, Attempt: p.record.Attempt}
+	}
+	var started []bool
+	if err := e.insist(ctx, "start records", func() (err error) {
+		started, err = e.o.Records.Start(ctx, runs)
+		return err
+	}); err != nil {
+		return
+	}
+	var group errgroup.Group
+	done := make([]bool, len(pushes))
+	for i, p := range pushes {
+		group.Go(func() error {
+			var err error
+			if started[i] {
+				err = e.startJob(ctx, p)
+			} else {
+				err = e.carryOut(ctx, p, decision{act: actIgnore, why: "duplicate: started elsewhere"})
+			}
+			done[i] = err == nil
+			return nil
+		})
+	}
+	_ = group.Wait()
+	var entries []string
+	for i, p := range pushes {
+		if done[i] {
+			entries = append(entries, p.entries...)
+		}
+	}
+	e.ack(ctx, e.o.Scripts.Jobs(), entries...)
+}
+
+func (e *Engine) startJob(ctx context.Context, p *push) error {
+	parameters, err := p.report.Canonical(p.record.Parameters)
+	if err != nil {
+		return err // not reached: decide has bound them
+	}
+	return e.insist(ctx, "start job", func() error {
+		_, err := e.o.Scripts.Start(ctx, scripts.Start{
+			ID: p.id, Attempt: p.record.Attempt + 1,
+			Report: p.report.Name, Definition: p.report.Hash(), Parameters: parameters,
+			Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]),
+		})
+		return err
+	})
+}
+
+// quarantine puts an entry aside that cannot be used, and acknowledges it.
+func (e *Engine) quarantine(ctx context.Context, from string, entry stream.Entry, why string) {
+	e.log.Warn("quarantined", "stream", from, "entry", entry.ID, "why", why)
+	if e.insist(ctx, "quarantine", func() error {
+		return e.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, why)
+	}) == nil {
+		e.ack(ctx, from, entry.ID)
+	}
+}
+
+func names(s report.Stage) []string {
+	var names []string
+	for _, l := range s.Listeners {
+		names = append(names, l.Name)
+	}
+	return names
+}

@@ -1,0 +1,91 @@
+package mysqldb
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+func TestParseOverridesWhatCallersRelyOn(t *testing.T) {
+	t.Parallel()
+	config, err := parse("u:p@tcp(h:3306)/s?parseTime=true&multiStatements=true&interpolateParams=true&clientFoundRows=true&columnsWithAlias=true&allowAllFiles=true&collation=latin1_swedish_ci&charset=latin1&readTimeout=7s&time_zone=%27%2B00%3A00%27")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.ParseTime || config.MultiStatements || config.InterpolateParams || config.ClientFoundRows || config.ColumnsWithAlias || config.AllowAllFiles {
+		t.Errorf("an unwanted setting got through: %+v", config)
+	}
+	if config.Timeout != 5*time.Second || config.ReadTimeout != 7*time.Second || config.WriteTimeout != 0 {
+		t.Errorf("timeouts %v, %v, %v", config.Timeout, config.ReadTimeout, config.WriteTimeout)
+	}
+	if config.Collation != "" || config.Params["time_zone"] != "'+00:00'" {
+		t.Errorf("collation %q, params %v", config.Collation, config.Params)
+	}
+	config, err = parse("u:p@tcp(h:3306)/s?timeout=1s&collation=utf8mb4_bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Timeout != time.Second || config.Collation != "utf8mb4_bin" {
+		t.Errorf("timeout %v, collation %q", config.Timeout, config.Collation)
+	}
+}
+
+func TestErrorsHoldNoPassword(t *testing.T) {
+	t.Parallel()
+	for _, dsn := range []report.Secret{
+		"user:s3cret",
+		"user:s3cret@tcp(host:1",
+		"user:s3cret@tcp(host:1)",
+		"user:x@s3cret/db",
+		"user:pw@tcp(host)/db?timeout=s3cret",
+		"user:pw@tcp(host)/db?tls=s3cret",
+		"user:pw@tcp(host)/db?parseTime=s3cret",
+		"user:pw@tcp(host)/db?serverPubKey=s3cret",
+		"user:pw@tcp(host)/%s3cret",
+	} {
+		db, err := Connect(dsn, 1)
+		if err == nil {
+			db.Close()
+			t.Errorf("%s: no error", dsn.Reveal())
+		} else if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", dsn.Reveal(), err)
+		}
+	}
+	m := testenv.SharedMariaDB(t)
+	db, err := Connect(report.Secret("nobody:s3cret@tcp("+m.Addr+")/"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.PingContext(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("ping: %v", err)
+	}
+}
+
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	name, _ := testenv.Schema(t)
+	db, err := Connect(report.Secret(testenv.SharedMariaDB(t).DSN(name)), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if got := db.Stats().MaxOpenConnections; got != DefaultMaxConnections {
+		t.Errorf("at most %d connections", got)
+	}
+	var charset, date string
+	if err := db.QueryRow("SELECT @@character_set_connection, TIMESTAMP'2024-01-02 03:04:05.600000'").Scan(&charset, &date); err != nil {
+		t.Fatal(err)
+	}
+	if charset != "utf8mb4" || date != "2024-01-02 03:04:05.600000" {
+		t.Errorf("charset %q, date %q", charset, date)
+	}
+	if _, err := db.Exec("SELECT 1; SELECT 2"); err == nil {
+		t.Error("two statements were run as one")
+	}
+}
