@@ -1,0 +1,12 @@
+// Package listeners answers one question: who runs queries?
+//
+// Runner reads the streams of all listeners that the reports name
+// (fanfold:task:<listener>). For each entry it takes the task, which makes it
+// the owner, has the Source of the listener read its data, stores that chunk by
+// chunk, and completes the task, which counts the listener once. While the
+// source works, the owner's lease is renewed; an owner that has lost it finds
+// its next chunk refused.
+//
+// Source is what to implement for a new kind of data source. listeners/mysql is
+// the one for MySQL and MariaDB.
+package listeners

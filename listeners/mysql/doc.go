@@ -1,0 +1,42 @@
+// Package mysql reads the data of listeners from MySQL and MariaDB.
+//
+// # One task
+//
+// A task has a connection of its own and one read-only transaction with a
+// consistent snapshot at REPEATABLE READ: however many batches its query runs
+// for, all rows are of one moment, and a query cannot write. Queries always run
+// as prepared statements, so that values never become SQL and come back in one
+// form. Rows are streamed; at most one chunk is in memory. A source that is read
+// slowly keeps the query open, which counts towards its timeout.
+//
+// # Ends
+//
+// The server ends a query at the listener's timeout by itself (max_statement_time
+// on MariaDB, max_execution_time on MySQL). Where it cannot, or the context ends
+// before, the connection is closed, which a server that is busy does not notice,
+// and therefore KILL QUERY is sent over another connection. An account may kill
+// what is its own, so this needs no grant beyond SELECT.
+//
+// Connections go back to their pool as they were. One that was killed, or whose
+// query used a user variable (@) or a lock function, is closed instead.
+//
+// # Values of an earlier stage
+//
+// A query with :listener.column runs once for each batch of distinct values, in
+// the order in which these first appear; nulls are left out. Distinct means the
+// same JSON value. Where the database finds two values equal that are not (a and
+// A in most collations), and they fall into different batches, rows come twice:
+// make them one in the query of the earlier stage, for instance with LOWER().
+// Without any value the dataset is empty; its types are learnt by running the
+// query with NULL in the list and reading none of its rows.
+//
+// # Types
+//
+//	integer types, YEAR, BIT                      integer
+//	DECIMAL                                       decimal, as the server writes it
+//	FLOAT, DOUBLE                                 float
+//	DATE; DATETIME, TIMESTAMP; TIME               date; datetime; time, with their digits; zero dates stay
+//	JSON                                          json (MariaDB has none of its own: text)
+//	BLOB types, BINARY, VARBINARY, GEOMETRY       binary
+//	CHAR, VARCHAR, TEXT types, ENUM, SET, others  text
+package mysql

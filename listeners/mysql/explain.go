@@ -1,0 +1,74 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+// ErrTimeout is matched by the error of a query that took longer than its
+// listener allows. It is not permanent: the next time the server may be faster.
+var ErrTimeout = errors.New("mysql: query timed out")
+
+func timedOut(l *report.Listener) error {
+	return fmt.Errorf("%w: listener %s, after %s: raise timeout of this listener, or make its query faster", ErrTimeout, l.Name, l.Timeout)
+}
+
+// remedies are the errors of a server that come again until somebody changes the
+// query, the schema or the grants. 1045 is not one of them: a password that is
+// being rotated is right again soon.
+var remedies = map[uint16]string{
+	1044: "grant the account SELECT on this database",
+	1049: "correct the database in the query or in the DSN",
+	1052: "write the table's name or alias before the column",
+	1054: "correct the column in the query",
+	1055: "add the column to GROUP BY, or aggregate it",
+	1056: "correct GROUP BY",
+	1060: "give one of the columns an alias with AS",
+	1064: "correct the SQL",
+	1066: "give one of the tables an alias",
+	1109: "correct the table in the query",
+	1111: "use HAVING instead of WHERE for aggregates",
+	1140: "add GROUP BY, or aggregate all columns",
+	1142: "grant the account SELECT on this table",
+	1143: "grant the account SELECT on this column",
+	1146: "correct the table in the query",
+	1222: "give both sides of the UNION the same columns",
+	1227: "use a query that needs no such privilege",
+	1241: "correct the number of columns in the subquery or IN list",
+	1248: "give the derived table an alias",
+	1267: "compare with COLLATE, or convert one side",
+	1295: "use a query that can be prepared",
+	1305: "correct the function in the query",
+	1356: "repair the view, or the grants of its definer",
+	1370: "grant the account EXECUTE on this function",
+	1582: "correct the arguments of the function",
+	1630: "correct the function in the query",
+	1792: "use a query that does not write: listeners read in a read-only transaction",
+}
+
+// explain says what an error of the driver means for a listener.
+func explain(ctx context.Context, l *report.Listener, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("mysql: listener %s: %w", l.Name, ctx.Err())
+	}
+	var server *mysql.MySQLError
+	if !errors.As(err, &server) {
+		return fmt.Errorf("mysql: listener %s: connection to database %s: %w", l.Name, l.Database, err)
+	}
+	switch server.Number {
+	case 1969, 3024:
+		return timedOut(l)
+	case 1317:
+		return fmt.Errorf("mysql: listener %s: query killed on the server: %w", l.Name, err)
+	}
+	if remedy, ok := remedies[server.Number]; ok {
+		return listeners.Permanent(fmt.Errorf("mysql: listener %s: %w: %s", l.Name, err, remedy))
+	}
+	return fmt.Errorf("mysql: listener %s: %w", l.Name, err)
+}

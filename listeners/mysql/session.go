@@ -1,0 +1,167 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+const (
+	farewell = 5 * time.Second // for cleaning a connection, and for killing its query
+	patience = 2 * time.Second // for a server that ends a query at its timeout by itself
+)
+
+// session is a connection with a transaction, for one task.
+type session struct {
+	source    *Source
+	listener  *report.Listener
+	conn      *sql.Conn
+	id        int64  // of the connection, on the server
+	limit     string // name of the variable that limits a query; empty where the server has none
+	statement *sql.Stmt
+	text      string // of statement
+	spoilt    bool   // not to be used again
+}
+
+func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, explain(ctx, l, err)
+	}
+	session := &session{source: s, listener: l, conn: conn}
+	if err := session.begin(ctx); err != nil {
+		session.close(ctx)
+		return nil, explain(ctx, l, err)
+	}
+	return session, nil
+}
+
+// begin limits the queries and starts the transaction.
+func (s *session) begin(ctx context.Context) error {
+	var version string
+	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), VERSION()").Scan(&s.id, &version); err != nil {
+		return err
+	}
+	timeout := s.listener.Timeout
+	name, value := "max_execution_time", strconv.FormatInt(max(1, timeout.Milliseconds()), 10)
+	if strings.Contains(version, "MariaDB") {
+		name, value = "max_statement_time", strconv.FormatFloat(max(0.001, timeout.Seconds()), 'f', 6, 64)
+	}
+	if timeout > 0 {
+		switch err := s.exec(ctx, "SET SESSION "+name+" = "+value); {
+		case err == nil:
+			s.limit = name
+		case !serverError(err, errNoVariable):
+			return err
+		}
+	}
+	if err := s.exec(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
+		return err
+	}
+	return s.exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+}
+
+// errNoVariable: an old server, which leaves the timeout to us.
+const errNoVariable = 1193
+
+func (s *session) exec(ctx context.Context, statement string) error {
+	_, err := s.conn.ExecContext(ctx, statement)
+	return err
+}
+
+// leavesTraces finds queries that change their connection for those after them.
+var leavesTraces = regexp.MustCompile(`(?i)@|_lock\s*\(`)
+
+// prepare returns the statement for a text, which is often the one of the batch
+// before.
+func (s *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+	if s.statement != nil && s.text == text {
+		return s.statement, nil
+	}
+	if s.statement != nil {
+		_ = s.statement.Close()
+		s.statement = nil
+	}
+	statement, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	s.statement, s.text = statement, text
+	s.spoilt = s.spoilt || leavesTraces.MatchString(text)
+	return statement, nil
+}
+
+// query is a context for one execution of the query. When it ends before done
+// was called, because its parent ends, abort is called, or the timeout has
+// passed, the query is killed on the server as well. done waits for that, so
+// that no late KILL meets the next user of the connection.
+func (s *session) query(parent context.Context) (ctx context.Context, abort, done func()) {
+	switch timeout := s.listener.Timeout; {
+	case timeout <= 0:
+		ctx, abort = context.WithCancel(parent)
+	case s.limit == "":
+		ctx, abort = context.WithTimeoutCause(parent, timeout, ErrTimeout)
+	default:
+		ctx, abort = context.WithTimeoutCause(parent, timeout+patience, ErrTimeout)
+	}
+	killed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		s.kill(context.WithoutCancel(parent))
+	})
+	return ctx, abort, func() {
+		if !stop() {
+			<-killed
+			s.spoilt = true
+		}
+		abort()
+	}
+}
+
+// kill ends the query on the server. It is a favour to the server: that it
+// fails is nobody's error.
+func (s *session) kill(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	_, _ = s.source.side.ExecContext(ctx, "KILL QUERY "+strconv.FormatInt(s.id, 10))
+}
+
+// close gives the connection back as it was, or closes it.
+func (s *session) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if s.spoilt || s.restore(ctx) != nil {
+		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	_ = s.conn.Close()
+}
+
+func (s *session) restore(ctx context.Context) error {
+	if s.statement != nil {
+		if err := s.statement.Close(); err != nil {
+			return err
+		}
+	}
+	if err := s.exec(ctx, "ROLLBACK"); err != nil {
+		return err
+	}
+	if s.limit == "" {
+		return nil
+	}
+	return s.exec(ctx, "SET SESSION "+s.limit+" = DEFAULT")
+}
+
+// serverError tells whether the server answered with this number.
+func serverError(err error, number uint16) bool {
+	var server *mysql.MySQLError
+	return errors.As(err, &server) && server.Number == number
+}

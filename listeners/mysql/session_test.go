@@ -1,0 +1,228 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+// running counts the queries on the server that hold a text.
+func (b *bundle) running(t *testing.T, text string) (n int) {
+	t.Helper()
+	if err := b.admin.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND INFO LIKE ?", "%"+text+"%").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// await polls until so many of these queries run.
+func (b *bundle) await(t *testing.T, text string, want int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for b.running(t, text) != want {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d queries with %q are running, want %d", b.running(t, text), text, want)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestTimeoutIsTheServers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1), (2)")
+	read := task(t, "SELECT v, SLEEP(10) AS timeout_test FROM t", "v timeout_test")
+	read.Listener.Timeout = 200 * time.Millisecond
+	before := time.Now()
+	_, err := b.read(t.Context(), read)
+	if !errors.Is(err, ErrTimeout) || errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "listener l, after 200ms: raise timeout") {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(before); took > patience {
+		t.Errorf("it took %v", took)
+	}
+	b.await(t, "timeout_test", 0)
+	var limit float64
+	if err := b.db.QueryRow("SELECT @@max_statement_time").Scan(&limit); err != nil || limit != 0 {
+		t.Errorf("the connection keeps a limit of %v s, %v", limit, err)
+	}
+}
+
+// TestTimeoutWithoutTheServer: the server knows no limit, or does not keep it.
+func TestTimeoutWithoutTheServer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	read := task(t, "SELECT SLEEP(10) AS own_timeout_test", "own_timeout_test")
+	session, err := b.source.open(t.Context(), &report.Listener{Name: "l"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if session.limit != "" {
+		t.Errorf("limited by %s without a timeout", session.limit)
+	}
+	read.Listener.Timeout = 100 * time.Millisecond
+	session.listener = read.Listener
+	err = (&reader{task: read, out: listeners.NewWriter(nil)}).run(t.Context(), session, nil)
+	session.close(t.Context())
+	if !errors.Is(err, ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	b.await(t, "own_timeout_test", 0)
+}
+
+func TestCancelKillsTheQuery(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var g errgroup.Group
+	g.Go(func() error {
+		_, err := b.read(ctx, task(t, "SELECT SLEEP(60) AS cancel_test", "cancel_test"))
+		return err
+	})
+	b.await(t, "cancel_test", 1)
+	cancel()
+	if err := g.Wait(); !errors.Is(err, context.Canceled) || errors.Is(err, listeners.ErrPermanent) {
+		t.Errorf("%v", err)
+	}
+	b.await(t, "cancel_test", 0)
+	b.mustRead(t, task(t, "SELECT 1 AS v", "v"))
+}
+
+// TestAbortEndsALongResult: the writer refuses a chunk of a result that would
+// take for ever.
+func TestAbortEndsALongResult(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	lost := errors.New("lost")
+	out := listeners.NewWriter(func([]report.Column, *report.Builder, bool) error { return lost })
+	err := b.source.Read(t.Context(), task(t, "SELECT a.seq AS abort_test FROM seq_1_to_100000 a, seq_1_to_100000 b", "abort_test"), out)
+	if !errors.Is(err, lost) {
+		t.Errorf("%v", err)
+	}
+	b.await(t, "abort_test", 0)
+	b.mustRead(t, task(t, "SELECT 1 AS v", "v"))
+}
+
+func TestKilledByAnOperator(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1), (2)")
+	var g errgroup.Group
+	g.Go(func() error {
+		_, err := b.read(t.Context(), task(t, "SELECT v, SLEEP(60) AS killed_test FROM t", "v killed_test"))
+		return err
+	})
+	b.await(t, "killed_test", 1)
+	var id string
+	if err := b.admin.QueryRow("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID() AND INFO LIKE '%killed_test%'").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	b.exec(t, "KILL QUERY "+id)
+	if err := g.Wait(); err == nil || !strings.Contains(err.Error(), "killed on the server") || errors.Is(err, listeners.ErrPermanent) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOneSnapshot: what is committed between two batches is not seen.
+func TestOneSnapshot(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB", "INSERT INTO t VALUES (1, 0), (2, 0)")
+	dsn := testenv.SharedMariaDB(t).DSN(b.schema) + "?tx_isolation=%27READ-COMMITTED%27"
+	b.source = New(connect(t, dsn), connect(t, dsn))
+	read := from(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"))
+	read.Listener.Batch = 1
+	read.Values = func(context.Context, string, string) iter.Seq2[[]byte, error] {
+		return func(yield func([]byte, error) bool) {
+			b.exec(t, "UPDATE t SET v = 1")
+			if yield([]byte("1"), nil) {
+				b.exec(t, "UPDATE t SET v = 2")
+				yield([]byte("2"), nil)
+			}
+		}
+	}
+	if got := b.mustRead(t, read).fields["v"][0]; got != "[0,0]" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestConnectionsAreCleanForTheNext(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	connection := func() (id string) {
+		return b.mustRead(t, task(t, "SELECT CONNECTION_ID() AS id", "id")).fields["id"][0]
+	}
+	first := connection()
+	if again := connection(); again != first {
+		t.Errorf("connection %s after %s", again, first)
+	}
+	b.mustRead(t, task(t, "SELECT @x := 5 AS v", "v"))
+	if got := b.mustRead(t, task(t, "SELECT @x AS v", "v")).fields["v"][0]; got != "[null]" {
+		t.Errorf("the variable of another task: %s", got)
+	}
+	b.mustRead(t, task(t, "SELECT GET_LOCK('"+b.schema+"', 0) AS v", "v"))
+	var free int
+	if err := b.admin.QueryRow("SELECT IS_FREE_LOCK(?)", b.schema).Scan(&free); err != nil || free != 1 {
+		t.Errorf("the lock of another task is kept: %v", err)
+	}
+	if _, err := b.read(t.Context(), task(t, "SELECT nothing AS v", "v")); err == nil {
+		t.Fatal("no error")
+	}
+	second := connection()
+	if second == first {
+		t.Error("a connection with traces was used again")
+	}
+	if again := connection(); again != second {
+		t.Error("an error of the query cost the connection")
+	}
+	var open int
+	if err := b.admin.QueryRow("SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE p.DB = DATABASE()").Scan(&open); err != nil || open != 0 {
+		t.Errorf("%d transactions are open, %v", open, err)
+	}
+}
+
+func TestServerThatGoesAway(t *testing.T) {
+	t.Parallel()
+	m, err := testenv.StartMariaDB(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Stop)
+	admin, err := m.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if _, err := admin.Exec("CREATE DATABASE x"); err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{schema: "x", source: New(connect(t, m.DSN("x")), connect(t, m.DSN("x")))}
+	b.admin, err = m.Open("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.admin.Close()
+	var g errgroup.Group
+	g.Go(func() error {
+		_, err := b.read(t.Context(), task(t, "SELECT SLEEP(60) AS v", "v"))
+		return err
+	})
+	b.await(t, "SLEEP", 1)
+	m.Kill()
+	if err := g.Wait(); err == nil || errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "connection to database d") {
+		t.Errorf("%v", err)
+	}
+}

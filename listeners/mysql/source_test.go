@@ -1,0 +1,238 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// bundle is a source on a schema of its own.
+type bundle struct {
+	schema string
+	admin  *sql.DB
+	db     *sql.DB // of the source: one connection, so that what it leaves behind is met again
+	source *Source
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	schema, admin := testenv.Schema(t)
+	b := &bundle{schema: schema, admin: admin}
+	dsn := testenv.SharedMariaDB(t).DSN(schema)
+	b.db = connect(t, dsn)
+	b.source = New(b.db, connect(t, dsn))
+	return b
+}
+
+func connect(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := mysqldb.Connect(report.Secret(dsn), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func (b *bundle) exec(t *testing.T, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := b.admin.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// task is a task of one query that gives these columns, separated by spaces.
+func task(t *testing.T, query, columns string) listeners.Task {
+	t.Helper()
+	q, err := report.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listeners.Task{ID: "1", Attempt: 1, Listener: &report.Listener{
+		Name: "l", Database: "d", Query: q, Columns: strings.Fields(columns), Timeout: time.Minute, Batch: 1000,
+	}}
+}
+
+// from makes the task use the JSON values of an earlier stage as :s.v.
+func from(task listeners.Task, values ...string) listeners.Task {
+	task.Listener.From = &report.Ref{Listener: "s", Column: "v"}
+	task.Values = func(context.Context, string, string) iter.Seq2[[]byte, error] {
+		return func(yield func([]byte, error) bool) {
+			for _, v := range values {
+				if !yield([]byte(v), nil) {
+					return
+				}
+			}
+		}
+	}
+	return task
+}
+
+// dataset is what a Source wrote: for each column the JSON of its chunks.
+type dataset struct {
+	columns []report.Column
+	chunks  []int // rows
+	fields  map[string][]string
+}
+
+// read runs a task and collects what it writes.
+func (b *bundle) read(ctx context.Context, task listeners.Task) (*dataset, error) {
+	d := &dataset{fields: map[string][]string{}}
+	out := listeners.NewWriter(func(columns []report.Column, builder *report.Builder, _ bool) error {
+		d.columns, d.chunks = columns, append(d.chunks, builder.Rows())
+		for i, field := range builder.Fields() {
+			d.fields[columns[i].Name] = append(d.fields[columns[i].Name], string(field))
+		}
+		return nil
+	})
+	if err := b.source.Read(ctx, task, out); err != nil {
+		return d, err
+	}
+	return d, out.Close()
+}
+
+func (b *bundle) mustRead(t *testing.T, task listeners.Task) *dataset {
+	t.Helper()
+	d, err := b.read(t.Context(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// values are the values of a column in all chunks.
+func (d *dataset) values(t *testing.T, column string) (all []any) {
+	t.Helper()
+	for _, field := range d.fields[column] {
+		var some []any
+		decoder := json.NewDecoder(strings.NewReader(field))
+		decoder.UseNumber()
+		if err := decoder.Decode(&some); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+func TestChunks(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := b.mustRead(t, task(t, "SELECT seq AS n, CONCAT('row ', seq) AS name FROM seq_1_to_25000", "n name"))
+	if len(d.chunks) != 3 || d.chunks[0] != 10000 || d.chunks[2] != 5000 {
+		t.Errorf("rows of the chunks: %v", d.chunks)
+	}
+	if all := d.values(t, "name"); len(all) != 25000 || all[24999] != "row 25000" {
+		t.Errorf("%d values", len(all))
+	}
+	d = b.mustRead(t, task(t, "SELECT seq AS n FROM seq_1_to_9 WHERE seq > 9", "n"))
+	if len(d.chunks) != 1 || d.fields["n"][0] != "[]" || d.columns[0].Kind != report.KindInteger {
+		t.Errorf("an empty result: %+v", d)
+	}
+}
+
+func TestColumnsMustAgree(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, test := range []struct{ query, columns, want string }{
+		{"SELECT 1 AS a, 2 AS b", "a b", ""},
+		{"SELECT 1 AS a, 2 AS b", "b a", "[a, b], but the listener's columns are [b, a]"},
+		{"SELECT 1 AS a, 2 AS b", "a", "[a, b], but the listener's columns are [a]"},
+		{"SELECT 1 AS a", "a b", "[a], but the listener's columns are [a, b]"},
+		{"SELECT 1 AS A", "a", "[A], but the listener's columns are [a]"},
+		{"SELECT 1 AS a, 2 AS a", "a b", "column a twice: give one of them an alias"},
+	} {
+		_, err := b.read(t.Context(), task(t, test.query, test.columns))
+		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s for %s: %v", test.query, test.columns, err)
+		}
+	}
+}
+
+func TestParametersStayData(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (v VARCHAR(100))", "INSERT INTO t VALUES ('kept')")
+	texts := []string{`'; DROP TABLE t; -- `, `" OR 1=1 -- `, `\' OR 1=1 -- `, "a`b", "\x00\x1a\n\r\\", "%_", ":v", "?", "Ünïcödé 漢字 العربية हिन्दी 😀🏳️‍🌈", "x' UNION SELECT v FROM t -- "}
+	for _, text := range texts {
+		read := task(t, "SELECT :v AS v, (SELECT COUNT(*) FROM t WHERE v = :v) AS n, ':v ?' AS s", "v n s")
+		read.Parameters = map[string]any{"v": text}
+		d := b.mustRead(t, read)
+		if got := d.values(t, "v"); len(got) != 1 || got[0] != text {
+			t.Errorf("%q became %q", text, got)
+		}
+		if d.fields["n"][0] != "[0]" || d.fields["s"][0] != `[":v ?"]` {
+			t.Errorf("%q: %v", text, d.fields)
+		}
+		list := task(t, "SELECT v FROM t WHERE v IN (:list)", "v")
+		list.Parameters = map[string]any{"list": []any{text, text + "x"}}
+		if got := b.mustRead(t, list).values(t, "v"); len(got) != 0 {
+			t.Errorf("%q found %q", text, got)
+		}
+	}
+	kinds := task(t, "SELECT :i AS i, :u AS u, :b AS b, :n AS n, :l + 0 AS l", "i u b n l")
+	kinds.Parameters = map[string]any{"i": int64(-5), "u": uint64(1<<64 - 1), "b": true, "n": nil, "l": []any{int64(7)}}
+	d := b.mustRead(t, kinds)
+	for column, want := range map[string]string{"i": "[-5]", "u": "[18446744073709551615]", "b": "[1]", "n": "[null]", "l": "[7]"} {
+		if got := d.fields[column][0]; got != want {
+			t.Errorf("parameter %s: %s, want %s", column, got, want)
+		}
+	}
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (v INT)", "CREATE TABLE secret (v INT)", "CREATE FUNCTION write_t() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO t VALUES (1); RETURN 1; END",
+		"CREATE USER 'reader_"+b.schema[:8]+"' IDENTIFIED BY 's3cret'", "GRANT SELECT ON `"+b.schema+"`.t TO 'reader_"+b.schema[:8]+"'")
+	dsn := "reader_" + b.schema[:8] + ":s3cret@tcp(" + testenv.SharedMariaDB(t).Addr + ")/" + b.schema
+	poor := &bundle{source: New(connect(t, dsn), connect(t, dsn))}
+	for _, test := range []struct {
+		on          *bundle
+		query, want string
+	}{
+		{b, "SELECT nothing AS v FROM t", "correct the column"},
+		{b, "SELECT v FROM t WHERE", "correct the SQL"},
+		{b, "SELECT v FROM missing", "correct the table"},
+		{b, "SELECT nothing(v) AS v FROM t", "correct the function"},
+		{b, "SELECT write_t() AS v", "read-only transaction"},
+		{poor, "SELECT v FROM secret", "grant the account SELECT"},
+	} {
+		_, err := test.on.read(t.Context(), task(t, test.query, "v"))
+		if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "listener l") || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", test.query, err)
+		}
+		prepared := test.on.source.Prepare(t.Context(), task(t, test.query, "v").Listener)
+		if test.want != "read-only transaction" && (prepared == nil || prepared.Error() != err.Error()) {
+			t.Errorf("%s: prepare says %v", test.query, prepared)
+		}
+	}
+	if d := poor.mustRead(t, task(t, "SELECT v FROM t", "v")); d.fields["v"][0] != "[]" {
+		t.Errorf("the table holds %s", d.fields["v"])
+	}
+	good := task(t, "SELECT v FROM t WHERE v IN (:s.v) AND v = :p AND v IN (:list)", "v")
+	if err := b.source.Prepare(t.Context(), from(good).Listener); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.read(t.Context(), good); !errors.Is(err, listeners.ErrPermanent) {
+		t.Errorf("a parameter without a value: %v", err)
+	}
+	down := connect(t, "u:s3cret@tcp(127.0.0.1:1)/x")
+	if _, err := (&bundle{source: New(down, down)}).read(t.Context(), good); err == nil || errors.Is(err, listeners.ErrPermanent) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a server that is down: %v", err)
+	}
+}

@@ -1,0 +1,117 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Options configures a Runner. All fields but Log are needed.
+type Options struct {
+	Redis    redis.UniversalClient // for blocking reads, one connection for each listener
+	Scripts  *scripts.Scripts
+	Reports  map[string]*report.Report // by name
+	Sources  map[string]Source         // by the name of the database
+	Limits   report.Limits
+	Consumer string       // unique for this process
+	Log      *slog.Logger // nil: silent
+}
+
+// Runner does the tasks of listeners. Run may be called once.
+type Runner struct {
+	o           Options
+	log         *slog.Logger
+	definitions map[string]*report.Report // by hash
+	known       map[string][]string       // hashes of the definitions that have a listener
+	takes       atomic.Int64              // makes owners unique
+}
+
+// New returns a Runner. It does no I/O.
+func New(o Options) (*Runner, error) {
+	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
+		return nil, errors.New("listeners: Redis, Scripts and Consumer are needed")
+	}
+	r := &Runner{o: o, log: o.Log, definitions: map[string]*report.Report{}, known: map[string][]string{}}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	for _, rep := range o.Reports {
+		r.definitions[rep.Hash()] = rep
+		for _, stage := range rep.Stages {
+			for _, l := range stage.Listeners {
+				if o.Sources[l.Database] == nil {
+					return nil, fmt.Errorf("listeners: no source for database %q of listener %s", l.Database, l.Name)
+				}
+				r.known[l.Name] = append(r.known[l.Name], rep.Hash())
+			}
+		}
+	}
+	return r, nil
+}
+
+// Run does tasks until ctx ends, and returns nil then. It returns an error where
+// Redis cannot be reached at the start.
+func (r *Runner) Run(ctx context.Context) error {
+	if err := r.o.Scripts.Load(ctx); err != nil {
+		return fmt.Errorf("listeners: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for listener := range r.known {
+		reader := stream.New(stream.Options{
+			Redis: r.o.Redis, Stream: r.o.Scripts.Task(listener), Group: scripts.Group, Consumer: r.o.Consumer,
+			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
+			Handle: func(ctx context.Context, entries []stream.Entry) { r.handle(ctx, listener, entries[0]) },
+		})
+		group.Go(func() error { return reader.Run(ctx) })
+	}
+	return group.Wait()
+}
+
+// handle takes a task, does it and acknowledges its entry.
+func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry) {
+	from := r.o.Scripts.Task(listener)
+	attempt, err := strconv.ParseInt(entry.Fields["attempt"], 10, 64)
+	if !scripts.ValidID(entry.Fields["id"]) || err != nil || attempt < 1 {
+		r.log.Warn("quarantined", "stream", from, "entry", entry.ID)
+		err := r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, "not a task: id and attempt are needed")
+		r.end(ctx, from, entry, err)
+		return
+	}
+	task := scripts.Task{
+		ID: entry.Fields["id"], Attempt: attempt, Listener: listener, Lease: r.o.Limits.Lease,
+		Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10),
+	}
+	outcome, taken, err := r.o.Scripts.Take(ctx, task, r.known[listener])
+	switch {
+	case err != nil, outcome == scripts.Busy:
+		// Not done: the entry comes again.
+		r.end(ctx, from, entry, errors.Join(errLeft, err))
+		return
+	case outcome == scripts.Unknown:
+		r.log.Info("handed back: its definition is not in this configuration", "job", task.ID, "listener", listener)
+		err = r.o.Scripts.Delay(ctx, scripts.Later{ID: task.ID, Attempt: attempt, Step: listener}.String(), handBackAfter)
+	case outcome == scripts.OK:
+		err = r.work(ctx, task, taken, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID})
+	}
+	r.end(ctx, from, entry, err)
+}
+
+// end acknowledges an entry whose effect is there, and leaves it otherwise.
+func (r *Runner) end(ctx context.Context, from string, entry stream.Entry, err error) {
+	if err == nil {
+		err = r.o.Scripts.Ack(ctx, from, entry.ID)
+	}
+	if err != nil && !errors.Is(err, errLeft) && ctx.Err() == nil {
+		r.log.Warn("left for later", "stream", from, "job", entry.Fields["id"], "err", err)
+	}
+}

@@ -1,0 +1,40 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Source is where a listener's data comes from. Read runs the query of one task
+// and writes its rows to out. It honours ctx, may be called for many tasks at
+// once, and may be called again for the same task after a crash.
+//
+// An error that is marked with Permanent fails the job; so does, at present,
+// any other error that is not the end of ctx.
+type Source interface {
+	Read(ctx context.Context, task Task, out *Writer) error
+}
+
+// Task is one listener's part of one job, as a Source sees it.
+type Task struct {
+	ID         string // the record's
+	Attempt    int64
+	Report     *report.Report
+	Listener   *report.Listener
+	Parameters map[string]any // bound by report.Report.Bind: string, int64, uint64, bool, nil, or []any of these
+	// Values iterates over a column that an earlier stage found, chunk by chunk;
+	// each value is the JSON of a scalar and is valid until the next one. An
+	// error ends the iteration.
+	Values func(ctx context.Context, listener, column string) iter.Seq2[[]byte, error]
+}
+
+// Permanent marks an error that would come again with every try, such as bad
+// SQL or a column that is not there.
+func Permanent(err error) error { return fmt.Errorf("%w: %w", ErrPermanent, err) }
+
+// ErrPermanent is matched by every error that Permanent made.
+var ErrPermanent = errors.New("listeners: permanent")

@@ -1,0 +1,141 @@
+package listeners
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// handBackAfter is how long an entry rests that belongs to a process with
+// another version of the configuration.
+const handBackAfter = time.Second
+
+// errLeft means that an entry is not done and is not to be acknowledged:
+// somebody else has the task, or Redis is away. It comes again.
+var errLeft = errors.New("listeners: not done here")
+
+// errEnded means that the job has ended or moved on: there is nothing left to
+// do for the entry.
+var errEnded = errors.New("listeners: the job has ended")
+
+// work does a task that was taken. It returns nil where the entry is to be
+// acknowledged.
+func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken, entry scripts.Entry) error {
+	held, stop := stream.Keep(ctx, t.Lease, func(ctx context.Context) (bool, error) {
+		kept, err := r.o.Scripts.KeepTask(ctx, t, entry)
+		return kept == scripts.OK, err
+	})
+	defer stop()
+
+	err := r.read(held, t, taken)
+	switch {
+	case err == nil, errors.Is(err, errEnded):
+		return nil
+	case errors.Is(err, errLeft), held.Err() != nil:
+		return errors.Join(errLeft, context.Cause(held))
+	}
+	reason := fmt.Sprintf("listener %s: %v", t.Listener, err)
+	outcome, failErr := r.o.Scripts.FailTask(ctx, t, reason)
+	if failErr != nil {
+		return failErr
+	}
+	if outcome == scripts.Busy {
+		return errLeft
+	}
+	r.log.Warn("task failed", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", err)
+	return nil
+}
+
+// read has the source read the task's data, stores it and completes the task.
+func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) error {
+	rep := r.definitions[taken.Definition]
+	listener, _, ok := rep.Listener(t.Listener)
+	if !ok {
+		return fmt.Errorf("report %s has no such listener", rep.Name)
+	}
+	parameters, err := rep.Bind(taken.Parameters)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	out := NewWriter(r.flush(ctx, t, start))
+	if err := r.o.Sources[listener.Database].Read(ctx, Task{
+		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters,
+		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
+			return r.values(ctx, t.ID, from, column)
+		},
+	}, out); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// flush returns what stores the chunks of a task, and completes it with the last
+// one.
+func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) FlushFunc {
+	var number int64
+	return func(columns []report.Column, b *report.Builder, last bool) error {
+		chunk := scripts.Chunk{Number: number, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
+		for _, c := range columns {
+			chunk.Names = append(chunk.Names, c.Name)
+		}
+		number++
+		var outcome scripts.Outcome
+		var err error
+		if last {
+			outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
+		} else {
+			outcome, err = r.o.Scripts.Append(ctx, t, chunk)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", errLeft, err)
+		case outcome == scripts.Busy:
+			return errLeft
+		case outcome == scripts.Gone:
+			return errEnded
+		}
+		return nil
+	}
+}
+
+// values iterates over a column that an earlier stage found.
+func (r *Runner) values(ctx context.Context, id, listener, column string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		state, err := r.o.Scripts.Read(ctx, id)
+		if err != nil {
+			yield(nil, fmt.Errorf("%w: %w", errLeft, err))
+			return
+		}
+		task := state.Tasks[listener]
+		var columns []report.Column
+		if err := json.Unmarshal(task.Columns, &columns); err != nil {
+			yield(nil, fmt.Errorf("columns of %s: %w", listener, err))
+			return
+		}
+		for number := range task.Chunks {
+			fields, err := r.o.Scripts.Columns(ctx, id, listener, []string{column}, number)
+			if err != nil {
+				yield(nil, fmt.Errorf("%w: %w", errLeft, err))
+				return
+			}
+			chunk, err := report.DecodeChunk([]report.Column{{Name: column}}, fields)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for row := range chunk.Rows() {
+				if !yield(chunk.Cell(0, row), nil) {
+					return
+				}
+			}
+		}
+	}
+}
