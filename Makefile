@@ -1,0 +1,47 @@
+# Two commands are all you need: make demo, make test.
+# Both install redis-server and mariadb-server where they are missing (Debian
+# and Ubuntu; elsewhere they say what to install).
+
+# The Google Cloud client needs none of these gRPC parts: a third of the binary.
+TAGS    := disable_grpc_modules
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO      ?= go
+
+.PHONY: help demo test build deps vet race fuzz bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
+
+demo: deps build ## make a report on private servers with sample data
+	./fanfold demo --dir out/demo
+
+test: deps vet ## run all tests
+	$(GO) test -tags $(TAGS) -timeout 12m ./...
+	cd bench && $(GO) vet -tags $(TAGS) ./...
+
+build: ## build ./fanfold
+	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)' -o fanfold ./cmd/fanfold
+
+deps: ## install the servers that tests and demo start
+	@./.ci/deps redis-server:redis-server redis-cli:redis-tools mariadbd:mariadb-server
+
+vet:
+	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
+	$(GO) vet -tags $(TAGS) ./...
+
+race: deps ## run all tests with the race detector (needs gcc)
+	@./.ci/deps gcc:gcc
+	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
+
+fuzz: ## run each fuzz target for a minute
+	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
+		for name in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' $$f | cut -d' ' -f2); do \
+			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$name$$" -fuzztime 1m ./$$(dirname $$f) || exit 1; \
+		done; \
+	done
+
+bench: deps ## measure, and print what was measured
+	cd bench && $(GO) run -tags $(TAGS) .
+
+clean: ## remove what was built and the demo's files
+	rm -rf fanfold out

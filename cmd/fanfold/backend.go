@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// backend is a configuration with the connections that it names.
+type backend struct {
+	config    *report.Config
+	redis     *redis.Client // for scripts and everything short
+	blocking  *redis.Client // for reads that wait
+	scripts   *scripts.Scripts
+	databases map[string]*sql.DB
+	records   *record.Store
+	closers   []io.Closer
+}
+
+// loadConfig reads and proves the configuration file.
+func loadConfig(file string) (*report.Config, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage(fmt.Errorf("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file))
+	} else if err != nil {
+		return nil, usage(err)
+	}
+	return report.Load(file, data, report.Environment{
+		Lookup: os.LookupEnv,
+		ReadFile: func(name string) ([]byte, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(filepath.Dir(file), name)
+			}
+			return os.ReadFile(name)
+		},
+	})
+}
+
+// open makes the clients of a configuration. Nothing is connected yet.
+func open(file string) (*backend, error) {
+	config, err := loadConfig(file)
+	if err != nil {
+		return nil, err
+	}
+	b := &backend{config: config, databases: map[string]*sql.DB{}}
+	options, err := redis.ParseURL(config.Redis.Reveal())
+	if err != nil {
+		return nil, usage(errors.New("redis: not a URL that go-redis understands"))
+	}
+	options.ContextTimeoutEnabled = true
+	options.DisableIdentity = true
+	b.redis = redis.NewClient(options)
+	waiting := *options
+	waiting.PoolSize = 4 // the trigger, fan-in, and one for each listener
+	for _, r := range config.Reports {
+		for _, s := range r.Stages {
+			waiting.PoolSize += len(s.Listeners)
+		}
+	}
+	b.blocking = redis.NewClient(&waiting)
+	b.closers = append(b.closers, b.redis, b.blocking)
+	b.scripts = scripts.New(scripts.Options{Redis: b.redis})
+	for name, d := range config.Databases {
+		db, err := mysqldb.Connect(d.DSN, d.MaxConnections)
+		if err != nil {
+			b.Close()
+			return nil, usage(fmt.Errorf("databases.%s: %w", name, err))
+		}
+		b.databases[name] = db
+		b.closers = append(b.closers, db)
+	}
+	b.records, err = record.New(b.databases[config.Records.Database], config.Records)
+	if err != nil {
+		b.Close()
+		return nil, usage(fmt.Errorf("records: %w", err))
+	}
+	return b, nil
+}
+
+// sink opens the place where files go; Close closes it.
+func (b *backend) sink(ctx context.Context) (sink.Sink, error) {
+	scheme, place, prefix, err := sink.ParseURL(b.config.Sink)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var s sink.Sink
+	if scheme == "gs" {
+		s, err = gcs.New(ctx, place, prefix)
+	} else {
+		s, err = sink.NewDir(place)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sink %s: %w", b.config.Sink, err)
+	}
+	b.closers = append(b.closers, s)
+	return s, nil
+}
+
+// source makes the source of a database's listeners. Queries are ended over
+// connections of their own, since all others may be in use; Close closes them.
+func (b *backend) source(name string) (*mysql.Source, error) {
+	side, err := mysqldb.Connect(b.config.Databases[name].DSN, 2)
+	if err != nil {
+		return nil, usage(fmt.Errorf("databases.%s: %w", name, err))
+	}
+	b.closers = append(b.closers, side)
+	return mysql.New(b.databases[name], side), nil
+}
+
+// ping proves that Redis and the records' database answer.
+func (b *backend) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := b.redis.Ping(ctx).Err(); err != nil {
+		return unreachable(fmt.Errorf("redis: %w", err))
+	}
+	if err := b.databases[b.config.Records.Database].PingContext(ctx); err != nil {
+		return unreachable(fmt.Errorf("database %s: %w", b.config.Records.Database, err))
+	}
+	return nil
+}
+
+// Close closes all connections.
+func (b *backend) Close() {
+	for _, c := range b.closers {
+		_ = c.Close()
+	}
+}
+
+// logger makes the log of a command, on stderr.
+func (f *flags) logger(w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: f.logLevel}
+	if f.logJSON {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// consumerName is unique for this process: host, process id, start.
+func consumerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixMilli()%1e6, 36)
+}
+
+func envOr(name, otherwise string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}

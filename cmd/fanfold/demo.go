@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
+)
+
+// demoReport and demoParameters are what the demo asks for.
+const (
+	demoReport     = "tagged-withdrawals"
+	demoParameters = `{"tag": "vip", "from": "2024-06-01"}`
+)
+
+func newDemo(f *flags) *cobra.Command {
+	var keep bool
+	var dir string
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Make a report on private servers with sample data",
+		Long: `Demo starts a redis-server and a mariadbd of its own on the loopback interface,
+fills them with sample data, writes a record, pushes its id with redis-cli, and
+shows the file. The servers end with it; the file stays. It needs redis-server,
+redis-tools and mariadb-server to be installed (make demo installs them).`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			d := demo{flags: f, dir: dir, keep: keep, out: c.OutOrStdout(), err: c.ErrOrStderr()}
+			return d.run(c.Context())
+		},
+	}
+	c.Flags().BoolVar(&keep, "keep", false, "stay up until Ctrl-C, and print what to try with redis-cli")
+	c.Flags().StringVar(&dir, "dir", "fanfold-demo", "folder for the configuration, the log and the files")
+	return c
+}
+
+// demo is one run of the command.
+type demo struct {
+	flags    *flags
+	dir      string // stays
+	keep     bool
+	out, err io.Writer
+}
+
+func (d *demo) run(ctx context.Context) (err error) {
+	if d.dir, err = filepath.Abs(d.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+		return err
+	}
+	d.say("Starting a private redis-server and mariadbd, and filling plt_user and plt_fund …")
+	servers, err := startDemoServers(ctx, d.dir)
+	if err != nil {
+		return err
+	}
+	defer servers.stop()
+	b, err := open(servers.config)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if _, err := record.Migrate(ctx, b.databases["user"], b.config.Records.Table); err != nil {
+		return err
+	}
+
+	logFile, err := os.Create(filepath.Join(d.dir, "serve.log"))
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	serving, stop := context.WithCancelCause(ctx)
+	served := make(chan error, 1)
+	go func() {
+		served <- serve(serving, b, roles, d.flags.logger(logFile))
+		stop(errors.New("fanfold serve has ended; see " + logFile.Name()))
+	}()
+	defer func() {
+		stop(context.Canceled)
+		err = errors.Join(err, <-served)
+	}()
+
+	id, err := d.push(serving, b, servers)
+	if err != nil {
+		return err
+	}
+	views, err := b.wait(serving, []string{id}, d.err)
+	if err != nil {
+		return err
+	}
+	if err := views.failed(); err != nil {
+		return fmt.Errorf("%w: %s", err, views[0].Error)
+	}
+	if err := d.show(views[0]); err != nil {
+		return err
+	}
+	if d.keep {
+		d.explain(servers, id)
+		<-serving.Done()
+		if ctx.Err() == nil {
+			return context.Cause(serving)
+		}
+	}
+	return nil
+}
+
+// push writes a record and pushes its id, exactly as a service would.
+func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (string, error) {
+	id, err := b.records.Insert(ctx, demoReport, []byte(demoParameters))
+	if err != nil {
+		return "", err
+	}
+	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", demoReport, demoParameters, id)
+	args := append(servers.redisCLI(), "XADD", b.scripts.Jobs(), "*", "id", id)
+	d.say("… and pushes its id:\n  %s\n", shellLine(args))
+	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("redis-cli: %w: %s", err, out)
+	}
+	return id, nil
+}
+
+// show prints the first lines of the file, and where it is.
+func (d *demo) show(v jobView) error {
+	if v.Status != engine.Success {
+		return fmt.Errorf("record %s is %s: %s", v.ID, v.Status, v.Error)
+	}
+	path := strings.TrimPrefix(v.File, "file://")
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	d.say("\nRecord %s is %s. The first lines of its file:\n", v.ID, v.Status)
+	lines := bufio.NewScanner(file)
+	n := 0
+	for lines.Scan() {
+		if n++; n <= 6 {
+			d.say("  %s", lines.Text())
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	d.say("  …\n\n%d rows, with the header, in\n  %s", n, path)
+	return nil
+}
+
+// explain prints what can be tried while the demo stays up.
+func (d *demo) explain(servers *demoServers, id string) {
+	cli := shellLine(servers.redisCLI())
+	d.say(`
+Fanfold and its servers stay up until Ctrl-C. Try, in another terminal:
+  %[1]s XRANGE fanfold:events - +                         # every transition
+  %[1]s HGETALL '{FileDownloadRecordEntity-%[2]s}:state'     # the job, for a minute after its end
+  %[1]s XINFO GROUPS fanfold:jobs                         # who reads
+  fanfold -c %[3]s list
+  fanfold -c %[3]s retry %[2]s --wait                     # run it again
+  fanfold -c %[3]s doctor`, cli, id, servers.config)
+}
+
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.out, format+"\n", args...)
+}
+
+// shellLine shows a command as one would type it.
+func shellLine(args []string) string {
+	line := strings.Join(args, " ")
+	return strings.ReplaceAll(line, " * ", " '*' ")
+}

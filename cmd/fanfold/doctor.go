@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+)
+
+// Results of a check.
+const (
+	pass = "PASS"
+	warn = "WARN" // works, but not as well as it could
+	fail = "FAIL" // does not work, or will lose something
+)
+
+// finding is the result of one check.
+type finding struct {
+	Check  string `json:"check"`
+	Result string `json:"result"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+type findings []finding
+
+func newDoctor(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at Redis, MySQL and the sink, and say what is wrong",
+		Long: `Doctor looks at everything that the configuration names, writes and deletes one
+object in the sink, and changes nothing else. It ends with 1 if a check FAILs.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			b, err := open(f.config)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
+			defer cancel()
+			var all findings
+			all = append(all, b.checkRedis(ctx)...)
+			all = append(all, b.checkDatabases(ctx)...)
+			all = append(all, b.checkRecords(ctx)...)
+			all = append(all, b.checkSink(ctx))
+			if err := f.print(c.OutOrStdout(), all); err != nil {
+				return err
+			}
+			if n := all.count(fail); n > 0 {
+				return fmt.Errorf("%d of %d checks failed", n, len(all))
+			}
+			return nil
+		},
+	}
+}
+
+func (fs findings) count(result string) int {
+	var n int
+	for _, f := range fs {
+		if f.Result == result {
+			n++
+		}
+	}
+	return n
+}
+
+func (fs findings) table(t table.Writer) {
+	t.AppendHeader(table.Row{"result", "check", "detail"})
+	for _, f := range fs {
+		detail := f.Detail
+		if f.Hint != "" {
+			detail += "\n→ " + f.Hint
+		}
+		t.AppendRow(table.Row{f.Result, f.Check, detail})
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: 100}})
+}
+
+// judge makes a finding: PASS without an error, otherwise that result.
+func judge(check, result, detail string, err error, hint string) finding {
+	if err == nil {
+		return finding{Check: check, Result: pass, Detail: detail}
+	}
+	return finding{Check: check, Result: result, Detail: err.Error(), Hint: hint}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// checkDatabases connects to each database and has it parse each query.
+func (b *backend) checkDatabases(ctx context.Context) findings {
+	var fs findings
+	for _, name := range slices.Sorted(maps.Keys(b.databases)) {
+		db := b.databases[name]
+		var version string
+		var micros int64
+		err := db.QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
+		fs = append(fs, judge("database "+name, fail, version, err, "is the DSN right, and the server up?"))
+		if err == nil {
+			fs = append(fs, judgeSkew("clock of database "+name, time.UnixMicro(micros), nil))
+			fs = append(fs, b.checkQueries(ctx, name)...)
+		}
+	}
+	return fs
+}
+
+func (b *backend) checkQueries(ctx context.Context, database string) findings {
+	source, err := b.source(database)
+	if err != nil {
+		return findings{judge("queries of "+database, fail, "", err, "")}
+	}
+	var fs findings
+	for _, name := range slices.Sorted(maps.Keys(b.config.Reports)) {
+		for _, s := range b.config.Reports[name].Stages {
+			for i := range s.Listeners {
+				l := &s.Listeners[i]
+				if l.Database == database {
+					fs = append(fs, judge("query "+name+" / "+l.Name, fail, "the server accepts it",
+						source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
+				}
+			}
+		}
+	}
+	return fs
+}
+
+// checkRecords looks at the record table, and tells how many rows of it a start
+// would take for work to be done.
+func (b *backend) checkRecords(ctx context.Context) findings {
+	if err := b.records.Check(ctx); err != nil {
+		return findings{judge("records", fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours")}
+	}
+	fs := findings{{Check: "records", Result: pass, Detail: "table and columns are as configured"}}
+	pending, processing, err := b.records.CountStartable(ctx, b.config.Limits.Grace)
+	detail := fmt.Sprintf("%d PENDING, %d PROCESSING", pending, processing)
+	if err == nil && pending+processing > 0 {
+		err = fmt.Errorf("%s, older than %v: unless their jobs are running, these rows count as work to be done", detail, b.config.Limits.Grace)
+	}
+	return append(fs, judge("records to be started", warn, "none", err, "records.filter keeps rows out that are not Fanfold's"))
+}
+
+func (b *backend) checkSink(ctx context.Context) finding {
+	s, err := b.sink(ctx)
+	if err == nil {
+		err = s.Check(ctx)
+	}
+	return judge("sink "+b.config.Sink, fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+}

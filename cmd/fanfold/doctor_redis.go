@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// maxSkew is how far clocks may be apart before people are confused by times;
+// decisions use Redis's clock alone.
+const maxSkew = 2 * time.Second
+
+func (b *backend) checkRedis(ctx context.Context) findings {
+	info, err := b.redis.InfoMap(ctx, "server", "memory", "persistence").Result()
+	if err != nil {
+		return findings{judge("redis", fail, "", err, "is the URL right, and the server up?")}
+	}
+	server := info["Server"]
+	fs := findings{
+		judge("redis version", fail, server["redis_version"], atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
+	}
+	now, err := b.redis.Time(ctx).Result()
+	fs = append(fs, judgeSkew("redis clock", now, err))
+	fs = append(fs, b.checkEviction(info["Memory"]["maxmemory_policy"]))
+	if info["Persistence"]["aof_enabled"] == "1" {
+		fs = append(fs, finding{Check: "redis persistence", Result: pass, Detail: "append-only file"})
+	} else {
+		fs = append(fs, finding{
+			Check: "redis persistence", Result: warn, Detail: "no append-only file: running jobs are lost with a restart",
+			Hint: "appendonly yes, appendfsync everysec",
+		})
+	}
+	fs = append(fs, b.checkNotifications(ctx))
+	fs = append(fs, judge("redis scripts", fail, "all scripts load", b.scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
+	return append(fs, b.checkStreams(ctx)...)
+}
+
+func atLeast7(version string) error {
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 7 {
+		return fmt.Errorf("version %q is older than 7.0", version)
+	}
+	return nil
+}
+
+func judgeSkew(check string, now time.Time, err error) finding {
+	skew := time.Since(now).Abs().Round(time.Millisecond)
+	if err == nil && skew > maxSkew {
+		err = fmt.Errorf("%v apart from this machine", skew)
+	}
+	return judge(check, warn, fmt.Sprintf("within %v of this machine", maxSkew), err, "run NTP on both")
+}
+
+func (b *backend) checkEviction(policy string) finding {
+	var err error
+	if policy != "noeviction" {
+		err = fmt.Errorf("maxmemory-policy is %s: Redis may drop the keys of running jobs", policy)
+	}
+	return judge("redis eviction", fail, policy, err, "maxmemory-policy noeviction, in a Redis of Fanfold's own")
+}
+
+// checkNotifications looks for the events that the scheduler can use.
+func (b *backend) checkNotifications(ctx context.Context) finding {
+	const check, hint = "redis notifications", "notify-keyspace-events KEgz$x; without them Fanfold looks once a second"
+	values, err := b.redis.ConfigGet(ctx, "notify-keyspace-events").Result()
+	if err != nil {
+		return judge(check, warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)
+	}
+	have := values["notify-keyspace-events"]
+	for _, flag := range "KEgz$x" {
+		if !strings.ContainsRune(have, flag) && (strings.ContainsRune("KE", flag) || !strings.ContainsRune(have, 'A')) {
+			return judge(check, warn, "", fmt.Errorf("%q lacks %q", have, flag), hint)
+		}
+	}
+	return finding{Check: check, Result: pass, Detail: have}
+}
+
+// checkStreams tells of streams that nobody reads, or that pile up.
+func (b *backend) checkStreams(ctx context.Context) findings {
+	names := []string{b.scripts.Jobs(), b.scripts.FanIn()}
+	for _, r := range b.config.Reports {
+		for _, s := range r.Stages {
+			for _, l := range s.Listeners {
+				names = append(names, b.scripts.Task(l.Name))
+			}
+		}
+	}
+	slices.Sort(names)
+	var fs findings
+	for _, name := range slices.Compact(names) {
+		fs = append(fs, b.checkStream(ctx, name))
+	}
+	return fs
+}
+
+func (b *backend) checkStream(ctx context.Context, name string) finding {
+	check := "stream " + name
+	groups, err := b.redis.XInfoGroups(ctx, name).Result()
+	if err != nil && strings.Contains(err.Error(), "no such key") {
+		return finding{Check: check, Result: pass, Detail: "not there yet: fanfold serve makes it"}
+	} else if err != nil {
+		return judge(check, fail, "", err, "is this key something else than a stream?")
+	}
+	length, err := b.redis.XLen(ctx, name).Result()
+	if err != nil {
+		return judge(check, fail, "", err, "")
+	}
+	for _, g := range groups {
+		if g.Name != scripts.Group {
+			continue
+		}
+		detail := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, g.Pending, g.Consumers)
+		if g.Consumers == 0 && length > 0 {
+			err = errors.New(detail)
+		}
+		return judge(check, warn, detail, err, "nobody reads it: start fanfold serve")
+	}
+	return finding{Check: check, Result: pass, Detail: fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length)}
+}

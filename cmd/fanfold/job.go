@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// jobView is what is known of one record and its job.
+type jobView struct {
+	ID        string         `json:"id"`
+	Report    string         `json:"report"`
+	Status    engine.Status  `json:"status"`
+	Attempt   int64          `json:"attempt"`
+	File      string         `json:"file,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	Job       string         `json:"job,omitempty"` // status of the state in Redis
+	Stage     int64          `json:"stage,omitempty"`
+	Deadline  *time.Time     `json:"deadline,omitempty"`
+	Listeners []listenerView `json:"listeners,omitempty"`
+}
+
+type listenerView struct {
+	Name  string `json:"name"`
+	Stage int64  `json:"stage"`
+	State string `json:"state"` // waiting, running or done
+	Rows  int64  `json:"rows"`
+	Tries int64  `json:"tries"`
+	Owner string `json:"owner,omitempty"`
+}
+
+// view reads a record and the state of its job. It returns engine.ErrNoRecord
+// where there is no such row.
+func (b *backend) view(ctx context.Context, id string) (jobView, error) {
+	records, err := b.records.Read(ctx, []string{id})
+	if err != nil {
+		return jobView{}, err
+	}
+	r, ok := records[id]
+	if !ok || r.ID != id {
+		return jobView{}, fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+	}
+	v := jobView{ID: id, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
+	if v.Status != engine.Success {
+		v.File = "" // of an earlier attempt
+	}
+	state, err := b.scripts.Read(ctx, id)
+	if errors.Is(err, scripts.ErrNoJob) {
+		return v, nil
+	} else if err != nil {
+		return v, err
+	}
+	if state.Attempt == r.Attempt {
+		v.Job, v.Stage, v.Deadline = state.Status, state.Stage, &state.Deadline
+		v.Listeners = listenerViews(b.config.Reports[state.Report], state)
+	}
+	return v, nil
+}
+
+func (v jobView) table(t table.Writer) {
+	t.AppendRow(table.Row{"id", v.ID})
+	t.AppendRow(table.Row{"report", v.Report})
+	t.AppendRow(table.Row{"status", v.Status})
+	t.AppendRow(table.Row{"attempt", v.Attempt})
+	if v.File != "" {
+		t.AppendRow(table.Row{"file", v.File})
+	}
+	if v.Error != "" {
+		t.AppendRow(table.Row{"error", v.Error})
+	}
+	if v.Job != "" {
+		t.AppendRow(table.Row{"job", fmt.Sprintf("%s, stage %d, deadline %s", v.Job, v.Stage, v.Deadline.Format(time.DateTime))})
+	}
+	for _, l := range v.Listeners {
+		t.AppendRow(table.Row{l.Name, fmt.Sprintf("%s, %d rows, try %d", l.State, l.Rows, l.Tries)})
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+func newList(f *flags) *cobra.Command {
+	var status string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List records, the newest first",
+		RunE: func(c *cobra.Command, _ []string) error {
+			s := engine.Status(strings.ToUpper(status))
+			switch s {
+			case "", engine.Pending, engine.Processing, engine.Success, engine.Failed, engine.Cancelled:
+			default:
+				return usage(fmt.Errorf("--status: %q is no status", status))
+			}
+			if limit < 1 {
+				return usage(fmt.Errorf("--limit: %d is less than 1", limit))
+			}
+			b, err := open(f.config)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			records, err := b.records.List(c.Context(), s, limit)
+			if err != nil {
+				return err
+			}
+			views := jobViews{}
+			for _, r := range records {
+				views = append(views, jobView{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
+			}
+			return f.print(c.OutOrStdout(), views)
+		},
+	}
+	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, FAILED or CANCELLED")
+	c.Flags().IntVar(&limit, "limit", 50, "how many")
+	return c
+}

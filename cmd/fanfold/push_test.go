@@ -1,0 +1,179 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// oneReport is a report whose query takes as long as the record says.
+const oneReport = `
+  slow:
+    parameters: {seconds: {type: decimal, default: "0"}}
+    stages:
+      - listeners:
+          - {name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}
+`
+
+// quarantined returns the reasons in the quarantine.
+func (s *stack) quarantined() []string {
+	s.t.Helper()
+	var reasons []string
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Quarantined(), "-", "+").Val() {
+		reasons = append(reasons, m.Values["reason"].(string))
+	}
+	return reasons
+}
+
+// idle waits until nothing is left to be read, and fails if something is left
+// in Redis that has no TTL and is not documented to stay.
+func (s *stack) idle() {
+	s.t.Helper()
+	ctx := s.t.Context()
+	streams := func() (left int64) {
+		for _, key := range s.b.redis.Keys(ctx, "fanfold:*").Val() {
+			if key == s.b.scripts.Jobs() || key == s.b.scripts.FanIn() || strings.HasPrefix(key, s.b.scripts.Task("")) {
+				left += s.b.redis.XLen(ctx, key).Val()
+			}
+		}
+		return left + s.b.redis.ZCard(ctx, s.b.scripts.Deadlines()).Val()
+	}
+	s.eventually("streams and deadlines are empty", func() bool { return streams() == 0 })
+	for _, key := range s.b.redis.Keys(ctx, "*").Val() {
+		switch {
+		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.scripts.Jobs(), key == s.b.scripts.FanIn(),
+			key == s.b.scripts.Events(), key == s.b.scripts.Quarantined(), key == s.b.scripts.Dead(), key == s.b.scripts.Delayed():
+		case s.b.redis.TTL(ctx, key).Val() > 0:
+		default:
+			s.t.Errorf("%s is left in Redis without a TTL", key)
+		}
+	}
+}
+
+// TestWhatAPushMeans has a test for each line of the table in docs/keys.md.
+func TestWhatAPushMeans(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 2s}")
+	s.serve(s.config)
+	set := func(s *stack, id string, status engine.Status, attempt int) {
+		s.exec("UPDATE file_download_record SET status = ?, attempt = ? WHERE id = ?", string(status), attempt, id)
+	}
+	event := func(s *stack, id, name, text string) {
+		s.t.Helper()
+		s.eventually(name+" event with "+text, func() bool {
+			for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Events(), "-", "+").Val() {
+				reason, _ := m.Values["reason"].(string)
+				if m.Values["id"] == id && m.Values["event"] == name && strings.Contains(reason, text) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	quarantine := func(s *stack, text string) {
+		s.t.Helper()
+		s.eventually("quarantine of "+text, func() bool {
+			return strings.Contains(strings.Join(s.quarantined(), "\n"), text)
+		})
+	}
+
+	t.Run("lines", func(t *testing.T) {
+		sub := func(name string, f func(s *stack)) {
+			t.Run(name, func(t *testing.T) { t.Parallel(); f(s.in(t)) })
+		}
+		sub("PENDING is started", func(s *stack) {
+			if v := s.run("slow", ""); v.Status != engine.Success || v.Attempt != 1 {
+				s.t.Errorf("%+v", v)
+			}
+		})
+		sub("PROCESSING with state is a duplicate", func(s *stack) {
+			id := s.insert("slow", `{"seconds": 2}`)
+			s.push(id)
+			s.eventually("state", func() bool { return s.b.redis.Exists(s.t.Context(), s.b.scripts.State(id)).Val() == 1 })
+			s.push(id, id)
+			event(s, id, "ignored", "duplicate: attempt 1 is running")
+			if v := s.wait(id)[0]; v.Status != engine.Success || v.Attempt != 1 {
+				s.t.Errorf("%+v", v)
+			}
+		})
+		sub("PROCESSING without state is started anew after the grace time", func(s *stack) {
+			id := s.insert("slow", "")
+			set(s, id, engine.Processing, 4)
+			start := time.Now()
+			s.push(id)
+			v := s.wait(id)[0]
+			if v.Status != engine.Success || v.Attempt != 5 {
+				s.t.Errorf("%+v", v)
+			}
+			if waited := time.Since(start); waited < 1500*time.Millisecond {
+				s.t.Errorf("started after %v: the grace time is 2 s", waited)
+			}
+		})
+		for _, status := range []engine.Status{engine.Success, engine.Failed, engine.Cancelled} {
+			sub(string(status)+" is left alone", func(s *stack) {
+				id := s.insert("slow", "")
+				set(s, id, status, 3)
+				s.push(id)
+				event(s, id, "ignored", "the record is "+string(status))
+				if v, err := s.b.view(s.t.Context(), id); err != nil || v.Status != status || v.Attempt != 3 {
+					s.t.Errorf("%+v %v", v, err)
+				}
+			})
+		}
+		sub("a row that is committed late is found", func(s *stack) {
+			s.push("777001")
+			s.eventually("first look", func() bool { return s.b.redis.ZCard(s.t.Context(), s.b.scripts.Delayed()).Val() > 0 })
+			s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (777001, 'slow', '{}')")
+			if v := s.wait("777001")[0]; v.Status != engine.Success {
+				s.t.Errorf("%+v", v)
+			}
+		})
+		sub("no row at all is quarantined after three more looks", func(s *stack) {
+			s.push("888001")
+			quarantine(s, "there is no record with this id")
+		})
+		sub("not exactly the id is quarantined", func(s *stack) {
+			id := s.insert("slow", "")
+			s.push("0" + id)
+			quarantine(s, `the record's id is "`+id+`"`)
+			if v, err := s.b.view(s.t.Context(), id); err != nil || v.Status != engine.Pending {
+				s.t.Errorf("%+v %v", v, err)
+			}
+		})
+		sub("an unknown report is quarantined", func(s *stack) {
+			id := s.insert("no-such-report", "")
+			s.push(id)
+			quarantine(s, `report "no-such-report" is not in the configuration`)
+		})
+		sub("malformed entries are quarantined", func(s *stack) {
+			for _, values := range [][]string{
+				{"id", "{1111}"}, {"id", strings.Repeat("1", 1<<20)}, {"id", ""}, {"ID", "1"}, {"payload", "{}", "x", "y"},
+			} {
+				if err := s.b.redis.XAdd(s.t.Context(), &redis.XAddArgs{Stream: s.b.scripts.Jobs(), Values: values}).Err(); err != nil {
+					s.t.Fatal(err)
+				}
+			}
+			s.eventually("five in quarantine", func() bool {
+				text := strings.Join(s.quarantined(), "\n")
+				return strings.Count(text, "the id does not match") == 3 && strings.Count(text, "the field id is missing") == 2
+			})
+			for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Quarantined(), "-", "+").Val() {
+				if n := len(m.Values["fields"].(string)); n > 1024 {
+					s.t.Errorf("%d bytes of an entry are kept", n)
+				}
+			}
+		})
+		sub("bad parameters fail the record", func(s *stack) {
+			v := s.run("slow", `{"seconds": "many"}`)
+			if v.Status != engine.Failed || !strings.Contains(v.Error, "seconds") || !strings.Contains(v.Error, "many") {
+				s.t.Errorf("%+v", v)
+			}
+			event(s, v.ID, "finished", "seconds")
+		})
+	})
+	s.idle()
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+)
+
+// flags are those that all commands share.
+type flags struct {
+	config   string
+	output   string
+	logLevel slog.Level
+	logJSON  bool
+}
+
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(stderr, "fanfold:", err)
+		return exitCode(err)
+	}
+	return exitOK
+}
+
+func newRoot() *cobra.Command {
+	var f flags
+	root := &cobra.Command{
+		Use:   "fanfold",
+		Short: "Report downloads from many data sources, on Redis alone",
+		Long: `Fanfold makes report downloads that need data from many places. A service pushes
+a record id into Redis; listeners query their data sources; the joined result
+becomes a CSV file, and the record in MySQL says so.
+
+Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
+4 job failed, 5 backend unreachable.`,
+		SilenceUsage: true, SilenceErrors: true,
+		Args: cobra.NoArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if f.output != "table" && f.output != "json" {
+				return usage(fmt.Errorf("--output %q is neither table nor json", f.output))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	p := root.PersistentFlags()
+	p.StringVarP(&f.config, "config", "c", envOr("FANFOLD_CONFIG", "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
+	p.StringVarP(&f.output, "output", "o", "table", "table or json")
+	p.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
+	root.AddCommand(
+		newServe(&f), newSubmit(&f), newStatus(&f), newList(&f), newRetry(&f),
+		newValidate(&f), newDoctor(&f), newMigrate(&f), newDemo(&f), newVersion(&f),
+	)
+	for _, c := range root.Commands() {
+		c.Args = asUsage(c.Args)
+	}
+	return root
+}
+
+// asUsage gives wrong arguments the exit code of wrong usage.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		check = cobra.NoArgs
+	}
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usage(fmt.Errorf("%w\nUsage: %s", err, c.UseLine()))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/scheduler"
+)
+
+// roles are what a process can do; any number of processes can do each.
+var roles = []string{"engine", "listeners", "scheduler"}
+
+func newServe(f *flags) *cobra.Command {
+	var chosen []string
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Do the work: trigger jobs, run queries, make files, keep time",
+		Long: `Serve runs until it gets SIGINT or SIGTERM. Run as many processes as you like, on
+as many machines; with --roles a process does a part of the work only:
+  engine     reads pushed ids, starts jobs, makes the files, updates the records
+  listeners  runs the queries
+  scheduler  moves delayed ids, fails what is over its deadline`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, r := range chosen {
+				if !slices.Contains(roles, r) {
+					return usage(fmt.Errorf("--roles: %q is none of %s", r, strings.Join(roles, ", ")))
+				}
+			}
+			b, err := open(f.config)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			return serve(c.Context(), b, chosen, f.logger(c.ErrOrStderr()))
+		},
+	}
+	c.Flags().StringSliceVar(&chosen, "roles", roles, "what this process does")
+	return c
+}
+
+// runner is a role at work.
+type runner interface {
+	Run(ctx context.Context) error
+}
+
+// serve runs roles until ctx ends or one of them fails.
+func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) error {
+	redis.SetLogger(redisLog{log})
+	if err := b.ping(ctx); err != nil {
+		return err
+	}
+	consumer := consumerName()
+	group, ctx := errgroup.WithContext(ctx)
+	for _, role := range roles {
+		r, err := b.role(ctx, role, consumer, log.With("role", role))
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { return r.Run(ctx) })
+	}
+	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(b.config.Reports), "consumer", consumer)
+	err := group.Wait()
+	log.Info("stopped", "consumer", consumer)
+	return err
+}
+
+func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Logger) (runner, error) {
+	switch role {
+	case "engine":
+		if err := b.records.Check(ctx); err != nil {
+			return nil, fmt.Errorf("%w; fanfold migrate makes the table, fanfold doctor says more", err)
+		}
+		files, err := b.sink(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return engine.New(engine.Options{
+			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
+			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
+		})
+	case "listeners":
+		sources := map[string]listeners.Source{}
+		for name := range b.databases {
+			source, err := b.source(name)
+			if err != nil {
+				return nil, err
+			}
+			sources[name] = source
+		}
+		return listeners.New(listeners.Options{
+			Redis: b.blocking, Scripts: b.scripts, Reports: b.config.Reports, Sources: sources,
+			Limits: b.config.Limits, Consumer: consumer, Log: log,
+		})
+	default:
+		return scheduler.New(scheduler.Options{Scripts: b.scripts, Log: log})
+	}
+}
+
+// redisLog passes what go-redis logs to the log of this process.
+type redisLog struct{ log *slog.Logger }
+
+// Printf logs at the debug level: what matters comes back as an error, too.
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.DebugContext(ctx, "redis client", "text", fmt.Sprintf(format, v...))
+}

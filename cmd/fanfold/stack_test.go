@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/testenv"
+)
+
+// stack is what a test of the whole needs: a redis-server of its own, a schema,
+// a folder for files and a configuration.
+type stack struct {
+	t      *testing.T
+	redis  *testenv.Redis
+	schema string
+	db     *sql.DB
+	dir    string
+	config string // file
+	b      *backend
+}
+
+// newStack starts a stack. Reports is the YAML below "reports:", in which
+// {schema} stands for the schema's name; the database is named db. More is put
+// above it, such as limits.
+func newStack(t *testing.T, reports string, more ...string) *stack {
+	t.Helper()
+	s := &stack{t: t, dir: t.TempDir()}
+	var err error
+	if s.redis, err = testenv.StartRedis(t.Context(), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.redis.Stop)
+	s.schema, s.db = testenv.Schema(t)
+	s.config = s.write("fanfold.yaml", reports, more...)
+	s.b = s.open(s.config)
+	if out, code := s.fanfold("migrate"); code != exitOK {
+		t.Fatalf("migrate: %d %s", code, out)
+	}
+	return s
+}
+
+// in is the same stack for a subtest.
+func (s *stack) in(t *testing.T) *stack {
+	sub := *s
+	sub.t = t
+	return &sub
+}
+
+// write writes a configuration of this stack.
+func (s *stack) write(name, reports string, more ...string) string {
+	s.t.Helper()
+	text := fmt.Sprintf("redis: %s\ndatabases:\n  db: {dsn: %q}\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s",
+		s.redis.URL(), testenv.SharedMariaDB(s.t).DSN(s.schema), s.dir, strings.Join(more, "\n"), reports)
+	file := filepath.Join(s.dir, name)
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "{schema}", s.schema)), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return file
+}
+
+func (s *stack) open(config string) *backend {
+	s.t.Helper()
+	b, err := open(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(b.Close)
+	return b
+}
+
+// exec runs SQL.
+func (s *stack) exec(query string, args ...any) {
+	s.t.Helper()
+	if _, err := s.db.ExecContext(s.t.Context(), query, args...); err != nil {
+		s.t.Fatalf("%.200s: %v", query, err)
+	}
+}
+
+// serve runs all roles in this process until the test ends, or stop is called.
+func (s *stack) serve(config string) (stop func()) {
+	s.t.Helper()
+	b := s.open(config)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, b, roles, slog.New(slog.NewTextHandler(testLog{s.t}, nil))) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Errorf("serve: %v", err)
+		}
+	}
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// testLog writes to the test's log.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(b []byte) (int, error) {
+	l.t.Log(strings.TrimSpace(string(b)))
+	return len(b), nil
+}
+
+// process starts fanfold as a process of its own; the test kills it at its end.
+func (s *stack) process(args ...string) *exec.Cmd {
+	s.t.Helper()
+	c := command(args...)
+	var log bytes.Buffer
+	c.Stdout, c.Stderr = &log, &log
+	if err := c.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_ = c.Wait()
+		if s.t.Failed() {
+			s.t.Logf("process %d: %s", c.Process.Pid, log.String())
+		}
+	})
+	return c
+}
+
+// command is this test binary as fanfold.
+func command(args ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0], args...)
+	c.Env = append(os.Environ(), asFanfold+"=1")
+	c.WaitDelay = 10 * time.Second
+	return c
+}
+
+// fanfold runs a command in this process and returns its output and exit code.
+func (s *stack) fanfold(args ...string) (string, int) {
+	s.t.Helper()
+	var out bytes.Buffer
+	code := run(s.t.Context(), append([]string{"-c", s.config}, args...), &out, &out)
+	return out.String(), code
+}
+
+// insert writes a record and returns its id.
+func (s *stack) insert(report, parameters string) string {
+	s.t.Helper()
+	id, err := s.b.records.Insert(s.t.Context(), report, []byte(cmp.Or(parameters, "{}")))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+// push pushes ids as a service does.
+func (s *stack) push(ids ...string) {
+	s.t.Helper()
+	if err := s.b.push(s.t.Context(), ids); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// run inserts a record, pushes it, and returns how its job ended.
+func (s *stack) run(report, parameters string) jobView {
+	s.t.Helper()
+	id := s.insert(report, parameters)
+	s.push(id)
+	return s.wait(id)[0]
+}
+
+// wait waits for the records to be final.
+func (s *stack) wait(ids ...string) jobViews {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	defer cancel()
+	views, err := s.b.wait(ctx, ids, io.Discard)
+	if err != nil {
+		for _, id := range ids {
+			if v, viewErr := s.b.view(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
+				s.t.Logf("%s: %+v %v", id, v, viewErr)
+			}
+		}
+		s.t.Fatal(err)
+	}
+	return views
+}
+
+// succeed runs a job and returns its file's content.
+func (s *stack) succeed(report, parameters string) string {
+	s.t.Helper()
+	return s.content(s.run(report, parameters))
+}
+
+// content reads the file of a job that succeeded.
+func (s *stack) content(v jobView) string {
+	s.t.Helper()
+	if v.Status != engine.Success {
+		s.t.Fatalf("job %s is %s: %s", v.ID, v.Status, v.Error)
+	}
+	b, err := os.ReadFile(strings.TrimPrefix(v.File, "file://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// expect gives the CSV of a query, as RFC 4180 says it, written apart from the
+// code under test.
+func (s *stack) expect(header, query string) string {
+	s.t.Helper()
+	rows, err := s.db.QueryContext(s.t.Context(), query)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cells := make([]sql.RawBytes, len(columns))
+	targets := make([]any, len(columns))
+	for i := range cells {
+		targets[i] = &cells[i]
+	}
+	var out strings.Builder
+	out.WriteString(header + "\r\n")
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			s.t.Fatal(err)
+		}
+		for i, c := range cells {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			if bytes.ContainsAny(c, ",\"\r\n") {
+				out.WriteString(`"` + strings.ReplaceAll(string(c), `"`, `""`) + `"`)
+			} else {
+				out.Write(c)
+			}
+		}
+		out.WriteString("\r\n")
+	}
+	if err := rows.Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	return out.String()
+}
+
+// number gives an integer that a query finds.
+func (s *stack) number(query string, args ...any) int {
+	s.t.Helper()
+	var n sql.NullInt64
+	if err := s.db.QueryRowContext(s.t.Context(), query, args...).Scan(&n); err != nil {
+		s.t.Fatal(err)
+	}
+	return int(n.Int64)
+}
+
+// eventually polls until a condition holds.
+func (s *stack) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("not within a minute: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// numbers gives "1", "2" … "n".
+func numbers(n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, strconv.Itoa(i+1))
+	}
+	return list
+}

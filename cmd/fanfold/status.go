@@ -1,0 +1,25 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newStatus(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status ID",
+		Short: "Show a record and where its job stands",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			b, err := open(f.config)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			v, err := b.view(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return f.print(c.OutOrStdout(), v)
+		},
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func newSubmit(f *flags) *cobra.Command {
+	var wait bool
+	c := &cobra.Command{
+		Use:   "submit ID…",
+		Short: "Push record ids, as a service does with XADD",
+		Long: `Submit pushes the ids of records that are there. It does the same as
+  redis-cli XADD fanfold:jobs '*' id 1111
+and looks first whether the records exist. With --wait it shows the progress of
+each listener and ends with the jobs: 4 is its exit code if one failed.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, ids []string) error {
+			b, err := open(f.config)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			if err := b.checkIDs(c.Context(), ids); err != nil {
+				return err
+			}
+			if err := b.push(c.Context(), ids); err != nil {
+				return err
+			}
+			return f.afterPush(c, b, ids, wait)
+		},
+	}
+	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
+	return c
+}
+
+// checkIDs proves that each id is one and has a record.
+func (b *backend) checkIDs(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		if !scripts.ValidID(id) {
+			return usage(fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id))
+		}
+	}
+	records, err := b.records.Read(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if r, ok := records[id]; !ok || r.ID != id {
+			return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+		}
+	}
+	return nil
+}
+
+// push appends ids to the stream of jobs.
+func (b *backend) push(ctx context.Context, ids []string) error {
+	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, id := range ids {
+			p.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.Jobs(), Values: []string{"id", id}})
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	return nil
+}
+
+// afterPush prints what was pushed, or waits for it.
+func (f *flags) afterPush(c *cobra.Command, b *backend, ids []string, wait bool) error {
+	if !wait {
+		return f.print(c.OutOrStdout(), pushed(ids))
+	}
+	views, err := b.wait(c.Context(), ids, c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if err := f.print(c.OutOrStdout(), views); err != nil {
+		return err
+	}
+	return views.failed()
+}
+
+// pushed are ids that went into the stream.
+type pushed []string
+
+func (p pushed) table(t table.Writer) {
+	t.AppendHeader(table.Row{"pushed"})
+	for _, id := range p {
+		t.AppendRow(table.Row{id})
+	}
+}
+
+// jobViews are jobs in a list.
+type jobViews []jobView
+
+func (vs jobViews) table(t table.Writer) {
+	t.AppendHeader(table.Row{"id", "report", "status", "attempt", "file or error"})
+	for _, v := range vs {
+		t.AppendRow(table.Row{v.ID, v.Report, v.Status, v.Attempt, v.File + v.Error})
+	}
+}
+
+// failed is the error of jobs that have not ended in SUCCESS.
+func (vs jobViews) failed() error {
+	var n int
+	for _, v := range vs {
+		if v.Status != engine.Success {
+			n++
+		}
+	}
+	if n > 0 {
+		return jobFailed(fmt.Errorf("%d of %d jobs failed", n, len(vs)))
+	}
+	return nil
+}
