@@ -1,0 +1,133 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// changing is a report in two versions; the listener is the same.
+func changing(column string) string {
+	return `
+  changing:
+    parameters: {seconds: {type: decimal, default: "0"}}
+    stages:
+      - listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS ` + column + `"}]
+      - listeners: [{name: two, database: db, query: "SELECT 2 AS k2 FROM DUAL WHERE 1 IN (:one.k)"}]
+    join: {key: k, listeners: [one, {name: two, key: k2, type: left}]}
+`
+}
+
+// TestADefinitionThatChanges rolls a new version of a report out while a job of
+// the old one runs: the job goes on with the definition that it was started
+// with, in the process that has it.
+func TestADefinitionThatChanges(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, changing("old"), "limits: {lease: 2s}")
+	stopOld := s.serve(s.config)
+	running := s.insert("changing", `{"seconds": 3}`)
+	s.push(running)
+	s.eventually("the old job runs", func() bool {
+		state, err := s.b.scripts.Read(t.Context(), running)
+		return err == nil && state.Tasks["one"].Owner != ""
+	})
+	next := s.write("new.yaml", changing("new"), "limits: {lease: 2s}")
+	s.serve(next)
+	// Both versions are there now: each new job has one, and ends with it.
+	var ids []string
+	for range 20 {
+		ids = append(ids, s.insert("changing", ""))
+	}
+	s.push(ids...)
+	headers := map[string]int{}
+	for _, v := range s.wait(ids...) {
+		headers[strings.Split(s.content(v), "\r\n")[0]]++
+	}
+	if headers["k,old"]+headers["k,new"] != len(ids) {
+		t.Errorf("headers of the files: %v", headers)
+	}
+	if v := s.wait(running)[0]; !strings.HasPrefix(s.content(v), "k,old\r\n") || v.Attempt != 1 {
+		t.Errorf("%+v", v)
+	}
+	stopOld()
+	if got := s.succeed("changing", ""); !strings.HasPrefix(got, "k,new\r\n") {
+		t.Errorf("after the roll-out: %q", got)
+	}
+	s.idle()
+}
+
+// TestARemovedReport removes a report while a job of it waits: its entries are
+// handed back until the deadline, which fails the record with the reason.
+func TestARemovedReport(t *testing.T) {
+	t.Parallel()
+	with := `
+  gone:
+    timeout: 6s
+    stages: [{listeners: [{name: one, database: db, timeout: 5s, query: "SELECT 1 AS k"}]}]
+`
+	s := newStack(t, with, "limits: {lease: 2s}")
+	stop := s.serve(s.config)
+	if got := s.succeed("gone", ""); got != "k\r\n1\r\n" {
+		t.Fatalf("%q", got)
+	}
+	stop()
+	// Another report has the listener's name, so its stream is read.
+	without := s.write("without.yaml", strings.ReplaceAll(with, "  gone:", "  other:"), "limits: {lease: 2s}")
+	id := s.insert("gone", "")
+	s.startOnly(id)
+	s.serve(without)
+	v := s.wait(id)[0]
+	if v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for one" {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
+
+// startOnly has an engine start a job that no listener works on.
+func (s *stack) startOnly(id string) {
+	s.t.Helper()
+	p := s.process("-c", s.config, "serve", "--roles", "engine")
+	s.push(id)
+	s.eventually("started", func() bool {
+		return s.b.redis.Exists(s.t.Context(), s.b.scripts.State(id)).Val() == 1
+	})
+	_ = p.Process.Signal(os.Interrupt)
+	if err := p.Wait(); err != nil {
+		s.t.Errorf("serve after an interrupt: %v", err)
+	}
+}
+
+// TestADeadWorkersTask is taken over once its lease has ended; nothing of its
+// first try is in the file.
+func TestADeadWorkersTask(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {lease: 1s}")
+	id := s.insert("slow", `{"seconds": 3}`)
+	victim := s.process("-c", s.config, "serve")
+	s.push(id)
+	var first string
+	s.eventually("the task is taken", func() bool {
+		state, err := s.b.scripts.Read(t.Context(), id)
+		if err == nil {
+			first = state.Tasks["one"].Owner
+		}
+		return first != ""
+	})
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	s.serve(s.config)
+	v := s.wait(id)[0]
+	if got := s.content(v); got != "k,v\r\n1,0\r\n" {
+		t.Errorf("%q", got)
+	}
+	t.Logf("ended %v after the kill, with a query of 3 s and a lease of 1 s", time.Since(killed))
+	if v.Listeners[0].Tries != 2 || v.Attempt != 1 {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
