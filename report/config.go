@@ -32,6 +32,7 @@ type Environment struct {
 //	records          where the records are, see below
 //	sink             gs://bucket[/prefix] or file:///directory
 //	limits           see below; all optional
+//	keys             {prefix, hash}, see below; both optional
 //	reports          by name (a-z, 0-9, _ and -); see below
 //
 // Each of databases:
@@ -56,6 +57,13 @@ type Environment struct {
 //	folds            joins at once in one process; default 4
 //	grace            age at which a PROCESSING record without state starts anew; default 1m
 //	lease            silence after which a worker is taken for dead; default 10s
+//
+// In keys, what the names of keys in Redis begin with: up to 64 characters, none
+// of them a space, a control character or one of { } * ? [ \, and neither of the
+// two begins with the other:
+//
+//	prefix           of what all jobs share, such as the stream of ids; default fanfold:
+//	hash             of a job's hash; default FileDownloadRecordEntity-
 //
 // Each of reports:
 //
@@ -120,12 +128,13 @@ func (r *reading) config(root setting) *Config {
 		root.hidden().problem("not a mapping", "Begin with redis, databases, records, sink and reports")
 		return nil
 	}
-	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "reports")
+	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "keys", "reports")
 	c := &Config{
 		Redis:     f.redis(),
 		Databases: f.databases(),
 		Sink:      f.sink(),
 		Limits:    f.get("limits").limits(),
+		Keys:      f.get("keys").keys(),
 		Reports:   map[string]*Report{},
 	}
 	names := sortedKeys(c.Databases)

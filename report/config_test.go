@@ -1,8 +1,10 @@
 package report
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +59,7 @@ func TestLoad(t *testing.T) {
 		},
 		Sink:   "gs://reports/exports",
 		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, Grace: time.Minute, Lease: 5 * time.Second},
+		Keys:   Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
 		Reports: map[string]*Report{
 			"tagged-withdrawals": {
 				Name: "tagged-withdrawals", Line: 9, Timeout: 30 * time.Minute,
@@ -112,6 +115,39 @@ func TestLoad(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Query{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 64)
+	for _, c := range []struct {
+		keys string
+		want Keys
+	}{
+		{"{}", Keys{"fanfold:", "FileDownloadRecordEntity-"}},
+		{"", Keys{"fanfold:", "FileDownloadRecordEntity-"}},
+		{"{prefix: 'f2:'}", Keys{"f2:", "FileDownloadRecordEntity-"}},
+		{"{prefix: , hash: Record-}", Keys{"fanfold:", "Record-"}},
+		{"{prefix: '${TASKS}', hash: 81}", Keys{}}, // 8 is the beginning of 81
+		{"{prefix: '${TASKS}:', hash: 81}", Keys{"8:", "81"}},
+		{"{prefix: 'a]b%:', hash: fanfold}", Keys{"a]b%:", "fanfold"}},
+		{"{prefix: " + long + ", hash: " + long[2:] + "-}", Keys{long, long[2:] + "-"}},
+	} {
+		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment())
+		if (err == nil) != (c.want != Keys{}) {
+			t.Errorf("keys: %s: %v", c.keys, err)
+		} else if err == nil && got.Keys != c.want {
+			t.Errorf("keys: %s = %+v, want %+v", c.keys, got.Keys, c.want)
+		}
+	}
+	for _, bad := range "{}*?[\\ \t\n\x00\x7f\u00a0\u200b\u2028" {
+		for _, field := range []string{"prefix", "hash"} {
+			keys := fmt.Sprintf("keys: {%s: %q}\n", field, "x"+string(bad))
+			if _, err := Load("f.yaml", []byte(base+keys), testEnvironment()); err == nil {
+				t.Errorf("%s is no error", keys)
+			}
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ type Config struct {
 	Records   Records
 	Sink      string             // gs://bucket/prefix or file:///directory
 	Limits    Limits             // how much runs at once
+	Keys      Keys               // names in Redis
 	Reports   map[string]*Report // by name
 }
 
@@ -65,6 +66,13 @@ type Limits struct {
 	Folds       int           // joins at once in one process; default 4
 	Grace       time.Duration // age from which a PROCESSING record without state is started anew; default 1m
 	Lease       time.Duration // a worker that is silent for so long is taken for dead; default 10s
+}
+
+// Keys says what the names of everything in Redis begin with. Installations that
+// share a Redis keep apart by them.
+type Keys struct {
+	Prefix string // of what all jobs share; default "fanfold:"
+	Hash   string // of a job's hash, before the id; default "FileDownloadRecordEntity-"
 }
 
 // Report is the definition of a report.

@@ -33,6 +33,7 @@ func TestHash(t *testing.T) {
 		{"a comment and the place", "reports:", "# x\n\nreports:", true},
 		{"the report's timeout", "timeout: 1h", "timeout: 2h", true},
 		{"a listener's timeout", "{name: shop.items, database", "{name: shop.items, timeout: 1s, database", true},
+		{"the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:", true},
 		{"the database's host", "db:3306", "other:3306", true},
 		{"a parameter's type", "since: date", "since: datetime", false},
 		{"a parameter's default", "since: date", "since: {type: date, default: 2024-01-01}", false},

@@ -74,7 +74,6 @@ func (k *keyer) append(dst []byte, c *Chunk, row int, columns []int) ([]byte, bo
 // and so for dates: a text that is none is never equal to one that is.
 func (k *keyer) appendValue(dst []byte, c comparison, cell []byte) []byte {
 	k.plain = AppendText(k.plain[:0], cell)
-	start := len(dst)
 	switch c.by {
 	case byNumber:
 		if dst, ok := appendNumber(dst, k.plain); ok {
@@ -85,7 +84,6 @@ func (k *keyer) appendValue(dst []byte, c comparison, cell []byte) []byte {
 			return dst
 		}
 	}
-	dst = dst[:start]
 	if !c.foldCase {
 		return append(dst, k.plain...)
 	}

@@ -133,6 +133,10 @@ func TestKeysOfManyColumns(t *testing.T) {
 	if key(`"a"`, `"bc"`) == key(`"ab"`, `"c"`) {
 		t.Error("the parts run together")
 	}
+	const zeros = `\u0000\u0000\u0000\u0000`
+	if key(`"a`+zeros+`b"`, `"c"`) == key(`"a"`, `"b`+zeros+`c"`) {
+		t.Error("zeros in a part end it")
+	}
 	if key(`"1"`, `1.0`) != key(`"1"`, `"01"`) {
 		t.Error("the second part does not compare as a number")
 	}

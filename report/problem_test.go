@@ -92,6 +92,18 @@ var badFiles = []struct {
 	{"a bucket with a query", []string{"gs://reports/exports", "gs://reports/exports?x=y"}},
 	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, folds: 0, running_jobs: 1.5, grace: 1, lease: -1s"}},
 
+	{"characters in keys", []string{"sink:", "keys: {prefix: \"fan fold:\", hash: \"{Record}-\"}\nsink:"}},
+	{"patterns in keys", []string{"sink:", "keys: {prefix: \"fanfold:*\", hash: \"Record?\"}\nsink:"}},
+	{"more patterns in keys", []string{"sink:", "keys: {prefix: \"fanfold[1]:\", hash: 'Record\\-'}\nsink:"}},
+	{"control characters in keys", []string{"sink:", "keys: {prefix: \"fanfold\\0\", hash: \"Record\\u2028\"}\nsink:"}},
+	{"empty and long keys", []string{"sink:", "keys: {prefix: \"${EMPTY}\", hash: " + strings.Repeat("x", 65) + "}\nsink:"}},
+	{"keys that are the same", []string{"sink:", "keys: {prefix: \"f:\", hash: \"f:\"}\nsink:"}},
+	{"a hash that begins as the prefix", []string{"sink:", "keys: {hash: \"fanfold:record-\"}\nsink:"}},
+	{"a prefix that begins as the hash", []string{"sink:", "keys: {prefix: \"FileDownloadRecordEntity-x:\"}\nsink:"}},
+	{"a bad prefix and a hash that begins as the default", []string{"sink:", "keys: {prefix: \"*\", hash: \"fanfold:record-\"}\nsink:"}},
+	{"keys that are no mapping", []string{"sink:", "keys: \"fanfold:\"\nsink:"}},
+	{"other keys", []string{"sink:", "keys: {perfix: x, hash: [x]}\nsink:"}},
+
 	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},
 	{"record columns", []string{"database: main}\nsink", "database: main, table: a.b.c, columns: {id: '-', state: x, file: 'a b', report: one, error: ONE, parameters: '-'}}\nsink"}},
 	{"record statuses", []string{"database: main}\nsink", "database: main, statuses: {PENDING: 0, FAILED: 0, SUCCES: 1, SUCCESS: processing}}\nsink"}},

@@ -85,25 +85,24 @@ func (p *pipeline) send(calls []*call) {
 		cmds = append(cmds, c.cmds...)
 	}
 	exec(ctx, p.rdb, cmds)
+	resend(ctx, p.rdb, cmds)
+}
+
+// resend runs those commands again, in their order, that did not run because
+// Redis does not know their script: it was restarted, or its cache flushed. They
+// bring the script with them this time, so that it cannot be missing.
+func resend(ctx context.Context, rdb redis.UniversalClient, cmds []redis.Cmder) {
 	var again []redis.Cmder
 	for _, cmd := range cmds {
 		if isNoScript(cmd.Err()) {
+			args := cmd.Args()
+			args[0], args[1] = "eval", all[args[1].(string)].source
 			again = append(again, cmd)
 		}
 	}
-	if len(again) == 0 {
-		return
+	if len(again) > 0 {
+		exec(ctx, rdb, again)
 	}
-	// Redis was restarted or its script cache flushed: send the scripts and run
-	// again what did not run, in the same order.
-	for _, cmd := range again {
-		err := loadScript(ctx, p.rdb, all[cmd.Args()[1].(string)])
-		cmd.SetErr(err)
-		if err != nil {
-			return
-		}
-	}
-	exec(ctx, p.rdb, again)
 }
 
 // exec runs the commands as one pipeline; each gets its own error, also where

@@ -79,13 +79,7 @@ func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) 
 	// A chunk can be a megabyte: it takes a round trip of its own, so that small
 	// calls do not wait for it.
 	exec(ctx, s.rdb, []redis.Cmder{cmd})
-	if isNoScript(cmd.Err()) {
-		if err := loadScript(ctx, s.rdb, appendScript); err != nil {
-			return 0, err
-		}
-		cmd.SetErr(nil)
-		exec(ctx, s.rdb, []redis.Cmder{cmd})
-	}
+	resend(ctx, s.rdb, []redis.Cmder{cmd})
 	n, err := cmd.Int64()
 	return Outcome(n), asError("append", err)
 }

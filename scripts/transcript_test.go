@@ -17,19 +17,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 var update = flag.Bool("update", false, "write the transcripts anew")
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) { testmain.Main(m) }
 
 // newScripts returns Scripts on keys of the test's own.
 func newScripts(t testing.TB, split bool) (*Scripts, *redis.Client) {
 	t.Helper()
-	client := testenv.SharedRedis(t).Client()
+	client := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
-	name := testenv.Name(t)
+	name := testmain.Name(t)
 	return New(Options{Redis: client, Split: split, Keys: Keys{Prefix: name + ":", Hash: name + "-"}}), client
 }
 

@@ -77,7 +77,7 @@ func open(file string) (*backend, error) {
 	}
 	b.blocking = redis.NewClient(&waiting)
 	b.closers = append(b.closers, b.redis, b.blocking)
-	b.scripts = scripts.New(scripts.Options{Redis: b.redis})
+	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(config.Keys)})
 	for name, d := range config.Databases {
 		db, err := mysqldb.Connect(d.DSN, d.MaxConnections)
 		if err != nil {

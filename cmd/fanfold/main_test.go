@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // asFanfold makes the test binary be fanfold itself, for tests with processes.
@@ -15,5 +15,5 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	testenv.Main(m)
+	testmain.Main(m)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // stack is what a test of the whole needs: a redis-server of its own, a schema,
@@ -44,7 +45,7 @@ func newStack(t *testing.T, reports string, more ...string) *stack {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.redis.Stop)
-	s.schema, s.db = testenv.Schema(t)
+	s.schema, s.db = testmain.Schema(t)
 	s.config = s.write("fanfold.yaml", reports, more...)
 	s.b = s.open(s.config)
 	if out, code := s.fanfold("migrate"); code != exitOK {
@@ -64,7 +65,7 @@ func (s *stack) in(t *testing.T) *stack {
 func (s *stack) write(name, reports string, more ...string) string {
 	s.t.Helper()
 	text := fmt.Sprintf("redis: %s\ndatabases:\n  db: {dsn: %q}\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s",
-		s.redis.URL(), testenv.SharedMariaDB(s.t).DSN(s.schema), s.dir, strings.Join(more, "\n"), reports)
+		s.redis.URL(), testmain.SharedMariaDB(s.t).DSN(s.schema), s.dir, strings.Join(more, "\n"), reports)
 	file := filepath.Join(s.dir, name)
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "{schema}", s.schema)), 0o600); err != nil {
 		s.t.Fatal(err)
@@ -123,7 +124,14 @@ func (l testLog) Write(b []byte) (int, error) {
 // process starts fanfold as a process of its own; the test kills it at its end.
 func (s *stack) process(args ...string) *exec.Cmd {
 	s.t.Helper()
+	return s.processWith(nil, args...)
+}
+
+// processWith is process with more in its environment.
+func (s *stack) processWith(env []string, args ...string) *exec.Cmd {
+	s.t.Helper()
 	c := command(args...)
+	c.Env = append(c.Env, env...)
 	var log bytes.Buffer
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {

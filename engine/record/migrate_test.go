@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -38,14 +38,14 @@ func TestMigrateTwice(t *testing.T) {
 
 func TestMigrateAtOnce(t *testing.T) {
 	t.Parallel()
-	schema, _ := testenv.Schema(t)
+	schema, _ := testmain.Schema(t)
 	const callers = 6
 	done := make([][]string, callers)
 	var g errgroup.Group
 	for i := range callers {
 		g.Go(func() error {
 			// A pool of one connection must do.
-			db, err := mysqldb.Connect(report.Secret(testenv.SharedMariaDB(t).DSN(schema)), 1)
+			db, err := mysqldb.Connect(report.Secret(testmain.SharedMariaDB(t).DSN(schema)), 1)
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func TestMigrateAfterACrash(t *testing.T) {
 
 func TestMigrateErrorsHoldNoPassword(t *testing.T) {
 	t.Parallel()
-	db := connect(t, "nobody:s3cret@tcp("+testenv.SharedMariaDB(t).Addr+")/x")
+	db := connect(t, "nobody:s3cret@tcp("+testmain.SharedMariaDB(t).Addr+")/x")
 	if _, err := Migrate(t.Context(), db, ""); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("%v", err)
 	}

@@ -7,17 +7,17 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) { testmain.Main(m) }
 
 // pool is a pool on a schema of its own, as the program opens it.
 func pool(t *testing.T) (schema string, db *sql.DB) {
 	t.Helper()
-	schema, _ = testenv.Schema(t)
-	return schema, connect(t, testenv.SharedMariaDB(t).DSN(schema))
+	schema, _ = testmain.Schema(t)
+	return schema, connect(t, testmain.SharedMariaDB(t).DSN(schema))
 }
 
 func connect(t *testing.T, dsn string) *sql.DB {

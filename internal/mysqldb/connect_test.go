@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) { testmain.Main(m) }
 
 func TestParseOverridesWhatCallersRelyOn(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 			t.Errorf("%s: %v", dsn.Reveal(), err)
 		}
 	}
-	m := testenv.SharedMariaDB(t)
+	m := testmain.SharedMariaDB(t)
 	db, err := Connect(report.Secret("nobody:s3cret@tcp("+m.Addr+")/"), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 
 func TestConnect(t *testing.T) {
 	t.Parallel()
-	name, _ := testenv.Schema(t)
-	db, err := Connect(report.Secret(testenv.SharedMariaDB(t).DSN(name)), 0)
+	name, _ := testmain.Schema(t)
+	db, err := Connect(report.Secret(testmain.SharedMariaDB(t).DSN(name)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

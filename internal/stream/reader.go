@@ -112,6 +112,7 @@ func (r *Reader) acquire(ctx context.Context) (int, error) {
 	most := r.o.Slots
 	if r.o.Admit != nil {
 		n, err := r.o.Admit(ctx)
+		n -= r.o.Slots - 1 - len(r.free) // what is under way here does not count there yet
 		if err != nil || n <= 0 {
 			r.release(1)
 			return 0, err

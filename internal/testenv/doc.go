@@ -2,10 +2,9 @@
 // tests and for the demo. Each lives in a folder of its own, listens on a free
 // port of the loopback interface, and ends with the process that started it.
 //
-// Tests share one server of each kind per package and keep apart by names: a
-// key prefix from Redis.Prefix, a schema from MariaDB.Schema. Main stops the
-// servers and looks for leaked goroutines. A test that stops or kills its
-// server starts one of its own with StartRedis or StartMariaDB.
+// Tests take the servers that their package shares from testenv/testmain. A
+// test that stops or kills its server starts one of its own with StartRedis or
+// StartMariaDB.
 //
 // A missing server is an error that names the command that installs it.
 package testenv

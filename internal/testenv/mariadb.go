@@ -35,7 +35,12 @@ func StartMariaDB(ctx context.Context, dir string, extra ...string) (*MariaDB, e
 	}
 	m := &MariaDB{Addr: "127.0.0.1:" + strconv.Itoa(port), dir: dir, port: port}
 	args := append([]string{"--no-defaults", "--datadir=" + m.data(), "--auth-root-authentication-method=normal", "--skip-test-db"}, runAs()...)
-	if out, err := exec.CommandContext(ctx, install, args...).CombinedOutput(); err != nil {
+	if err := os.MkdirAll(m.temporary(), 0o700); err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(ctx, install, args...)
+	c.Env = append(os.Environ(), "TMPDIR="+m.temporary())
+	if out, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("testenv: mariadb-install-db: %w: %s", err, out)
 	}
 	if err := m.Start(ctx, extra...); err != nil {
@@ -50,7 +55,7 @@ func (m *MariaDB) Start(ctx context.Context, extra ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	args := []string{
-		"--no-defaults", "--datadir=" + m.data(), "--port=" + strconv.Itoa(m.port), "--bind-address=127.0.0.1",
+		"--no-defaults", "--datadir=" + m.data(), "--port=" + strconv.Itoa(m.port), "--bind-address=127.0.0.1", "--tmpdir=" + m.temporary(),
 		"--socket=" + filepath.Join(m.dir, "m.sock"), "--pid-file=" + filepath.Join(m.dir, "m.pid"),
 		"--skip-name-resolve", "--character-set-server=utf8mb4", "--max-connections=500",
 		"--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=256M",
@@ -98,6 +103,10 @@ func (m *MariaDB) Stop() { m.proc.stop() }
 func (m *MariaDB) Kill() { m.proc.kill() }
 
 func (m *MariaDB) data() string { return filepath.Join(m.dir, "data") }
+
+// temporary is a folder of its own: a server that starts removes the temporary
+// tables of others from a shared one.
+func (m *MariaDB) temporary() string { return filepath.Join(m.dir, "tmp") }
 
 // runAs lets root start the server, which otherwise refuses.
 func runAs() []string {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -141,7 +142,7 @@ func TestOneSnapshot(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.exec(t, "CREATE TABLE t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB", "INSERT INTO t VALUES (1, 0), (2, 0)")
-	dsn := testenv.SharedMariaDB(t).DSN(b.schema) + "?tx_isolation=%27READ-COMMITTED%27"
+	dsn := testmain.SharedMariaDB(t).DSN(b.schema) + "?tx_isolation=%27READ-COMMITTED%27"
 	b.source = New(connect(t, dsn), connect(t, dsn))
 	read := from(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"))
 	read.Listener.Batch = 1

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) { testmain.Main(m) }
 
 // bundle is a source on a schema of its own.
 type bundle struct {
@@ -28,9 +28,9 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	schema, admin := testenv.Schema(t)
+	schema, admin := testmain.Schema(t)
 	b := &bundle{schema: schema, admin: admin}
-	dsn := testenv.SharedMariaDB(t).DSN(schema)
+	dsn := testmain.SharedMariaDB(t).DSN(schema)
 	b.db = connect(t, dsn)
 	b.source = New(b.db, connect(t, dsn))
 	return b
@@ -199,7 +199,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	b := setup(t)
 	b.exec(t, "CREATE TABLE t (v INT)", "CREATE TABLE secret (v INT)", "CREATE FUNCTION write_t() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO t VALUES (1); RETURN 1; END",
 		"CREATE USER 'reader_"+b.schema[:8]+"' IDENTIFIED BY 's3cret'", "GRANT SELECT ON `"+b.schema+"`.t TO 'reader_"+b.schema[:8]+"'")
-	dsn := "reader_" + b.schema[:8] + ":s3cret@tcp(" + testenv.SharedMariaDB(t).Addr + ")/" + b.schema
+	dsn := "reader_" + b.schema[:8] + ":s3cret@tcp(" + testmain.SharedMariaDB(t).Addr + ")/" + b.schema
 	poor := &bundle{source: New(connect(t, dsn), connect(t, dsn))}
 	for _, test := range []struct {
 		on          *bundle

@@ -1,4 +1,4 @@
-package testenv
+package testmain
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/fanfold/fanfold/internal/testenv"
 )
 
 // shared are the servers of one test package, started when the first test asks
@@ -19,8 +21,8 @@ import (
 var shared struct {
 	mu      sync.Mutex
 	dir     string
-	redis   *Redis
-	mariadb *MariaDB
+	redis   *testenv.Redis
+	mariadb *testenv.MariaDB
 	names   atomic.Int64
 }
 
@@ -55,12 +57,12 @@ func stopShared() {
 }
 
 // SharedRedis returns the package's redis-server.
-func SharedRedis(t testing.TB) *Redis {
+func SharedRedis(t testing.TB) *testenv.Redis {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.redis == nil {
-		r, err := StartRedis(context.Background(), sharedDir(t, "redis"))
+		r, err := testenv.StartRedis(context.Background(), sharedDir(t, "redis"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,12 +72,12 @@ func SharedRedis(t testing.TB) *Redis {
 }
 
 // SharedMariaDB returns the package's mariadbd.
-func SharedMariaDB(t testing.TB) *MariaDB {
+func SharedMariaDB(t testing.TB) *testenv.MariaDB {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.mariadb == nil {
-		m, err := StartMariaDB(context.Background(), sharedDir(t, "mariadb"))
+		m, err := testenv.StartMariaDB(context.Background(), sharedDir(t, "mariadb"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,16 +1,19 @@
-package testenv
+package testenv_test
 
 import (
 	"context"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
-func TestMain(m *testing.M) { Main(m) }
+func TestMain(m *testing.M) { testmain.Main(m) }
 
 func TestRedisKeepsItsDataOverAKill(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	r, err := StartRedis(ctx, t.TempDir(), "--appendfsync", "always")
+	r, err := testenv.StartRedis(ctx, t.TempDir(), "--appendfsync", "always")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,27 +35,5 @@ func TestRedisKeepsItsDataOverAKill(t *testing.T) {
 	}
 	if got := c.ConfigGet(ctx, "notify-keyspace-events").Val()["notify-keyspace-events"]; got == "" {
 		t.Error("the server does not run with the project's redis.conf")
-	}
-}
-
-func TestSchemasAreApart(t *testing.T) {
-	t.Parallel()
-	a, dbA := Schema(t)
-	b, dbB := Schema(t)
-	if a == b {
-		t.Fatalf("both schemas are named %s", a)
-	}
-	for _, db := range []interface {
-		PingContext(context.Context) error
-	}{dbA, dbB} {
-		if err := db.PingContext(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := dbA.Exec("CREATE TABLE x (i INT)"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dbB.Exec("SELECT * FROM x"); err == nil {
-		t.Error("schema b sees the table of schema a")
 	}
 }

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// TestExitCodes are those of the table in the README.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.serve(s.config)
+	broken := filepath.Join(s.dir, "broken.yaml")
+	if err := os.WriteFile(broken, []byte("redis: 7\nreports: {x: {}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := filepath.Join(s.dir, "away.yaml")
+	if err := os.WriteFile(away, []byte(strings.ReplaceAll(string(text), s.redis.Addr, "127.0.0.1:1")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, failing := s.insert("slow", ""), s.insert("slow", `{"seconds": "never"}`)
+	for _, c := range []struct {
+		code int
+		args []string
+		text string // in the output
+	}{
+		{exitOK, []string{"--help"}, "Exit codes: 0 ok"},
+		{exitOK, []string{"version"}, "fanfold"},
+		{exitOK, []string{"completion", "bash"}, "fanfold"},
+		{exitOK, []string{"validate"}, "slow"},
+		{exitOK, []string{"submit", id, "--wait"}, "SUCCESS"},
+		{exitOK, []string{"status", id}, "SUCCESS"},
+		{exitOK, []string{"list", "--status", "success", "--limit", "5"}, id},
+		{exitFailure, []string{"retry", s.running()}, "run"},
+		{exitUsage, []string{"submit"}, "requires at least 1 arg"},
+		{exitUsage, []string{"submit", "no id", "--wait"}, "no id"},
+		{exitUsage, []string{"frobnicate"}, "unknown command"},
+		{exitUsage, []string{"list", "--limit", "many"}, "many"},
+		{exitUsage, []string{"list", "--status", "LOST"}, "LOST"},
+		{exitUsage, []string{"serve", "--roles", "cook"}, "cook"},
+		{exitUsage, []string{"status", id, "-o", "xml"}, "xml"},
+		{exitUsage, []string{"validate", "-c", "/nowhere.yaml"}, "no configuration file"},
+		{exitUsage, []string{"validate", "-c", broken}, "broken.yaml:1:8"},
+		{exitNotFound, []string{"status", "99999"}, "99999"},
+		{exitNotFound, []string{"submit", "99999"}, "99999"},
+		{exitNotFound, []string{"retry", "99999"}, "99999"},
+		{exitJobFailed, []string{"submit", failing, "--wait"}, "never"},
+		{exitUnreachable, []string{"serve", "-c", away}, "redis"},
+		{exitUnreachable, []string{"submit", id, "-c", away}, "refused"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			out, code := s.in(t).fanfold(c.args...)
+			if code != c.code || !strings.Contains(out, c.text) {
+				t.Errorf("exit code %d, want %d with %q:\n%s", code, c.code, c.text, out)
+			}
+		})
+	}
+}
+
+// running is the id of a record whose job runs.
+func (s *stack) running() string {
+	s.t.Helper()
+	id := s.insert("slow", `{"seconds": 2}`)
+	s.push(id)
+	s.eventually("PROCESSING", func() bool {
+		v, err := s.b.view(s.t.Context(), id)
+		return err == nil && v.Status == engine.Processing
+	})
+	return id
+}
+
+// TestJSON is what other programs read.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.serve(s.config)
+	id := s.insert("slow", "")
+	out, code := s.fanfold("submit", id, "--wait", "-o", "json")
+	var views []jobView
+	if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&views); err != nil || code != exitOK {
+		t.Fatalf("%d %v:\n%s", code, err, out)
+	}
+	if len(views) != 1 || views[0].ID != id || views[0].Status != engine.Success || views[0].Listeners[0].State != "done" || views[0].Listeners[0].Rows != 1 {
+		t.Errorf("%+v", views)
+	}
+	for _, args := range [][]string{{"list"}, {"validate"}, {"version"}, {"doctor"}, {"migrate"}, {"status", id}} {
+		out, _ := s.fanfold(append(args, "-o", "json")...)
+		if !json.Valid([]byte(out)) {
+			t.Errorf("%v: not JSON:\n%s", args, out)
+		}
+	}
+}
+
+// TestDoctor finds what is wrong, one thing at a time.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ctx := t.Context()
+	finding := func(check string) finding {
+		t.Helper()
+		out, _ := s.fanfold("doctor", "-o", "json")
+		var all findings
+		if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
+			t.Fatal(err, out)
+		}
+		for _, f := range all {
+			if strings.HasPrefix(f.Check, check) {
+				return f
+			}
+		}
+		t.Fatalf("no check %q in %s", check, out)
+		return finding{}
+	}
+	out, code := s.fanfold("doctor")
+	if code != exitOK || strings.Contains(out, fail) {
+		t.Fatalf("a healthy installation: %d\n%s", code, out)
+	}
+	for _, check := range []string{
+		"redis version", "redis clock", "redis eviction", "redis persistence", "redis notifications", "redis scripts",
+		"stream fanfold:jobs", "database db", "clock of database db", "query slow / one", "records", "sink",
+	} {
+		if f := finding(check); f.Result != pass {
+			t.Errorf("%+v", f)
+		}
+	}
+	set := func(name, value string) {
+		t.Helper()
+		if err := s.b.redis.ConfigSet(ctx, name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("maxmemory-policy", "allkeys-lru")
+	if f := finding("redis eviction"); f.Result != fail || f.Hint == "" {
+		t.Errorf("%+v", f)
+	}
+	if _, code := s.fanfold("doctor"); code != exitFailure {
+		t.Errorf("exit code %d with a FAIL", code)
+	}
+	set("maxmemory-policy", "noeviction")
+	set("notify-keyspace-events", "")
+	if f := finding("redis notifications"); f.Result != warn {
+		t.Errorf("%+v", f)
+	}
+	set("notify-keyspace-events", "AKE")
+	if f := finding("redis notifications"); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
+	set("appendonly", "no")
+	if f := finding("redis persistence"); f.Result != warn {
+		t.Errorf("%+v", f)
+	}
+	s.push("1")
+	s.b.redis.XGroupCreateMkStream(ctx, s.b.scripts.Jobs(), "fanfold", "0")
+	if f := finding("stream fanfold:jobs"); f.Result != warn || !strings.Contains(f.Detail, "1 entries") {
+		t.Errorf("%+v", f)
+	}
+	s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	if f := finding("records to be started"); f.Result != warn || !strings.Contains(f.Detail, "1 PENDING") {
+		t.Errorf("%+v", f)
+	}
+	s.exec("ALTER TABLE file_download_record DROP COLUMN attempt")
+	if f := finding("records"); f.Result != fail || !strings.Contains(f.Detail, "attempt") {
+		t.Errorf("%+v", f)
+	}
+	if err := os.WriteFile(s.dir+"/files-is-a-file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad := strings.ReplaceAll(oneReport, "SLEEP(:seconds) AS v", "no_column + :seconds AS v")
+	s.config = s.write("bad.yaml", bad)
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.config, bytes.ReplaceAll(text, []byte("/files\n"), []byte("/files-is-a-file\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f := finding("query slow / one"); f.Result != fail || !strings.Contains(f.Detail, "no_column") {
+		t.Errorf("%+v", f)
+	}
+	if f := finding("sink"); f.Result != fail {
+		t.Errorf("%+v", f)
+	}
+}

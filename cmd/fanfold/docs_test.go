@@ -1,0 +1,120 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// fenced returns the blocks of a language in a page.
+func fenced(t *testing.T, page, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, m[1])
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("%s has no %s block", page, language)
+	}
+	return blocks
+}
+
+// TestRecipes runs every redis-cli line of docs/keys.md against a live job.
+func TestRecipes(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  recipe:
+    stages:
+      - listeners:
+          - {name: plt_user.vs_user_tag_relation, database: db, query: "SELECT seq AS user_id FROM seq_1_to_3"}
+          - {name: plt_fund.vs_withdraw, database: db, query: "SELECT 1 AS user_id, SLEEP(20) AS amount"}
+    join: {key: user_id}
+`)
+	s.exec("INSERT INTO file_download_record (id, report) VALUES (1111, 'recipe')")
+	s.serve(s.config)
+	s.push("1111")
+	s.eventually("one of two listeners is done, the other runs", func() bool {
+		state, err := s.b.scripts.Read(t.Context(), "1111")
+		return err == nil && state.Done == 1 && state.Tasks["plt_fund.vs_withdraw"].Owner != ""
+	})
+	lines := 0
+	blocks := fenced(t, "docs/keys.md", "sh")
+	// The recipes that only look come first: pushing changes what they see.
+	for i := len(blocks) - 1; i >= 0; i-- {
+		for line := range strings.Lines(blocks[i]) {
+			lines++
+			line, want, _ := strings.Cut(strings.TrimSpace(line), "# → ")
+			if out := s.redisCLI(line); !strings.Contains(out, strings.TrimSpace(want)) {
+				t.Errorf("%s\ngives %q, without %q", line, out, want)
+			}
+		}
+	}
+	if lines < 20 {
+		t.Errorf("only %d recipes were found", lines)
+	}
+}
+
+// redisCLI runs a line of shell, with this stack's port after redis-cli; -e makes
+// an error of Redis one of redis-cli.
+func (s *stack) redisCLI(line string) string {
+	s.t.Helper()
+	_, port, _ := strings.Cut(s.redis.Addr, ":")
+	out, err := exec.CommandContext(s.t.Context(), "sh", "-euc", strings.ReplaceAll(line, "redis-cli ", "redis-cli -e -p "+port+" ")).CombinedOutput()
+	if err != nil {
+		s.t.Errorf("%s: %v: %s", line, err, out)
+	}
+	return string(out)
+}
+
+// TestConfigurationsInTheDocs load as they stand.
+func TestConfigurationsInTheDocs(t *testing.T) {
+	t.Parallel()
+	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p"}
+	environment := report.Environment{
+		Lookup:   func(name string) (string, bool) { v, ok := set[name]; return v, ok },
+		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
+	}
+	for _, page := range []string{"README.md", "docs/configuration.md"} {
+		for _, block := range fenced(t, page, "yaml") {
+			if !strings.HasPrefix(block, "redis:") {
+				// A part, such as another records section: it goes into the whole.
+				whole := fenced(t, "docs/configuration.md", "yaml")[0]
+				block = regexp.MustCompile(`(?m)^records: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
+			}
+			if _, err := report.Load(page, []byte(block), environment); err != nil {
+				t.Errorf("%v\n%s", err, block)
+			}
+		}
+	}
+}
+
+// TestDemo runs the demo as a new user does.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := command("demo", "--dir", dir)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, want := range []string{
+		"XADD fanfold:jobs '*' id 1", "Record 1 is SUCCESS", "User,Name,Tag,Withdrawn,Status,At,Paid in all",
+		filepath.Join(dir, "files/tagged-withdrawals/1-1.csv"),
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the demo does not say %q:\n%s", want, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "files/tagged-withdrawals/1-1.csv")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fsouza/fake-gcs-server/fakestorage"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink"
+)
+
+// noFiles fails the test where the sink has a file of that report.
+func (s *stack) noFiles(report string) {
+	s.t.Helper()
+	files, err := filepath.Glob(s.dir + "/files/" + report + "/*")
+	if err != nil || len(files) > 0 {
+		s.t.Errorf("in the sink: %v %v", files, err)
+	}
+}
+
+// TestAJobThatFails gives its record the reason, and leaves nothing behind.
+func TestAJobThatFails(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  bad-sql:
+    stages: [{listeners: [
+      {name: good, database: db, query: "SELECT seq AS k FROM seq_1_to_30000"},
+      {name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
+    join: {key: k}
+  too-slow:
+    timeout: 2s
+    stages: [{listeners: [{name: sleeper, database: db, timeout: 1500ms, query: "SELECT SLEEP(20) AS k"}]}]
+  double:
+    stages: [{listeners: [{name: twins, database: db, query: "SELECT * FROM twins", columns: [k]}]}]
+`, "limits: {lease: 1s}")
+	s.exec("CREATE TABLE twins (k INT, v INT)")
+	s.serve(s.config)
+	for _, c := range []struct{ report, reason string }{
+		{"bad-sql", "no_such_table' doesn't exist"},
+		{"too-slow", "1.5s"},
+		{"double", "k, v"},
+	} {
+		t.Run(c.report, func(t *testing.T) {
+			s := s.in(t)
+			v := s.run(c.report, "")
+			if v.Status != engine.Failed || !strings.Contains(v.Error, c.reason) {
+				t.Errorf("%+v", v)
+			}
+			if !strings.Contains(v.Error, "listener ") {
+				t.Errorf("the reason does not name the listener: %s", v.Error)
+			}
+			s.noFiles(c.report)
+			if s.b.redis.ZScore(t.Context(), s.b.scripts.Dead(), v.ID).Val() == 0 {
+				t.Error("the job is not listed as dead")
+			}
+		})
+	}
+	s.idle()
+}
+
+// TestAnOverdueJob fails by the sweep while nobody works on it.
+func TestAnOverdueJob(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  waiting:
+    timeout: 2s
+    stages: [{listeners: [{name: one, database: db, timeout: 1s, query: "SELECT 1 AS k"}, {name: two, database: db, timeout: 1s, query: "SELECT 1 AS k"}]}]
+    join: {key: k}
+`)
+	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
+	start := time.Now()
+	v := s.run("waiting", "")
+	if v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for one, two" {
+		t.Errorf("%+v", v)
+	}
+	if took := time.Since(start); took < 2*time.Second {
+		t.Errorf("failed after %v, before its deadline of 2 s", took)
+	}
+	s.noFiles("waiting")
+}
+
+// TestARecordThatIsChangedInMidRun keeps the change; the job's file is removed.
+func TestARecordThatIsChangedInMidRun(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {lease: 1s}")
+	s.serve(s.config)
+	for name, change := range map[string]string{
+		"deleted":   "DELETE FROM file_download_record WHERE id = ?",
+		"cancelled": "UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?",
+		"restarted": "UPDATE file_download_record SET attempt = 7 WHERE id = ?",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := s.in(t)
+			id := s.insert("slow", `{"seconds": 1}`)
+			s.push(id)
+			s.eventually("the job runs", func() bool { return len(s.b.redis.HGetAll(t.Context(), s.b.scripts.State(id)).Val()) > 0 })
+			s.exec(change, id)
+			outcome := map[string]string{"deleted": "DELETED", "cancelled": "CANCELLED", "restarted": "SUPERSEDED"}[name]
+			s.eventually("settled as "+outcome, func() bool {
+				return s.b.redis.HGet(t.Context(), s.b.scripts.State(id), "status").Val() == outcome
+			})
+			if files, _ := filepath.Glob(s.dir + "/files/slow/" + id + "-*"); len(files) > 0 {
+				t.Errorf("in the sink: %v", files)
+			}
+			if done := s.number("SELECT COUNT(*) FROM file_download_record WHERE id = ? AND status = 'SUCCESS'", id); done != 0 {
+				t.Error("the record was changed over")
+			}
+		})
+	}
+	t.Run("edited parameters", func(t *testing.T) {
+		s := s.in(t)
+		id := s.insert("slow", `{"seconds": 1}`)
+		s.push(id)
+		s.eventually("the job runs", func() bool { return len(s.b.redis.HGetAll(t.Context(), s.b.scripts.State(id)).Val()) > 0 })
+		s.exec("UPDATE file_download_record SET parameters = '{\"seconds\": 100000}' WHERE id = ?", id)
+		if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,0\r\n" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestRetry runs a record again: the next attempt makes a file of its own, and
+// the first one goes.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.serve(s.config)
+	first := s.run("slow", "")
+	s.content(first)
+	if out, code := s.fanfold("retry", first.ID, "--wait"); code != exitOK {
+		t.Fatalf("%d %s", code, out)
+	}
+	second := s.wait(first.ID)[0]
+	if s.content(second); second.Attempt != 2 || second.File == first.File {
+		t.Errorf("%+v", second)
+	}
+	files, _ := filepath.Glob(s.dir + "/files/slow/*")
+	if len(files) != 2 {
+		t.Errorf("in the sink: %v", files)
+	}
+	s.idle()
+}
+
+// TestManifest compares what lies beside a file with the file.
+func TestManifest(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, crowdReport)
+	s.serve(s.config)
+	v := s.run("crowd", `{"job": 3}`)
+	content := s.content(v)
+	b, err := os.ReadFile(strings.TrimPrefix(v.File, "file://") + ".manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m sink.Manifest
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Job.Record != v.ID || m.Job.Attempt != 1 || m.Rows != 20 || m.Bytes != int64(len(content)) || m.File != v.File ||
+		!strings.Contains(string(b), `"job": 3`) || m.Definition != s.b.config.Reports["crowd"].Hash() {
+		t.Errorf("%s", b)
+	}
+	if len(m.Listeners) != 3 || m.Listeners[2].Name != "src.c" || m.Listeners[2].Stage != 2 || m.Listeners[2].Rows != 20 {
+		t.Errorf("%+v", m.Listeners)
+	}
+}
+
+// TestGoogleCloudStorage runs a job whose sink is a bucket.
+func TestGoogleCloudStorage(t *testing.T) {
+	t.Parallel()
+	server, err := fakestorage.NewServerWithOptions(fakestorage.Options{
+		Scheme: "http", Host: "127.0.0.1", Port: 0, InitialObjects: nil,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	server.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: "reports"})
+
+	s := newStack(t, crowdReport)
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.ReplaceAll(string(text), "sink: file://"+s.dir+"/files", "sink: gs://reports/exports")
+	if err := os.WriteFile(s.config, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := strings.TrimPrefix(server.URL(), "http://")
+	s.processWith([]string{"STORAGE_EMULATOR_HOST=" + host}, "-c", s.config, "serve")
+	v := s.run("crowd", `{"job": 5}`)
+	if v.Status != engine.Success || v.File != "gs://reports/exports/crowd/"+v.ID+"-1.csv" {
+		t.Fatalf("%+v", v)
+	}
+	read := func(object string) string {
+		response, err := http.Get(server.URL() + "/storage/v1/b/reports/o/" + strings.ReplaceAll(object, "/", "%2F") + "?alt=media")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		b, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s %v", object, response.StatusCode, b, err)
+		}
+		return string(b)
+	}
+	name := strings.TrimPrefix(v.File, "gs://reports/")
+	if got := read(name); got != crowdFile(5) {
+		t.Errorf("%q", got)
+	}
+	if got := read(name + ".manifest.json"); !strings.Contains(got, `"rows": 20`) {
+		t.Errorf("%s", got)
+	}
+}

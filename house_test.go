@@ -1,0 +1,150 @@
+package fanfold_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const (
+	module = "github.com/fanfold/fanfold"
+	gcsSDK = "cloud.google.com/go/storage"
+)
+
+// room is a package of the module, as go list tells.
+type room struct {
+	ImportPath string
+	Dir        string
+	Deps       []string // all that it links, without its tests
+}
+
+// house lists the packages of the module, with the build tag of the Makefile.
+var house = sync.OnceValues(func() ([]room, error) {
+	out, err := exec.Command("go", "list", "-tags", "disable_grpc_modules", "-json=ImportPath,Dir,Deps", "./...").Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, errors.New(string(failed.Stderr))
+	} else if err != nil {
+		return nil, err
+	}
+	var rooms []room
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var r room
+		if err := d.Decode(&r); errors.Is(err, io.EOF) {
+			return rooms, nil
+		} else if err != nil {
+			return nil, err
+		}
+		rooms = append(rooms, r)
+	}
+})
+
+func listHouse(t *testing.T) []room {
+	t.Helper()
+	rooms, err := house()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What go list has read go test does not see; it repeats a cached result until
+	// something changes that the test itself has looked at.
+	for _, r := range rooms {
+		if _, err := os.ReadDir(r.Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rooms
+}
+
+// within tells whether a package is that one or one below it.
+func within(path, parent string) bool {
+	return path == parent || strings.HasPrefix(path, parent+"/")
+}
+
+// The core imports nothing of ours, and the roles meet only in Redis.
+func TestRoomsAreApart(t *testing.T) {
+	t.Parallel()
+	rooms := listHouse(t)
+	for room, apart := range map[string][]string{
+		"/report":    {""},
+		"/scripts":   {""},
+		"/engine":    {"/listeners", "/scheduler"},
+		"/listeners": {"/engine", "/scheduler"},
+		"/scheduler": {"/engine", "/listeners"},
+	} {
+		found := false
+		for _, r := range rooms {
+			if !within(r.ImportPath, module+room) {
+				continue
+			}
+			found = true
+			for _, d := range r.Deps {
+				if slices.ContainsFunc(apart, func(other string) bool { return within(d, module+other) }) {
+					t.Errorf("%s links %s", r.ImportPath, d)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("there is no package %s", module+room)
+		}
+	}
+}
+
+// Neither imports the other, so nothing else holds their defaults together.
+func TestKeysHaveOneDefault(t *testing.T) {
+	t.Parallel()
+	config, err := report.Load("f.yaml", []byte(`redis: redis://localhost
+databases: {db: {dsn: tcp(localhost)/x}}
+records: {database: db}
+sink: file:///tmp
+reports: {x: {stages: [{listeners: [{name: x, database: db, query: SELECT 1 AS one}]}]}}
+`), report.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := scripts.Keys(config.Keys); got != scripts.DefaultKeys {
+		t.Errorf("report has %+v, scripts %+v", got, scripts.DefaultKeys)
+	}
+}
+
+// The SDK is heavy: one package has it, and the command.
+func TestWhoLinksGCS(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, r := range listHouse(t) {
+		if slices.Contains(r.Deps, gcsSDK) {
+			got = append(got, strings.TrimPrefix(r.ImportPath, module))
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"/cmd/fanfold", "/engine/sink/gcs"}; !slices.Equal(got, want) {
+		t.Errorf("%s is linked by %q, want %q", gcsSDK, got, want)
+	}
+}
+
+// What only tests need is no part of the product.
+func TestCommandLinksNoTests(t *testing.T) {
+	t.Parallel()
+	rooms := listHouse(t)
+	i := slices.IndexFunc(rooms, func(r room) bool { return r.ImportPath == module+"/cmd/fanfold" })
+	if i < 0 {
+		t.Fatal("there is no command")
+	}
+	for _, d := range rooms[i].Deps {
+		for _, not := range []string{
+			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
+			"github.com/google/go-cmp", module + "/internal/testenv/testmain", module + "/engine/sink/sinktest",
+		} {
+			if within(d, not) {
+				t.Errorf("the command links %s", d)
+			}
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+)
+
+func TestMain(m *testing.M) { testmain.Main(m) }
+
+const group = "g"
+
+// bundle is a stream of the test's own, and a reader's options for it.
+type bundle struct {
+	t       *testing.T
+	client  *redis.Client
+	options Options
+
+	mu   sync.Mutex
+	seen map[string]int // entries by their field n
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), seen: map[string]int{}}
+	t.Cleanup(func() { _ = b.client.Close() })
+	b.options = Options{
+		Redis: b.client, Stream: testmain.Name(t), Group: group, Consumer: "c1",
+		Slots: 10, MinIdle: 200 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Handle: func(ctx context.Context, entries []Entry) {
+			for _, e := range entries {
+				b.saw(e)
+				b.ack(e)
+			}
+		},
+	}
+	return b
+}
+
+func (b *bundle) saw(e Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen[e.Fields["n"]]++
+}
+
+func (b *bundle) ack(e Entry) {
+	if err := b.client.XAck(context.Background(), b.options.Stream, group, e.ID).Err(); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func (b *bundle) add(values ...string) {
+	b.t.Helper()
+	for _, v := range values {
+		if err := b.client.XAdd(b.t.Context(), &redis.XAddArgs{Stream: b.options.Stream, Values: []string{"n", v}}).Err(); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// run starts a reader and returns what stops it.
+func (b *bundle) run() (stop func()) {
+	ctx, cancel := context.WithCancel(b.t.Context())
+	done := make(chan error, 1)
+	reader := New(b.options)
+	go func() { done <- reader.Run(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.t.Error(err)
+		}
+	})
+}
+
+func (b *bundle) until(what string, holds func() bool) {
+	b.t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		b.mu.Lock()
+		ok := holds()
+		b.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-deadline.C:
+			b.t.Fatalf("not within 20 s: %s; seen: %v", what, b.seen)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestEntriesFromBeforeTheGroupAreRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.add("early")
+	defer b.run()()
+	b.until("early entry", func() bool { return b.seen["early"] == 1 })
+	// The group and the stream are lost while the reader runs.
+	if err := b.client.Del(t.Context(), b.options.Stream).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.add("late")
+	b.until("entry of the new stream", func() bool { return b.seen["late"] == 1 })
+}
+
+func TestSlotsBoundWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Slots = 3
+	var now, most atomic.Int64
+	gate := make(chan struct{})
+	b.options.Handle = func(_ context.Context, entries []Entry) {
+		most.Store(max(most.Load(), now.Add(int64(len(entries)))))
+		b.saw(entries[0])
+		<-gate
+		b.ack(entries[0])
+		now.Add(-1)
+	}
+	b.add("1", "2", "3", "4", "5", "6", "7")
+	stop := b.run()
+	defer stop()
+	b.until("three under way", func() bool { return len(b.seen) == 3 })
+	if pending := b.client.XPending(t.Context(), b.options.Stream, group).Val().Count; pending != 3 {
+		t.Errorf("%d entries were read for 3 slots", pending)
+	}
+	close(gate)
+	b.until("all", func() bool { return len(b.seen) == 7 })
+	if most.Load() > 3 {
+		t.Errorf("%d at once", most.Load())
+	}
+}
+
+func TestAdmitBoundsWhatIsRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var room atomic.Int64
+	b.options.Batch = true
+	b.options.Admit = func(context.Context) (int, error) { return int(room.Load()), nil }
+	var sizes []int
+	b.options.Handle = func(_ context.Context, entries []Entry) {
+		room.Add(-int64(len(entries)))
+		b.mu.Lock()
+		sizes = append(sizes, len(entries))
+		b.mu.Unlock()
+		for _, e := range entries {
+			b.saw(e)
+			b.ack(e)
+		}
+	}
+	room.Store(2)
+	b.add("1", "2", "3", "4", "5")
+	defer b.run()()
+	b.until("two", func() bool { return len(b.seen) == 2 })
+	room.Store(9)
+	b.until("all", func() bool { return len(b.seen) == 5 })
+	if sizes[0] != 2 || sizes[1] != 3 {
+		t.Errorf("batches of %v, not of 2 and 3", sizes)
+	}
+}
+
+func TestEntriesOfASilentConsumerAreTakenOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.add("1", "2", "3")
+	if err := b.client.XGroupCreate(t.Context(), b.options.Stream, group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
+		Group: group, Consumer: "dead", Streams: []string{b.options.Stream, ">"}, Count: 2,
+	}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	defer b.run()()
+	b.until("all three", func() bool { return len(b.seen) == 3 })
+}
+
+func TestWhatIsNotAcknowledgedComesAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Handle = func(_ context.Context, entries []Entry) {
+		b.saw(entries[0])
+		b.mu.Lock()
+		again := b.seen["1"] > 1
+		b.mu.Unlock()
+		if again {
+			b.ack(entries[0])
+		}
+	}
+	b.add("1")
+	defer b.run()()
+	b.until("a second time", func() bool { return b.seen["1"] == 2 })
+}
+
+func TestAnEntryUnderWayIsNotTakenOverByItself(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	gate := make(chan struct{})
+	b.options.Handle = func(_ context.Context, entries []Entry) {
+		b.saw(entries[0])
+		if entries[0].Fields["n"] == "long" {
+			<-gate
+		}
+		b.ack(entries[0])
+	}
+	b.add("long")
+	stop := b.run()
+	defer stop()
+	b.until("long", func() bool { return b.seen["long"] == 1 })
+	// It is idle for longer than MinIdle, and the reader claims meanwhile: each
+	// entry that follows is read after a claim.
+	start := time.Now()
+	for n := 0; time.Since(start) < 4*b.options.MinIdle; n++ {
+		name := string(rune('a' + n))
+		b.add(name)
+		b.until(name, func() bool { return b.seen[name] == 1 })
+		if err := wait(t.Context(), b.options.MinIdle/2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(gate)
+	stop()
+	if b.seen["long"] != 1 {
+		t.Errorf("handled %d times", b.seen["long"])
+	}
+}
+
+func TestAStopLeavesNoConsumerBehind(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.add("1")
+	stop := b.run()
+	b.until("read", func() bool { return b.seen["1"] == 1 })
+	stop()
+	if left := b.client.XInfoConsumers(t.Context(), b.options.Stream, group).Val(); len(left) != 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
+func TestKeepEndsWhereTheHoldIsLost(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	held, stop := Keep(t.Context(), 30*time.Millisecond, func(context.Context) (bool, error) {
+		switch calls.Add(1) {
+		case 1:
+			return true, nil
+		case 2:
+			return false, errors.New("Redis is away")
+		}
+		return false, nil
+	})
+	defer stop()
+	<-held.Done()
+	if !errors.Is(context.Cause(held), ErrLost) || calls.Load() != 3 {
+		t.Errorf("%v after %d calls", context.Cause(held), calls.Load())
+	}
+}
+
+func TestInsist(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	n := 0
+	if err := Insist(t.Context(), log, "x", func() error {
+		if n++; n < 3 {
+			return errors.New("away")
+		}
+		return nil
+	}); err != nil || n != 3 {
+		t.Errorf("%v after %d calls", err, n)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(ErrLost)
+	if err := Insist(ctx, log, "x", func() error { return errors.New("away") }); !errors.Is(err, ErrLost) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,94 @@
+package scripts
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	ctx := t.Context()
+	now := time.Now()
+	for member, score := range map[string]float64{
+		"due-ms": float64(now.Add(-time.Second).UnixMilli()), "due-s": float64(now.Add(-time.Minute).Unix()),
+		"later-s": float64(now.Add(time.Hour).Unix()), "tiny": 3, "minus": -7,
+	} {
+		if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Score: score, Member: member}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	members, wait, err := s.Due(ctx, 10)
+	if err != nil || len(members) != 4 || wait != 0 {
+		t.Fatalf("%v %v %v", members, wait, err)
+	}
+	for _, m := range members {
+		if m == "later-s" {
+			t.Error("it is an hour too early")
+		}
+	}
+	if n, err := s.Move(ctx, s.Jobs(), []Move{
+		{Member: "due-ms", ID: "1"}, {Member: "due-s", ID: "2", Field: "look", Value: "3"},
+		{Member: "tiny", ID: "3"}, {Member: "minus", ID: "4"}, {Member: "later-s", ID: "5"},
+	}); err != nil || n != 4 {
+		t.Fatalf("moved %d, %v", n, err)
+	}
+	entries := client.XRange(ctx, s.Jobs(), "-", "+").Val()
+	if len(entries) != 4 || fmt.Sprint(entries[1].Values) != "map[id:2 look:3]" {
+		t.Errorf("%+v", entries)
+	}
+	if members, wait, err := s.Due(ctx, 10); err != nil || len(members) != 0 || wait < 59*time.Minute || wait > time.Hour {
+		t.Errorf("%v %v %v", members, wait, err)
+	}
+}
+
+// TestMoveOnce has many schedulers move the same members.
+func TestMoveOnce(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	var moves []Move
+	for i := range 300 {
+		id := fmt.Sprint(i)
+		moves = append(moves, Move{Member: id, ID: id})
+		if err := s.Delay(t.Context(), id, -time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var moved atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for part := moves; len(part) > 0; part = part[50:] {
+				n, err := s.Move(t.Context(), s.Jobs(), part[:50])
+				if err != nil {
+					t.Error(err)
+				}
+				moved.Add(n)
+			}
+		})
+	}
+	wg.Wait()
+	if n := client.XLen(t.Context(), s.Jobs()).Val(); n != 300 || moved.Load() != 300 {
+		t.Errorf("%d entries, %d moves, for 300 members", n, moved.Load())
+	}
+}
+
+func TestLater(t *testing.T) {
+	t.Parallel()
+	for _, l := range []Later{{ID: "1111"}, {ID: "a_b-c", Attempt: 3, Step: "plt_fund.vs_withdraw"}, {ID: "1", Step: StepTrigger}, {ID: "1", Attempt: 9, Step: StepFanIn}} {
+		if got, err := ParseLater(l.String()); err != nil || got != l {
+			t.Errorf("%s: %+v %v", l, got, err)
+		}
+	}
+	for _, member := range []string{"", "{1}", "1/2", "1/x/y", "1/-1/y", "1/2/", "1/2/3/4", "ü"} {
+		if l, err := ParseLater(member); !errors.Is(err, ErrMember) {
+			t.Errorf("%q: %+v %v", member, l, err)
+		}
+	}
+}
