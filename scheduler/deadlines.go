@@ -11,11 +11,10 @@ import (
 // failOverdue fails the jobs whose deadline has passed. The engine gives the
 // records their status; until it has settled a job, the deadline stays.
 func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
-	ids, err := s.scripts.Overdue(ctx, most)
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range ids {
+	for id, err := range s.scripts.Overdue(ctx) {
+		if err != nil {
+			return 0, err
+		}
 		outcome, err := s.scripts.Expire(ctx, id)
 		if err != nil {
 			return 0, err

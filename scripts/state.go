@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -181,20 +182,36 @@ func (s *Scripts) Running(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// Overdue returns at most that many running jobs whose deadline has passed by
-// the server's clock.
-func (s *Scripts) Overdue(ctx context.Context, most int64) ([]string, error) {
-	now, err := s.rdb.Time(ctx).Result()
-	if err != nil {
-		return nil, fmt.Errorf("time of Redis: %w", err)
+// Overdue iterates over the running jobs whose deadline has passed by the
+// server's clock, a page at a time.
+func (s *Scripts) Overdue(ctx context.Context) iter.Seq2[string, error] {
+	const page = 100
+	return func(yield func(string, error) bool) {
+		now, err := s.rdb.Time(ctx).Result()
+		if err != nil {
+			yield("", fmt.Errorf("time of Redis: %w", err))
+			return
+		}
+		// What moves between pages, because others are settled, comes with the next
+		// call.
+		for offset := int64(0); ; offset += page {
+			ids, err := s.rdb.ZRangeByScore(ctx, s.Deadlines(), &redis.ZRangeBy{
+				Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Offset: offset, Count: page,
+			}).Result()
+			if err != nil {
+				yield("", fmt.Errorf("overdue jobs: %w", err))
+				return
+			}
+			for _, id := range ids {
+				if !yield(id, nil) {
+					return
+				}
+			}
+			if len(ids) < page {
+				return
+			}
+		}
 	}
-	ids, err := s.rdb.ZRangeByScore(ctx, s.Deadlines(), &redis.ZRangeBy{
-		Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Count: most,
-	}).Result()
-	if err != nil {
-		return nil, fmt.Errorf("overdue jobs: %w", err)
-	}
-	return ids, nil
 }
 
 // PushAgain pushes a job whose state is lost while it has a deadline, and

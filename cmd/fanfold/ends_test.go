@@ -19,7 +19,7 @@ import (
 // noFiles fails the test where the sink has a file of that report.
 func (s *stack) noFiles(report string) {
 	s.t.Helper()
-	files, err := filepath.Glob(s.dir + "/files/" + report + "/*")
+	files, err := filepath.Glob(s.dir + "/files/" + report + "/[^.]*")
 	if err != nil || len(files) > 0 {
 		s.t.Errorf("in the sink: %v %v", files, err)
 	}
@@ -142,7 +142,7 @@ func TestRetry(t *testing.T) {
 	if s.content(second); second.Attempt != 2 || second.File == first.File {
 		t.Errorf("%+v", second)
 	}
-	files, _ := filepath.Glob(s.dir + "/files/slow/*")
+	files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
 	if len(files) != 2 {
 		t.Errorf("in the sink: %v", files)
 	}

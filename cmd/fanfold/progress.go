@@ -2,45 +2,58 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/fanfold/fanfold/engine"
 )
 
 // look is how often a waiting command looks at its jobs.
 const look = 100 * time.Millisecond
 
+// mostBars is how many jobs are shown with a bar for each listener.
+const mostBars = 10
+
 // wait waits until the records are final, and shows the rows of each listener on
 // a terminal meanwhile.
 func (b *backend) wait(ctx context.Context, ids []string, terminal io.Writer) (jobViews, error) {
-	p := &progress{bars: map[string]*mpb.Bar{}, named: len(ids) > 1,
-		all: mpb.NewWithContext(ctx, mpb.WithOutput(terminal), mpb.WithWidth(24))}
+	p := &progress{
+		bars: map[string]*mpb.Bar{}, named: len(ids) > 1,
+		all: mpb.NewWithContext(ctx, mpb.WithOutput(terminal), mpb.WithWidth(24)),
+	}
 	defer p.close()
-	final := map[string]jobView{}
 	tick := time.NewTicker(look)
 	defer tick.Stop()
-	for {
-		for _, id := range ids {
-			if _, ok := final[id]; ok {
-				continue
+	for waiting := ids; ; {
+		records, err := b.records.Read(ctx, waiting)
+		if err != nil {
+			return nil, err
+		}
+		var left []string
+		for _, id := range waiting {
+			r, ok := records[id]
+			if !ok {
+				return nil, fmt.Errorf("%w any more: %s", engine.ErrNoRecord, id)
 			}
-			v, err := b.view(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			p.show(v)
-			if v.Status.Final() {
-				final[id] = v
+			if !r.Status.Final() {
+				left = append(left, id)
 			}
 		}
-		if len(final) == len(ids) {
-			var views jobViews
-			for _, id := range ids {
-				views = append(views, final[id])
+		if waiting = left; len(waiting) == 0 {
+			break
+		}
+		if len(ids) <= mostBars {
+			for _, id := range waiting {
+				v, err := b.view(ctx, id)
+				if err != nil {
+					return nil, err
+				}
+				p.show(v)
 			}
-			return views, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -48,6 +61,18 @@ func (b *backend) wait(ctx context.Context, ids []string, terminal io.Writer) (j
 		case <-tick.C:
 		}
 	}
+	var views jobViews
+	for _, id := range ids {
+		v, err := b.view(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) <= mostBars {
+			p.show(v)
+		}
+		views = append(views, v)
+	}
+	return views, nil
 }
 
 // progress is a bar for each listener of each job.
