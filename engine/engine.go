@@ -96,10 +96,12 @@ func (e *Engine) insist(ctx context.Context, what string, f func() error) error 
 	return stream.Insist(ctx, e.log, what, f)
 }
 
-// ack acknowledges entries after their effect. That it fails is no loss: they
-// come again and find their effect there.
+// ack acknowledges entries after their effect, also in a process that is about
+// to stop. That it fails is no loss: they come again and find their effect there.
 func (e *Engine) ack(ctx context.Context, from string, entries ...string) {
-	if err := e.o.Scripts.Ack(ctx, from, entries...); err != nil && ctx.Err() == nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if err := e.o.Scripts.Ack(ctx, from, entries...); err != nil {
 		e.log.Warn("acknowledge", "stream", from, "err", err)
 	}
 }

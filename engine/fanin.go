@@ -46,10 +46,7 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 		}
 		stop()
 	case scripts.Unknown:
-		log.Info("handed back: its definition is not in this configuration")
-		err = e.insist(ctx, "hand back", func() error {
-			return e.o.Scripts.Delay(ctx, scripts.Later{ID: id, Attempt: attempt, Step: scripts.StepFanIn}.String(), handBackAfter)
-		})
+		err = e.handBack(ctx, id, attempt)
 	case scripts.Busy:
 		return // its worker may die: the entry comes again
 	case scripts.Already:
@@ -64,6 +61,32 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 		return
 	}
 	e.ack(ctx, from, entry.ID)
+}
+
+// handBack leaves a job to a process that has its definition. One that has come
+// to its end and was only not settled needs none: it is settled here, since the
+// process that made its file may have been the last of its version.
+func (e *Engine) handBack(ctx context.Context, id string, attempt int64) error {
+	state, err := e.o.Scripts.Read(ctx, id)
+	if err == nil && state.Attempt == attempt && state.Status == scripts.StatusPublishing {
+		outcome, detail, err := e.foreignOutcome(ctx, state)
+		if err != nil {
+			return err
+		}
+		if outcome == string(Success) {
+			_, claimed, err := e.o.Scripts.Claim(ctx, scripts.Claim{
+				ID: id, Attempt: attempt, Worker: e.o.Consumer, Lease: e.o.Limits.Lease, Known: []string{state.Definition},
+			})
+			if err != nil || claimed == nil {
+				return errors.Join(errElsewhere, err)
+			}
+			return e.settle(ctx, claimed, outcome, detail)
+		}
+	}
+	e.log.Info("handed back: its definition is not in this configuration", "job", id, "attempt", attempt)
+	return e.insist(ctx, "hand back", func() error {
+		return e.o.Scripts.Delay(ctx, scripts.Later{ID: id, Attempt: attempt, Step: scripts.StepFanIn}.String(), handBackAfter)
+	})
 }
 
 // errElsewhere ends work on a job that is not, or no longer, this claim's.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/scripts"
@@ -46,19 +47,8 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 // deleted, cancelled, or edited. The file that was committed for it, to which no
 // record points, is removed.
 func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, committed bool) error {
-	outcome := outcomeSuperseded
-	if err := e.insist(ctx, "read record", func() error {
-		records, err := e.o.Records.Read(ctx, []string{state.ID})
-		if err != nil {
-			return err
-		}
-		if r, ok := records[state.ID]; !ok {
-			outcome = outcomeDeleted
-		} else if r.Attempt == state.Attempt && r.Status.Final() {
-			outcome = string(r.Status)
-		}
-		return nil
-	}); err != nil {
+	outcome, detail, err := e.foreignOutcome(ctx, state)
+	if err != nil {
 		return err
 	}
 	remove := e.o.Sink.Clean
@@ -69,7 +59,30 @@ func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, commit
 		return fmt.Errorf("remove file: %w", err)
 	}
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", outcome)
-	return e.settle(ctx, state, outcome, "the record was changed by somebody else")
+	return e.settle(ctx, state, outcome, detail)
+}
+
+// foreignOutcome is what a job has come to by its record: a final status with
+// its file or reason, DELETED, or SUPERSEDED, which it also is while the record
+// still runs with this attempt.
+func (e *Engine) foreignOutcome(ctx context.Context, state *scripts.State) (outcome, detail string, err error) {
+	err = e.insist(ctx, "read record", func() error {
+		outcome, detail = outcomeSuperseded, "the record was changed by somebody else"
+		records, err := e.o.Records.Read(ctx, []string{state.ID})
+		if err != nil {
+			return err
+		}
+		switch r, ok := records[state.ID]; {
+		case !ok:
+			outcome = outcomeDeleted
+		case r.Attempt == state.Attempt && r.Status == Success:
+			outcome, detail = string(r.Status), r.File
+		case r.Attempt == state.Attempt && r.Status.Final():
+			outcome = string(r.Status)
+		}
+		return nil
+	})
+	return outcome, detail, err
 }
 
 // removeObject removes a file and its manifest.
@@ -80,8 +93,14 @@ func (e *Engine) removeObject(ctx context.Context, name string) error {
 	return e.o.Sink.Remove(ctx, sink.ManifestName(name))
 }
 
-// settle removes what is left of a job in Redis; the record is final.
+// settleTime is how long a job that has ended is worth a stop's patience.
+const settleTime = 5 * time.Second
+
+// settle removes what is left of a job in Redis; the record is final. A process
+// that is about to stop does it first: it is quick, and the job is done then.
 func (e *Engine) settle(ctx context.Context, state *scripts.State, outcome, detail string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
 	return e.insist(ctx, "settle job", func() error {
 		_, err := e.o.Scripts.Settle(ctx, state, outcome, detail)
 		return err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -106,10 +107,16 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 	r.end(ctx, from, entry, err)
 }
 
+// ackTime is how long an acknowledgement is worth a stop's patience.
+const ackTime = 5 * time.Second
+
 // end acknowledges an entry whose effect is there, and leaves it otherwise.
 func (r *Runner) end(ctx context.Context, from string, entry stream.Entry, err error) {
 	if err == nil {
-		err = r.o.Scripts.Ack(ctx, from, entry.ID)
+		// Also in a process that is about to stop: what is done need not come again.
+		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+		defer cancel()
+		err = r.o.Scripts.Ack(quick, from, entry.ID)
 	}
 	if err != nil && !errors.Is(err, errLeft) && ctx.Err() == nil {
 		r.log.Warn("left for later", "stream", from, "job", entry.Fields["id"], "err", err)

@@ -13,6 +13,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// The statuses of a job that runs; see the package documentation. One that has
+// ended has its record's, DELETED or SUPERSEDED.
+const (
+	StatusRun        = "RUN"
+	StatusReady      = "READY"
+	StatusFold       = "FOLD"
+	StatusPublishing = "PUBLISHING"
+	StatusFailing    = "FAILING"
+)
+
 // State is a job's state as it was read.
 type State struct {
 	ID         string
@@ -21,7 +31,7 @@ type State struct {
 	Parameters []byte // JSON object
 	Attempt    int64
 	Stage      int64
-	Status     string // RUN, READY, FOLD, PUBLISHING, FAILING, or the record's final status
+	Status     string // see StatusRun and the others
 	Fence      int64
 	Worker     string // who has claimed it; empty where nobody has
 	Started    time.Time

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // changing is a report in two versions; the listener is the same.
@@ -83,6 +84,36 @@ func TestARemovedReport(t *testing.T) {
 	if v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for one" {
 		t.Errorf("%+v", v)
 	}
+	s.idle()
+}
+
+// TestAJobThatWasOnlyNotSettled is settled by a process that does not have its
+// definition, since its record is final.
+func TestAJobThatWasOnlyNotSettled(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {lease: 1s}")
+	ctx, sc := t.Context(), s.b.scripts
+	id := s.insert("slow", "")
+	must := func(outcome scripts.Outcome, err error) {
+		t.Helper()
+		if err != nil || outcome < scripts.OK {
+			t.Fatal(outcome, err)
+		}
+	}
+	must(sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: "gone", Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}))
+	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
+	outcome, _, err := sc.Take(ctx, task, []string{"gone"})
+	must(outcome, err)
+	must(sc.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0))
+	outcome, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{"gone"}})
+	must(outcome, err)
+	must(sc.Publish(ctx, state))
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS', attempt = 1, file = 'file:///there.csv' WHERE id = ?", id)
+	s.serve(s.config)
+	s.eventually("settled", func() bool {
+		state, err := sc.Read(ctx, id)
+		return err == nil && state.Status == "SUCCESS" && state.File == "file:///there.csv"
+	})
 	s.idle()
 }
 

@@ -2,8 +2,6 @@ package sink
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +14,8 @@ import (
 
 // Dir is a sink that keeps its objects as files below one directory. The
 // directory may be shared by processes and machines, as long as its file system
-// has hard links.
+// has hard links. What is being written lies in hidden folders named .tmp, beside
+// the objects.
 //
 // It keeps neither content type nor metadata: adoption compares size and
 // checksum only. Symbolic links below the root are followed, since only those
@@ -123,60 +122,10 @@ func (d *Dir) Clean(ctx context.Context, name string) error {
 	return nil
 }
 
-// A temporary file lies beside its object: .1111-1.csv.<16 hex digits>.tmp
-const (
-	temporaryDigits = 16
-	temporaryEnd    = ".tmp"
-)
-
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }
-
-func (d *Dir) temporary(name string) string {
-	folder, file := filepath.Split(d.path(name))
-	return folder + "." + file + "." + randomHex() + temporaryEnd
-}
-
-// sweep removes all temporary files of that name.
-func (d *Dir) sweep(name string) error {
-	folder, file := filepath.Split(d.path(name))
-	entries, err := os.ReadDir(folder)
-	if missing(err) {
-		return nil
-	}
-	for _, e := range entries {
-		if !temporaryOf(e.Name(), file) {
-			continue
-		}
-		if gone := os.Remove(folder + e.Name()); !missing(gone) {
-			err = errors.Join(err, gone)
-		}
-	}
-	return err
-}
 
 // missing tells whether nothing can be at a path, be it that a part of it is a
 // file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// temporaryOf tells whether this file is a temporary file of that object, and
-// not of one whose name only begins the same.
-func temporaryOf(entry, file string) bool {
-	digits, ok := strings.CutPrefix(entry, "."+file+".")
-	if !ok {
-		return false
-	}
-	digits, ok = strings.CutSuffix(digits, temporaryEnd)
-	if !ok || len(digits) != temporaryDigits {
-		return false
-	}
-	_, err := hex.DecodeString(digits)
-	return err == nil
-}
-
-func randomHex() string {
-	var b [temporaryDigits / 2]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }

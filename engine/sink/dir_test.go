@@ -19,7 +19,7 @@ import (
 
 func openDir(t *testing.T) sinktest.Place { return openDirAt(t, t.TempDir()) }
 
-func openDirAt(t *testing.T, root string) sinktest.Place {
+func openDirAt(t testing.TB, root string) sinktest.Place {
 	t.Helper()
 	d, err := sink.NewDir(root)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestDirAtOddRoot(t *testing.T) {
 
 const name = "withdrawals/1111-1.csv"
 
-func begin(ctx context.Context, t *testing.T, s sink.Sink, name, contents string) sink.Writer {
+func begin(ctx context.Context, t testing.TB, s sink.Sink, name, contents string) sink.Writer {
 	t.Helper()
 	w, err := s.Create(ctx, sink.Object{Name: name})
 	if err != nil {
@@ -108,20 +108,21 @@ func TestNewDir(t *testing.T) {
 	}
 }
 
-// While it is written, the file lies hidden beside its place; and what a killed
-// process left is taken for nothing else.
+// While it is written, the file lies in a hidden folder beside its place; and
+// what a killed process left is taken for nothing else.
 func TestDirTemporaryFile(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	p := openDirAt(t, root)
 	begin(t.Context(), t, p.Sink, name, "half")
 	left := files(t, root)
-	if len(left) != 1 || !strings.HasPrefix(left[0], "withdrawals/.1111-1.csv.") || !strings.HasSuffix(left[0], ".tmp") {
+	if len(left) != 1 || !strings.HasPrefix(left[0], "withdrawals/.tmp/1111-1.csv.") || !strings.HasSuffix(left[0], ".tmp") {
 		t.Fatalf("while writing the place has %q", left)
 	}
 	similar := []string{
-		"withdrawals/.1111-1.csv.tmp", "withdrawals/.1111-1.csv.0123.tmp",
-		"withdrawals/.1111-1.csv.xyzxyzxyzxyzxyzx.tmp", "withdrawals/.1111-1.csv.gz.0123456789abcdef.tmp",
+		"withdrawals/.tmp/1111-1.csv.tmp", "withdrawals/.tmp/1111-1.csv.0123.tmp", "withdrawals/.tmp/1111-1.csv.0123456789abcdef",
+		"withdrawals/.tmp/1111-1.csv.xyzxyzxyzxyzxyzx.tmp", "withdrawals/.tmp/1111-1.csv.gz.0123456789abcdef.tmp",
+		"withdrawals/.tmp/1111-1.csvx0123456789abcdef.tmp", "withdrawals/1111-1.csv.0123456789abcdef.tmp",
 	}
 	for _, s := range similar {
 		if err := os.WriteFile(filepath.Join(root, s), nil, 0o600); err != nil {

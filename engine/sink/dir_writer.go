@@ -16,9 +16,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errEnded is the answer of a Writer after Commit or Abort.
 var errEnded = errors.New("sink: the writer has ended")
 
-// dirWriter writes a temporary file beside its object, and links it to the
-// object's name in the end: link(2) fails where that name is taken, and shows
-// the whole file or none.
+// dirWriter writes a temporary file, and links it to the object's name in the
+// end: link(2) fails where that name is taken, and shows the whole file or none.
 type dirWriter struct {
 	dir    *Dir
 	ctx    context.Context
@@ -30,7 +29,8 @@ type dirWriter struct {
 	err    error // of the first call that failed, or errEnded
 }
 
-// Create makes the temporary file, and the folders of the name below the root.
+// Create makes the temporary file, and the folders of the name below the root;
+// in the innermost of them, or in the root, it makes the folder .tmp.
 func (d *Dir) Create(ctx context.Context, o Object) (Writer, error) {
 	if err := CheckName(o.Name); err != nil {
 		return nil, err
