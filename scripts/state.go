@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -181,51 +180,4 @@ func (p *parser) number(field string) int64 {
 		p.err = fmt.Errorf("field %s: %w", field, err)
 	}
 	return n
-}
-
-// Running returns how many jobs are running.
-func (s *Scripts) Running(ctx context.Context) (int64, error) {
-	n, err := s.rdb.ZCard(ctx, s.Deadlines()).Result()
-	if err != nil {
-		return 0, fmt.Errorf("running jobs: %w", err)
-	}
-	return n, nil
-}
-
-// Overdue iterates over the running jobs whose deadline has passed by the
-// server's clock, a page at a time.
-func (s *Scripts) Overdue(ctx context.Context) iter.Seq2[string, error] {
-	const page = 100
-	return func(yield func(string, error) bool) {
-		now, err := s.rdb.Time(ctx).Result()
-		if err != nil {
-			yield("", fmt.Errorf("time of Redis: %w", err))
-			return
-		}
-		// What moves between pages, because others are settled, comes with the next
-		// call.
-		for offset := int64(0); ; offset += page {
-			ids, err := s.rdb.ZRangeByScore(ctx, s.Deadlines(), &redis.ZRangeBy{
-				Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Offset: offset, Count: page,
-			}).Result()
-			if err != nil {
-				yield("", fmt.Errorf("overdue jobs: %w", err))
-				return
-			}
-			for _, id := range ids {
-				if !yield(id, nil) {
-					return
-				}
-			}
-			if len(ids) < page {
-				return
-			}
-		}
-	}
-}
-
-// PushAgain pushes a job whose state is lost while it has a deadline, and
-// removes that: its record decides what comes next.
-func (s *Scripts) PushAgain(ctx context.Context, id string) error {
-	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Jobs(), "*", "id", id), redis.NewIntCmd(ctx, "zrem", s.Deadlines(), id))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
@@ -93,6 +94,18 @@ func open(file string) (*backend, error) {
 		return nil, usage(fmt.Errorf("records: %w", err))
 	}
 	return b, nil
+}
+
+// connected makes the function of a command from one that needs the backend.
+func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		b, err := open(f.config)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		return run(c, b, args)
+	}
 }
 
 // sink opens the place where files go; Close closes it.

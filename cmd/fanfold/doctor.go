@@ -32,12 +32,7 @@ func newDoctor(f *flags) *cobra.Command {
 		Short: "Look at Redis, MySQL and the sink, and say what is wrong",
 		Long: `Doctor looks at everything that the configuration names, writes and deletes one
 object in the sink, and changes nothing else. It ends with 1 if a check FAILs.`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			b, err := open(f.config)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()
 			var all findings
@@ -52,7 +47,7 @@ object in the sink, and changes nothing else. It ends with 1 if a check FAILs.`,
 				return fmt.Errorf("%d of %d checks failed", n, len(all))
 			}
 			return nil
-		},
+		}),
 	}
 }
 

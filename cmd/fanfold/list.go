@@ -15,7 +15,7 @@ func newList(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List records, the newest first",
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			s := engine.Status(strings.ToUpper(status))
 			switch s {
 			case "", engine.Pending, engine.Processing, engine.Success, engine.Failed, engine.Cancelled:
@@ -25,11 +25,6 @@ func newList(f *flags) *cobra.Command {
 			if limit < 1 {
 				return usage(fmt.Errorf("--limit: %d is less than 1", limit))
 			}
-			b, err := open(f.config)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
 			records, err := b.records.List(c.Context(), s, limit)
 			if err != nil {
 				return err
@@ -39,7 +34,7 @@ func newList(f *flags) *cobra.Command {
 				views = append(views, jobView{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
 			}
 			return f.print(c.OutOrStdout(), views)
-		},
+		}),
 	}
 	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, FAILED or CANCELLED")
 	c.Flags().IntVar(&limit, "limit", 50, "how many")

@@ -13,18 +13,13 @@ func newMigrate(f *flags) *cobra.Command {
 		Short: "Make Fanfold's own record table, or bring it up to date",
 		Long: `Migrate makes the table that records.table names. It may be run any number of
 times. It is not for a table of yours: map that in the configuration.`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			b, err := open(f.config)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			done, err := record.Migrate(c.Context(), b.databases[b.config.Records.Database], b.config.Records.Table)
 			if err != nil {
 				return err
 			}
 			return f.print(c.OutOrStdout(), migrated(done))
-		},
+		}),
 	}
 }
 

@@ -13,12 +13,7 @@ func newRetry(f *flags) *cobra.Command {
 job gets the next attempt; the file of the last one is removed when the new one
 is there.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, ids []string) error {
-			b, err := open(f.config)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
+		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := b.checkIDs(c.Context(), ids); err != nil {
 				return err
 			}
@@ -32,7 +27,7 @@ is there.`,
 				return err
 			}
 			return f.afterPush(c, b, ids, wait)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the job to end")
 	return c

@@ -29,19 +29,14 @@ as many machines; with --roles a process does a part of the work only:
   engine     reads pushed ids, starts jobs, makes the files, updates the records
   listeners  runs the queries
   scheduler  moves delayed ids, fails what is over its deadline`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			for _, r := range chosen {
 				if !slices.Contains(roles, r) {
 					return usage(fmt.Errorf("--roles: %q is none of %s", r, strings.Join(roles, ", ")))
 				}
 			}
-			b, err := open(f.config)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
 			return serve(c.Context(), b, chosen, f.logger(c.ErrOrStderr()))
-		},
+		}),
 	}
 	c.Flags().StringSliceVar(&chosen, "roles", roles, "what this process does")
 	return c

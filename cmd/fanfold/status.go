@@ -9,17 +9,12 @@ func newStatus(f *flags) *cobra.Command {
 		Use:   "status ID",
 		Short: "Show a record and where its job stands",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			b, err := open(f.config)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
+		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 			v, err := b.view(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			return f.print(c.OutOrStdout(), v)
-		},
+		}),
 	}
 }

@@ -22,12 +22,7 @@ func newSubmit(f *flags) *cobra.Command {
 and looks first whether the records exist. With --wait it shows the progress of
 each listener and ends with the jobs: 4 is its exit code if one failed.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, ids []string) error {
-			b, err := open(f.config)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
+		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := b.checkIDs(c.Context(), ids); err != nil {
 				return err
 			}
@@ -35,7 +30,7 @@ each listener and ends with the jobs: 4 is its exit code if one failed.`,
 				return err
 			}
 			return f.afterPush(c, b, ids, wait)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
 	return c
