@@ -179,7 +179,7 @@ func filledTable(ctx context.Context, m *testenv.MariaDB, round, jobs int) (*rec
 	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+schema); err != nil {
 		return nil, nil, err
 	}
-	db, err := mysqldb.Connect(report.Secret(m.DSN(schema)), 10)
+	db, err := mysqldb.Connect(report.Secret(m.DSN(schema)), 10, 0)
 	if err != nil {
 		return nil, nil, err
 	}

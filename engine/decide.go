@@ -10,7 +10,8 @@ import (
 )
 
 // lookAgain are the pauses before a record is looked for again that is not
-// there: its transaction may not be committed yet.
+// there, since its transaction may not be committed yet, or whose report is not
+// known, since a new configuration may be on its way.
 var lookAgain = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
 
 // push is one id that a service pushed, and what is known of it.
@@ -47,18 +48,15 @@ type decision struct {
 func decide(p push, grace time.Duration) decision {
 	switch {
 	case p.record == nil && int(p.look) < len(lookAgain):
-		return decision{
-			act: actLookLater, why: "there is no such record yet", pause: lookAgain[p.look],
-			member: scripts.Later{ID: p.id, Attempt: p.look + 1, Step: scripts.StepTrigger},
-		}
+		return p.lookLater("there is no such record yet")
 	case p.record == nil:
 		return decision{act: actQuarantine, why: "there is no record with this id, after looking for it for 31 s"}
 	case p.record.ID != p.id:
 		return decision{act: actQuarantine, why: fmt.Sprintf("the record's id is %q: push exactly that", p.record.ID)}
+	case !p.record.Status.known():
+		return decision{act: actQuarantine, why: fmt.Sprintf("the record has the unknown status %q", p.record.Status)}
 	case p.record.Status.Final():
 		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
-	case p.record.Status != Pending && p.record.Status != Processing:
-		return decision{act: actQuarantine, why: fmt.Sprintf("the record has the unknown status %q", p.record.Status)}
 	case p.record.Status == Processing && p.attempt >= p.record.Attempt:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
 	case p.record.Status == Processing && p.record.Age < grace:
@@ -67,6 +65,9 @@ func decide(p push, grace time.Duration) decision {
 			act: actLookLater, why: "the record is PROCESSING and has no state yet",
 			pause: grace - p.record.Age, member: scripts.Later{ID: p.id},
 		}
+	case p.report == nil && int(p.look) < len(lookAgain):
+		// A process with a newer configuration may know it.
+		return p.lookLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))
 	case p.report == nil:
 		return decision{act: actQuarantine, why: fmt.Sprintf("report %q is not in the configuration", p.record.Report)}
 	}
@@ -74,4 +75,12 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actFail, why: err.Error()}
 	}
 	return decision{act: actStart}
+}
+
+// lookLater looks for what a push needs once more.
+func (p push) lookLater(why string) decision {
+	return decision{
+		act: actLookLater, why: why, pause: lookAgain[p.look],
+		member: scripts.Later{ID: p.id, Attempt: p.look + 1, Step: scripts.StepTrigger},
+	}
 }

@@ -40,7 +40,9 @@ func TestDecide(t *testing.T) {
 		{"third look", push{look: 2}, actLookLater, "no such record"},
 		{"last look", push{look: 3}, actQuarantine, "no record"},
 		{"another spelling", push{record: other, report: known}, actQuarantine, `"01"`},
-		{"no report", push{record: record(Pending, 0, 0)}, actQuarantine, `"r" is not in`},
+		{"no report yet", push{record: record(Pending, 0, 0), look: 2}, actLookLater, `"r" is not in`},
+		{"no report", push{record: record(Pending, 0, 0), look: 3}, actQuarantine, `"r" is not in`},
+		{"a status of somebody else", push{record: record("WAITING", 0, 0), report: known}, actQuarantine, "WAITING"},
 		{"bad parameters", push{record: bad, report: known}, actFail, "n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
@@ -91,9 +92,16 @@ func (e *Engine) admit(ctx context.Context) (int, error) {
 	return e.o.Limits.RunningJobs - int(running), err
 }
 
-// insist repeats an effect on a server that may be away for a while.
+// insist repeats an effect on a server that may be away for a while. It gives up
+// where trying again cannot help.
 func (e *Engine) insist(ctx context.Context, what string, f func() error) error {
-	return stream.Insist(ctx, e.log, what, f)
+	return stream.Insist(ctx, e.log, what, func() error {
+		err := f()
+		if errors.Is(err, scripts.ErrBroken) || errors.Is(err, ErrRefused) {
+			return backoff.Permanent(err)
+		}
+		return err
+	})
 }
 
 // ack acknowledges entries after their effect, also in a process that is about

@@ -22,13 +22,16 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 	stage, _ := strconv.ParseInt(entry.Fields["stage"], 10, 64)
 	var outcome scripts.Outcome
 	var state *scripts.State
-	if e.insist(ctx, "claim job", func() (err error) {
+	if err := e.insist(ctx, "claim job", func() (err error) {
 		outcome, state, err = e.o.Scripts.Claim(ctx, scripts.Claim{
 			ID: id, Attempt: attempt, Stage: stage,
 			Worker: e.o.Consumer + "/" + entry.ID, Lease: e.o.Limits.Lease, Known: e.known,
 		})
 		return err
-	}) != nil {
+	}); err != nil {
+		if errors.Is(err, scripts.ErrBroken) {
+			e.quarantine(ctx, from, entry, err.Error())
+		}
 		return
 	}
 	log := e.log.With("job", id, "attempt", attempt)

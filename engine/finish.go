@@ -17,8 +17,10 @@ const (
 
 // objectName is the name of a job's file. It holds id and attempt, so no two
 // jobs share one.
-func objectName(state *scripts.State) string {
-	return fmt.Sprintf("%s/%s-%d.csv", state.Report, state.ID, state.Attempt)
+func objectName(state *scripts.State) string { return objectNameOf(state, state.Attempt) }
+
+func objectNameOf(state *scripts.State, attempt int64) string {
+	return fmt.Sprintf("%s/%s-%d.csv", state.Report, state.ID, attempt)
 }
 
 // finishFailed ends a job that is FAILING: the record, the file, the rest. It
@@ -39,6 +41,10 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	// left behind can be there, or a file that is not ours.
 	if err := e.o.Sink.Clean(ctx, objectName(state)); err != nil {
 		return fmt.Errorf("remove what is left of the file: %w", err)
+	}
+	// The file that the record got from an earlier attempt stays its file.
+	if err := e.removeEarlier(ctx, state, true); err != nil {
+		return fmt.Errorf("remove files of earlier attempts: %w", err)
 	}
 	return e.settle(ctx, state, string(Failed), state.Reason)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/fanfold/fanfold/engine/sink"
@@ -20,10 +21,16 @@ const contentType = "text/csv; charset=utf-8"
 // Everything may run again after a crash: the chunks are the same, so the file
 // is the same, and the object that is there already is adopted.
 func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.State) error {
+	published := state.Status == scripts.StatusPublishing // by an earlier claim
 	w, rows, err := e.write(ctx, r, state)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errOutage):
 		return errors.Join(err, context.Cause(ctx))
+	case published && errors.Is(err, errSink):
+		return err // what was published may be there: it must be found, or made
+	case published && err != nil:
+		// It cannot be made any more, and whether it was is not known.
+		return errors.Join(e.removeObject(ctx, objectName(state)), e.fail(ctx, state, err.Error()))
 	case err != nil:
 		return e.fail(ctx, state, err.Error())
 	}
@@ -51,6 +58,13 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	if err != nil {
 		return fmt.Errorf("commit file: %w", err)
 	}
+	if ctx.Err() != nil {
+		// The job was lost, or the process stops, right at the commit: see to it
+		// that the record points to the file, or remove it.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+	}
 	return e.succeed(ctx, state, rows, committed)
 }
 
@@ -72,9 +86,9 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 		},
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("create file: %w", err)
+		return nil, 0, fmt.Errorf("%w: create file: %w", errSink, err)
 	}
-	rows, err := r.Fold(sets, w)
+	rows, err := r.Fold(sets, sinkWriter{w})
 	if err != nil {
 		w.Abort()
 		return nil, 0, fmt.Errorf("make file: %w", err)
@@ -82,21 +96,37 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 	return w, rows, nil
 }
 
-// succeed gives the record the file that is now in the sink. The file of an
-// earlier attempt, to which the record points until then, is removed.
+// errSink marks an error of the sink.
+var errSink = errors.New("sink")
+
+// sinkWriter marks what the sink refuses.
+type sinkWriter struct{ io.Writer }
+
+func (w sinkWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errSink, err)
+	}
+	return n, err
+}
+
+// succeed gives the record the file that is now in the sink. Files of earlier
+// attempts, to one of which the record may point until then, are removed.
 func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, committed sink.Committed) error {
 	file := e.o.Sink.URL(objectName(state))
 	if err := e.writeManifest(ctx, state, rows, committed, file); err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	if err := e.removeEarlier(ctx, state, file); err != nil {
+	if err := e.removeEarlier(ctx, state, false); err != nil {
 		return fmt.Errorf("remove the file of an earlier attempt: %w", err)
 	}
 	var ok bool
 	if err := e.insist(ctx, "finish record", func() (err error) {
 		ok, err = e.o.Records.Succeed(ctx, Run{state.ID, state.Attempt}, file, rows)
 		return err
-	}); err != nil {
+	}); errors.Is(err, ErrRefused) {
+		return errors.Join(e.removeObject(ctx, objectName(state)), e.fail(ctx, state, err.Error()))
+	} else if err != nil {
 		return err
 	}
 	if !ok {
@@ -104,26 +134,6 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 	}
 	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "rows", rows, "bytes", committed.Bytes)
 	return e.settle(ctx, state, string(Success), file)
-}
-
-// removeEarlier removes the file that the record has from an earlier attempt.
-func (e *Engine) removeEarlier(ctx context.Context, state *scripts.State, file string) error {
-	if state.Attempt == 1 {
-		return nil
-	}
-	records, err := e.o.Records.Read(ctx, []string{state.ID})
-	if err != nil {
-		return err
-	}
-	r, ok := records[state.ID]
-	if !ok || r.File == "" || r.File == file || r.Status != Processing || r.Attempt != state.Attempt {
-		return nil
-	}
-	name, ok := e.o.Sink.Name(r.File)
-	if !ok {
-		return nil // of another sink
-	}
-	return e.removeObject(ctx, name)
 }
 
 // fail fails a claimed job and ends it.

@@ -22,6 +22,15 @@ const (
 // Final tells whether the status never changes by itself.
 func (s Status) Final() bool { return s != Pending && s != Processing }
 
+// known tells whether the status is one of those above.
+func (s Status) known() bool {
+	switch s {
+	case Pending, Processing, Success, Failed, Cancelled:
+		return true
+	}
+	return false
+}
+
 // Record is a row of the record table.
 type Record struct {
 	ID         string
@@ -36,6 +45,10 @@ type Record struct {
 
 // ErrNoRecord is returned where a record is needed and the row is not there.
 var ErrNoRecord = errors.New("engine: no such record")
+
+// ErrRefused is returned for a change that the table will never take, such as a
+// file whose place is longer than its column.
+var ErrRefused = errors.New("engine: the record table does not take this")
 
 // Run names one job: a record and its attempt.
 type Run struct {
@@ -56,7 +69,8 @@ type Records interface {
 	// Start makes each record PROCESSING with the next attempt, if it is PENDING
 	// or PROCESSING and its attempt is still the one given. One result for each.
 	Start(ctx context.Context, runs []Run) ([]bool, error)
-	// Succeed makes a PROCESSING record of this attempt SUCCESS with its file.
+	// Succeed makes a PROCESSING record of this attempt SUCCESS with its file, or
+	// returns ErrRefused.
 	Succeed(ctx context.Context, run Run, file string, rows int64) (bool, error)
 	// Fail makes a PENDING or PROCESSING record of this attempt FAILED with the
 	// reason.

@@ -70,6 +70,7 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	err := e.insist(ctx, "read records", func() error {
 		records, err := e.o.Records.Read(ctx, ids)
 		for _, p := range pushes {
+			p.record, p.report, p.attempt = nil, nil, 0
 			if r, ok := records[p.id]; ok {
 				p.record, p.report = &r, e.o.Reports[r.Report]
 			}
@@ -114,13 +115,15 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			}
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(Failed), "reason", d.why)
 		default:
+			if err := e.o.Scripts.Repair(ctx, p.id); err != nil {
+				return err
+			}
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
 		}
 	})
 }
 
-// start makes the records PROCESSING and starts their jobs. Those that another
-// process has started meanwhile are its own.
+// start makes the records PROCESSING and starts their jobs.
 func (e *Engine) start(ctx context.Context, pushes []*push) {
 	runs := make([]Run, len(pushes))
 	for i, p := range pushes {
@@ -135,15 +138,14 @@ func (e *Engine) start(ctx context.Context, pushes []*push) {
 	}
 	var group errgroup.Group
 	done := make([]bool, len(pushes))
+	var doubtful []*push
 	for i, p := range pushes {
+		if !started[i] {
+			doubtful = append(doubtful, p)
+			continue
+		}
 		group.Go(func() error {
-			var err error
-			if started[i] {
-				err = e.startJob(ctx, p)
-			} else {
-				err = e.carryOut(ctx, p, decision{act: actIgnore, why: "duplicate: started elsewhere"})
-			}
-			done[i] = err == nil
+			done[i] = e.startJob(ctx, p) == nil
 			return nil
 		})
 	}
@@ -155,12 +157,38 @@ func (e *Engine) start(ctx context.Context, pushes []*push) {
 		}
 	}
 	e.ack(ctx, e.o.Scripts.Jobs(), entries...)
+	e.lookTwice(ctx, doubtful)
 }
 
+// lookTwice decides about records that did not take their next attempt. Another
+// process has started them, or this one has and the answer was lost: then
+// nobody else will start the job, and a look after the grace time must.
+func (e *Engine) lookTwice(ctx context.Context, pushes []*push) {
+	if len(pushes) == 0 || e.lookUp(ctx, pushes) != nil {
+		return
+	}
+	for _, p := range pushes {
+		d := decide(*p, e.o.Limits.Grace)
+		if d.act == actStart {
+			continue // not acknowledged, it comes again
+		}
+		if e.carryOut(ctx, p, d) == nil {
+			e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
+		}
+	}
+}
+
+// startJob starts the job of a record that is PROCESSING now. A process that is
+// about to stop does it first: otherwise the job waits for the grace time.
 func (e *Engine) startJob(ctx context.Context, p *push) error {
 	parameters, err := p.report.Canonical(p.record.Parameters)
 	if err != nil {
 		return err // not reached: decide has bound them
+	}
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
 	}
 	return e.insist(ctx, "start job", func() error {
 		_, err := e.o.Scripts.Start(ctx, scripts.Start{

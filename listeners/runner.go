@@ -94,6 +94,9 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 	}
 	outcome, taken, err := r.o.Scripts.Take(ctx, task, r.known[listener])
 	switch {
+	case errors.Is(err, scripts.ErrBroken):
+		r.log.Warn("quarantined", "stream", from, "entry", entry.ID, "err", err)
+		err = r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, err.Error())
 	case err != nil, outcome == scripts.Busy:
 		// Not done: the entry comes again.
 		r.end(ctx, from, entry, errors.Join(errLeft, err))

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/fanfold/fanfold/scripts"
@@ -15,23 +14,28 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		outcome, err := s.scripts.Expire(ctx, id)
-		if err != nil {
-			return 0, err
-		}
-		switch outcome {
-		case scripts.OK:
-			s.log.Info("job is over its deadline", "job", id)
-		case scripts.Gone:
-			// A state that is final has no deadline: this one is lost.
-			if _, err := s.scripts.Read(ctx, id); !errors.Is(err, scripts.ErrNoJob) {
-				continue
-			}
-			s.log.Warn("state of an overdue job is lost", "job", id)
-			if err := s.scripts.PushAgain(ctx, id); err != nil {
-				return 0, err
-			}
+		// One that cannot be failed must not keep the others from it.
+		if err := s.failOne(ctx, id); err != nil {
+			s.log.Warn("fail overdue job", "job", id, "err", err)
 		}
 	}
 	return pause, nil
+}
+
+func (s *Scheduler) failOne(ctx context.Context, id string) error {
+	outcome, err := s.scripts.Expire(ctx, id)
+	if err != nil {
+		return err
+	}
+	if outcome == scripts.OK {
+		s.log.Info("job is over its deadline", "job", id)
+	}
+	if outcome != scripts.Gone {
+		return nil
+	}
+	// A state that is final has no deadline: this one has lost its state.
+	if outcome, err = s.scripts.PushAgain(ctx, id); outcome == scripts.OK {
+		s.log.Warn("state of an overdue job is lost", "job", id)
+	}
+	return err
 }

@@ -50,8 +50,13 @@ func (s *Scripts) Overdue(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// PushAgain pushes a job whose state is lost while it has a deadline, and
-// removes that: its record decides what comes next.
-func (s *Scripts) PushAgain(ctx context.Context, id string) error {
-	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Jobs(), "*", "id", id), redis.NewIntCmd(ctx, "zrem", s.Deadlines(), id))
+// PushAgain pushes a job whose state is lost while its deadline has passed, and
+// removes that: its record decides what comes next. It is OK, or Gone where the
+// job has a state or runs again.
+func (s *Scripts) PushAgain(ctx context.Context, id string) (Outcome, error) {
+	outcome, err := s.outcome(ctx, againScript, s.shared([]string{s.State(id)}, s.Deadlines(), s.Jobs()), id)
+	if err != nil || !s.split || outcome != OK {
+		return outcome, err
+	}
+	return outcome, s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Jobs(), "*", "id", id), redis.NewIntCmd(ctx, "zrem", s.Deadlines(), id))
 }

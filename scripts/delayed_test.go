@@ -48,6 +48,32 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 	}
 }
 
+// TestManyInSecondsAreNotEarly has more of them than one call rewrites.
+func TestManyInSecondsAreNotEarly(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	var later []redis.Z
+	var moves []Move
+	for i := range 250 {
+		later = append(later, redis.Z{Score: float64(time.Now().Add(time.Hour).Unix()), Member: fmt.Sprint(i)})
+		moves = append(moves, Move{Member: fmt.Sprint(i), ID: fmt.Sprint(i)})
+	}
+	if err := client.ZAdd(t.Context(), s.Delayed(), later...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		if members, _, err := s.Due(t.Context(), 100); err != nil || len(members) != 0 {
+			t.Fatalf("an hour early: %v %v", members, err)
+		}
+		if n, err := s.Move(t.Context(), s.Jobs(), moves); err != nil || n != 0 {
+			t.Fatalf("moved %d, %v", n, err)
+		}
+	}
+	if _, wait, err := s.Due(t.Context(), 100); err != nil || wait < 59*time.Minute {
+		t.Errorf("%v %v", wait, err)
+	}
+}
+
 // TestMoveOnce has many schedulers move the same members.
 func TestMoveOnce(t *testing.T) {
 	t.Parallel()

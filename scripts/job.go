@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -9,7 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Margin is how long a job's keys outlive its deadline.
+// Margin is how long a job's keys outlive its deadline, and the last claim or
+// keepalive.
 const Margin = 10 * time.Minute
 
 // Kept is how long the state of a job stays after its end.
@@ -63,11 +65,11 @@ type Claim struct {
 // the fence in it; Already where its stage is behind us (with the state, if the
 // next stage is running).
 func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
-	args := []any{c.Attempt, c.Stage, c.Worker, c.Lease.Milliseconds()}
+	args := []any{c.Attempt, c.Stage, c.Worker, c.Lease.Milliseconds(), Margin.Milliseconds()}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
-	outcome, more, err := s.list(ctx, claimScript, []string{s.State(c.ID)}, args...)
+	outcome, more, err := s.list(ctx, claimScript, []string{s.Data(c.ID), s.State(c.ID)}, args...)
 	if err != nil || len(more) < 2 {
 		return outcome, nil, err
 	}
@@ -106,6 +108,25 @@ func (s *Scripts) Resend(ctx context.Context, state *State) error {
 		return nil
 	}
 	return s.send(ctx, s.tasks(ctx, state.ID, state.Attempt, state.Listeners)...)
+}
+
+// Repair makes up for a crash right after Start: it sends the messages of the
+// stage that a job is in once more, and its deadline. As Resend, it is for a
+// cluster, and does nothing on one node.
+func (s *Scripts) Repair(ctx context.Context, id string) error {
+	if !s.split {
+		return nil
+	}
+	state, err := s.Read(ctx, id)
+	if errors.Is(err, ErrNoJob) || err == nil && state.Status != StatusRun {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if err := s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Deadlines(), state.Deadline.UnixMilli(), id)); err != nil {
+		return err
+	}
+	return s.Resend(ctx, state)
 }
 
 // Publish takes a claimed job over the point of no return: OK, or Late where its

@@ -45,6 +45,10 @@ func (o Outcome) String() string {
 // that a call before this one was lost.
 var ErrChunk = errors.New("scripts: a chunk is missing")
 
+// ErrBroken is returned where a key is of another type than scripts make it, or a
+// script stumbles over what it finds: trying again does not help.
+var ErrBroken = errors.New("scripts: a key is not what it should be")
+
 // ErrReply is returned where Redis answers in a form that a script never gives.
 var ErrReply = errors.New("scripts: unexpected reply")
 
@@ -55,6 +59,9 @@ func asError(script string, err error) error {
 	}
 	if strings.HasPrefix(err.Error(), "CHUNK") {
 		return fmt.Errorf("%w: %w", ErrChunk, err)
+	}
+	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.Contains(err.Error(), "user_script:") {
+		return fmt.Errorf("%w: script %s: %w", ErrBroken, script, err)
 	}
 	return fmt.Errorf("script %s: %w", script, err)
 }

@@ -62,6 +62,7 @@ var (
 	dueScript       = load("due")
 	moveScript      = load("move")
 	ackScript       = load("ack")
+	againScript     = load("again")
 )
 
 // all are the scripts by their SHA-1, which is their name in Redis.

@@ -68,6 +68,17 @@ type Chunk struct {
 	Fields  [][]byte // for each name a JSON array of Rows values
 }
 
+// sharedBytes is the most of a chunk that goes through a round trip with others.
+const sharedBytes = 64 << 10
+
+func (c Chunk) bytes() int {
+	var n int
+	for _, f := range c.Fields {
+		n += len(f)
+	}
+	return n
+}
+
 // Append stores a chunk if the task still has this owner, and renews its lease:
 // OK, Already, Busy, or Gone. The fields must not be changed before it returns,
 // and not at all if it returns an error of ctx.
@@ -100,6 +111,12 @@ func (s *Scripts) appendCmd(ctx context.Context, t Task, c Chunk) (*redis.Cmd, e
 // trip: OK, Already where that reached the barrier, Busy, or Gone. It returns
 // ErrChunk where a chunk is missing. Chunk is as for Append.
 func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Duration) (Outcome, error) {
+	if last.bytes() > sharedBytes {
+		if outcome, err := s.Append(ctx, t, last); err != nil || outcome < OK {
+			return outcome, err
+		}
+		last.Columns, last.Names, last.Fields = nil, nil, nil // stored: the next call only says so
+	}
 	store, err := s.appendCmd(ctx, t, last)
 	if err != nil {
 		return 0, err
@@ -143,8 +160,8 @@ func (s *Scripts) KeepFold(ctx context.Context, state *State, lease time.Duratio
 }
 
 func (s *Scripts) keepalive(ctx context.Context, id string, attempt int64, step string, token any, lease time.Duration, e Entry) (Outcome, error) {
-	outcome, err := s.outcome(ctx, keepaliveScript, s.shared([]string{s.State(id)}, e.Stream),
-		attempt, step, token, lease.Milliseconds(), e.Group, e.Consumer, e.ID)
+	outcome, err := s.outcome(ctx, keepaliveScript, s.shared([]string{s.Data(id), s.State(id)}, e.Stream),
+		attempt, step, token, lease.Milliseconds(), Margin.Milliseconds(), e.Group, e.Consumer, e.ID)
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}

@@ -36,6 +36,9 @@ type backend struct {
 	closers   []io.Closer
 }
 
+// patience is how long a short statement may take in MySQL.
+const patience = 30 * time.Second
+
 // loadConfig reads and proves the configuration file.
 func loadConfig(file string) (*report.Config, error) {
 	data, err := os.ReadFile(file)
@@ -80,7 +83,7 @@ func open(file string) (*backend, error) {
 	b.closers = append(b.closers, b.redis, b.blocking)
 	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(config.Keys)})
 	for name, d := range config.Databases {
-		db, err := mysqldb.Connect(d.DSN, d.MaxConnections)
+		db, err := mysqldb.Connect(d.DSN, d.MaxConnections, 0)
 		if err != nil {
 			b.Close()
 			return nil, usage(fmt.Errorf("databases.%s: %w", name, err))
@@ -88,7 +91,16 @@ func open(file string) (*backend, error) {
 		b.databases[name] = db
 		b.closers = append(b.closers, db)
 	}
-	b.records, err = record.New(b.databases[config.Records.Database], config.Records)
+	// Records have connections of their own: their short statements do not wait
+	// behind long queries, and not for ever.
+	of := config.Databases[config.Records.Database]
+	db, err := mysqldb.Connect(of.DSN, of.MaxConnections, patience)
+	if err != nil {
+		b.Close()
+		return nil, usage(fmt.Errorf("databases.%s: %w", of.Name, err))
+	}
+	b.closers = append(b.closers, db)
+	b.records, err = record.New(db, config.Records)
 	if err != nil {
 		b.Close()
 		return nil, usage(fmt.Errorf("records: %w", err))
@@ -130,7 +142,7 @@ func (b *backend) sink(ctx context.Context) (sink.Sink, error) {
 // source makes the source of a database's listeners. Queries are ended over
 // connections of their own, since all others may be in use; Close closes them.
 func (b *backend) source(name string) (*mysql.Source, error) {
-	side, err := mysqldb.Connect(b.config.Databases[name].DSN, 2)
+	side, err := mysqldb.Connect(b.config.Databases[name].DSN, 2, patience)
 	if err != nil {
 		return nil, usage(fmt.Errorf("databases.%s: %w", name, err))
 	}

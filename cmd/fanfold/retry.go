@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
 )
 
 func newRetry(f *flags) *cobra.Command {
@@ -17,7 +19,8 @@ is there.`,
 			if err := b.checkIDs(c.Context(), ids); err != nil {
 				return err
 			}
-			if _, err := b.records.Retry(c.Context(), ids[0]); err != nil {
+			// One that is PENDING was perhaps not pushed: a push too many does nothing.
+			if r, err := b.records.Retry(c.Context(), ids[0]); err != nil && r.Status != engine.Pending {
 				return err
 			}
 			if err := b.redis.ZRem(c.Context(), b.scripts.Dead(), ids[0]).Err(); err != nil {

@@ -54,12 +54,16 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 		return err
 	}
 	consumer := consumerName()
-	group, ctx := errgroup.WithContext(ctx)
+	var runners []runner
 	for _, role := range roles {
 		r, err := b.role(ctx, role, consumer, log.With("role", role))
 		if err != nil {
 			return err
 		}
+		runners = append(runners, r)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, r := range runners {
 		group.Go(func() error { return r.Run(ctx) })
 	}
 	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(b.config.Reports), "consumer", consumer)

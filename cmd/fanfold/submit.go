@@ -36,7 +36,7 @@ each listener and ends with the jobs: 4 is its exit code if one failed.`,
 	return c
 }
 
-// checkIDs proves that each id is one and has a record.
+// checkIDs proves that each id is one and has a record of a known report.
 func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		if !scripts.ValidID(id) {
@@ -50,6 +50,8 @@ func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		if r, ok := records[id]; !ok || r.ID != id {
 			return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+		} else if b.config.Reports[r.Report] == nil {
+			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
 		}
 	}
 	return nil

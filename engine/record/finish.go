@@ -11,11 +11,17 @@ import (
 )
 
 // Succeed implements engine.Records. It is true as well where the record is
-// SUCCESS already, of the same attempt and with the same file.
+// SUCCESS already, of the same attempt and with the same file, and
+// engine.ErrRefused where the file column is too short.
 func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return false, err
+	}
+	if n := utf8.RuneCountInString(file); l.file > 0 && n > l.file {
+		// A database that is not strict would cut it, and the record point to nothing.
+		return false, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
+			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
 	}
 	set := s.columns["file"] + " = ?, " + s.noError()
 	args := []any{file}

@@ -18,6 +18,7 @@ type layout struct {
 	integerID bool
 	statuses  map[engine.Status]any // bound as the column's type, so that indexes serve
 	reason    size                  // of a text that the error column takes
+	file      int                   // characters that the file column takes; 0 where that is not known
 }
 
 // size is an amount of text.
@@ -114,6 +115,8 @@ func (s *Store) measure(ctx context.Context, l *layout) error {
 		switch {
 		case strings.EqualFold(name, s.plain["error"]) && length.Valid:
 			l.reason = size{int(min(octets.Int64, maxReason)), int(min(length.Int64, maxReason))}
+		case strings.EqualFold(name, s.plain["file"]) && length.Valid:
+			l.file = int(length.Int64)
 		case strings.EqualFold(name, s.plain["status"]) && length.Valid:
 			if err := s.fits(kind, int(length.Int64)); err != nil {
 				return err

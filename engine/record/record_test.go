@@ -22,7 +22,7 @@ func pool(t *testing.T) (schema string, db *sql.DB) {
 
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	db, err := mysqldb.Connect(report.Secret(dsn), 10)
+	db, err := mysqldb.Connect(report.Secret(dsn), 10, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,3 +159,26 @@ func TestRetry(t *testing.T) {
 		}
 	}
 }
+
+func TestAFileThatDoesNotFitIsRefused(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "ALTER TABLE "+DefaultTable+" MODIFY file VARCHAR(10) NULL")
+	id, err := s.Insert(t.Context(), "r", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if started, err := s.Start(t.Context(), []engine.Run{{ID: id}}); err != nil || !started[0] {
+		t.Fatal(started, err)
+	}
+	job := engine.Run{ID: id, Attempt: 1}
+	if done, err := s.Succeed(t.Context(), job, "gs://b/1.csv", 1); done || !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("%v %v", done, err)
+	}
+	if r := read(t, s, id); r.Status != engine.Processing {
+		t.Errorf("%+v", r)
+	}
+	if done, err := s.Succeed(t.Context(), job, "gs://b/1.x", 1); !done || err != nil {
+		t.Errorf("%v %v", done, err)
+	}
+}

@@ -30,10 +30,20 @@ const (
 // and times come as the server's text, and no file of the client is sent.
 //
 // An error never holds a part of the DSN.
-func Connect(dsn report.Secret, maxConnections int) (*sql.DB, error) {
+//
+// With a patience above 0 no answer is waited for longer than that; the DSN's own
+// readTimeout and writeTimeout go before. It is for short statements: without it
+// a network that swallows packets holds a statement for a quarter of an hour.
+func Connect(dsn report.Secret, maxConnections int, patience time.Duration) (*sql.DB, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
+	}
+	if config.ReadTimeout == 0 {
+		config.ReadTimeout = patience
+	}
+	if config.WriteTimeout == 0 {
+		config.WriteTimeout = patience
 	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 		"user:pw@tcp(host)/db?serverPubKey=s3cret",
 		"user:pw@tcp(host)/%s3cret",
 	} {
-		db, err := Connect(dsn, 1)
+		db, err := Connect(dsn, 1, 0)
 		if err == nil {
 			db.Close()
 			t.Errorf("%s: no error", dsn.Reveal())
@@ -57,7 +57,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 		}
 	}
 	m := testmain.SharedMariaDB(t)
-	db, err := Connect(report.Secret("nobody:s3cret@tcp("+m.Addr+")/"), 1)
+	db, err := Connect(report.Secret("nobody:s3cret@tcp("+m.Addr+")/"), 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	name, _ := testmain.Schema(t)
-	db, err := Connect(report.Secret(testmain.SharedMariaDB(t).DSN(name)), 0)
+	db, err := Connect(report.Secret(testmain.SharedMariaDB(t).DSN(name)), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // Insist calls f until it succeeds or ctx ends, with pauses that grow from 50 ms
 // to 5 s, and returns the error of ctx in that case. It is for effects that must
 // happen before an entry is acknowledged and that fail only while a server is
-// away.
+// away; an error of backoff.Permanent is returned at once.
 func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 5*time.Second
@@ -19,6 +20,9 @@ func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) 
 		err := f()
 		if err == nil {
 			return nil
+		}
+		if final := (*backoff.PermanentError)(nil); errors.As(err, &final) {
+			return final.Unwrap()
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

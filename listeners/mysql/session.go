@@ -20,12 +20,16 @@ const (
 	patience = 2 * time.Second // for a server that ends a query at its timeout by itself
 )
 
+// serverName is SQL for what tells one server from another.
+const serverName = "CONCAT_WS(':', @@hostname, @@port, @@server_id)"
+
 // session is a connection with a transaction, for one task.
 type session struct {
 	source    *Source
 	listener  *report.Listener
 	conn      *sql.Conn
 	id        int64  // of the connection, on the server
+	server    string // its name and port
 	limit     string // name of the variable that limits a query; empty where the server has none
 	statement *sql.Stmt
 	text      string // of statement
@@ -48,7 +52,7 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 // begin limits the queries and starts the transaction.
 func (s *session) begin(ctx context.Context) error {
 	var version string
-	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), VERSION()").Scan(&s.id, &version); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), VERSION(), "+serverName).Scan(&s.id, &version, &s.server); err != nil {
 		return err
 	}
 	timeout := s.listener.Timeout
@@ -132,7 +136,17 @@ func (s *session) query(parent context.Context) (ctx context.Context, abort, don
 func (s *session) kill(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
-	_, _ = s.source.side.ExecContext(ctx, "KILL QUERY "+strconv.FormatInt(s.id, 10))
+	conn, err := s.source.side.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	// Behind a proxy or balancer this may be another server, where the number
+	// belongs to somebody else.
+	var server string
+	if err := conn.QueryRowContext(ctx, "SELECT "+serverName).Scan(&server); err == nil && server == s.server {
+		_, _ = conn.ExecContext(ctx, "KILL QUERY "+strconv.FormatInt(s.id, 10))
+	}
 }
 
 // close gives the connection back as it was, or closes it.

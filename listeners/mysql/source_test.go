@@ -38,7 +38,7 @@ func setup(t *testing.T) *bundle {
 
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	db, err := mysqldb.Connect(report.Secret(dsn), 1)
+	db, err := mysqldb.Connect(report.Secret(dsn), 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

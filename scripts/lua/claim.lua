@@ -1,14 +1,15 @@
-#!lua
+#!lua flags=allow-oom
 -- Claims a job whose barrier was reached, or that is to end, for the time of a
 -- lease; the fence number grows.
--- KEYS  1 state
+-- KEYS  1 data, 2 state
 -- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker, 4 lease (ms),
---       5… definitions that the caller knows
+--       5 margin (ms that the keys live on at least), 6… definitions that the
+--       caller knows
 -- Returns {outcome, fence, fields and values of the state…}: 1 claimed to fold;
 --       3 claimed to fail; 2 the stage is behind us; 0 another worker has it;
 --       -1 gone; -2 definition unknown
 -- Cost  O(listeners)
-local state = KEYS[1]
+local data, state = KEYS[1], KEYS[2]
 local attempt, stage, worker, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
 local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'definition', 'worker', 'lease')
@@ -21,7 +22,7 @@ end
 if status ~= 'FAILING' then
   if stage ~= '0' and stage ~= have[3] then return {2, 0} end
   local known = false
-  for i = 5, #ARGV do known = known or ARGV[i] == have[4] end
+  for i = 6, #ARGV do known = known or ARGV[i] == have[4] end
   if not known then return {-2} end
 end
 local time = redis.call('TIME')
@@ -31,4 +32,8 @@ if have[6] and have[5] ~= worker and tonumber(have[6]) > now then return {0} end
 local fence = redis.call('HINCRBY', state, 'fence', 1)
 if status == 'READY' then redis.call('HSET', state, 'status', 'FOLD') end
 redis.call('HSET', state, 'worker', worker, 'lease', string.format('%.0f', now + lease))
+-- However long the record's database or the sink is away: what was decided must
+-- not be forgotten.
+redis.call('PEXPIRE', data, ARGV[5], 'GT')
+redis.call('PEXPIRE', state, ARGV[5], 'GT')
 return {status == 'FAILING' and 3 or 1, fence, unpack(redis.call('HGETALL', state))}

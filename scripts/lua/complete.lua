@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Counts a listener's task once; the last one of a stage makes the job READY and
 -- appends it to the fan-in stream.
 -- KEYS  1 data, 2 state; on one node also 3 fan-in, 4 events

@@ -15,8 +15,9 @@ for i = 1, #seconds, 2 do
   -- What is too small to be a time in milliseconds even now was due long ago.
   redis.call('ZADD', delayed, string.format('%.0f', math.max(score, 100000000000)), seconds[i])
 end
-local answer = redis.call('ZRANGEBYSCORE', delayed, '-inf', string.format('%.0f', now), 'LIMIT', 0, most)
+-- Seconds that are not rewritten yet wait for the next call.
+local answer = redis.call('ZRANGEBYSCORE', delayed, 100000000000, string.format('%.0f', now), 'LIMIT', 0, most)
 table.insert(answer, 1, -1)
-local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+local first = redis.call('ZRANGEBYSCORE', delayed, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 if first[2] then answer[1] = math.max(0, math.min(tonumber(first[2]) - now, 86400000)) end
 return answer

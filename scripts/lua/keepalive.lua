@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
 -- Renews the lease of a task or a fold, if it is still the caller's; on one node
 -- its stream entry is kept from being claimed by others, too.
--- KEYS  1 state; on one node also 2 stream of the entry
+-- KEYS  1 data, 2 state; on one node also 3 stream of the entry
 -- ARGV  1 attempt, 2 listener or @fanin, 3 owner or fence, 4 lease (ms),
---       5 group, 6 consumer, 7 entry
+--       5 margin (ms that the keys live on at least), 6 group, 7 consumer, 8 entry
 -- Returns 1 renewed; 0 another owner, or the job fails; -1 gone
 -- Cost  O(1)
-local state, stream = KEYS[1], KEYS[2]
+local data, state, stream = KEYS[1], KEYS[2], KEYS[3]
 local attempt, step, token, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
 local fold = step == '@fanin'
@@ -22,6 +22,8 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', state, fold and 'lease' or step .. ':lease', string.format('%.0f', now + lease))
+redis.call('PEXPIRE', data, ARGV[5], 'GT')
+redis.call('PEXPIRE', state, ARGV[5], 'GT')
 -- That the entry or its group is gone does not matter: the lease is what counts.
-if stream then redis.pcall('XCLAIM', stream, ARGV[5], ARGV[6], 0, ARGV[7], 'JUSTID') end
+if stream then redis.pcall('XCLAIM', stream, ARGV[6], ARGV[7], 0, ARGV[8], 'JUSTID') end
 return 1

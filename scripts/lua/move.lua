@@ -13,7 +13,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local moved = 0
 for i = 1, #ARGV, 4 do
   local score = redis.call('ZSCORE', delayed, ARGV[i])
-  if score and tonumber(score) <= now and redis.call('ZREM', delayed, ARGV[i]) == 1 then
+  -- A score in seconds was set just now and is not rewritten yet.
+  if score and tonumber(score) >= 100000000000 and tonumber(score) <= now and redis.call('ZREM', delayed, ARGV[i]) == 1 then
     if ARGV[i + 2] == '' then
       redis.call('XADD', stream, '*', 'id', ARGV[i + 1])
     else

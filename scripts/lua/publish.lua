@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- The point of no return, just before the object is committed: from here on
 -- timeout and cancel lose.
 -- KEYS  1 state; on one node also 2 events

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+var errLost = errors.New("the connection broke after the change")
+
+// lossyRecords loses the answers to the first changes, after they were made.
+type lossyRecords struct {
+	*record.Store
+	lose atomic.Int64
+}
+
+func (r *lossyRecords) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
+	started, err := r.Store.Start(ctx, runs)
+	if r.lose.Add(-1) >= 0 {
+		return nil, errors.Join(errLost, err)
+	}
+	return started, err
+}
+
+func (r *lossyRecords) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
+	ok, err := r.Store.Succeed(ctx, run, file, rows)
+	if r.lose.Add(-1) >= 0 {
+		return false, errors.Join(errLost, err)
+	}
+	return ok, err
+}
+
+// brokenSink refuses to create the first objects.
+type brokenSink struct {
+	sink.Sink
+	refuse atomic.Int64
+}
+
+func (s *brokenSink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
+	if s.refuse.Add(-1) >= 0 {
+		return nil, errors.New("503 from the sink")
+	}
+	return s.Sink.Create(ctx, o)
+}
+
+// serveWith runs all roles with records and a sink that were changed.
+func (s *stack) serveWith(records engine.Records, files sink.Sink) {
+	s.t.Helper()
+	b := s.open(s.config)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	e, err := engine.New(engine.Options{
+		Redis: b.blocking, Scripts: b.scripts, Records: records, Sink: files,
+		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var group errgroup.Group
+	group.Go(func() error { return e.Run(ctx) })
+	for _, role := range []string{"listeners", "scheduler"} {
+		r, err := b.role(ctx, role, consumerName(), (&flags{}).logger(testLog{s.t}))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		group.Go(func() error { return r.Run(ctx) })
+	}
+	s.t.Cleanup(func() {
+		cancel()
+		if err := group.Wait(); err != nil {
+			s.t.Error(err)
+		}
+	})
+}
+
+func (s *stack) dirSink() sink.Sink {
+	s.t.Helper()
+	d, err := sink.NewDir(s.dir + "/files")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+// TestLostAnswers of MySQL lose no job: the change was made, and nobody said so.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	records := &lossyRecords{Store: s.b.records}
+	records.lose.Store(1)
+	s.serveWith(records, s.dirSink())
+	v := s.run("slow", "")
+	if s.content(v); v.Attempt != 2 {
+		t.Errorf("after the answer to the start was lost: %+v", v)
+	}
+	id := s.insert("slow", `{"seconds": 1}`)
+	s.push(id)
+	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.scripts.State(id)).Val() == 1 })
+	records.lose.Store(1)
+	if v := s.wait(id)[0]; v.Attempt != 1 {
+		t.Errorf("after the answer to the end was lost: %+v", v)
+	} else {
+		s.content(v)
+	}
+	s.idle()
+}
+
+// TestASinkThatRefuses fails a job whose file is not published; one that is
+// published waits for the sink, as its file may be there.
+func TestASinkThatRefuses(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {lease: 1s}")
+	files := &brokenSink{Sink: s.dirSink()}
+	ctx, sc := t.Context(), s.b.scripts
+
+	// A worker died right after the commit of the file.
+	id := s.insert("slow", "")
+	if _, err := s.b.records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
+		t.Fatal(err)
+	}
+	hash := s.b.config.Reports["slow"].Hash()
+	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
+		t.Fatal(err)
+	}
+	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
+	if _, _, err := sc.Take(ctx, task, []string{hash}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sc.Complete(ctx, task, scripts.Chunk{
+		Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
+		Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
+	}, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{hash}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome, err := sc.Publish(ctx, state); err != nil || outcome != scripts.OK {
+		t.Fatal(outcome, err)
+	}
+	w, err := files.Create(ctx, sink.Object{Name: "slow/" + id + "-1.csv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("k,v\r\n1,0\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+
+	files.refuse.Store(2)
+	s.serveWith(s.b.records, files)
+	v := s.wait(id)[0]
+	if got := s.content(v); got != "k,v\r\n1,0\r\n" || v.Attempt != 1 {
+		t.Errorf("%q %+v", got, v)
+	}
+	s.idle()
+
+	files.refuse.Store(1)
+	if v := s.run("slow", ""); v.Status != engine.Failed || v.Error != "sink: create file: 503 from the sink" {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
+
+// TestFilesOfLostAttempts are removed when a later attempt ends.
+func TestFilesOfLostAttempts(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	id := s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 2 WHERE id = ?", id)
+	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"-1.csv", "-2.csv", "-2.csv.manifest.json"} {
+		if err := os.WriteFile(s.dir+"/files/slow/"+id+name, []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.serve(s.config)
+	s.push(id)
+	v := s.wait(id)[0]
+	if s.content(v); v.Attempt != 3 {
+		t.Errorf("%+v", v)
+	}
+	if files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*"); len(files) != 2 {
+		t.Errorf("in the sink: %v", files)
+	}
+}
