@@ -3,7 +3,6 @@ package listeners
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/fanfold/fanfold/report"
@@ -13,7 +12,8 @@ import (
 // and writes its rows to out. It honours ctx, may be called for many tasks at
 // once, and may be called again for the same task after a crash.
 //
-// An error that is marked with Permanent fails the job; so does, at present,
+// The text of an error goes, behind the listener's name, into the record, where
+// people read it. One that is marked with Permanent fails the job; so does, at present,
 // any other error that is not the end of ctx.
 type Source interface {
 	Read(ctx context.Context, task Task, out *Writer) error
@@ -33,8 +33,12 @@ type Task struct {
 }
 
 // Permanent marks an error that would come again with every try, such as bad
-// SQL or a column that is not there.
-func Permanent(err error) error { return fmt.Errorf("%w: %w", ErrPermanent, err) }
+// SQL or a column that is not there. Its text stays as it is.
+func Permanent(err error) error { return permanent{err} }
 
 // ErrPermanent is matched by every error that Permanent made.
 var ErrPermanent = errors.New("listeners: permanent")
+
+type permanent struct{ error }
+
+func (p permanent) Unwrap() []error { return []error{ErrPermanent, p.error} }

@@ -29,6 +29,15 @@ func TestExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, failing := s.insert("slow", ""), s.insert("slow", `{"seconds": "never"}`)
+	pending, stranger := s.insert("slow", ""), s.insert("no-such-report", "")
+	mapped := filepath.Join(s.dir, "mapped.yaml")
+	if err := os.WriteFile(mapped, []byte(strings.ReplaceAll(string(text), "records: {", "records: {columns: {status: state}, ")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	login := filepath.Join(s.dir, "login.yaml")
+	if err := os.WriteFile(login, []byte(strings.ReplaceAll(string(text), "root@", "nobody:wrong@")), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		code int
 		args []string
@@ -42,6 +51,10 @@ func TestExitCodes(t *testing.T) {
 		{exitOK, []string{"status", id}, "SUCCESS"},
 		{exitOK, []string{"list", "--status", "success", "--limit", "5"}, id},
 		{exitFailure, []string{"retry", s.running()}, "run"},
+		{exitFailure, []string{"submit", id}, "fanfold retry " + id},
+		{exitFailure, []string{"submit", stranger}, `report "no-such-report" is not in the configuration`},
+		{exitUsage, []string{"migrate", "-c", mapped}, "a table of yours"},
+		{exitUsage, []string{"status", "a/b"}, "is no id"},
 		{exitUsage, []string{"submit"}, "requires at least 1 arg"},
 		{exitUsage, []string{"submit", "no id", "--wait"}, "no id"},
 		{exitUsage, []string{"frobnicate"}, "unknown command"},
@@ -56,7 +69,8 @@ func TestExitCodes(t *testing.T) {
 		{exitNotFound, []string{"retry", "99999"}, "99999"},
 		{exitJobFailed, []string{"submit", failing, "--wait"}, "never"},
 		{exitUnreachable, []string{"serve", "-c", away}, "redis"},
-		{exitUnreachable, []string{"submit", id, "-c", away}, "refused"},
+		{exitUnreachable, []string{"submit", pending, "-c", away}, "refused"},
+		{exitUnreachable, []string{"list", "-c", login}, "Access denied"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			out, code := s.in(t).fanfold(c.args...)

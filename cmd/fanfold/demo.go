@@ -162,9 +162,9 @@ Fanfold and its servers stay up until Ctrl-C. Try, in another terminal:
   %[1]s XRANGE fanfold:events - +                         # every transition
   %[1]s HGETALL '{FileDownloadRecordEntity-%[2]s}:state'     # the job, for a minute after its end
   %[1]s XINFO GROUPS fanfold:jobs                         # who reads
-  fanfold -c %[3]s list
-  fanfold -c %[3]s retry %[2]s --wait                     # run it again
-  fanfold -c %[3]s doctor`, cli, id, servers.config)
+  %[4]s -c %[3]s list
+  %[4]s -c %[3]s retry %[2]s --wait                     # run it again
+  %[4]s -c %[3]s doctor`, cli, id, servers.config, os.Args[0])
 }
 
 func (d *demo) say(format string, args ...any) {

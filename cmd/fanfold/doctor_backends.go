@@ -16,7 +16,7 @@ func (b *backend) checkDatabases(ctx context.Context) findings {
 		var version string
 		var micros int64
 		err := db.QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
-		fs = append(fs, judge("database "+name, fail, version, err, "is the DSN right, and the server up?"))
+		fs = append(fs, judge("database "+name, fail, version, err, "is the DSN right, with account and password, and the server up?"))
 		if err == nil {
 			fs = append(fs, judgeSkew("clock of database "+name, time.UnixMicro(micros), nil))
 			fs = append(fs, b.checkQueries(ctx, name)...)
@@ -49,7 +49,7 @@ func (b *backend) checkQueries(ctx context.Context, database string) findings {
 // would take for work to be done.
 func (b *backend) checkRecords(ctx context.Context) findings {
 	if err := b.records.Check(ctx); err != nil {
-		return findings{judge("records", fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours")}
+		return findings{judge("records", fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours; the account needs SELECT and UPDATE on it")}
 	}
 	fs := findings{{Check: "records", Result: pass, Detail: "table and columns are as configured"}}
 	pending, processing, err := b.records.CountStartable(ctx, b.config.Limits.Grace)

@@ -127,6 +127,26 @@ func TestARecordThatIsChangedInMidRun(t *testing.T) {
 	})
 }
 
+// TestWaitingOutlivesADeletedRecord: the others are waited for.
+func TestWaitingOutlivesADeletedRecord(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.serve(s.config)
+	gone, stays := s.insert("slow", `{"seconds": 1}`), s.insert("slow", `{"seconds": 2}`)
+	s.push(gone, stays)
+	s.eventually("both run", func() bool {
+		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PROCESSING'") == 2
+	})
+	s.exec("DELETE FROM file_download_record WHERE id = ?", gone)
+	views := s.wait(gone, stays)
+	if views[0].Status != deleted || views[1].Status != engine.Success {
+		t.Errorf("%+v", views)
+	}
+	if err := views.failed(); exitCode(err) != exitJobFailed {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestRetry runs a record again: the next attempt makes a file of its own, and
 // the first one goes.
 func TestRetry(t *testing.T) {

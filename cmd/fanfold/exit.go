@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
@@ -46,10 +47,19 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, engine.ErrNoRecord):
 		return exitNotFound
-	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
+	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
 		return exitUnreachable
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	}
 	return exitFailure
+}
+
+// refusesLogin tells whether a server is there and does not let this account in.
+func refusesLogin(err error) bool {
+	var server *mysql.MySQLError
+	if errors.As(err, &server) {
+		return server.Number == 1044 || server.Number == 1045 || server.Number == 1049
+	}
+	return redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "WRONGPASS")
 }

@@ -29,7 +29,7 @@ type jobView struct {
 type listenerView struct {
 	Name  string `json:"name"`
 	Stage int64  `json:"stage"`
-	State string `json:"state"` // waiting, running or done
+	State string `json:"state"` // waiting, running, done, or stopped
 	Rows  int64  `json:"rows"`
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
@@ -57,7 +57,10 @@ func (b *backend) view(ctx context.Context, id string) (jobView, error) {
 		return v, err
 	}
 	if state.Attempt == r.Attempt {
-		v.Job, v.Stage, v.Deadline = state.Status, state.Stage, &state.Deadline
+		v.Job, v.Stage = state.Status, state.Stage
+		if !r.Status.Final() {
+			v.Deadline = &state.Deadline
+		}
 		v.Listeners = listenerViews(b.config.Reports[state.Report], state)
 	}
 	return v, nil
@@ -75,7 +78,11 @@ func (v jobView) table(t table.Writer) {
 		t.AppendRow(table.Row{"error", v.Error})
 	}
 	if v.Job != "" {
-		t.AppendRow(table.Row{"job", fmt.Sprintf("%s, stage %d, deadline %s", v.Job, v.Stage, v.Deadline.Format(time.DateTime))})
+		job := fmt.Sprintf("%s, stage %d", v.Job, v.Stage)
+		if v.Deadline != nil {
+			job += ", deadline " + v.Deadline.Format(time.DateTime)
+		}
+		t.AppendRow(table.Row{"job", job})
 	}
 	for _, l := range v.Listeners {
 		t.AppendRow(table.Row{l.Name, fmt.Sprintf("%s, %d rows, try %d", l.State, l.Rows, l.Tries)})

@@ -32,6 +32,8 @@ func listenerViews(r *report.Report, state *scripts.State) []listenerView {
 		switch {
 		case task.Done:
 			views[i].State = "done"
+		case state.Status != scripts.StatusRun:
+			views[i].State = "stopped"
 		case task.Owner != "":
 			views[i].State = "running"
 		}

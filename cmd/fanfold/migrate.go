@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
@@ -14,11 +16,14 @@ func newMigrate(f *flags) *cobra.Command {
 		Long: `Migrate makes the table that records.table names. It may be run any number of
 times. It is not for a table of yours: map that in the configuration.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			if r := b.config.Records; len(r.Columns) > 0 || len(r.Statuses) > 0 {
+				return usage(errors.New("records.columns or records.statuses map a table of yours, which migrate does not touch; fanfold doctor looks at it"))
+			}
 			done, err := record.Migrate(c.Context(), b.databases[b.config.Records.Database], b.config.Records.Table)
 			if err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), migrated(done))
+			return f.print(c.OutOrStdout(), append(migrated{}, done...))
 		}),
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -28,51 +29,61 @@ func (b *backend) wait(ctx context.Context, ids []string, terminal io.Writer) (j
 	defer p.close()
 	tick := time.NewTicker(look)
 	defer tick.Stop()
+	ended := map[string]jobView{}
 	for waiting := ids; ; {
-		records, err := b.records.Read(ctx, waiting)
-		if err != nil {
-			return nil, err
-		}
 		var left []string
 		for _, id := range waiting {
-			r, ok := records[id]
-			if !ok {
-				return nil, fmt.Errorf("%w any more: %s", engine.ErrNoRecord, id)
+			v, err := b.waitView(ctx, id)
+			if err != nil {
+				return nil, fmt.Errorf("%w\nThe jobs go on; ask fanfold status", err)
 			}
-			if !r.Status.Final() {
+			if len(ids) <= mostBars {
+				p.show(v)
+			}
+			if v.Status.Final() { // DELETED, too
+				ended[id] = v
+			} else {
 				left = append(left, id)
 			}
 		}
 		if waiting = left; len(waiting) == 0 {
 			break
 		}
-		if len(ids) <= mostBars {
-			for _, id := range waiting {
-				v, err := b.view(ctx, id)
-				if err != nil {
-					return nil, err
-				}
-				p.show(v)
+		for next := false; !next; {
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-tick.C:
 			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-tick.C:
+			// One query for all, until one of them has ended or is to be shown.
+			records, err := b.records.Read(ctx, waiting)
+			if err != nil {
+				return nil, fmt.Errorf("%w\nThe jobs go on; ask fanfold status", err)
+			}
+			next = len(ids) <= mostBars
+			for _, id := range waiting {
+				r, ok := records[id]
+				next = next || !ok || r.Status.Final()
+			}
 		}
 	}
 	var views jobViews
 	for _, id := range ids {
-		v, err := b.view(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if len(ids) <= mostBars {
-			p.show(v)
-		}
-		views = append(views, v)
+		views = append(views, ended[id])
 	}
 	return views, nil
+}
+
+// deleted is the status that is shown for a record whose row has gone.
+const deleted engine.Status = "DELETED"
+
+// waitView is view, for a record that was there and may be deleted.
+func (b *backend) waitView(ctx context.Context, id string) (jobView, error) {
+	v, err := b.view(ctx, id)
+	if errors.Is(err, engine.ErrNoRecord) {
+		return jobView{ID: id, Status: deleted, Error: "the record was deleted"}, nil
+	}
+	return v, err
 }
 
 // progress is a bar for each listener of each job.

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -92,7 +92,7 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 			t.Errorf("-MariaDB +Fanfold:\n%s", firstDifference(want, got))
 		}
 	})
-	entries, err := os.ReadDir(s.dir + "/files")
+	entries, err := filepath.Glob(s.dir + "/files/[^.]*")
 	if err != nil || len(entries) != 10 {
 		t.Errorf("%d folders in the sink, not one for each report: %v", len(entries), err)
 	}

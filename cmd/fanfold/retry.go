@@ -16,7 +16,7 @@ job gets the next attempt; the file of the last one is removed when the new one
 is there.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			if err := b.checkIDs(c.Context(), ids); err != nil {
+			if err := b.checkIDs(c.Context(), ids, true); err != nil {
 				return err
 			}
 			// One that is PENDING was perhaps not pushed: a push too many does nothing.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -49,7 +48,6 @@ type runner interface {
 
 // serve runs roles until ctx ends or one of them fails.
 func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) error {
-	redis.SetLogger(redisLog{log})
 	if err := b.ping(ctx); err != nil {
 		return err
 	}
@@ -82,6 +80,9 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		if err != nil {
 			return nil, err
 		}
+		if err := files.Check(ctx); err != nil {
+			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink, "err", err)
+		}
 		return engine.New(engine.Options{
 			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
 			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
@@ -102,12 +103,4 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 	default:
 		return scheduler.New(scheduler.Options{Scripts: b.scripts, Log: log})
 	}
-}
-
-// redisLog passes what go-redis logs to the log of this process.
-type redisLog struct{ log *slog.Logger }
-
-// Printf logs at the debug level: what matters comes back as an error, too.
-func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
-	l.log.DebugContext(ctx, "redis client", "text", fmt.Sprintf(format, v...))
 }

@@ -23,7 +23,7 @@ and looks first whether the records exist. With --wait it shows the progress of
 each listener and ends with the jobs: 4 is its exit code if one failed.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			if err := b.checkIDs(c.Context(), ids); err != nil {
+			if err := b.checkIDs(c.Context(), ids, false); err != nil {
 				return err
 			}
 			if err := b.push(c.Context(), ids); err != nil {
@@ -36,11 +36,12 @@ each listener and ends with the jobs: 4 is its exit code if one failed.`,
 	return c
 }
 
-// checkIDs proves that each id is one and has a record of a known report.
-func (b *backend) checkIDs(ctx context.Context, ids []string) error {
+// checkIDs proves that each id is one and has a record of a known report, and,
+// unless it is to run again, that it has no final status.
+func (b *backend) checkIDs(ctx context.Context, ids []string, again bool) error {
 	for _, id := range ids {
 		if !scripts.ValidID(id) {
-			return usage(fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id))
+			return usage(notID(id))
 		}
 	}
 	records, err := b.records.Read(ctx, ids)
@@ -52,9 +53,15 @@ func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 			return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
 		} else if b.config.Reports[r.Report] == nil {
 			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
+		} else if r.Status.Final() && !again {
+			return fmt.Errorf("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
 		}
 	}
 	return nil
+}
+
+func notID(id string) error {
+	return fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id)
 }
 
 // push appends ids to the stream of jobs.

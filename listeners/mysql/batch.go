@@ -26,7 +26,7 @@ func (r *reader) batches(ctx context.Context, s *session) error {
 		}
 		value, fresh, err := seen.add(raw)
 		if err != nil {
-			return listeners.Permanent(fmt.Errorf("mysql: listener %s: value of %s: %w", r.task.Listener.Name, from, err))
+			return listeners.Permanent(fmt.Errorf("value of %s: %w", from, err))
 		}
 		if !fresh {
 			continue

@@ -13,10 +13,10 @@ import (
 
 // ErrTimeout is matched by the error of a query that took longer than its
 // listener allows. It is not permanent: the next time the server may be faster.
-var ErrTimeout = errors.New("mysql: query timed out")
+var ErrTimeout = errors.New("query timed out")
 
 func timedOut(l *report.Listener) error {
-	return fmt.Errorf("%w: listener %s, after %s: raise timeout of this listener, or make its query faster", ErrTimeout, l.Name, l.Timeout)
+	return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", ErrTimeout, l.Timeout)
 }
 
 // remedies are the errors of a server that come again until somebody changes the
@@ -55,20 +55,20 @@ var remedies = map[uint16]string{
 // explain says what an error of the driver means for a listener.
 func explain(ctx context.Context, l *report.Listener, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("mysql: listener %s: %w", l.Name, ctx.Err())
+		return ctx.Err()
 	}
 	var server *mysql.MySQLError
 	if !errors.As(err, &server) {
-		return fmt.Errorf("mysql: listener %s: connection to database %s: %w", l.Name, l.Database, err)
+		return fmt.Errorf("the connection to database %s broke, or cannot be made: %w", l.Database, err)
 	}
 	switch server.Number {
 	case 1969, 3024:
 		return timedOut(l)
 	case 1317:
-		return fmt.Errorf("mysql: listener %s: query killed on the server: %w", l.Name, err)
+		return fmt.Errorf("query killed on the server: %w", err)
 	}
 	if remedy, ok := remedies[server.Number]; ok {
-		return listeners.Permanent(fmt.Errorf("mysql: listener %s: %w: %s", l.Name, err, remedy))
+		return listeners.Permanent(fmt.Errorf("%w: %s", err, remedy))
 	}
-	return fmt.Errorf("mysql: listener %s: %w", l.Name, err)
+	return err
 }

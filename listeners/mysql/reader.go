@@ -35,7 +35,7 @@ func (r *reader) bind(list []any) (text string, args []any, err error) {
 		err = fmt.Errorf("%d values in one statement, more than the %d that MySQL takes", len(args), maxPlaceholders)
 	}
 	if err != nil {
-		return "", nil, listeners.Permanent(fmt.Errorf("mysql: listener %s: %w", l.Name, err))
+		return "", nil, listeners.Permanent(err)
 	}
 	return text, args, nil
 }
@@ -81,7 +81,7 @@ func (r *reader) run(parent context.Context, s *session, list []any) (err error)
 				return fail(err)
 			}
 			abort()
-			return listeners.Permanent(fmt.Errorf("mysql: listener %s: %w", s.listener.Name, err))
+			return listeners.Permanent(err)
 		}
 		if err := r.out.EndRow(); err != nil {
 			abort()
@@ -100,7 +100,7 @@ func (r *reader) describe(rows *sql.Rows) error {
 	l := r.task.Listener
 	types, err := rows.ColumnTypes()
 	if err != nil {
-		return fmt.Errorf("mysql: listener %s: %w", l.Name, err)
+		return err
 	}
 	columns := make([]report.Column, len(types))
 	names := make([]string, len(types))
@@ -112,12 +112,12 @@ func (r *reader) describe(rows *sql.Rows) error {
 	}
 	if r.columns != nil {
 		if !slices.Equal(r.columns, columns) {
-			return listeners.Permanent(fmt.Errorf("mysql: listener %s: columns of one batch are %v, of another %v", l.Name, r.columns, columns))
+			return listeners.Permanent(fmt.Errorf("columns of one batch are %v, of another %v", r.columns, columns))
 		}
 		return nil
 	}
 	if err := compareNames(l.Columns, names); err != nil {
-		return listeners.Permanent(fmt.Errorf("mysql: listener %s: %w", l.Name, err))
+		return listeners.Permanent(err)
 	}
 	r.columns, r.cells = columns, cells
 	return r.out.Columns(columns)

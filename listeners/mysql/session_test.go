@@ -49,7 +49,7 @@ func TestTimeoutIsTheServers(t *testing.T) {
 	read.Listener.Timeout = 200 * time.Millisecond
 	before := time.Now()
 	_, err := b.read(t.Context(), read)
-	if !errors.Is(err, ErrTimeout) || errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "listener l, after 200ms: raise timeout") {
+	if !errors.Is(err, ErrTimeout) || errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "after 200ms: raise the timeout") {
 		t.Errorf("%v", err)
 	}
 	if took := time.Since(before); took > patience {

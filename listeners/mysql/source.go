@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -24,8 +23,7 @@ var _ listeners.Source = (*Source)(nil)
 // The caller closes both when no Read is running any more.
 func New(db, side *sql.DB) *Source { return &Source{db: db, side: side} }
 
-// Read implements listeners.Source. Its errors name the listener; those that
-// would come again are marked with listeners.Permanent. A query that took too
+// Read implements listeners.Source. Its errors that would come again are marked with listeners.Permanent. A query that took too
 // long is ErrTimeout.
 func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.Writer) error {
 	r := &reader{task: task, out: out}
@@ -45,7 +43,7 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	text, _, err := l.Query.Bind(func(string) (any, bool) { return nil, true })
 	if err != nil {
-		return listeners.Permanent(fmt.Errorf("mysql: listener %s: %w", l.Name, err))
+		return listeners.Permanent(err)
 	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
