@@ -1,6 +1,8 @@
 package record
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -84,5 +86,31 @@ func TestMigrateErrorsHoldNoPassword(t *testing.T) {
 	db := connect(t, "nobody:s3cret@tcp("+testmain.SharedMariaDB(t).Addr+")/x")
 	if _, err := Migrate(t.Context(), db, ""); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestMigrateWithTheGrantsOfTheDocs runs the statements of docs/configuration.md.
+func TestMigrateWithTheGrantsOfTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grants := regexp.MustCompile(`(?m)^GRANT .* TO migrator;$`).FindAllString(string(page), -1)
+	if len(grants) != 2 {
+		t.Fatalf("%d statements for migrator", len(grants))
+	}
+	schema, admin := pool(t)
+	user := "migrator_" + schema[:min(20, len(schema))]
+	run(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
+	for _, grant := range grants {
+		grant = strings.NewReplacer("plt_user", "`"+schema+"`", "TO migrator", "TO '"+user+"'@'%'").Replace(grant)
+		run(t, admin, strings.TrimSuffix(grant, ";"))
+	}
+	db := connect(t, user+":pw@tcp("+testmain.SharedMariaDB(t).Addr+")/"+schema)
+	for range 2 {
+		if _, err := Migrate(t.Context(), db, ""); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
