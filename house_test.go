@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -145,6 +147,37 @@ func TestCommandLinksNoTests(t *testing.T) {
 			if within(d, not) {
 				t.Errorf("the command links %s", d)
 			}
+		}
+	}
+}
+
+// TestGuaranteesNameTestsThatExist looks for every test that the README names.
+func TestGuaranteesNameTestsThatExist(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources strings.Builder
+	for _, r := range listHouse(t) {
+		files, err := filepath.Glob(filepath.Join(r.Dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources.Write(text)
+		}
+	}
+	names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(readme), -1)
+	if len(names) < 10 {
+		t.Fatalf("only %d tests are named", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(sources.String(), "func "+name[1]+"(") {
+			t.Errorf("%s is named in the README and is not there", name[1])
 		}
 	}
 }

@@ -59,6 +59,13 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 			query: `SELECT b.user_id, b.amount, p.paid FROM buyers b JOIN
 				(SELECT user_id, SUM(amount) AS paid FROM receipts GROUP BY user_id) p ON p.user_id = b.user_id ORDER BY b.id`,
 		},
+		{
+			report: "three", header: "user_id,tag,amount,note", rows: 400,
+			query: `SELECT t.user_id, t.tag, p.amount, w.note FROM tags t
+				LEFT JOIN (SELECT * FROM payments WHERE user_id IN (SELECT user_id FROM tags WHERE tag = 'zz')) p ON p.user_id = t.user_id
+				LEFT JOIN (SELECT * FROM withdraws WHERE user_id IN (SELECT user_id FROM payments)) w ON w.user_id = t.user_id AND p.user_id IS NOT NULL
+				WHERE t.tag = 'zz' ORDER BY t.user_id, p.id, w.id`,
+		},
 		{report: "nothing", header: "user_id,tag,amount", query: "SELECT 1 FROM tags WHERE FALSE"},
 		{
 			report: "alphabets", header: "word,meaning", rows: 8,
@@ -93,7 +100,7 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 		}
 	})
 	entries, err := filepath.Glob(s.dir + "/files/[^.]*")
-	if err != nil || len(entries) != 10 {
+	if err != nil || len(entries) != 11 {
 		t.Errorf("%d folders in the sink, not one for each report: %v", len(entries), err)
 	}
 }
@@ -152,6 +159,15 @@ const reportsYAML = `
       - listeners:
           - {name: receipts, database: db, query: "SELECT user_id, SUM(amount) AS paid FROM receipts WHERE user_id IN (:buyers.user_id) GROUP BY user_id"}
     join: {key: user_id}
+  three:
+    stages:
+      - listeners:
+          - {name: tags, database: db, query: "SELECT user_id, tag FROM tags WHERE tag = 'zz' ORDER BY user_id"}
+      - listeners:
+          - {name: payments, database: db, batch: 500, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id) ORDER BY id"}
+      - listeners:
+          - {name: withdraws, database: db, batch: 10000, query: "SELECT user_id, note FROM withdraws WHERE user_id IN (:payments.user_id) ORDER BY id"}
+    join: {key: user_id, listeners: [tags, {name: payments, type: left}, {name: withdraws, type: left}]}
   nothing:
     stages:
       - listeners:
