@@ -12,6 +12,9 @@ import (
 func (d *draft) resolveQueries() {
 	for _, l := range d.listeners {
 		for _, name := range l.Query.Names() {
+			if d.isList(name) && !l.Query.listed(name) {
+				l.query.problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", name), fmt.Sprintf("Write IN (:%s)", name))
+			}
 			if strings.Contains(name, ".") {
 				d.resolveColumn(l, name)
 				continue
@@ -25,6 +28,16 @@ func (d *draft) resolveQueries() {
 	for _, l := range d.listeners {
 		d.Stages[l.stage].Listeners = append(d.Stages[l.stage].Listeners, l.Listener)
 	}
+}
+
+// isList tells whether a name in a query stands for any number of values.
+func (d *draft) isList(name string) bool {
+	for _, p := range d.Parameters {
+		if p.Name == name {
+			return p.List
+		}
+	}
+	return strings.Contains(name, ".")
 }
 
 func (d *draft) parameterRemedy(name string) string {

@@ -47,6 +47,18 @@ func ParseQuery(text string) (Query, error) {
 	return q, nil
 }
 
+// listed tells whether every use of a parameter stands in parentheses, or in a
+// row, where any number of values may be: IN (:name).
+func (q Query) listed(name string) bool {
+	for i, n := range q.names {
+		before := strings.TrimRight(q.texts[i], " \t\r\n")
+		if n == name && !strings.HasSuffix(before, "(") && !strings.HasSuffix(before, ",") {
+			return false
+		}
+	}
+	return true
+}
+
 // oneStatement proves that the tokens are one statement that reads.
 func oneStatement(tokens []token) error {
 	var first, end token
