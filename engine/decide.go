@@ -22,6 +22,7 @@ type push struct {
 
 	record  *Record // nil: no such row
 	attempt int64   // of the state in Redis; 0: there is none
+	broken  bool    // the key of the state is something else
 	report  *report.Report
 }
 
@@ -57,6 +58,8 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actQuarantine, why: fmt.Sprintf("the record has the unknown status %q", p.record.Status)}
 	case p.record.Status.Final():
 		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
+	case p.broken:
+		return decision{act: actQuarantine, why: "the key of its state is not a hash"}
 	case p.record.Status == Processing && p.attempt >= p.record.Attempt:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
 	case p.record.Status == Processing && p.record.Age < grace:

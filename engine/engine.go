@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
@@ -98,7 +97,7 @@ func (e *Engine) insist(ctx context.Context, what string, f func() error) error 
 	return stream.Insist(ctx, e.log, what, func() error {
 		err := f()
 		if errors.Is(err, scripts.ErrBroken) || errors.Is(err, ErrRefused) {
-			return backoff.Permanent(err)
+			return stream.Final(err)
 		}
 		return err
 	})

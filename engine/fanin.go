@@ -66,24 +66,24 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 	e.ack(ctx, from, entry.ID)
 }
 
-// handBack leaves a job to a process that has its definition. One that has come
-// to its end and was only not settled needs none: it is settled here, since the
+// handBack leaves a job to a process that has its definition. One that was
+// published and whose record is final needs none: it is ended here, since the
 // process that made its file may have been the last of its version.
 func (e *Engine) handBack(ctx context.Context, id string, attempt int64) error {
 	state, err := e.o.Scripts.Read(ctx, id)
 	if err == nil && state.Attempt == attempt && state.Status == scripts.StatusPublishing {
-		outcome, detail, err := e.foreignOutcome(ctx, state)
+		f, err := e.foreign(ctx, state)
 		if err != nil {
 			return err
 		}
-		if outcome == string(Success) {
+		if !f.running {
 			_, claimed, err := e.o.Scripts.Claim(ctx, scripts.Claim{
 				ID: id, Attempt: attempt, Worker: e.o.Consumer, Lease: e.o.Limits.Lease, Known: []string{state.Definition},
 			})
 			if err != nil || claimed == nil {
 				return errors.Join(errElsewhere, err)
 			}
-			return e.settle(ctx, claimed, outcome, detail)
+			return e.finishForeign(ctx, claimed, true)
 		}
 	}
 	e.log.Info("handed back: its definition is not in this configuration", "job", id, "attempt", attempt)

@@ -34,61 +34,72 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 		return err
 	}
 	if !ok {
-		return e.finishForeign(ctx, state, false)
+		return e.finishForeign(ctx, state, state.Remove)
 	}
 	e.log.Warn("job failed", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
-	// A job fails before its file is committed: only what an interrupted write
-	// left behind can be there, or a file that is not ours.
-	if err := e.o.Sink.Clean(ctx, objectName(state)); err != nil {
+	// Without Remove only what an interrupted write left behind can be there, or a
+	// file that is not ours.
+	remove := e.o.Sink.Clean
+	if state.Remove {
+		remove = e.removeObject
+	}
+	if err := remove(ctx, objectName(state)); err != nil {
 		return fmt.Errorf("remove what is left of the file: %w", err)
 	}
-	// The file that the record got from an earlier attempt stays its file.
-	if err := e.removeEarlier(ctx, state, true); err != nil {
-		return fmt.Errorf("remove files of earlier attempts: %w", err)
-	}
+	e.removeEarlier(ctx, state, "")
 	return e.settle(ctx, state, string(Failed), state.Reason)
 }
 
 // finishForeign ends a job whose record does not take its outcome: it was
-// deleted, cancelled, or edited. The file that was committed for it, to which no
-// record points, is removed.
+// deleted, cancelled, or edited. The file that was committed for it is removed,
+// unless the record points to it after all.
 func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, committed bool) error {
-	outcome, detail, err := e.foreignOutcome(ctx, state)
+	f, err := e.foreign(ctx, state)
 	if err != nil {
 		return err
 	}
 	remove := e.o.Sink.Clean
-	if committed {
+	if committed && !f.pointed {
 		remove = e.removeObject
 	}
 	if err := remove(ctx, objectName(state)); err != nil {
 		return fmt.Errorf("remove file: %w", err)
 	}
-	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", outcome)
-	return e.settle(ctx, state, outcome, detail)
+	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
+	return e.settle(ctx, state, f.outcome, f.detail)
 }
 
-// foreignOutcome is what a job has come to by its record: a final status with
-// its file or reason, DELETED, or SUPERSEDED, which it also is while the record
-// still runs with this attempt.
-func (e *Engine) foreignOutcome(ctx context.Context, state *scripts.State) (outcome, detail string, err error) {
+// foreign is what a job has come to by its record.
+type foreign struct {
+	outcome string // a final status, DELETED, or SUPERSEDED
+	detail  string // the file or a reason
+	pointed bool   // the record has this job's file, or may have it under another name
+	running bool   // the record is still on its way with this attempt
+}
+
+func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, err error) {
 	err = e.insist(ctx, "read record", func() error {
-		outcome, detail = outcomeSuperseded, "the record was changed by somebody else"
+		f = foreign{outcome: outcomeSuperseded, detail: "the record was changed by somebody else"}
 		records, err := e.o.Records.Read(ctx, []string{state.ID})
 		if err != nil {
 			return err
 		}
-		switch r, ok := records[state.ID]; {
+		r, ok := records[state.ID]
+		name, ours := e.o.Sink.Name(r.File)
+		mine := ok && r.Attempt == state.Attempt
+		f.pointed = ours && name == objectName(state) || mine && r.Status == Success
+		f.running = mine && !r.Status.Final()
+		switch {
 		case !ok:
-			outcome = outcomeDeleted
-		case r.Attempt == state.Attempt && r.Status == Success:
-			outcome, detail = string(r.Status), r.File
-		case r.Attempt == state.Attempt && r.Status.Final():
-			outcome = string(r.Status)
+			f.outcome = outcomeDeleted
+		case mine && r.Status == Success:
+			f.outcome, f.detail = string(r.Status), r.File
+		case mine && r.Status.Final():
+			f.outcome = string(r.Status)
 		}
 		return nil
 	})
-	return outcome, detail, err
+	return f, err
 }
 
 // removeObject removes a file and its manifest.

@@ -28,11 +28,9 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 		return errors.Join(err, context.Cause(ctx))
 	case published && errors.Is(err, errSink):
 		return err // what was published may be there: it must be found, or made
-	case published && err != nil:
-		// It cannot be made any more, and whether it was is not known.
-		return errors.Join(e.removeObject(ctx, objectName(state)), e.fail(ctx, state, err.Error()))
 	case err != nil:
-		return e.fail(ctx, state, err.Error())
+		// One that was published cannot be made any more, and may be there.
+		return e.fail(ctx, state, err.Error(), published)
 	}
 	defer w.Abort()
 
@@ -45,7 +43,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	}
 	switch outcome {
 	case scripts.Late:
-		return e.fail(ctx, state, "deadline passed while the file was being made")
+		return e.fail(ctx, state, "deadline passed while the file was being made", false)
 	case scripts.Busy:
 		return errElsewhere
 	case scripts.Gone:
@@ -53,7 +51,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	}
 	committed, err := w.Commit()
 	if errors.Is(err, sink.ErrConflict) {
-		return e.fail(ctx, state, err.Error())
+		return e.fail(ctx, state, err.Error(), false) // that file is not ours
 	}
 	if err != nil {
 		return fmt.Errorf("commit file: %w", err)
@@ -111,43 +109,47 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 }
 
 // succeed gives the record the file that is now in the sink. Files of earlier
-// attempts, to one of which the record may point until then, are removed.
+// attempts go after that.
 func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, committed sink.Committed) error {
 	file := e.o.Sink.URL(objectName(state))
 	if err := e.writeManifest(ctx, state, rows, committed, file); err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	if err := e.removeEarlier(ctx, state, false); err != nil {
-		return fmt.Errorf("remove the file of an earlier attempt: %w", err)
+	earlier, err := e.earlierFile(ctx, state)
+	if err != nil {
+		return err
 	}
 	var ok bool
 	if err := e.insist(ctx, "finish record", func() (err error) {
 		ok, err = e.o.Records.Succeed(ctx, Run{state.ID, state.Attempt}, file, rows)
 		return err
 	}); errors.Is(err, ErrRefused) {
-		return errors.Join(e.removeObject(ctx, objectName(state)), e.fail(ctx, state, err.Error()))
+		return e.fail(ctx, state, err.Error(), true)
 	} else if err != nil {
 		return err
 	}
 	if !ok {
 		return e.finishForeign(ctx, state, true)
 	}
+	e.removeEarlier(ctx, state, earlier)
 	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "rows", rows, "bytes", committed.Bytes)
 	return e.settle(ctx, state, string(Success), file)
 }
 
-// fail fails a claimed job and ends it.
-func (e *Engine) fail(ctx context.Context, state *scripts.State, reason string) error {
+// fail fails a claimed job and ends it; with remove, its file may be there and
+// goes. Nothing is removed before the record has taken the failure: a claim that
+// was lost without noticing must not touch the file of the one that succeeded.
+func (e *Engine) fail(ctx context.Context, state *scripts.State, reason string, remove bool) error {
 	var outcome scripts.Outcome
 	if err := e.insist(ctx, "fail job", func() (err error) {
-		outcome, err = e.o.Scripts.FailFold(ctx, state, reason)
+		outcome, err = e.o.Scripts.FailFold(ctx, state, reason, remove)
 		return err
 	}); err != nil {
 		return err
 	}
 	switch outcome {
 	case scripts.OK, scripts.Already:
-		state.Reason = reason
+		state.Reason, state.Remove = reason, remove
 		return e.finishFailed(ctx, state)
 	case scripts.Gone:
 		return nil

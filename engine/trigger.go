@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -70,7 +71,7 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	err := e.insist(ctx, "read records", func() error {
 		records, err := e.o.Records.Read(ctx, ids)
 		for _, p := range pushes {
-			p.record, p.report, p.attempt = nil, nil, 0
+			p.record, p.report, p.attempt, p.broken = nil, nil, 0, false
 			if r, ok := records[p.id]; ok {
 				p.record, p.report = &r, e.o.Reports[r.Report]
 			}
@@ -91,9 +92,9 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 		return nil
 	}
 	return e.insist(ctx, "read states", func() error {
-		attempts, _, err := e.o.Scripts.Attempts(ctx, runningIDs)
+		attempts, statuses, err := e.o.Scripts.Attempts(ctx, runningIDs)
 		for i := range attempts {
-			running[i].attempt = attempts[i]
+			running[i].attempt, running[i].broken = attempts[i], statuses[i] == scripts.StatusBroken
 		}
 		return err
 	})
@@ -145,7 +146,11 @@ func (e *Engine) start(ctx context.Context, pushes []*push) {
 			continue
 		}
 		group.Go(func() error {
-			done[i] = e.startJob(ctx, p) == nil
+			err := e.startJob(ctx, p)
+			if errors.Is(err, scripts.ErrBroken) {
+				err = e.carryOut(ctx, p, decision{act: actQuarantine, why: err.Error()})
+			}
+			done[i] = err == nil
 			return nil
 		})
 	}
@@ -178,8 +183,8 @@ func (e *Engine) lookTwice(ctx context.Context, pushes []*push) {
 	}
 }
 
-// startJob starts the job of a record that is PROCESSING now. A process that is
-// about to stop does it first: otherwise the job waits for the grace time.
+// startJob starts the job of a record that is PROCESSING now. A process whose
+// stop came with that does it first: otherwise the job waits for the grace time.
 func (e *Engine) startJob(ctx context.Context, p *push) error {
 	parameters, err := p.report.Canonical(p.record.Parameters)
 	if err != nil {

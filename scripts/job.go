@@ -142,25 +142,30 @@ func (s *Scripts) Publish(ctx context.Context, state *State) (Outcome, error) {
 
 // FailTask fails the job of a task that its owner cannot do.
 func (s *Scripts) FailTask(ctx context.Context, t Task, reason string) (Outcome, error) {
-	outcome, _, err := s.fail(ctx, t.ID, t.Attempt, t.Listener, t.Owner, reason)
+	outcome, _, err := s.fail(ctx, t.ID, t.Attempt, t.Listener, t.Owner, reason, 0)
 	return outcome, err
 }
 
-// FailFold fails a claimed job; its claim goes on, in order to end it.
-func (s *Scripts) FailFold(ctx context.Context, state *State, reason string) (Outcome, error) {
-	outcome, _, err := s.fail(ctx, state.ID, state.Attempt, "@fanin", strconv.FormatInt(state.Fence, 10), reason)
+// FailFold fails a claimed job; its claim goes on, in order to end it. With
+// remove, whoever ends it removes its file.
+func (s *Scripts) FailFold(ctx context.Context, state *State, reason string, remove bool) (Outcome, error) {
+	flag := 0
+	if remove {
+		flag = 1
+	}
+	outcome, _, err := s.fail(ctx, state.ID, state.Attempt, "@fanin", strconv.FormatInt(state.Fence, 10), reason, flag)
 	return outcome, err
 }
 
 // Expire fails a job that is past its deadline, whatever its attempt.
 func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, error) {
-	outcome, _, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed")
+	outcome, _, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed", 0)
 	return outcome, err
 }
 
-func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string) (Outcome, int64, error) {
+func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string, remove int) (Outcome, int64, error) {
 	keys := s.shared([]string{s.State(id)}, s.FanIn(), s.Events())
-	outcome, more, err := s.list(ctx, failScript, keys, id, attempt, by, token, reason, s.events)
+	outcome, more, err := s.list(ctx, failScript, keys, id, attempt, by, token, reason, s.events, remove)
 	if err != nil || len(more) == 0 {
 		return outcome, attempt, err
 	}

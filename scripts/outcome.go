@@ -60,7 +60,8 @@ func asError(script string, err error) error {
 	if strings.HasPrefix(err.Error(), "CHUNK") {
 		return fmt.Errorf("%w: %w", ErrChunk, err)
 	}
-	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.Contains(err.Error(), "user_script:") {
+	// "attempt to …" is how Lua begins to tell of a missing field.
+	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.Contains(err.Error(), "attempt to ") {
 		return fmt.Errorf("%w: script %s: %w", ErrBroken, script, err)
 	}
 	return fmt.Errorf("script %s: %w", script, err)

@@ -39,6 +39,7 @@ type State struct {
 	Target     int64
 	Listeners  []string // of the stage that it is in
 	Reason     string   // why it fails
+	Remove     bool     // it fails, and its file may be there
 	File       string   // what it made
 	Tasks      map[string]TaskState
 }
@@ -74,18 +75,28 @@ func (s *Scripts) Read(ctx context.Context, id string) (*State, error) {
 	return parseState(id, fields)
 }
 
+// StatusBroken is what Attempts returns for a key that is not a state.
+const StatusBroken = "BROKEN"
+
 // Attempts returns the attempt and status of each job's state, in one round
-// trip; zero values where there is none.
+// trip; zero values where there is none, and StatusBroken for a key of another
+// type.
 func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {
 		cmds[i] = redis.NewSliceCmd(ctx, "hmget", s.State(id), "attempt", "status")
 	}
-	if err := s.send(ctx, cmds...); err != nil {
+	if err := s.pipe.do(ctx, cmds...); err != nil {
 		return nil, nil, fmt.Errorf("states: %w", err)
 	}
 	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
 	for i, c := range cmds {
+		if redis.HasErrorPrefix(c.Err(), "WRONGTYPE") {
+			statuses[i] = StatusBroken
+			continue
+		} else if c.Err() != nil {
+			return nil, nil, fmt.Errorf("states: %w", c.Err())
+		}
 		values := c.(*redis.SliceCmd).Val()
 		if a, ok := values[0].(string); ok {
 			attempts[i], _ = strconv.ParseInt(a, 10, 64)
@@ -137,7 +148,7 @@ func parseState(id string, fields map[string]string) (*State, error) {
 		Fence: p.number("fence"), Worker: fields["worker"],
 		Started: time.UnixMilli(p.number("started")), Deadline: time.UnixMilli(p.number("deadline")),
 		Done: p.number("done"), Target: p.number("target"),
-		Reason: fields["reason"], File: fields["file"], Tasks: map[string]TaskState{},
+		Reason: fields["reason"], Remove: fields["remove"] != "", File: fields["file"], Tasks: map[string]TaskState{},
 	}
 	if l := fields["listeners"]; l != "" {
 		state.Listeners = strings.Split(l, ",")

@@ -108,7 +108,7 @@ func (s *Scripts) appendCmd(ctx context.Context, t Task, c Chunk) (*redis.Cmd, e
 }
 
 // Complete stores the last chunk of a task and counts its listener, in one round
-// trip: OK, Already where that reached the barrier, Busy, or Gone. It returns
+// trip where the chunk is small: OK, Already where that reached the barrier, Busy, or Gone. It returns
 // ErrChunk where a chunk is missing. Chunk is as for Append.
 func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Duration) (Outcome, error) {
 	if last.bytes() > sharedBytes {

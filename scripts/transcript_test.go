@@ -169,7 +169,7 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 	case "fail-task": // attempt listener owner reason
 		outcome, err = p.s.FailTask(ctx, task, arg(4))
 	case "fail-fold": // worker reason
-		outcome, err = p.s.FailFold(ctx, p.states[arg(1)], arg(2))
+		outcome, err = p.s.FailFold(ctx, p.states[arg(1)], arg(2), arg(3) == "remove")
 	case "expire":
 		outcome, err = p.s.Expire(ctx, job)
 	case "settle": // worker outcome detail

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
@@ -115,51 +117,121 @@ func TestLostAnswers(t *testing.T) {
 	s.idle()
 }
 
+// published is a job whose worker died right after the commit of its file.
+func (s *stack) published(files sink.Sink) string {
+	s.t.Helper()
+	ctx, sc := s.t.Context(), s.b.scripts
+	id := s.insert("slow", "")
+	if _, err := s.b.records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
+		s.t.Fatal(err)
+	}
+	hash := s.b.config.Reports["slow"].Hash()
+	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
+		s.t.Fatal(err)
+	}
+	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
+	if _, _, err := sc.Take(ctx, task, []string{hash}); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := sc.Complete(ctx, task, scripts.Chunk{
+		Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
+		Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
+	}, 0); err != nil {
+		s.t.Fatal(err)
+	}
+	_, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{hash}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if outcome, err := sc.Publish(ctx, state); err != nil || outcome != scripts.OK {
+		s.t.Fatal(outcome, err)
+	}
+	w, err := files.Create(ctx, sink.Object{Name: "slow/" + id + "-1.csv"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("k,v\r\n1,0\r\n")); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := w.Commit(); err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+// TestAPublishedJobThatLostItsData ends as its record says: its file stays where
+// the record points to it, and goes with a failure.
+func TestAPublishedJobThatLostItsData(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {lease: 1s}")
+	files := s.dirSink()
+	success, failing := s.published(files), s.published(files)
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = ? WHERE id = ?", files.URL("slow/"+success+"-1.csv"), success)
+	for _, id := range []string{success, failing} {
+		if err := s.b.redis.Del(t.Context(), s.b.scripts.Data(id)).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.serveWith(s.b.records, files)
+	s.idle()
+	if got := s.content(s.wait(success)[0]); got != "k,v\r\n1,0\r\n" {
+		t.Errorf("%q", got)
+	}
+	if v := s.wait(failing)[0]; v.Status != engine.Failed || !strings.Contains(v.Error, "chunk") {
+		t.Errorf("%+v", v)
+	}
+	if _, err := os.Stat(s.dir + "/files/slow/" + failing + "-1.csv"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file of the failed job: %v", err)
+	}
+}
+
+// TestAFileColumnThatIsTooShort fails the job and leaves no file.
+func TestAFileColumnThatIsTooShort(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.exec("ALTER TABLE file_download_record MODIFY file VARCHAR(20) NULL")
+	s.serve(s.config)
+	if v := s.run("slow", ""); v.Status != engine.Failed || !strings.Contains(v.Error, "takes 20 characters") {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+	s.noFiles("slow")
+}
+
+// TestARetryThatFails keeps the file that the record has.
+func TestARetryThatFails(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {lease: 1s}")
+	s.serve(s.config)
+	first := s.run("slow", "")
+	s.content(first)
+	s.exec("UPDATE file_download_record SET parameters = '{\"seconds\": 1}' WHERE id = ?", first.ID)
+	if out, code := s.fanfold("retry", first.ID); code != exitOK {
+		t.Fatalf("%d %s", code, out)
+	}
+	s.eventually("the second attempt runs", func() bool {
+		state, err := s.b.scripts.Read(t.Context(), first.ID)
+		return err == nil && state.Attempt == 2 && state.Tasks["one"].Owner != ""
+	})
+	s.b.redis.Del(t.Context(), s.b.scripts.Data(first.ID)) // so its last chunk has no place
+	s.b.redis.ZAdd(t.Context(), s.b.scripts.Deadlines(), redis.Z{Score: 1, Member: first.ID})
+	s.b.redis.HSet(t.Context(), s.b.scripts.State(first.ID), "deadline", 1)
+	if v := s.wait(first.ID)[0]; v.Status != engine.Failed || v.Attempt != 2 {
+		t.Fatalf("%+v", v)
+	}
+	s.idle()
+	if _, err := os.Stat(strings.TrimPrefix(first.File, "file://")); err != nil {
+		t.Errorf("the file of the first attempt: %v", err)
+	}
+}
+
 // TestASinkThatRefuses fails a job whose file is not published; one that is
 // published waits for the sink, as its file may be there.
 func TestASinkThatRefuses(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
 	files := &brokenSink{Sink: s.dirSink()}
-	ctx, sc := t.Context(), s.b.scripts
-
-	// A worker died right after the commit of the file.
-	id := s.insert("slow", "")
-	if _, err := s.b.records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
-		t.Fatal(err)
-	}
-	hash := s.b.config.Reports["slow"].Hash()
-	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
-		t.Fatal(err)
-	}
-	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
-	if _, _, err := sc.Take(ctx, task, []string{hash}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sc.Complete(ctx, task, scripts.Chunk{
-		Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
-		Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
-	}, 0); err != nil {
-		t.Fatal(err)
-	}
-	_, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{hash}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if outcome, err := sc.Publish(ctx, state); err != nil || outcome != scripts.OK {
-		t.Fatal(outcome, err)
-	}
-	w, err := files.Create(ctx, sink.Object{Name: "slow/" + id + "-1.csv"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write([]byte("k,v\r\n1,0\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Commit(); err != nil {
-		t.Fatal(err)
-	}
-
+	id := s.published(files)
 	files.refuse.Store(2)
 	s.serveWith(s.b.records, files)
 	v := s.wait(id)[0]

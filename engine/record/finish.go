@@ -20,6 +20,9 @@ func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows i
 	}
 	if n := utf8.RuneCountInString(file); l.file > 0 && n > l.file {
 		// A database that is not strict would cut it, and the record point to nothing.
+		s.mu.Lock()
+		s.layout = nil // somebody may widen the column
+		s.mu.Unlock()
 		return false, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
 			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
 	}

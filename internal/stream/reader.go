@@ -71,7 +71,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 2*time.Second
 	var claimed time.Time
-	away := false // Redis: said once when it goes, once when it is back
+	said := "" // the last error: an outage is said once, and its end
 	for ctx.Err() == nil {
 		slots, err := r.acquire(ctx)
 		if err == nil && slots == 0 {
@@ -91,18 +91,18 @@ func (r *Reader) Run(ctx context.Context) error {
 		r.release(slots - len(entries))
 		r.dispatch(ctx, &handlers, entries)
 		if err == nil {
-			if away {
+			if said != "" {
 				r.o.Log.Info("reading again", "stream", r.o.Stream)
 			}
-			away = false
+			said = ""
 			pause.Reset()
 			continue
 		}
 		if ctx.Err() == nil && !r.heal(ctx, err) {
-			if !away {
+			if said != err.Error() {
 				r.o.Log.Warn("read stream; trying again until it works", "stream", r.o.Stream, "err", err)
 			}
-			away = true
+			said = err.Error()
 			_ = wait(ctx, pause.NextBackOff())
 		}
 	}

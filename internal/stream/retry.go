@@ -12,7 +12,7 @@ import (
 // Insist calls f until it succeeds or ctx ends, with pauses that grow from 50 ms
 // to 5 s, and returns the error of ctx in that case. It is for effects that must
 // happen before an entry is acknowledged and that fail only while a server is
-// away; an error of backoff.Permanent is returned at once.
+// away; an error of Final is returned at once.
 func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 5*time.Second
@@ -21,8 +21,8 @@ func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) 
 		if err == nil {
 			return nil
 		}
-		if final := (*backoff.PermanentError)(nil); errors.As(err, &final) {
-			return final.Unwrap()
+		if final := (final{}); errors.As(err, &final) {
+			return final.error
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -33,3 +33,8 @@ func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) 
 		}
 	}
 }
+
+// Final marks an error after which Insist gives up.
+func Final(err error) error { return final{err} }
+
+type final struct{ error }

@@ -4,7 +4,7 @@
 -- KEYS  1 state; on one node also 2 fan-in, 3 events
 -- ARGV  1 id, 2 attempt (0: any), 3 who decides: a listener's name, @fanin or
 --       @deadline, 4 its token: owner, fence, or nothing, 5 reason,
---       6 cap of the events
+--       6 cap of the events, 7 1: the job's file may be there and is to be removed
 -- Returns {outcome, attempt}: 1 failing, 2 failing before; 0 refused: not its
 --       owner, not past the deadline, or PUBLISHING; -1 gone
 -- Cost  O(1)
@@ -36,6 +36,7 @@ elseif status ~= 'RUN' or have[5] ~= token then
   return {0}
 end
 redis.call('HSET', state, 'status', 'FAILING', 'reason', reason)
+if ARGV[7] == '1' then redis.call('HSET', state, 'remove', 1) end
 if by ~= '@fanin' then
   -- Whoever folds now holds an old fence, and cannot renew its lease.
   redis.call('HINCRBY', state, 'fence', 1)
