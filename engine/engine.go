@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -112,7 +111,3 @@ func (e *Engine) ack(ctx context.Context, from string, entries ...string) {
 		e.log.Warn("acknowledge", "stream", from, "err", err)
 	}
 }
-
-// handBackAfter is how long an entry rests that belongs to a process with
-// another version of the configuration.
-const handBackAfter = time.Second

@@ -88,12 +88,27 @@ func (e *Engine) handBack(ctx context.Context, id string, attempt int64) error {
 	}
 	e.log.Info("handed back: its definition is not in this configuration", "job", id, "attempt", attempt)
 	return e.insist(ctx, "hand back", func() error {
-		return e.o.Scripts.Delay(ctx, scripts.Later{ID: id, Attempt: attempt, Step: scripts.StepFanIn}.String(), handBackAfter)
+		return e.o.Scripts.HandBack(ctx, id, attempt, scripts.StepFanIn)
 	})
 }
 
 // errElsewhere ends work on a job that is not, or no longer, this claim's.
 var errElsewhere = errors.New("engine: the job is claimed elsewhere")
+
+// finally runs the last script for an entry, after which it is acknowledged. Where
+// another claim has the job, it is errElsewhere: that worker has the same entry,
+// and may die.
+func (e *Engine) finally(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
+	var outcome scripts.Outcome
+	err := e.insist(ctx, what, func() (err error) {
+		outcome, err = script()
+		return err
+	})
+	if err == nil && outcome == scripts.Busy {
+		return errElsewhere
+	}
+	return err
+}
 
 // forward sends a claimed job into its next stage, or makes its file.
 func (e *Engine) forward(ctx context.Context, state *scripts.State) error {
@@ -101,8 +116,7 @@ func (e *Engine) forward(ctx context.Context, state *scripts.State) error {
 	if int(state.Stage) >= len(r.Stages) {
 		return e.fold(ctx, r, state)
 	}
-	return e.insist(ctx, "advance job", func() error {
-		_, err := e.o.Scripts.Advance(ctx, state, names(r.Stages[state.Stage]))
-		return err // whatever the outcome, nothing is left to be done for this entry
+	return e.finally(ctx, "advance job", func() (scripts.Outcome, error) {
+		return e.o.Scripts.Advance(ctx, state, names(r.Stages[state.Stage]))
 	})
 }

@@ -118,8 +118,7 @@ const settleTime = 5 * time.Second
 func (e *Engine) settle(ctx context.Context, state *scripts.State, outcome, detail string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	return e.insist(ctx, "settle job", func() error {
-		_, err := e.o.Scripts.Settle(ctx, state, outcome, detail)
-		return err
+	return e.finally(ctx, "settle job", func() (scripts.Outcome, error) {
+		return e.o.Scripts.Settle(ctx, state, outcome, detail)
 	})
 }

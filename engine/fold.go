@@ -66,8 +66,8 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	return e.succeed(ctx, state, rows, committed)
 }
 
-// write folds into a new object that is not yet committed. An error that is not
-// errOutage would come again.
+// write folds into a new object that is not yet committed. An error that is
+// neither errOutage nor errSink would come again.
 func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, int64, error) {
 	sets, err := e.datasets(ctx, r, state)
 	if err != nil {

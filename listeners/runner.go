@@ -103,7 +103,7 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 		return
 	case outcome == scripts.Unknown:
 		r.log.Info("handed back: its definition is not in this configuration", "job", task.ID, "listener", listener)
-		err = r.o.Scripts.Delay(ctx, scripts.Later{ID: task.ID, Attempt: attempt, Step: listener}.String(), handBackAfter)
+		err = r.o.Scripts.HandBack(ctx, task.ID, attempt, listener)
 	case outcome == scripts.OK:
 		err = r.work(ctx, task, taken, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID})
 	}

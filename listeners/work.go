@@ -13,10 +13,6 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// handBackAfter is how long an entry rests that belongs to a process with
-// another version of the configuration.
-const handBackAfter = time.Second
-
 // errLeft means that an entry is not done and is not to be acknowledged:
 // somebody else has the task, or Redis is away. It comes again.
 var errLeft = errors.New("listeners: not done here")

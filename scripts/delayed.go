@@ -17,6 +17,15 @@ func (s *Scripts) Delay(ctx context.Context, member string, d time.Duration) err
 	return asError("delay", c.Err())
 }
 
+// handBackAfter is how long a step rests that is handed back.
+const handBackAfter = time.Second
+
+// HandBack leaves a step of a job to a process that has its definition, after a
+// second.
+func (s *Scripts) HandBack(ctx context.Context, id string, attempt int64, step string) error {
+	return s.Delay(ctx, Later{ID: id, Attempt: attempt, Step: step}.String(), handBackAfter)
+}
+
 // Due lists at most that many members of the delayed set that are due, and how
 // long it is until the next one: 0 where one is due, negative where there is
 // none.

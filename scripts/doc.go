@@ -13,6 +13,9 @@
 //	                   │ fail                            ▼ ▼                     ▼
 //	                   └────────────────────────────▶ FAILING ──settle──▶ SUCCESS, FAILED …
 //
+// A PUBLISHING job fails, too, but only where its file can no longer be made or
+// its record does not take it; neither deadline nor cancel can do that.
+//
 // A final state stays for a minute, so that latecomers see it, and expires.
 //
 // # What fences what

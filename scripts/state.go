@@ -169,7 +169,7 @@ func parseState(id string, fields map[string]string) (*State, error) {
 		state.Tasks[listener] = task
 	}
 	if p.err != nil {
-		return nil, fmt.Errorf("state of %s: %w", id, p.err)
+		return nil, fmt.Errorf("%w: state of %s: %w", ErrBroken, id, p.err)
 	}
 	return state, nil
 }

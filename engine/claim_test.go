@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func TestMain(m *testing.M) { testmain.Main(m) }
+
+// TestALostClaimIsNotAcknowledged: whoever has the claim by now has the same
+// entry, and would lose it. It is the error that keeps an entry.
+func TestALostClaimIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	name, ctx := testmain.Name(t), t.Context()
+	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
+	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": {Name: "r", Stages: stages}}}
+
+	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
+	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	claim := func(worker string, lease time.Duration) *scripts.State {
+		t.Helper()
+		_, state, err := s.Claim(ctx, scripts.Claim{ID: "1", Attempt: 1, Worker: worker, Lease: lease, Known: []string{"d"}})
+		if err != nil || state == nil {
+			t.Fatal(state, err)
+		}
+		return state
+	}
+	lost := claim("asleep", -time.Second)
+	held := claim("awake", time.Minute)
+	if err := e.forward(ctx, lost); !errors.Is(err, errElsewhere) {
+		t.Errorf("advance with a lost claim: %v", err)
+	}
+	if err := e.settle(ctx, lost, string(Failed), "x"); !errors.Is(err, errElsewhere) {
+		t.Errorf("settle with a lost claim: %v", err)
+	}
+	if err := e.forward(ctx, held); err != nil {
+		t.Errorf("advance with the claim: %v", err)
+	}
+	if state, err := s.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
+		t.Errorf("%+v %v", state, err)
+	}
+}
