@@ -157,13 +157,17 @@ func (r *reading) config(root setting) *Config {
 }
 
 func (p setting) limits() Limits {
-	f := p.fields("running_jobs", "tasks", "folds", "grace", "lease")
+	f := p.fields("running_jobs", "tasks", "folds", "grace", "lease", "stop", "memory", "job_bytes", "rebuild")
 	return Limits{
 		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
 		Tasks:       f.get("tasks").integer(16, 1, 10_000),
 		Folds:       f.get("folds").integer(4, 1, 10_000),
 		Grace:       f.get("grace").duration(time.Minute),
 		Lease:       f.get("lease").duration(10 * time.Second),
+		Stop:        f.get("stop").duration(20 * time.Second),
+		Memory:      f.get("memory").integer(80, 1, 100),
+		JobBytes:    int64(f.get("job_bytes").integer(1<<30, 1, 1<<40)),
+		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
 	}
 }
 

@@ -60,6 +60,7 @@ func (d *draft) readListener(stage int, at setting) {
 	l := &draftListener{setting: at, stage: stage}
 	l.Line = at.line
 	l.Timeout = f.get("timeout").duration(5 * time.Minute)
+	l.Retry = DefaultRetry
 	l.Batch = f.get("batch").integer(1000, 1, placeholders)
 	if !f.broken {
 		l.Database = f.databaseName(d.databases)

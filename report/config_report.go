@@ -35,7 +35,7 @@ type draft struct {
 
 // report decodes one report. Each part is checked against the ones before.
 func (p setting) report(name string, databases []string) *Report {
-	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, databases: databases, parameters: map[string]setting{}, used: map[string]bool{}}
+	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line, Retry: DefaultRetry}, databases: databases, parameters: map[string]setting{}, used: map[string]bool{}}
 	f := p.fields("timeout", "parameters", "stages", "join", "csv")
 	if f.broken {
 		return d.Report

@@ -34,6 +34,7 @@ type Config struct {
 	Limits    Limits             // how much runs at once
 	Keys      Keys               // names in Redis
 	Reports   map[string]*Report // by name
+	Admin     string             // host:port of the admin server; empty: none
 }
 
 // Database is a MySQL or MariaDB server that listeners or the record store use.
@@ -66,6 +67,10 @@ type Limits struct {
 	Folds       int           // joins at once in one process; default 4
 	Grace       time.Duration // age from which a PROCESSING record without state is started anew; default 1m
 	Lease       time.Duration // a worker that is silent for so long is taken for dead; default 10s
+	Stop        time.Duration // how long work may go on after SIGTERM before it is handed back; default 20s
+	Memory      int           // percent of Redis's maxmemory above which no job is started; default 80
+	JobBytes    int64         // data of one job in Redis; default 1 GiB
+	Rebuild     int           // records that a rebuild looks at in a second; default 500
 }
 
 // Keys says what the names of everything in Redis begin with. Installations that
@@ -84,6 +89,7 @@ type Report struct {
 	Join       Join
 	CSV        CSV
 	Timeout    time.Duration // from start to PUBLISHING; default: see Report.DefaultTimeout
+	Retry      Retry         // of fan-in, and of the listeners that have none of their own
 }
 
 // foldTime is what a report's default timeout leaves for the fold.
@@ -145,6 +151,7 @@ type Listener struct {
 	From     *Ref          // the column of an earlier stage that the query uses; nil: none
 	Columns  []string      // what the query gives, in its order
 	Timeout  time.Duration // of one execution of the query; default 5m
+	Retry    Retry         // default: the report's
 	Batch    int           // values of an earlier stage in one IN list; default 1000
 }
 

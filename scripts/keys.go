@@ -47,6 +47,29 @@ func (k Keys) Quarantined() string { return k.Prefix + "quarantine" }
 // Events is the capped stream of transitions.
 func (k Keys) Events() string { return k.Prefix + "events" }
 
+// Timers is the sorted set of timers: name → when it fires.
+func (k Keys) Timers() string { return k.Prefix + "timers" }
+
+// PausedTimers is the sorted set of timers that are paused: name → when it
+// would fire.
+func (k Keys) PausedTimers() string { return k.Prefix + "timers:paused" }
+
+// Timer is the string with a TTL that a service sets for a timer.
+func (k Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
+
+// Fired is the stream of timers that have fired and whose action is to be done.
+func (k Keys) Fired() string { return k.Prefix + "fired" }
+
+// Incarnation is the string that a Redis which has lost its memory has lost, too.
+func (k Keys) Incarnation() string { return k.Prefix + "incarnation" }
+
+// Lock is the string of a lock.
+func (k Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
+
+// Canary is the string with a TTL by whose expiry a subscriber proves that it
+// hears.
+func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
+
 // Field is the field of Data that holds one chunk of a column, counted from 0.
 func Field(listener, column string, chunk int64) string {
 	if chunk == 0 {

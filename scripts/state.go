@@ -32,7 +32,9 @@ type State struct {
 	Stage      int64
 	Status     string // see StatusRun and the others
 	Fence      int64
-	Worker     string // who has claimed it; empty where nobody has
+	Worker     string    // who has claimed it; empty where nobody has
+	Lease      time.Time // until when; zero where nobody has
+	Fold       StepState // fan-in: of the stage that it is in, and at the end the record
 	Started    time.Time
 	Deadline   time.Time
 	Done       int64
@@ -44,11 +46,20 @@ type State struct {
 	Tasks      map[string]TaskState
 }
 
+// StepState is what a state says of the tries of a step.
+type StepState struct {
+	Tries int64     // that count, with the one that runs
+	Error string    // of the last try that failed; empty where none has
+	Next  time.Time // when the next try comes; zero where none is waiting
+}
+
 // TaskState is a listener's part of a state.
 type TaskState struct {
+	StepState
 	Stage   int64
-	Owner   string // of the last try; empty before the first
-	Tries   int64
+	Owner   string    // who works on it; empty where nobody does
+	Lease   time.Time // until when it is the owner's; zero where nobody works on it
+	Taken   time.Time // when it was taken last; zero before the first try
 	Chunks  int64
 	Rows    int64
 	Bytes   int64
@@ -147,6 +158,7 @@ func parseState(id string, fields map[string]string) (*State, error) {
 		Attempt: p.number("attempt"), Stage: p.number("stage"), Status: fields["status"],
 		Fence: p.number("fence"), Worker: fields["worker"],
 		Started: time.UnixMilli(p.number("started")), Deadline: time.UnixMilli(p.number("deadline")),
+		Lease: p.time("lease"), Fold: p.step("@fanin"),
 		Done: p.number("done"), Target: p.number("target"),
 		Reason: fields["reason"], Remove: fields["remove"] != "", File: fields["file"], Tasks: map[string]TaskState{},
 	}
@@ -159,7 +171,8 @@ func parseState(id string, fields map[string]string) (*State, error) {
 			continue
 		}
 		task := TaskState{
-			Stage: p.number(field), Owner: fields[listener+":owner"], Tries: p.number(listener + ":tries"),
+			StepState: p.step(listener), Stage: p.number(field), Owner: fields[listener+":owner"],
+			Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"),
 			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
 			Done: fields[listener+":done"] != "", Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
 		}
@@ -178,6 +191,19 @@ func parseState(id string, fields map[string]string) (*State, error) {
 type parser struct {
 	fields map[string]string
 	err    error
+}
+
+// step reads what a state says of the tries of a step.
+func (p *parser) step(name string) StepState {
+	return StepState{Tries: p.number(name + ":tries"), Error: p.fields[name+":error"], Next: p.time(name + ":next")}
+}
+
+// time returns a field's time, zero where it is not there.
+func (p *parser) time(field string) time.Time {
+	if ms := p.number(field); ms != 0 {
+		return time.UnixMilli(ms)
+	}
+	return time.Time{}
 }
 
 // number returns a field's integer, 0 where it is not there.
