@@ -52,6 +52,7 @@ func (s *Scripts) Quarantine(ctx context.Context, stream, entry string, fields m
 const (
 	StepTrigger = "@trigger" // look for the record once more
 	StepFanIn   = "@fanin"
+	StepRecord  = "@record" // fan-in, where only the record is left to be done
 )
 
 // Later is a member of the delayed set: an id alone, or a step of an attempt

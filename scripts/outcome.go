@@ -18,6 +18,7 @@ const (
 	Busy    Outcome = 0  // another owner of the same attempt
 	Gone    Outcome = -1 // an older attempt, a final state, or none
 	Unknown Outcome = -2 // this process does not know the job's definition
+	TooMuch Outcome = -3 // the job's data would have more bytes than it may
 )
 
 // String names the outcome for logs.
@@ -37,6 +38,8 @@ func (o Outcome) String() string {
 		return "gone"
 	case Unknown:
 		return "unknown definition"
+	case TooMuch:
+		return "too much data"
 	}
 	return fmt.Sprintf("Outcome(%d)", int64(o))
 }

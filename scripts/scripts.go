@@ -28,6 +28,8 @@ type Options struct {
 	// EventsCap is about how many transitions the events stream keeps; 0 means
 	// 100,000.
 	EventsCap int64
+	// JobBytes is the most that the data of one job may have; 0 means 1 GiB.
+	JobBytes int64
 	// Timeout bounds one round trip; 0 means 10 s.
 	Timeout time.Duration
 }
@@ -39,6 +41,7 @@ type Scripts struct {
 	rdb    redis.UniversalClient
 	split  bool
 	events string // cap, as an argument
+	bytes  int64  // most of a job's data
 	pipe   *pipeline
 }
 
@@ -62,6 +65,8 @@ var (
 	dueScript       = load("due")
 	moveScript      = load("move")
 	ackScript       = load("ack")
+	requeueScript   = load("requeue")
+	forgetScript    = load("forget")
 	againScript     = load("again")
 )
 
@@ -87,6 +92,9 @@ func New(o Options) *Scripts {
 	if o.EventsCap == 0 {
 		o.EventsCap = 100_000
 	}
+	if o.JobBytes == 0 {
+		o.JobBytes = 1 << 30
+	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
@@ -94,7 +102,7 @@ func New(o Options) *Scripts {
 		o.Split = true
 	}
 	return &Scripts{
-		Keys: o.Keys, rdb: o.Redis, split: o.Split, events: fmt.Sprint(o.EventsCap),
+		Keys: o.Keys, rdb: o.Redis, split: o.Split, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes,
 		pipe: &pipeline{rdb: o.Redis, timeout: o.Timeout},
 	}
 }

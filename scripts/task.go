@@ -24,7 +24,8 @@ type Taken struct {
 	Definition string
 	Parameters []byte // JSON object
 	Stage      int64
-	Tries      int64 // with this one
+	Tries      int64  // that count, with this one
+	Failure    string // why the try before this one ended; empty where nothing is known
 }
 
 // Take gives a task an owner for its lease, and clears what an earlier try left.
@@ -47,7 +48,7 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 		return outcome, Taken{}, nil
 	}
 	var taken Taken
-	if len(more) != 5 {
+	if len(more) != 6 {
 		return 0, taken, fmt.Errorf("script take: %w: %v", ErrReply, more)
 	}
 	taken.Report, _ = more[0].(string)
@@ -56,6 +57,7 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 	taken.Parameters = []byte(parameters)
 	taken.Stage, _ = more[3].(int64)
 	taken.Tries, _ = more[4].(int64)
+	taken.Failure, _ = more[5].(string)
 	return outcome, taken, nil
 }
 
@@ -80,7 +82,7 @@ func (c Chunk) bytes() int {
 }
 
 // Append stores a chunk if the task still has this owner, and renews its lease:
-// OK, Already, Busy, or Gone. The fields must not be changed before it returns,
+// OK, Already, Busy, Gone, or TooMuch. The fields must not be changed before it returns,
 // and not at all if it returns an error of ctx.
 func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) {
 	cmd, err := s.appendCmd(ctx, t, c)
@@ -100,7 +102,7 @@ func (s *Scripts) appendCmd(ctx context.Context, t Task, c Chunk) (*redis.Cmd, e
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	args := []any{t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds(), c.Number, c.Rows, columns}
+	args := []any{t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds(), c.Number, c.Rows, columns, s.bytes}
 	for i, name := range c.Names {
 		args = append(args, Field(t.Listener, name, c.Number), c.Fields[i])
 	}
@@ -108,8 +110,9 @@ func (s *Scripts) appendCmd(ctx context.Context, t Task, c Chunk) (*redis.Cmd, e
 }
 
 // Complete stores the last chunk of a task and counts its listener, in one round
-// trip where the chunk is small: OK, Already where that reached the barrier, Busy, or Gone. It returns
-// ErrChunk where a chunk is missing. Chunk is as for Append.
+// trip where the chunk is small: OK, Already where that reached the barrier,
+// Busy, Gone, or TooMuch. It returns ErrChunk where a chunk is missing. Chunk is
+// as for Append.
 func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Duration) (Outcome, error) {
 	if last.bytes() > sharedBytes {
 		if outcome, err := s.Append(ctx, t, last); err != nil || outcome < OK {
@@ -128,8 +131,8 @@ func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Du
 	}
 	if n, err := store.Int64(); err != nil {
 		return 0, asError("append", err)
-	} else if Outcome(n) == Busy {
-		return Busy, nil
+	} else if o := Outcome(n); o == Busy || o == TooMuch {
+		return o, nil
 	}
 	outcome, more, err := listReply(completeScript, count)
 	if err != nil || !s.split || outcome < OK {

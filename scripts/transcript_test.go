@@ -139,7 +139,11 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 		}
 		var taken Taken
 		if outcome, taken, err = p.s.Take(ctx, task, []string{"d0", known}); outcome == OK && err == nil {
-			return fmt.Sprintf("ok %s %s %s stage=%d tries=%d", taken.Report, taken.Definition, taken.Parameters, taken.Stage, taken.Tries), nil
+			text := fmt.Sprintf("ok %s %s %s stage=%d tries=%d", taken.Report, taken.Definition, taken.Parameters, taken.Stage, taken.Tries)
+			if taken.Failure != "" {
+				text += ": " + taken.Failure
+			}
+			return text, nil
 		}
 	case "append": // attempt listener owner number values
 		outcome, err = p.s.Append(ctx, task, chunk(number(4), arg(5)))
@@ -170,6 +174,12 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 		outcome, err = p.s.FailTask(ctx, task, arg(4))
 	case "fail-fold": // worker reason
 		outcome, err = p.s.FailFold(ctx, p.states[arg(1)], arg(2), arg(3) == "remove")
+	case "requeue-task": // attempt listener owner delay counts|free error
+		delay, _ := time.ParseDuration(arg(4))
+		outcome, err = p.s.RequeueTask(ctx, task, Again{Delay: delay, Counts: arg(5) == "counts", Error: arg(6)})
+	case "requeue-fold": // worker step delay counts|free error
+		delay, _ := time.ParseDuration(arg(3))
+		outcome, err = p.s.RequeueFold(ctx, p.states[arg(1)], arg(2), Again{Delay: delay, Counts: arg(4) == "counts", Error: arg(5)})
 	case "expire":
 		outcome, err = p.s.Expire(ctx, job)
 	case "settle": // worker outcome detail
@@ -183,7 +193,7 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 }
 
 // masked are the fields whose values are times.
-var masked = []string{"started", "deadline", "expires", "lease", ":lease", ":taken", ":done"}
+var masked = []string{"started", "deadline", "expires", "lease", ":lease", ":taken", ":done", ":next"}
 
 // changes compares everything of the job with what was there before.
 func (p *player) changes(t *testing.T) []string {
@@ -206,6 +216,9 @@ func (p *player) changes(t *testing.T) []string {
 		if _, err := p.client.ZScore(ctx, set, job).Result(); err == nil {
 			now[strings.TrimPrefix(set, p.s.Prefix)] = job
 		}
+	}
+	for _, member := range p.client.ZRange(ctx, p.s.Delayed(), 0, -1).Val() {
+		now["delayed "+member] = "T"
 	}
 	for attempt := range int64(3) {
 		if p.client.Exists(ctx, p.s.Timeout(job, attempt)).Val() == 1 {

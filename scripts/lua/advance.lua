@@ -22,7 +22,7 @@ for _, listener in ipairs(listeners) do
   fields[#fields + 1] = stage + 1
 end
 redis.call('HSET', state, unpack(fields))
-redis.call('HDEL', state, 'worker', 'lease')
+redis.call('HDEL', state, 'worker', 'lease', '@fanin:tries', '@fanin:error')
 redis.call('HSET', data, 'queryTarget', target)
 redis.call('PEXPIREAT', data, have[5])
 if events then

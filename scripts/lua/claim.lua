@@ -30,7 +30,14 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if have[6] and have[5] ~= worker and tonumber(have[6]) > now then return {0} end
 
 local fence = redis.call('HINCRBY', state, 'fence', 1)
-if status == 'READY' then redis.call('HSET', state, 'status', 'FOLD') end
+if status == 'READY' then
+  redis.call('HSET', state, 'status', 'FOLD')
+elseif have[5] then
+  -- Whoever gives a job up says so; this one has not, and counts as a try.
+  redis.call('HSET', state, '@fanin:error', 'worker ' .. have[5] .. ' fell silent')
+end
+redis.call('HINCRBY', state, '@fanin:tries', 1)
+redis.call('HDEL', state, '@fanin:next')
 redis.call('HSET', state, 'worker', worker, 'lease', string.format('%.0f', now + lease))
 -- However long the record's database or the sink is away: what was decided must
 -- not be forgotten.

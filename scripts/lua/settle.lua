@@ -17,7 +17,7 @@ if have[2] == outcome then return 1 end
 if have[3] ~= fence then return 0 end
 redis.call('UNLINK', data, timeout)
 redis.call('HSET', state, 'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', ARGV[5])
-redis.call('HDEL', state, 'worker', 'lease')
+redis.call('HDEL', state, 'worker', 'lease', '@fanin:next')
 redis.call('PEXPIRE', state, ARGV[6])
 if deadlines then
   redis.call('ZREM', deadlines, id)

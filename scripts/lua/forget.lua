@@ -1,0 +1,20 @@
+#!lua flags=allow-oom
+-- Removes the consumers of a group that are gone and have nothing pending: with
+-- one that has, its entries would be lost.
+-- KEYS  1 stream
+-- ARGV  1 group, 2 silence from which a consumer is taken for gone (ms), 3 how
+--       many are removed at most
+-- Returns how many were removed
+-- Cost  O(consumers)
+local stream, group, silence, most = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local removed = 0
+for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
+  local have = {}
+  for i = 1, #consumer, 2 do have[consumer[i]] = consumer[i + 1] end
+  if removed < most and have.pending == 0 and have.idle > silence then
+    redis.call('XGROUP', 'DELCONSUMER', stream, group, have.name)
+    removed = removed + 1
+  end
+end
+return removed
