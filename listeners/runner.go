@@ -71,7 +71,8 @@ func (r *Runner) Run(ctx context.Context) error {
 		reader := stream.New(stream.Options{
 			Redis: r.o.Redis, Stream: r.o.Scripts.Task(listener), Group: scripts.Group, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
-			Handle: func(ctx context.Context, entries []stream.Entry) { r.handle(ctx, listener, entries[0]) },
+			Handle:   func(ctx context.Context, entries []stream.Entry) { r.handle(ctx, listener, entries[0]) },
+			Patience: r.o.Limits.Stop, Tidy: r.o.Scripts.Tidy(r.o.Scripts.Task(listener)),
 		})
 		group.Go(func() error { return reader.Run(ctx) })
 	}

@@ -13,8 +13,10 @@ import (
 // once, and may be called again for the same task after a crash.
 //
 // The text of an error goes, behind the listener's name, into the record, where
-// people read it. One that is marked with Permanent fails the job; so does, at present,
-// any other error that is not the end of ctx.
+// people read it. One that is marked with Permanent fails the job; one that is
+// marked with Outage has the task come again in a few seconds and uses no try;
+// any other one has it come again after the delay of the listener's retries, and
+// fails the job after the last of them.
 type Source interface {
 	Read(ctx context.Context, task Task, out *Writer) error
 }
@@ -42,3 +44,14 @@ var ErrPermanent = errors.New("listeners: permanent")
 type permanent struct{ error }
 
 func (p permanent) Unwrap() []error { return []error{ErrPermanent, p.error} }
+
+// Outage marks an error that says nothing about the task: its server is away, or
+// takes nobody at present. Its text stays as it is.
+func Outage(err error) error { return outage{err} }
+
+// ErrOutage is matched by every error that Outage made.
+var ErrOutage = errors.New("listeners: outage")
+
+type outage struct{ error }
+
+func (o outage) Unwrap() []error { return []error{ErrOutage, o.error} }

@@ -29,24 +29,30 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken, 
 		return kept == scripts.OK, err
 	})
 	defer stop()
-
+	retry := r.retry(t, taken)
+	if taken.Tries > int64(retry.Retries)+1 {
+		// None of its workers lived to say why.
+		return r.fail(held, t, fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure))
+	}
 	err := r.read(held, t, taken)
 	switch {
 	case err == nil, errors.Is(err, errEnded):
 		return nil
+	case errors.Is(context.Cause(held), stream.ErrStopping):
+		return r.handBack(ctx, t)
 	case errors.Is(err, errLeft), held.Err() != nil:
 		return errors.Join(errLeft, context.Cause(held))
+	case errors.Is(err, ErrPermanent):
+		return r.fail(held, t, err)
+	case errors.Is(err, ErrOutage):
+		return r.requeue(held, t, scripts.Again{Delay: retry.Outage(), Error: err.Error()})
+	case taken.Tries > int64(retry.Retries):
+		if retry.Retries > 0 {
+			err = fmt.Errorf("%w (try %d of %d)", err, taken.Tries, retry.Retries+1)
+		}
+		return r.fail(held, t, err)
 	}
-	reason := fmt.Sprintf("listener %s: %v", t.Listener, err)
-	outcome, failErr := r.o.Scripts.FailTask(ctx, t, reason)
-	if failErr != nil {
-		return failErr
-	}
-	if outcome == scripts.Busy {
-		return errLeft
-	}
-	r.log.Warn("task failed", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", err)
-	return nil
+	return r.requeue(held, t, scripts.Again{Delay: retry.Before(int(taken.Tries)), Counts: true, Error: err.Error()})
 }
 
 // read has the source read the task's data, stores it and completes the task.
@@ -54,11 +60,11 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	rep := r.definitions[taken.Definition]
 	listener, _, ok := rep.Listener(t.Listener)
 	if !ok {
-		return fmt.Errorf("report %s has no such listener", rep.Name)
+		return Permanent(fmt.Errorf("report %s has no such listener", rep.Name))
 	}
 	parameters, err := rep.Bind(taken.Parameters)
 	if err != nil {
-		return err
+		return Permanent(err)
 	}
 	start := time.Now()
 	out := NewWriter(r.flush(ctx, t, start))
@@ -84,15 +90,22 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 		}
 		number++
 		var outcome scripts.Outcome
-		var err error
-		if last {
-			outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
-		} else {
-			outcome, err = r.o.Scripts.Append(ctx, t, chunk)
-		}
+		err := r.insist(ctx, "store chunk", func() (err error) {
+			if last {
+				outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
+			} else {
+				outcome, err = r.o.Scripts.Append(ctx, t, chunk)
+			}
+			return err
+		})
 		switch {
+		case errors.Is(err, scripts.ErrFull):
+			// Waiting here would keep the memory that others need to end.
+			return Outage(err)
 		case err != nil:
 			return fmt.Errorf("%w: %w", errLeft, err)
+		case outcome == scripts.TooMuch:
+			return Permanent(errors.New("the job's data has more bytes than limits.job_bytes allows: have the queries find less, or raise it"))
 		case outcome == scripts.Busy:
 			return errLeft
 		case outcome == scripts.Gone:
@@ -105,26 +118,32 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 // values iterates over a column that an earlier stage found.
 func (r *Runner) values(ctx context.Context, id, listener, column string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		state, err := r.o.Scripts.Read(ctx, id)
-		if err != nil {
+		var state *scripts.State
+		if err := r.insist(ctx, "read state", func() (err error) {
+			state, err = r.o.Scripts.Read(ctx, id)
+			return err
+		}); err != nil {
 			yield(nil, fmt.Errorf("%w: %w", errLeft, err))
 			return
 		}
 		task := state.Tasks[listener]
 		var columns []report.Column
 		if err := json.Unmarshal(task.Columns, &columns); err != nil {
-			yield(nil, fmt.Errorf("columns of %s: %w", listener, err))
+			yield(nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err)))
 			return
 		}
 		for number := range task.Chunks {
-			fields, err := r.o.Scripts.Columns(ctx, id, listener, []string{column}, number)
-			if err != nil {
+			var fields [][]byte
+			if err := r.insist(ctx, "read chunk", func() (err error) {
+				fields, err = r.o.Scripts.Columns(ctx, id, listener, []string{column}, number)
+				return err
+			}); err != nil {
 				yield(nil, fmt.Errorf("%w: %w", errLeft, err))
 				return
 			}
 			chunk, err := report.DecodeChunk([]report.Column{{Name: column}}, fields)
 			if err != nil {
-				yield(nil, err)
+				yield(nil, Permanent(err))
 				return
 			}
 			for row := range chunk.Rows() {

@@ -40,6 +40,10 @@ func (r Retry) Before(retry int) time.Duration {
 	return d
 }
 
+// Outage returns the pause before a step comes again that a server was away for.
+// It uses no try, and servers are often back soon.
+func (r Retry) Outage() time.Duration { return min(r.Delay, 5*time.Second) }
+
 // Total returns the longest time that all retries wait together.
 func (r Retry) Total() time.Duration {
 	var total time.Duration

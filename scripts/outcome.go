@@ -52,6 +52,10 @@ var ErrChunk = errors.New("scripts: a chunk is missing")
 // script stumbles over what it finds: trying again does not help.
 var ErrBroken = errors.New("scripts: a key is not what it should be")
 
+// ErrFull is returned where Redis has reached its maxmemory, and takes nothing
+// but what ends jobs.
+var ErrFull = errors.New("scripts: Redis is full")
+
 // ErrReply is returned where Redis answers in a form that a script never gives.
 var ErrReply = errors.New("scripts: unexpected reply")
 
@@ -62,6 +66,9 @@ func asError(script string, err error) error {
 	}
 	if strings.HasPrefix(err.Error(), "CHUNK") {
 		return fmt.Errorf("%w: %w", ErrChunk, err)
+	}
+	if strings.HasPrefix(err.Error(), "OOM") {
+		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	// "attempt to …" is how Lua begins to tell of a missing field.
 	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.Contains(err.Error(), "attempt to ") {

@@ -44,6 +44,18 @@ func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step, t
 	return outcome, s.send(ctx, entry, s.event(ctx, id, attempt, "retry", "step", step, "counts", counts, "next", more[0], "error", a.Error))
 }
 
+// silence is how long a consumer is silent before it is taken for gone. Readers
+// read at least every few seconds.
+const silence = 2 * time.Minute
+
+// Tidy returns what a stream's reader calls now and then: Forget.
+func (s *Scripts) Tidy(stream string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := s.Forget(ctx, stream, silence)
+		return err
+	}
+}
+
 // Forget removes the consumers of a stream that are gone and have nothing
 // pending, and returns how many those were.
 func (s *Scripts) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {

@@ -18,9 +18,13 @@ const block = time.Second
 
 // Entry is one message.
 type Entry struct {
-	ID     string
-	Fields map[string]string
+	ID         string
+	Fields     map[string]string
+	Deliveries int64 // how often it was given to a worker, with this time
 }
+
+// lonely is how many deliveries are in company of others, where Batch is set.
+const lonely = 3
 
 // Options configures a Reader.
 type Options struct {
@@ -39,15 +43,24 @@ type Options struct {
 	Admit func(ctx context.Context) (int, error)
 	// Handle works on entries and acknowledges them. What it does not acknowledge
 	// comes again after MinIdle, here or elsewhere. It runs in a goroutine of its
-	// own and ends soon after ctx.
+	// own and ends soon after its context, whose cause is ErrStopping where the
+	// reader was told to stop and its patience is over.
 	Handle func(ctx context.Context, entries []Entry)
-	Log    *slog.Logger
+	// Patience is how long calls of Handle may go on after Run was told to stop.
+	Patience time.Duration
+	// KeepAlive keeps entries from being taken over while Handle works on them. It
+	// is for handlers that have no lease of their own.
+	KeepAlive bool
+	// Tidy, if set, is called once a minute.
+	Tidy func(ctx context.Context) error
+	Log  *slog.Logger
 }
 
 // Reader reads one stream.
 type Reader struct {
-	o    Options
-	free chan struct{} // a token for each free slot
+	o      Options
+	free   chan struct{} // a token for each free slot
+	tidied time.Time
 
 	mu      sync.Mutex
 	working map[string]bool // ids that are under way here
@@ -62,12 +75,22 @@ func New(o Options) *Reader {
 	return r
 }
 
+// ErrStopping is the cause of the end of a handler's context in a reader that
+// stops.
+var ErrStopping = errors.New("stream: stopping")
+
 // Run reads until ctx ends and all calls of Handle have returned, and returns
 // nil. An outage of Redis is waited out.
 func (r *Reader) Run(ctx context.Context) error {
+	work, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(ErrStopping)
 	var handlers sync.WaitGroup
 	defer r.leave(ctx)
-	defer handlers.Wait()
+	defer func() {
+		impatient := time.AfterFunc(r.o.Patience, func() { end(ErrStopping) })
+		defer impatient.Stop()
+		handlers.Wait()
+	}()
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 2*time.Second
 	var claimed time.Time
@@ -89,7 +112,10 @@ func (r *Reader) Run(ctx context.Context) error {
 			entries, err = r.read(ctx, slots)
 		}
 		r.release(slots - len(entries))
-		r.dispatch(ctx, &handlers, entries)
+		r.dispatch(work, &handlers, entries)
+		if err == nil {
+			err = r.tidy(ctx)
+		}
 		if err == nil {
 			if said != "" {
 				r.o.Log.Info("reading again", "stream", r.o.Stream)
@@ -159,28 +185,13 @@ func (r *Reader) read(ctx context.Context, count int) ([]Entry, error) {
 	return r.entries(streams[0].Messages), nil
 }
 
-// claim takes over entries that nobody has worked on for MinIdle, except those
-// that are under way here.
-func (r *Reader) claim(ctx context.Context, count int) ([]Entry, error) {
-	var found []Entry
-	for start := "0-0"; len(found) < count; {
-		messages, next, err := r.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
-			Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer,
-			MinIdle: r.o.MinIdle, Start: start, Count: int64(count - len(found)),
-		}).Result()
-		if err != nil {
-			return found, err
-		}
-		found = append(found, r.entries(messages)...)
-		if next == "0-0" {
-			break
-		}
-		start = next
+// forget unmarks entries that are not handled after all.
+func (r *Reader) forget(entries []Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range entries {
+		delete(r.working, e.ID)
 	}
-	if len(found) > 0 {
-		r.o.Log.Info("took over entries", "stream", r.o.Stream, "entries", len(found))
-	}
-	return found, nil
 }
 
 // entries converts messages and marks them as under way; those that are so
@@ -194,7 +205,7 @@ func (r *Reader) entries(messages []redis.XMessage) []Entry {
 			continue
 		}
 		r.working[m.ID] = true
-		e := Entry{ID: m.ID, Fields: make(map[string]string, len(m.Values))}
+		e := Entry{ID: m.ID, Deliveries: 1, Fields: make(map[string]string, len(m.Values))}
 		for k, v := range m.Values {
 			e.Fields[k], _ = v.(string)
 		}
@@ -204,26 +215,38 @@ func (r *Reader) entries(messages []redis.XMessage) []Entry {
 }
 
 func (r *Reader) dispatch(ctx context.Context, handlers *sync.WaitGroup, entries []Entry) {
-	size := 1
-	if r.o.Batch {
-		size = len(entries)
-	}
 	for len(entries) > 0 {
+		size := 1
+		// One that has ended its workers goes alone, and takes no other with it.
+		for r.o.Batch && size < len(entries) && entries[size-1].Deliveries <= lonely && entries[size].Deliveries <= lonely {
+			size++
+		}
 		part := entries[:size]
 		entries = entries[size:]
 		handlers.Go(func() {
 			defer r.finish(part)
+			ctx := ctx
+			if r.o.KeepAlive {
+				var stop func()
+				ctx, stop = Keep(ctx, r.o.MinIdle, func(ctx context.Context) (bool, error) { return true, r.keep(ctx, part) })
+				defer stop()
+			}
 			r.o.Handle(ctx, part)
 		})
 	}
 }
 
-func (r *Reader) finish(entries []Entry) {
-	r.mu.Lock()
-	for _, e := range entries {
-		delete(r.working, e.ID)
+// tidy calls Tidy once a minute.
+func (r *Reader) tidy(ctx context.Context) error {
+	if r.o.Tidy == nil || time.Since(r.tidied) < time.Minute {
+		return nil
 	}
-	r.mu.Unlock()
+	r.tidied = time.Now()
+	return r.o.Tidy(ctx)
+}
+
+func (r *Reader) finish(entries []Entry) {
+	r.forget(entries)
 	r.release(len(entries))
 }
 

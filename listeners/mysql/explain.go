@@ -52,6 +52,17 @@ var remedies = map[uint16]string{
 	1792: "use a query that does not write: listeners read in a read-only transaction",
 }
 
+// What a server says that takes nobody at present. A wrong password is one of
+// them: one that is being rotated is right again soon.
+const (
+	errTooMany       = 1040
+	errAccess        = 1045
+	errShutdown      = 1053
+	errTooManyOfUser = 1203
+	errUserLimit     = 1226
+	errOffline       = 3032
+)
+
 // explain says what an error of the driver means for a listener.
 func explain(ctx context.Context, l *report.Listener, err error) error {
 	if ctx.Err() != nil {
@@ -59,9 +70,11 @@ func explain(ctx context.Context, l *report.Listener, err error) error {
 	}
 	var server *mysql.MySQLError
 	if !errors.As(err, &server) {
-		return fmt.Errorf("the connection to database %s broke, or cannot be made: %w", l.Database, err)
+		return listeners.Outage(fmt.Errorf("the connection to database %s broke, or cannot be made: %w", l.Database, err))
 	}
 	switch server.Number {
+	case errTooMany, errTooManyOfUser, errShutdown, errAccess, errOffline, errUserLimit:
+		return listeners.Outage(err)
 	case 1969, 3024:
 		return timedOut(l)
 	case 1317:

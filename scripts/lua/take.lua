@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Takes a task: gives it an owner for the time of a lease, and clears what an
 -- earlier try left in the data.
 -- KEYS  1 data, 2 state

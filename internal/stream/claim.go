@@ -1,0 +1,67 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// claim takes over entries that nobody has worked on for MinIdle, except those
+// that are under way here.
+func (r *Reader) claim(ctx context.Context, count int) ([]Entry, error) {
+	var found []Entry
+	for start := "0-0"; len(found) < count; {
+		messages, next, err := r.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
+			Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer,
+			MinIdle: r.o.MinIdle, Start: start, Count: int64(count - len(found)),
+		}).Result()
+		if err != nil {
+			return found, err
+		}
+		entries := r.entries(messages)
+		if err := r.count(ctx, entries); err != nil {
+			r.forget(entries)
+			return found, err
+		}
+		found = append(found, entries...)
+		if next == "0-0" {
+			break
+		}
+		start = next
+	}
+	if len(found) > 0 {
+		r.o.Log.Info("took over entries", "stream", r.o.Stream, "entries", len(found))
+	}
+	return found, nil
+}
+
+// count learns how often entries were delivered.
+func (r *Reader) count(ctx context.Context, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	pending, err := r.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer,
+		Start: entries[0].ID, End: entries[len(entries)-1].ID, Count: int64(r.o.Slots + len(entries)),
+	}).Result()
+	if err != nil {
+		return err
+	}
+	deliveries := make(map[string]int64, len(pending))
+	for _, p := range pending {
+		deliveries[p.ID] = p.RetryCount
+	}
+	for i, e := range entries {
+		entries[i].Deliveries = max(1, deliveries[e.ID])
+	}
+	return nil
+}
+
+// keep says that somebody works on entries. JUSTID: it counts as no delivery.
+func (r *Reader) keep(ctx context.Context, entries []Entry) error {
+	claim := &redis.XClaimArgs{Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer}
+	for _, e := range entries {
+		claim.Messages = append(claim.Messages, e.ID)
+	}
+	return r.o.Redis.XClaimJustID(ctx, claim).Err()
+}

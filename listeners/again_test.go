@@ -1,0 +1,286 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func TestMain(m *testing.M) { testmain.Main(m) }
+
+// source is a Source that is a function.
+type source func(ctx context.Context, try int64, out *Writer) error
+
+type counting struct {
+	source
+	tries atomic.Int64
+}
+
+func (c *counting) Read(ctx context.Context, _ Task, out *Writer) error {
+	return c.source(ctx, c.tries.Add(1), out)
+}
+
+// bundle is a job of one listener and a Runner for it.
+type bundle struct {
+	t      *testing.T
+	client *redis.Client
+	s      *scripts.Scripts
+	source *counting
+	runner *Runner
+	limits report.Limits
+	stop   func()
+}
+
+// setup starts the job, and a Runner.
+func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) *bundle {
+	t.Helper()
+	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), source: &counting{source: read}, limits: limits}
+	t.Cleanup(func() { _ = b.client.Close() })
+	name := testmain.Name(t)
+	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: limits.JobBytes})
+	query, err := report.ParseQuery("SELECT 1 AS c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
+		Name: "a", Database: "db", Columns: []string{"c"}, Query: query, Retry: retry,
+	}}}}}
+	if limits.Tasks == 0 {
+		limits.Tasks, limits.Lease, limits.Stop = 1, time.Minute, limits.Stop+time.Millisecond
+	}
+	if b.runner, err = New(Options{
+		Redis: b.client, Scripts: b.s, Reports: map[string]*report.Report{"r": definition},
+		Sources: map[string]Source{"db": b.source}, Limits: limits, Consumer: "c",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.s.Start(t.Context(), scripts.Start{
+		ID: "1", Attempt: 1, Report: "r", Definition: definition.Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"a"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.runner.Run(ctx) }()
+	stopped := false
+	b.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(b.stop)
+	return b
+}
+
+// until polls until the state is as it should be.
+func (b *bundle) until(what string, holds func(*scripts.State) bool) *scripts.State {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		state, err := b.s.Read(context.WithoutCancel(ctx), "1")
+		if err == nil && holds(state) {
+			return state
+		}
+		select {
+		case <-ctx.Done():
+			b.t.Fatalf("not within 30 s: %s: %+v %v", what, state, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// delayed is when the task comes again; zero where it does not.
+func (b *bundle) delayed() time.Time {
+	score, err := b.client.ZScore(b.t.Context(), b.s.Delayed(), "1/1/a").Result()
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(score))
+}
+
+// comes sends the task again, as the scheduler does when it is due.
+func (b *bundle) comes() {
+	b.t.Helper()
+	if _, err := b.client.Pipelined(b.t.Context(), func(p redis.Pipeliner) error {
+		p.ZRem(b.t.Context(), b.s.Delayed(), "1/1/a")
+		p.XAdd(b.t.Context(), &redis.XAddArgs{Stream: b.s.Task("a"), Values: []string{"id", "1", "attempt", "1"}})
+		return nil
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func one(out *Writer) error {
+	if err := out.Columns([]report.Column{{Name: "c"}}); err != nil {
+		return err
+	}
+	out.Builder().Int(0, 1)
+	return out.EndRow()
+}
+
+var minutely = report.Retry{Retries: 2, Delay: time.Minute}
+
+// TestATaskIsTriedAgain: each failure counts and waits for the delay; what went
+// wrong and when it comes again can be seen.
+func TestATaskIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{}, func(_ context.Context, try int64, out *Writer) error {
+		if try < 3 {
+			return errors.New("the wind was wrong")
+		}
+		return one(out)
+	})
+	for try := range int64(2) {
+		state := b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
+		if task := state.Tasks["a"]; task.Error != "the wind was wrong" || task.Owner != "" || !task.Next.Equal(b.delayed()) {
+			t.Errorf("%+v, delayed %v", task, b.delayed())
+		}
+		if in := time.Until(b.delayed()); in > time.Minute || in < 30*time.Second {
+			t.Errorf("it comes again in %v", in)
+		}
+		b.comes()
+	}
+	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done && s.Tasks["a"].Next.IsZero() })
+}
+
+// TestTheLastTryFailsTheJob with the story.
+func TestTheLastTryFailsTheJob(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return errors.New("no luck") })
+	for try := range int64(2) {
+		b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
+		b.comes()
+	}
+	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	if want := "listener a: no luck (try 3 of 3)"; state.Reason != want {
+		t.Errorf("%q, not %q", state.Reason, want)
+	}
+}
+
+// TestAPermanentErrorFailsAtOnce.
+func TestAPermanentErrorFailsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return Permanent(errors.New("bad SQL")) })
+	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	if state.Reason != "listener a: bad SQL" || !b.delayed().IsZero() {
+		t.Errorf("%q, delayed %v", state.Reason, b.delayed())
+	}
+}
+
+// TestAnOutageUsesNoTry, however often it comes.
+func TestAnOutageUsesNoTry(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{}, func(_ context.Context, try int64, out *Writer) error {
+		if try < 6 {
+			return Outage(errors.New("server is away"))
+		}
+		return one(out)
+	})
+	for range 5 {
+		b.until("a pause", func(s *scripts.State) bool { return !b.delayed().IsZero() && s.Tasks["a"].Tries == 0 })
+		if in := time.Until(b.delayed()); in > 5*time.Second {
+			t.Errorf("it comes again in %v", in)
+		}
+		b.comes()
+	}
+	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done && s.Tasks["a"].Tries == 1 })
+}
+
+// TestPoisonStops: a task that ends each of its workers before they can say
+// anything.
+func TestPoisonStops(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+	b.until("taken", func(s *scripts.State) bool { return s.Tasks["a"].Tries == 1 })
+	b.stop()
+	// Three tries later, the lease is over and nothing was heard of the worker.
+	if err := b.client.HSet(t.Context(), b.s.State("1"), "a:lease", 1, "a:owner", "dead", "a:tries", 3).Err(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := New(b.runner.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- again.Run(ctx) }()
+	b.comes()
+	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(state.Reason, "given up after 3 tries: worker dead fell silent") {
+		t.Error(state.Reason)
+	}
+}
+
+// TestAStopHandsBack: work goes on for a while; then the task is back in the
+// stream, without a try.
+func TestAStopHandsBack(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	b := setup(t, minutely, report.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error {
+		close(started)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	<-started
+	b.stop()
+	state, err := b.s.Read(t.Context(), "1")
+	if err != nil || state.Tasks["a"].Tries != 0 || state.Tasks["a"].Owner != "" {
+		t.Errorf("%+v %v", state, err)
+	}
+	if n := b.client.XLen(t.Context(), b.s.Task("a")).Val(); n != 1 {
+		t.Errorf("%d entries", n)
+	}
+	if p := b.client.XPending(t.Context(), b.s.Task("a"), scripts.Group).Val(); p.Count != 0 {
+		t.Errorf("pending: %+v", p)
+	}
+}
+
+// TestAStopLetsWorkFinish within the time that it has.
+func TestAStopLetsWorkFinish(t *testing.T) {
+	t.Parallel()
+	started, finish := make(chan struct{}), make(chan struct{})
+	b := setup(t, minutely, report.Limits{Stop: time.Minute}, func(ctx context.Context, _ int64, out *Writer) error {
+		close(started)
+		select {
+		case <-finish:
+			return one(out)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	<-started
+	go b.stop()
+	close(finish)
+	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+}
+
+// TestTooMuchDataFailsTheJob with what to do about it.
+func TestTooMuchDataFailsTheJob(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{JobBytes: 2}, func(_ context.Context, _ int64, out *Writer) error { return one(out) })
+	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	if !strings.Contains(state.Reason, "limits.job_bytes") {
+		t.Error(state.Reason)
+	}
+}
