@@ -22,7 +22,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	name, ctx := testmain.Name(t), t.Context()
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
 	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
-	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": {Name: "r", Stages: stages}}}
+	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": {Name: "r", Stages: stages, Retry: report.DefaultRetry}}}
 
 	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
 		t.Fatal(err)

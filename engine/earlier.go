@@ -18,7 +18,7 @@ func (e *Engine) earlierFile(ctx context.Context, state *scripts.State) (string,
 	}
 	records, err := e.o.Records.Read(ctx, []string{state.ID})
 	if err != nil {
-		return "", fmt.Errorf("read record: %w", err)
+		return "", fmt.Errorf("%w: read record: %w", errRecord, err)
 	}
 	r := records[state.ID]
 	name, ours := e.o.Sink.Name(r.File)

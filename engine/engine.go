@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -37,6 +38,7 @@ type Engine struct {
 	log         *slog.Logger
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
+	full        atomic.Bool               // Redis is nearly full
 }
 
 // New returns an Engine. It does no I/O.
@@ -71,7 +73,8 @@ func (e *Engine) triggerReader() *stream.Reader {
 	return stream.New(stream.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Group: scripts.Group, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
-		Admit: e.admit, Handle: e.trigger,
+		Admit: e.admit, Handle: e.trigger, KeepAlive: true,
+		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Jobs()),
 	})
 }
 
@@ -79,13 +82,25 @@ func (e *Engine) fanInReader() *stream.Reader {
 	return stream.New(stream.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.FanIn(), Group: scripts.Group, Consumer: e.o.Consumer,
 		Slots: e.o.Limits.Folds, MinIdle: e.o.Limits.Lease, Log: e.log,
-		Handle: func(ctx context.Context, entries []stream.Entry) { e.fanIn(ctx, entries[0]) },
+		Handle:   func(ctx context.Context, entries []stream.Entry) { e.fanIn(ctx, entries[0]) },
+		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.FanIn()),
 	})
 }
 
-// admit returns how many jobs may still be started. Several processes may each
+// admit returns how many jobs may still be started: none while Redis is nearly
+// full, since those that run need the rest to end. Several processes may each
 // see the same room: the limit can be passed by a batch for each of them.
 func (e *Engine) admit(ctx context.Context) (int, error) {
+	used, err := e.o.Scripts.MemoryUsed(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if full := used > e.o.Limits.Memory; full != e.full.Swap(full) {
+		e.log.Warn("memory of Redis", "percent", used, "limit", e.o.Limits.Memory, "starting jobs", !full)
+	}
+	if e.full.Load() {
+		return 0, nil
+	}
 	running, err := e.o.Scripts.Running(ctx)
 	return e.o.Limits.RunningJobs - int(running), err
 }

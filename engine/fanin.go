@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/fanfold/fanfold/internal/stream"
@@ -46,6 +47,9 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 			err = e.forward(held, state)
 		} else {
 			err = e.finishFailed(held, state)
+		}
+		if err != nil && !errors.Is(err, errElsewhere) && !errors.Is(context.Cause(held), stream.ErrLost) {
+			err = e.giveUp(held, state, err)
 		}
 		stop()
 	case scripts.Unknown:
@@ -113,6 +117,10 @@ func (e *Engine) finally(ctx context.Context, what string, script func() (script
 // forward sends a claimed job into its next stage, or makes its file.
 func (e *Engine) forward(ctx context.Context, state *scripts.State) error {
 	r := e.definitions[state.Definition]
+	if state.Status != scripts.StatusPublishing && state.Fold.Tries > int64(r.Retry.Retries)+1 {
+		// None of its workers lived to say why.
+		return e.fail(ctx, state, fmt.Sprintf("fan-in: given up after %d tries: %s", state.Fold.Tries-1, state.Fold.Error), false)
+	}
 	if int(state.Stage) >= len(r.Stages) {
 		return e.fold(ctx, r, state)
 	}

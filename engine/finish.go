@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,7 +28,7 @@ func objectNameOf(state *scripts.State, attempt int64) string {
 // may run any number of times.
 func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	var ok bool
-	if err := e.insist(ctx, "fail record", func() (err error) {
+	if err := e.onRecord(ctx, "fail record", func() (err error) {
 		ok, err = e.o.Records.Fail(ctx, Run{state.ID, state.Attempt}, state.Reason)
 		return err
 	}); err != nil {
@@ -43,8 +44,11 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	if state.Remove {
 		remove = e.removeObject
 	}
-	if err := remove(ctx, objectName(state)); err != nil {
-		return fmt.Errorf("remove what is left of the file: %w", err)
+	if err := remove(ctx, objectName(state)); errors.Is(err, sink.ErrRefused) {
+		// The sink may never let us: that must not keep the job from its end.
+		e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(objectName(state)), "err", err)
+	} else if err != nil {
+		return fmt.Errorf("%w: remove what is left of the file: %w", errSink, err)
 	}
 	e.removeEarlier(ctx, state, "")
 	return e.settle(ctx, state, string(Failed), state.Reason)
@@ -63,7 +67,7 @@ func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, commit
 		remove = e.removeObject
 	}
 	if err := remove(ctx, objectName(state)); err != nil {
-		return fmt.Errorf("remove file: %w", err)
+		return fmt.Errorf("%w: remove file: %w", errSink, err)
 	}
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
 	return e.settle(ctx, state, f.outcome, f.detail)
@@ -78,7 +82,7 @@ type foreign struct {
 }
 
 func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, err error) {
-	err = e.insist(ctx, "read record", func() error {
+	err = e.onRecord(ctx, "read record", func() error {
 		f = foreign{outcome: outcomeSuperseded, detail: "the record was changed by somebody else"}
 		records, err := e.o.Records.Read(ctx, []string{state.ID})
 		if err != nil {

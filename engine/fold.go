@@ -26,8 +26,10 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errOutage):
 		return errors.Join(err, context.Cause(ctx))
-	case published && errors.Is(err, errSink):
-		return err // what was published may be there: it must be found, or made
+	case lastTry(r, state, err):
+		return e.fail(ctx, state, tried(r, state, err), published)
+	case errors.Is(err, errSink):
+		return err // where it was published it may be there: it must be found, or made
 	case err != nil:
 		// One that was published cannot be made any more, and may be there.
 		return e.fail(ctx, state, err.Error(), published)
@@ -53,8 +55,11 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	if errors.Is(err, sink.ErrConflict) {
 		return e.fail(ctx, state, err.Error(), false) // that file is not ours
 	}
+	if lastTry(r, state, err) {
+		return e.fail(ctx, state, tried(r, state, err), true)
+	}
 	if err != nil {
-		return fmt.Errorf("commit file: %w", err)
+		return fmt.Errorf("%w: commit file: %w", errSink, err)
 	}
 	if ctx.Err() != nil {
 		// The job was lost, or the process stops, right at the commit: see to it
@@ -120,7 +125,7 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 		return err
 	}
 	var ok bool
-	if err := e.insist(ctx, "finish record", func() (err error) {
+	if err := e.onRecord(ctx, "finish record", func() (err error) {
 		ok, err = e.o.Records.Succeed(ctx, Run{state.ID, state.Attempt}, file, rows)
 		return err
 	}); errors.Is(err, ErrRefused) {

@@ -73,7 +73,7 @@ func open(file string) (*backend, error) {
 	options.DisableIdentity = true
 	b.redis = redis.NewClient(options)
 	waiting := *options
-	waiting.PoolSize = 4 // the trigger, fan-in, and one for each listener
+	waiting.PoolSize = 8 // the trigger, fan-in, one for each listener, and some for what does not wait
 	for _, r := range config.Reports {
 		for _, s := range r.Stages {
 			waiting.PoolSize += len(s.Listeners)
@@ -81,7 +81,7 @@ func open(file string) (*backend, error) {
 	}
 	b.blocking = redis.NewClient(&waiting)
 	b.closers = append(b.closers, b.redis, b.blocking)
-	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(config.Keys)})
+	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(config.Keys), JobBytes: config.Limits.JobBytes})
 	for name, d := range config.Databases {
 		db, err := mysqldb.Connect(d.DSN, d.MaxConnections, 0)
 		if err != nil {

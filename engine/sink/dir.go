@@ -93,7 +93,7 @@ func (d *Dir) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	if err := d.remove(name); err != nil {
-		return fmt.Errorf("sink: remove %s: %w", name, err)
+		return fmt.Errorf("sink: remove %s: %w", name, refused(err))
 	}
 	return nil
 }
@@ -117,12 +117,23 @@ func (d *Dir) Clean(ctx context.Context, name string) error {
 		return err
 	}
 	if err := d.sweep(name); err != nil {
-		return fmt.Errorf("sink: remove what is left of %s: %w", name, err)
+		return fmt.Errorf("sink: remove what is left of %s: %w", name, refused(err))
 	}
 	return nil
 }
 
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }
+
+// refused marks what somebody has to change: missing permissions, a file where a
+// folder should be, a read-only file system.
+func refused(err error) error {
+	for _, e := range []error{fs.ErrPermission, syscall.ENOTDIR, syscall.EROFS, syscall.ENAMETOOLONG} {
+		if errors.Is(err, e) {
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+	}
+	return err
+}
 
 // missing tells whether nothing can be at a path, be it that a part of it is a
 // file.

@@ -37,7 +37,7 @@ func (d *Dir) Create(ctx context.Context, o Object) (Writer, error) {
 	}
 	w, err := d.create(ctx, o.Name)
 	if err != nil {
-		return nil, fmt.Errorf("sink: create %s: %w", o.Name, err)
+		return nil, fmt.Errorf("sink: create %s: %w", o.Name, refused(err))
 	}
 	return w, nil
 }
@@ -74,7 +74,7 @@ func (w *dirWriter) Write(p []byte) (int, error) {
 	w.size += int64(n)
 	w.crc32c = crc32.Update(w.crc32c, castagnoli, p[:n])
 	if err != nil {
-		w.err = fmt.Errorf("sink: write %s: %w", w.name, w.because(err))
+		w.err = fmt.Errorf("sink: write %s: %w", w.name, refused(w.because(err)))
 	}
 	return n, w.err
 }
@@ -118,7 +118,7 @@ func (w *dirWriter) Commit() (Committed, error) {
 	defer w.Abort()
 	adopted, err := w.publish()
 	if err != nil {
-		return Committed{}, fmt.Errorf("sink: commit %s: %w", w.name, err)
+		return Committed{}, fmt.Errorf("sink: commit %s: %w", w.name, refused(err))
 	}
 	return Committed{Adopted: adopted, Bytes: w.size, CRC32C: w.crc32c}, nil
 }

@@ -24,6 +24,10 @@ type Committed struct {
 // is not the same: other bytes or other metadata. Nothing was changed.
 var ErrConflict = errors.New("sink: another object of this name exists")
 
+// ErrRefused is matched by errors of a sink that is there and does not let us in,
+// or does not know the bucket or folder: trying again soon does not help.
+var ErrRefused = errors.New("sink: refused")
+
 // Sink is where files go. All methods are safe for concurrent use.
 type Sink interface {
 	// Create begins an object. Nothing can be seen of it until Commit. ctx is that

@@ -88,7 +88,7 @@ func (s *Sink) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	if err := remove(ctx, s.object(name)); err != nil {
-		return fmt.Errorf("sink: remove %s: %w", s.URL(name), err)
+		return fmt.Errorf("sink: remove %s: %w", s.URL(name), refused(err))
 	}
 	return nil
 }

@@ -113,8 +113,23 @@ func (w *writer) guard() (done func()) {
 	return func() { timer.Stop() }
 }
 
+// refused marks an answer of the service that stays the same until somebody
+// changes the bucket or the grants.
+func refused(err error) error {
+	var answer *googleapi.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	switch answer.Code {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return fmt.Errorf("%w: %w", sink.ErrRefused, err)
+	}
+	return err
+}
+
 // because adds why the upload was ended to the error that this caused.
 func (w *writer) because(err error) error {
+	err = refused(err)
 	if cause := context.Cause(w.upload); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w (%w)", cause, err)
 	}

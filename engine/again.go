@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// giveUp has a claimed job come again that could not be brought further, and
+// returns nil where its entry is to be acknowledged. Only what the sink refuses
+// counts as a try: that the records, the sink or Redis are away is not the job's
+// fault, and a decision is carried out however long it takes.
+func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) error {
+	retry := report.DefaultRetry
+	if r := e.definitions[state.Definition]; r != nil {
+		retry = r.Retry
+	}
+	step := scripts.StepFanIn
+	if errors.Is(why, errRecord) {
+		step = scripts.StepRecord
+	}
+	again := scripts.Again{Delay: retry.Outage(), Error: why.Error()}
+	switch {
+	case errors.Is(context.Cause(ctx), stream.ErrStopping):
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		again = scripts.Again{}
+	case errors.Is(why, sink.ErrRefused):
+		again = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: why.Error()}
+	}
+	e.log.Warn("job comes again", "job", state.ID, "attempt", state.Attempt, "step", step, "in", again.Delay, "counts", again.Counts, "err", why)
+	return e.finally(ctx, "requeue job", func() (scripts.Outcome, error) {
+		return e.o.Scripts.RequeueFold(ctx, state, step, again)
+	})
+}
+
+// lastTry tells whether an error of the sink counts and was that of the last try.
+func lastTry(r *report.Report, state *scripts.State, err error) bool {
+	return errors.Is(err, sink.ErrRefused) && state.Fold.Tries > int64(r.Retry.Retries)
+}
+
+// tried is the reason of a job whose last try has failed.
+func tried(r *report.Report, state *scripts.State, err error) string {
+	return fmt.Sprintf("%v (try %d of %d)", err, state.Fold.Tries, r.Retry.Retries+1)
+}
+
+// errRecord marks an error of the records, in a job that only needs its record
+// changed.
+var errRecord = errors.New("records")
+
+// recordPatience is how long a claimed job waits for the records before it makes
+// room for others.
+const recordPatience = 5 * time.Second
+
+// onRecord repeats an effect on the records, for a short while.
+func (e *Engine) onRecord(ctx context.Context, what string, f func() error) error {
+	short, cancel := context.WithTimeout(ctx, recordPatience)
+	defer cancel()
+	var last error
+	err := e.insist(short, what, func() error {
+		last = f()
+		return last
+	})
+	if err != nil && ctx.Err() == nil && short.Err() != nil {
+		return fmt.Errorf("%w: %s: %w", errRecord, what, last)
+	}
+	return err
+}
