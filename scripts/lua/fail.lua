@@ -26,11 +26,13 @@ elseif by == '@deadline' then
   if status == 'RUN' then
     local open = {}
     for listener in string.gmatch(have[7], '[^,]+') do
-      if redis.call('HEXISTS', state, listener .. ':done') == 0 then open[#open + 1] = listener end
+      local is = redis.call('HMGET', state, listener .. ':done', listener .. ':error')
+      if not is[1] then open[#open + 1] = is[2] and listener .. ' (last error: ' .. is[2] .. ')' or listener end
     end
     reason = reason .. ' in stage ' .. have[6] .. ', waiting for ' .. table.concat(open, ', ')
   else
-    reason = reason .. ' while the file was being made'
+    local failure = redis.call('HGET', state, '@fanin:error')
+    reason = reason .. ' while the file was being made' .. (failure and ' (last error: ' .. failure .. ')' or '')
   end
 elseif status ~= 'RUN' or have[5] ~= token then
   return {0}
