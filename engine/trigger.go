@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -11,6 +12,10 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
+
+// mostDeliveries is how often a pushed id is given to a worker that then falls
+// silent: a few times with others, and as often alone as a step is tried.
+const mostDeliveries = 10
 
 // trigger handles a batch of pushed ids: one query for their records, one
 // statement that makes them PROCESSING, one round trip that starts them. Every
@@ -41,6 +46,10 @@ func (e *Engine) pushes(ctx context.Context, entries []stream.Entry) []*push {
 	var pushes []*push
 	byID := map[string]*push{}
 	for _, entry := range entries {
+		if entry.Deliveries > mostDeliveries {
+			e.quarantine(ctx, e.o.Scripts.Jobs(), entry, fmt.Sprintf("%d workers died of it, or fell silent", mostDeliveries))
+			continue
+		}
 		id, ok := entry.Fields["id"]
 		if !ok || !scripts.ValidID(id) {
 			why := "the field id is missing: XADD " + e.o.Scripts.Jobs() + " '*' id 1111"

@@ -285,3 +285,123 @@ func TestInsist(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAStopWaitsForWork(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Patience = time.Minute
+	read, finish := make(chan struct{}), make(chan struct{})
+	b.options.Handle = func(ctx context.Context, entries []Entry) {
+		close(read)
+		select {
+		case <-finish:
+			b.saw(entries[0])
+			b.ack(entries[0])
+		case <-ctx.Done():
+		}
+	}
+	b.add("1")
+	stop := b.run()
+	<-read
+	go stop()
+	close(finish)
+	b.until("done", func() bool { return b.seen["1"] == 1 })
+	stop()
+}
+
+func TestAStopEndsWorkThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Patience = 20 * time.Millisecond
+	read := make(chan struct{})
+	var why error
+	b.options.Handle = func(ctx context.Context, _ []Entry) {
+		close(read)
+		<-ctx.Done()
+		why = context.Cause(ctx)
+	}
+	b.add("1")
+	stop := b.run()
+	<-read
+	stop()
+	if !errors.Is(why, ErrStopping) {
+		t.Errorf("%v", why)
+	}
+}
+
+// TestPoisonGoesAlone: an entry that was delivered again and again is not in a
+// batch with others, and says how often it was.
+func TestPoisonGoesAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Batch = true
+	b.add("poison", "b", "c", "d")
+	if err := b.client.XGroupCreate(t.Context(), b.options.Stream, group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	messages, err := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
+		Group: group, Consumer: "dead", Streams: []string{b.options.Stream, ">"},
+	}).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, messages[0].Messages[0].ID, "RETRYCOUNT", lonely).Err(); err != nil {
+		t.Fatal(err)
+	}
+	var batches [][]Entry
+	b.options.Handle = func(_ context.Context, entries []Entry) {
+		b.mu.Lock()
+		batches = append(batches, entries)
+		b.mu.Unlock()
+		for _, e := range entries {
+			b.saw(e)
+			b.ack(e)
+		}
+	}
+	defer b.run()()
+	b.until("all", func() bool { return len(b.seen) == 4 })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, batch := range batches {
+		for _, e := range batch {
+			if poison := e.Fields["n"] == "poison"; poison != (e.Deliveries == lonely+1) || poison && len(batch) != 1 {
+				t.Errorf("%+v in a batch of %d", e, len(batch))
+			}
+		}
+	}
+}
+
+// TestWorkIsKeptAlive: nobody takes over what a handler without a lease of its
+// own works on.
+func TestWorkIsKeptAlive(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.KeepAlive, b.options.Slots = true, 1
+	gate := make(chan struct{})
+	quick := b.options.Handle
+	b.options.Handle = func(ctx context.Context, entries []Entry) {
+		b.saw(entries[0])
+		<-gate
+		b.ack(entries[0])
+	}
+	b.add("1")
+	first := b.run()
+	b.until("read", func() bool { return b.seen["1"] == 1 })
+	b.options.Consumer, b.options.Handle = "c2", quick
+	second := b.run()
+	start := time.Now()
+	for n := 0; time.Since(start) < 4*b.options.MinIdle; n++ {
+		name := string(rune('a' + n))
+		b.add(name)
+		b.until(name, func() bool { return b.seen[name] == 1 })
+		if err := wait(t.Context(), b.options.MinIdle/2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.seen["1"] != 1 {
+		t.Errorf("handled %d times", b.seen["1"])
+	}
+	close(gate)
+	first()
+	second()
+}
