@@ -58,11 +58,11 @@ func TestLoad(t *testing.T) {
 			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"},
 		},
 		Sink:   "gs://reports/exports",
-		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, Grace: time.Minute, Lease: 5 * time.Second},
+		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, Grace: time.Minute, Lease: 5 * time.Second, Stop: 20 * time.Second, Memory: 80, JobBytes: 1 << 30, Rebuild: 500},
 		Keys:   Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
 		Reports: map[string]*Report{
 			"tagged-withdrawals": {
-				Name: "tagged-withdrawals", Line: 9, Timeout: 30 * time.Minute,
+				Name: "tagged-withdrawals", Line: 9, Timeout: 30 * time.Minute, Retry: DefaultRetry,
 				Parameters: []Parameter{
 					{Name: "tag", Type: ParamString},
 					{Name: "from", Type: ParamDate, Default: ptr(`"2024-01-01"`)},
@@ -70,13 +70,13 @@ func TestLoad(t *testing.T) {
 				},
 				Stages: []Stage{
 					{Listeners: []Listener{
-						{Name: tag, Line: 17, Database: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Batch: 1000,
+						{Name: tag, Line: 17, Database: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000,
 							Query: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
-						{Name: withdraw, Line: 18, Database: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Batch: 1000,
+						{Name: withdraw, Line: 18, Database: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: DefaultRetry, Batch: 1000,
 							Query: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
 					}},
 					{Listeners: []Listener{
-						{Name: payment, Line: 20, Database: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Batch: 500,
+						{Name: payment, Line: 20, Database: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 500,
 							From: &Ref{withdraw, "user_id"},
 							Query: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
 								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
@@ -91,18 +91,18 @@ func TestLoad(t *testing.T) {
 				}},
 			},
 			"users": {
-				Name: "users", Line: 40, Timeout: 15 * time.Minute,
+				Name: "users", Line: 40, Timeout: 15 * time.Minute, Retry: DefaultRetry,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "users", Line: 43, Database: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
+					{Name: "users", Line: 43, Database: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: Join{Listeners: []Joined{{"users", Inner, nil}}},
 				CSV:  CSV{Columns: []CSVColumn{{"id", "users", "id"}}},
 			},
 			"pairs": {
-				Name: "pairs", Line: 44, Timeout: 15 * time.Minute,
+				Name: "pairs", Line: 44, Timeout: 15 * time.Minute, Retry: DefaultRetry,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "a", Line: 47, Database: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", Line: 48, Database: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", Line: 47, Database: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 48, Database: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: Join{Keys: []string{"x", "y"}, FoldCase: true, Listeners: []Joined{
 					{"a", Inner, []string{"x", "y"}}, {"b", Inner, []string{"x", "y2"}},
