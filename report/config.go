@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -33,6 +32,7 @@ type Environment struct {
 //	sink             gs://bucket[/prefix] or file:///directory
 //	limits           see below; all optional
 //	keys             {prefix, hash}, see below; both optional
+//	admin            host:port of the admin server; default none
 //	reports          by name (a-z, 0-9, _ and -); see below
 //
 // Each of databases:
@@ -57,6 +57,10 @@ type Environment struct {
 //	folds            joins at once in one process; default 4
 //	grace            age at which a PROCESSING record without state starts anew; default 1m
 //	lease            silence after which a worker is taken for dead; default 10s
+//	stop             time that work has to end after SIGTERM before it is handed back; default 20s
+//	memory           percent of Redis's maxmemory above which no job is started; default 80
+//	job_bytes        data of one job in Redis, in bytes or with KB, MB or GB; default 1GB
+//	rebuild          records that a rebuild looks at in a second; default 500
 //
 // In keys, what the names of keys in Redis begin with: up to 64 characters, none
 // of them a space, a control character or one of { } * ? [ \, and neither of the
@@ -67,7 +71,9 @@ type Environment struct {
 //
 // Each of reports:
 //
-//	timeout          of a whole job; default see Report.DefaultTimeout
+//	timeout          of a whole job; at least what the listeners of its stages can
+//	                 take with their retries; default see Report.DefaultTimeout
+//	retry            of the fold, and of the listeners, see below
 //	parameters       by name: a type, or {type, list, default}; type is string
 //	                 (default), integer, decimal, boolean, date or datetime, list is
 //	                 true or false (default), and without default the record must
@@ -83,7 +89,15 @@ type Environment struct {
 //	query            one SELECT, with :parameter and :listener.column
 //	columns          what the query gives; needed where its SELECT does not say
 //	timeout          of one execution of the query; default 5m
+//	retry            see below; default the report's, field by field
 //	batch            values of :listener.column in one execution; default 1000
+//
+// In retry, which is also a number alone, that of the retries:
+//
+//	retries          after the first try, 0–100; default 6
+//	delay            before a retry; default 1m
+//	backoff          fixed (default), or exponential: the delay doubles each time
+//	max_delay        of an exponential backoff, not below delay; default 1h
 //
 // In join:
 //
@@ -128,13 +142,14 @@ func (r *reading) config(root setting) *Config {
 		root.hidden().problem("not a mapping", "Begin with redis, databases, records, sink and reports")
 		return nil
 	}
-	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "keys", "reports")
+	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "keys", "admin", "reports")
 	c := &Config{
 		Redis:     f.redis(),
 		Databases: f.databases(),
 		Sink:      f.sink(),
 		Limits:    f.get("limits").limits(),
 		Keys:      f.get("keys").keys(),
+		Admin:     f.get("admin").address(),
 		Reports:   map[string]*Report{},
 	}
 	names := sortedKeys(c.Databases)
@@ -154,21 +169,6 @@ func (r *reading) config(root setting) *Config {
 		c.Reports[e.name] = e.value.report(e.name, names)
 	}
 	return c
-}
-
-func (p setting) limits() Limits {
-	f := p.fields("running_jobs", "tasks", "folds", "grace", "lease", "stop", "memory", "job_bytes", "rebuild")
-	return Limits{
-		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
-		Tasks:       f.get("tasks").integer(16, 1, 10_000),
-		Folds:       f.get("folds").integer(4, 1, 10_000),
-		Grace:       f.get("grace").duration(time.Minute),
-		Lease:       f.get("lease").duration(10 * time.Second),
-		Stop:        f.get("stop").duration(20 * time.Second),
-		Memory:      f.get("memory").integer(80, 1, 100),
-		JobBytes:    int64(f.get("job_bytes").integer(1<<30, 1, 1<<40)),
-		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
-	}
 }
 
 // parse reads the YAML, which must be one document.

@@ -69,6 +69,7 @@ func proved(t *testing.T, r *Report) {
 	}
 	for s, stage := range r.Stages {
 		for _, l := range stage.Listeners {
+			provedRetry(t, l.Retry)
 			for _, name := range l.Query.Names() {
 				if l.From != nil && name == l.From.String() {
 					from, at, ok := r.Listener(l.From.Listener)
@@ -81,8 +82,19 @@ func proved(t *testing.T, r *Report) {
 			}
 		}
 	}
+	if r.Timeout < r.stagesTime() || r.Timeout > longest {
+		t.Errorf("%s: a timeout of %v for stages of %v", r.Name, r.Timeout, r.stagesTime())
+	}
+	provedRetry(t, r.Retry)
 	if r.Timeout <= 0 || len(r.CSV.Columns) == 0 || len(r.Join.Listeners) == 0 {
 		t.Errorf("%s: incomplete: %+v", r.Name, r)
+	}
+}
+
+func provedRetry(t *testing.T, r Retry) {
+	t.Helper()
+	if r.Retries < 0 || r.Retries > mostRetries || r.Delay <= 0 || r.Exponential && r.MaxDelay < r.Delay || r.Total() < 0 {
+		t.Errorf("a retry that cannot be: %+v", r)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -56,11 +55,11 @@ func (d *draft) readStages(f fields) {
 }
 
 func (d *draft) readListener(stage int, at setting) {
-	f := at.fields("name", "database", "query", "columns", "timeout", "batch")
+	f := at.fields("name", "database", "query", "columns", "timeout", "retry", "batch")
 	l := &draftListener{setting: at, stage: stage}
 	l.Line = at.line
-	l.Timeout = f.get("timeout").duration(5 * time.Minute)
-	l.Retry = DefaultRetry
+	l.Timeout = d.timeout(f.get("timeout"))
+	l.Retry = d.retry(f.get("retry"), d.Retry)
 	l.Batch = f.get("batch").integer(1000, 1, placeholders)
 	if !f.broken {
 		l.Database = f.databaseName(d.databases)

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -30,17 +29,19 @@ type draft struct {
 	parameters map[string]setting
 	used       map[string]bool // parameters
 	listeners  []*draftListener
+	guessed    bool // a timeout or a retry is wrong, so the time that listeners take is not known
 	nameless   bool // a listener has no usable name, so a name that is not there may be its
 }
 
 // report decodes one report. Each part is checked against the ones before.
 func (p setting) report(name string, databases []string) *Report {
-	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line, Retry: DefaultRetry}, databases: databases, parameters: map[string]setting{}, used: map[string]bool{}}
-	f := p.fields("timeout", "parameters", "stages", "join", "csv")
+	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, databases: databases, parameters: map[string]setting{}, used: map[string]bool{}}
+	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv")
 	if f.broken {
 		return d.Report
 	}
 	d.readParameters(f.get("parameters"))
+	d.Retry = d.retry(f.get("retry"), DefaultRetry)
 	d.readStages(f)
 	d.checkFieldNames()
 	d.resolveQueries()
@@ -142,35 +143,4 @@ func (d *draft) checkUse() {
 // unused may be used in one of the others.
 func (d *draft) allQueriesKnown() bool {
 	return len(d.listeners) > 0 && !slices.ContainsFunc(d.listeners, func(l *draftListener) bool { return l.Query.Text == "" })
-}
-
-// readTimeout takes the explicit timeout, if it leaves the listeners theirs.
-func (d *draft) readTimeout(at setting) {
-	otherwise := d.DefaultTimeout()
-	d.Timeout = at.duration(otherwise)
-	if needed := otherwise - foldTime; d.Timeout < needed {
-		var terms []string
-		for _, t := range d.stageTimeouts() {
-			terms = append(terms, shortDuration(t))
-		}
-		sum := shortDuration(needed)
-		if len(terms) > 1 {
-			sum = strings.Join(terms, " + ") + " = " + sum
-		}
-		at.problem(
-			fmt.Sprintf("%s is shorter than %s, the longest listener timeout of each stage", shortDuration(d.Timeout), sum),
-			fmt.Sprintf("Give at least %s and the time of the fold, or leave it out for %s", shortDuration(needed), shortDuration(otherwise)))
-	}
-}
-
-// shortDuration writes 5m for 5m0s.
-func shortDuration(t time.Duration) string {
-	text := t.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

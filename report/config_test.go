@@ -47,6 +47,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	tag, withdraw, payment := "plt_user.vs_user_tag_relation", "plt_fund.vs_withdraw", "plt_fund.vs_payment"
+	tries, eight := Retry{3, 10 * time.Second, true, 25 * time.Second}, Retry{8, time.Minute, false, time.Hour}
 	want := &Config{
 		Redis: "redis://127.0.0.1:6379/0",
 		Databases: map[string]Database{
@@ -58,11 +59,12 @@ func TestLoad(t *testing.T) {
 			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"},
 		},
 		Sink:   "gs://reports/exports",
-		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, Grace: time.Minute, Lease: 5 * time.Second, Stop: 20 * time.Second, Memory: 80, JobBytes: 1 << 30, Rebuild: 500},
+		Admin:  "127.0.0.1:9464",
+		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Rebuild: 50},
 		Keys:   Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
 		Reports: map[string]*Report{
 			"tagged-withdrawals": {
-				Name: "tagged-withdrawals", Line: 9, Timeout: 30 * time.Minute, Retry: DefaultRetry,
+				Name: "tagged-withdrawals", Line: 9, Timeout: 45 * time.Minute, Retry: tries,
 				Parameters: []Parameter{
 					{Name: "tag", Type: ParamString},
 					{Name: "from", Type: ParamDate, Default: ptr(`"2024-01-01"`)},
@@ -70,13 +72,13 @@ func TestLoad(t *testing.T) {
 				},
 				Stages: []Stage{
 					{Listeners: []Listener{
-						{Name: tag, Line: 17, Database: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000,
+						{Name: tag, Line: 18, Database: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries, Batch: 1000,
 							Query: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
-						{Name: withdraw, Line: 18, Database: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: DefaultRetry, Batch: 1000,
+						{Name: withdraw, Line: 19, Database: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: Retry{3, 20 * time.Second, true, 25 * time.Second}, Batch: 1000,
 							Query: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
 					}},
 					{Listeners: []Listener{
-						{Name: payment, Line: 20, Database: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 500,
+						{Name: payment, Line: 21, Database: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: Retry{1, 10 * time.Second, false, 25 * time.Second}, Batch: 500,
 							From: &Ref{withdraw, "user_id"},
 							Query: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
 								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
@@ -91,18 +93,18 @@ func TestLoad(t *testing.T) {
 				}},
 			},
 			"users": {
-				Name: "users", Line: 40, Timeout: 15 * time.Minute, Retry: DefaultRetry,
+				Name: "users", Line: 42, Timeout: 21 * time.Minute, Retry: DefaultRetry,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "users", Line: 43, Database: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
+					{Name: "users", Line: 45, Database: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: Retry{0, time.Minute, false, time.Hour}, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: Join{Listeners: []Joined{{"users", Inner, nil}}},
 				CSV:  CSV{Columns: []CSVColumn{{"id", "users", "id"}}},
 			},
 			"pairs": {
-				Name: "pairs", Line: 44, Timeout: 15 * time.Minute, Retry: DefaultRetry,
+				Name: "pairs", Line: 46, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "a", Line: 47, Database: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", Line: 48, Database: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: DefaultRetry, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", Line: 50, Database: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 51, Database: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: Join{Keys: []string{"x", "y"}, FoldCase: true, Listeners: []Joined{
 					{"a", Inner, []string{"x", "y"}}, {"b", Inner, []string{"x", "y2"}},

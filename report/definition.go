@@ -92,30 +92,6 @@ type Report struct {
 	Retry      Retry         // of fan-in, and of the listeners that have none of their own
 }
 
-// foldTime is what a report's default timeout leaves for the fold.
-const foldTime = 10 * time.Minute
-
-// DefaultTimeout returns the timeout of a report that gives none: for each
-// stage the longest timeout of its listeners, and ten minutes for the fold.
-func (r *Report) DefaultTimeout() time.Duration {
-	total := foldTime
-	for _, t := range r.stageTimeouts() {
-		total += t
-	}
-	return total
-}
-
-// stageTimeouts returns the longest timeout of a listener, for each stage.
-func (r *Report) stageTimeouts() []time.Duration {
-	times := make([]time.Duration, len(r.Stages))
-	for i, s := range r.Stages {
-		for _, l := range s.Listeners {
-			times[i] = max(times[i], l.Timeout)
-		}
-	}
-	return times
-}
-
 // Parameter is a value that the record gives and that queries use as :name.
 type Parameter struct {
 	Name    string

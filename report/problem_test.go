@@ -23,7 +23,7 @@ sink: gs://reports/exports
 limits: {tasks: "${TASKS}"}
 reports:
   orders:
-    timeout: 1h
+    timeout: 2h
     parameters:
       since: date
     stages:
@@ -59,17 +59,17 @@ var badFiles = []struct {
 	{"an empty file", []string{base, "# nothing\n"}},
 	{"nothing that is needed", []string{base, "limits: {}\n"}},
 	{"empty sections", []string{base, "redis:\ndatabases: {}\nrecords:\nsink:\nreports: {}\n"}},
-	{"unknown fields with near ones", []string{"sink:", "snik: gs://a/b\nsink:", "timeout: 1h", "time_out: 1h", "type: left", "typ: left", "label: Item", "labels: Item"}},
+	{"unknown fields with near ones", []string{"sink:", "snik: gs://a/b\nsink:", "timeout: 2h", "time_out: 2h", "type: left", "typ: left", "label: Item", "labels: Item"}},
 	{"an unknown field with nothing near", []string{"sink:", "colour: red\nsink:"}},
 	{"a field given twice", []string{"sink:", "sink: gs://x/y\nsink:"}},
 	{"a merge key and a key that is a list", []string{"records: {", "records: {<<: {a: b}, [a]: c, "}},
-	{"wrong kinds", []string{"timeout: 1h", "timeout: [1h]", "records: {database: main}", "records: main", "key: id\n", "key: {a: b}\n"}},
-	{"tags", []string{"timeout: 1h", "timeout: !soon 1h"}},
+	{"wrong kinds", []string{"timeout: 2h", "timeout: [2h]", "records: {database: main}", "records: main", "key: id\n", "key: {a: b}\n"}},
+	{"tags", []string{"timeout: 2h", "timeout: !soon 2h"}},
 
-	{"variables", []string{"${TASKS}", "${NOT_SET}", "gs://reports/exports", "gs://${reports", "1h", "${1h}"}},
+	{"variables", []string{"${TASKS}", "${NOT_SET}", "gs://reports/exports", "gs://${reports", "2h", "${2h}"}},
 	{"a variable cannot change the structure", []string{"database: main}\nsink", "database: \"${INJECTED}\"}\nsink"}},
 	{"a value from a variable is shown as written", []string{"database: main}\nsink", "database: \"${USER_DB_PASSWORD}\"}\nsink"}},
-	{"an empty variable", []string{"1h", "${EMPTY}"}},
+	{"an empty variable", []string{"2h", "${EMPTY}"}},
 
 	{"a secret in the place of a name", []string{"      key: id\n", "      key: x${USER_DB_PASSWORD}\n", "- total", "- ${USER_DB_PASSWORD}", "SELECT id, name FROM users", "SELECT id, id AS `${USER_DB_PASSWORD}`, `${USER_DB_PASSWORD}` FROM users"}},
 	{"secrets that are not set", []string{"${USER_DB_PASSWORD}", "${NOT_SET}"}},
@@ -91,6 +91,15 @@ var badFiles = []struct {
 	{"a relative directory", []string{"gs://reports/exports", "file://var/lib"}},
 	{"a bucket with a query", []string{"gs://reports/exports", "gs://reports/exports?x=y"}},
 	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, folds: 0, running_jobs: 1.5, grace: 1, lease: -1s"}},
+
+	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "stop: soon, memory: 101, job_bytes: 1.5GB, rebuild: 0"}},
+	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},
+	{"a job of too many bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 1025GB"}},
+	{"an address without port", []string{"sink:", "admin: localhost\nsink:"}},
+	{"an address with another port", []string{"sink:", "admin: localhost:http\nsink:"}},
+	{"an address that is a URL", []string{"sink:", "admin: http://localhost:9464\nsink:"}},
+	{"an address without host", []string{"sink:", "admin: :9464\nsink:"}},
+	{"an address that is a list", []string{"sink:", "admin: [::1]:9464\nsink:"}},
 
 	{"characters in keys", []string{"sink:", "keys: {prefix: \"fan fold:\", hash: \"{Record}-\"}\nsink:"}},
 	{"patterns in keys", []string{"sink:", "keys: {prefix: \"fanfold:*\", hash: \"Record?\"}\nsink:"}},
@@ -120,7 +129,21 @@ var badFiles = []struct {
 	{"two listeners of one name", []string{"{name: shop.users, database", "{name: shop.orders, database"}},
 	{"a listener's database", []string{"name: shop.users, database: main", "name: shop.users, database: mein"}},
 	{"timeout and batch", []string{"name: shop.users, database", "name: shop.users, timeout: 5 minutes, batch: 0, database"}},
-	{"a report's timeout that is too short", []string{"timeout: 1h", "timeout: 8m", "name: shop.users, database", "name: shop.users, timeout: 6m, database"}},
+	{"a report's timeout that is too short", []string{"timeout: 2h", "timeout: 8m", "name: shop.users, database", "name: shop.users, timeout: 6m, database"}},
+	{"a timeout that is too short without retries", []string{"timeout: 2h", "timeout: 8m\n    retry: 0"}},
+	{"a timeout that is too short for one listener", []string{"timeout: 2h", "timeout: 30m", base[strings.Index(base, "      - listeners:\n          - {name: shop.items"):strings.Index(base, "    join")], "", base[strings.Index(base, "        - {name: shop.items, key"):strings.Index(base, "    csv")], "", "        - {column: shop.items.item, label: Item}\n", ""}},
+	{"a timeout that is too short for one of many tries", []string{"timeout: 2h", "timeout: 8m\n    retry: {retries: 0}", "name: shop.users, database", "name: shop.users, retry: {retries: 2, backoff: exponential, delay: 10s}, database"}},
+	{"a listener that takes more than the longest timeout", []string{"timeout: 2h", "timeout: 720h", "{name: shop.items, database", "{name: shop.items, timeout: 720h, retry: 100, database"}},
+	{"retries that take more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 100, delay: 720h}"}},
+	{"a default that is more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 1, delay: 400h}", "{name: shop.items, database", "{name: shop.items, retry: 0, database"}},
+	{"a timeout where a listener's is wrong", []string{"timeout: 2h", "timeout: 1m", "name: shop.users, database", "name: shop.users, timeout: 5 s, database"}},
+	{"retries", []string{"timeout: 2h", "retry: {retries: 101, delay: 0s, backoff: linear, max_delay: 721h}"}},
+	{"other fields of retries", []string{"timeout: 2h", "retry: {retry: 3, exponential: true}", "name: shop.users, database", "name: shop.users, retry: [3], database"}},
+	{"retries in short", []string{"timeout: 2h", "retry: -1", "name: shop.users, database", "name: shop.users, retry: exponential, database"}},
+	{"a max_delay of a fixed delay", []string{"timeout: 2h", "retry: {max_delay: 2m}"}},
+	{"a max_delay below the delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 30s}", "name: shop.users, database", "name: shop.users, retry: {retries: 2}, database"}},
+	{"a delay above the max_delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 5m}", "name: shop.users, database", "name: shop.users, retry: {delay: 6m}, database"}},
+	{"a listener's backoff that does not fit the report's delay", []string{"timeout: 2h", "retry: {retries: 1, delay: 2h}", "name: shop.users, database", "name: shop.users, retry: {backoff: exponential}, database"}},
 
 	{"parameters", []string{"since: date", "since: date\n      a: text\n      1b: string\n      c: {type: integer, list: maybe, default: x}\n      d: {default: 1, typ: date}\n      e:", ":since", ":since + :a + :c + :d + :e"}},
 	{"defaults of another type", []string{"since: date", "since: {type: date, default: 2024-02-30}\n      b: {type: boolean, default: yes}\n      l: {type: integer, list: true, default: [1, 2.5]}\n      m: {list: true, default: x}", ":since", ":since + :b + :l + :m"}},

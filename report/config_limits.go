@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	sizeForm = regexp.MustCompile(`^([0-9]{1,13}) ?(|[KMG]B)$`)
+	hostForm = regexp.MustCompile(`^[0-9A-Za-z._:%-]+$`)
+)
+
+// largestJob bounds limits.job_bytes.
+const largestJob = 1 << 40
+
+func (p setting) limits() Limits {
+	f := p.fields("running_jobs", "tasks", "folds", "grace", "lease", "stop", "memory", "job_bytes", "rebuild")
+	return Limits{
+		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
+		Tasks:       f.get("tasks").integer(16, 1, 10_000),
+		Folds:       f.get("folds").integer(4, 1, 10_000),
+		Grace:       f.get("grace").duration(time.Minute),
+		Lease:       f.get("lease").duration(10 * time.Second),
+		Stop:        f.get("stop").duration(20 * time.Second),
+		Memory:      f.get("memory").integer(80, 1, 100),
+		JobBytes:    f.get("job_bytes").size(1<<30, largestJob),
+		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
+	}
+}
+
+// size decodes a number of bytes from 1 to the most, plain or with a unit, which
+// is a power of 1024 as in redis.conf. In a gap it is the default.
+func (p setting) size(otherwise, most int64) int64 {
+	if !p.given() {
+		return otherwise
+	}
+	text, ok := p.text()
+	if !ok {
+		return otherwise
+	}
+	parts := sizeForm.FindStringSubmatch(strings.ToUpper(text))
+	if parts == nil {
+		p.problem("not a size", "Write a number of bytes, or one with KB, MB or GB, such as 512MB")
+		return otherwise
+	}
+	unit := map[string]int64{"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}[parts[2]]
+	// 13 digits are whole here, and the comparison divides so that nothing overflows.
+	n, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || n < 1 || n > most/unit {
+		p.problem(fmt.Sprintf("not a size from 1 byte to %dGB", most>>30), "")
+		return otherwise
+	}
+	return n * unit
+}
+
+// address decodes host:port. In a gap, or where the text is empty, it is empty.
+func (p setting) address() string {
+	const remedy = "Write 127.0.0.1:9464, or 0.0.0.0:9464 for one that other machines reach too"
+	if !p.given() {
+		return ""
+	}
+	text, ok := p.text()
+	if !ok || text == "" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(text)
+	_, portErr := strconv.ParseUint(port, 10, 16)
+	switch {
+	case err == nil && host == "":
+		p.problem("a port without host", remedy)
+	case err != nil || portErr != nil || !hostForm.MatchString(host):
+		p.problem("not host:port", remedy)
+	default:
+		return text
+	}
+	return ""
+}

@@ -1,0 +1,42 @@
+package report
+
+import "testing"
+
+func TestJobBytes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"": 1 << 30, "1": 1, "1000": 1000, "1KB": 1 << 10, "20 mb": 20 << 20, "3GB": 3 << 30, "1024GB": 1 << 40, "1099511627776": 1 << 40,
+		`"${TASKS}MB"`: 8 << 20,
+		"0":            0, "0GB": 0, "-1": 0, "1.5GB": 0, "1TB": 0, "GB": 0, "1025GB": 0, "1099511627777": 0, "9999999999999GB": 0,
+		"18446744073709551617": 0, "1G": 0, "1B": 0, "1e6": 0,
+	} {
+		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "job_bytes: "+text)), testEnvironment())
+		switch {
+		case (err == nil) != (want > 0):
+			t.Errorf("%q: %v", text, err)
+		case err == nil && config.Limits.JobBytes != want:
+			t.Errorf("%q is %d, want %d", text, config.Limits.JobBytes, want)
+		}
+	}
+}
+
+func TestAdmin(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{
+		"": true, `""`: true, "${EMPTY}": true, "127.0.0.1:9464": true, "localhost:0": true, "fanfold-1.internal:65535": true, `"[::1]:9464"`: true, "0.0.0.0:80": true,
+		":9464": false, "9464": false, "127.0.0.1": false, "127.0.0.1:": false, "127.0.0.1:65536": false, "127.0.0.1:-1": false, "::1:9464": false,
+		"user@host:80": false, "http://host:80": false, "a b:80": false, "unix:/run/x": false,
+	} {
+		config, err := Load("f.yaml", []byte(base+"admin: "+text+"\n"), testEnvironment())
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err != nil {
+			continue
+		}
+		want := map[string]string{`""`: "", "${EMPTY}": "", `"[::1]:9464"`: "[::1]:9464"}
+		if expected, special := want[text]; special && config.Admin != expected || !special && config.Admin != text {
+			t.Errorf("%s became %q", text, config.Admin)
+		}
+	}
+}
