@@ -30,14 +30,17 @@ func TestAJobThatFails(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, `
   bad-sql:
+    retry: 0
     stages: [{listeners: [
       {name: good, database: db, query: "SELECT seq AS k FROM seq_1_to_30000"},
       {name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
     join: {key: k}
   too-slow:
     timeout: 2s
+    retry: 0
     stages: [{listeners: [{name: sleeper, database: db, timeout: 1500ms, query: "SELECT SLEEP(20) AS k"}]}]
   double:
+    retry: 0
     stages: [{listeners: [{name: twins, database: db, query: "SELECT * FROM twins", columns: [k]}]}]
 `, "limits: {lease: 1s}")
 	s.exec("CREATE TABLE twins (k INT, v INT)")
@@ -71,6 +74,7 @@ func TestAnOverdueJob(t *testing.T) {
 	s := newStack(t, `
   waiting:
     timeout: 2s
+    retry: 0
     stages: [{listeners: [{name: one, database: db, timeout: 1s, query: "SELECT 1 AS k"}, {name: two, database: db, timeout: 1s, query: "SELECT 1 AS k"}]}]
     join: {key: k}
 `)

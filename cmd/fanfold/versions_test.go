@@ -67,6 +67,7 @@ func TestARemovedReport(t *testing.T) {
 	with := `
   gone:
     timeout: 6s
+    retry: 0
     stages: [{listeners: [{name: one, database: db, timeout: 5s, query: "SELECT 1 AS k"}]}]
 `
 	s := newStack(t, with, "limits: {lease: 2s}")
