@@ -64,6 +64,9 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	for _, r := range runners {
 		group.Go(func() error { return r.Run(ctx) })
 	}
+	defer context.AfterFunc(ctx, func() {
+		log.Info("stopping: what is under way may end; a second signal ends it at once", "within", b.config.Limits.Stop)
+	})()
 	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(b.config.Reports), "consumer", consumer)
 	err := group.Wait()
 	log.Info("stopped", "consumer", consumer)

@@ -36,12 +36,18 @@ type stack struct {
 
 // newStack starts a stack. Reports is the YAML below "reports:", in which
 // {schema} stands for the schema's name; the database is named db. More is put
-// above it, such as limits.
+// above it, such as limits; databases in it replace that one, with {dsn} for it.
 func newStack(t *testing.T, reports string, more ...string) *stack {
+	t.Helper()
+	return newStackOn(t, nil, reports, more...)
+}
+
+// newStackOn is newStack on a redis-server with more settings.
+func newStackOn(t *testing.T, settings []string, reports string, more ...string) *stack {
 	t.Helper()
 	s := &stack{t: t, dir: t.TempDir()}
 	var err error
-	if s.redis, err = testenv.StartRedis(t.Context(), t.TempDir()); err != nil {
+	if s.redis, err = testenv.StartRedis(t.Context(), t.TempDir(), settings...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.redis.Stop)
@@ -64,10 +70,14 @@ func (s *stack) in(t *testing.T) *stack {
 // write writes a configuration of this stack.
 func (s *stack) write(name, reports string, more ...string) string {
 	s.t.Helper()
-	text := fmt.Sprintf("redis: %s\ndatabases:\n  db: {dsn: %q}\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s",
-		s.redis.URL(), testmain.SharedMariaDB(s.t).DSN(s.schema), s.dir, strings.Join(more, "\n"), reports)
+	above := strings.Join(more, "\n")
+	if !strings.Contains(above, "databases:") {
+		above += "\ndatabases: {db: {dsn: \"{dsn}\"}}"
+	}
+	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s", s.redis.URL(), s.dir, above, reports)
+	text = strings.NewReplacer("{schema}", s.schema, "{dsn}", testmain.SharedMariaDB(s.t).DSN(s.schema)).Replace(text)
 	file := filepath.Join(s.dir, name)
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "{schema}", s.schema)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	return file

@@ -18,7 +18,7 @@ local status = have[2]
 if status == 'FAILING' then return {2, tonumber(attempt)} end
 if status ~= 'RUN' and status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUBLISHING' then return {-1} end
 if by == '@fanin' then
-  if have[3] ~= token then return {0} end
+  if have[3] ~= token or status == 'RUN' or status == 'READY' then return {0} end
 elseif by == '@deadline' then
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -18,8 +18,10 @@ local have = redis.call('HMGET', state, 'attempt', 'status', fold and 'fence' or
 if have[1] ~= attempt then return {-1} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if have[5] == token then return {2, tonumber(have[6] or now)} end
-if have[3] ~= token then return {0} end
+if have[3] ~= token then
+  if have[5] == token then return {2, tonumber(have[6] or now)} end
+  return {0}
+end
 local status = have[2]
 if fold then
   if status ~= 'FOLD' and status ~= 'PUBLISHING' and status ~= 'FAILING' then return {0} end

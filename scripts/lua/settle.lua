@@ -15,6 +15,7 @@ local have = redis.call('HMGET', state, 'attempt', 'status', 'fence')
 if have[1] ~= attempt then return -1 end
 if have[2] == outcome then return 1 end
 if have[3] ~= fence then return 0 end
+if have[2] ~= 'FOLD' and have[2] ~= 'PUBLISHING' and have[2] ~= 'FAILING' then return -1 end
 redis.call('UNLINK', data, timeout)
 redis.call('HSET', state, 'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', ARGV[5])
 redis.call('HDEL', state, 'worker', 'lease', '@fanin:next')

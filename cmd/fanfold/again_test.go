@@ -1,0 +1,217 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/testenv"
+)
+
+// retries is how often an event retry came for a step, and how often it counted.
+func (s *stack) retries(id, step string) (all, counted int) {
+	s.t.Helper()
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Events(), "-", "+").Val() {
+		if m.Values["event"] == "retry" && m.Values["id"] == id && m.Values["step"] == step {
+			all++
+			if m.Values["counts"] == "1" {
+				counted++
+			}
+		}
+	}
+	return all, counted
+}
+
+// againReport sleeps as long as the table knob says, and may take half a second.
+const againReport = `
+  again:
+    retry: {retries: 3, delay: 200ms}
+    stages: [{listeners: [{name: one, database: db, timeout: 500ms, query: "SELECT id AS k, SLEEP(seconds) AS v FROM {schema}.knob"}]}]
+`
+
+func (s *stack) knob(seconds int) {
+	s.t.Helper()
+	s.exec("CREATE TABLE IF NOT EXISTS knob (id INT PRIMARY KEY, seconds INT)")
+	s.exec("REPLACE INTO knob VALUES (1, ?)", seconds)
+}
+
+// TestATransientErrorIsTriedAgain from the query to the file.
+func TestATransientErrorIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, againReport)
+	s.knob(30)
+	s.serve(s.config)
+	id := s.insert("again", "")
+	s.push(id)
+	s.eventually("a retry", func() bool { _, n := s.retries(id, "one"); return n > 0 })
+	s.knob(0)
+	if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,0\r\n" {
+		t.Errorf("%q", got)
+	}
+	s.idle()
+
+	s.knob(30)
+	v := s.run("again", "")
+	if _, n := s.retries(v.ID, "one"); v.Status != engine.Failed || n != 3 || !strings.Contains(v.Error, "timed out") || !strings.Contains(v.Error, "(try 4 of 4)") {
+		t.Errorf("%d retries: %+v", n, v)
+	}
+	s.idle()
+}
+
+// TestASourceThatIsAway uses no try, and its jobs go on when it is back.
+func TestASourceThatIsAway(t *testing.T) {
+	t.Parallel()
+	source, err := testenv.StartMariaDB(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { source.Stop() })
+	s := newStack(t, `
+  away:
+    retry: {retries: 1, delay: 200ms}
+    stages: [{listeners: [{name: one, database: source, timeout: 20s, query: "SELECT 1 AS k"}]}]
+`, fmt.Sprintf("databases: {db: {dsn: %q}, source: {dsn: %q}}", "{dsn}", source.DSN("mysql")))
+	s.serve(s.config)
+	s.content(s.run("away", ""))
+	source.Kill()
+	id := s.insert("away", "")
+	s.push(id)
+	s.eventually("some retries", func() bool { n, _ := s.retries(id, "one"); return n > 3 })
+	if err := source.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.content(s.wait(id)[0])
+	if _, counted := s.retries(id, "one"); counted != 0 {
+		t.Errorf("the outage used %d tries", counted)
+	}
+	s.idle()
+}
+
+// slowReport takes as long as a parameter says.
+const slowReport = `
+  slow:
+    parameters: {seconds: integer}
+    stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}]}]
+`
+
+// taken waits until the task of a job is somebody's.
+func (s *stack) taken(id string) {
+	s.t.Helper()
+	s.eventually("the task is taken", func() bool {
+		state, err := s.b.scripts.Read(s.t.Context(), id)
+		return err == nil && state.Tasks["one"].Owner != ""
+	})
+}
+
+// TestSIGTERM: work that can be done within the stop's time is done, and the
+// process ends well.
+func TestSIGTERM(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, slowReport)
+	p := s.process("-c", s.config, "serve")
+	id := s.insert("slow", `{"seconds": 2}`)
+	s.push(id)
+	s.taken(id)
+	end(t, p, syscall.SIGTERM)
+	state, err := s.b.scripts.Read(t.Context(), id)
+	if err != nil || !state.Tasks["one"].Done || state.Tasks["one"].Tries != 1 {
+		t.Errorf("%+v %v", state, err)
+	}
+	s.process("-c", s.config, "serve")
+	s.content(s.wait(id)[0])
+}
+
+// TestSIGTERMHandsBack what would take longer, without a try, so that another
+// process has it at once and not after the lease.
+func TestSIGTERMHandsBack(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, slowReport, "limits: {stop: 200ms, lease: 10m}")
+	p := s.process("-c", s.config, "serve")
+	id := s.insert("slow", `{"seconds": 5}`)
+	s.push(id)
+	s.taken(id)
+	end(t, p, syscall.SIGTERM)
+	state, err := s.b.scripts.Read(t.Context(), id)
+	if err != nil || state.Tasks["one"].Done || state.Tasks["one"].Owner != "" || state.Tasks["one"].Tries != 0 {
+		t.Errorf("%+v %v", state, err)
+	}
+	s.process("-c", s.config, "serve")
+	s.content(s.wait(id)[0])
+	s.idle()
+}
+
+// TestASecondSignal ends the process at once.
+func TestASecondSignal(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, slowReport, "limits: {stop: 10m}")
+	p := s.process("-c", s.config, "serve")
+	id := s.insert("slow", `{"seconds": 300}`)
+	s.push(id)
+	s.taken(id)
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }()
+	var err error
+	s.eventually("the process ends", func() bool {
+		_ = p.Process.Signal(syscall.SIGTERM)
+		select {
+		case err = <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) || failed.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("%v", err)
+	}
+}
+
+// end signals a process and waits for its good end.
+func end(t *testing.T, p *exec.Cmd, signal os.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAFullRedisDrains: 32 MB are too little for 40 jobs of some megabytes at
+// once. They wait, and come to their end one after the other.
+func TestAFullRedisDrains(t *testing.T) {
+	t.Parallel()
+	s := newStackOn(t, []string{"--maxmemory", "32mb"}, `
+  big:
+    retry: {delay: 200ms}
+    stages: [{listeners: [{name: one, database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_30000"}]}]
+`, "limits: {lease: 2s, grace: 5m}")
+	var ids []string
+	for range 40 {
+		ids = append(ids, s.insert("big", ""))
+	}
+	s.serve(s.config)
+	s.push(ids...)
+	for _, v := range s.wait(ids...) {
+		if v.Status != engine.Success {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.idle()
+	full := 0
+	for _, id := range ids {
+		n, counted := s.retries(id, "one")
+		if full += n; counted != 0 {
+			t.Errorf("job %s used %d tries", id, counted)
+		}
+	}
+	if full == 0 {
+		t.Error("Redis was never full: the test is not what it says")
+	}
+	t.Logf("%d times a task met a full Redis", full)
+}
