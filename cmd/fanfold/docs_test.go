@@ -97,6 +97,29 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 	}
 }
 
+// TestArithmeticInTheDocs is that of the configuration which it speaks of.
+func TestArithmeticInTheDocs(t *testing.T) {
+	t.Parallel()
+	const page, needed = "docs/configuration.md", "(2m × 6 + 12m30s) + (5m × 4 + 3m30s) = 48m"
+	short := strings.Replace(fenced(t, page, "yaml")[0], "timeout: 1h ", "timeout: 47m ", 1)
+	_, err := report.Load(page, []byte(short), report.Environment{
+		Lookup:   func(string) (string, bool) { return "p", true },
+		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
+	})
+	if err == nil || !strings.Contains(err.Error(), needed) {
+		t.Errorf("%v, not with %s", err, needed)
+	}
+	text, err := os.ReadFile(filepath.Join("../..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, term := range regexp.MustCompile(`\(.*?\)|\d+m$`).FindAllString(needed, -1) {
+		if !strings.Contains(string(text), term) {
+			t.Errorf("%s does not say %s", page, term)
+		}
+	}
+}
+
 // TestDemo runs the demo as a new user does.
 func TestDemo(t *testing.T) {
 	t.Parallel()
