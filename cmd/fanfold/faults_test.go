@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,15 +44,18 @@ func (r *lossyRecords) Succeed(ctx context.Context, run engine.Run, file string,
 	return ok, err
 }
 
-// brokenSink refuses to create the first objects.
+// brokenSink is away for the first objects, or refuses them.
 type brokenSink struct {
 	sink.Sink
-	refuse atomic.Int64
+	away, refuse atomic.Int64
 }
 
 func (s *brokenSink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
-	if s.refuse.Add(-1) >= 0 {
+	if s.away.Add(-1) >= 0 {
 		return nil, errors.New("503 from the sink")
+	}
+	if s.refuse.Add(-1) >= 0 {
+		return nil, fmt.Errorf("%w: 403 from the sink", sink.ErrRefused)
 	}
 	return s.Sink.Create(ctx, o)
 }
@@ -225,23 +229,32 @@ func TestARetryThatFails(t *testing.T) {
 	}
 }
 
-// TestASinkThatRefuses fails a job whose file is not published; one that is
-// published waits for the sink, as its file may be there.
-func TestASinkThatRefuses(t *testing.T) {
+// TestASinkThatIsAway uses no try; one that refuses a file does, and what was
+// published before it is removed once the record has failed.
+func TestASinkThatIsAway(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {lease: 1s}")
+	s := newStack(t, strings.Replace(oneReport, "stages:", "retry: {retries: 1, delay: 100ms}\n    stages:", 1), "limits: {lease: 1s}")
 	files := &brokenSink{Sink: s.dirSink()}
 	id := s.published(files)
-	files.refuse.Store(2)
+	files.away.Store(3)
 	s.serveWith(s.b.records, files)
 	v := s.wait(id)[0]
 	if got := s.content(v); got != "k,v\r\n1,0\r\n" || v.Attempt != 1 {
 		t.Errorf("%q %+v", got, v)
 	}
+	files.away.Store(3)
+	v = s.run("slow", "")
+	if s.content(v); v.Attempt != 1 {
+		t.Errorf("%+v", v)
+	}
+	if all, counted := s.retries(v.ID, "@fanin"); all != 3 || counted != 0 {
+		t.Errorf("%d retries, of which %d counted", all, counted)
+	}
 	s.idle()
 
-	files.refuse.Store(1)
-	if v := s.run("slow", ""); v.Status != engine.Failed || v.Error != "sink: create file: 503 from the sink" {
+	files.refuse.Store(2)
+	v = s.run("slow", "")
+	if v.Status != engine.Failed || v.Error != "sink: create file: sink: refused: 403 from the sink (try 2 of 2)" {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
