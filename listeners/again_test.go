@@ -40,7 +40,7 @@ type bundle struct {
 	stop   func()
 }
 
-// setup starts the job, and a Runner.
+// setup starts the job, and a Runner. The listener's timeout is limits.Grace.
 func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) *bundle {
 	t.Helper()
 	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), source: &counting{source: read}, limits: limits}
@@ -52,7 +52,7 @@ func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) 
 		t.Fatal(err)
 	}
 	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
-		Name: "a", Database: "db", Columns: []string{"c"}, Query: query, Retry: retry,
+		Name: "a", Database: "db", Columns: []string{"c"}, Query: query, Retry: retry, Timeout: limits.Grace,
 	}}}}}
 	if limits.Tasks == 0 {
 		limits.Tasks, limits.Lease, limits.Stop = 1, time.Minute, limits.Stop+time.Millisecond
@@ -282,5 +282,19 @@ func TestTooMuchDataFailsTheJob(t *testing.T) {
 	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
 	if !strings.Contains(state.Reason, "limits.job_bytes") {
 		t.Error(state.Reason)
+	}
+}
+
+// TestATaskThatTakesTooLong is ended, whatever its source makes of its timeout,
+// and tried again.
+func TestATaskThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	state := b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+	if task := state.Tasks["a"]; task.Tries != 1 || !strings.Contains(task.Error, "timed out after 1ms") {
+		t.Errorf("%+v", task)
 	}
 }

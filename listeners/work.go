@@ -67,6 +67,11 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		return Permanent(err)
 	}
 	start := time.Now()
+	if listener.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, listener.Timeout+patience, errLate)
+		defer cancel()
+	}
 	out := NewWriter(r.flush(ctx, t, start))
 	if err := r.o.Sources[listener.Database].Read(ctx, Task{
 		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters,
@@ -74,10 +79,20 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 			return r.values(ctx, t.ID, from, column)
 		},
 	}, out); err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, errLate) && !errors.Is(err, ErrOutage) {
+			return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
+		}
 		return err
 	}
 	return out.Close()
 }
+
+// patience is how much longer than its timeout a task may take, from the moment
+// that it was taken: a source that keeps to it by itself says more.
+const patience = 3 * time.Second
+
+// errLate is the error of a task whose source has not kept to its timeout.
+var errLate = errors.New("listeners: timed out")
 
 // flush returns what stores the chunks of a task, and completes it with the last
 // one.
@@ -102,6 +117,8 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 		case errors.Is(err, scripts.ErrFull):
 			// Waiting here would keep the memory that others need to end.
 			return Outage(err)
+		case errors.Is(err, errLate):
+			return Outage(errors.New("Redis did not take the data in time"))
 		case err != nil:
 			return fmt.Errorf("%w: %w", errLeft, err)
 		case outcome == scripts.TooMuch:
