@@ -55,7 +55,7 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 // Columns returns the columns that are read.
 func (d *dataset) Columns() []report.Column { return d.columns }
 
-// Next returns the next chunk, or io.EOF.
+// Next returns the next chunk, or io.EOF itself.
 func (d *dataset) Next() (*report.Chunk, error) {
 	if d.next == d.chunks {
 		return nil, io.EOF

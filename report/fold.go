@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,8 +12,9 @@ import (
 type Dataset interface {
 	// Columns returns the columns that every chunk has.
 	Columns() []Column
-	// Next returns the next chunk, or io.EOF after the last one. All chunks stay
-	// valid.
+	// Next returns the next chunk, or io.EOF itself after the last one; an error
+	// that wraps io.EOF is an error, such as that of a connection that broke. All
+	// chunks stay valid.
 	Next() (*Chunk, error)
 }
 
@@ -120,7 +120,7 @@ func (f *fold) run(inputs []*input, foldCase bool) error {
 	}
 	for {
 		c, err := inputs[0].next()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // itself: wrapped, it is a connection that broke
 			return f.join.finish()
 		}
 		if err != nil {

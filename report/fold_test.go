@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -157,7 +158,8 @@ func TestNeeded(t *testing.T) {
 
 func TestFoldErrors(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("connection lost")
+	// A connection that breaks says EOF, too: that is not the end of the dataset.
+	broken := fmt.Errorf("connection lost: %w", io.EOF)
 	for _, test := range []struct {
 		name   string
 		change func(r *Report, d map[string]Dataset)
@@ -186,9 +188,9 @@ func TestFoldErrors(t *testing.T) {
 		{"no chunk", func(_ *Report, d map[string]Dataset) { d["payments"].(*memory).chunks[0] = nil },
 			`report: dataset of listener "payments": a chunk whose columns are not those of the dataset`},
 		{"first fails", func(_ *Report, d map[string]Dataset) { d["payments"].(*memory).err = broken },
-			`report: dataset of listener "payments": connection lost`},
+			`report: dataset of listener "payments": connection lost: EOF`},
 		{"second fails", func(_ *Report, d map[string]Dataset) { d["customers"].(*memory).err = broken },
-			`report: dataset of listener "customers": connection lost`},
+			`report: dataset of listener "customers": connection lost: EOF`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"io"
 	"sort"
 )
@@ -22,7 +21,7 @@ func newSide(kind JoinType, in *input, keyer *keyer) (*side, error) {
 	s := &side{kind: kind}
 	for {
 		c, err := in.next()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // itself: wrapped, it is a connection that broke
 			break
 		}
 		if err != nil {
