@@ -49,7 +49,7 @@ func (s *Scheduler) target(member string, l scripts.Later) (stream string, move 
 		return s.scripts.Jobs(), scripts.Move{Member: member, ID: l.ID}
 	case scripts.StepTrigger:
 		return s.scripts.Jobs(), scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
-	case scripts.StepFanIn:
+	case scripts.StepFanIn, scripts.StepRecord:
 		return s.scripts.FanIn(), scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	default:
 		return s.scripts.Task(l.Step), scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}

@@ -30,7 +30,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	t.Parallel()
 	scheduler, s, client := setup(t)
 	ctx := t.Context()
-	for _, member := range []string{"1", "2/1/" + scripts.StepTrigger, "3/4/" + scripts.StepFanIn, "5/6/some.listener", "{bad}", "7/8"} {
+	for _, member := range []string{"1", "2/1/" + scripts.StepTrigger, "3/4/" + scripts.StepFanIn, "4/2/" + scripts.StepRecord, "5/6/some.listener", "{bad}", "7/8"} {
 		if err := s.Delay(ctx, member, -time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 		t.Fatalf("%v %v", wait, err)
 	}
 	for stream, want := range map[string][]string{
-		s.Jobs(): {"1", "2"}, s.FanIn(): {"3"}, s.Task("some.listener"): {"5"},
+		s.Jobs(): {"1", "2"}, s.FanIn(): {"3", "4"}, s.Task("some.listener"): {"5"},
 	} {
 		entries := client.XRange(ctx, stream, "-", "+").Val()
 		if len(entries) != len(want) {
