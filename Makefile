@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO      ?= go
 
-.PHONY: help demo test build deps vet race fuzz bench clean
+.PHONY: help demo test build deps vet race fuzz chaos bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
@@ -39,6 +39,9 @@ fuzz: ## run each fuzz target for a minute
 			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$name$$" -fuzztime 1m ./$$(dirname $$f) || exit 1; \
 		done; \
 	done
+
+chaos: deps ## let everything break for TIME (1h), with seeds from SEED on
+	CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold
 
 bench: deps ## measure, and print what was measured
 	cd bench && $(GO) run -tags $(TAGS) .

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"testing"
 
@@ -10,8 +11,18 @@ import (
 // asFanfold makes the test binary be fanfold itself, for tests with processes.
 const asFanfold = "FANFOLD_TEST_AS_COMMAND"
 
+// untilEOF ends such a process with the test, however that ends: its stdin is a
+// pipe of the test's.
+const untilEOF = "FANFOLD_TEST_UNTIL_EOF"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asFanfold) != "" {
+		if os.Getenv(untilEOF) != "" {
+			go func() {
+				_, _ = io.Copy(io.Discard, os.Stdin)
+				os.Exit(1)
+			}()
+		}
 		main()
 		return
 	}

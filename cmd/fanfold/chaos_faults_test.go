@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// rage pushes the jobs while everything goes wrong, and returns when the last
+// fault is over.
+func (r *round) rage(ctx context.Context, list []fault) {
+	for _, w := range r.workers {
+		w.crashing.Store(slices.Contains(r.kinds, faultCrash))
+	}
+	storm, calm := context.WithTimeout(ctx, r.storm)
+	defer calm()
+	var all sync.WaitGroup
+	all.Go(func() { r.push(ctx) })
+	all.Go(func() { r.watch(storm) })
+	if slices.Contains(r.kinds, faultDouble) {
+		all.Go(func() { r.double(storm) })
+	}
+	for _, f := range list {
+		all.Go(func() {
+			elapse(storm, f.at)
+			if err := r.cause(ctx, f); err != nil && ctx.Err() == nil {
+				r.violated("the test could not cause %s: %v", f, err)
+			}
+			r.totals.add("fault "+f.kind, 1)
+		})
+	}
+	all.Wait()
+	for _, w := range r.workers {
+		w.crashing.Store(false)
+	}
+}
+
+// cause makes a fault happen and returns when it is over.
+func (r *round) cause(ctx context.Context, f fault) error {
+	w := r.workers[f.worker]
+	switch f.kind {
+	case faultKill:
+		w.signal(syscall.SIGKILL)
+	case faultTerm:
+		w.signal(syscall.SIGTERM)
+	case faultZombie:
+		if w.signal(syscall.SIGSTOP) {
+			elapse(ctx, f.lasts)
+			w.signal(syscall.SIGCONT)
+		}
+	case faultRedis:
+		r.redisDown.Lock()
+		defer r.redisDown.Unlock()
+		r.redis.Kill()
+		elapse(ctx, f.lasts)
+		return r.redis.Start(ctx, redisExtra...)
+	case faultFlush:
+		r.redisDown.Lock()
+		defer r.redisDown.Unlock()
+		return r.rdb.FlushAll(ctx).Err()
+	case faultMySQL:
+		r.mysqlDown.Lock()
+		defer r.mysqlDown.Unlock()
+		if f.worker%2 == 0 {
+			r.mariadb.Kill()
+		} else {
+			r.mariadb.Stop()
+		}
+		elapse(ctx, f.lasts)
+		return r.mariadb.Start(ctx)
+	case faultSink:
+		r.sink.bad.Store(true)
+		elapse(ctx, f.lasts)
+		r.sink.bad.Store(false)
+	default:
+		w.busy[f.server].Lock()
+		defer w.busy[f.server].Unlock()
+		return map[string]func(context.Context, *proxy, time.Duration) error{
+			faultLatency: late, faultCut: cut, faultHalf: swallow,
+		}[f.kind](ctx, w.proxies[f.server], f.lasts)
+	}
+	return nil
+}
+
+// push pushes all ids during the first part of the storm, some for later and
+// some twice. A push that fails is repeated, as its service would.
+func (r *round) push(ctx context.Context) {
+	random := rand.New(rand.NewPCG(r.seed, 4))
+	ids := random.Perm(r.jobs)
+	began, lasts := time.Now(), r.storm*4/5
+	for i, id := range ids {
+		id++
+		elapse(ctx, time.Until(began.Add(lasts*time.Duration(i)/time.Duration(len(ids)))))
+		times := 1
+		if slices.Contains(r.kinds, faultDouble) && random.IntN(20) == 0 {
+			times = 2
+		}
+		dice, later := random.IntN(20), time.Duration(random.IntN(5000))*time.Millisecond
+		for range times {
+			for ctx.Err() == nil && r.pushOne(ctx, id, dice, later) != nil {
+				elapse(ctx, 20*time.Millisecond)
+			}
+		}
+	}
+}
+
+func (r *round) pushOne(ctx context.Context, id, dice int, later time.Duration) error {
+	due := time.Now().Add(later)
+	switch dice {
+	case 0:
+		return r.rdb.ZAdd(ctx, "fanfold:delayed", redis.Z{Score: float64(due.UnixMilli()), Member: id}).Err()
+	case 1:
+		return r.rdb.ZAdd(ctx, "fanfold:delayed", redis.Z{Score: float64(due.Unix()), Member: id}).Err()
+	}
+	return r.rdb.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:jobs", Values: []any{"id", id}}).Err()
+}
+
+// double appends copies of entries that it sees, marked for the judge.
+func (r *round) double(ctx context.Context) {
+	random := rand.New(rand.NewPCG(r.seed, 5))
+	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:fanin", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
+	for ctx.Err() == nil {
+		elapse(ctx, 50*time.Millisecond)
+		stream := streams[random.IntN(len(streams))]
+		for _, m := range r.rdb.XRangeN(ctx, stream, "-", "+", 3).Val() {
+			fields := maps.Clone(m.Values)
+			fields["copy"] = "1"
+			if r.rdb.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Err() == nil {
+				r.totals.add("doubled entries", 1)
+			}
+		}
+	}
+}

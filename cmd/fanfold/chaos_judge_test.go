@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// watch looks at each record that is SUCCESS as soon as it is seen: its file is
+// there and whole from that moment on.
+func (r *round) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		elapse(ctx, 50*time.Millisecond)
+		rows, err := r.db.QueryContext(ctx, "SELECT id, file FROM file_download_record WHERE status = 'SUCCESS'")
+		if err != nil {
+			continue // the database is away
+		}
+		for rows.Next() {
+			var id int
+			var file string
+			if rows.Scan(&id, &file) == nil && !r.checked[id] {
+				r.checked[id] = true
+				r.compare(id, file)
+			}
+		}
+		rows.Close()
+	}
+}
+
+func (r *round) compare(id int, file string) {
+	if got, err := r.sink.read(file); err != nil || got != fileOf(id) {
+		r.violated("record %d is SUCCESS, and its file %s is not whole: %v, %d bytes, %d expected", id, file, err, len(got), len(fileOf(id)))
+	}
+}
+
+// judge proves what is promised once the faults are over and every record is
+// final.
+func (r *round) judge(ctx context.Context) {
+	r.drained(ctx)
+	r.histories(ctx)
+	failed := r.failures(ctx)
+	r.barriers()
+	r.files(ctx)
+	if len(failed) == 0 {
+		return
+	}
+	// What failed, failed by the faults alone: now it succeeds.
+	for _, id := range failed {
+		if out, err := r.fanfold("retry", id); err != nil {
+			r.violated("fanfold retry %s: %v %s", id, err, out)
+		}
+	}
+	if left := r.await(ctx, time.Minute); left > 0 {
+		r.stuck(ctx)
+		return
+	}
+	r.drained(ctx)
+	if again := r.failures(ctx); len(again) > 0 {
+		r.violated("%d records FAILED again after the storm: %v", len(again), again)
+	}
+	r.files(ctx)
+}
+
+func (r *round) fanfold(args ...string) ([]byte, error) {
+	c := command(append([]string{"-c", r.dir + "/direct.yaml"}, args...)...)
+	c.Env = append(c.Env, "STORAGE_EMULATOR_HOST="+r.sink.host)
+	return c.CombinedOutput()
+}
+
+// drained waits until Redis has nothing left to do, and looks what it keeps.
+func (r *round) drained(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
+	left := func() (found []string) {
+		for _, s := range streams {
+			if n, err := r.rdb.XLen(ctx, s).Result(); err != nil || n > 0 {
+				found = append(found, fmt.Sprintf("%d entries in %s %v", n, s, err))
+			}
+			if p, err := r.rdb.XPending(ctx, s, "fanfold").Result(); err == nil && p.Count > 0 {
+				found = append(found, fmt.Sprintf("%d pending in %s", p.Count, s))
+			}
+		}
+		for _, z := range []string{"fanfold:deadlines", "fanfold:delayed"} {
+			if members, err := r.rdb.ZRange(ctx, z, 0, 9).Result(); err != nil || len(members) > 0 {
+				found = append(found, fmt.Sprintf("%v in %s %v", members, z, err))
+			}
+		}
+		return found
+	}
+	rest := left()
+	for len(rest) > 0 && ctx.Err() == nil {
+		elapse(ctx, 100*time.Millisecond)
+		rest = left()
+	}
+	for _, text := range rest {
+		r.violated("not drained after 30 s: %s", text)
+	}
+	r.keys(context.WithoutCancel(ctx))
+}
+
+// lasting are the documented keys that have no TTL (docs/keys.md).
+var lasting = []string{
+	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
+	"fanfold:events", "fanfold:incarnation", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
+	"fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c",
+}
+
+func (r *round) keys(ctx context.Context) {
+	for all := r.rdb.Scan(ctx, 0, "*", 1000).Iterator(); all.Next(ctx); {
+		key := all.Val()
+		switch ttl := r.rdb.PTTL(ctx, key).Val(); {
+		case strings.HasPrefix(key, "FileDownloadRecordEntity-"):
+			r.violated("the data %s is left of a job that has ended", key)
+		case ttl == -1 && !slices.Contains(lasting, key):
+			r.violated("%s is left without a TTL", key)
+		case ttl > 20*time.Minute:
+			r.violated("%s is left with a TTL of %s", key, ttl)
+		}
+	}
+	if entries := r.rdb.XRangeN(ctx, "fanfold:quarantine", "-", "+", 3).Val(); len(entries) > 0 {
+		r.violated("in quarantine: %v", entries)
+	}
+}
+
+// histories proves that each record became final once: the database has noted
+// every change of it, in its order, in the same transaction.
+func (r *round) histories(ctx context.Context) {
+	rows, err := r.db.QueryContext(ctx, "SELECT id, attempt, was, status FROM history ORDER BY n")
+	if err != nil {
+		r.violated("history: %v", err)
+		return
+	}
+	defer rows.Close()
+	ends, attempts := map[int]int{}, map[int]int{}
+	for rows.Next() {
+		var id, attempt int
+		var was, status string
+		if err := rows.Scan(&id, &attempt, &was, &status); err != nil {
+			r.violated("history: %v", err)
+			return
+		}
+		if was == "SUCCESS" || was == "FAILED" {
+			r.violated("record %d was %s and became %s", id, was, status)
+		}
+		if attempt < attempts[id] {
+			r.violated("record %d went from attempt %d back to %d", id, attempts[id], attempt)
+		}
+		if attempts[id] = attempt; status == "SUCCESS" || status == "FAILED" {
+			ends[id]++
+		}
+		if attempt > 1 && was != status && status == "SUCCESS" {
+			r.totals.add("jobs that needed another attempt", 1)
+		}
+		r.totals.most("most attempts of a job", attempt)
+	}
+	var longest float64
+	if err := r.db.QueryRowContext(ctx, `SELECT MAX(took) FROM
+		(SELECT TIMESTAMPDIFF(MICROSECOND, MIN(at), MAX(at)) AS took FROM history GROUP BY id) AS jobs`).Scan(&longest); err == nil {
+		r.totals.most("longest job (ms)", int(longest/1000))
+	}
+	for id := 1; id <= r.jobs; id++ {
+		if ends[id] != 1 {
+			r.violated("record %d became final %d times", id, ends[id])
+		}
+	}
+}
+
+// failures lists the records that FAILED; each has a reason.
+func (r *round) failures(ctx context.Context) (failed []string) {
+	rows, err := r.db.QueryContext(ctx, "SELECT id, COALESCE(error, '') FROM file_download_record WHERE status = 'FAILED' ORDER BY id")
+	if err != nil {
+		r.violated("records: %v", err)
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, reason string
+		if err := rows.Scan(&id, &reason); err != nil || reason == "" {
+			r.violated("record %s FAILED without a reason %v", id, err)
+		}
+		failed = append(failed, id)
+		if len(failed) <= 10 {
+			r.t.Logf("record %s FAILED: %s", id, reason)
+		}
+	}
+	r.totals.add("FAILED", len(failed))
+	return failed
+}
+
+// files proves that each SUCCESS points to a file of its own with the expected
+// bytes, and that the sink has nothing but these files and their manifests.
+func (r *round) files(ctx context.Context) {
+	there, err := r.sink.objects()
+	if err != nil {
+		r.violated("list of the sink: %v", err)
+		return
+	}
+	rows, err := r.db.QueryContext(ctx, "SELECT id, file, row_count FROM file_download_record WHERE status = 'SUCCESS'")
+	if err != nil {
+		r.violated("records: %v", err)
+		return
+	}
+	defer rows.Close()
+	success := 0
+	for rows.Next() {
+		var id, count int
+		var file string
+		if err := rows.Scan(&id, &file, &count); err != nil || count != rowsOf(id) {
+			r.violated("record %d has %d rows, not %d %v", id, count, rowsOf(id), err)
+		}
+		success++
+		r.compare(id, file)
+		for _, name := range []string{file, file + ".manifest.json"} {
+			if _, ok := there[name]; !ok {
+				r.violated("%s of record %d is not in the sink, or another record has it, too", name, id)
+			}
+			delete(there, name)
+		}
+	}
+	for name := range there {
+		if strings.HasPrefix(name, "gs://"+chaosBucket+"/exports/fanfold-check-") {
+			// What a process leaves that dies while it tries the sink at its start.
+			r.totals.add("objects of tried sinks", 1)
+			continue
+		}
+		r.violated("%s is in the sink and no record points to it", name)
+	}
+	r.totals.most("SUCCESS in a round", success)
+}
+
+// stuck tells of jobs that are not final although nothing goes wrong any more.
+func (r *round) stuck(ctx context.Context) {
+	rows, err := r.db.QueryContext(ctx, "SELECT id, status, attempt, updated_at FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING') ORDER BY id")
+	if err != nil {
+		r.violated("jobs are stuck; records: %v", err)
+		return
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var id, status, attempt, updated string
+		_ = rows.Scan(&id, &status, &attempt, &updated)
+		if n++; n <= 5 {
+			r.violated("record %s is stuck: %s, attempt %s, changed %s, state %v", id, status, attempt, updated,
+				r.rdb.HGetAll(ctx, "{FileDownloadRecordEntity-"+id+"}:state").Val())
+		}
+	}
+	r.violated("%d jobs are stuck; jobs %d, fan-in %d, delayed %v, deadlines %d", n,
+		r.rdb.XLen(ctx, "fanfold:jobs").Val(), r.rdb.XLen(ctx, "fanfold:fanin").Val(),
+		r.rdb.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: "fanfold:delayed", Start: 0, Stop: 5}).Val(), r.rdb.ZCard(ctx, "fanfold:deadlines").Val())
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+)
+
+// lease is that of the storm: a worker that is silent for longer is dead.
+const lease = 1500 * time.Millisecond
+
+// round is one storm over a crew, servers and records of its own.
+type round struct {
+	t       testing.TB
+	seed    uint64
+	kinds   []string
+	storm   time.Duration
+	jobs    int
+	dir     string
+	redis   *testenv.Redis
+	mariadb *testenv.MariaDB
+	rdb     *redis.Client // past all relays, as the next two
+	db      *sql.DB
+	sink    *badSink
+	workers []*worker
+	totals  *totals
+
+	redisDown, mysqlDown sync.Mutex // held by who restarts or flushes the server
+
+	mu         sync.Mutex
+	violations []string
+	checked    map[int]bool // records whose file was right as soon as they were SUCCESS
+}
+
+// redisExtra keeps the whole append-only file: it is the judge's log.
+var redisExtra = []string{"--auto-aof-rewrite-percentage", "0"}
+
+const stormReport = `
+  storm:
+    timeout: 10m
+    parameters: {job: integer, rows: integer}
+    stages:
+      - listeners:
+          - {name: src.a, database: db, timeout: 4s, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
+          - {name: src.b, database: db, timeout: 4s, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
+      - listeners:
+          - {name: src.c, database: db, timeout: 4s, batch: 5000, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
+    join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
+`
+
+// rowsOf says how many rows a job's file has; few need more than one chunk.
+func rowsOf(job int) int {
+	if job%200 == 7 {
+		return 10_500
+	}
+	return 1 + job*31%40
+}
+
+// fileOf is the file of a job, from the records alone.
+func fileOf(job int) string {
+	var b strings.Builder
+	b.WriteString("k,a,b,c\r\n")
+	for k := 1; k <= rowsOf(job); k++ {
+		left := ""
+		if k%3 != 0 {
+			left = strconv.Itoa(k + job)
+		}
+		fmt.Fprintf(&b, "%d,%d,%s,%d\r\n", k, k*job, left, k+7)
+	}
+	return b.String()
+}
+
+// configuration is that of a worker, which reaches the servers at these addresses.
+func (r *round) configuration(redisAddr, mysqlAddr string) string {
+	return fmt.Sprintf(`redis: redis://%s/0
+databases:
+  db: {dsn: "root@tcp(%s)/chaos?timeout=1s&readTimeout=5s&writeTimeout=5s"}
+records: {database: db}
+sink: gs://%s/exports
+limits: {lease: %s, grace: 2s, stop: 2s, running_jobs: 150, tasks: 8, folds: 4}
+reports:
+%s`, redisAddr, mysqlAddr, chaosBucket, lease, stormReport)
+}
+
+// violated notes that a guarantee was broken.
+func (r *round) violated(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.violations = append(r.violations, fmt.Sprintf(format, args...))
+}
+
+// run starts everything, has the storm, and judges what is left.
+func (r *round) run(ctx context.Context) {
+	list := schedule(r.seed, r.kinds, r.storm)
+	r.t.Logf("seed %d, %d jobs, %d faults in %s: %s\n  %s", r.seed, r.jobs, len(list), r.storm, strings.Join(r.kinds, ","), scheduleText(list))
+	stop := r.start(ctx)
+	defer stop()
+	began := time.Now()
+	r.rage(ctx, list)
+	left := r.await(ctx, 90*time.Second)
+	r.totals.most("longest calm until all are final (s)", int(time.Since(began).Seconds()-r.storm.Seconds()))
+	if left > 0 {
+		r.stuck(ctx)
+		return
+	}
+	r.judge(ctx)
+}
+
+// start starts servers and workers; stop ends them.
+func (r *round) start(ctx context.Context) (stop func()) {
+	t := r.t
+	var err error
+	folder := func(name string) string {
+		dir := filepath.Join(r.dir, name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	if r.redis, err = testenv.StartRedis(ctx, folder("redis"), redisExtra...); err != nil {
+		t.Fatal(err)
+	}
+	if r.mariadb, err = testenv.StartMariaDB(ctx, folder("mariadb")); err != nil {
+		t.Fatal(err)
+	}
+	r.sink = newBadSink(t, r.seed, r.totals)
+	r.rdb = r.redis.Client()
+	r.migrate(ctx)
+	names, api := scriptNames(t), newProxies()
+	upstream := map[string]string{"redis": r.redis.Addr, "mysql": r.mariadb.Addr, "sink": r.sink.host}
+	for i := range crew {
+		r.workers = append(r.workers, r.newWorker(t, i, upstream, names, api))
+	}
+	return func() {
+		var all sync.WaitGroup
+		for _, w := range r.workers {
+			all.Go(w.stop)
+		}
+		all.Wait()
+		for _, w := range r.workers {
+			w.read()
+		}
+		_, _ = r.rdb.Close(), r.db.Close()
+		r.sink.close()
+		r.redis.Stop()
+		r.mariadb.Stop()
+	}
+}
+
+// migrate makes the record table with its rows, and a history of it that the
+// database keeps by itself.
+func (r *round) migrate(ctx context.Context) {
+	admin, err := r.mariadb.Open("")
+	if err == nil {
+		_, err = admin.ExecContext(ctx, "CREATE DATABASE chaos")
+		_ = admin.Close()
+	}
+	if err == nil {
+		r.db, err = r.mariadb.Open("chaos")
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	config := filepath.Join(r.dir, "direct.yaml") // without relays
+	if err := os.WriteFile(config, []byte(r.configuration(r.redis.Addr, r.mariadb.Addr)), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if out, err := r.fanfold("migrate"); err != nil {
+		r.t.Fatalf("migrate: %v %s", err, out)
+	}
+	for _, statement := range []string{
+		`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
+		`CREATE TRIGGER follow AFTER UPDATE ON file_download_record FOR EACH ROW
+			IF NOT (OLD.status <=> NEW.status AND OLD.attempt <=> NEW.attempt AND OLD.file <=> NEW.file) THEN
+				INSERT INTO history (id, attempt, was, status) VALUES (NEW.id, NEW.attempt, OLD.status, NEW.status);
+			END IF`,
+	} {
+		if _, err := r.db.ExecContext(ctx, statement); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	rows := make([]string, r.jobs)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`(%d, 'storm', '{"job": %d, "rows": %d}')`, i+1, i+1, rowsOf(i+1))
+	}
+	if _, err := r.db.ExecContext(ctx, "INSERT INTO file_download_record (id, report, parameters) VALUES "+strings.Join(rows, ",")); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// await waits until all records are final, and returns how many are not.
+func (r *round) await(ctx context.Context, most time.Duration) (left int) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	left = r.jobs
+	for left > 0 && ctx.Err() == nil {
+		elapse(ctx, 100*time.Millisecond)
+		_ = r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING')").Scan(&left)
+	}
+	return left
+}
