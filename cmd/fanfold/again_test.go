@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,9 +9,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // retries is how often an event retry came for a step, and how often it counted.
@@ -214,4 +218,78 @@ func TestAFullRedisDrains(t *testing.T) {
 		t.Error("Redis was never full: the test is not what it says")
 	}
 	t.Logf("%d times a task met a full Redis", full)
+}
+
+// ready is a job whose barrier is reached; nobody has claimed it.
+func (s *stack) ready() string {
+	s.t.Helper()
+	ctx, sc := s.t.Context(), s.b.scripts
+	id := s.insert("slow", "")
+	if _, err := s.b.records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
+		s.t.Fatal(err)
+	}
+	hash := s.b.config.Reports["slow"].Hash()
+	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
+		s.t.Fatal(err)
+	}
+	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
+	if _, _, err := sc.Take(ctx, task, []string{hash}); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := sc.Complete(ctx, task, scripts.Chunk{
+		Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
+		Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
+	}, 0); err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+// TestPoisonInFanIn: a fold that ends each of its workers before they can say
+// anything stops after the tries.
+func TestPoisonInFanIn(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	id := s.ready()
+	for range 7 {
+		claim := scripts.Claim{ID: id, Attempt: 1, Worker: "dead", Lease: -time.Second, Known: []string{s.b.config.Reports["slow"].Hash()}}
+		if outcome, _, err := s.b.scripts.Claim(t.Context(), claim); err != nil || outcome != scripts.OK {
+			t.Fatal(outcome, err)
+		}
+	}
+	s.serve(s.config)
+	if v := s.wait(id)[0]; v.Status != engine.Failed || v.Error != "fan-in: given up after 7 tries: worker dead fell silent" {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
+
+// hangingSink never gets to the end of a write.
+type hangingSink struct {
+	sink.Sink
+	hangs chan struct{}
+}
+
+func (s *hangingSink) Create(ctx context.Context, _ sink.Object) (sink.Writer, error) {
+	close(s.hangs)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestAStopHandsAFoldBack, without a try, so that another process has it at once.
+func TestAStopHandsAFoldBack(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {stop: 100ms, lease: 10m}")
+	id := s.ready()
+	files := &hangingSink{Sink: s.dirSink(), hangs: make(chan struct{})}
+	stop := s.serveWith(s.b.records, files)
+	<-files.hangs
+	stop()
+	state, err := s.b.scripts.Read(t.Context(), id)
+	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusFold {
+		t.Errorf("%+v %v", state, err)
+	}
+	s.serve(s.config)
+	s.content(s.wait(id)[0])
+	s.idle()
 }

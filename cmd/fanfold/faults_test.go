@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,8 +61,9 @@ func (s *brokenSink) Create(ctx context.Context, o sink.Object) (sink.Writer, er
 	return s.Sink.Create(ctx, o)
 }
 
-// serveWith runs all roles with records and a sink that were changed.
-func (s *stack) serveWith(records engine.Records, files sink.Sink) {
+// serveWith runs all roles with records and a sink that were changed, until the
+// test ends or stop is called.
+func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func()) {
 	s.t.Helper()
 	b := s.open(s.config)
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -81,12 +83,14 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) {
 		}
 		group.Go(func() error { return r.Run(ctx) })
 	}
-	s.t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := group.Wait(); err != nil {
 			s.t.Error(err)
 		}
 	})
+	s.t.Cleanup(stop)
+	return stop
 }
 
 func (s *stack) dirSink() sink.Sink {
@@ -125,24 +129,8 @@ func TestLostAnswers(t *testing.T) {
 func (s *stack) published(files sink.Sink) string {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.scripts
-	id := s.insert("slow", "")
-	if _, err := s.b.records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
-		s.t.Fatal(err)
-	}
+	id := s.ready()
 	hash := s.b.config.Reports["slow"].Hash()
-	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
-		s.t.Fatal(err)
-	}
-	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
-	if _, _, err := sc.Take(ctx, task, []string{hash}); err != nil {
-		s.t.Fatal(err)
-	}
-	if _, err := sc.Complete(ctx, task, scripts.Chunk{
-		Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
-		Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
-	}, 0); err != nil {
-		s.t.Fatal(err)
-	}
 	_, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{hash}})
 	if err != nil {
 		s.t.Fatal(err)
