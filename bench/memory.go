@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
@@ -64,6 +65,11 @@ func (m *memory) Read(_ context.Context, ids []string) (map[string]engine.Record
 		found[id] = m.get(id)
 	}
 	return found, nil
+}
+
+// Startable has nothing: what is measured does not lose its memory.
+func (m *memory) Startable(context.Context, string, time.Duration, int) ([]engine.Record, error) {
+	return nil, nil
 }
 
 func (m *memory) Start(_ context.Context, runs []engine.Run) ([]bool, error) {

@@ -14,9 +14,9 @@ import (
 // known, since a new configuration may be on its way.
 var lookAgain = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
 
-// push is one id that a service pushed, and what is known of it.
+// push is one id that a service pushed, or that a rebuild found, and what is known of it.
 type push struct {
-	entries []string // that carry it
+	entries []string // that carry it; none where a rebuild found it
 	id      string
 	look    int64 // how often its record has been looked for
 
@@ -24,6 +24,14 @@ type push struct {
 	attempt int64   // of the state in Redis; 0: there is none
 	broken  bool    // the key of the state is something else
 	report  *report.Report
+}
+
+// entry is the first that carries the id; empty where a rebuild found it.
+func (p push) entry() string {
+	if len(p.entries) == 0 {
+		return ""
+	}
+	return p.entries[0]
 }
 
 // act is what is done about a push.

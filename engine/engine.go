@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
@@ -20,7 +23,7 @@ import (
 // and one update in MySQL, one round trip to Redis.
 const triggerBatch = 100
 
-// Options configures an Engine. All fields but Log are needed.
+// Options configures an Engine. The fields up to Consumer are needed.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads
 	Scripts  *scripts.Scripts
@@ -30,6 +33,11 @@ type Options struct {
 	Limits   report.Limits
 	Consumer string       // unique for this process
 	Log      *slog.Logger // nil: silent
+
+	Memory       Memory                // nil: due times and timers do not outlive Redis
+	RebuildEvery time.Duration         // between passes over the records; 0 means 5 minutes
+	MirrorEvery  time.Duration         // between passes over due times and timers; 0 means 2 s
+	Metrics      prometheus.Registerer // nil: none
 }
 
 // Engine triggers jobs and folds them. Run may be called once.
@@ -39,6 +47,7 @@ type Engine struct {
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
 	full        atomic.Bool               // Redis is nearly full
+	metrics     *metrics
 }
 
 // New returns an Engine. It does no I/O.
@@ -46,6 +55,7 @@ func New(o Options) (*Engine, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Records == nil || o.Sink == nil || o.Consumer == "" {
 		return nil, errors.New("engine: Redis, Scripts, Records, Sink and Consumer are needed")
 	}
+	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
 	e := &Engine{o: o, log: o.Log, definitions: map[string]*report.Report{}}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -54,7 +64,9 @@ func New(o Options) (*Engine, error) {
 		e.definitions[r.Hash()] = r
 		e.known = append(e.known, r.Hash())
 	}
-	return e, nil
+	var err error
+	e.metrics, err = newMetrics(o.Metrics)
+	return e, err
 }
 
 // Run triggers and folds until ctx ends, and returns nil then. It returns an
@@ -66,6 +78,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
+	group.Go(func() error { return newRebuilder(e).run(ctx) })
 	return group.Wait()
 }
 

@@ -117,7 +117,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			return e.o.Scripts.Delay(ctx, d.member.String(), d.pause)
 		case actQuarantine:
 			e.log.Warn("quarantined", "job", p.id, "why", d.why)
-			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), p.entries[0], map[string]string{"id": p.id}, d.why)
+			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), p.entry(), map[string]string{"id": p.id}, d.why)
 		case actFail:
 			ok, err := e.o.Records.Fail(ctx, Run{p.id, p.record.Attempt}, d.why)
 			if err != nil || !ok {
@@ -133,8 +133,9 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 	})
 }
 
-// start makes the records PROCESSING and starts their jobs.
-func (e *Engine) start(ctx context.Context, pushes []*push) {
+// start makes the records PROCESSING and starts their jobs. It returns how many
+// it started.
+func (e *Engine) start(ctx context.Context, pushes []*push) (n int) {
 	runs := make([]Run, len(pushes))
 	for i, p := range pushes {
 		runs[i] = Run{ID: p.id, Attempt: p.record.Attempt}
@@ -144,7 +145,7 @@ func (e *Engine) start(ctx context.Context, pushes []*push) {
 		started, err = e.o.Records.Start(ctx, runs)
 		return err
 	}); err != nil {
-		return
+		return 0
 	}
 	var group errgroup.Group
 	done := make([]bool, len(pushes))
@@ -167,11 +168,13 @@ func (e *Engine) start(ctx context.Context, pushes []*push) {
 	var entries []string
 	for i, p := range pushes {
 		if done[i] {
+			n++
 			entries = append(entries, p.entries...)
 		}
 	}
 	e.ack(ctx, e.o.Scripts.Jobs(), entries...)
 	e.lookTwice(ctx, doubtful)
+	return n
 }
 
 // lookTwice decides about records that did not take their next attempt. Another

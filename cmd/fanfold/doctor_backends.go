@@ -55,9 +55,20 @@ func (b *backend) checkRecords(ctx context.Context) findings {
 	pending, processing, err := b.records.CountStartable(ctx, b.config.Limits.Grace)
 	detail := fmt.Sprintf("%d PENDING, %d PROCESSING", pending, processing)
 	if err == nil && pending+processing > 0 {
-		err = fmt.Errorf("%s, older than %v: unless their jobs are running, these rows count as work to be done", detail, b.config.Limits.Grace)
+		err = fmt.Errorf("%s, older than %v: a rebuild starts those of them whose jobs are not running", detail, b.config.Limits.Grace)
 	}
-	return append(fs, judge("records to be started", warn, "none", err, "records.filter keeps rows out that are not Fanfold's"))
+	fs = append(fs, judge("records to be started", warn, "none", err, "records.filter keeps rows out that are not Fanfold's"))
+	return append(fs, b.checkMemory(ctx))
+}
+
+// checkMemory looks for the tables that outlive Redis.
+func (b *backend) checkMemory(ctx context.Context) finding {
+	_, err := b.records.Incarnation(ctx)
+	if err == nil {
+		_, err = b.records.Dues(ctx, b.scripts.Delayed(), "", 1)
+	}
+	return judge("records that outlive redis", warn, "due times and timers are mirrored", err,
+		"fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. Without them delayed ids and timers are lost with Redis's memory")
 }
 
 func (b *backend) checkSink(ctx context.Context) finding {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
@@ -12,17 +10,26 @@ import (
 func newMigrate(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Make Fanfold's own record table, or bring it up to date",
-		Long: `Migrate makes the table that records.table names. It may be run any number of
-times. It is not for a table of yours: map that in the configuration.`,
+		Short: "Make Fanfold's tables, or bring them up to date",
+		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_due), in the
+schema of the records, and the record table that records.table names; not that
+one if it is yours, with records.columns or records.statuses in the configuration.
+It may be run any number of times.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-			if r := b.config.Records; len(r.Columns) > 0 || len(r.Statuses) > 0 {
-				return usage(errors.New("records.columns or records.statuses map a table of yours, which migrate does not touch; fanfold doctor looks at it"))
+			r, db := b.config.Records, b.databases[b.config.Records.Database]
+			var done migrated
+			if len(r.Columns) == 0 && len(r.Statuses) == 0 {
+				steps, err := record.Migrate(c.Context(), db, r.Table)
+				if err != nil {
+					return err
+				}
+				done = append(done, steps...)
 			}
-			done, err := record.Migrate(c.Context(), b.databases[b.config.Records.Database], b.config.Records.Table)
+			steps, err := record.MigrateMemory(c.Context(), db, r.Table)
 			if err != nil {
 				return err
 			}
+			done = append(done, steps...)
 			return f.print(c.OutOrStdout(), append(migrated{}, done...))
 		}),
 	}
@@ -37,6 +44,6 @@ func (m migrated) table(t table.Writer) {
 		t.AppendRow(table.Row{name})
 	}
 	if len(m) == 0 {
-		t.AppendRow(table.Row{"nothing: the table is up to date"})
+		t.AppendRow(table.Row{"nothing: all tables are up to date"})
 	}
 }

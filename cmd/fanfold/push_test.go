@@ -46,8 +46,9 @@ func (s *stack) idle() {
 	for _, key := range s.b.redis.Keys(ctx, "*").Val() {
 		switch {
 		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.scripts.Jobs(), key == s.b.scripts.FanIn(),
-			key == s.b.scripts.Events(), key == s.b.scripts.Quarantined(), key == s.b.scripts.Dead(), key == s.b.scripts.Delayed():
-		case s.b.redis.TTL(ctx, key).Val() > 0:
+			key == s.b.scripts.Events(), key == s.b.scripts.Quarantined(), key == s.b.scripts.Dead(), key == s.b.scripts.Delayed(),
+			key == s.b.scripts.Incarnation():
+		case s.b.redis.PTTL(ctx, key).Val() != -1: // it has one, or is gone by now
 		default:
 			s.t.Errorf("%s is left in Redis without a TTL", key)
 		}

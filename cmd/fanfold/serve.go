@@ -25,7 +25,8 @@ func newServe(f *flags) *cobra.Command {
 		Short: "Do the work: trigger jobs, run queries, make files, keep time",
 		Long: `Serve runs until it gets SIGINT or SIGTERM. Run as many processes as you like, on
 as many machines; with --roles a process does a part of the work only:
-  engine     reads pushed ids, starts jobs, makes the files, updates the records
+  engine     reads pushed ids, starts jobs, makes the files, updates the records;
+             starts what the records know and Redis has lost
   listeners  runs the queries
   scheduler  moves delayed ids, fails what is over its deadline`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
@@ -89,6 +90,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		return engine.New(engine.Options{
 			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
 			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
+			Memory: b.records,
 		})
 	case "listeners":
 		sources := map[string]listeners.Source{}

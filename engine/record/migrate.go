@@ -23,12 +23,18 @@ func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	if len(name.table) > 64-len("_migrations") {
 		return nil, fmt.Errorf("record: table name %q is too long", name.table)
 	}
-	versions := tableName{name.schema, name.table + "_migrations"}
-	steps := migrations(name.quoted())
+	return migrate(ctx, db, tableName{name.schema, name.table + "_migrations"}, migrations(name.quoted()))
+}
+
+// migrate makes those steps that the table of versions does not have.
+func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migration) ([]string, error) {
 	var each []*goose.Migration
 	for i, step := range steps {
 		each = append(each, goose.NewGoMigration(int64(i+1), &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, step.statement)
+			if serverError(err, errIndexExists) {
+				return nil
+			}
 			return err
 		}}, nil))
 	}
@@ -46,7 +52,7 @@ func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	}
 	results, err := provider.Up(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("record: migration of %s: %w", name.quoted(), err)
+		return nil, fmt.Errorf("record: migration by %s: %w", versions.quoted(), err)
 	}
 	var done []string
 	for _, result := range results {
@@ -54,6 +60,9 @@ func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	}
 	return done, nil
 }
+
+// errIndexExists is the number of the server error for an index that is there.
+const errIndexExists = 1061
 
 type migration struct{ description, statement string }
 
@@ -72,5 +81,8 @@ func migrations(table string) []migration {
 		created_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
 		updated_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
 		KEY status_updated (status, updated_at)
-	) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}}
+	) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}, {
+		// A rebuild reads what is PENDING and what is PROCESSING in the order of ids.
+		"add index status_id to " + table, "ALTER TABLE " + table + " ADD INDEX status_id (status, id)",
+	}}
 }

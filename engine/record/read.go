@@ -57,7 +57,12 @@ func (s *Store) find(ctx context.Context, l *layout, ids []string) ([]engine.Rec
 // query returns the records that fulfil a condition, which may be followed by an
 // order and a limit.
 func (s *Store) query(ctx context.Context, where string, args ...any) ([]engine.Record, error) {
-	rows, err := s.db.QueryContext(ctx, s.selection()+" WHERE "+where, args...)
+	return s.records(ctx, s.selection()+" WHERE "+where, args...)
+}
+
+// records returns what a statement made of selections finds.
+func (s *Store) records(ctx context.Context, statement string, args ...any) ([]engine.Record, error) {
+	rows, err := s.db.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return nil, fmt.Errorf("record: read: %w", err)
 	}

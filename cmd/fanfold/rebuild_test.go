@@ -1,0 +1,361 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// serveRebuilding runs all roles, with an engine whose options may be changed.
+func (s *stack) serveRebuilding(config string, change func(*engine.Options)) (stop func()) {
+	s.t.Helper()
+	b := s.open(config)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	o := engine.Options{
+		Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: s.dirSink(),
+		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(),
+		Memory: b.records, MirrorEvery: 50 * time.Millisecond, Metrics: prometheus.NewRegistry(),
+		Log: slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	if change != nil {
+		change(&o)
+	}
+	e, err := engine.New(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var group errgroup.Group
+	group.Go(func() error { return e.Run(ctx) })
+	for _, role := range []string{"listeners", "scheduler"} {
+		r, err := b.role(ctx, role, consumerName(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		group.Go(func() error { return r.Run(ctx) })
+	}
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := group.Wait(); err != nil {
+			s.t.Error(err)
+		}
+	})
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// audit writes down each final status that a record is given.
+func (s *stack) audit() {
+	s.t.Helper()
+	s.exec("CREATE TABLE finals (id BIGINT UNSIGNED, status VARCHAR(16), attempt INT)")
+	s.exec(`CREATE TRIGGER final AFTER UPDATE ON file_download_record FOR EACH ROW
+		INSERT INTO finals SELECT NEW.id, NEW.status, NEW.attempt FROM DUAL
+		WHERE NEW.status IN ('SUCCESS', 'FAILED') AND OLD.status <> NEW.status`)
+}
+
+// checkFinals fails the test where a record has not become SUCCESS, once.
+func (s *stack) checkFinals(ids []string) {
+	s.t.Helper()
+	for _, v := range s.wait(ids...) {
+		s.content(v)
+	}
+	if n := s.number("SELECT COUNT(*) FROM finals"); n != len(ids) {
+		s.t.Errorf("%d records were given a final status %d times", len(ids), n)
+	}
+}
+
+// mirrored waits until the mirror has that many rows.
+func (s *stack) mirrored(rows int) {
+	s.t.Helper()
+	s.eventually(fmt.Sprintf("%d rows are mirrored", rows), func() bool { return s.number("SELECT COUNT(*) FROM fanfold_due") == rows })
+}
+
+// started gives the time of the first event that a job has started, by the
+// server's clock.
+func (s *stack) started(id string) time.Time {
+	s.t.Helper()
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Events(), "-", "+").Val() {
+		if m.Values["id"] == id && m.Values["event"] == "started" {
+			ms, _, _ := strings.Cut(m.ID, "-")
+			n, _ := strconv.ParseInt(ms, 10, 64)
+			return time.UnixMilli(n)
+		}
+	}
+	s.t.Fatalf("job %s was not started", id)
+	return time.Time{}
+}
+
+// loss is what the tests below do to a Redis in the middle of a run: jobs wait,
+// run and have ended, ids are due later, and timers are set.
+func testLoss(t *testing.T, lose func(*stack)) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 1s, running_jobs: 20}")
+	s.audit()
+	for range 2 {
+		s.serve(s.config)
+	}
+	var ids []string
+	for range 80 {
+		ids = append(ids, s.insert("slow", `{"seconds": 0.3}`))
+	}
+	ctx := t.Context()
+	now := s.b.redis.Time(ctx).Val()
+	due := now.Add(12 * time.Second)
+	later := []string{s.insert("slow", ""), s.insert("slow", "")}
+	for _, id := range later {
+		s.b.redis.ZAdd(ctx, s.b.scripts.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id})
+	}
+	tomorrow := float64(now.Add(24 * time.Hour).UnixMilli())
+	s.b.redis.ZAdd(ctx, s.b.scripts.Timers(), redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
+	s.b.redis.ZAdd(ctx, s.b.scripts.PausedTimers(), redis.Z{Score: tomorrow, Member: "paused"})
+	s.mirrored(4)
+	s.push(ids...)
+	s.eventually("some have ended, some run and some wait", func() bool {
+		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") >= 10 &&
+			s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PROCESSING'") > 0 &&
+			s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING'") > 2
+	})
+	lose(s)
+	s.eventually("timers are back", func() bool {
+		return s.b.redis.ZScore(ctx, s.b.scripts.Timers(), "send_message-42-welcome").Val() == tomorrow &&
+			s.b.redis.ZScore(ctx, s.b.scripts.PausedTimers(), "paused").Val() == tomorrow
+	})
+	s.checkFinals(append(ids, later...))
+	for _, id := range later {
+		if at := s.started(id); at.Before(due) {
+			t.Errorf("job %s was started %v before it was due", id, due.Sub(at))
+		}
+	}
+	t.Logf("%d of %d needed a second attempt", s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 1"), len(ids))
+}
+
+// TestFlushAll in the middle of a run loses nothing.
+func TestFlushAll(t *testing.T) {
+	testLoss(t, func(s *stack) {
+		if err := s.b.redis.FlushAll(s.t.Context()).Err(); err != nil {
+			s.t.Fatal(err)
+		}
+	})
+}
+
+// TestRedisIsReplaced by an empty one, in the middle of a run.
+func TestRedisIsReplaced(t *testing.T) {
+	testLoss(t, func(s *stack) {
+		dir := s.redisDir()
+		s.redis.Kill()
+		if err := os.RemoveAll(filepath.Join(dir, "appendonlydir")); err != nil {
+			s.t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*.rdb"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, f := range files {
+			if err := os.Remove(f); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		if err := s.redis.Start(s.t.Context()); err != nil {
+			s.t.Fatal(err)
+		}
+	})
+}
+
+func (s *stack) redisDir() string {
+	s.t.Helper()
+	dir := s.b.redis.ConfigGet(s.t.Context(), "dir").Val()["dir"]
+	if _, err := os.Stat(filepath.Join(dir, "appendonlydir")); err != nil {
+		s.t.Fatal(err)
+	}
+	return dir
+}
+
+// TestRedisIsRestoredFromAnOlderCopy: its incarnation is the same, and its jobs
+// are others than those that run.
+func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 1s}")
+	s.audit()
+	ctx := t.Context()
+	s.serveRebuilding(s.config, nil)
+	if err := s.b.redis.ConfigSet(ctx, "appendfsync", "always").Err(); err != nil {
+		t.Fatal(err)
+	}
+	state := func(id, field string) string { return s.b.redis.HGet(ctx, s.b.scripts.State(id), field).Val() }
+	old := s.insert("slow", `{"seconds": 2}`)
+	s.push(old)
+	s.eventually("the first job runs", func() bool { return state(old, "one:owner") != "" })
+	dir := s.redisDir()
+	backup := t.TempDir()
+	if err := os.CopyFS(backup, os.DirFS(filepath.Join(dir, "appendonlydir"))); err != nil {
+		t.Fatal(err)
+	}
+	s.wait(old)
+	ids := []string{old}
+	for range 5 {
+		ids = append(ids, s.insert("slow", `{"seconds": 1}`))
+	}
+	s.push(ids[1:]...)
+	s.eventually("the others run", func() bool { return state(ids[5], "one:owner") != "" })
+	s.redis.Kill()
+	if err := os.RemoveAll(filepath.Join(dir, "appendonlydir")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "appendonlydir"), os.DirFS(backup)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.redis.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if state(old, "status") == "SUCCESS" || s.b.redis.Exists(ctx, s.b.scripts.State(ids[5])).Val() != 0 {
+		t.Fatal("this is no older copy")
+	}
+	s.checkFinals(ids)
+	s.idle()
+}
+
+// TestAnIDThatIsNeverPushed is started after the grace time; what is outside of
+// the filter, of no known report, or due later, is not.
+func TestAnIDThatIsNeverPushed(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 3s}")
+	config := s.write("filtered.yaml", oneReport, "limits: {grace: 3s}")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filtered := strings.Replace(string(text), "records: {database: db}", "records: {database: db, filter: \"error IS NULL OR error <> 'other'\"}", 1)
+	if err := os.WriteFile(config, []byte(filtered), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var lines lockedLog
+	s.serveRebuilding(config, func(o *engine.Options) {
+		o.RebuildEvery = 200 * time.Millisecond
+		o.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	})
+	later, stranger, other, waiting := s.insert("slow", ""), s.insert("no-such-report", ""), s.insert("slow", ""), s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET error = 'other' WHERE id = ?", other)
+	ctx := t.Context()
+	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
+	s.b.redis.ZAdd(ctx, s.b.scripts.Delayed(), redis.Z{Score: tomorrow, Member: later},
+		redis.Z{Score: tomorrow, Member: scripts.Later{ID: waiting, Attempt: 2, Step: scripts.StepTrigger}.String()})
+	bad := s.insert("slow", `{"seconds": "never"}`)
+	id := s.insert("slow", "")
+	inserted := s.b.redis.Time(ctx).Val()
+	s.content(s.wait(id)[0])
+	if v := s.wait(bad)[0]; v.Status != engine.Failed || !strings.Contains(v.Error, "never") {
+		t.Errorf("%+v", v)
+	}
+	if at := s.started(id); at.Sub(inserted) < 2*time.Second {
+		t.Errorf("started after %v: the grace time is 3 s", at.Sub(inserted))
+	}
+	s.eventually("the unknown report is counted", func() bool { return strings.Contains(lines.String(), "skipped=1") })
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND attempt = 0 AND id IN (?, ?, ?, ?)", later, stranger, other, waiting); n != 4 {
+		t.Errorf("%d of 4 are left alone", n)
+	}
+	if reasons := s.quarantined(); len(reasons) > 0 {
+		t.Errorf("quarantined: %v", reasons)
+	}
+}
+
+// lockedLog is a log that is read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+var _ io.Writer = (*lockedLog)(nil)
+
+// TestALongBacklogIsNotDoubled: what waits in the stream and is started by a
+// rebuild runs once.
+func TestALongBacklogIsNotDoubled(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, running_jobs: 4}")
+	s.audit()
+	var ids []string
+	for range 60 {
+		ids = append(ids, s.insert("slow", `{"seconds": 0.1}`))
+	}
+	s.push(ids...)
+	s.exec("UPDATE file_download_record SET updated_at = NOW(6) - INTERVAL 1 DAY")
+	for range 2 {
+		s.serveRebuilding(s.config, func(o *engine.Options) { o.RebuildEvery = 100 * time.Millisecond })
+	}
+	s.checkFinals(ids)
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt <> 1"); n != 0 {
+		t.Errorf("%d of %d records were started more than once", n, len(ids))
+	}
+	s.idle()
+	for id, n := range s.events("started") {
+		if n != 1 {
+			t.Errorf("job %s was started %d times", id, n)
+		}
+	}
+}
+
+// pagedRecords notes the pages of a rebuild.
+type pagedRecords struct {
+	engine.Records
+	mu      sync.Mutex
+	pages   int
+	largest int
+}
+
+func (r *pagedRecords) Startable(ctx context.Context, after string, grace time.Duration, most int) ([]engine.Record, error) {
+	page, err := r.Records.Startable(ctx, after, grace, most)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pages++
+	r.largest = max(r.largest, len(page))
+	return page, err
+}
+
+// TestARebuildOfALargeTable goes page by page, at its rate.
+func TestARebuildOfALargeTable(t *testing.T) {
+	t.Parallel()
+	const limits = "limits: {rebuild: 50, running_jobs: 500}"
+	s := newStack(t, oneReport, limits)
+	s.audit()
+	s.exec(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'slow',
+		IF(seq % 1000 = 0, 'PENDING', 'SUCCESS'), NOW(6) - INTERVAL IF(seq % 20000 = 0, 1, 9999) SECOND FROM seq_1_to_200000`)
+	records := &pagedRecords{Records: s.b.records}
+	s.serveRebuilding(s.config, func(o *engine.Options) { o.Records = records })
+	s.eventually("the old ones are done", func() bool { return s.number("SELECT COUNT(*) FROM finals") == 190 })
+	first, last := s.started("1000"), s.started("199000")
+	// 190 records in pages of 50: three rests of a second lie between the ends.
+	if took := last.Sub(first); took < 2*time.Second {
+		t.Errorf("190 records in %v, at a rate of 50 a second", took)
+	}
+	if records.largest > 50 || records.pages > 30 {
+		t.Errorf("%d pages of up to %d", records.pages, records.largest)
+	}
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND attempt = 0"); n != 10 {
+		t.Errorf("%d young ones are left alone, not 10", n)
+	}
+}

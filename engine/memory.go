@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// Due is a member of a sorted set and its score: an id or a timer and when it is
+// due, in Unix milliseconds (or seconds, as a service wrote it).
+type Due struct {
+	Member string
+	At     int64
+}
+
+// ErrNoMemory is returned where the tables of a Memory are not there or may not
+// be used.
+var ErrNoMemory = errors.New("engine: the tables that outlive Redis are missing")
+
+// Memory keeps in the database what only Redis knows otherwise: which memory it
+// is, and what is due later. A set is named by its key in Redis. All methods are
+// safe for concurrent use, and return ErrNoMemory where there are no tables.
+type Memory interface {
+	// Incarnation returns what was noted last; empty where nothing was.
+	Incarnation(ctx context.Context) (string, error)
+	// SetIncarnation notes another one, if the one that is noted still is before
+	// (empty: none is). It tells whether it is noted now.
+	SetIncarnation(ctx context.Context, before, now string) (bool, error)
+	// Dues returns at most that many members of a set, in the order of their
+	// bytes, after a member (empty: from the first).
+	Dues(ctx context.Context, set, after string, most int) ([]Due, error)
+	// SaveDues puts members into a set, or changes when they are due, and removes
+	// others. What was saved before an error stays.
+	SaveDues(ctx context.Context, set string, put []Due, remove []string) error
+}

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const (
+	// mirrorEvery is the time between two passes over the sets that are mirrored.
+	mirrorEvery = 2 * time.Second
+	// mirrorPage is how many members are read from Redis at once.
+	mirrorPage = 1000
+	// mirrorMost is how many members of a set one pass reads; the next one goes on
+	// where it ended.
+	mirrorMost = 10_000
+	// mirrorReload is how often the copy in memory is read from MySQL anew.
+	mirrorReload = 10 * time.Minute
+	// longestMember is what the table takes, in bytes.
+	longestMember = 255
+)
+
+// sets are the sorted sets that are mirrored.
+func (r *rebuilder) sets() []string {
+	k := r.e.o.Scripts.Keys
+	return []string{k.Delayed(), k.Timers(), k.PausedTimers()}
+}
+
+// mirror keeps the copy of the sets in MySQL: every two seconds the differences
+// are written. One process does so, under a lock.
+func (r *rebuilder) mirror(ctx context.Context) error {
+	m := &mirror{rebuilder: r}
+	defer m.forget()
+	return r.every(ctx, r.e.o.MirrorEvery, "mirror due times and timers", m.pass)
+}
+
+// mirror is what the process that mirrors has in memory.
+type mirror struct {
+	*rebuilder
+	held        context.Context // ends when the lock is lost; nil without it
+	release     func()
+	incarnation string // of the copies
+	loaded      time.Time
+	copies      []*setCopy
+}
+
+// forget gives the lock back.
+func (m *mirror) forget() {
+	if m.held != nil {
+		m.release()
+	}
+	m.held, m.copies = nil, nil
+}
+
+// pass compares the sets with their copies and writes what differs. It writes
+// nothing where Redis has not the memory that MySQL knows: what is missing then
+// was lost, not removed.
+func (m *mirror) pass(ctx context.Context) error {
+	incarnation, mirrored := m.memory()
+	if m.held != nil && (m.held.Err() != nil || incarnation != m.incarnation || !mirrored || time.Since(m.loaded) > mirrorReload) {
+		m.forget()
+	}
+	if incarnation == "" || !mirrored {
+		return nil
+	}
+	if m.held == nil {
+		held, release, err := m.lock(ctx, "mirror")
+		if err != nil || held == nil {
+			return err
+		}
+		m.held, m.release, m.incarnation, m.loaded = held, release, incarnation, time.Now()
+	}
+	if m.copies == nil {
+		copies, err := m.load(m.held)
+		if err != nil {
+			return err
+		}
+		m.copies = copies
+	}
+	for _, c := range m.copies {
+		if intact, err := m.walk(m.held, c); err != nil || !intact {
+			m.copies = nil // read anew, since nobody knows what was written
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads the copies from MySQL.
+func (m *mirror) load(ctx context.Context) ([]*setCopy, error) {
+	var copies []*setCopy
+	for _, set := range m.sets() {
+		c := newSetCopy(set)
+		for after := ""; ; {
+			page, err := m.e.o.Memory.Dues(ctx, set, after, mirrorPage)
+			if err != nil {
+				return nil, err
+			}
+			if len(page) == 0 {
+				break
+			}
+			c.load(page)
+			after = page[len(page)-1].Member
+		}
+		copies = append(copies, c)
+	}
+	return copies, nil
+}
+
+// walk goes on over one set, at most mirrorMost members or to its end. False
+// means that Redis has lost its memory.
+func (m *mirror) walk(ctx context.Context, c *setCopy) (intact bool, err error) {
+	for seen := 0; seen < mirrorMost; {
+		members, next, err := m.e.o.Scripts.ScanSet(ctx, c.set, c.cursor, mirrorPage)
+		if err != nil {
+			return false, err
+		}
+		seen += max(len(members), 1)
+		put := c.compare(m.dues(c.set, members))
+		var gone []string
+		if next == 0 {
+			if gone, err = m.gone(ctx, c); err != nil {
+				return false, err
+			}
+		}
+		// Read last: what was read before is of this memory.
+		now, err := m.e.o.Scripts.ReadIncarnation(ctx)
+		if err != nil || now != m.incarnation {
+			return false, err
+		}
+		if len(put)+len(gone) > 0 {
+			if err := m.e.o.Memory.SaveDues(ctx, c.set, put, gone); err != nil {
+				return false, err
+			}
+			m.e.metrics.mirrorWritten.Add(float64(len(put) + len(gone)))
+		}
+		c.apply(put, gone)
+		c.cursor = next
+		if next == 0 {
+			c.walked()
+			break
+		}
+	}
+	return true, nil
+}
+
+// gone returns what a walk has not seen and is not there: a walk can miss what
+// was removed and added again.
+func (m *mirror) gone(ctx context.Context, c *setCopy) (gone []string, err error) {
+	for batch := range slices.Chunk(c.missing(), mirrorPage) {
+		scores, err := m.e.o.Scripts.Scores(ctx, c.set, batch)
+		if err != nil {
+			return nil, err
+		}
+		for _, member := range batch {
+			if _, there := scores[member]; !there {
+				gone = append(gone, member)
+			}
+		}
+	}
+	return gone, nil
+}
+
+// dues converts members, without those that are not mirrored: steps of a job,
+// which are lost with its state, and what the table does not take.
+func (m *mirror) dues(set string, members []redis.Z) []Due {
+	var dues []Due
+	for _, z := range members {
+		member, _ := z.Member.(string)
+		if set == m.e.o.Scripts.Delayed() && !scripts.ValidID(member) || member == "" || len(member) > longestMember {
+			continue
+		}
+		// Rounded up: nothing comes back before its time.
+		if at := math.Ceil(z.Score); math.Abs(at) < 1<<53 {
+			dues = append(dues, Due{Member: member, At: int64(at)})
+		}
+	}
+	return dues
+}

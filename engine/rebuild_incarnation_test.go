@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"golang.org/x/sync/errgroup"
+)
+
+func (b *bench) restored(want map[string]int64) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.scores(b.scripts.Delayed())); diff != "" {
+		b.t.Errorf("in Redis (-want +got):\n%s", diff)
+	}
+	now, err := b.scripts.ReadIncarnation(b.t.Context())
+	if err != nil || now == "" || now != b.tables.incarnation {
+		b.t.Errorf("incarnation %q, noted %q, %v", now, b.tables.incarnation, err)
+	}
+}
+
+func (b *bench) lost(e *Engine, want int) {
+	b.t.Helper()
+	if got := testutil.ToFloat64(e.metrics.incarnationsLost); got != float64(want) {
+		b.t.Errorf("lost %v times, not %d", got, want)
+	}
+}
+
+func TestALostMemoryIsRestored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := &watcher{rebuilder: b.rebuilder()}
+	<-w.want
+	b.lost(b.e, 0)
+	b.look(w)
+	if len(w.want) > 0 {
+		t.Error("a pass is wanted though nothing has happened")
+	}
+	before := b.tables.incarnation
+	want := map[string]int64{}
+	var put []Due
+	for i := range 2 * restorePage {
+		put = append(put, Due{Member: fmt.Sprint(i), At: 2e12 + int64(i)})
+		want[fmt.Sprint(i)] = 2e12 + int64(i)
+	}
+	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), put, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.forget()
+	b.add(b.scripts.Delayed(), "7", 9e12) // somebody was faster
+	want["7"] = 9e12
+	b.look(w)
+	b.restored(want)
+	if b.tables.incarnation == before {
+		t.Error("the incarnation is the same")
+	}
+	b.lost(b.e, 1)
+	if len(w.want) != 1 {
+		t.Error("no pass is wanted")
+	}
+	// A Redis with another memory, such as an old copy.
+	if err := b.scripts.WriteIncarnation(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	b.client.Del(t.Context(), b.scripts.Delayed())
+	want["7"] = 2e12 + 7
+	b.look(w)
+	b.restored(want)
+	b.lost(b.e, 2)
+}
+
+// TestACrashInTheMiddleOfARestore: the next one begins again, and what a service
+// has changed meanwhile stays.
+func TestACrashInTheMiddleOfARestore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := &watcher{rebuilder: b.rebuilder()}
+	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), []Due{{"1", 2e12}, {"2", 2e12}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.forget()
+	b.tables.fail = errors.New("crash")
+	if err := w.look(t.Context()); !errors.Is(err, b.tables.fail) {
+		t.Fatal(err)
+	}
+	if n := len(b.scores(b.scripts.Delayed())); n != 2 {
+		t.Fatalf("%d restored", n)
+	}
+	if now, _ := w.memory(); now != "" {
+		t.Error("it works on though the restore is not done")
+	}
+	b.tables.fail = nil
+	b.add(b.scripts.Delayed(), "1", 3e12)
+	b.look(&watcher{rebuilder: newRebuilder(b.engine())})
+	b.restored(map[string]int64{"1": 3e12, "2": 2e12})
+}
+
+// TestALossInTheMiddleOfARestore is one more loss.
+func TestALossInTheMiddleOfARestore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := &watcher{rebuilder: b.rebuilder()}
+	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), []Due{{"1", 2e12}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.forget()
+	b.tables.fail = errors.New("crash")
+	if err := w.look(t.Context()); err == nil {
+		t.Fatal("no error")
+	}
+	b.forget()
+	b.tables.fail = nil
+	b.look(w)
+	b.restored(map[string]int64{"1": 2e12})
+}
+
+func TestTwoProcessesRestoreOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.rebuilder()
+	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), []Due{{"1", 2e12}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.forget()
+	var engines []*Engine
+	var group errgroup.Group
+	for range 8 {
+		e := b.engine()
+		engines = append(engines, e)
+		group.Go(func() error { return (&watcher{rebuilder: newRebuilder(e)}).look(t.Context()) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	b.restored(map[string]int64{"1": 2e12})
+	sum := 0.0
+	for _, e := range engines {
+		sum += testutil.ToFloat64(e.metrics.incarnationsLost)
+	}
+	if sum != 1 {
+		t.Errorf("restored %v times", sum)
+	}
+}
+
+// TestWithoutTables a loss is seen all the same, and tables that come later are
+// used.
+func TestWithoutTables(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.tables.missing = true
+	w := &watcher{rebuilder: newRebuilder(b.e)}
+	b.look(w)
+	first, mirrored := w.memory()
+	if first == "" || mirrored || len(w.want) != 1 {
+		t.Fatalf("%q %v %d", first, mirrored, len(w.want))
+	}
+	<-w.want
+	b.forget()
+	b.look(w)
+	if now, _ := w.memory(); now == "" || now == first || len(w.want) != 1 {
+		t.Errorf("%q after %q", now, first)
+	}
+	b.lost(b.e, 1)
+	b.tables.missing = false
+	w.asked = w.asked.Add(-2 * memoryAgain)
+	b.look(w)
+	if now, mirrored := w.memory(); !mirrored || now != b.tables.incarnation {
+		t.Errorf("%q, noted %q", now, b.tables.incarnation)
+	}
+}

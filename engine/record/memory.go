@@ -1,0 +1,113 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+var _ engine.Memory = (*Store)(nil)
+
+// The name of the incarnation among the values of fanfold_meta.
+const incarnation = "incarnation"
+
+// Numbers of server errors that say that a table cannot be used.
+const (
+	errAccess      = 1044
+	errTableAccess = 1142
+	errNoTable     = 1146
+)
+
+// scoped is a name in the tables beside the record table: installations with
+// record tables of their own may share a schema.
+func (s *Store) scoped(name string) string { return s.names.table + " " + name }
+
+func (s *Store) beside(table string) string { return tableName{s.names.schema, table}.quoted() }
+
+// memoryError says what failed, and whether it is that there are no tables.
+func memoryError(what string, err error) error {
+	if serverError(err, errAccess, errTableAccess, errNoTable) {
+		err = fmt.Errorf("%w: %w", engine.ErrNoMemory, err)
+	}
+	return fmt.Errorf("record: %s: %w", what, err)
+}
+
+// Incarnation implements engine.Memory.
+func (s *Store) Incarnation(ctx context.Context) (string, error) {
+	var value string
+	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(incarnation)).Scan(&value)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", memoryError("read incarnation", err)
+	}
+	return value, nil
+}
+
+// SetIncarnation implements engine.Memory.
+func (s *Store) SetIncarnation(ctx context.Context, before, now string) (bool, error) {
+	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(incarnation), before}
+	if before == "" {
+		statement, args = "INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", args[:2]
+	}
+	n, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, statement, args...)) })
+	if err != nil {
+		return false, memoryError("note incarnation", err)
+	}
+	return n == 1, nil
+}
+
+// Dues implements engine.Memory: one SELECT along the primary key.
+func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]engine.Due, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT member, due FROM "+s.beside(dueTable)+" WHERE kind = ? AND member > ? ORDER BY member LIMIT ?",
+		s.scoped(set), after, most)
+	if err != nil {
+		return nil, memoryError("read due times", err)
+	}
+	defer rows.Close()
+	var dues []engine.Due
+	for rows.Next() {
+		var d engine.Due
+		if err := rows.Scan(&d.Member, &d.At); err != nil {
+			return nil, memoryError("read due times", err)
+		}
+		dues = append(dues, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, memoryError("read due times", err)
+	}
+	return dues, nil
+}
+
+// SaveDues implements engine.Memory, with statements of up to 1000 rows.
+func (s *Store) SaveDues(ctx context.Context, set string, put []engine.Due, remove []string) error {
+	change := func(statement string, args []any) error {
+		_, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, statement, args...)) })
+		if err != nil {
+			return memoryError("save due times", err)
+		}
+		return nil
+	}
+	for batch := range slices.Chunk(put, maxIDs) {
+		var args []any
+		for _, d := range batch {
+			args = append(args, s.scoped(set), d.Member, d.At)
+		}
+		if err := change("INSERT INTO "+s.beside(dueTable)+" (kind, member, due) VALUES "+strings.Repeat("(?, ?, ?), ", len(batch)-1)+"(?, ?, ?) ON DUPLICATE KEY UPDATE due = VALUES(due)", args); err != nil {
+			return err
+		}
+	}
+	for batch := range slices.Chunk(remove, maxIDs) {
+		args := []any{s.scoped(set)}
+		for _, member := range batch {
+			args = append(args, member)
+		}
+		if err := change("DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member IN ("+marks(len(batch))+")", args); err != nil {
+			return err
+		}
+	}
+	return nil
+}

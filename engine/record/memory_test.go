@@ -1,0 +1,93 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestMemoryWithoutItsTables(t *testing.T) {
+	t.Parallel()
+	s, _ := own(t, report.Records{})
+	_, first := s.Incarnation(t.Context())
+	_, second := s.SetIncarnation(t.Context(), "", "a")
+	_, third := s.Dues(t.Context(), "set", "", 1)
+	for _, err := range []error{first, second, third, s.SaveDues(t.Context(), "set", []engine.Due{{Member: "a"}}, nil)} {
+		if !errors.Is(err, engine.ErrNoMemory) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestIncarnationIsSetOnce(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	for i, want := range []int{len(memoryMigrations("")), 0} {
+		if done, err := MigrateMemory(t.Context(), db, ""); err != nil || len(done) != want {
+			t.Fatalf("call %d: %q %v", i, done, err)
+		}
+	}
+	if v, err := s.Incarnation(t.Context()); err != nil || v != "" {
+		t.Errorf("%q %v", v, err)
+	}
+	for _, step := range []struct {
+		before, now string
+		want        bool
+	}{{"x", "a", false}, {"", "a", true}, {"", "b", false}, {"x", "b", false}, {"a", "b", true}, {"a", "c", false}} {
+		if done := ok(t)(s.SetIncarnation(t.Context(), step.before, step.now)); done != step.want {
+			t.Errorf("%+v: %v", step, done)
+		}
+	}
+	// A record table of its own has a memory of its own.
+	other := store(t, db, report.Records{Table: "other"})
+	if v, err := other.Incarnation(t.Context()); err != nil || v != "" {
+		t.Errorf("other: %q %v", v, err)
+	}
+	if v, err := s.Incarnation(t.Context()); err != nil || v != "b" {
+		t.Errorf("%q %v", v, err)
+	}
+}
+
+func TestDues(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
+		t.Fatal(err)
+	}
+	var put []engine.Due
+	for i := range 2500 {
+		put = append(put, engine.Due{Member: fmt.Sprintf("%04d", i), At: int64(i)})
+	}
+	save := func(set string, put []engine.Due, remove ...string) {
+		t.Helper()
+		if err := s.SaveDues(t.Context(), set, put, remove); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("a", put)
+	save("b", []engine.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}})
+	save("a", []engine.Due{{Member: "0001", At: 7}}, "0000", "0002", "none")
+	var all []engine.Due
+	for after := ""; ; after = all[len(all)-1].Member {
+		page, err := s.Dues(t.Context(), "a", after, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, page...); len(page) < 1000 {
+			break
+		}
+	}
+	want := append([]engine.Due{{Member: "0001", At: 7}}, put[3:]...)
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	b, err := s.Dues(t.Context(), "b", "", 10)
+	if diff := cmp.Diff([]engine.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}}, b); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

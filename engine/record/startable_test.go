@@ -1,0 +1,156 @@
+package record
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// pages reads all that is startable, page by page.
+func pages(t *testing.T, s *Store, grace time.Duration, size int) []string {
+	t.Helper()
+	var ids []string
+	for after := ""; ; after = ids[len(ids)-1] {
+		page, err := s.Startable(t.Context(), after, grace, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range page {
+			ids = append(ids, r.ID)
+		}
+		if len(page) < size {
+			return ids
+		}
+	}
+}
+
+func TestStartableInPages(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{Filter: "report <> 'other'"})
+	run(t, db, `INSERT INTO file_download_record (id, report, status, updated_at) SELECT seq, IF(seq % 7 = 0, 'other', 'r'),
+		ELT(1 + seq % 4, 'PENDING', 'SUCCESS', 'PROCESSING', 'FAILED'), NOW(6) - INTERVAL IF(seq % 5 = 0, 1, 100) SECOND FROM seq_1_to_100`)
+	run(t, db, "INSERT INTO file_download_record (id, report, updated_at) VALUES (18446744073709551615, 'r', NOW(6) - INTERVAL 100 SECOND)")
+	var want []string
+	for i := 1; i <= 100; i++ {
+		if i%2 == 0 && i%7 != 0 && i%5 != 0 {
+			want = append(want, fmt.Sprint(i))
+		}
+	}
+	want = append(want, "18446744073709551615")
+	for _, size := range []int{1, 3, 100} {
+		if diff := cmp.Diff(want, pages(t, s, time.Minute, size)); diff != "" {
+			t.Errorf("pages of %d (-want +got):\n%s", size, diff)
+		}
+	}
+	page, err := s.Startable(t.Context(), "1", time.Minute, 1)
+	if err != nil || len(page) != 1 || page[0].Report != "r" || page[0].Status != "PROCESSING" || page[0].Age < time.Minute {
+		t.Errorf("%+v %v", page, err)
+	}
+}
+
+func TestStartableOfTextIDs(t *testing.T) {
+	t.Parallel()
+	_, db := pool(t)
+	run(t, db, foreign)
+	run(t, db, "INSERT INTO Downloads (`key`, kind, state, owner, changed) VALUES ('a', 'r', 0, 'fanfold', NULL), ('B', 'r', 1, 'fanfold', '2001-01-01'), ('c', 'r', 0, 'x?', '2001-01-01'), ('10', 'r', 0, 'fanfold', NULL), ('9', 'r', 1, 'fanfold', NULL), ('d', 'r', 1, 'other', NULL), ('e', 'r', 2, 'fanfold', NULL), ('f', 'r', 7, 'fanfold', NULL), ('g', 'r', 0, 'fanfold', NOW())")
+	s := store(t, db, foreignOptions("Downloads"))
+	for _, size := range []int{1, 2, 10} {
+		if diff := cmp.Diff([]string{"10", "9", "a", "B", "c"}, pages(t, s, time.Minute, size)); diff != "" {
+			t.Errorf("pages of %d (-want +got):\n%s", size, diff)
+		}
+	}
+}
+
+// TestStartableReadsFewRows of a large table of records that are done: it goes
+// along an index.
+func TestStartableReadsFewRows(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	const rows = 200_000
+	run(t, db, fmt.Sprintf(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'r',
+		CASE WHEN seq %% 1000 = 0 THEN 'PENDING' WHEN seq %% 1000 = 1 THEN 'PROCESSING' ELSE 'SUCCESS' END, NOW(6) - INTERVAL 1 DAY FROM seq_1_to_%d`, rows))
+	run(t, db, "ANALYZE TABLE file_download_record")
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	l, err := s.known(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []string{"", "100000"} {
+		query, args := s.startableQuery(l, after, time.Minute, 50)
+		if plan := explain(t, conn, query, args); strings.Count(plan, "status_id") < 2 || strings.Contains(plan, "filesort") && !strings.Contains(plan, "UNION RESULT") {
+			t.Errorf("after %q:\n%s", after, plan)
+		}
+		before := handlers(t, conn)
+		found, err := conn.QueryContext(t.Context(), query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for found.Next() {
+			n++
+		}
+		if err := found.Close(); err != nil || n != 50 {
+			t.Errorf("%d rows, %v", n, err)
+		}
+		if read := handlers(t, conn) - before; read > 1000 {
+			t.Errorf("after %q: %d rows read for a page of 50", after, read)
+		}
+	}
+	if ids := pages(t, s, time.Minute, 100); len(ids) != rows/500 {
+		t.Errorf("%d ids", len(ids))
+	}
+}
+
+func explain(t *testing.T, conn *sql.Conn, query string, args []any) string {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), "EXPLAIN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, _ := rows.Columns()
+	cells, targets := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for i := range cells {
+		targets[i] = &cells[i]
+	}
+	var plan strings.Builder
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cells {
+			plan.WriteString(c.String + " | ")
+		}
+		plan.WriteByte('\n')
+	}
+	return plan.String()
+}
+
+// handlers counts the rows that this session has read so far.
+func handlers(t *testing.T, conn *sql.Conn) (sum int64) {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next', 'Handler_read_rnd_next')")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
