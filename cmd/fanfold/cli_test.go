@@ -153,6 +153,14 @@ func TestDoctor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s.exec("RENAME TABLE fanfold_due TO elsewhere")
+	if f := finding("records that outlive redis"); f.Result != warn || !strings.Contains(f.Hint, "fanfold migrate") {
+		t.Errorf("%+v", f)
+	}
+	s.exec("RENAME TABLE elsewhere TO fanfold_due")
+	if f := finding("records that outlive redis"); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
 	set("maxmemory-policy", "allkeys-lru")
 	if f := finding("redis eviction"); f.Result != fail || f.Hint == "" {
 		t.Errorf("%+v", f)

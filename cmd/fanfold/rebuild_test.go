@@ -99,8 +99,8 @@ func (s *stack) started(id string) time.Time {
 	return time.Time{}
 }
 
-// loss is what the tests below do to a Redis in the middle of a run: jobs wait,
-// run and have ended, ids are due later, and timers are set.
+// testLoss has Redis lose its memory in the middle of a run: jobs wait, run and
+// have ended, ids are due later, and timers are set.
 func testLoss(t *testing.T, lose func(*stack)) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 1s, running_jobs: 20}")
@@ -357,5 +357,26 @@ func TestARebuildOfALargeTable(t *testing.T) {
 	}
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND attempt = 0"); n != 10 {
 		t.Errorf("%d young ones are left alone, not 10", n)
+	}
+}
+
+// TestWithoutTheTables that outlive Redis jobs are rebuilt all the same, and the
+// log says once what is missing.
+func TestWithoutTheTables(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	s.audit()
+	s.exec("DROP TABLE fanfold_meta, fanfold_due")
+	var lines lockedLog
+	s.serveRebuilding(s.config, func(o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
+	id := s.insert("slow", `{"seconds": 1}`)
+	s.push(id)
+	s.eventually("the job runs", func() bool { return s.b.redis.HGet(t.Context(), s.b.scripts.State(id), "one:owner").Val() != "" })
+	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.checkFinals([]string{id})
+	if n := strings.Count(lines.String(), "fanfold migrate makes the tables"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, lines.String())
 	}
 }

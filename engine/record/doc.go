@@ -33,6 +33,12 @@
 // row without a time counts as very old, and a status that is not mapped as
 // final: it is left alone.
 //
+// # What outlives Redis
+//
+// Beside the record table are fanfold_meta and fanfold_due, which MigrateMemory
+// makes: which memory Redis has, and a copy of what is due later. The Store is
+// the engine's Memory on them.
+//
 // # Grants
 //
 // SELECT on the mapped columns and on those of the filter; UPDATE on status,
