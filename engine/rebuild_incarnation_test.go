@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 func (b *bench) restored(want map[string]int64) {
@@ -60,6 +62,11 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	if len(w.want) != 1 {
 		t.Error("no pass is wanted")
 	}
+	// Somebody who saw the loss and had to wait for the lock finds it done.
+	if err := w.recover(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.lost(b.e, 1)
 	// A Redis with another memory, such as an old copy.
 	if err := b.scripts.WriteIncarnation(t.Context(), before); err != nil {
 		t.Fatal(err)
@@ -168,5 +175,31 @@ func TestWithoutTables(t *testing.T) {
 	b.look(w)
 	if now, mirrored := w.memory(); !mirrored || now != b.tables.incarnation {
 		t.Errorf("%q, noted %q", now, b.tables.incarnation)
+	}
+}
+
+// TestAPassEndsWithTheMemoryThatItBeganWith: an id that waits for its time looks
+// lost until it is restored.
+func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	b.e.o.Reports = map[string]*report.Report{"r": {Name: "r"}}
+	incarnation, _ := r.memory()
+	w := walk{rebuilder: r, incarnation: incarnation}
+	b.add(b.scripts.Delayed(), "1", 2e12)
+	pushes := func() []*push {
+		var all []*push
+		for _, id := range []string{"1", "2"} {
+			all = append(all, &push{id: id, report: b.e.o.Reports["r"], record: &Record{ID: id, Report: "r", Status: Pending}})
+		}
+		return all
+	}
+	if lost, err := w.lost(t.Context(), pushes()); err != nil || len(lost) != 1 || lost[0].id != "2" {
+		t.Errorf("%d %v", len(lost), err)
+	}
+	b.forget()
+	if lost, err := w.lost(t.Context(), pushes()); !errors.Is(err, errForgotten) {
+		t.Errorf("%d %v", len(lost), err)
 	}
 }
