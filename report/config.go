@@ -34,6 +34,7 @@ type Environment struct {
 //	keys             {prefix, hash}, see below; both optional
 //	admin            host:port of the admin server; default none
 //	reports          by name (a-z, 0-9, _ and -); see below
+//	timers           by name (a-z, 0-9, _ and -); see below; optional
 //
 // Each of databases:
 //
@@ -112,6 +113,21 @@ type Environment struct {
 // <listener>.<column>, or {column, label}; the default label is the column's
 // name.
 //
+// Each of timers:
+//
+//	key              the form of its names, such as send_message-{user}-{type}; see Pattern
+//	every            exact hours such as 24h, or calendar days: 1d, 1w; default once
+//	time_zone        of the calendar days, such as Europe/Berlin; default UTC
+//	missed           once (default) or skip: what was missed while nobody was there
+//	missed_after     how late that is; default 1m
+//	retry            {retries, delay, backoff, max_delay} of the action
+//	submit           {report, parameters}: inserts a record and pushes it
+//	append           {stream, fields}: appends an entry to a stream of yours
+//	call             {url, method, headers, body, timeout}: sends a request
+//
+// It has one of submit, append and call; {name} in their values stands for what
+// key takes from the timer's name.
+//
 // Every single value may have variables in it: see the README for ${NAME},
 // ${NAME:-default} and $${.
 func Load(name string, data []byte, env Environment) (*Config, error) {
@@ -142,7 +158,7 @@ func (r *reading) config(root setting) *Config {
 		root.hidden().problem("not a mapping", "Begin with redis, databases, records, sink and reports")
 		return nil
 	}
-	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "keys", "admin", "reports")
+	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "keys", "admin", "reports", "timers")
 	c := &Config{
 		Redis:     f.redis(),
 		Databases: f.databases(),
@@ -168,6 +184,7 @@ func (r *reading) config(root setting) *Config {
 		}
 		c.Reports[e.name] = e.value.report(e.name, names)
 	}
+	c.Timers = f.get("timers").timers(c)
 	return c
 }
 

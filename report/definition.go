@@ -34,6 +34,7 @@ type Config struct {
 	Limits    Limits             // how much runs at once
 	Keys      Keys               // names in Redis
 	Reports   map[string]*Report // by name
+	Timers    Timers             // the longest prefix first
 	Admin     string             // host:port of the admin server; empty: none
 }
 

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	timerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	days      = regexp.MustCompile(`^([1-9][0-9]{0,3})([dw])$`)
+)
+
+const everyForm = "Write exact hours such as 24h, or calendar days in time_zone: 1d, 1w"
+
+// draftTimer is a timer that is being read.
+type draftTimer struct {
+	*Timer
+	config *Config
+	sound  bool // its pattern is known, so the names in braces can be checked
+}
+
+// timers decodes the definitions of timers; the reports must be known.
+func (p setting) timers(config *Config) Timers {
+	entries, _ := p.entries()
+	var found Timers
+	for _, e := range entries {
+		if !timerName.MatchString(e.name) {
+			e.value.problem("a timer's name that is not allowed", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit")
+		}
+		t := e.value.timer(e.name, config)
+		for _, other := range found {
+			if t.sound && other.Key.form != nil && other.Key.Prefix() == t.Key.Prefix() {
+				e.value.problem(fmt.Sprintf("the same text before the first {name} as %s in line %d: %q", other.Name, other.Line, t.Key.Prefix()),
+					"Begin the names of each with a text of their own")
+			}
+		}
+		found = append(found, t.Timer)
+	}
+	return found.sorted()
+}
+
+func (p setting) timer(name string, config *Config) *draftTimer {
+	t := &draftTimer{Timer: &Timer{Name: name, Line: p.line, Missed: MissedOnce}, config: config}
+	f := p.fields("key", "every", "time_zone", "missed", "missed_after", "retry", "submit", "append", "call")
+	if f.broken {
+		return t
+	}
+	if at, ok := f.need("key", "Write the form of its names, such as send_message-{user}-{type}"); ok {
+		t.readKey(at)
+	}
+	t.Every = f.get("every").every()
+	if zone := f.get("time_zone").timeZone(); t.Every.Days > 0 {
+		t.Every.Zone = zone
+	}
+	t.readMissed(f.get("missed"))
+	t.MissedAfter = f.get("missed_after").duration(time.Minute)
+	t.Retry = f.get("retry").retry(DefaultRetry)
+	t.readAction(f)
+	return t
+}
+
+func (t *draftTimer) readKey(at setting) {
+	text, ok := at.text()
+	if !ok {
+		return
+	}
+	pattern, err := ParsePattern(text)
+	if err != nil {
+		at.problem("not a form of names: "+err.Error(), "Write something like send_message-{user}-{type}")
+		return
+	}
+	t.Key, t.sound = pattern, true
+}
+
+func (t *draftTimer) readMissed(at setting) {
+	if !at.given() {
+		return
+	}
+	text, ok := at.text()
+	if ok && text != string(MissedOnce) && text != string(MissedSkip) {
+		at.problem("no such answer to a missed timer", didYouMean(text, []string{string(MissedOnce), string(MissedSkip)}))
+		return
+	}
+	t.Missed = Missed(text)
+}
+
+// every decodes 24h, 1d or 1w. In a gap it is none.
+func (p setting) every() Every {
+	if !p.given() {
+		return Every{}
+	}
+	text, ok := p.text()
+	if !ok {
+		return Every{}
+	}
+	if m := days.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1]) // four digits at most
+		if m[2] == "w" {
+			n *= 7
+		}
+		return Every{Days: n, Zone: time.UTC}
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		p.problem("not a period", everyForm)
+	case d < time.Second || d > 10*366*24*time.Hour || d%time.Millisecond != 0:
+		p.problem("not a period of 1s to ten years", everyForm)
+	default:
+		return Every{Exact: d}
+	}
+	return Every{}
+}
+
+func (p setting) timeZone() *time.Location {
+	if !p.given() {
+		return time.UTC
+	}
+	text, ok := p.text()
+	if !ok {
+		return time.UTC
+	}
+	// Local is another one on each machine.
+	zone, err := time.LoadLocation(text)
+	if err != nil || text == "Local" || text == "" {
+		p.problem("no such time zone", "Write one of the tz database, such as Europe/Berlin or UTC")
+		return time.UTC
+	}
+	return zone
+}
+
+// template decodes a text with {name}, each of which the pattern must have.
+func (t *draftTimer) template(at setting) (Template, bool) {
+	text, ok := at.text()
+	if !ok {
+		return Template{}, false
+	}
+	template := NewTemplate(text)
+	for _, name := range template.names() {
+		if t.sound && !contains(t.Key.Names(), name) {
+			at.problem(fmt.Sprintf("{%s}, which key does not take from the timer's name", shorten(name)), didYouMean(name, t.Key.Names()))
+			ok = false
+		}
+	}
+	return template, ok
+}
+
+// templates decodes a mapping of texts.
+func (t *draftTimer) templates(at setting) map[string]Template {
+	entries, _ := at.entries()
+	if len(entries) == 0 {
+		return nil
+	}
+	found := map[string]Template{}
+	for _, e := range entries {
+		found[e.name], _ = t.template(e.value)
+	}
+	return found
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// callURL tells what is wrong with the URL of a call: values must not decide
+// where a request goes.
+func callURL(text string) string {
+	u, err := url.Parse(placeholder.ReplaceAllString(text, "x"))
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "not a URL that begins with http:// or https:// and a host"
+	case u.Fragment != "" || strings.Contains(text, "#"):
+		return "a URL with #, which is never sent"
+	}
+	_, rest, _ := strings.Cut(text, "://")
+	host := rest
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		host = rest[:i]
+	}
+	if placeholder.MatchString(host) {
+		return "a value in the host of a URL"
+	}
+	return ""
+}

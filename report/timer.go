@@ -1,0 +1,75 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Timer says what happens when a timer fires whose name its pattern matches.
+type Timer struct {
+	Name        string // of the definition
+	Line        int    // in the configuration file
+	Key         Pattern
+	Every       Every         // the zero value: once
+	Missed      Missed        // default MissedOnce
+	MissedAfter time.Duration // how late a timer is that counts as missed; default 1m
+	Retry       Retry
+	// What is done: exactly one of them is there.
+	Submit *Submit
+	Append *Append
+	Call   *Call
+}
+
+// Missed says what happens to a timer that could not fire at its time.
+type Missed string
+
+// The answers to a timer that was missed.
+const (
+	MissedOnce Missed = "once" // it fires once, however many of its times have passed
+	MissedSkip Missed = "skip" // it does not fire; one that repeats goes on at its next time
+)
+
+// Submit inserts a record and pushes its id.
+type Submit struct {
+	Report     string
+	Parameters map[string]Template // texts; Report.Bind turns "42" into an integer
+}
+
+// Append appends an entry to a stream that services read. It has the fields, and
+// the timer's name and due time (ms) as timer and due.
+type Append struct {
+	Stream string
+	Fields map[string]Template
+}
+
+// Call sends a request to a service.
+type Call struct {
+	URL     Template // the values are escaped for their place
+	Method  string   // default POST
+	Headers map[string]Template
+	Body    Template      // the values are escaped for its Content-Type
+	Timeout time.Duration // of one try; default 10s
+}
+
+// Timers are the definitions of a configuration, the longest prefix first.
+type Timers []*Timer
+
+// Match finds the definition for a timer's name, and what its pattern takes from
+// it: of those that match, the one with the longest prefix.
+func (ts Timers) Match(name string) (t *Timer, values map[string]string, ok bool) {
+	for _, t := range ts {
+		if values, ok := t.Key.Match(name); ok {
+			return t, values, true
+		}
+	}
+	return nil, nil, false
+}
+
+// sorted puts the longest prefix first.
+func (ts Timers) sorted() Timers {
+	slices.SortStableFunc(ts, func(a, b *Timer) int {
+		return cmp.Or(cmp.Compare(len(b.Key.Prefix()), len(a.Key.Prefix())), cmp.Compare(a.Name, b.Name))
+	})
+	return ts
+}

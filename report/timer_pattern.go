@@ -1,0 +1,97 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// placeholder is what stands for a value in patterns and templates. Other braces,
+// such as those of JSON, are text.
+var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// Pattern is the form of the names of a timer, such as send_message-{user}-{type}.
+// Each {name} takes one character or more: the last one everything that is left
+// before the text that follows it, each of the others nothing with a - in it.
+type Pattern struct {
+	text   string
+	prefix string
+	names  []string
+	form   *regexp.Regexp
+}
+
+// ParsePattern reads a pattern. The error says what is wrong with it.
+func ParsePattern(text string) (Pattern, error) {
+	p := Pattern{text: text}
+	at := placeholder.FindAllStringSubmatchIndex(text, -1)
+	var form strings.Builder
+	form.WriteString(`\A`)
+	end := 0
+	for i, m := range at {
+		literal, name := text[end:m[0]], text[m[2]:m[3]]
+		switch {
+		case i == 0:
+			p.prefix = literal
+		case literal == "":
+			return p, fmt.Errorf("nothing stands between {%s} and {%s}", p.names[i-1], name)
+		}
+		for _, n := range p.names {
+			if n == name {
+				return p, fmt.Errorf("{%s} is there twice", name)
+			}
+		}
+		p.names = append(p.names, name)
+		form.WriteString(regexp.QuoteMeta(literal))
+		if i < len(at)-1 {
+			form.WriteString(`([^-]+)`)
+		} else {
+			form.WriteString(`(.+)`)
+		}
+		end = m[1]
+	}
+	if len(at) == 0 {
+		p.prefix = text
+	}
+	form.WriteString(regexp.QuoteMeta(text[end:]) + `\z`)
+	literals := placeholder.ReplaceAllString(text, "")
+	switch {
+	case text == "":
+		return p, errors.New("empty")
+	case strings.ContainsAny(literals, "{}"):
+		return p, errors.New("a brace that is no {name}")
+	case strings.ContainsFunc(literals, func(r rune) bool { return r <= ' ' || r > '~' }) || len(literals) > 200:
+		return p, errors.New("a name of timers is 1 to 200 printable ASCII characters without space")
+	}
+	var err error
+	p.form, err = regexp.Compile(form.String())
+	return p, err
+}
+
+// Prefix is the text before the first {name}.
+func (p Pattern) Prefix() string { return p.prefix }
+
+// String gives the pattern as it was written.
+func (p Pattern) String() string { return p.text }
+
+// Names are those in braces, in their order.
+func (p Pattern) Names() []string { return p.names }
+
+// Equal tells whether both were written alike.
+func (p Pattern) Equal(other Pattern) bool { return p.text == other.text }
+
+// Match takes the values from a name that has the form.
+func (p Pattern) Match(name string) (map[string]string, bool) {
+	if p.form == nil {
+		return nil, false
+	}
+	found := p.form.FindStringSubmatch(name)
+	if found == nil {
+		return nil, false
+	}
+	values := make(map[string]string, len(p.names))
+	for i, n := range p.names {
+		values[n] = found[i+1]
+	}
+	return values, true
+}
