@@ -54,6 +54,14 @@ func (k Keys) Timers() string { return k.Prefix + "timers" }
 // would fire.
 func (k Keys) PausedTimers() string { return k.Prefix + "timers:paused" }
 
+// RecentTimers is the sorted set of timers whose keys Fanfold itself made an end
+// of: name → when. It is kept for a minute.
+func (k Keys) RecentTimers() string { return k.Prefix + "timers:recent" }
+
+// TimerAnchors is the hash of timers that fire later than they should, on a day
+// that does not have their time: name → due and the time of day.
+func (k Keys) TimerAnchors() string { return k.Prefix + "timers:anchors" }
+
 // Timer is the string with a TTL that a service sets for a timer.
 func (k Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 

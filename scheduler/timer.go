@@ -1,0 +1,163 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Submitter inserts records for timers, each once.
+type Submitter interface {
+	// Submit inserts a PENDING record for a firing, whose name and due time (ms) are
+	// its identity, and returns the record's id. Where it was called for this firing
+	// before, it inserts nothing and returns that id. An error that matches
+	// ErrOutage is not the timer's fault. It must be safe for concurrent use.
+	Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error)
+}
+
+// ErrOutage is matched by errors that say nothing but that a server is away: the
+// same is tried until it works.
+var ErrOutage = errors.New("scheduler: a server is away")
+
+// TimerOptions configures Timers.
+type TimerOptions struct {
+	Scripts   *scripts.Scripts
+	Redis     redis.UniversalClient // for blocking reads
+	Timers    report.Timers
+	Submitter Submitter     // needed where a timer submits
+	Slots     int           // actions at once in this process; 0 means 32
+	Lease     time.Duration // silence after which another process does an action; 0 means 10 s
+	Consumer  string        // unique for this process
+	Log       *slog.Logger  // nil: silent
+}
+
+// Timers fires timers and does what their definitions say. Run may be called
+// once; the methods Touched, Changed and Subscribed may be called at any time, by
+// whoever hears of changes in Redis, and never block.
+type Timers struct {
+	o       TimerOptions
+	scripts *scripts.Scripts
+	log     *slog.Logger
+	client  *http.Client
+	fire    chan struct{} // something may be due sooner
+	heard   chan struct{} // there are events
+	scan    chan struct{} // look through all keys
+
+	mu     sync.Mutex
+	events map[string]string // timer → the last that was heard of its key
+	clock  stall
+}
+
+// NewTimers returns Timers. It does no I/O.
+func NewTimers(o TimerOptions) (*Timers, error) {
+	if o.Scripts == nil || o.Redis == nil || o.Consumer == "" {
+		return nil, errors.New("scheduler: Scripts, Redis and Consumer are needed")
+	}
+	for _, t := range o.Timers {
+		if t.Submit != nil && o.Submitter == nil {
+			return nil, errors.New("scheduler: a Submitter is needed for timer " + t.Name)
+		}
+	}
+	if o.Slots == 0 {
+		o.Slots = 32
+	}
+	if o.Lease == 0 {
+		o.Lease = 10 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Timers{
+		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]string{},
+		fire: make(chan struct{}, 1), heard: make(chan struct{}, 1), scan: make(chan struct{}, 1),
+	}, nil
+}
+
+// Run works until ctx ends, and returns nil then. An outage of Redis is waited
+// out.
+func (t *Timers) Run(ctx context.Context) error {
+	defer t.client.CloseIdleConnections()
+	reader := stream.New(stream.Options{
+		Redis: t.o.Redis, Stream: t.scripts.Fired(), Group: scripts.Group, Consumer: t.o.Consumer,
+		Slots: t.o.Slots, MinIdle: t.o.Lease, Log: t.log,
+		Handle: func(ctx context.Context, entries []stream.Entry) { t.handle(ctx, entries[0]) },
+	})
+	var group errgroup.Group
+	group.Go(func() error { return t.loop(ctx, "fire timers", t.fire, t.fireDue) })
+	group.Go(func() error { return t.loop(ctx, "hear of timers", t.heard, t.adoptHeard) })
+	group.Go(func() error { return t.scanAll(ctx) })
+	group.Go(func() error { return reader.Run(ctx) })
+	return group.Wait()
+}
+
+// Touched says that something happened to a timer's key: the event, as Redis
+// names it.
+func (t *Timers) Touched(name, event string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if event == "expired" && t.clock.doubtful(time.Now()) {
+		return
+	}
+	if len(t.events) >= mostHeard {
+		wake(t.scan)
+		return
+	}
+	t.events[name] = event
+	wake(t.heard)
+}
+
+// Changed says that somebody changed the set of timers.
+func (t *Timers) Changed() { wake(t.fire) }
+
+// Subscribed says that Touched is called from now on, and that what happened
+// before may have been missed.
+func (t *Timers) Subscribed() { wake(t.scan) }
+
+// mostHeard bounds the events that wait; beyond, a scan finds what they were
+// about.
+const mostHeard = 100_000
+
+// wake fills a channel of one place; a full one will wake its reader anyway.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// loop calls once again and again: when it is woken, and after the time that once
+// returns, at most a second.
+func (t *Timers) loop(ctx context.Context, what string, woken <-chan struct{}, once func(context.Context) (time.Duration, error)) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-woken:
+		}
+		sleep, err := once(ctx)
+		if err == nil {
+			said = ""
+		} else {
+			sleep = pause
+			if ctx.Err() == nil && said != err.Error() {
+				said = err.Error()
+				t.log.Warn("timers; trying again until it works", "what", what, "err", err)
+			}
+		}
+		timer.Reset(min(sleep, pause))
+	}
+}

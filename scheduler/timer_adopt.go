@@ -1,0 +1,145 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const (
+	// scanCount is how many keys one SCAN looks at, and scanPages how many of them
+	// are made in a row.
+	scanCount, scanPages = 1000, 5
+	// scanPause is the time between two rows of pages.
+	scanPause = time.Second
+)
+
+// adoptHeard brings the set of timers in line with the keys of which something
+// was heard.
+func (t *Timers) adoptHeard(ctx context.Context) (time.Duration, error) {
+	t.mu.Lock()
+	heard := t.events
+	t.events = map[string]string{}
+	t.mu.Unlock()
+	var events []scripts.TimerEvent
+	for name, event := range heard {
+		events = append(events, scripts.TimerEvent{Name: name, Event: event})
+	}
+	err := t.adopt(ctx, events)
+	if err != nil {
+		// When Redis is back, what the events were about is to be seen there. An end
+		// of a key from long ago could be of a timer that has fired since.
+		wake(t.scan)
+	}
+	return pause, err
+}
+
+func (t *Timers) adopt(ctx context.Context, events []scripts.TimerEvent) error {
+	changed := false
+	for batch := range slices.Chunk(events, most) {
+		outcomes, err := t.scripts.Adopt(ctx, batch)
+		changed = changed || slices.Contains(outcomes, scripts.OK)
+		if err != nil {
+			return err
+		}
+		if err := t.refuse(ctx, batch, outcomes); err != nil {
+			return err
+		}
+	}
+	if changed {
+		wake(t.fire)
+	}
+	return nil
+}
+
+// refuse quarantines timers at once whose names cannot be used, and removes their
+// keys.
+func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcomes []scripts.Outcome) error {
+	var refused []scripts.Firing
+	for i, e := range events {
+		if outcomes[i] == scripts.OK && !scripts.ValidTimer(e.Name) {
+			t.log.Warn("quarantined", "key", t.scripts.Timers(), "why", reasonName)
+			refused = append(refused, scripts.Firing{DueTimer: scripts.DueTimer{Name: e.Name}, Verdict: scripts.TimerRefused, Reason: reasonName})
+		}
+	}
+	_, err := t.scripts.Fire(ctx, refused)
+	return err
+}
+
+// scanAll looks for timers' keys that nobody has heard of: slowly all the time,
+// and without a pause up to the end when it is woken.
+func (t *Timers) scanAll(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var cursor uint64
+	fast := false // until the end of a round that began when it was woken
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.scan:
+			cursor, fast = 0, true
+		case <-timer.C:
+		}
+		var err error
+		if cursor, err = t.scanSome(ctx, cursor); err != nil && ctx.Err() == nil {
+			t.log.Debug("scan for timers", "err", err)
+		}
+		sleep := scanPause
+		if fast = fast && (err != nil || cursor != 0); fast && err == nil {
+			sleep = time.Millisecond
+		}
+		timer.Reset(sleep)
+	}
+}
+
+// scanSome looks at the next keys, and returns the cursor for the ones that
+// follow, 0 at the end.
+func (t *Timers) scanSome(ctx context.Context, cursor uint64) (uint64, error) {
+	for range scanPages {
+		names, next, err := t.scripts.ScanTimers(ctx, cursor, scanCount)
+		if err != nil {
+			return cursor, err
+		}
+		var events []scripts.TimerEvent
+		for _, name := range names {
+			events = append(events, scripts.TimerEvent{Name: name, Event: "scan"})
+		}
+		if err := t.adopt(ctx, events); err != nil {
+			return cursor, err
+		}
+		if cursor = next; cursor == 0 {
+			break
+		}
+	}
+	return cursor, nil
+}
+
+// stall notices when this process has hung. What it hears then is from before,
+// and the expired event of a timer that has fired since would fire it again:
+// Redis keeps only for a minute that it has fired.
+type stall struct {
+	last, until time.Time // by the clock on the wall, which does not stop
+}
+
+const (
+	stalled  = 20 * time.Second // without a tick is a stall; ticks come every second
+	doubting = 10 * time.Second // is how long old events may come after it
+)
+
+// tick says that the process is alive.
+func (s *stall) tick(now time.Time) {
+	now = now.Round(0)
+	if !s.last.IsZero() && now.Sub(s.last) > stalled {
+		s.until = now.Add(doubting)
+	}
+	s.last = now
+}
+
+// doubtful tells whether an event that is heard now may be an old one.
+func (s *stall) doubtful(now time.Time) bool {
+	s.tick(now)
+	return now.Round(0).Before(s.until)
+}

@@ -1,0 +1,314 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestTimersFireOnce with two schedulers, of which each hears every event: the
+// ends of the keys, which both make, too.
+func TestTimersFireOnce(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	b.run("c1", false)
+	b.run("c2", false)
+	const n = 60
+	for i := range n {
+		name := fmt.Sprintf("msg-%d-welcome", i)
+		if i%3 == 0 {
+			b.zadd(name, 400*time.Millisecond)
+		} else {
+			b.set(name, time.Duration(200+i*5)*time.Millisecond)
+		}
+	}
+	b.until("all", func() bool { return len(b.appended()) == n })
+	b.quiet("msg-last-one")
+	for name, count := range b.appended() {
+		if count != 1 {
+			t.Errorf("%s fired %d times", name, count)
+		}
+	}
+	for event, count := range b.events() {
+		if count != 1 {
+			t.Errorf("%s: %d events", event, count)
+		}
+	}
+	entry := b.client.XRangeN(t.Context(), b.stream, "-", "+", 1).Val()[0].Values
+	if parts := strings.Split(entry["timer"].(string), "-"); entry["user"] != parts[1] || entry["type"] != parts[2] || entry["due"] == nil {
+		t.Errorf("%v", entry)
+	}
+}
+
+// TestTimerKeysDecide: extended, deleted, persisted, and set anew before it fires.
+func TestTimerKeysDecide(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	b.run("c1", false)
+	ctx := t.Context()
+	for _, name := range []string{"msg-1-extended", "msg-1-deleted", "msg-1-persisted", "msg-1-shortened"} {
+		b.set(name, time.Hour)
+		b.until(name+" is adopted", func() bool { return b.due(name) > 0 })
+	}
+	b.client.PExpire(ctx, b.s.Timer("msg-1-extended"), 2*time.Hour)
+	b.client.Del(ctx, b.s.Timer("msg-1-deleted"))
+	b.client.Persist(ctx, b.s.Timer("msg-1-persisted"))
+	b.set("msg-1-shortened", 50*time.Millisecond)
+	b.until("shortened", func() bool { return b.appended()["msg-1-shortened"] == 1 })
+	b.until("extended", func() bool { return b.due("msg-1-extended") > time.Now().Add(90*time.Minute).UnixMilli() })
+	b.until("deleted and persisted", func() bool { return b.due("msg-1-deleted") == 0 && b.due("msg-1-persisted") == 0 })
+	b.quiet("msg-last-one")
+	if got := b.appended(); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestTimerWhoseEventsWereMissed: the set says that it is due, the key that it is
+// not, or not any more.
+func TestTimerWhoseEventsWereMissed(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	timers, err := NewTimers(b.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	b.zadd("msg-1-extended", -time.Second)
+	b.set("msg-1-extended", time.Hour)
+	b.zadd("msg-1-persisted", -time.Second)
+	b.set("msg-1-persisted", 0)
+	for range 2 {
+		if _, err := timers.fireDue(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := b.client.XLen(ctx, b.s.Fired()).Val(); n != 0 || b.due("msg-1-persisted") != 0 || b.due("msg-1-extended") < time.Now().UnixMilli() {
+		t.Errorf("%d fired", n)
+	}
+	// Of this one only the end was heard; of the others the end is Fanfold's doing.
+	for _, event := range []string{"expired", "expired", "del", "expired"} {
+		timers.Touched("msg-1-unheard", event)
+		if _, err := timers.adoptHeard(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := timers.fireDue(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := b.client.XLen(ctx, b.s.Fired()).Val(); n != 1 {
+		t.Errorf("%d fired, not 1", n)
+	}
+	// What a process hears that has hung may be from long ago.
+	timers.clock.last = time.Now().Add(-time.Minute)
+	timers.Touched("msg-2-unheard", "expired")
+	if _, err := timers.adoptHeard(ctx); err != nil || b.due("msg-2-unheard") != 0 {
+		t.Errorf("an old event was believed: %v", err)
+	}
+}
+
+func TestTimerScores(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	ctx := t.Context()
+	seconds := time.Now().Add(2 * time.Second).Unix()
+	b.score("msg-1-seconds", float64(seconds))
+	b.score("msg-1-fraction", float64(time.Now().UnixMilli())-1000.5)
+	b.score("msg-1-negative", -5)
+	b.score("msg-1-never", math.Inf(1))
+	b.score("msg-1-always", math.Inf(-1))
+	b.score("unknown", float64(time.Now().Unix()))
+	b.score("bad name", float64(time.Now().Unix()))
+	b.score(strings.Repeat("x", 201), float64(time.Now().Unix()))
+	b.set("bad\nkey", time.Hour)
+	b.run("c1", false)
+	b.run("c2", false)
+	b.until("three fire", func() bool { return len(b.appended()) == 3 })
+	for _, e := range b.client.XRange(ctx, b.stream, "-", "+").Val() {
+		if e.Values["timer"] == "msg-1-seconds" && e.Values["due"] != fmt.Sprint(seconds*1000) {
+			t.Errorf("%v", e.Values)
+		}
+	}
+	b.until("six in quarantine", func() bool { return b.client.XLen(ctx, b.s.Quarantined()).Val() >= 6 })
+	b.quiet("msg-last-one")
+	reasons := map[string]int{}
+	for _, e := range b.client.XRange(ctx, b.s.Quarantined(), "-", "+").Val() {
+		reasons[e.Values["reason"].(string)]++
+	}
+	if reasons["its score is not a time"] != 2 || reasons[reasonName] != 3 || reasons[reasonNoMatch] != 1 {
+		t.Errorf("%v", reasons)
+	}
+	if n := b.client.ZCard(ctx, b.s.Timers()).Val(); n != 0 {
+		t.Errorf("%d timers are left", n)
+	}
+	if n := b.client.Exists(ctx, b.s.Timer("bad\nkey")).Val(); n != 0 {
+		t.Error("the key of a bad name is left")
+	}
+}
+
+// TestTimersThatWereMissed: their time came while no scheduler ran.
+func TestTimersThatWereMissed(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t), message(t, func(d *report.Timer) {
+		d.Key, _ = report.ParsePattern("skip-{user}")
+		d.Missed, d.MissedAfter, d.Append.Fields = report.MissedSkip, time.Minute, nil
+	}), message(t, func(d *report.Timer) {
+		d.Key, _ = report.ParsePattern("daily-{user}")
+		d.Missed, d.Every, d.Append.Fields = report.MissedSkip, report.Every{Days: 1}, nil
+	}))
+	_, stop := b.run("c1", false)
+	b.set("msg-1-adopted", 1500*time.Millisecond)
+	b.until("adopted", func() bool { return b.due("msg-1-adopted") > 0 })
+	stop()
+	b.until("expired", func() bool { return b.client.Exists(t.Context(), b.s.Timer("msg-1-adopted")).Val() == 0 })
+	b.zadd("msg-1-old", -24*time.Hour)
+	b.zadd("skip-late", -2*time.Minute)
+	b.zadd("skip-early", -time.Second)
+	first := time.Now().Add(-73 * time.Hour).UnixMilli()
+	b.score("daily-1", float64(first))
+	b.run("c2", false)
+	b.until("all", func() bool {
+		e := b.events()
+		return len(b.appended()) == 3 && e["skip-late skipped"] == 1 && e["daily-1 skipped"] == 1
+	})
+	b.quiet("msg-last-one")
+	if got := b.appended(); len(got) != 4 || got["msg-1-old"] != 1 || got["msg-1-adopted"] != 1 || got["skip-early"] != 1 {
+		t.Errorf("%v", got)
+	}
+	if next := b.due("daily-1"); next != first+4*24*3600_000 {
+		t.Errorf("the daily one is due at %d, first %d", next, first)
+	}
+}
+
+// TestTimersThatRepeat keep their anchor.
+func TestTimersThatRepeat(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t, func(d *report.Timer) { d.Every = report.Every{Exact: time.Second} }))
+	b.run("c1", false)
+	b.run("c2", false)
+	b.set("msg-1-tick", 300*time.Millisecond)
+	b.until("adopted", func() bool { return b.due("msg-1-tick") > 0 })
+	anchor := b.due("msg-1-tick")
+	b.until("four", func() bool { return b.appended()["msg-1-tick"] >= 4 })
+	seen := map[int64]bool{}
+	for _, e := range b.client.XRange(t.Context(), b.stream, "-", "+").Val() {
+		var due int64
+		fmt.Sscan(e.Values["due"].(string), &due)
+		if (due-anchor)%1000 != 0 || seen[due] {
+			t.Errorf("due at %d, anchor %d", due, anchor)
+		}
+		seen[due] = true
+	}
+	if b.due("msg-1-tick") == 0 {
+		t.Error("it does not go on")
+	}
+}
+
+// TestTimersOverARedisThatDies: SIGKILL, and what its append-only file has.
+func TestTimersOverARedisThatDies(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir(), "--appendfsync", "always")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	b := newTimers(t, server, message(t))
+	b.run("c1", false)
+	b.set("msg-1-before", 3*time.Second)
+	b.zadd("msg-2-before", 3*time.Second)
+	b.zadd("msg-3-after", 6*time.Second)
+	b.until("adopted", func() bool { return b.due("msg-1-before") > 0 })
+	server.Kill()
+	<-time.NewTimer(3200 * time.Millisecond).C // both are due while nobody is there
+	if err := server.Start(t.Context(), "--appendfsync", "always"); err != nil {
+		t.Fatal(err)
+	}
+	b.until("all", func() bool { return len(b.appended()) == 3 })
+	b.quiet("msg-last-one")
+	for name, n := range b.appended() {
+		if n != 1 {
+			t.Errorf("%s fired %d times", name, n)
+		}
+	}
+}
+
+// TestTimersWithoutNotifications: the set is certain, and a scan finds keys.
+func TestTimersWithoutNotifications(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir(), "--notify-keyspace-events", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	b := newTimers(t, server, message(t))
+	pipe := b.client.Pipeline()
+	for i := range 12_000 {
+		pipe.Set(t.Context(), fmt.Sprintf("other:%d", i), "", time.Hour)
+	}
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.run("c1", false)
+	b.run("c2", true)
+	b.zadd("msg-1-zadd", 300*time.Millisecond)
+	b.set("msg-1-set", 8*time.Second)
+	b.set("msg-1-extended", 8*time.Second)
+	b.until("adopted", func() bool { return b.due("msg-1-set") > 0 && b.due("msg-1-extended") > 0 })
+	b.set("msg-1-extended", time.Hour)
+	b.until("both", func() bool { return len(b.appended()) == 2 })
+	b.until("extended", func() bool { return b.due("msg-1-extended") > time.Now().Add(time.Minute).UnixMilli() })
+	for name, n := range b.appended() {
+		if n != 1 {
+			t.Errorf("%s fired %d times", name, n)
+		}
+	}
+}
+
+// TestTimerOverDaylightSaving in Redis: a day without half past two does not
+// move the days after it.
+func TestTimerOverDaylightSaving(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newTimers(t, testmain.SharedRedis(t), message(t, func(d *report.Timer) { d.Every = report.Every{Days: 1, Zone: zone} }))
+	timers, err := NewTimers(b.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "msg-1-night"
+	for _, day := range []struct{ now, next string }{
+		{"2024-03-30T02:30:00+01:00", "2024-03-31T03:30:00+02:00"},
+		{"2024-03-31T03:30:00+02:00", "2024-04-01T02:30:00+02:00"},
+	} {
+		now, err := time.Parse(time.RFC3339, day.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.score(name, float64(now.UnixMilli()))
+		due, _, _, err := b.s.DueTimers(t.Context(), 10)
+		if err != nil || len(due) != 1 {
+			t.Fatalf("%+v %v", due, err)
+		}
+		firing := timers.decide(due[0], now)
+		if got := time.UnixMilli(firing.Next).In(zone).Format(time.RFC3339); got != day.next {
+			t.Errorf("after %s: %s, want %s", day.now, got, day.next)
+		}
+		firings := []scripts.Firing{firing}
+		if _, err := b.s.Fire(t.Context(), firings); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.client.HGet(t.Context(), b.s.TimerAnchors(), name).Err(); err != redis.Nil {
+		t.Errorf("the anchor is left: %v", err)
+	}
+}

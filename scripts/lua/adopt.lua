@@ -1,0 +1,40 @@
+#!lua flags=allow-oom
+-- Brings the set of timers in line with a timer's key, of which an event was
+-- heard or which a scan has found.
+-- KEYS  1 the timer's key, 2 timers, 3 paused, 4 recent, 5 anchors
+-- ARGV  1 name, 2 event (such as set, expire, expired, del; scan), 3 how long a
+--       timer is recent (ms)
+-- Returns 1 the set was changed; 0 it was not
+-- Cost  O(log n)
+local key, timers, paused, recent, anchors = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local name, event = ARGV[1], ARGV[2]
+
+local at = redis.call('PEXPIRETIME', key)
+local waits = redis.call('ZSCORE', paused, name)
+if at > 0 then
+  -- A key of the service's own: what happens to it next is the service's doing.
+  redis.call('ZREM', recent, name)
+  local set = waits and paused or timers
+  local score = redis.call('ZSCORE', set, name)
+  if score and tonumber(score) == at then return 0 end
+  redis.call('ZADD', set, string.format('%.0f', at), name)
+  redis.call('HDEL', anchors, name)
+  return 1
+end
+if at == -1 then
+  if waits then return 0 end
+  redis.call('HDEL', anchors, name)
+  return redis.call('ZREM', timers, name)
+end
+-- The key is gone. If Fanfold has made an end of it, that means nothing.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local ended = redis.call('ZSCORE', recent, name)
+if ended and tonumber(ended) > now - tonumber(ARGV[3]) then return 0 end
+if event == 'del' or event == 'rename_from' then
+  redis.call('HDEL', anchors, name)
+  return redis.call('ZREM', timers, name) + redis.call('ZREM', paused, name)
+end
+-- It was set and expired, and only this end of it was heard.
+if event == 'expired' and not waits and redis.call('ZADD', timers, 'NX', string.format('%.0f', now), name) == 1 then return 1 end
+return 0

@@ -1,0 +1,61 @@
+#!lua flags=allow-oom
+-- Fires, skips or refuses a timer, once, however many schedulers try. Where the
+-- timer's key is there, it has the last word: it says when the timer is due.
+-- KEYS  1 timers, 2 anchors, 3 recent, 4 the timer's key, 5 events,
+--       6 fired or quarantine
+-- ARGV  1 name, 2 due (as listed), 3 verdict (fired, skipped or refused),
+--       4 next due or an empty string, 5 anchor of that or an empty string,
+--       6 reason (of a refusal), 7 cap of the events, 8 cap of the quarantine,
+--       9 how long a timer is recent (ms)
+-- Returns 1 done; 2 the key says otherwise, the set says so now, too; 0 the set
+--         says otherwise
+-- Cost  O(log n)
+local timers, anchors, recent, key, events, target = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local name, due, verdict, next = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local score = redis.call('ZSCORE', timers, name)
+if not score then return 0 end
+if verdict == 'refused' then
+  redis.call('UNLINK', key)
+else
+  if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
+  -- This look also makes an end of a key whose time has come.
+  local at = redis.call('PEXPIRETIME', key)
+  if at > 0 then
+    redis.call('ZADD', timers, string.format('%.0f', at), name)
+    return 2
+  elseif at == -1 then
+    redis.call('ZREM', timers, name)
+    redis.call('HDEL', anchors, name)
+    return 2
+  end
+end
+if next ~= '' then
+  redis.call('ZADD', timers, next, name)
+else
+  redis.call('ZREM', timers, name)
+end
+if ARGV[5] ~= '' then
+  redis.call('HSET', anchors, name, ARGV[5])
+else
+  redis.call('HDEL', anchors, name)
+end
+redis.call('ZADD', recent, string.format('%.0f', now), name)
+local old = redis.call('ZRANGEBYSCORE', recent, '-inf', string.format('%.0f', now - tonumber(ARGV[9])), 'LIMIT', 0, 10)
+if #old > 0 then redis.call('ZREM', recent, unpack(old)) end
+
+local fields = {'event', 'timer', 'timer', name, 'due', due, 'outcome', verdict}
+if verdict == 'refused' then
+  redis.call('XADD', target, 'MAXLEN', '~', ARGV[8], '*', 'stream', timers, 'entry', '', 'reason', ARGV[6], 'fields', 'name=' .. name .. ' due=' .. due)
+  fields[#fields + 1] = 'reason'
+  fields[#fields + 1] = ARGV[6]
+else
+  local late = string.format('%.0f', now - tonumber(due))
+  fields[#fields + 1] = 'late'
+  fields[#fields + 1] = late
+  if verdict == 'fired' then redis.call('XADD', target, '*', 'name', name, 'due', due, 'late', late) end
+end
+redis.call('XADD', events, 'MAXLEN', '~', ARGV[7], '*', unpack(fields))
+return 1

@@ -1,0 +1,20 @@
+#!lua flags=allow-oom
+-- Pauses a timer or resumes it: it keeps its due time and loses its key.
+-- KEYS  1 the set that has it, 2 the set that is to have it, 3 recent,
+--       4 the timer's key
+-- ARGV  1 name, 2 whether the key tells of it where the set does not (1 or 0)
+-- Returns its due time in ms, or -1 where it is not there
+-- Cost  O(log n)
+local from, to, recent, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local name = ARGV[1]
+
+local at = redis.call('PEXPIRETIME', key)
+local due = redis.call('ZSCORE', from, name)
+if at > 0 and (due or ARGV[2] == '1') then due = string.format('%.0f', at) end
+if not due then return -1 end
+local time = redis.call('TIME')
+redis.call('ZREM', from, name)
+redis.call('ZADD', to, due, name)
+redis.call('UNLINK', key)
+redis.call('ZADD', recent, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), name)
+return math.floor(math.min(tonumber(due), 9007199254740991))

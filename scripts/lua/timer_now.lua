@@ -1,0 +1,25 @@
+#!lua
+-- Fires a timer now, whatever time it is set for. One that repeats goes on as if
+-- nothing had happened.
+-- KEYS  1 timers, 2 paused, 3 recent, 4 anchors, 5 the timer's key, 6 fired,
+--       7 events
+-- ARGV  1 name, 2 whether it repeats (1 or 0), 3 cap of the events
+-- Returns now, which is the due time of this firing (ms)
+-- Cost  O(log n)
+local timers, paused, recent, anchors, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local fired, events = KEYS[6], KEYS[7]
+local name = ARGV[1]
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local due = string.format('%.0f', now)
+if ARGV[2] == '0' then
+  redis.call('ZREM', timers, name)
+  redis.call('ZREM', paused, name)
+  redis.call('HDEL', anchors, name)
+  redis.call('UNLINK', key)
+  redis.call('ZADD', recent, due, name)
+end
+redis.call('XADD', fired, '*', 'name', name, 'due', due, 'late', '0')
+redis.call('XADD', events, 'MAXLEN', '~', ARGV[3], '*', 'event', 'timer', 'timer', name, 'due', due, 'outcome', 'fired', 'late', '0')
+return now

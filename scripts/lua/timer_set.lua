@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- Sets a timer, or removes it; the set alone knows it then, and it is not paused.
+-- KEYS  1 timers, 2 paused, 3 recent, 4 anchors, 5 the timer's key
+-- ARGV  1 name, 2 due (ms), or an empty string to remove it
+-- Returns 1 it was there before; 0 it was not
+-- Cost  O(log n)
+local timers, paused, recent, anchors, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local name, due = ARGV[1], ARGV[2]
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local there = redis.call('ZREM', paused, name) == 1 or redis.call('ZSCORE', timers, name) or redis.call('PEXPIRETIME', key) > 0
+redis.call('UNLINK', key)
+redis.call('HDEL', anchors, name)
+redis.call('ZADD', recent, string.format('%.0f', now), name)
+if due == '' then
+  redis.call('ZREM', timers, name)
+else
+  redis.call('ZADD', timers, due, name)
+end
+return there and 1 or 0

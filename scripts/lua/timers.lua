@@ -1,0 +1,39 @@
+#!lua flags=allow-oom
+-- Lists the timers that are due, and those whose score is no time. A score below
+-- 10^11 is in seconds and is rewritten in milliseconds, as is one with a fraction.
+-- KEYS  1 timers, 2 anchors
+-- ARGV  1 most timers to list
+-- Returns {wait until the next one in ms, or -1 if there is none; now; then for
+--         each: name, due (ms, or inf, or -inf), anchor or an empty string}
+-- Cost  O(log n + timers)
+local timers, anchors = KEYS[1], KEYS[2]
+local most = ARGV[1]
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local seconds = redis.call('ZRANGEBYSCORE', timers, '(-inf', '(100000000000', 'WITHSCORES', 'LIMIT', 0, most)
+for i = 1, #seconds, 2 do
+  local score = math.max(tonumber(seconds[i + 1]), 0) * 1000
+  -- What is too small to be a time in milliseconds even now was due long ago.
+  redis.call('ZADD', timers, string.format('%.0f', math.max(score, 100000000000)), seconds[i])
+end
+local answer = {-1, now}
+local function add(name, due)
+  answer[#answer + 1] = name
+  answer[#answer + 1] = due
+  answer[#answer + 1] = redis.call('HGET', anchors, name) or ''
+end
+for _, bound in ipairs({'-inf', '+inf'}) do
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', timers, bound, bound, 'LIMIT', 0, most)) do
+    add(name, bound == '-inf' and '-inf' or 'inf')
+  end
+end
+local due = redis.call('ZRANGEBYSCORE', timers, 100000000000, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', 0, most)
+for i = 1, #due, 2 do
+  local whole = string.format('%.0f', math.floor(tonumber(due[i + 1])))
+  if whole ~= due[i + 1] then redis.call('ZADD', timers, whole, due[i]) end
+  add(due[i], whole)
+end
+local first = redis.call('ZRANGEBYSCORE', timers, '(-inf', '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+if first[2] then answer[1] = math.max(0, math.min(tonumber(first[2]) - now, 86400000)) end
+return answer

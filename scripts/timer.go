@@ -1,0 +1,153 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	timersScript    = load("timers")
+	fireScript      = load("fire")
+	adoptScript     = load("adopt")
+	timerSetScript  = load("timer_set")
+	timerMoveScript = load("timer_move")
+	timerNowScript  = load("timer_now")
+	holdScript      = load("hold")
+)
+
+// recentTimer is how long it is known that Fanfold itself made an end of a
+// timer's key. Events about that come within milliseconds; in a process that
+// hangs, later.
+const recentTimer = time.Minute
+
+// maxTimerName bounds the name of a timer, in bytes.
+const maxTimerName = 200
+
+// ValidTimer tells whether a text can be the name of a timer: 1 to 200 printable
+// ASCII characters without space.
+func ValidTimer(name string) bool {
+	if len(name) == 0 || len(name) > maxTimerName {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// DueTimer is a timer that is due, or whose score is no time.
+type DueTimer struct {
+	Name   string
+	Due    int64  // ms; of no meaning where Finite is false
+	Finite bool   // the score is a time
+	Anchor string // what Firing.Anchor said when this due time was set; empty for none
+}
+
+// DueTimers lists at most that many timers that are due, the time by the
+// server's clock, and how long it is until the next one: 0 where one is due,
+// negative where there is none.
+func (s *Scripts) DueTimers(ctx context.Context, most int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
+	next, more, err := s.list(ctx, timersScript, []string{s.Timers(), s.TimerAnchors()}, most)
+	if err != nil {
+		return nil, now, 0, err
+	}
+	if len(more)%3 != 1 {
+		return nil, now, 0, fmt.Errorf("script timers: %w: %v", ErrReply, more)
+	}
+	ms, _ := more[0].(int64)
+	for i := 1; i < len(more); i += 3 {
+		t := DueTimer{}
+		t.Name, _ = more[i].(string)
+		score, _ := more[i+1].(string)
+		t.Due, err = strconv.ParseInt(score, 10, 64)
+		t.Finite = err == nil
+		t.Anchor, _ = more[i+2].(string)
+		due = append(due, t)
+	}
+	return due, time.UnixMilli(ms), time.Duration(next) * time.Millisecond, nil
+}
+
+// Verdict is what becomes of a timer that is due.
+type Verdict string
+
+// The verdicts.
+const (
+	TimerFired   Verdict = "fired"
+	TimerSkipped Verdict = "skipped"
+	TimerRefused Verdict = "refused" // quarantined
+)
+
+// Firing says what becomes of a timer.
+type Firing struct {
+	DueTimer
+	Verdict Verdict
+	Reason  string // of a refusal
+	Next    int64  // ms; 0: the timer ends
+	Anchor  string // kept with Next
+}
+
+// Fire fires, skips or refuses timers, each once however many schedulers try, in
+// one round trip. It is OK for each that it did; Already where the timer's key
+// says that it is due later or no more, and Busy where the set does.
+func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error) {
+	cmds := make([]redis.Cmder, len(firings))
+	for i, f := range firings {
+		target, next, due := s.Fired(), "", strconv.FormatInt(f.Due, 10)
+		if f.Verdict == TimerRefused {
+			target = s.Quarantined()
+		}
+		if f.Next > 0 {
+			next = strconv.FormatInt(f.Next, 10)
+		}
+		if !f.Finite {
+			due = "none"
+		}
+		cmds[i] = fireScript.cmd(ctx, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target},
+			f.Name, due, string(f.Verdict), next, f.Anchor, f.Reason, s.events, QuarantineCap, recentTimer.Milliseconds())
+	}
+	return s.each(ctx, fireScript, cmds)
+}
+
+// TimerEvent is something that was heard of a timer's key.
+type TimerEvent struct {
+	Name  string
+	Event string // as Redis names it, such as set or expired; "scan": the key was found
+}
+
+// Adopt brings the set of timers in line with keys of which something was heard,
+// in one round trip. It is OK where that changed the set, and Busy otherwise.
+func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, error) {
+	cmds := make([]redis.Cmder, len(events))
+	for i, e := range events {
+		cmds[i] = adoptScript.cmd(ctx, []string{s.Timer(e.Name), s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors()},
+			e.Name, e.Event, recentTimer.Milliseconds())
+	}
+	return s.each(ctx, adoptScript, cmds)
+}
+
+// each runs commands that answer with an outcome alone. The error is the first
+// one; what the others did is done.
+func (s *Scripts) each(ctx context.Context, script *script, cmds []redis.Cmder) ([]Outcome, error) {
+	if len(cmds) == 0 {
+		return nil, nil
+	}
+	if err := s.pipe.do(ctx, cmds...); err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(cmds))
+	var failed error
+	for i, c := range cmds {
+		n, err := c.(*redis.Cmd).Int64()
+		outcomes[i] = Outcome(n)
+		if err != nil && failed == nil {
+			failed = asError(script.name, err)
+		}
+	}
+	return outcomes, failed
+}

@@ -1,0 +1,117 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrNoTimer is returned where a timer is needed and is not there.
+var ErrNoTimer = errors.New("scripts: no such timer")
+
+// SetTimer sets a timer, in place of what it was set for before; a time that has
+// passed makes it fire at once. One that is paused is not paused any more.
+func (s *Scripts) SetTimer(ctx context.Context, name string, due time.Time) error {
+	_, err := s.setTimer(ctx, name, strconv.FormatInt(max(due.UnixMilli(), 1e11), 10))
+	return err
+}
+
+// RemoveTimer removes a timer, its key too, or returns ErrNoTimer.
+func (s *Scripts) RemoveTimer(ctx context.Context, name string) error {
+	outcome, err := s.setTimer(ctx, name, "")
+	if err == nil && outcome != OK {
+		return fmt.Errorf("%w: %s", ErrNoTimer, name)
+	}
+	return err
+}
+
+func (s *Scripts) setTimer(ctx context.Context, name, due string) (Outcome, error) {
+	return s.outcome(ctx, timerSetScript, []string{s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name)}, name, due)
+}
+
+// PauseTimer keeps a timer from firing until ResumeTimer; it returns when it is
+// due, or ErrNoTimer.
+func (s *Scripts) PauseTimer(ctx context.Context, name string) (time.Time, error) {
+	return s.moveTimer(ctx, name, s.Timers(), s.PausedTimers(), 1)
+}
+
+// ResumeTimer lets a timer fire again that was paused; it returns when it is due,
+// which may have passed, or ErrNoTimer.
+func (s *Scripts) ResumeTimer(ctx context.Context, name string) (time.Time, error) {
+	return s.moveTimer(ctx, name, s.PausedTimers(), s.Timers(), 0)
+}
+
+func (s *Scripts) moveTimer(ctx context.Context, name, from, to string, key int) (time.Time, error) {
+	due, err := s.outcome(ctx, timerMoveScript, []string{from, to, s.RecentTimers(), s.Timer(name)}, name, key)
+	if err == nil && due < 0 {
+		err = fmt.Errorf("%w: %s", ErrNoTimer, name)
+	}
+	return time.UnixMilli(int64(due)), err
+}
+
+// FireTimer fires a timer now, whether it is set or not. One that repeats keeps
+// its next time.
+func (s *Scripts) FireTimer(ctx context.Context, name string, repeats bool) (time.Time, error) {
+	flag := 0
+	if repeats {
+		flag = 1
+	}
+	now, err := s.outcome(ctx, timerNowScript, []string{
+		s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name), s.Fired(), s.Events(),
+	}, name, flag, s.events)
+	return time.UnixMilli(int64(now)), err
+}
+
+// Hold keeps an entry that a consumer works on from being claimed by others. It
+// is false where it is not that consumer's any more.
+func (s *Scripts) Hold(ctx context.Context, stream, consumer, entry string) (bool, error) {
+	outcome, err := s.outcome(ctx, holdScript, []string{stream}, Group, consumer, entry)
+	return outcome == OK, err
+}
+
+// TimerDone appends the event that a timer's action has ended.
+func (s *Scripts) TimerDone(ctx context.Context, name, due, outcome string, more ...string) error {
+	args := []any{"xadd", s.Events(), "maxlen", "~", s.events, "*", "event", "timer", "timer", name, "due", due, "outcome", outcome}
+	for _, m := range more {
+		args = append(args, m)
+	}
+	return s.send(ctx, redis.NewStringCmd(ctx, args...))
+}
+
+// ScanTimers looks through a part of the db for the keys of timers, from a
+// cursor on, which is 0 at first. It returns their names and the next cursor, 0
+// at the end.
+func (s *Scripts) ScanTimers(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
+	prefix := s.Timer("")
+	keys, next, err := s.rdb.ScanType(ctx, cursor, prefix+"*", count, "string").Result()
+	if err != nil {
+		return nil, cursor, fmt.Errorf("scan for timers: %w", err)
+	}
+	for _, k := range keys {
+		names = append(names, strings.TrimPrefix(k, prefix))
+	}
+	return names, next, nil
+}
+
+// AppendEntry appends an entry to a stream, which keeps about so many; 0: all. It
+// returns ErrBroken where the key is no stream.
+func (s *Scripts) AppendEntry(ctx context.Context, stream string, keep int64, fields ...string) error {
+	args := []any{"xadd", stream}
+	if keep > 0 {
+		args = append(args, "maxlen", "~", keep)
+	}
+	args = append(args, "*")
+	for _, f := range fields {
+		args = append(args, f)
+	}
+	c := redis.NewStringCmd(ctx, args...)
+	if err := s.pipe.do(ctx, c); err != nil {
+		return err
+	}
+	return asError("append to "+stream, c.Err())
+}
