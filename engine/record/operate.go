@@ -88,20 +88,8 @@ func (s *Store) Insert(ctx context.Context, report string, parameters []byte) (i
 	if err != nil {
 		return "", err
 	}
-	columns, args := s.columns["report"]+", "+s.columns["status"], []any{report, l.statuses[engine.Pending]}
-	if column, ok := s.columns["parameters"]; ok && parameters != nil {
-		columns, args = columns+", "+column, append(args, string(parameters))
-	}
-	result, err := s.db.ExecContext(ctx, "INSERT INTO "+s.table+" ("+columns+") VALUES ("+marks(len(args))+")", args...)
-	if err != nil {
+	if id, err = s.insert(ctx, s.db, l, report, parameters); err != nil {
 		return "", fmt.Errorf("record: insert: %w", err)
 	}
-	n, err := result.LastInsertId()
-	if err != nil {
-		return "", fmt.Errorf("record: insert: %w", err)
-	}
-	if n == 0 {
-		return "", errors.New("record: insert: the table's id is not counted by the database")
-	}
-	return strconv.FormatInt(n, 10), nil
+	return id, nil
 }
