@@ -1,0 +1,230 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// service answers calls as a script says, and keeps what it got.
+type service struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []string
+	times []time.Time
+}
+
+// newService answers the n-th call, from 0, with what answer writes.
+func newService(t *testing.T, answer func(n int, w http.ResponseWriter)) *service {
+	t.Helper()
+	s := &service{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		n := len(s.calls)
+		s.calls = append(s.calls, fmt.Sprintf("%s %s|%s|%s|%s|%s", r.Method, r.RequestURI, r.Header.Get("Idempotency-Key"), r.Header.Get("Content-Type"), r.Header.Get("X-User"), body))
+		s.times = append(s.times, time.Now())
+		s.mu.Unlock()
+		answer(n, w)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *service) got() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+func calling(url string) func(*report.Timer) {
+	return func(d *report.Timer) {
+		d.Append = nil
+		d.Call = &report.Call{
+			URL: report.NewTemplate(url + "/users/{user}?type={type}"), Method: "POST", Timeout: 5 * time.Second,
+			Headers: map[string]report.Template{"X-User": report.NewTemplate("u={user}")},
+			Body:    report.NewTemplate(`{"type":"{type}"}`),
+		}
+	}
+}
+
+// TestCallIsTriedAgain after 503, when the service says.
+func TestCallIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	service := newService(t, func(n int, w http.ResponseWriter) {
+		if n == 0 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	b := newTimers(t, testmain.SharedRedis(t), message(t, calling(service.URL)))
+	b.run("c1", false)
+	b.run("c2", false)
+	due := time.Now().UnixMilli()
+	b.score(`msg-a/b-"x"&y`, float64(due))
+	b.until("done", func() bool { return b.events()[`msg-a/b-"x"&y done`] == 1 })
+	calls := service.got()
+	want := fmt.Sprintf(`POST /users/a%%2Fb?type=%%22x%%22%%26y|msg-a/b-"x"&y/%d|application/json|u=a/b|{"type":"\"x\"\u0026y"}`, due)
+	if len(calls) != 2 || calls[0] != want || calls[1] != want {
+		t.Errorf("%q, want %q", calls, want)
+	}
+	if d := service.times[1].Sub(service.times[0]); d < 990*time.Millisecond {
+		t.Errorf("called again after %v", d)
+	}
+	if n := b.client.XLen(t.Context(), b.s.Quarantined()).Val(); n != 0 {
+		t.Errorf("%d in quarantine", n)
+	}
+}
+
+// TestCallsThatFail for good are quarantined with their story.
+func TestCallsThatFail(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		answer func(w http.ResponseWriter)
+		calls  int
+		reason string
+	}{
+		{"not found", func(w http.ResponseWriter) { http.Error(w, "no such\nuser", http.StatusNotFound) }, 1, "404 Not Found: no such user"},
+		{"redirect", func(w http.ResponseWriter) {
+			w.Header().Set("Location", "http://127.0.0.1:1/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}, 1, "307 Temporary Redirect"},
+		{"always busy", func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, 4, "after 4 tries: POST"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			service := newService(t, func(_ int, w http.ResponseWriter) { c.answer(w) })
+			b := newTimers(t, testmain.SharedRedis(t), message(t, calling(service.URL)))
+			b.run("c1", false)
+			b.zadd("msg-1-x", 0)
+			b.until("failed", func() bool { return b.events()["msg-1-x failed"] == 1 })
+			b.until("acknowledged", func() bool { return b.client.XLen(t.Context(), b.s.Fired()).Val() == 0 })
+			entries := b.client.XRange(t.Context(), b.s.Quarantined(), "-", "+").Val()
+			if len(entries) != 1 || !strings.Contains(entries[0].Values["reason"].(string), c.reason) || len(service.got()) != c.calls {
+				t.Errorf("%d calls, %+v", len(service.got()), entries)
+			}
+		})
+	}
+}
+
+// TestCallThatTakesLong is not taken over, and its process may die.
+func TestCallThatTakesLong(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	service := newService(t, func(n int, _ http.ResponseWriter) {
+		if n == 0 {
+			<-gate
+		}
+	})
+	b := newTimers(t, testmain.SharedRedis(t), message(t, calling(service.URL)))
+	b.options.Lease = 300 * time.Millisecond
+	_, stop := b.run("c1", false)
+	b.zadd("msg-1-long", 0)
+	b.until("called", func() bool { return len(service.got()) == 1 })
+	b.run("c2", false)
+	<-time.NewTimer(1200 * time.Millisecond).C
+	if n := len(service.got()); n != 1 {
+		t.Errorf("called %d times while it is under way", n)
+	}
+	stop()
+	b.until("another does it", func() bool { return b.events()["msg-1-long done"] == 1 })
+	close(gate)
+	if n := len(service.got()); n != 2 {
+		t.Errorf("called %d times", n)
+	}
+}
+
+// TestSecretsOfCallsAreNotTold: the URL may hold a key.
+func TestSecretsOfCallsAreNotTold(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t, calling("http://127.0.0.1:1/s3cret")))
+	b.run("c1", false)
+	b.zadd("msg-1-x", 0)
+	b.zadd("msg-..-x", 0)
+	b.until("failed", func() bool { e := b.events(); return e["msg-1-x failed"] == 1 && e["msg-..-x failed"] == 1 })
+	for _, e := range b.client.XRange(t.Context(), b.s.Quarantined(), "-", "+").Val() {
+		if reason := e.Values["reason"].(string); strings.Contains(reason, "s3cret") || !strings.Contains(reason, "refused") && !strings.Contains(reason, "path") {
+			t.Error(reason)
+		}
+	}
+}
+
+// inserter is a Submitter that knows what it has inserted.
+type inserter struct {
+	mu    sync.Mutex
+	ids   map[string]string
+	calls int
+	away  int // how often it is away before it answers
+}
+
+func (s *inserter) Submit(_ context.Context, name string, due int64, report string, parameters []byte) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if s.calls <= s.away {
+		return "", fmt.Errorf("%w: no connection", ErrOutage)
+	}
+	key := fmt.Sprintf("%s/%d/%s/%s", name, due, report, parameters)
+	if s.ids[key] == "" {
+		s.ids[key] = fmt.Sprint(len(s.ids) + 1)
+	}
+	if s.ids[key] == "13" {
+		return "", errors.New("refused")
+	}
+	return s.ids[key], nil
+}
+
+// TestSubmit over an outage that is longer than all tries, and over the death of
+// a worker between the record and its acknowledgement.
+func TestSubmit(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t, func(d *report.Timer) {
+		d.Append = nil
+		d.Submit = &report.Submit{Report: "weekly", Parameters: map[string]report.Template{"user": report.NewTemplate("{user}")}}
+	}))
+	records := &inserter{ids: map[string]string{}, away: 6}
+	b.options.Submitter = records
+	ctx := t.Context()
+	timers, err := NewTimers(b.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.zadd("msg-42-weekly", 0)
+	if _, err := timers.fireDue(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// A worker takes it, does it, and dies.
+	b.client.XGroupCreate(ctx, b.s.Fired(), scripts.Group, "0")
+	read, err := b.client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{b.s.Fired(), ">"}}).Result()
+	if err != nil || len(read[0].Messages) != 1 {
+		t.Fatalf("%+v %v", read, err)
+	}
+	var due int64
+	fmt.Sscan(read[0].Messages[0].Values["due"].(string), &due)
+	records.away = 0
+	if id, err := records.Submit(ctx, "msg-42-weekly", due, "weekly", []byte(`{"user":"42"}`)); err != nil || id != "1" {
+		t.Fatal(id, err)
+	}
+	records.calls, records.away = 0, 6
+	b.run("c1", false)
+	b.until("pushed", func() bool { return b.client.XLen(ctx, b.s.Jobs()).Val() == 1 })
+	b.until("done", func() bool { return b.events()["msg-42-weekly done"] == 1 })
+	jobs := b.client.XRange(ctx, b.s.Jobs(), "-", "+").Val()
+	if len(jobs) != 1 || jobs[0].Values["id"] != "1" || len(records.ids) != 1 || records.calls != 7 {
+		t.Errorf("%+v, %d calls, %v", jobs, records.calls, records.ids)
+	}
+}
