@@ -37,6 +37,7 @@ type TimerOptions struct {
 	Submitter Submitter     // needed where a timer submits
 	Slots     int           // actions at once in this process; 0 means 32
 	Lease     time.Duration // silence after which another process does an action; 0 means 10 s
+	Stop      time.Duration // how long actions may go on after a stop
 	Consumer  string        // unique for this process
 	Log       *slog.Logger  // nil: silent
 }
@@ -89,7 +90,7 @@ func (t *Timers) Run(ctx context.Context) error {
 	defer t.client.CloseIdleConnections()
 	reader := stream.New(stream.Options{
 		Redis: t.o.Redis, Stream: t.scripts.Fired(), Group: scripts.Group, Consumer: t.o.Consumer,
-		Slots: t.o.Slots, MinIdle: t.o.Lease, Log: t.log,
+		Slots: t.o.Slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,
 		Handle: func(ctx context.Context, entries []stream.Entry) { t.handle(ctx, entries[0]) },
 	})
 	var group errgroup.Group

@@ -58,7 +58,7 @@ func (b *backend) checkRecords(ctx context.Context) findings {
 		err = fmt.Errorf("%s, older than %v: a rebuild starts those of them whose jobs are not running", detail, b.config.Limits.Grace)
 	}
 	fs = append(fs, judge("records to be started", warn, "none", err, "records.filter keeps rows out that are not Fanfold's"))
-	return append(fs, b.checkMemory(ctx))
+	return append(fs, b.checkMemory(ctx), b.checkTimerRecords(ctx))
 }
 
 // checkMemory looks for the tables that outlive Redis.

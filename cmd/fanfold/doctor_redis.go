@@ -83,7 +83,7 @@ func (b *backend) checkNotifications(ctx context.Context) finding {
 
 // checkStreams tells of streams that nobody reads, or that pile up.
 func (b *backend) checkStreams(ctx context.Context) findings {
-	names := []string{b.scripts.Jobs(), b.scripts.FanIn()}
+	names := []string{b.scripts.Jobs(), b.scripts.FanIn(), b.scripts.Fired()}
 	for _, r := range b.config.Reports {
 		for _, s := range r.Stages {
 			for _, l := range s.Listeners {

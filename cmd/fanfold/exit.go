@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // The exit codes, which scripts rely on.
@@ -45,7 +46,7 @@ func exitCode(err error) int {
 		return c.code
 	case errors.As(err, &problems):
 		return exitUsage
-	case errors.Is(err, engine.ErrNoRecord):
+	case errors.Is(err, engine.ErrNoRecord), errors.Is(err, scripts.ErrNoTimer):
 		return exitNotFound
 	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
 		return exitUnreachable

@@ -28,7 +28,7 @@ as many machines; with --roles a process does a part of the work only:
   engine     reads pushed ids, starts jobs, makes the files, updates the records;
              starts what the records know and Redis has lost
   listeners  runs the queries
-  scheduler  moves delayed ids, fails what is over its deadline`,
+  scheduler  moves delayed ids, fails what is over its deadline, fires timers`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			for _, r := range chosen {
 				if !slices.Contains(roles, r) {
@@ -106,6 +106,17 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			Limits: b.config.Limits, Consumer: consumer, Log: log,
 		})
 	default:
-		return scheduler.New(scheduler.Options{Scripts: b.scripts, Log: log})
+		s, err := scheduler.New(scheduler.Options{Scripts: b.scripts, Log: log})
+		if err != nil {
+			return nil, err
+		}
+		timers, err := scheduler.NewTimers(scheduler.TimerOptions{
+			Scripts: b.scripts, Redis: b.blocking, Timers: b.config.Timers, Submitter: submitter{b.records},
+			Lease: b.config.Limits.Lease, Stop: b.config.Limits.Stop, Consumer: consumer, Log: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return together{s, timers}, nil
 	}
 }

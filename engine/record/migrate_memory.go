@@ -41,5 +41,6 @@ func memoryMigrations(schema string) []migration {
 		due    BIGINT NOT NULL,
 		PRIMARY KEY (kind, member)
 	) ENGINE=InnoDB`},
+		firingMigration(schema),
 	}
 }

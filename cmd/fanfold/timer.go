@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func newTimer(f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "timer",
+		Short: "List timers, and set, pause, resume, fire or remove them",
+		Long: `Timer works on the timers that services set with SET … EX or ZADD. What happens
+when one fires is under timers in the configuration.`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newTimerList(f), newTimerSet(f),
+		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
+			return b.scripts.PauseTimer(ctx, name)
+		}),
+		newTimerChange(f, "resume", "resumed", "Let paused timers fire again, those at once whose time has passed", func(ctx context.Context, b *backend, name string) (time.Time, error) {
+			return b.scripts.ResumeTimer(ctx, name)
+		}),
+		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
+			definition, _, _ := b.config.Timers.Match(name)
+			return b.scripts.FireTimer(ctx, name, !definition.Every.None())
+		}),
+		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(ctx context.Context, b *backend, name string) (time.Time, error) {
+			return time.Time{}, b.scripts.RemoveTimer(ctx, name)
+		}),
+	)
+	for _, sub := range c.Commands() {
+		sub.Args = asUsage(sub.Args)
+	}
+	return c
+}
+
+func newTimerSet(f *flags) *cobra.Command {
+	var in time.Duration
+	var at string
+	c := &cobra.Command{
+		Use:   "set NAME --in DURATION | --at TIME",
+		Short: "Set a timer, in place of what it was set for before",
+		Long: `Set sets a timer, as a service does with
+  redis-cli ZADD fanfold:timers "$(date -d '+24 hours' +%s)" NAME
+and looks first whether a definition matches the name.`,
+		Args: cobra.ExactArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
+			if err := b.checkTimers(names, true); err != nil {
+				return err
+			}
+			if c.Flags().Changed("in") == (at != "") {
+				return usage(errors.New("give one of --in and --at"))
+			}
+			due, err := parseTime(at)
+			if at == "" {
+				// The clock that decides is Redis's.
+				due, err = b.redis.Time(c.Context()).Result()
+				due = due.Add(in)
+			}
+			if err != nil {
+				return err
+			}
+			if err := b.scripts.SetTimer(c.Context(), names[0], due); err != nil {
+				return err
+			}
+			return f.print(c.OutOrStdout(), timerViews{b.timerView(names[0], due, "set")})
+		}),
+	}
+	c.Flags().DurationVar(&in, "in", 0, "from now, such as 24h or 90s")
+	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, or unix seconds")
+	return c
+}
+
+// parseTime reads the value of --at.
+func parseTime(text string) (time.Time, error) {
+	if seconds, err := strconv.ParseInt(text, 10, 40); err == nil && seconds >= 0 {
+		return time.Unix(seconds, 0), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if text != "" && err != nil {
+		return at, usage(fmt.Errorf("--at: %q is no time: write 2030-01-31T09:00:00+01:00, or unix seconds", text))
+	}
+	return at, nil
+}
+
+// newTimerChange makes a command that does something to timers by their names.
+func newTimerChange(f *flags, verb, state, short string, change func(ctx context.Context, b *backend, name string) (time.Time, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " NAME…",
+		Short: short,
+		Args:  cobra.MinimumNArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
+			if err := b.checkTimers(names, verb == "fire"); err != nil {
+				return err
+			}
+			views := timerViews{}
+			var failed error
+			for _, name := range names {
+				due, err := change(c.Context(), b, name)
+				if err != nil {
+					failed = errors.Join(failed, err)
+					continue
+				}
+				views = append(views, b.timerView(name, due, state))
+			}
+			if len(views) > 0 {
+				failed = errors.Join(failed, f.print(c.OutOrStdout(), views))
+			}
+			return failed
+		}),
+	}
+}
+
+// checkTimers proves that each name can be one, and, where that is asked for,
+// that a definition matches it.
+func (b *backend) checkTimers(names []string, defined bool) error {
+	for _, name := range names {
+		if !scripts.ValidTimer(name) {
+			return usage(fmt.Errorf("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name))
+		}
+		if _, _, ok := b.config.Timers.Match(name); defined && !ok {
+			return usage(fmt.Errorf("timer %s: no definition in timers matches this name", name))
+		}
+	}
+	return nil
+}
+
+// timerView is a timer as people see it.
+type timerView struct {
+	Name       string     `json:"name"`
+	State      string     `json:"state"` // set, paused; or what was done
+	Due        *time.Time `json:"due,omitempty"`
+	Every      string     `json:"every,omitempty"`
+	Definition string     `json:"definition,omitempty"` // empty: none matches, it will be quarantined
+}
+
+func (b *backend) timerView(name string, due time.Time, state string) timerView {
+	v := timerView{Name: name, State: state}
+	if !due.IsZero() {
+		due = due.UTC()
+		v.Due = &due
+	}
+	if d, _, ok := b.config.Timers.Match(name); ok {
+		v.Definition, v.Every = d.Name, d.Every.String()
+	}
+	return v
+}
+
+type timerViews []timerView
+
+func (vs timerViews) table(t table.Writer) {
+	t.AppendHeader(table.Row{"name", "state", "due", "every", "definition"})
+	for _, v := range vs {
+		due := ""
+		if v.Due != nil {
+			due = v.Due.Format("2006-01-02 15:04:05Z")
+		}
+		t.AppendRow(table.Row{v.Name, v.State, due, v.Every, v.Definition})
+	}
+}

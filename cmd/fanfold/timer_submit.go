@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-sql-driver/mysql"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/scheduler"
+)
+
+// submitter is the record table for timers.
+type submitter struct{ records *record.Store }
+
+var _ scheduler.Submitter = submitter{}
+
+// Submit implements scheduler.Submitter. What no server has answered is an outage.
+func (s submitter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (string, error) {
+	id, err := s.records.Submit(ctx, name, due, report, parameters)
+	if answer := (*mysql.MySQLError)(nil); err != nil && !errors.As(err, &answer) {
+		err = fmt.Errorf("%w: %w", scheduler.ErrOutage, err)
+	}
+	return id, err
+}
+
+// submits tells whether a timer inserts records.
+func (b *backend) submits() bool {
+	for _, t := range b.config.Timers {
+		if t.Submit != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// checkTimerRecords proves that timers can insert records, if any does.
+func (b *backend) checkTimerRecords(ctx context.Context) finding {
+	if !b.submits() {
+		return finding{Check: "records of timers", Result: pass, Detail: "no timer submits a report"}
+	}
+	return judge("records of timers", fail, "each is inserted once", b.records.CheckFirings(ctx),
+		"fanfold migrate makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
+}
+
+// together is several runners in one.
+type together []runner
+
+// Run implements runner.
+func (ts together) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, t := range ts {
+		group.Go(func() error { return t.Run(ctx) })
+	}
+	return group.Wait()
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+const timersConfig = `
+timers:
+  welcome:
+    key: send_message-{user}-{type}
+    append: {stream: messages, fields: {user: "{user}", type: "{type}"}}
+  weekly:
+    key: weekly-{seconds}
+    every: 1w
+    time_zone: Europe/Berlin
+    submit: {report: slow, parameters: {seconds: "{seconds}"}}
+`
+
+// TestTimerSubmitsAReport from SET … EX to the file.
+func TestTimerSubmitsAReport(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, timersConfig)
+	s.serve(s.config)
+	s.redisCLI("redis-cli ZADD fanfold:timers $(date +%s) weekly-0")
+	s.eventually("SUCCESS", func() bool {
+		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == 1
+	})
+	views := s.wait("1")
+	if views[0].Status != engine.Success || s.number("SELECT COUNT(*) FROM file_download_record") != 1 {
+		t.Errorf("%+v", views)
+	}
+	var listed []timerView
+	out, code := s.fanfold("timer", "ls", "-o", "json")
+	if err := json.Unmarshal([]byte(out), &listed); err != nil || code != exitOK || len(listed) != 1 {
+		t.Fatalf("%d %s %v", code, out, err)
+	}
+	if v := listed[0]; v.Name != "weekly-0" || v.Every != "1w" || v.Definition != "weekly" || v.State != "set" || time.Until(*v.Due) < 6*24*time.Hour {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestTimerCommands does with each what an operator does.
+func TestTimerCommands(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, timersConfig)
+	s.serve(s.config)
+	messages := func(name string) int {
+		n := 0
+		for _, e := range s.b.redis.XRange(t.Context(), "messages", "-", "+").Val() {
+			if e.Values["timer"] == name {
+				n++
+			}
+		}
+		return n
+	}
+	do := func(want int, text string, args ...string) {
+		t.Helper()
+		if out, code := s.fanfold(append([]string{"timer"}, args...)...); code != want || !strings.Contains(out, text) {
+			t.Errorf("%v: %d, want %d with %q:\n%s", args, code, want, text, out)
+		}
+	}
+	one, two := "send_message-1-welcome", "send_message-2-welcome"
+	s.redisCLI("redis-cli SET fanfold:timer:" + one + " '' EX 3600")
+	do(exitOK, two, "set", two, "--in", "24h")
+	do(exitOK, "set", "set", two, "--at", "2040-01-31T09:00:00+01:00")
+	s.eventually("both are listed", func() bool {
+		out, _ := s.fanfold("timer", "ls", "--match", "send_message-*")
+		return strings.Contains(out, one) && strings.Contains(out, "2040-01-31 08:00:00Z")
+	})
+	do(exitOK, "paused", "pause", one)
+	do(exitOK, "paused", "ls", "--match", "*-1-*")
+	do(exitOK, "resumed", "resume", one)
+	// Long enough for what was heard of its key.
+	for range 3 {
+		s.redisCLI("redis-cli ZADD fanfold:timers $(date +%s) send_message-3-x")
+		s.eventually("another fires", func() bool { return messages("send_message-3-x") > 0 })
+		s.redisCLI("redis-cli DEL messages")
+	}
+	do(exitOK, "set", "ls", "--match", one)
+	do(exitOK, "fired", "fire", one, "send_message-4-unset")
+	s.eventually("fired", func() bool { return messages(one) == 1 && messages("send_message-4-unset") == 1 })
+	do(exitNotFound, one, "pause", one)
+	do(exitOK, "removed", "rm", two)
+	do(exitNotFound, two, "rm", two)
+	do(exitNotFound, two, "resume", two)
+	if out, _ := s.fanfold("timer", "ls", "-o", "json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("left: %s", out)
+	}
+	// One whose time passes while it is paused.
+	do(exitOK, two, "set", two, "--in", "1s")
+	do(exitOK, "paused", "pause", two)
+	<-time.NewTimer(1500 * time.Millisecond).C
+	if messages(two) != 0 {
+		t.Error("a paused timer fired")
+	}
+	do(exitOK, "resumed", "resume", two)
+	s.eventually("resumed", func() bool { return messages(two) == 1 })
+	// One that repeats keeps its next time when it is fired by hand.
+	do(exitOK, "weekly", "set", "weekly-0", "--at", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
+	due := s.b.redis.ZScore(t.Context(), "fanfold:timers", "weekly-0").Val()
+	do(exitOK, "1w", "fire", "weekly-0")
+	s.eventually("its record", func() bool { return s.number("SELECT COUNT(*) FROM file_download_record") == 1 })
+	if now := s.b.redis.ZScore(t.Context(), "fanfold:timers", "weekly-0").Val(); now != due {
+		t.Errorf("due %v, then %v", due, now)
+	}
+	do(exitUsage, "no definition", "set", "unknown", "--in", "1h")
+	do(exitUsage, "no timer's name", "set", "a b", "--in", "1h")
+	do(exitUsage, "one of --in and --at", "set", one)
+	do(exitUsage, "is no time", "set", one, "--at", "tomorrow")
+	do(exitUsage, "limit", "ls", "--limit", "0")
+	do(exitUsage, "requires at least 1 arg", "pause")
+}
