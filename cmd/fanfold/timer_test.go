@@ -116,3 +116,43 @@ func TestTimerCommands(t *testing.T) {
 	do(exitUsage, "limit", "ls", "--limit", "0")
 	do(exitUsage, "requires at least 1 arg", "pause")
 }
+
+// TestTimersOfTheReadme: its configuration, and its commands with shorter times.
+func TestTimersOfTheReadme(t *testing.T) {
+	t.Parallel()
+	find := func(language, text string) string {
+		for _, block := range fenced(t, "README.md", language) {
+			if strings.Contains(block, text) {
+				return block
+			}
+		}
+		t.Fatalf("no %s block with %q", language, text)
+		return ""
+	}
+	s := newStack(t, oneReport, find("yaml", "timers:"))
+	s.serve(s.config)
+	commands := find("sh", "fanfold:timer:")
+	due := func(name string) time.Time {
+		return time.UnixMilli(int64(s.b.redis.ZScore(t.Context(), s.b.scripts.Timers(), name).Val()))
+	}
+	s.redisCLI(commands)
+	s.eventually("both are set", func() bool {
+		in := time.Until(due("send_message-42-welcome"))
+		return in > 23*time.Hour && in < 25*time.Hour && s.b.redis.ZScore(t.Context(), s.b.scripts.Timers(), "weekly-42").Val() > 0
+	})
+	s.redisCLI(strings.NewReplacer("86400", "1", "next monday 9:00", "now").Replace(commands))
+	s.eventually("both messages", func() bool { return s.b.redis.XLen(t.Context(), "messages").Val() == 2 })
+	types := map[any]int{}
+	for _, e := range s.b.redis.XRange(t.Context(), "messages", "-", "+").Val() {
+		if e.Values["user"] != "42" {
+			t.Errorf("%v", e.Values)
+		}
+		types[e.Values["type"]]++
+	}
+	if types["welcome"] != 1 || types["weekly"] != 1 {
+		t.Errorf("%v", types)
+	}
+	if in := time.Until(due("weekly-42")); in < 6*24*time.Hour || in > 8*24*time.Hour {
+		t.Errorf("the next one comes in %v", in)
+	}
+}
