@@ -135,8 +135,9 @@ func TestCallThatTakesLong(t *testing.T) {
 	_, stop := b.run("c1", false)
 	b.zadd("msg-1-long", 0)
 	b.until("called", func() bool { return len(service.got()) == 1 })
-	b.run("c2", false)
-	<-time.NewTimer(1200 * time.Millisecond).C
+	<-time.NewTimer(2 * b.options.Lease).C
+	b.run("c2", false) // looks at once for what is idle
+	<-time.NewTimer(2 * time.Second).C
 	if n := len(service.got()); n != 1 {
 		t.Errorf("called %d times while it is under way", n)
 	}

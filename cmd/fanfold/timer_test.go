@@ -140,7 +140,7 @@ func TestTimersOfTheReadme(t *testing.T) {
 		in := time.Until(due("send_message-42-welcome"))
 		return in > 23*time.Hour && in < 25*time.Hour && s.b.redis.ZScore(t.Context(), s.b.scripts.Timers(), "weekly-42").Val() > 0
 	})
-	s.redisCLI(strings.NewReplacer("86400", "1", "next monday 9:00", "now").Replace(commands))
+	s.redisCLI(strings.NewReplacer("86400", "5", "next monday 9:00", "now").Replace(commands))
 	s.eventually("both messages", func() bool { return s.b.redis.XLen(t.Context(), "messages").Val() == 2 })
 	types := map[any]int{}
 	for _, e := range s.b.redis.XRange(t.Context(), "messages", "-", "+").Val() {
