@@ -106,14 +106,11 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			Limits: b.config.Limits, Consumer: consumer, Log: log,
 		})
 	default:
-		s, err := scheduler.New(scheduler.Options{Scripts: b.scripts, Log: log})
+		timers, err := b.timersOf(consumer, log)
 		if err != nil {
 			return nil, err
 		}
-		timers, err := scheduler.NewTimers(scheduler.TimerOptions{
-			Scripts: b.scripts, Redis: b.blocking, Timers: b.config.Timers, Submitter: submitter{b.records},
-			Lease: b.config.Limits.Lease, Stop: b.config.Limits.Stop, Consumer: consumer, Log: log,
-		})
+		s, err := scheduler.New(scheduler.Options{Scripts: b.scripts, Log: log})
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
@@ -24,6 +25,14 @@ func (s submitter) Submit(ctx context.Context, name string, due int64, report st
 		err = fmt.Errorf("%w: %w", scheduler.ErrOutage, err)
 	}
 	return id, err
+}
+
+// timersOf makes what fires timers in the role scheduler.
+func (b *backend) timersOf(consumer string, log *slog.Logger) (*scheduler.Timers, error) {
+	return scheduler.NewTimers(scheduler.TimerOptions{
+		Scripts: b.scripts, Redis: b.blocking, Timers: b.config.Timers, Submitter: submitter{b.records},
+		Lease: b.config.Limits.Lease, Stop: b.config.Limits.Stop, Consumer: consumer, Log: log,
+	})
 }
 
 // submits tells whether a timer inserts records.
