@@ -11,10 +11,10 @@ func newMigrate(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Make Fanfold's tables, or bring them up to date",
-		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_due, fanfold_firing), in the
-schema of the records, and the record table that records.table names; not that
-one if it is yours, with records.columns or records.statuses in the configuration.
-It may be run any number of times.`,
+		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_due,
+fanfold_firing), in the schema of the records, and the record table that
+records.table names; not that one if it is yours, with records.columns or
+records.statuses in the configuration. It may be run any number of times.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			r, db := b.config.Records, b.databases[b.config.Records.Database]
 			var done migrated
