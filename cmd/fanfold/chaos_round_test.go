@@ -49,6 +49,7 @@ var redisExtra = []string{"--auto-aof-rewrite-percentage", "0"}
 const stormReport = `
   storm:
     timeout: 10m
+    retry: {retries: 8, delay: 200ms}
     parameters: {job: integer, rows: integer}
     stages:
       - listeners:
