@@ -28,12 +28,26 @@ func (e *Engine) earlierFile(ctx context.Context, state *scripts.State) (string,
 	return name, nil
 }
 
-// removeEarlier removes the files of a job's earlier attempts, once its record
-// is final: the one that it pointed to, if that is given, and what attempts left
-// that were lost between the commit of their file and the record. What the
-// record points to now stays. That it fails leaves files to which nothing
-// points, for the next attempt to remove, and is no reason to keep the job.
+// removeLost removes what earlier attempts left that were lost between the commit
+// of their file and the record. It comes before the record is final: after that,
+// nobody comes back for a job of which Redis has lost the state. What the record
+// points to stays; a later attempt than this one makes its files under other
+// names.
+func (e *Engine) removeLost(ctx context.Context, state *scripts.State) {
+	e.removeAttempts(ctx, state, "", func(r Record) bool { return !r.Status.Final() })
+}
+
+// removeEarlier is removeLost once the record is final, for what was committed
+// since, and for the file to which the record pointed before, if that is given.
+// That it fails leaves files to which nothing points, for the next attempt to
+// remove, and is no reason to keep the job.
 func (e *Engine) removeEarlier(ctx context.Context, state *scripts.State, pointed string) {
+	e.removeAttempts(ctx, state, pointed, func(r Record) bool { return r.Status.Final() })
+}
+
+// removeAttempts removes the files of a job's earlier attempts, and one more that
+// may be given, where the record is as it should be.
+func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, more string, right func(Record) bool) {
 	if state.Attempt == 1 {
 		return
 	}
@@ -44,12 +58,12 @@ func (e *Engine) removeEarlier(ctx context.Context, state *scripts.State, pointe
 		}
 		r := records[state.ID]
 		now, ours := e.o.Sink.Name(r.File)
-		if r.Attempt != state.Attempt || !r.Status.Final() || r.File != "" && !ours {
+		if r.Attempt != state.Attempt || !right(r) || r.File != "" && !ours {
 			return nil // somebody else's by now, or in a place that we cannot compare
 		}
 		names := map[string]bool{}
-		if pointed != "" {
-			names[pointed] = true
+		if more != "" {
+			names[more] = true
 		}
 		for attempt := max(1, state.Attempt-mostEarlier); attempt < state.Attempt; attempt++ {
 			names[objectNameOf(state, attempt)] = true

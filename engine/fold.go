@@ -124,6 +124,7 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 	if err != nil {
 		return err
 	}
+	e.removeLost(ctx, state)
 	var ok bool
 	if err := e.onRecord(ctx, "finish record", func() (err error) {
 		ok, err = e.o.Records.Succeed(ctx, Run{state.ID, state.Attempt}, file, rows)
