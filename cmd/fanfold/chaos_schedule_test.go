@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The kinds of faults. CHAOS_FAULTS names those that are on; see TestChaos.
+// The kinds of faults. CHAOS_FAULTS names those that are on; all are by default.
 const (
 	faultCrash   = "crash"   // kill -9 of a worker before or after one call to a server
 	faultKill    = "kill"    // kill -9 of a worker at any time

@@ -26,7 +26,7 @@ import (
 //
 //	CHAOS         how long; default one round
 //	CHAOS_SEED    of the first round; default from the clock
-//	CHAOS_FAULTS  kinds of faults, with commas between them; default all but redis and flush
+//	CHAOS_FAULTS  kinds of faults, with commas between them; default all
 //	CHAOS_JOBS    of a round; default 1000
 //	CHAOS_STORM   how long things go wrong in a round; default 30s
 //	CHAOS_DIR     where logs and the servers' files stay; default nowhere
@@ -34,7 +34,7 @@ import (
 // It runs alone in its package: it needs the machine.
 func TestChaos(t *testing.T) {
 	seed, err := strconv.ParseUint(envOr("CHAOS_SEED", strconv.FormatInt(time.Now().Unix()%1e6, 10)), 10, 64)
-	kinds := strings.Split(envOr("CHAOS_FAULTS", defaultFaults()), ",")
+	kinds := strings.Split(envOr("CHAOS_FAULTS", strings.Join(faultKinds, ",")), ",")
 	jobs, jobsErr := strconv.Atoi(envOr("CHAOS_JOBS", "1000"))
 	storm, stormErr := time.ParseDuration(envOr("CHAOS_STORM", "30s"))
 	long, longErr := time.ParseDuration(envOr("CHAOS", "0s"))
@@ -78,13 +78,6 @@ func TestChaos(t *testing.T) {
 		seed++
 	}
 	t.Logf("totals after %s:\n%s", time.Since(began).Round(time.Second), sum)
-}
-
-// defaultFaults are all kinds but those that make Redis forget: a push that it
-// has forgotten does not come back yet.
-func defaultFaults() string {
-	forgets := func(k string) bool { return k == faultFlush || k == faultRedis }
-	return strings.Join(slices.DeleteFunc(slices.Clone(faultKinds), forgets), ",")
 }
 
 // totals count what happened. They are safe for concurrent use.
