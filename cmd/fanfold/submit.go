@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/redis/go-redis/v9"
@@ -14,17 +15,30 @@ import (
 
 func newSubmit(f *flags) *cobra.Command {
 	var wait bool
+	var due later
 	c := &cobra.Command{
 		Use:   "submit ID…",
 		Short: "Push record ids, as a service does with XADD",
 		Long: `Submit pushes the ids of records that are there. It does the same as
   redis-cli XADD fanfold:jobs '*' id 1111
 and looks first whether the records exist. With --wait it shows the progress of
-each listener and ends with the jobs: 4 is its exit code if one failed.`,
+each listener and ends with the jobs: 4 is its exit code if one failed. With --in
+or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
+			at, err := due.check(wait, time.Local)
+			if err != nil {
+				return err
+			}
 			if err := b.checkIDs(c.Context(), ids, false); err != nil {
 				return err
+			}
+			if due.given() {
+				list, err := b.delay(c.Context(), ids, at, due.in)
+				if err != nil {
+					return err
+				}
+				return f.print(c.OutOrStdout(), list)
 			}
 			if err := b.push(c.Context(), ids); err != nil {
 				return err
@@ -33,6 +47,8 @@ each listener and ends with the jobs: 4 is its exit code if one failed.`,
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
+	c.Flags().DurationVar(&due.in, "in", 0, "due after a while, such as 10m, by Redis's clock")
+	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds")
 	return c
 }
 

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+)
+
+func newDead(f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "dead",
+		Short: "See and clear the list of jobs that have failed",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newDeadList(f), newDeadDiscard(f))
+	return c
+}
+
+// flags adds the flags of a filter.
+func (d *deadFilter) flags(c *cobra.Command) {
+	c.Flags().StringVar(&d.match, "match", "", "only those whose report or reason is like this, such as '*timeout*'")
+	c.Flags().StringVar(&d.report, "report", "", "only those of this report")
+}
+
+func newDeadList(f *flags) *cobra.Command {
+	var filter deadFilter
+	var limit int
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List dead jobs with their reasons, the newest first",
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			matches, err := filter.compile()
+			if err != nil {
+				return err
+			}
+			if err := atLeastOne(limit); err != nil {
+				return err
+			}
+			list, err := b.deadList(c.Context(), matches, limit)
+			if err != nil {
+				return err
+			}
+			return f.print(c.OutOrStdout(), list)
+		}),
+	}
+	filter.flags(c)
+	c.Flags().IntVar(&limit, "limit", 50, "how many")
+	return c
+}
+
+func (b *backend) deadList(ctx context.Context, matches func(deadJob) bool, limit int) (deadJobs, error) {
+	list := deadJobs{}
+	for page, err := range b.dead(ctx, true, all) {
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range page {
+			if matches(j) {
+				if list = append(list, j); len(list) == limit {
+					return list, nil
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// deadJobs are dead jobs in a list.
+type deadJobs []deadJob
+
+func (js deadJobs) table(t table.Writer) {
+	t.AppendHeader(table.Row{"id", "when", "report", "attempt", "reason"})
+	for _, j := range js {
+		reason := j.Error
+		if j.Note != "" {
+			reason = "(" + j.Note + ") " + reason
+		}
+		t.AppendRow(table.Row{j.ID, j.When.Format(time.DateTime), j.Report, j.Attempt, reason})
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 5, WidthMax: 100}})
+}
+
+func newDeadDiscard(f *flags) *cobra.Command {
+	var sweep deadSweep
+	c := &cobra.Command{
+		Use:   "discard ID…|--all",
+		Short: "Take jobs off the list of dead ones",
+		Long: `Discard removes jobs from the list of dead ones. Their records stay FAILED and can
+still be run again with fanfold retry.`,
+		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
+			if err := sweep.check(ids); err != nil {
+				return err
+			}
+			if !sweep.all {
+				n, err := b.redis.ZRem(c.Context(), b.scripts.Dead(), anys(ids)...).Result()
+				if err == nil && n == 0 {
+					err = coded{errors.New("none of these is on the list of dead jobs"), exitNotFound}
+				}
+				if err != nil {
+					return err
+				}
+				return f.print(c.OutOrStdout(), changes{"discarded", ids})
+			}
+			sweep.past = "discarded"
+			return f.sweep(c, b, sweep, b.discardPage)
+		}),
+	}
+	c.Args = cobra.ArbitraryArgs
+	sweep.flags(c, "discard all that are on the list")
+	return c
+}
+
+// discardPage removes jobs from the list, whatever their records say.
+func (b *backend) discardPage(ctx context.Context, page []deadJob) ([]bool, error) {
+	ids := make([]string, len(page))
+	done := make([]bool, len(page))
+	for i, j := range page {
+		ids[i], done[i] = j.ID, true
+	}
+	if err := b.redis.ZRem(ctx, b.scripts.Dead(), anys(ids)...).Err(); err != nil {
+		return nil, fmt.Errorf("discard: %w", err)
+	}
+	return done, nil
+}
+
+func anys(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, t := range texts {
+		list[i] = t
+	}
+	return list
+}

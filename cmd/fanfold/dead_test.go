@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// kill makes records FAILED and lists them as dead.
+func (s *stack) kill(ids ...string) {
+	s.t.Helper()
+	for i, id := range ids {
+		s.exec("UPDATE file_download_record SET status = 'FAILED', attempt = 1, error = ? WHERE id = ?", "reason "+id, id)
+		s.b.redis.ZAdd(s.t.Context(), s.b.scripts.Dead(), redis.Z{Score: float64(1717200000000 + i), Member: id})
+	}
+}
+
+// TestDead lists dead jobs with what their records say, and takes them off.
+func TestDead(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ids := []string{s.insert("slow", ""), s.insert("slow", ""), s.insert("other", ""), s.insert("slow", "")}
+	s.kill(ids...)
+	s.exec("DELETE FROM file_download_record WHERE id = ?", ids[1])
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS', error = NULL WHERE id = ?", ids[3])
+	list := func(args ...string) []deadJob {
+		t.Helper()
+		out, code := s.fanfold(append([]string{"dead", "ls", "-o", "json"}, args...)...)
+		var found []deadJob
+		if err := json.Unmarshal([]byte(out), &found); err != nil || code != exitOK {
+			t.Fatalf("%d %v %s", code, err, out)
+		}
+		return found
+	}
+	found := list()
+	if len(found) != 4 || found[0].ID != ids[3] || found[0].Note != "the record is SUCCESS" || found[2].Note != "the record is gone" ||
+		found[3].Error != "reason "+ids[0] || found[3].Note != "" || found[3].Attempt != 1 || found[3].When.UnixMilli() != 1717200000000 {
+		t.Errorf("%+v", found)
+	}
+	if got := list("--report", "other"); len(got) != 1 || got[0].ID != ids[2] {
+		t.Errorf("%+v", got)
+	}
+	if got := list("--match", "*"+ids[0], "--limit", "1"); len(got) != 1 || got[0].ID != ids[0] {
+		t.Errorf("%+v", got)
+	}
+	if out, code := s.fanfold("dead", "ls"); code != exitOK || !strings.Contains(out, "(the record is gone)") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("dead", "discard", ids[3]); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("dead", "discard", "--all", "--match", "sl*"); code != exitOK || !strings.Contains(out, "discarded") {
+		t.Errorf("%d %s", code, out)
+	}
+	left := s.b.redis.ZRange(t.Context(), s.b.scripts.Dead(), 0, -1).Val()
+	if len(left) != 2 || s.b.redis.XLen(t.Context(), s.b.scripts.Jobs()).Val() != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if r, err := s.b.view(t.Context(), ids[0]); err != nil || r.Status != engine.Failed {
+		t.Errorf("%+v %v", r, err)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitNotFound, []string{"dead", "discard", ids[3]}}, {exitUsage, []string{"dead", "discard"}}, {exitUsage, []string{"dead", "discard", "1", "--all"}},
+		{exitUsage, []string{"dead", "ls", "--limit", "0"}}, {exitUsage, []string{"retry"}}, {exitUsage, []string{"retry", "1", "--dry-run"}},
+		{exitUsage, []string{"retry", "--all", "--wait"}}, {exitUsage, []string{"retry", "--all", "--match", "[a"}},
+	} {
+		if out, code := s.fanfold(c.args...); code != c.code {
+			t.Errorf("%v: %d %s", c.args, code, out)
+		}
+	}
+}
+
+// TestRetryAll runs thousands of dead jobs again, in pages.
+func TestRetryAll(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	const jobs = 5200
+	s.exec(`INSERT INTO file_download_record (id, report, status, attempt, error)
+		SELECT seq, IF(seq % 2 = 0, 'slow', 'gone'), 'FAILED', seq % 3, CONCAT('reason ', seq) FROM seq_1_to_5200`)
+	s.exec("UPDATE file_download_record SET status = 'PENDING', error = NULL WHERE id = 2")
+	s.exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id = 4")
+	s.exec("DELETE FROM file_download_record WHERE id = 6")
+	var all []redis.Z
+	for i := range jobs {
+		all = append(all, redis.Z{Score: 1717200000000, Member: strconv.Itoa(i + 1)})
+	}
+	ctx, dead, stream := t.Context(), s.b.scripts.Dead(), s.b.scripts.Jobs()
+	s.b.redis.ZAdd(ctx, dead, all...)
+	sweep := func(args ...string) swept {
+		t.Helper()
+		out, code := s.fanfold(append([]string{"retry", "--all", "-o", "json"}, args...)...)
+		var r swept
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitOK {
+			t.Fatalf("%d %v %s", code, err, out)
+		}
+		return r
+	}
+	if r := sweep("--dry-run"); r.Would != jobs/2-2 || r.Done != 0 || r.Left["its report is not in the configuration"] != jobs/2 ||
+		r.Left["the record is gone"] != 1 || r.Left["the record is CANCELLED"] != 1 {
+		t.Errorf("%+v", r)
+	}
+	if n := s.b.redis.XLen(ctx, stream).Val(); n != 0 {
+		t.Errorf("a dry run pushed %d", n)
+	}
+	if r := sweep("--match", "reason 51?8"); r.Done != 10 || r.ByReport["slow"] != 10 {
+		t.Errorf("%+v", r)
+	}
+	if r := sweep("--limit", "1001"); r.Done != 1001 {
+		t.Errorf("%+v", r)
+	}
+	if r := sweep("--report", "slow"); r.Done != jobs/2-2-10-1001 {
+		t.Errorf("%+v", r)
+	}
+	if n := s.b.redis.XLen(ctx, stream).Val(); n != jobs/2-2 {
+		t.Errorf("%d were pushed", n)
+	}
+	if n := s.b.redis.ZCard(ctx, dead).Val(); n != jobs/2+2 {
+		t.Errorf("%d are still dead", n)
+	}
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND error IS NULL AND report = 'slow'"); n != jobs/2-2 {
+		t.Errorf("%d are PENDING", n)
+	}
+	if out, code := s.fanfold("retry", "--all"); code != exitOK || !strings.Contains(out, "left, as its report") {
+		t.Errorf("%d %s", code, out)
+	}
+}

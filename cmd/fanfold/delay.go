@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// scanPage is how many members one round trip reads or changes.
+const scanPage = 1000
+
+func newDelay(f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "delay",
+		Short: "See and change what is due later: jobs and retries",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newDelayList(f), newDelayRun(f), newDelayRemove(f))
+	return c
+}
+
+func newDelayList(f *flags) *cobra.Command {
+	var match string
+	var limit int
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List what is due later, the next one first",
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			matches, err := glob("match", match)
+			if err != nil {
+				return err
+			}
+			if err := atLeastOne(limit); err != nil {
+				return err
+			}
+			list, err := b.delayedList(c.Context(), matches, limit)
+			if err != nil {
+				return err
+			}
+			return f.print(c.OutOrStdout(), list)
+		}),
+	}
+	c.Flags().StringVar(&match, "match", "", "only members like this, such as '1111*' or '*/@fanin'")
+	c.Flags().IntVar(&limit, "limit", 50, "how many")
+	return c
+}
+
+// delayedList reads the delayed set in the order of its scores, a page at a time.
+func (b *backend) delayedList(ctx context.Context, matches func(string) bool, limit int) (delayedMembers, error) {
+	list := delayedMembers{}
+	now, err := b.redis.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	for start := int64(0); ; start += scanPage {
+		page, err := b.redis.ZRangeWithScores(ctx, b.scripts.Delayed(), start, start+scanPage-1).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, z := range page {
+			if member, _ := z.Member.(string); matches(member) {
+				if list = append(list, newDelayed(member, z.Score, now)); len(list) == limit {
+					return list, nil
+				}
+			}
+		}
+		if len(page) < scanPage {
+			return list, nil
+		}
+	}
+}
+
+// delayedMembers are members in a list.
+type delayedMembers []delayed
+
+func (ds delayedMembers) table(t table.Writer) {
+	t.AppendHeader(table.Row{"member", "due", "in", "what"})
+	for _, d := range ds {
+		due, what := fmt.Sprint(d.Score), d.What
+		if d.Due != nil {
+			due = d.Due.Format(time.DateTime)
+		}
+		if d.Bad != "" {
+			what += ": " + d.Bad
+		}
+		t.AppendRow(table.Row{d.Member, due, d.In, what})
+	}
+}
+
+func newDelayRun(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run ID…|MEMBER…",
+		Short: "Make what is due later due now",
+		Long: `Run makes members of the delayed set due now; for an id, all that it has there: the
+job itself and its retries. A scheduler moves them at once.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+			return f.changeDelayed(c, b, args, "due now", func(ctx context.Context, members []string) error {
+				now, err := b.redis.Time(ctx).Result()
+				if err != nil {
+					return err
+				}
+				due := make([]redis.Z, len(members))
+				for i, m := range members {
+					due[i] = redis.Z{Score: float64(now.UnixMilli()), Member: m}
+				}
+				// What a scheduler has moved meanwhile must not come again.
+				return b.redis.ZAddXX(ctx, b.scripts.Delayed(), due...).Err()
+			})
+		}),
+	}
+}
+
+func newDelayRemove(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm ID…|MEMBER…",
+		Short: "Remove what is due later",
+		Long: `Rm removes members from the delayed set; for an id, all that it has there. Records
+are not changed: a PENDING one counts as work to be done, and the rebuild starts
+it after limits.grace; set its status to CANCELLED if it must not run. A running
+job whose retry is removed fails at its deadline.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+			return f.changeDelayed(c, b, args, "removed", func(ctx context.Context, members []string) error {
+				list := make([]any, len(members))
+				for i, m := range members {
+					list[i] = m
+				}
+				return b.redis.ZRem(ctx, b.scripts.Delayed(), list...).Err()
+			})
+		}),
+	}
+}
+
+// changeDelayed changes the members that args name, and prints them.
+func (f *flags) changeDelayed(c *cobra.Command, b *backend, args []string, done string, change func(context.Context, []string) error) error {
+	members, err := b.namedMembers(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	for page := range slices.Chunk(members, scanPage) {
+		if err := change(c.Context(), page); err != nil {
+			return err
+		}
+	}
+	return f.print(c.OutOrStdout(), changes{done, members})
+}
+
+// namedMembers finds the members that are named, and for an id all that it has.
+// It is an error if one of args finds nothing.
+func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, error) {
+	left := map[string]bool{}
+	var ids, members []string
+	for _, a := range args {
+		left[a] = true
+		if scripts.ValidID(a) {
+			ids = append(ids, a)
+			continue
+		}
+		err := b.redis.ZScore(ctx, b.scripts.Delayed(), a).Err()
+		if err == redis.Nil {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		members = append(members, a)
+		delete(left, a)
+	}
+	for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
+		page, next, err := b.redis.ZScan(ctx, b.scripts.Delayed(), cursor, "", scanPage).Result()
+		if err != nil {
+			return nil, err
+		}
+		for i := 0; i < len(page); i += 2 {
+			if id, _, _ := strings.Cut(page[i], "/"); slices.Contains(ids, id) {
+				members = append(members, page[i])
+				delete(left, id)
+			}
+		}
+		cursor = next
+	}
+	for _, a := range args {
+		if left[a] {
+			return nil, coded{fmt.Errorf("%s is not in %s", a, b.scripts.Delayed()), exitNotFound}
+		}
+	}
+	slices.Sort(members)
+	return slices.Compact(members), nil
+}
+
+// changes are what a command has changed, one by one.
+type changes struct {
+	Done  string   `json:"done"`
+	Names []string `json:"names"`
+}
+
+func (cs changes) table(t table.Writer) {
+	t.AppendHeader(table.Row{cs.Done})
+	for _, n := range cs.Names {
+		t.AppendRow(table.Row{n})
+	}
+}

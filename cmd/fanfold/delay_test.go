@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// TestParseTime reads what --at takes.
+func TestParseTime(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("test", 2*60*60)
+	want := time.Date(2024, 6, 1, 7, 30, 0, 0, time.UTC)
+	for _, text := range []string{
+		"2024-06-01T09:30:00+02:00", "2024-06-01T07:30:00Z", "2024-06-01 09:30", "2024-06-01 09:30:00",
+		strconv.FormatInt(want.Unix(), 10), strconv.FormatInt(want.UnixMilli(), 10),
+	} {
+		if got, err := parseTime(text, zone); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "soon", "-1", "2024-06-01", "17175330000000000", "99999999999999999999"} {
+		if got, err := parseTime(text, zone); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// TestSubmitLater puts ids into the delayed set, after the same checks as a push.
+func TestSubmitLater(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ctx, key := t.Context(), s.b.scripts.Delayed()
+	one, two := s.insert("slow", ""), s.insert("slow", "")
+	now := s.b.redis.Time(ctx).Val()
+	if out, code := s.fanfold("submit", one, "--in", "10m"); code != exitOK || !strings.Contains(out, "10m0s") {
+		t.Fatalf("%d %s", code, out)
+	}
+	if due := time.UnixMilli(int64(s.b.redis.ZScore(ctx, key, one).Val())).Sub(now); due < 10*time.Minute || due > 12*time.Minute {
+		t.Errorf("due in %v", due)
+	}
+	if out, code := s.fanfold("submit", two, "--at", "2100-01-01T00:00:00Z", "-o", "json"); code != exitOK || !json.Valid([]byte(out)) {
+		t.Fatalf("%d %s", code, out)
+	}
+	if due := s.b.redis.ZScore(ctx, key, two).Val(); due != 4102444800000 {
+		t.Errorf("due at %f", due)
+	}
+	if n := s.b.redis.XLen(ctx, s.b.scripts.Jobs()).Val(); n != 0 {
+		t.Errorf("%d ids were pushed", n)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitUsage, []string{one, "--in", "1m", "--wait"}},
+		{exitUsage, []string{one, "--at", "tomorrow"}},
+		{exitUsage, []string{one, "--in", "1m", "--at", "2100-01-01 00:00"}},
+		{exitUsage, []string{one, "--in", "-1m"}},
+		{exitNotFound, []string{"99999", "--in", "1m"}},
+	} {
+		if out, code := s.fanfold(append([]string{"submit"}, c.args...)...); code != c.code {
+			t.Errorf("%v: %d %s", c.args, code, out)
+		}
+	}
+}
+
+// TestDelay lists, hurries and removes what is due later.
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ctx, key := t.Context(), s.b.scripts.Delayed()
+	id := s.insert("slow", "")
+	far := float64(time.Now().Add(time.Hour).UnixMilli())
+	s.b.redis.ZAdd(ctx, key,
+		redis.Z{Score: far, Member: id}, redis.Z{Score: far + 1, Member: id + "/1/one"}, redis.Z{Score: far + 2, Member: "7/1/@trigger"},
+		redis.Z{Score: far + 3, Member: "8/2/@fanin"}, redis.Z{Score: far + 4, Member: "no member/"}, redis.Z{Score: math.Inf(1), Member: "9"},
+		redis.Z{Score: 4102444800, Member: "10"})
+	list := func(args ...string) []delayed {
+		t.Helper()
+		out, code := s.fanfold(append([]string{"delay", "ls", "-o", "json"}, args...)...)
+		var found []delayed
+		if err := json.Unmarshal([]byte(out), &found); err != nil || code != exitOK {
+			t.Fatalf("%d %v %s", code, err, out)
+		}
+		return found
+	}
+	found := list()
+	if len(found) != 7 {
+		t.Fatalf("%+v", found)
+	}
+	for i, want := range []struct{ what, bad string }{
+		{"job", ""}, {"job", ""}, {"retry of one", ""}, {"look for the record", ""}, {"retry of fan-in", ""}, {"?", "means nothing"}, {"job", "no time"},
+	} {
+		if d := found[i]; d.What != want.what || !strings.Contains(d.Bad, want.bad) || (want.bad == "") != (d.Bad == "") {
+			t.Errorf("%d: %+v", i, d)
+		}
+	}
+	if due := found[0].Due; due == nil || due.UTC().Year() != 2100 {
+		t.Errorf("seconds: %+v", found[0])
+	}
+	if got := list("--match", "*/@*", "--limit", "1"); len(got) != 1 || got[0].Member != "7/1/@trigger" {
+		t.Errorf("%+v", got)
+	}
+	if out, code := s.fanfold("delay", "ls"); code != exitOK || !strings.Contains(out, "its score is no time") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("delay", "run", id, "9"); code != exitOK || !strings.Contains(out, id+"/1/one") {
+		t.Fatalf("%d %s", code, out)
+	}
+	now := float64(s.b.redis.Time(ctx).Val().UnixMilli())
+	for _, m := range []string{id, id + "/1/one", "9"} {
+		if due := s.b.redis.ZScore(ctx, key, m).Val(); due > now || due < now-1e6 {
+			t.Errorf("%s is due at %f, now is %f", m, due, now)
+		}
+	}
+	if s.b.redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {
+		t.Error("a member was changed that was not named")
+	}
+	if out, code := s.fanfold("delay", "rm", "no member/", "8"); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.b.redis.ZCard(ctx, key).Val(); n != 5 {
+		t.Errorf("%d members are left", n)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitNotFound, []string{"run", "8"}}, {exitNotFound, []string{"rm", "8/2/@fanin"}}, {exitUsage, []string{"rm"}},
+		{exitUsage, []string{"ls", "--match", "[a"}}, {exitUsage, []string{"ls", "--limit", "0"}}, {exitUsage, []string{"tidy"}},
+	} {
+		if out, code := s.fanfold(append([]string{"delay"}, c.args...)...); code != c.code {
+			t.Errorf("%v: %d %s", c.args, code, out)
+		}
+	}
+	s.serve(s.config)
+	if v := s.wait(id)[0]; v.Status != engine.Success {
+		t.Errorf("%+v", v)
+	}
+}

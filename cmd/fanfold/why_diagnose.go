@@ -1,0 +1,166 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// missed is how long something may be due before a scheduler is missed.
+const missed = 5 * time.Second
+
+// diagnose says what keeps a job. It needs no server.
+func diagnose(f facts) verdict {
+	v := verdict{ID: f.ID}
+	if r := f.Record; r != nil {
+		v.Status, v.Report, v.Attempt = r.Status, r.Report, r.Attempt
+	}
+	if s := f.State; s != nil && (f.Record == nil || s.Attempt == f.Record.Attempt) {
+		v.Report, v.Attempt, v.Job, v.Stage = s.Report, s.Attempt, s.Status, s.Stage
+	}
+	f.judge(&v)
+	slices.SortStableFunc(v.Upcoming, func(a, b upcoming) int { return a.At.Compare(b.At) })
+	v.Commands = f.commands(v)
+	return v
+}
+
+// judge finds the kind of a verdict.
+func (f *facts) judge(v *verdict) {
+	switch r := f.Record; {
+	case f.RedisErr != nil:
+		v.Kind, v.Summary = redisAway, fmt.Sprintf("Redis does not answer: %v.", f.RedisErr)
+		v.Details = append(v.Details, "Nothing can go on until it does; workers wait for it, and no try is used.")
+		if f.RecordErr != nil {
+			v.Details = append(v.Details, fmt.Sprintf("The records' database does not answer, either: %v.", f.RecordErr))
+		}
+	case f.RecordErr != nil:
+		f.withoutRecord(v)
+	case r == nil:
+		f.judgeMissing(v)
+	case r.ID != f.ID:
+		v.Kind, v.Summary = otherID, fmt.Sprintf("The database finds the record %q for this id: push exactly that.", r.ID)
+	case r.Status.Final():
+		f.judgeEnded(v)
+	case f.StateErr != nil:
+		v.Kind, v.Summary = brokenState, fmt.Sprintf("The key of its state is something else: %v.", f.StateErr)
+		v.Remedies = append(v.Remedies, "look at the key, and delete it if it is not Fanfold's")
+	case f.State != nil && f.State.Attempt == r.Attempt && !endedState(f.State):
+		f.judgeJob(v)
+	case f.State != nil && f.State.Attempt > r.Attempt:
+		v.Kind = superseded
+		v.Summary = fmt.Sprintf("Redis has attempt %d of the job, the record attempt %d: somebody has changed the record.", f.State.Attempt, r.Attempt)
+		v.Details = append(v.Details, "The job ends as SUPERSEDED, without a file; then the record can be pushed again.")
+		f.addDeadline(v)
+	case f.placed(v):
+	case f.Report == nil:
+		v.Kind, v.Summary = unknownReport, fmt.Sprintf("Its report %q is not in this configuration, and the id waits nowhere.", r.Report)
+		v.Remedies = append(v.Remedies, "add the report to the configuration of every process, then fanfold submit "+f.ID)
+	case r.Status == engine.Processing:
+		f.judgeStateless(v)
+	case !f.Jobs.Whole:
+		v.Kind = queued
+		v.Summary = fmt.Sprintf("The record is PENDING; if its id was pushed, at least %d others are before it.", f.Jobs.Searched)
+		f.addRoom(v)
+	default:
+		v.Kind, v.Summary = notPushed, "The record is PENDING, and nobody has pushed its id."
+		v.Details = append(v.Details, fmt.Sprintf("It has not changed for %s; the id is neither in %s nor in %s.", short(r.Age), f.Keys.Jobs(), f.Keys.Delayed()))
+		v.Remedies = append(v.Remedies, "fanfold submit "+f.ID)
+	}
+}
+
+func endedState(s *scripts.State) bool { return engine.Status(s.Status).Final() && !runs(s) }
+
+// runs tells whether a state is that of a job that has not ended.
+func runs(s *scripts.State) bool {
+	switch s.Status {
+	case scripts.StatusRun, scripts.StatusReady, scripts.StatusFold, scripts.StatusPublishing, scripts.StatusFailing:
+		return true
+	}
+	return false
+}
+
+// withoutRecord judges by what Redis knows alone.
+func (f *facts) withoutRecord(v *verdict) {
+	if f.State != nil && runs(f.State) {
+		f.judgeJob(v)
+		v.Details = append([]string{"By what Redis knows: " + v.Summary}, v.Details...)
+	} else if f.placed(v) {
+		v.Details = append([]string{"By what Redis knows: " + v.Summary}, v.Details...)
+	}
+	v.Kind = recordsAway
+	v.Summary = fmt.Sprintf("The records' database does not answer: %v.", f.RecordErr)
+	v.Details = append(v.Details, "Jobs start and end only when it does; writing a final status is tried without limit, and no try is used.")
+}
+
+// judgeMissing judges an id that has no row.
+func (f *facts) judgeMissing(v *verdict) {
+	if f.placed(v) {
+		v.Details = append(v.Details, "There is no record with this id: its transaction may not be committed yet.")
+		return
+	}
+	if f.State != nil && runs(f.State) {
+		f.judgeJob(v)
+		v.Details = append(v.Details, "The record was deleted: the job goes on to its end and leaves no file.")
+		return
+	}
+	v.Kind, v.Summary = noRecord, "There is no record with this id, and no trace of the id in Redis."
+	if !f.Jobs.Whole || !f.AsideAll {
+		v.Summary = "There is no record with this id, and no trace of the id in the part of Redis that was searched."
+	}
+}
+
+func (f *facts) judgeEnded(v *verdict) {
+	v.Kind = ended
+	r := f.Record
+	switch r.Status {
+	case engine.Success:
+		v.Summary = "It is done: " + r.File
+	case engine.Failed:
+		v.Summary = "It has failed: " + cmp.Or(r.Error, "the record gives no reason")
+		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" runs it again")
+	case engine.Cancelled:
+		v.Summary = "It was cancelled."
+		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" runs it again")
+	default:
+		v.Summary = fmt.Sprintf("Its status is %q, which this configuration does not map: it counts as final.", r.Status)
+	}
+	if !f.Dead.IsZero() {
+		v.Details = append(v.Details, fmt.Sprintf("It is listed as dead since %s; fanfold dead discard %s takes it off the list.", f.Dead.Format(time.DateTime), f.ID))
+	}
+	if f.State != nil && runs(f.State) {
+		v.Details = append(v.Details, "Its state in Redis is still there, and goes when its workers see that the record is final.")
+		f.addDeadline(v)
+	}
+}
+
+// judgeStateless judges a PROCESSING record that Redis knows nothing of.
+func (f *facts) judgeStateless(v *verdict) {
+	grace := f.Limits.Grace
+	v.Kind = stateless
+	v.Summary = fmt.Sprintf("The record is PROCESSING, and Redis has no state of attempt %d.", f.Record.Attempt)
+	v.Details = append(v.Details, "Redis has lost its memory, or a process died between record and state.")
+	if left := grace - f.Record.Age; left > 0 {
+		v.Upcoming = append(v.Upcoming, upcoming{f.Now.Add(left), fmt.Sprintf("its grace time of %s ends: the rebuild starts it with the next attempt", short(grace))})
+	} else {
+		v.Details = append(v.Details, fmt.Sprintf("Its grace time of %s is over: the rebuild starts it with the next attempt, unless many are before it.", short(grace)))
+	}
+	v.Remedies = append(v.Remedies, "fanfold submit "+f.ID+" starts it once its grace time is over")
+}
+
+// addDeadline says what happens to a running job at its deadline.
+func (f *facts) addDeadline(v *verdict) {
+	s := f.State
+	if s.Status == scripts.StatusPublishing || s.Status == scripts.StatusFailing {
+		return
+	}
+	what := "its deadline: the job fails"
+	if f.Now.After(s.Deadline) {
+		v.Details = append(v.Details, fmt.Sprintf("Its deadline was %s.", when(s.Deadline, f.Now)))
+		return
+	}
+	v.Upcoming = append(v.Upcoming, upcoming{s.Deadline, what})
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// severity orders the kinds of steps: the first that a step has is the job's.
+var severity = []kind{sourceAway, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, barrier, running, folding, ending}
+
+// judgeJob judges a job that has a state.
+func (f *facts) judgeJob(v *verdict) {
+	s := f.State
+	for _, name := range f.openSteps() {
+		var st step
+		if name == scripts.StepFanIn {
+			st = f.judgeFold(v)
+		} else {
+			st = f.judgeTask(v, name)
+		}
+		v.Steps = append(v.Steps, st)
+		if st.remedy != "" && !slices.Contains(v.Remedies, st.remedy) {
+			v.Remedies = append(v.Remedies, st.remedy)
+		}
+	}
+	if len(v.Steps) == 0 {
+		v.Kind, v.Summary = ending, "All listeners are done, and the job is on its way to fan-in."
+	} else {
+		worst := slices.MinFunc(v.Steps, func(a, b step) int { return slices.Index(severity, a.Kind) - slices.Index(severity, b.Kind) })
+		v.Kind = worst.Kind
+		v.Summary = f.summary(v, worst)
+	}
+	if s.Status != scripts.StatusFailing && s.Status != scripts.StatusPublishing && f.Now.Sub(s.Deadline) > missed {
+		v.Kind = noScheduler
+		v.Summary = fmt.Sprintf("Its deadline was %s, and no scheduler has failed it.", when(s.Deadline, f.Now))
+		v.Remedies = append(v.Remedies, schedulerMissing)
+	}
+	if f.definition() == nil {
+		v.Details = append(v.Details, "It runs with a definition of its report that this configuration does not have: only a process that has it goes on with it.")
+	}
+	f.addDeadline(v)
+}
+
+// summary is the sentence for a job whose worst step is given.
+func (f *facts) summary(v *verdict, worst step) string {
+	s := f.State
+	if worst.Name == scripts.StepFanIn {
+		return "Fan-in " + worst.Says
+	}
+	var names []string
+	for _, st := range v.Steps {
+		names = append(names, st.Name)
+	}
+	waiting := fmt.Sprintf("It waits for %s: ", strings.Join(names, ", "))
+	switch {
+	case v.Kind == running && s.Done > 0 && s.Target-s.Done < s.Target:
+		v.Kind = barrier
+		return fmt.Sprintf("%d of %d listeners are done. %s%s", s.Done, s.Target, waiting, worst.Says)
+	case len(names) > 1:
+		return waiting + worst.Name + " " + worst.Says
+	}
+	return waiting + worst.Says
+}
+
+// judgeTask judges a listener that is not done.
+func (f *facts) judgeTask(v *verdict, name string) step {
+	t, q := f.State.Tasks[name], f.Queues[name]
+	t.Next = f.next(name, t.Next)
+	st := step{Name: name, Try: t.Tries, Owner: t.Owner, Since: optional(t.Taken), Lease: optional(t.Lease), Next: optional(t.Next), Error: t.Error}
+	retry := report.Retry{}
+	database := ""
+	if l := f.listener(name); l != nil {
+		retry, database = l.Retry, l.Database
+		st.Tries = retry.Retries + 1
+	}
+	away := f.Databases[database]
+	lease := f.Limits.Lease
+	switch {
+	case t.Owner != "" && f.Now.After(t.Lease):
+		st.Kind = workerDead
+		st.Says = fmt.Sprintf("worker %s took it %s ago%s and is dead: its lease ended %s ago", t.Owner, short(f.Now.Sub(t.Taken)), tryOf(st), short(f.Now.Sub(t.Lease)))
+		f.takeOver(v, q, listenersMissing)
+	case t.Owner != "" && away != nil:
+		st.Kind = sourceAway
+		st.Says = fmt.Sprintf("worker %s has it, and database %s does not answer from here: %v", t.Owner, database, away)
+	case t.Owner != "":
+		st.Kind = running
+		st.Says = fmt.Sprintf("its query runs for %s%s, with worker %s", short(f.Now.Sub(t.Taken)), tryOf(st), t.Owner)
+		if t.Rows > 0 {
+			st.Says += fmt.Sprintf("; %d rows so far", t.Rows)
+		}
+		if t.Error != "" {
+			st.Says += "; the try before failed: " + t.Error
+		}
+	case !t.Next.IsZero() && f.Now.Sub(t.Next) > missed && q.Entry == nil:
+		st.Kind, st.remedy = noScheduler, schedulerMissing
+		st.Says = fmt.Sprintf("its next try was due %s, and no scheduler has moved it; the last one failed: %s", when(t.Next, f.Now), t.Error)
+	case !t.Next.IsZero() && q.Entry == nil:
+		st.Kind, st.Try = retryWaiting, t.Tries+1
+		st.Says = fmt.Sprintf("it failed and is tried again %s%s: %s", when(t.Next, f.Now), tryOf(st), t.Error)
+		if away != nil {
+			st.Kind = sourceAway
+			st.Says = fmt.Sprintf("database %s does not answer from here (%v); it is tried again %s", database, away, when(t.Next, f.Now))
+		}
+		v.Upcoming = append(v.Upcoming, upcoming{t.Next, fmt.Sprintf("try %d of %s", st.Try, name)})
+		st.remedy = "fanfold delay run " + f.ID + " tries it now"
+	case q.Entry != nil && q.Entry.Consumer != "" && q.Entry.Idle > lease:
+		st.Kind = workerDead
+		st.Says = fmt.Sprintf("worker %s read its entry %s ago and is silent since then", q.Entry.Consumer, short(q.Entry.Idle))
+		f.takeOver(v, q, listenersMissing)
+	case !f.livesFor(q):
+		st.Kind, st.remedy = noWorker, listenersMissing
+		st.Says = fmt.Sprintf("no worker reads %s, which has %d entries", q.Key, q.Length)
+	case q.Entry != nil && q.Entry.Consumer != "":
+		st.Kind, st.Says = running, fmt.Sprintf("worker %s read its entry %s ago and is taking it", q.Entry.Consumer, short(q.Entry.Idle))
+	case q.Entry != nil:
+		st.Kind, st.Says = queued, fmt.Sprintf("%d tasks are before it in %s, with %d workers", q.Entry.Ahead, q.Key, q.live(f.silence()))
+	case !q.Whole:
+		st.Kind, st.Says = queued, fmt.Sprintf("at least %d tasks are before it in %s", q.Searched, q.Key)
+	default:
+		st.Kind = lost
+		st.Says = fmt.Sprintf("it is neither in %s nor in %s: Redis has lost the message", q.Key, f.Keys.Delayed())
+		st.remedy = fmt.Sprintf("redis-cli XADD %s '*' id %s attempt %d does it at once; otherwise the job fails at its deadline", shell(q.Key), f.ID, f.State.Attempt)
+	}
+	return st
+}
+
+// judgeFold judges a job whose listeners are done, or that is to fail.
+func (f *facts) judgeFold(v *verdict) step {
+	s, q := f.State, f.Queues[scripts.StepFanIn]
+	next := f.next(scripts.StepFanIn, s.Fold.Next)
+	st := step{
+		Name: scripts.StepFanIn, Try: s.Fold.Tries, Owner: s.Worker, Lease: optional(s.Lease), Next: optional(next), Error: s.Fold.Error,
+	}
+	final := s.Status == scripts.StatusPublishing || s.Status == scripts.StatusFailing
+	if r := f.definition(); r != nil && !final {
+		st.Tries = r.Retry.Retries + 1
+	}
+	lease := f.Limits.Lease
+	switch {
+	case s.Worker != "" && f.Now.After(s.Lease):
+		st.Kind = workerDead
+		st.Says = fmt.Sprintf("was claimed by worker %s, which is dead: its lease ended %s ago", s.Worker, short(f.Now.Sub(s.Lease)))
+		f.takeOver(v, q, engineMissing)
+	case s.Worker != "" && s.Status == scripts.StatusFailing:
+		st.Kind, st.Says = ending, fmt.Sprintf("is ending the job, with worker %s: %s", s.Worker, s.Reason)
+	case s.Worker != "":
+		st.Kind, st.Says = folding, fmt.Sprintf("is making the file%s, with worker %s", tryOf(st), s.Worker)
+		if s.Fold.Error != "" {
+			st.Says += "; the try before failed: " + s.Fold.Error
+		}
+	case !next.IsZero() && f.Now.Sub(next) > missed && q.Entry == nil:
+		st.Kind, st.remedy = noScheduler, schedulerMissing
+		st.Says = fmt.Sprintf("was to be tried again %s, and no scheduler has moved it: %s", when(next, f.Now), s.Fold.Error)
+	case !next.IsZero() && q.Entry == nil:
+		st.Kind, st.Try = retryWaiting, s.Fold.Tries+1
+		if strings.Contains(s.Fold.Error, "sink") {
+			st.Kind = sinkFails
+		}
+		st.Says = fmt.Sprintf("failed and is tried again %s%s: %s", when(next, f.Now), tryOf(st), s.Fold.Error)
+		v.Upcoming = append(v.Upcoming, upcoming{next, fmt.Sprintf("try %d of fan-in", st.Try)})
+		st.remedy = "fanfold delay run " + f.ID + " tries it now; fanfold doctor looks at the sink"
+	case q.Entry != nil && q.Entry.Consumer != "" && q.Entry.Idle > lease:
+		st.Kind = workerDead
+		st.Says = fmt.Sprintf("was read by worker %s %s ago, which is silent since then", q.Entry.Consumer, short(q.Entry.Idle))
+		f.takeOver(v, q, engineMissing)
+	case !f.livesFor(q):
+		st.Kind, st.remedy = noWorker, engineMissing
+		st.Says = fmt.Sprintf("has no worker: nobody reads %s, which has %d entries", q.Key, q.Length)
+	case q.Entry != nil && q.Entry.Consumer != "":
+		st.Kind, st.Says = folding, fmt.Sprintf("was read by worker %s %s ago", q.Entry.Consumer, short(q.Entry.Idle))
+	case q.Entry != nil || !q.Whole:
+		ahead := q.Searched
+		if q.Entry != nil {
+			ahead = q.Entry.Ahead
+		}
+		st.Kind, st.Says = queued, fmt.Sprintf("waits behind at least %d jobs in %s", ahead, q.Key)
+	default:
+		st.Kind, st.Says = lost, fmt.Sprintf("has no entry in %s: Redis has lost the message", q.Key)
+		st.remedy = fmt.Sprintf("redis-cli XADD %s '*' id %s attempt %d", shell(q.Key), f.ID, s.Attempt)
+	}
+	if s.Status == scripts.StatusFailing && st.Kind != ending {
+		v.Details = append(v.Details, "The job is to fail: "+s.Reason)
+	}
+	return st
+}
+
+// tryOf says which try it is, and of how many.
+func tryOf(s step) string {
+	switch {
+	case s.Try == 0:
+		return ""
+	case s.Tries == 0:
+		return fmt.Sprintf(" (try %d)", s.Try)
+	}
+	return fmt.Sprintf(" (try %d of %d)", s.Try, s.Tries)
+}
+
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
