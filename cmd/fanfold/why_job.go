@@ -11,7 +11,7 @@ import (
 )
 
 // severity orders the kinds of steps: the first that a step has is the job's.
-var severity = []kind{sourceAway, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, barrier, running, folding, ending}
+var severity = []kind{recordsAway, sourceAway, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, barrier, running, folding, ending}
 
 // judgeJob judges a job that has a state.
 func (f *facts) judgeJob(v *verdict) {
@@ -159,7 +159,10 @@ func (f *facts) judgeFold(v *verdict) step {
 		st.Says = fmt.Sprintf("was to be tried again %s, and no scheduler has moved it: %s", when(next, f.Now), s.Fold.Error)
 	case !next.IsZero() && q.Entry == nil:
 		st.Kind, st.Try = retryWaiting, s.Fold.Tries+1
-		if strings.Contains(s.Fold.Error, "sink") {
+		switch {
+		case strings.HasPrefix(s.Fold.Error, "records:"):
+			st.Kind = recordsAway
+		case strings.Contains(s.Fold.Error, "sink"):
 			st.Kind = sinkFails
 		}
 		st.Says = fmt.Sprintf("failed and is tried again %s%s: %s", when(next, f.Now), tryOf(st), s.Fold.Error)

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// ask asks why, and runs every command that the answer names.
+func (s *stack) ask(id string, args ...string) verdict {
+	s.t.Helper()
+	out, code := s.fanfold(append([]string{"why", id, "-o", "json"}, args...)...)
+	var v verdict
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&v); err != nil {
+		s.t.Fatalf("%d %v %s", code, err, out)
+	}
+	if want := map[kind]int{noRecord: exitNotFound}[v.Kind]; code != want {
+		s.t.Errorf("%s: exit code %d, not %d", v.Kind, code, want)
+	}
+	return v
+}
+
+// because polls until the answer for an id is of a kind, and looks for words in
+// what it says.
+func (s *stack) because(id string, want kind, words ...string) verdict {
+	s.t.Helper()
+	var v verdict
+	s.eventually(fmt.Sprintf("%s is %s", id, want), func() bool {
+		v = s.ask(id)
+		return v.Kind == want
+	})
+	text, _ := s.fanfold("why", id)
+	for _, w := range words {
+		if whole, _ := json.Marshal(v); !strings.Contains(string(whole), w) {
+			s.t.Errorf("%s: %q is not said:\n%s", want, w, text)
+		}
+	}
+	if v.Summary == "" || len(v.Commands) == 0 || !strings.Contains(text, "See for yourself:") {
+		s.t.Errorf("%s:\n%s", want, text)
+	}
+	for _, line := range v.Commands {
+		s.redisCLI(line)
+	}
+	return v
+}
+
+// TestWhyBeforeTheStart tells apart what can keep an id from being started.
+func TestWhyBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {lease: 1s, grace: 1h, running_jobs: 3}")
+	ctx, sc := t.Context(), s.b.scripts
+	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
+
+	id := s.insert("slow", "")
+	s.because(id, notPushed, "nobody has pushed", "fanfold submit "+id)
+	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(time.Hour), Member: id})
+	if v := s.because(id, delayedUntil, "pushed for later"); len(v.Upcoming) != 1 {
+		t.Errorf("%+v", v)
+	}
+	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(-time.Hour), Member: id})
+	s.because(id, noScheduler, "no scheduler has moved it")
+	s.b.redis.ZRem(ctx, sc.Delayed(), id)
+
+	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
+	s.because("99999", looking, "look 3 of 3", "no such record")
+	s.because("88888", noRecord)
+	if err := sc.Quarantine(ctx, sc.Jobs(), "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
+		t.Fatal(err)
+	}
+	s.because("77777", quarantined, "nobody knows it")
+	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(time.Hour), Member: "66666/1/no/step"})
+
+	before := s.insert("slow", "")
+	s.push(before, id)
+	s.because(id, noWorker, "behind 1 others", "--roles engine")
+	s.b.redis.XGroupCreate(ctx, sc.Jobs(), scripts.Group, "0")
+	s.b.redis.XGroupCreateConsumer(ctx, sc.Jobs(), scripts.Group, "busy")
+	s.because(id, queued, "behind 1 others", "limits.running_jobs is 3")
+	for i := range 3 {
+		s.b.redis.ZAdd(ctx, sc.Deadlines(), redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
+	}
+	s.b.redis.XGroupCreateConsumer(ctx, sc.Jobs(), scripts.Group, "busy too")
+	s.because(id, noRoom, "3 jobs run")
+	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Jobs(), ">"}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.because(id, workerDead, "ghost")
+
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 3 WHERE id = ?", id)
+	s.b.redis.Del(ctx, sc.Jobs())
+	if v := s.because(id, stateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
+		t.Errorf("%+v", v)
+	}
+	s.b.redis.Set(ctx, sc.State(id), "something else", 0)
+	s.b.redis.Set(ctx, sc.State(before), "something else", 0)
+	if v := s.ask(id); v.Kind != brokenState {
+		t.Errorf("%+v", v)
+	}
+	s.b.redis.Del(ctx, sc.State(id))
+	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 4, Report: "slow", Definition: "x", Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.because(id, superseded, "attempt 4")
+
+	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'the story' WHERE id = ?", id)
+	s.b.redis.ZAdd(ctx, sc.Dead(), redis.Z{Score: in(-time.Hour), Member: id})
+	s.because(id, ended, "the story", "fanfold retry "+id, "listed as dead")
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'file:///x.csv' WHERE id = ?", id)
+	s.because(id, ended, "file:///x.csv")
+	s.exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?", id)
+	s.because(id, ended, "cancelled")
+
+	stranger := s.insert("unheard-of", "")
+	s.because(stranger, unknownReport, "unheard-of")
+	if _, code := s.fanfold("why", "no id"); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// twoListeners is a report with a quick and a slow listener.
+const twoListeners = `
+  two:
+    timeout: 1h
+    stages: [{listeners: [
+      {name: quick, database: db, query: "SELECT 1 AS k"},
+      {name: lazy.one, database: db, query: "SELECT 1 AS k, SLEEP(60) AS v"}]}]
+    join: {key: k}
+`
+
+// TestWhyAJobRuns tells what a running job waits for.
+func TestWhyAJobRuns(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, twoListeners, "limits: {lease: 1s, running_jobs: 1, stop: 1s}")
+	id, next := s.insert("two", ""), s.insert("two", "")
+	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
+	s.push(id)
+	s.eventually("the job has started", func() bool { return s.ask(id).Job == scripts.StatusRun })
+	s.because(id, noWorker, "fanfold:task:", "--roles listeners")
+	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
+	v := s.because(id, barrier, "1 of 2 listeners are done", "its query runs for")
+	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since == nil || v.Steps[0].Try != 1 || len(v.Upcoming) != 1 {
+		t.Errorf("%+v", v)
+	}
+	s.push(next)
+	s.because(next, noRoom, "1 jobs run")
+	if err := worker.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = worker.Wait()
+	s.because(id, workerDead, "and is dead: its lease ended", v.Steps[0].Owner)
+	// Nobody is there to take over; then somebody is, and does.
+	s.eventually("nobody reads", func() bool { return len(s.ask(id).Remedies) == 1 })
+	s.process("-c", s.config, "serve", "--roles", "listeners")
+	if v := s.because(id, barrier, "fell silent"); v.Steps[0].Try != 2 {
+		t.Errorf("%+v", v)
+	}
+	away := s.away("away.yaml", "tcp(")
+	if v := s.ask(id, "-c", away); v.Kind != recordsAway || len(v.Steps) != 1 || !strings.Contains(v.Details[0], "By what Redis knows") {
+		t.Errorf("%+v", v)
+	}
+	if v := s.ask(id, "-c", s.away("redis.yaml", "redis://")); v.Kind != redisAway || len(v.Commands) != 1 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// away writes a configuration in which a server is not there: the one whose
+// address follows the prefix.
+func (s *stack) away(name, prefix string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	head, tail, ok := strings.Cut(string(text), prefix)
+	end := strings.IndexAny(tail, ")/\n")
+	if !ok || end < 0 {
+		s.t.Fatalf("no %s in %s", prefix, text)
+	}
+	file := s.dir + "/" + name
+	if err := os.WriteFile(file, []byte(head+prefix+"127.0.0.1:1"+tail[end:]), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return file
+}
+
+// TestWhyAStepWaits tells of steps that failed, and of messages that are gone.
+func TestWhyAStepWaits(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, twoListeners, "limits: {lease: 1s}")
+	ctx, sc := t.Context(), s.b.scripts
+	id := s.insert("two", "")
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+	hash := s.b.config.Reports["two"].Hash()
+	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "two", Definition: hash, Timeout: time.Hour, Listeners: []string{"quick", "lazy.one"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"quick", "lazy.one"} {
+		s.b.redis.XGroupCreate(ctx, sc.Task(name), scripts.Group, "0")
+		if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Task(name), ">"}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Read by somebody who died before it took the task.
+	s.because(id, workerDead, "worker ghost read its entry")
+	take := func(name string) scripts.Task {
+		t.Helper()
+		task := scripts.Task{ID: id, Attempt: 1, Listener: name, Owner: "w/1", Lease: time.Hour}
+		if outcome, _, err := sc.Take(ctx, task, []string{hash}); err != nil || outcome != scripts.OK {
+			t.Fatal(outcome, err)
+		}
+		return task
+	}
+	quick := take("quick")
+	chunk := scripts.Chunk{Rows: 1, Names: []string{"k"}, Fields: [][]byte{[]byte("[1]")}, Columns: []map[string]string{{"name": "k", "type": "integer"}}}
+	if _, err := sc.Complete(ctx, quick, chunk, 0); err != nil {
+		t.Fatal(err)
+	}
+	lazy := take("lazy.one")
+	s.because(id, barrier)
+	if _, err := sc.RequeueTask(ctx, lazy, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
+		t.Fatal(err)
+	}
+	s.b.redis.Del(ctx, sc.Task("lazy.one"))
+	v := s.because(id, retryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
+	if v.Steps[0].Try != 2 || v.Steps[0].Next == nil || len(v.Upcoming) != 2 {
+		t.Errorf("%+v", v)
+	}
+	member := id + "/1/lazy.one"
+	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
+	s.because(id, noScheduler, "no scheduler has moved it")
+	s.b.redis.ZRem(ctx, sc.Delayed(), member)
+	s.b.redis.HDel(ctx, sc.State(id), "lazy.one:next")
+	s.b.redis.XGroupCreateMkStream(ctx, sc.Task("lazy.one"), scripts.Group, "0")
+	s.because(id, noWorker)
+	s.b.redis.XGroupCreateConsumer(ctx, sc.Task("lazy.one"), scripts.Group, "alive")
+	v = s.because(id, lost, "Redis has lost the message")
+	s.redisCLI(strings.Split(v.Remedies[0], " does it")[0])
+	s.b.redis.XGroupCreateConsumer(ctx, sc.Task("lazy.one"), scripts.Group, "alive too")
+	s.because(id, queued, "0 tasks are before it")
+	s.b.redis.HSet(ctx, sc.State(id), "deadline", 1)
+	s.because(id, noScheduler, "no scheduler has failed it")
+}
+
+// TestWhyTheSinkFails tells of a sink that takes no files, and of the database of
+// a listener that is away.
+func TestWhyTheSinkFails(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "records: {", "  gone: {dsn: \"root@tcp(127.0.0.1:1)/x\"}\nrecords: {", 1) + `
+  source:
+    stages: [{listeners: [{name: far, database: gone, query: "SELECT 1 AS k"}]}]
+`
+	if err := os.WriteFile(s.config, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.b = s.open(s.config)
+	s.serve(s.config)
+	away := s.insert("source", "")
+	s.push(away)
+	s.because(away, sourceAway, "database gone does not answer from here")
+	if err := os.MkdirAll(s.dir+"/files", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(s.dir + "/files/slow"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.dir+"/files/slow", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := s.insert("slow", "")
+	s.push(id)
+	if v := s.because(id, sinkFails, "Fan-in failed and is tried again", "fanfold doctor"); v.Steps[0].Error == "" {
+		t.Errorf("%+v", v)
+	}
+}
