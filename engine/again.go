@@ -25,17 +25,18 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 	if errors.Is(why, errRecord) {
 		step = scripts.StepRecord
 	}
-	again := scripts.Again{Delay: retry.Outage(), Error: why.Error()}
+	again, reason := scripts.Again{Delay: retry.Outage(), Error: why.Error()}, requeuedOutage
 	switch {
 	case errors.Is(context.Cause(ctx), stream.ErrStopping):
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
-		again = scripts.Again{}
+		again, reason = scripts.Again{}, requeuedStop
 	case errors.Is(why, sink.ErrRefused):
-		again = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: why.Error()}
+		again, reason = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: why.Error()}, requeuedRefused
 	}
 	e.log.Warn("job comes again", "job", state.ID, "attempt", state.Attempt, "step", step, "in", again.Delay, "counts", again.Counts, "err", why)
+	e.jobs.requeued.WithLabelValues(step, reason).Inc()
 	return e.finally(ctx, "requeue job", func() (scripts.Outcome, error) {
 		return e.o.Scripts.RequeueFold(ctx, state, step, again)
 	})

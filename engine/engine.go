@@ -48,6 +48,7 @@ type Engine struct {
 	known       []string                  // their hashes
 	full        atomic.Bool               // Redis is nearly full
 	metrics     *metrics
+	jobs        *jobMetrics
 }
 
 // New returns an Engine. It does no I/O.
@@ -65,7 +66,10 @@ func New(o Options) (*Engine, error) {
 		e.known = append(e.known, r.Hash())
 	}
 	var err error
-	e.metrics, err = newMetrics(o.Metrics)
+	if e.metrics, err = newMetrics(o.Metrics); err != nil {
+		return nil, err
+	}
+	e.jobs, err = newJobMetrics(o.Metrics)
 	return e, err
 }
 

@@ -123,7 +123,11 @@ const settleTime = 5 * time.Second
 func (e *Engine) settle(ctx context.Context, state *scripts.State, outcome, detail string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	return e.finally(ctx, "settle job", func() (scripts.Outcome, error) {
+	err := e.finally(ctx, "settle job", func() (scripts.Outcome, error) {
 		return e.o.Scripts.Settle(ctx, state, outcome, detail)
 	})
+	if err == nil {
+		e.jobs.finished.WithLabelValues(state.Report, outcome).Inc()
+	}
+	return err
 }

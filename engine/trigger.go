@@ -123,6 +123,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			if err != nil || !ok {
 				return err
 			}
+			e.jobs.finished.WithLabelValues(p.record.Report, string(Failed)).Inc()
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(Failed), "reason", d.why)
 		default:
 			if err := e.o.Scripts.Repair(ctx, p.id); err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
@@ -17,21 +18,23 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options configures a Runner. All fields but Log are needed.
+// Options configures a Runner. All fields but Log and Metrics are needed.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads, one connection for each listener
 	Scripts  *scripts.Scripts
 	Reports  map[string]*report.Report // by name
 	Sources  map[string]Source         // by the name of the database
 	Limits   report.Limits
-	Consumer string       // unique for this process
-	Log      *slog.Logger // nil: silent
+	Consumer string                // unique for this process
+	Log      *slog.Logger          // nil: silent
+	Metrics  prometheus.Registerer // nil: none
 }
 
 // Runner does the tasks of listeners. Run may be called once.
 type Runner struct {
 	o           Options
 	log         *slog.Logger
+	metrics     *metrics
 	definitions map[string]*report.Report // by hash
 	known       map[string][]string       // hashes of the definitions that have a listener
 	takes       atomic.Int64              // makes owners unique
@@ -45,6 +48,10 @@ func New(o Options) (*Runner, error) {
 	r := &Runner{o: o, log: o.Log, definitions: map[string]*report.Report{}, known: map[string][]string{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if r.metrics, err = newMetrics(o.Metrics); err != nil {
+		return nil, err
 	}
 	for _, rep := range o.Reports {
 		r.definitions[rep.Hash()] = rep

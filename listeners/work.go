@@ -29,22 +29,30 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken, 
 		return kept == scripts.OK, err
 	})
 	defer stop()
+	outcome := taskFailed
+	defer func() { r.metrics.tasks.WithLabelValues(t.Listener, outcome).Inc() }()
 	retry := r.retry(t, taken)
 	if taken.Tries > int64(retry.Retries)+1 {
 		// None of its workers lived to say why.
 		return r.fail(held, t, fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure))
 	}
+	start := time.Now()
 	err := r.read(held, t, taken)
 	switch {
 	case err == nil, errors.Is(err, errEnded):
+		outcome = taskDone
+		r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
 		return nil
 	case errors.Is(context.Cause(held), stream.ErrStopping):
+		outcome = taskLeft
 		return r.handBack(ctx, t)
 	case errors.Is(err, errLeft), held.Err() != nil:
+		outcome = taskLeft
 		return errors.Join(errLeft, context.Cause(held))
 	case errors.Is(err, ErrPermanent):
 		return r.fail(held, t, err)
 	case errors.Is(err, ErrOutage):
+		outcome = taskOutage
 		return r.requeue(held, t, scripts.Again{Delay: retry.Outage(), Error: err.Error()})
 	case taken.Tries > int64(retry.Retries):
 		if retry.Retries > 0 {
@@ -52,6 +60,7 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken, 
 		}
 		return r.fail(held, t, err)
 	}
+	outcome = taskRetry
 	return r.requeue(held, t, scripts.Again{Delay: retry.Before(int(taken.Tries)), Counts: true, Error: err.Error()})
 }
 

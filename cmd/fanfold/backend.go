@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,7 @@ type backend struct {
 	scripts   *scripts.Scripts
 	databases map[string]*sql.DB
 	records   *record.Store
+	metrics   prometheus.Registerer // nil: none are asked for
 	closers   []io.Closer
 }
 

@@ -20,6 +20,7 @@ var roles = []string{"engine", "listeners", "scheduler"}
 
 func newServe(f *flags) *cobra.Command {
 	var chosen []string
+	var admin string
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Do the work: trigger jobs, run queries, make files, keep time",
@@ -28,17 +29,24 @@ as many machines; with --roles a process does a part of the work only:
   engine     reads pushed ids, starts jobs, makes the files, updates the records;
              starts what the records know and Redis has lost
   listeners  runs the queries
-  scheduler  moves delayed ids, fails what is over its deadline, fires timers`,
+  scheduler  moves delayed ids, fails what is over its deadline, fires timers
+
+With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
+the first signal on, and /metrics.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			for _, r := range chosen {
 				if !slices.Contains(roles, r) {
 					return usage(fmt.Errorf("--roles: %q is none of %s", r, strings.Join(roles, ", ")))
 				}
 			}
+			if c.Flags().Changed("admin") {
+				b.config.Admin = admin
+			}
 			return serve(c.Context(), b, chosen, f.logger(c.ErrOrStderr()))
 		}),
 	}
 	c.Flags().StringSliceVar(&chosen, "roles", roles, "what this process does")
+	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c
 }
 
@@ -53,6 +61,11 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 		return err
 	}
 	consumer := consumerName()
+	a, err := b.admin(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.close()
 	var runners []runner
 	for _, role := range roles {
 		r, err := b.role(ctx, role, consumer, log.With("role", role))
@@ -63,13 +76,17 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, r := range runners {
-		group.Go(func() error { return r.Run(ctx) })
+		group.Go(func() error {
+			defer a.ended()
+			return r.Run(ctx)
+		})
 	}
 	defer context.AfterFunc(ctx, func() {
 		log.Info("stopping: what is under way may end; a second signal ends it at once", "within", b.config.Limits.Stop)
 	})()
+	a.begin()
 	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(b.config.Reports), "consumer", consumer)
-	err := group.Wait()
+	err = group.Wait()
 	log.Info("stopped", "consumer", consumer)
 	return err
 }
@@ -91,6 +108,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
 			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
 			Memory: b.records,
+			Metrics: b.metrics,
 		})
 	case "listeners":
 		sources := map[string]listeners.Source{}
@@ -103,7 +121,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		}
 		return listeners.New(listeners.Options{
 			Redis: b.blocking, Scripts: b.scripts, Reports: b.config.Reports, Sources: sources,
-			Limits: b.config.Limits, Consumer: consumer, Log: log,
+			Limits: b.config.Limits, Consumer: consumer, Log: log, Metrics: b.metrics,
 		})
 	default:
 		timers, err := b.timersOf(consumer, log)

@@ -31,6 +31,7 @@ type facts struct {
 	StateErr  error          // the key of the state is something else
 	Delayed   []delayed      // the id's members of the delayed set, by due time
 	Running   int64          // jobs, in all processes
+	Memory    int            // percent of what Redis may use
 	Jobs      queue
 	Queues    map[string]queue // by step: open listeners, or scripts.StepFanIn
 	Databases map[string]error // of the open listeners; nil: it answers from here
@@ -105,6 +106,9 @@ func (b *backend) askRedis(ctx context.Context, f *facts) error {
 		return err
 	}
 	if f.Running, err = b.scripts.Running(ctx); err != nil {
+		return err
+	}
+	if f.Memory, err = b.scripts.MemoryUsed(ctx); err != nil {
 		return err
 	}
 	if at, err := b.redis.ZScore(ctx, b.scripts.Dead(), f.ID).Result(); err == nil {

@@ -81,6 +81,10 @@ func (f *facts) judgeQueued(v *verdict) {
 		v.Kind = noWorker
 		v.Summary = fmt.Sprintf("It waits in %s behind %d others, and no engine reads that.", f.Keys.Jobs(), e.Ahead)
 		v.Remedies = append(v.Remedies, engineMissing)
+	case f.Memory > f.Limits.Memory:
+		v.Kind = noRoom
+		v.Summary = fmt.Sprintf("It waits in %s behind %d others: Redis has used %d %% of its memory, and above %d %% no job is started.", f.Keys.Jobs(), e.Ahead, f.Memory, f.Limits.Memory)
+		v.Remedies = append(v.Remedies, "wait for running jobs to end, give Redis more maxmemory, or raise limits.memory")
 	case f.Running >= int64(f.Limits.RunningJobs):
 		v.Kind = noRoom
 		v.Summary = fmt.Sprintf("It waits in %s behind %d others for room: %d jobs run, as many as limits.running_jobs allows.", f.Keys.Jobs(), e.Ahead, f.Running)

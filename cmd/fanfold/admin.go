@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const (
+	// readyTime bounds one look at Redis and the records' database.
+	readyTime = 2 * time.Second
+	// scrapeTime bounds what a scrape reads from Redis.
+	scrapeTime = 3 * time.Second
+	// farewell is how long answers under way may take when the process ends.
+	farewell = time.Second
+)
+
+// admin tells by HTTP how a process is. A nil one does nothing.
+type admin struct {
+	stopping <-chan struct{} // closed as soon as the process is told to stop
+	look     func(ctx context.Context) error
+	running  atomic.Bool
+	server   *http.Server
+	done     chan struct{}
+}
+
+// admin starts the admin server of the configuration, if it names one, and makes
+// the registry of the metrics. The server answers until close.
+func (b *backend) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
+	if b.config.Admin == "" {
+		return nil, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", b.config.Admin)
+	if err != nil {
+		return nil, fmt.Errorf("admin server: %w", err)
+	}
+	registry, err := b.newRegistry()
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	b.metrics = registry
+	a := &admin{stopping: ctx.Done(), look: b.ping, done: make(chan struct{})}
+	a.server = &http.Server{
+		Handler:           a.handler(registry),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	if !loopback(listener.Addr()) {
+		log.Warn("the admin server can be reached from other machines, and asks nobody who they are", "addr", listener.Addr().String())
+	}
+	log.Info("admin server", "addr", listener.Addr().String())
+	go func() {
+		defer close(a.done)
+		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("admin server", "err", err)
+		}
+	}()
+	return a, nil
+}
+
+func loopback(addr net.Addr) bool {
+	at, err := netip.ParseAddrPort(addr.String())
+	return err == nil && at.Addr().IsLoopback()
+}
+
+// newRegistry has what the process and Redis tell; the roles add theirs.
+func (b *backend) newRegistry() (*prometheus.Registry, error) {
+	registry := prometheus.NewRegistry()
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newRedisGauges(b),
+	} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+	}
+	return registry, nil
+}
+
+func (a *admin) handler(registry *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", a.livez)
+	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	}))
+	return mux
+}
+
+// begin says that the roles run.
+func (a *admin) begin() {
+	if a != nil {
+		a.running.Store(true)
+	}
+}
+
+// ended says that a role has come to its end.
+func (a *admin) ended() {
+	if a != nil {
+		a.running.Store(false)
+	}
+}
+
+// close ends the server.
+func (a *admin) close() {
+	if a == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	if a.server.Shutdown(ctx) != nil {
+		_ = a.server.Close()
+	}
+	<-a.done
+}
+
+// livez is 200 while the roles run, or end their work after a signal.
+func (a *admin) livez(w http.ResponseWriter, _ *http.Request) {
+	if a.isStopping() || a.running.Load() {
+		answer(w, http.StatusOK, "ok")
+		return
+	}
+	answer(w, http.StatusServiceUnavailable, "no role runs")
+}
+
+// readyz is 200 where the roles run, nobody has told them to stop, and what they
+// need answers.
+func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
+	defer cancel()
+	switch {
+	case a.isStopping():
+		answer(w, http.StatusServiceUnavailable, "stopping")
+	case !a.running.Load():
+		answer(w, http.StatusServiceUnavailable, "no role runs")
+	default:
+		if err := a.look(ctx); err != nil {
+			answer(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		answer(w, http.StatusOK, "ok")
+	}
+}
+
+func (a *admin) isStopping() bool {
+	select {
+	case <-a.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintln(w, text)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// address is one that nobody listens at now.
+func address(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// get asks the admin server; 0 where nobody answers.
+func get(t *testing.T, addr, path string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return response.StatusCode, string(text)
+}
+
+// TestAdmin follows a process from its start to its end, and through an outage of
+// Redis.
+func TestAdmin(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {stop: 1m}")
+	addr := address(t)
+	c := s.process("-c", s.config, "serve", "--admin", addr)
+	s.eventually("ready", func() bool { code, _ := get(t, addr, "/readyz"); return code == http.StatusOK })
+	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	if v := s.run("slow", ""); v.Status != engine.Success {
+		t.Fatalf("%+v", v)
+	}
+	if v := s.run("slow", `{"seconds": "never"}`); v.Status != engine.Failed {
+		t.Fatalf("%+v", v)
+	}
+	s.b.redis.ZAdd(t.Context(), s.b.scripts.Delayed(), redis.Z{Score: 4102444800000, Member: "5"})
+	s.b.redis.ZAdd(t.Context(), s.b.scripts.Dead(), redis.Z{Score: 1717200000000, Member: "6"})
+	running := s.insert("slow", `{"seconds": 8}`)
+	s.push(running)
+	var text string
+	s.eventually("the job runs", func() bool {
+		_, text = get(t, addr, "/metrics")
+		return strings.Contains(text, `fanfold_tasks_pending{listener="one"} 1`) && strings.Contains(text, "fanfold_jobs_waiting 0")
+	})
+	for _, want := range []string{
+		`fanfold_jobs_finished_total{report="slow",status="SUCCESS"} 1`, `fanfold_jobs_finished_total{report="slow",status="FAILED"} 1`,
+		`fanfold_tasks_total{listener="one",outcome="done"} 1`, `fanfold_query_duration_seconds_count{listener="one"} 1`,
+		"fanfold_jobs_waiting 0", "fanfold_jobs_running 1", "fanfold_jobs_delayed 1", "fanfold_jobs_dead 1", "fanfold_fanin_waiting 0",
+		"fanfold_quarantined 0", `fanfold_tasks_waiting{listener="one"} 1`, `fanfold_tasks_pending{listener="one"} 1`, "fanfold_redis_up 1",
+		"go_goroutines ", "process_start_time_seconds ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, fanfoldLines(text))
+		}
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("not ready any more", func() bool {
+		code, text := get(t, addr, "/readyz")
+		return code == http.StatusServiceUnavailable && text == "stopping\n"
+	})
+	if code, _ := get(t, addr, "/livez"); code != http.StatusOK {
+		t.Error("a process that ends its work is alive")
+	}
+	if state, err := s.b.scripts.Read(t.Context(), running); err != nil || state.Tasks["one"].Done {
+		t.Errorf("the work had ended before: %+v %v", state, err)
+	}
+	s.eventually("gone", func() bool { code, _ := get(t, addr, "/livez"); return code == 0 })
+}
+
+// fanfoldLines are the metrics that are not the process's.
+func fanfoldLines(text string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "fanfold_") {
+			lines.WriteString(line)
+		}
+	}
+	return lines.String()
+}
+
+// TestAdminWithoutRedis is alive, not ready, and still has its own metrics.
+func TestAdminWithoutRedis(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	b := s.open(s.config)
+	b.config.Admin = address(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, b, roles, slog.New(slog.DiscardHandler)) }()
+	s.eventually("ready", func() bool { code, _ := get(t, b.config.Admin, "/readyz"); return code == http.StatusOK })
+	s.redis.Stop()
+	s.eventually("not ready", func() bool {
+		code, text := get(t, b.config.Admin, "/readyz")
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "redis")
+	})
+	if code, _ := get(t, b.config.Admin, "/livez"); code != http.StatusOK {
+		t.Error("not alive without Redis")
+	}
+	if code, text := get(t, b.config.Admin, "/metrics"); code != http.StatusOK || !strings.Contains(text, "fanfold_redis_up 0") || strings.Contains(text, "fanfold_jobs_waiting ") {
+		t.Errorf("%d %s", code, text)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if code, _ := get(t, b.config.Admin, "/livez"); code != 0 {
+		t.Error("the admin server outlives serve")
+	}
+}
+
+// TestMetricNames are those that Prometheus's own rules want.
+func TestMetricNames(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	registry, err := s.b.newRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.b.metrics = registry
+	for _, role := range roles {
+		if _, err := s.b.role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v %+v", err, problems)
+	}
+	found, err := registry.Gather()
+	if err != nil || len(found) < 20 {
+		t.Errorf("%d metrics, %v", len(found), err)
+	}
+}
+
+// TestAdminAddress: one that is taken ends serve, and one that others can reach is
+// told of.
+func TestAdminAddress(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if out, code := s.fanfold("serve", "--admin", taken.Addr().String()); code == exitOK || !strings.Contains(out, "admin server") {
+		t.Errorf("%d %s", code, out)
+	}
+	for addr, want := range map[string]bool{"127.0.0.1:1": true, "[::1]:1": true, "0.0.0.0:1": false, "[::]:1": false, "192.0.2.1:1": false} {
+		at, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil || loopback(at) != want {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// jobMetrics count what becomes of jobs here. A crash at the wrong moment can
+// count an end twice, or not at all: the records are the truth.
+type jobMetrics struct {
+	finished *prometheus.CounterVec // by report and status
+	requeued *prometheus.CounterVec // by step and why
+}
+
+// Why fan-in gives a job up for a while.
+const (
+	requeuedRefused = "refused" // the sink refused; a try is used
+	requeuedOutage  = "outage"
+	requeuedStop    = "stop"
+)
+
+// newJobMetrics registers the metrics; with a nil registerer they only count.
+func newJobMetrics(to prometheus.Registerer) (*jobMetrics, error) {
+	m := &jobMetrics{
+		finished: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "fanfold_jobs_finished_total", Help: "Jobs whose end this process has carried out, by report and final status.",
+		}, []string{"report", "status"}),
+		requeued: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "fanfold_fanin_requeued_total", Help: "Times that fan-in left a job for later, by step and reason: refused, outage or stop.",
+		}, []string{"step", "reason"}),
+	}
+	if to == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.finished, m.requeued} {
+		if err := to.Register(c); err != nil {
+			return nil, fmt.Errorf("engine: metrics: %w", err)
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,44 @@
+package listeners
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What becomes of a task that was taken.
+const (
+	taskDone   = "done"   // completed, or its job has ended meanwhile
+	taskRetry  = "retry"  // a try failed, and another one follows
+	taskOutage = "outage" // its source was away: no try was used
+	taskFailed = "failed" // and its job with it
+	taskLeft   = "left"   // lost to another worker, or handed back at a stop
+)
+
+// metrics count the tasks of a Runner.
+type metrics struct {
+	tasks   *prometheus.CounterVec   // by listener and outcome
+	seconds *prometheus.HistogramVec // by listener
+}
+
+// newMetrics registers the metrics; with a nil registerer they only count.
+func newMetrics(to prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, failed or left.",
+		}, []string{"listener", "outcome"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "fanfold_query_duration_seconds", Help: "How long the query of a completed task took, with storing its rows.",
+			Buckets: []float64{.005, .02, .1, .5, 2, 10, 30, 60, 180, 600, 1800},
+		}, []string{"listener"}),
+	}
+	if to == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.tasks, m.seconds} {
+		if err := to.Register(c); err != nil {
+			return nil, fmt.Errorf("listeners: metrics: %w", err)
+		}
+	}
+	return m, nil
+}
