@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestDiagnose is the table of what facts mean, where no server is needed.
+func TestDiagnose(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+	rep := &report.Report{Name: "r", Retry: report.Retry{Retries: 6}, Stages: []report.Stage{{Listeners: []report.Listener{
+		{Name: "a", Database: "da", Retry: report.Retry{Retries: 2}}, {Name: "b", Database: "db"},
+	}}}}
+	alive := []consumer{{"w", time.Second}}
+	silent := []consumer{{"w", time.Hour}}
+	job := func(status string, change func(f *facts)) facts {
+		f := facts{
+			Record: &engine.Record{ID: "1", Report: "r", Status: engine.Processing, Attempt: 2},
+			Report: rep,
+			State: &scripts.State{
+				ID: "1", Report: "r", Definition: rep.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour),
+				Target: 2, Listeners: []string{"a", "b"}, Tasks: map[string]scripts.TaskState{"a": {Stage: 1}, "b": {Stage: 1}},
+			},
+			Queues: map[string]queue{
+				"a": {Key: "ka", Whole: true, Consumers: alive}, "b": {Key: "kb", Whole: true, Consumers: alive},
+				scripts.StepFanIn: {Key: "kf", Whole: true, Consumers: alive},
+			},
+		}
+		change(&f)
+		return f
+	}
+	record := func(status engine.Status, change func(f *facts)) facts {
+		f := facts{Record: &engine.Record{ID: "1", Report: "r", Status: status}, Report: rep, Jobs: queue{Whole: true, Consumers: alive}, AsideAll: true}
+		change(&f)
+		return f
+	}
+	task := func(f *facts, name string, change func(t *scripts.TaskState)) {
+		state := f.State.Tasks[name]
+		change(&state)
+		f.State.Tasks[name] = state
+	}
+	own := func(t *scripts.TaskState) {
+		t.Owner, t.Taken, t.Lease, t.Tries = "w/1", now.Add(-time.Minute), now.Add(5*time.Second), 1
+	}
+	done := func(f *facts) {
+		task(f, "b", func(t *scripts.TaskState) { t.Done = true })
+		f.State.Done = 1
+	}
+	away := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		facts facts
+		kind  kind
+		words string
+	}{
+		"redis and records away":     {facts{RedisErr: away, RecordErr: away}, redisAway, "does not answer, either"},
+		"records away, id unknown":   {facts{RecordErr: away}, recordsAway, "connection refused"},
+		"another row":                {record(engine.Pending, func(f *facts) { f.Record.ID = "01" }), otherID, `"01"`},
+		"perhaps pushed":             {record(engine.Pending, func(f *facts) { f.Jobs.Whole, f.Jobs.Searched = false, 10000 }), queued, "at least 10000 others"},
+		"a status of its own":        {record("ODD", func(*facts) {}), ended, "does not map"},
+		"memory":                     {record(engine.Pending, func(f *facts) { f.Jobs.Entry, f.Memory = &entry{}, 91 }), noRoom, "91 %"},
+		"being started":              {record(engine.Pending, func(f *facts) { f.Jobs.Entry = &entry{Consumer: "w", Idle: time.Second} }), starting, "is starting it"},
+		"dead trigger, another one":  {record(engine.Pending, func(f *facts) { f.Jobs.Entry = &entry{Consumer: "x", Idle: time.Minute} }), workerDead, "another worker takes it over"},
+		"a score that is no time":    {record(engine.Pending, func(f *facts) { f.Delayed = []delayed{newDelayed("1", math.Inf(1), now)} }), delayedUntil, "never be due"},
+		"processing, grace over":     {record(engine.Processing, func(f *facts) { f.Record.Age = time.Hour }), stateless, "is over"},
+		"quarantined before a push":  {record(engine.Pending, func(f *facts) { f.Aside, f.Jobs.Entry = &aside{}, &entry{} }), queued, "behind 0 others"},
+		"failed, still winding up":   {job(scripts.StatusFailing, func(f *facts) { f.Record.Status = engine.Failed }), ended, "Its state in Redis is still there"},
+		"the settled state of an id": {job("FAILED", func(f *facts) { f.Record.Status = engine.Pending; f.Jobs.Whole = true }), notPushed, "nobody has pushed"},
+
+		"all tasks in work":     {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); task(f, "b", own) }), running, "It waits for a, b"},
+		"one of two":            {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); done(f) }), barrier, "1 of 2 listeners are done"},
+		"the try is counted":    {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); done(f) }), barrier, "try 1 of 3"},
+		"the worst comes first": {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.Queues["b"] = queue{Key: "kb", Consumers: silent} }), noWorker, "no worker reads kb"},
+		"source away, in work":  {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.Databases = map[string]error{"da": away}; done(f) }), sourceAway, "database da does not answer"},
+		"behind many":           {job(scripts.StatusRun, func(f *facts) { done(f); f.Queues["a"] = queue{Key: "ka", Searched: 10000, Consumers: alive} }), queued, "at least 10000"},
+		"hurried, not moved yet": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			task(f, "a", func(t *scripts.TaskState) { t.Next = now.Add(time.Hour); t.Error = "x" })
+			f.Delayed = []delayed{newDelayed("1/2/a", float64(now.Add(-time.Minute).UnixMilli()), now)}
+		}), noScheduler, "no scheduler has moved it"},
+		"an older definition":   {job(scripts.StatusRun, func(f *facts) { f.State.Definition = "old"; task(f, "a", own); done(f) }), barrier, "only a process that has it"},
+		"deadline passed":       {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.State.Deadline = now.Add(-time.Minute) }), noScheduler, "no scheduler has failed it"},
+		"record deleted":        {job(scripts.StatusRun, func(f *facts) { f.Record = nil; task(f, "a", own); done(f) }), barrier, "The record was deleted"},
+		"fold in work":          {job(scripts.StatusFold, func(f *facts) { f.State.Worker, f.State.Lease = "w", now.Add(time.Second) }), folding, "is making the file"},
+		"fold, its worker dead": {job(scripts.StatusPublishing, func(f *facts) { f.State.Worker, f.State.Lease = "w", now.Add(-time.Second) }), workerDead, "which is dead"},
+		"no engine":             {job(scripts.StatusReady, func(f *facts) { f.Queues[scripts.StepFanIn] = queue{Key: "kf", Length: 3} }), noWorker, "nobody reads kf"},
+		"ready, in the queue": {job(scripts.StatusReady, func(f *facts) {
+			f.Queues[scripts.StepFanIn] = queue{Key: "kf", Entry: &entry{Ahead: 4}, Consumers: alive}
+		}), queued, "at least 4 jobs"},
+		"ready, message lost":     {job(scripts.StatusReady, func(*facts) {}), lost, "XADD kf"},
+		"failing":                 {job(scripts.StatusFailing, func(f *facts) { f.State.Worker, f.State.Lease, f.State.Reason = "w", now.Add(time.Second), "bad SQL" }), ending, "bad SQL"},
+		"records refused the end": {job(scripts.StatusPublishing, func(f *facts) { f.State.Fold.Next, f.State.Fold.Error = now.Add(time.Second), "records: away" }), recordsAway, "records: away"},
+		"sink refused":            {job(scripts.StatusFold, func(f *facts) { f.State.Fold.Next, f.State.Fold.Error = now.Add(time.Second), "sink: 503" }), sinkFails, "try 1 of 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := c.facts
+			f.ID, f.Now, f.Keys = "1", now, scripts.DefaultKeys
+			f.Limits = report.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
+			v := diagnose(f)
+			var text strings.Builder
+			if err := v.text(&text, now); err != nil {
+				t.Fatal(err)
+			}
+			if v.Kind != c.kind || !strings.Contains(text.String(), c.words) {
+				t.Errorf("%s, not %s with %q:\n%s", v.Kind, c.kind, c.words, text.String())
+			}
+			for i := 1; i < len(v.Upcoming); i++ {
+				if v.Upcoming[i].At.Before(v.Upcoming[i-1].At) {
+					t.Errorf("not in the order of time: %+v", v.Upcoming)
+				}
+			}
+		})
+	}
+}
+
+// TestShell quotes what a shell would take apart.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"fanfold:jobs": "fanfold:jobs", "{a}:state": "'{a}:state'", "it's": `'it'\''s'`, "": "''", "a$b": "'a$b'", "1/2/@fanin": "1/2/@fanin",
+	} {
+		if got := shell(word); got != want {
+			t.Errorf("%q became %s, not %s", word, got, want)
+		}
+	}
+}
