@@ -151,12 +151,9 @@ func TestCommandLinksNoTests(t *testing.T) {
 	}
 }
 
-// TestGuaranteesNameTestsThatExist looks for every test that the README names.
+// TestGuaranteesNameTestsThatExist looks for every test that the documentation
+// names.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var sources strings.Builder
 	for _, r := range listHouse(t) {
 		files, err := filepath.Glob(filepath.Join(r.Dir, "*_test.go"))
@@ -171,13 +168,19 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 			sources.Write(text)
 		}
 	}
-	names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(readme), -1)
-	if len(names) < 10 {
-		t.Fatalf("only %d tests are named", len(names))
-	}
-	for _, name := range names {
-		if !strings.Contains(sources.String(), "func "+name[1]+"(") {
-			t.Errorf("%s is named in the README and is not there", name[1])
+	for _, page := range []string{"README.md", "docs/guarantees.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(text), -1)
+		if len(names) < 10 {
+			t.Fatalf("%s names only %d tests", page, len(names))
+		}
+		for _, name := range names {
+			if !strings.Contains(sources.String(), "func "+name[1]+"(") {
+				t.Errorf("%s is named in %s and is not there", name[1], page)
+			}
 		}
 	}
 }

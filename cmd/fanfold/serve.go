@@ -107,7 +107,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		return engine.New(engine.Options{
 			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
 			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
-			Memory: b.records,
+			Memory:  b.records,
 			Metrics: b.metrics,
 		})
 	case "listeners":
