@@ -104,20 +104,23 @@ func newDelayRun(f *flags) *cobra.Command {
 job itself and its retries. A scheduler moves them at once.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-			return f.changeDelayed(c, b, args, "due now", func(ctx context.Context, members []string) error {
-				now, err := b.redis.Time(ctx).Result()
-				if err != nil {
-					return err
-				}
-				due := make([]redis.Z, len(members))
-				for i, m := range members {
-					due[i] = redis.Z{Score: float64(now.UnixMilli()), Member: m}
-				}
-				// What a scheduler has moved meanwhile must not come again.
-				return b.redis.ZAddXX(ctx, b.scripts.Delayed(), due...).Err()
-			})
+			return f.changeDelayed(c, b, args, "due now", b.hurry)
 		}),
 	}
+}
+
+// hurry makes members due now.
+func (b *backend) hurry(ctx context.Context, members []string) error {
+	now, err := b.redis.Time(ctx).Result()
+	if err != nil {
+		return err
+	}
+	due := make([]redis.Z, len(members))
+	for i, m := range members {
+		due[i] = redis.Z{Score: float64(now.UnixMilli()), Member: m}
+	}
+	// What a scheduler has moved meanwhile must not come again.
+	return b.redis.ZAddXX(ctx, b.scripts.Delayed(), due...).Err()
 }
 
 func newDelayRemove(f *flags) *cobra.Command {

@@ -120,6 +120,9 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%s is due at %f, now is %f", m, due, now)
 		}
 	}
+	if err := s.b.hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.b.redis.ZCard(ctx, key).Val() != 7 {
+		t.Errorf("what was moved comes again: %v", err)
+	}
 	if s.b.redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {
 		t.Error("a member was changed that was not named")
 	}
