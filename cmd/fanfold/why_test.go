@@ -253,19 +253,10 @@ func TestWhyAStepWaits(t *testing.T) {
 // a listener that is away.
 func TestWhyTheSinkFails(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
-	text, err := os.ReadFile(s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.Replace(string(text), "records: {", "  gone: {dsn: \"root@tcp(127.0.0.1:1)/x\"}\nrecords: {", 1) + `
+	s := newStack(t, oneReport+`
   source:
     stages: [{listeners: [{name: far, database: gone, query: "SELECT 1 AS k"}]}]
-`
-	if err := os.WriteFile(s.config, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.b = s.open(s.config)
+`, `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}}`)
 	s.serve(s.config)
 	away := s.insert("source", "")
 	s.push(away)
