@@ -68,6 +68,7 @@ func (f *facts) judge(v *verdict) {
 	default:
 		v.Kind, v.Summary = notPushed, "The record is PENDING, and nobody has pushed its id."
 		v.Details = append(v.Details, fmt.Sprintf("It has not changed for %s; the id is neither in %s nor in %s.", short(r.Age), f.Keys.Jobs(), f.Keys.Delayed()))
+		v.Details = append(v.Details, fmt.Sprintf("Once it has not changed for %s, a rebuild starts it by itself, unless records.filter keeps it out; it looks every few minutes.", short(f.Limits.Grace)))
 		v.Remedies = append(v.Remedies, "fanfold submit "+f.ID)
 	}
 }
