@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -59,14 +58,16 @@ and looks first whether a definition matches the name.`,
 			if c.Flags().Changed("in") == (at != "") {
 				return usage(errors.New("give one of --in and --at"))
 			}
-			due, err := parseTime(at)
-			if at == "" {
-				// The clock that decides is Redis's.
-				due, err = b.redis.Time(c.Context()).Result()
-				due = due.Add(in)
-			}
+			due, err := later{in, at}.check(false, time.Local)
 			if err != nil {
 				return err
+			}
+			if at == "" {
+				// The clock that decides is Redis's.
+				if due, err = b.redis.Time(c.Context()).Result(); err != nil {
+					return err
+				}
+				due = due.Add(in)
 			}
 			if err := b.scripts.SetTimer(c.Context(), names[0], due); err != nil {
 				return err
@@ -75,20 +76,8 @@ and looks first whether a definition matches the name.`,
 		}),
 	}
 	c.Flags().DurationVar(&in, "in", 0, "from now, such as 24h or 90s")
-	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, or unix seconds")
+	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds")
 	return c
-}
-
-// parseTime reads the value of --at.
-func parseTime(text string) (time.Time, error) {
-	if seconds, err := strconv.ParseInt(text, 10, 40); err == nil && seconds >= 0 {
-		return time.Unix(seconds, 0), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if text != "" && err != nil {
-		return at, usage(fmt.Errorf("--at: %q is no time: write 2030-01-31T09:00:00+01:00, or unix seconds", text))
-	}
-	return at, nil
 }
 
 // newTimerChange makes a command that does something to timers by their names.
