@@ -7,35 +7,85 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// failOverdue fails the jobs whose deadline has passed. The engine gives the
-// records their status; until it has settled a job, the deadline stays.
-func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
-	for id, err := range s.scripts.Overdue(ctx) {
-		if err != nil {
+const (
+	// touches bounds how often a timeout key is touched until it is gone, a
+	// millisecond apart.
+	touches = 10
+	// mostTouched is how many deadlines one pass takes.
+	mostTouched = 1000
+	// deaf is how long after a deadline its event is waited for: then the sweep
+	// decides.
+	deaf = 100 * time.Millisecond
+)
+
+// touchPassed ends the timeout keys of the jobs whose deadline has passed since
+// the last call, so that Redis publishes that they have expired: by itself it does
+// so when it happens to find them. It returns how long it is until the next
+// deadline. What goes wrong here, the sweep makes up for.
+func (s *Scheduler) touchPassed(ctx context.Context) (time.Duration, error) {
+	t, err := s.scripts.Passed(ctx, s.looked, mostTouched)
+	if err != nil {
+		return 0, err
+	}
+	if len(t.Passed) > 0 {
+		if err := s.touch(ctx, t.Passed); err != nil {
 			return 0, err
 		}
-		// One that cannot be failed must not keep the others from it.
-		if err := s.failOne(ctx, id); err != nil {
-			s.log.Warn("fail overdue job", "job", id, "err", err)
-		}
 	}
-	return pause, nil
+	// What is settled only later, or in another attempt, is not looked at again.
+	s.looked = t.Last
+	if t.Wait < 0 {
+		return pause, nil
+	}
+	return t.Wait, nil
 }
 
-func (s *Scheduler) failOne(ctx context.Context, id string) error {
-	outcome, err := s.scripts.Expire(ctx, id)
+func (s *Scheduler) touch(ctx context.Context, ids []string) error {
+	if !s.hears.Load() {
+		s.sweeps.ring()
+		return nil
+	}
+	attempts, statuses, err := s.scripts.Attempts(ctx, ids)
 	if err != nil {
 		return err
 	}
-	if outcome == scripts.OK {
-		s.log.Info("job is over its deadline", "job", id)
+	var keys []string
+	for i, id := range ids {
+		if mayExpire(statuses[i]) {
+			keys = append(keys, s.scripts.Timeout(id, attempts[i]))
+		}
 	}
-	if outcome != scripts.Gone {
+	if len(keys) == 0 {
 		return nil
 	}
-	// A state that is final has no deadline: this one has lost its state.
-	if outcome, err = s.scripts.PushAgain(ctx, id); outcome == scripts.OK {
-		s.log.Warn("state of an overdue job is lost", "job", id)
+	s.sweepSoon()
+	return s.touchKeys(ctx, keys)
+}
+
+// touchKeys touches keys until they are gone.
+func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
+	for range touches {
+		var err error
+		if keys, err = s.scripts.Touch(ctx, keys); err != nil || len(keys) == 0 {
+			return err
+		}
+		if !rest(ctx, time.Millisecond) {
+			return nil
+		}
 	}
-	return err
+	return nil
+}
+
+// sweepSoon has the sweep look when the events of what was touched now must have
+// come.
+func (s *Scheduler) sweepSoon() {
+	if s.soon.CompareAndSwap(false, true) {
+		time.AfterFunc(deaf+10*time.Millisecond, s.sweeps.ring)
+	}
+}
+
+// mayExpire tells whether a deadline means something to a job: later, it is being
+// finished.
+func mayExpire(status string) bool {
+	return status == scripts.StatusRun || status == scripts.StatusReady || status == scripts.StatusFold
 }

@@ -11,34 +11,45 @@ import (
 // moveDue moves what is due in the delayed set to the streams where it belongs,
 // and returns how long it is until the next one.
 func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
-	members, wait, err := s.scripts.Due(ctx, most)
+	due, err := s.scripts.Due(ctx, most)
 	if err != nil {
 		return 0, err
 	}
+	var refused []scripts.Refusal
+	for _, member := range due.Timeless {
+		refused = append(refused, scripts.Refusal{Member: member, Reason: "its score is not a time"})
+	}
+	if err := s.refuse(ctx, refused, true); err != nil {
+		return 0, err
+	}
+	refused = nil
 	streams := map[string][]scripts.Move{}
-	for _, member := range members {
+	for _, member := range due.Members {
 		later, err := scripts.ParseLater(member)
 		if err != nil {
-			if err := s.refuse(ctx, member, err); err != nil {
-				return 0, err
-			}
+			refused = append(refused, scripts.Refusal{Member: member, Reason: err.Error()})
 			continue
 		}
 		stream, move := s.target(member, later)
 		streams[stream] = append(streams[stream], move)
 	}
+	if err := s.refuse(ctx, refused, false); err != nil {
+		return 0, err
+	}
 	for stream, moves := range streams {
-		if _, err := s.scripts.Move(ctx, stream, moves); err != nil {
+		late, err := s.scripts.Move(ctx, stream, moves)
+		if err != nil {
 			return 0, err
 		}
+		s.metrics.moved(late)
 	}
 	switch {
-	case len(members) > 0:
+	case len(due.Members)+len(due.Timeless) > 0:
 		return 0, nil // more may be due by now
-	case wait < 0:
+	case due.Wait < 0:
 		return pause, nil
 	}
-	return wait, nil
+	return due.Wait, nil
 }
 
 // target says to which stream a member goes, and as what.
@@ -56,11 +67,14 @@ func (s *Scheduler) target(member string, l scripts.Later) (stream string, move 
 	}
 }
 
-// refuse puts a member aside that means nothing.
-func (s *Scheduler) refuse(ctx context.Context, member string, why error) error {
-	s.log.Warn("quarantined", "key", s.scripts.Delayed(), "why", why)
-	if err := s.scripts.Quarantine(ctx, s.scripts.Delayed(), "", map[string]string{"member": member}, why.Error()); err != nil {
-		return err
+// refuse puts members aside that mean nothing.
+func (s *Scheduler) refuse(ctx context.Context, refused []scripts.Refusal, timeless bool) error {
+	if len(refused) == 0 {
+		return nil
 	}
-	return s.scripts.Undelay(ctx, member)
+	n, err := s.scripts.Refuse(ctx, refused, timeless)
+	if n > 0 {
+		s.log.Warn("quarantined", "key", s.scripts.Delayed(), "members", n, "why", refused[0].Reason)
+	}
+	return err
 }

@@ -1,11 +1,21 @@
 // Package scheduler answers one question: what happens because time passed?
 //
-// It has two loops, of which any number may run in any number of processes,
-// since the scripts that they call move each thing once:
+// The truth about time is in sorted sets. A Scheduler has local timers on what is
+// next there, and any number of Schedulers may run in any number of processes,
+// since the scripts that they call do each thing once:
 //
 //   - delayed.go moves what is due from fanfold:delayed to the streams;
-//   - deadlines.go decides that a job over its deadline fails; the engine then
-//     changes the record.
+//   - deadlines.go touches the timeout key of a job whose deadline has come, so
+//     that Redis publishes its end at that moment;
+//   - expired.go decides, when it hears of that, that the job fails; the engine
+//     then changes the record;
+//   - sweep.go decides the same of each job that nobody has heard of;
+//   - subscription.go hears what Redis tells of keys, and proves with a canary
+//     that it hears.
+//
+// Events make it punctual, and nothing depends on them: each loop looks once a
+// second, whatever it hears. Where a server tells nothing, that is all, but a
+// foreign ZADD that is due at once may wait for that second.
 //
 // It needs Redis and nothing else.
 package scheduler

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
+	"github.com/bsm/redislock"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/scripts"
@@ -18,56 +22,146 @@ const (
 	pause = time.Second
 )
 
+// TimerEvents is told what happens to timers in Redis. Its methods must not
+// block: they are called in the order of what happened, and the next event waits.
+type TimerEvents interface {
+	// Touched says that something happened to a timer's key: the event, as Redis
+	// names it.
+	Touched(name, event string)
+	// Changed says that somebody changed the set of timers.
+	Changed()
+	// Subscribed says that the others are called from now on, and that what
+	// happened before may have been missed.
+	Subscribed()
+}
+
 // Options configures a Scheduler.
 type Options struct {
-	Scripts *scripts.Scripts
-	Log     *slog.Logger // nil: silent
+	// Redis is where it takes locks, and tells with its options how to connect for
+	// the subscription, which has connections of its own. There is none in a
+	// cluster: only a *redis.Client can be subscribed to.
+	Redis    redis.UniversalClient
+	Scripts  *scripts.Scripts
+	Consumer string                // unique for this process
+	Timers   TimerEvents           // nil: nobody is told
+	Metrics  prometheus.Registerer // nil: none
+	Log      *slog.Logger          // nil: silent
 }
 
 // Scheduler does what time asks for. Run may be called once.
 type Scheduler struct {
+	redis   redis.UniversalClient
 	scripts *scripts.Scripts
+	locks   *redislock.Client
+	name    string // of the consumer
+	timers  TimerEvents
+	metrics *metrics
 	log     *slog.Logger
+	pace    pace
+
+	hears   atomic.Bool // events are coming in
+	soon    atomic.Bool // a sweep is due in a moment
+	expired heardTimeouts
+	looked  int64 // of touchPassed: the last deadline (ms) that it has seen
+
+	// Of subscribe alone.
+	subscribed bool // once at least
+	refused    bool // it was said that notifications cannot be switched on
+
+	// What wakes the loops before their time.
+	delayed, deadlines, sweeps bell
 }
 
-// New returns a Scheduler. It does no I/O.
+// New returns a Scheduler. It does no I/O. It returns an error where Metrics has
+// those of another Scheduler.
 func New(o Options) (*Scheduler, error) {
-	if o.Scripts == nil {
-		return nil, errors.New("scheduler: Scripts is needed")
+	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
+		return nil, errors.New("scheduler: Redis, Scripts and Consumer are needed")
 	}
-	s := &Scheduler{scripts: o.Scripts, log: o.Log}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return s, nil
+	m, err := newMetrics(o.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	return &Scheduler{
+		redis: o.Redis, scripts: o.Scripts, locks: redislock.New(o.Redis), name: o.Consumer, timers: o.Timers,
+		metrics: m, log: o.Log, pace: defaultPace,
+		expired: heardTimeouts{bell: newBell()},
+		delayed: newBell(), deadlines: newBell(), sweeps: newBell(),
+	}, nil
 }
 
 // Run works until ctx ends, and returns nil then. An outage of Redis is waited
 // out.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var group errgroup.Group
-	group.Go(func() error { return s.loop(ctx, "move what is due", s.moveDue) })
-	group.Go(func() error { return s.loop(ctx, "fail what is overdue", s.failOverdue) })
+	group.Go(func() error { return s.loop(ctx, "move what is due", s.delayed, s.moveDue) })
+	group.Go(func() error { return s.loop(ctx, "touch timeouts", s.deadlines, s.touchPassed) })
+	group.Go(func() error { return s.loop(ctx, "fail what has expired", s.expired.bell, s.failExpired) })
+	group.Go(func() error { return s.loop(ctx, "fail what is overdue", s.sweeps, s.failOverdue) })
+	group.Go(func() error { return s.subscribe(ctx) })
 	return group.Wait()
 }
 
-// loop calls once again and again; it says how long to sleep in between.
-func (s *Scheduler) loop(ctx context.Context, what string, once func(context.Context) (time.Duration, error)) error {
+// wakeAll has each loop look, as after a time in which nothing was heard.
+func (s *Scheduler) wakeAll() {
+	s.delayed.ring()
+	s.deadlines.ring()
+	s.sweeps.ring()
+	if s.timers != nil {
+		s.timers.Subscribed()
+	}
+}
+
+// loop calls once again and again: when the bell rings, and after the time that
+// once returns, at most a second.
+func (s *Scheduler) loop(ctx context.Context, what string, rung bell, once func(context.Context) (time.Duration, error)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	said := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
+		case <-rung:
 		}
 		sleep, err := once(ctx)
-		if err != nil {
+		if err == nil {
+			said = ""
+		} else {
 			sleep = pause
-			if ctx.Err() == nil {
-				s.log.Warn("scheduler", "what", what, "err", err)
+			if ctx.Err() == nil && said != err.Error() {
+				said = err.Error()
+				s.log.Warn("scheduler; trying again until it works", "what", what, "err", err)
 			}
 		}
 		timer.Reset(min(sleep, pause))
+	}
+}
+
+// bell wakes a loop. Rung many times before the loop looks, it wakes it once.
+type bell chan struct{}
+
+func newBell() bell { return make(bell, 1) }
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+}
+
+// rest waits, and tells whether ctx lasted that long.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }

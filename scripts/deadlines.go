@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,32 +19,78 @@ func (s *Scripts) Running(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// Overdue iterates over the running jobs whose deadline has passed by the
-// server's clock, a page at a time.
-func (s *Scripts) Overdue(ctx context.Context) iter.Seq2[string, error] {
-	const page = 100
-	return func(yield func(string, error) bool) {
+// Timeouts is what the deadlines ask for now.
+type Timeouts struct {
+	Passed []string      // jobs
+	Last   int64         // the last deadline (ms) that was looked at
+	Wait   time.Duration // until the next one has passed; negative where there is none
+}
+
+// Passed lists the running jobs whose deadline has passed after that time (ms) by
+// the server's clock, at most that many.
+func (s *Scripts) Passed(ctx context.Context, after int64, most int) (Timeouts, error) {
+	wait, more, err := s.list(ctx, deadlinesScript, []string{s.Deadlines()}, after, most)
+	if err != nil {
+		return Timeouts{}, err
+	}
+	d := Timeouts{Wait: time.Duration(wait) * time.Millisecond}
+	d.Last, _ = more[0].(int64)
+	for _, m := range more[1:] {
+		if id, ok := m.(string); ok {
+			d.Passed = append(d.Passed, id)
+		}
+	}
+	return d, nil
+}
+
+// Touch looks at keys, in one round trip: one whose time is over ends by that,
+// and Redis tells its subscribers. It returns those that are still there.
+func (s *Scripts) Touch(ctx context.Context, keys []string) ([]string, error) {
+	cmds := make([]redis.Cmder, len(keys))
+	for i, key := range keys {
+		cmds[i] = redis.NewIntCmd(ctx, "exists", key)
+	}
+	if err := s.send(ctx, cmds...); err != nil {
+		return nil, err
+	}
+	var left []string
+	for i, c := range cmds {
+		if c.(*redis.IntCmd).Val() == 1 {
+			left = append(left, keys[i])
+		}
+	}
+	return left, nil
+}
+
+// SetCanary sets a subscriber's canary, which is over after a millisecond and then
+// ends with a Touch. A full Redis takes it, too.
+func (s *Scripts) SetCanary(ctx context.Context, consumer string) error {
+	_, err := s.outcome(ctx, canaryScript, []string{s.Canary(consumer)})
+	return err
+}
+
+// Overdue iterates over the running jobs whose deadline passed that long ago, at
+// least, by the server's clock, a page at a time.
+func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]string, error] {
+	const page = 500
+	return func(yield func([]string, error) bool) {
 		now, err := s.rdb.Time(ctx).Result()
 		if err != nil {
-			yield("", fmt.Errorf("time of Redis: %w", err))
+			yield(nil, fmt.Errorf("time of Redis: %w", err))
 			return
 		}
+		limit := strconv.FormatInt(now.Add(-by).UnixMilli(), 10)
 		// What moves between pages, because others are settled, comes with the next
 		// call.
 		for offset := int64(0); ; offset += page {
 			ids, err := s.rdb.ZRangeByScore(ctx, s.Deadlines(), &redis.ZRangeBy{
-				Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Offset: offset, Count: page,
+				Min: "-inf", Max: limit, Offset: offset, Count: page,
 			}).Result()
 			if err != nil {
-				yield("", fmt.Errorf("overdue jobs: %w", err))
+				yield(nil, fmt.Errorf("overdue jobs: %w", err))
 				return
 			}
-			for _, id := range ids {
-				if !yield(id, nil) {
-					return
-				}
-			}
-			if len(ids) < page {
+			if !yield(ids, nil) || len(ids) < page {
 				return
 			}
 		}

@@ -26,20 +26,30 @@ func (s *Scripts) HandBack(ctx context.Context, id string, attempt int64, step s
 	return s.Delay(ctx, Later{ID: id, Attempt: attempt, Step: step}.String(), handBackAfter)
 }
 
-// Due lists at most that many members of the delayed set that are due, and how
-// long it is until the next one: 0 where one is due, negative where there is
-// none.
-func (s *Scripts) Due(ctx context.Context, most int) (members []string, wait time.Duration, err error) {
+// Due is what the delayed set asks for now.
+type Due struct {
+	Members  []string      // that are due
+	Timeless []string      // whose score is no time: not finite
+	Wait     time.Duration // until the next one; 0 where one is due, negative where there is none
+}
+
+// Due lists what is due in the delayed set, at most that many members of each
+// kind.
+func (s *Scripts) Due(ctx context.Context, most int) (Due, error) {
 	next, more, err := s.list(ctx, dueScript, []string{s.Delayed()}, most)
 	if err != nil {
-		return nil, 0, err
+		return Due{}, err
 	}
-	for _, m := range more {
-		if text, ok := m.(string); ok {
-			members = append(members, text)
+	due := Due{Wait: time.Duration(next) * time.Millisecond}
+	timeless, _ := more[0].(int64)
+	for i, m := range more[1:] {
+		if text, ok := m.(string); ok && int64(i) < timeless {
+			due.Timeless = append(due.Timeless, text)
+		} else if ok {
+			due.Members = append(due.Members, text)
 		}
 	}
-	return members, time.Duration(next) * time.Millisecond, nil
+	return due, nil
 }
 
 // Move is one member of the delayed set on its way to a stream: the entry has
@@ -49,41 +59,64 @@ type Move struct {
 }
 
 // Move moves members that are due to a stream, each once however many
-// schedulers try, and returns how many it moved.
-func (s *Scripts) Move(ctx context.Context, stream string, moves []Move) (int64, error) {
-	if s.split {
-		return s.moveSplit(ctx, stream, moves)
-	}
+// schedulers try, and returns how late each one is that it moved. In a cluster it
+// appends first and removes afterwards: a crash in between leaves a double, which
+// does nothing.
+func (s *Scripts) Move(ctx context.Context, stream string, moves []Move) ([]time.Duration, error) {
 	var args []any
+	var add []redis.Cmder
 	for _, m := range moves {
 		args = append(args, m.Member, m.ID, m.Field, m.Value)
-	}
-	n, err := s.outcome(ctx, moveScript, []string{s.Delayed(), stream}, args...)
-	return int64(n), err
-}
-
-// moveSplit appends first and removes afterwards: a crash in between leaves a
-// double, which does nothing.
-func (s *Scripts) moveSplit(ctx context.Context, stream string, moves []Move) (int64, error) {
-	var add []redis.Cmder
-	rem := []any{"zrem", s.Delayed()}
-	for _, m := range moves {
-		args := []any{"xadd", stream, "*", "id", m.ID}
+		entry := []any{"xadd", stream, "*", "id", m.ID}
 		if m.Field != "" {
-			args = append(args, m.Field, m.Value)
+			entry = append(entry, m.Field, m.Value)
 		}
-		add = append(add, redis.NewStringCmd(ctx, args...))
-		rem = append(rem, m.Member)
+		add = append(add, redis.NewStringCmd(ctx, entry...))
 	}
-	if err := s.send(ctx, add...); err != nil {
-		return 0, fmt.Errorf("move to %s: %w", stream, err)
+	if s.split {
+		if err := s.send(ctx, add...); err != nil {
+			return nil, fmt.Errorf("move to %s: %w", stream, err)
+		}
 	}
-	removed := redis.NewIntCmd(ctx, rem...)
-	err := s.send(ctx, removed)
-	return removed.Val(), err
+	c := moveScript.cmd(ctx, s.shared([]string{s.Delayed()}, stream), args...)
+	if err := s.pipe.do(ctx, c); err != nil {
+		return nil, err
+	}
+	ms, err := c.Int64Slice()
+	if err != nil {
+		return nil, asError("move", err)
+	}
+	late := make([]time.Duration, len(ms))
+	for i, n := range ms {
+		late[i] = time.Duration(n) * time.Millisecond
+	}
+	return late, nil
 }
 
-// Undelay removes a member from the delayed set.
-func (s *Scripts) Undelay(ctx context.Context, member string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Delayed(), member))
+// Refusal is a member of the delayed set that means nothing, and why.
+type Refusal struct {
+	Member, Reason string
+}
+
+// Refuse puts members of the delayed set into quarantine, each once however many
+// schedulers try, and returns how many it did. With timeless, those that have got
+// a time by now stay. In a cluster a crash can leave a double in quarantine.
+func (s *Scripts) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
+	flag := 0
+	if timeless {
+		flag = 1
+	}
+	args := []any{flag, QuarantineCap}
+	for _, r := range refusals {
+		fields := map[string]string{"member": r.Member}
+		args = append(args, r.Member, r.Reason, excerpt(fields))
+		if !s.split {
+			continue
+		}
+		if err := s.Quarantine(ctx, s.Delayed(), "", fields, r.Reason); err != nil {
+			return 0, err
+		}
+	}
+	n, err := s.outcome(ctx, refuseScript, s.shared([]string{s.Delayed()}, s.Quarantined()), args...)
+	return int64(n), err
 }

@@ -24,27 +24,27 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	members, wait, err := s.Due(ctx, 10)
-	if err != nil || len(members) != 4 || wait != 0 {
-		t.Fatalf("%v %v %v", members, wait, err)
+	due, err := s.Due(ctx, 10)
+	if err != nil || len(due.Members) != 4 || due.Wait != 0 || len(due.Timeless) != 0 {
+		t.Fatalf("%+v %v", due, err)
 	}
-	for _, m := range members {
+	for _, m := range due.Members {
 		if m == "later-s" {
 			t.Error("it is an hour too early")
 		}
 	}
-	if n, err := s.Move(ctx, s.Jobs(), []Move{
+	if late, err := s.Move(ctx, s.Jobs(), []Move{
 		{Member: "due-ms", ID: "1"}, {Member: "due-s", ID: "2", Field: "look", Value: "3"},
 		{Member: "tiny", ID: "3"}, {Member: "minus", ID: "4"}, {Member: "later-s", ID: "5"},
-	}); err != nil || n != 4 {
-		t.Fatalf("moved %d, %v", n, err)
+	}); err != nil || len(late) != 4 || late[0] < time.Second || late[0] > time.Minute || late[1] < time.Minute {
+		t.Fatalf("moved %v, %v", late, err)
 	}
 	entries := client.XRange(ctx, s.Jobs(), "-", "+").Val()
 	if len(entries) != 4 || fmt.Sprint(entries[1].Values) != "map[id:2 look:3]" {
 		t.Errorf("%+v", entries)
 	}
-	if members, wait, err := s.Due(ctx, 10); err != nil || len(members) != 0 || wait < 59*time.Minute || wait > time.Hour {
-		t.Errorf("%v %v %v", members, wait, err)
+	if due, err := s.Due(ctx, 10); err != nil || len(due.Members) != 0 || due.Wait < 59*time.Minute || due.Wait > time.Hour {
+		t.Errorf("%+v %v", due, err)
 	}
 }
 
@@ -62,15 +62,15 @@ func TestManyInSecondsAreNotEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 4 {
-		if members, _, err := s.Due(t.Context(), 100); err != nil || len(members) != 0 {
-			t.Fatalf("an hour early: %v %v", members, err)
+		if due, err := s.Due(t.Context(), 100); err != nil || len(due.Members) != 0 {
+			t.Fatalf("an hour early: %v %v", due, err)
 		}
-		if n, err := s.Move(t.Context(), s.Jobs(), moves); err != nil || n != 0 {
-			t.Fatalf("moved %d, %v", n, err)
+		if late, err := s.Move(t.Context(), s.Jobs(), moves); err != nil || len(late) != 0 {
+			t.Fatalf("moved %v, %v", late, err)
 		}
 	}
-	if _, wait, err := s.Due(t.Context(), 100); err != nil || wait < 59*time.Minute {
-		t.Errorf("%v %v", wait, err)
+	if due, err := s.Due(t.Context(), 100); err != nil || due.Wait < 59*time.Minute {
+		t.Errorf("%+v %v", due, err)
 	}
 }
 
@@ -91,11 +91,11 @@ func TestMoveOnce(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for part := moves; len(part) > 0; part = part[50:] {
-				n, err := s.Move(t.Context(), s.Jobs(), part[:50])
+				late, err := s.Move(t.Context(), s.Jobs(), part[:50])
 				if err != nil {
 					t.Error(err)
 				}
-				moved.Add(n)
+				moved.Add(int64(len(late)))
 			}
 		})
 	}

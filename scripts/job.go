@@ -157,23 +157,29 @@ func (s *Scripts) FailFold(ctx context.Context, state *State, reason string, rem
 	return outcome, err
 }
 
-// Expire fails a job that is past its deadline, whatever its attempt.
-func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, error) {
-	outcome, _, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed", 0)
-	return outcome, err
+// Expire fails a job that is past its deadline, whatever its attempt. With OK it
+// also returns how long ago that deadline was.
+func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
+	outcome, late, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed", 0)
+	return outcome, time.Duration(late) * time.Millisecond, err
 }
 
+// fail runs the script and returns how late it is (ms), too.
 func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string, remove int) (Outcome, int64, error) {
 	keys := s.shared([]string{s.State(id)}, s.FanIn(), s.Events())
 	outcome, more, err := s.list(ctx, failScript, keys, id, attempt, by, token, reason, s.events, remove)
 	if err != nil || len(more) == 0 {
-		return outcome, attempt, err
+		return outcome, 0, err
 	}
 	attempt, _ = more[0].(int64)
-	if !s.split || by == "@fanin" {
-		return outcome, attempt, nil
+	late := int64(0)
+	if len(more) > 1 {
+		late, _ = more[1].(int64)
 	}
-	return outcome, attempt, s.send(ctx, s.toFanIn(ctx, id, attempt, 0), s.event(ctx, id, attempt, "failing", "by", by, "reason", reason))
+	if !s.split || by == "@fanin" {
+		return outcome, late, nil
+	}
+	return outcome, late, s.send(ctx, s.toFanIn(ctx, id, attempt, 0), s.event(ctx, id, attempt, "failing", "by", by, "reason", reason))
 }
 
 // Settle ends a claimed job whose record is final. Detail is the file where the

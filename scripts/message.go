@@ -36,6 +36,12 @@ func (s *Scripts) Ack(ctx context.Context, stream string, entries ...string) err
 // Quarantine keeps an entry that cannot be used, with the reason; what is longer
 // than 1 KB of it is cut.
 func (s *Scripts) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
+	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Quarantined(), "maxlen", "~", QuarantineCap, "*",
+		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields)))
+}
+
+// excerpt gives fields as a text that can be kept.
+func excerpt(fields map[string]string) string {
 	var text strings.Builder
 	for k, v := range fields {
 		fmt.Fprintf(&text, "%s=%s ", k, v)
@@ -44,8 +50,7 @@ func (s *Scripts) Quarantine(ctx context.Context, stream, entry string, fields m
 		}
 	}
 	kept := strings.ToValidUTF8(text.String()[:min(text.Len(), quarantined)], "\uFFFD")
-	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Quarantined(), "maxlen", "~", QuarantineCap, "*",
-		"stream", stream, "entry", entry, "reason", reason, "fields", strings.TrimSpace(kept)))
+	return strings.TrimSpace(kept)
 }
 
 // Steps of a job that are no listener.

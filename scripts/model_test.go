@@ -411,7 +411,7 @@ func (m *machine) failFold(t *rapid.T) {
 }
 
 func (m *machine) expire(t *rapid.T) {
-	got, err := m.s.Expire(t.Context(), "1")
+	got, _, err := m.s.Expire(t.Context(), "1")
 	switch {
 	case !m.there:
 		m.check(t, got, err, Gone)

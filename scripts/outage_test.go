@@ -53,7 +53,7 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 	if _, err := s.Start(ctx, Start{ID: "new", Attempt: 1, Timeout: time.Hour, Listeners: []string{"l"}}); err == nil {
 		t.Error("a full Redis started a job: the test is not what it says")
 	}
-	if outcome, err := s.Expire(ctx, "overdue"); err != nil || outcome != OK {
+	if outcome, _, err := s.Expire(ctx, "overdue"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	for id, want := range map[string]Outcome{"ready": OK, "overdue": ToFail} {
@@ -140,7 +140,7 @@ func TestKeysOfAnotherType(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	client.HSet(t.Context(), s.State("2"), "attempt", "1", "status", "RUN", "stage", "1", "l:stage", "1")
-	if _, err := s.Expire(t.Context(), "2"); !errors.Is(err, ErrBroken) {
+	if _, _, err := s.Expire(t.Context(), "2"); !errors.Is(err, ErrBroken) {
 		t.Errorf("%v", err)
 	}
 }

@@ -68,6 +68,9 @@ var (
 	requeueScript   = load("requeue")
 	forgetScript    = load("forget")
 	againScript     = load("again")
+	refuseScript    = load("refuse")
+	deadlinesScript = load("deadlines")
+	canaryScript    = load("canary")
 )
 
 // all are the scripts by their SHA-1, which is their name in Redis.

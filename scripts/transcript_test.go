@@ -181,7 +181,7 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 		delay, _ := time.ParseDuration(arg(3))
 		outcome, err = p.s.RequeueFold(ctx, p.states[arg(1)], arg(2), Again{Delay: delay, Counts: arg(4) == "counts", Error: arg(5)})
 	case "expire":
-		outcome, err = p.s.Expire(ctx, job)
+		outcome, _, err = p.s.Expire(ctx, job)
 	case "settle": // worker outcome detail
 		outcome, err = p.s.Settle(ctx, p.states[arg(1)], arg(2), arg(3))
 	case "lose-data":

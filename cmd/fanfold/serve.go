@@ -128,7 +128,9 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		if err != nil {
 			return nil, err
 		}
-		s, err := scheduler.New(scheduler.Options{Scripts: b.scripts, Log: log})
+		s, err := scheduler.New(scheduler.Options{
+			Redis: b.redis, Scripts: b.scripts, Consumer: consumer, Timers: timers, Metrics: b.metrics, Log: log,
+		})
 		if err != nil {
 			return nil, err
 		}

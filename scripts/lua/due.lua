@@ -1,23 +1,31 @@
 #!lua flags=allow-oom
 -- Lists what is due in the delayed set. A score below 10^11 is in seconds and is
--- rewritten in milliseconds.
+-- rewritten in milliseconds; one that is not finite is no time and listed apart.
 -- KEYS  1 delayed
--- ARGV  1 most members to list
--- Returns {wait until the next one in ms, or -1 if there is none, members…}
+-- ARGV  1 most members to list of each kind
+-- Returns {wait until the next one in ms, or -1 if there is none, how many
+--       members have no time, these members…, members that are due…}
 -- Cost  O(log n + members)
 local delayed, most = KEYS[1], ARGV[1]
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local seconds = redis.call('ZRANGEBYSCORE', delayed, '-inf', '(100000000000', 'WITHSCORES', 'LIMIT', 0, most)
+local seconds = redis.call('ZRANGEBYSCORE', delayed, '(-inf', '(100000000000', 'WITHSCORES', 'LIMIT', 0, most)
 for i = 1, #seconds, 2 do
   local score = math.max(tonumber(seconds[i + 1]), 0) * 1000
   -- What is too small to be a time in milliseconds even now was due long ago.
   redis.call('ZADD', delayed, string.format('%.0f', math.max(score, 100000000000)), seconds[i])
 end
+local answer = {-1, 0}
+for _, infinite in ipairs({'-inf', '+inf'}) do
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', delayed, infinite, infinite, 'LIMIT', 0, most)) do
+    answer[#answer + 1] = member
+  end
+end
+answer[2] = #answer - 2
 -- Seconds that are not rewritten yet wait for the next call.
-local answer = redis.call('ZRANGEBYSCORE', delayed, 100000000000, string.format('%.0f', now), 'LIMIT', 0, most)
-table.insert(answer, 1, -1)
-local first = redis.call('ZRANGEBYSCORE', delayed, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-if first[2] then answer[1] = math.max(0, math.min(tonumber(first[2]) - now, 86400000)) end
+local due = redis.call('ZRANGEBYSCORE', delayed, 100000000000, string.format('%.0f', now), 'LIMIT', 0, most)
+for _, member in ipairs(due) do answer[#answer + 1] = member end
+local first = redis.call('ZRANGEBYSCORE', delayed, '(-inf', '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+if first[2] then answer[1] = math.max(0, math.min(math.ceil(tonumber(first[2])) - now, 86400000)) end
 return answer

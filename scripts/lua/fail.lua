@@ -6,7 +6,9 @@
 --       @deadline, 4 its token: owner, fence, or nothing, 5 reason,
 --       6 cap of the events, 7 1: the job's file may be there and is to be removed
 -- Returns {outcome, attempt}: 1 failing, 2 failing before; 0 refused: not its
---       owner, not past the deadline, or PUBLISHING; -1 gone
+--       owner, not past the deadline, or PUBLISHING; -1 gone. With 1 there is a
+--       third number: how long ago the deadline was (ms; 0 where @deadline is not
+--       who decides)
 -- Cost  O(1)
 local state, fanin, events = KEYS[1], KEYS[2], KEYS[3]
 local id, attempt, by, token, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -14,7 +16,7 @@ local id, attempt, by, token, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[
 local have = redis.call('HMGET', state, 'attempt', 'status', 'fence', 'deadline', by .. ':owner', 'stage', 'listeners')
 if not have[1] or (attempt ~= '0' and have[1] ~= attempt) then return {-1} end
 attempt = have[1]
-local status = have[2]
+local status, late = have[2], 0
 if status == 'FAILING' then return {2, tonumber(attempt)} end
 if status ~= 'RUN' and status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUBLISHING' then return {-1} end
 if by == '@fanin' then
@@ -23,6 +25,7 @@ elseif by == '@deadline' then
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   if now < tonumber(have[4]) or status == 'PUBLISHING' then return {0} end
+  late = now - tonumber(have[4])
   if status == 'RUN' then
     local open = {}
     for listener in string.gmatch(have[7], '[^,]+') do
@@ -48,4 +51,4 @@ if fanin then
   if by ~= '@fanin' then redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0) end
   redis.call('XADD', events, 'MAXLEN', '~', ARGV[6], '*', 'id', id, 'attempt', attempt, 'event', 'failing', 'by', by, 'reason', reason)
 end
-return {1, tonumber(attempt)}
+return {1, tonumber(attempt), late}

@@ -1,0 +1,140 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	scheduler, s, client, ctx := b.scheduler("a"), b.s, b.client, t.Context()
+	for _, member := range []string{
+		"1", "2/1/" + scripts.StepTrigger, "3/4/" + scripts.StepFanIn, "4/4/" + scripts.StepRecord, "5/6/some.listener", "{bad}", "7/8",
+	} {
+		if err := s.Delay(ctx, member, -time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delay(ctx, "9", 30*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if wait, err := scheduler.moveDue(ctx); err != nil || wait != 0 {
+		t.Fatalf("%v %v", wait, err)
+	}
+	for stream, want := range map[string]string{
+		s.Jobs(): "[map[id:1] map[id:2 look:1]]", s.FanIn(): "[map[attempt:4 id:3] map[attempt:4 id:4]]",
+		s.Task("some.listener"): "[map[attempt:6 id:5]]",
+	} {
+		var got []map[string]any
+		for _, e := range client.XRange(ctx, stream, "-", "+").Val() {
+			got = append(got, e.Values)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", stream, got, want)
+		}
+	}
+	reasons := map[string]string{}
+	for _, e := range client.XRange(ctx, s.Quarantined(), "-", "+").Val() {
+		if e.Values["stream"] != s.Delayed() {
+			t.Errorf("%v", e.Values)
+		}
+		reasons[e.Values["fields"].(string)] = e.Values["reason"].(string)
+	}
+	for _, member := range []string{"10", "11"} {
+		if r := reasons["member="+member]; !strings.Contains(r, "not a time") {
+			t.Errorf("%s: %q", member, r)
+		}
+	}
+	if len(reasons) != 4 || reasons["member={bad}"] != scripts.ErrMember.Error() {
+		t.Errorf("in quarantine: %v", reasons)
+	}
+	if wait, err := scheduler.moveDue(ctx); err != nil || wait < 29*time.Minute {
+		t.Errorf("%v %v", wait, err)
+	}
+	if left := client.ZRange(ctx, s.Delayed(), 0, -1).Val(); len(left) != 1 || left[0] != "9" {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestAForeignZADDWakesAtOnce does it many times: without a wake-up each would
+// wait for the rest of a second.
+func TestAForeignZADDWakesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	registry := b.run("a")
+	b.hears(registry, 1)
+	var longest, sum time.Duration
+	const times = 30
+	for i := range times {
+		member, due := fmt.Sprint(i), float64(time.Now().UnixMilli())
+		if i%3 == 0 {
+			due = float64(time.Now().Unix()) // seconds
+		}
+		begin := time.Now()
+		if err := b.client.ZAdd(t.Context(), b.s.Delayed(), redis.Z{Score: due, Member: member}).Err(); err != nil {
+			t.Fatal(err)
+		}
+		b.until("it is moved", func() bool { return b.client.XLen(t.Context(), b.s.Jobs()).Val() == int64(i+1) })
+		longest, sum = max(longest, time.Since(begin)), sum+time.Since(begin)
+	}
+	t.Logf("moved after %v on average, %v at most", sum/times, longest)
+	if sum/times > 400*time.Millisecond {
+		t.Errorf("%v on average: it slept", sum/times)
+	}
+	if n := value(t, registry, "fanfold_delayed_lateness_seconds", ""); n != times {
+		t.Errorf("%v of %d were measured", n, times)
+	}
+}
+
+// TestTwoSchedulersMoveAndRefuseOnce races two for the same members.
+func TestTwoSchedulersMoveAndRefuseOnce(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	ctx := t.Context()
+	soon := time.Now().Add(300 * time.Millisecond)
+	for i := range 600 {
+		z := redis.Z{Score: float64(soon.UnixMilli()), Member: fmt.Sprint(i)}
+		switch {
+		case i%10 == 1:
+			z.Member = fmt.Sprintf("bad %d", i)
+		case i%10 == 2:
+			z.Score = math.Inf(1)
+		}
+		if err := b.client.ZAdd(ctx, b.s.Delayed(), z).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := b.run("a")
+	two := b.run("b")
+	b.until("all is moved", func() bool { return b.client.ZCard(ctx, b.s.Delayed()).Val() == 0 })
+	b.until("and measured", func() bool {
+		const name = "fanfold_delayed_lateness_seconds"
+		return value(t, one, name, "")+value(t, two, name, "") >= 480
+	})
+	seen := map[any]int{}
+	for _, e := range b.client.XRange(ctx, b.s.Jobs(), "-", "+").Val() {
+		seen[e.Values["id"]]++
+	}
+	for _, e := range b.client.XRange(ctx, b.s.Quarantined(), "-", "+").Val() {
+		seen[e.Values["fields"]]++
+	}
+	for what, n := range seen {
+		if n != 1 {
+			t.Errorf("%v: %d times", what, n)
+		}
+	}
+	if jobs, refused := b.client.XLen(ctx, b.s.Jobs()).Val(), b.client.XLen(ctx, b.s.Quarantined()).Val(); jobs != 480 || refused != 120 {
+		t.Errorf("%d jobs and %d in quarantine, not 480 and 120", jobs, refused)
+	}
+}

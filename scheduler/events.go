@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// events knows the channels of the keyspace notifications, and whom each of them
+// is for. What they say only wakes others up: while work was done here, Redis
+// would have to keep what comes, and cut the connection at last.
+type events struct {
+	s      *Scheduler
+	prefix string // of each channel
+	canary bell   // rings when the canary has ended
+}
+
+func (s *Scheduler) events(db int) *events {
+	return &events{s: s, prefix: "__keyspace@" + strconv.Itoa(db) + "__:", canary: newBell()}
+}
+
+// channels are those of single keys, patterns those of many.
+func (e *events) channels() (channels, patterns []string) {
+	k := e.s.scripts.Keys
+	for _, key := range []string{k.Delayed(), k.Timers(), k.Canary(e.s.name)} {
+		channels = append(channels, e.prefix+key)
+	}
+	return channels, []string{
+		e.prefix + literal.Replace(k.Timer("")) + "*",
+		e.prefix + "{" + literal.Replace(k.Hash) + "*}:timeout:*",
+	}
+}
+
+// literal takes the meaning from the characters that have one in a pattern. A
+// configuration does not let them into keys; who uses this package might.
+var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
+
+// subscribe returns a subscription that Redis has confirmed.
+func (e *events) subscribe(ctx context.Context, client *redis.Client, patience time.Duration) (*redis.PubSub, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	channels, patterns := e.channels()
+	pubsub := client.Subscribe(ctx, channels...)
+	err := pubsub.PSubscribe(ctx, patterns...)
+	for left := len(channels) + len(patterns); err == nil && left > 0; {
+		var m any
+		if m, err = pubsub.ReceiveTimeout(ctx, patience); err == nil {
+			if _, ok := m.(*redis.Subscription); ok {
+				left--
+			} else {
+				e.tell(m)
+			}
+		}
+	}
+	if err != nil {
+		_ = pubsub.Close()
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	return pubsub, nil
+}
+
+// receive tells what comes until the connection breaks, or is silent for longer
+// than the canary ever is. A read that has timed out may have lost the half of a
+// message, so it is not gone on with.
+func (e *events) receive(ctx context.Context, pubsub *redis.PubSub, silence time.Duration) error {
+	for {
+		m, err := pubsub.ReceiveTimeout(ctx, silence)
+		if err != nil {
+			return fmt.Errorf("receive: %w", err)
+		}
+		if _, ok := m.(*redis.Subscription); ok {
+			// The connection is another one than it was.
+			return errReconnected
+		}
+		e.tell(m)
+	}
+}
+
+var errReconnected = errors.New("scheduler: the connection was made anew")
+
+// tell wakes whom a message is for.
+func (e *events) tell(message any) {
+	m, ok := message.(*redis.Message)
+	if !ok {
+		return
+	}
+	key, event := strings.TrimPrefix(m.Channel, e.prefix), m.Payload
+	s, k := e.s, e.s.scripts.Keys
+	switch {
+	case key == k.Delayed():
+		if event != "zrem" { // what goes away makes nothing due
+			s.delayed.ring()
+		}
+	case key == k.Canary(s.name):
+		if event == "expired" {
+			e.canary.ring()
+		}
+	case key == k.Timers():
+		if s.timers != nil && event != "zrem" {
+			s.timers.Changed()
+		}
+	case strings.HasPrefix(key, k.Timer("")):
+		if s.timers != nil {
+			s.timers.Touched(strings.TrimPrefix(key, k.Timer("")), event)
+		}
+	case event == "expired":
+		if t, ok := parseTimeout(k, key); ok && !s.expired.add(t) {
+			s.sweeps.ring()
+		}
+	}
+}
+
+// parseTimeout reads the name of a timeout key.
+func parseTimeout(k scripts.Keys, key string) (timeout, bool) {
+	rest, ok := strings.CutPrefix(key, "{"+k.Hash)
+	if !ok {
+		return timeout{}, false
+	}
+	id, number, ok := strings.Cut(rest, "}:timeout:")
+	attempt, err := strconv.ParseInt(number, 10, 64)
+	return timeout{id: id, attempt: attempt}, ok && err == nil && scripts.ValidID(id)
+}

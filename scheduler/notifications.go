@@ -1,0 +1,54 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	notifySetting = "notify-keyspace-events"
+	// notifyFlags are those that are needed: by key; of sorted sets, strings, generic
+	// commands, and expired keys.
+	notifyFlags = "Kzg$x"
+	// notifyAll is what the flag A stands for.
+	notifyAll = "g$lshzxetd"
+)
+
+// enable has Redis publish keyspace notifications, beside those that it publishes
+// already. Where that is refused, or the command is not there, the canary tells
+// what that means.
+func (s *Scheduler) enable(ctx context.Context, client *redis.Client) {
+	settings, err := client.ConfigGet(ctx, notifySetting).Result()
+	if err == nil {
+		flags := withFlags(settings[notifySetting])
+		if flags == settings[notifySetting] {
+			return
+		}
+		err = client.ConfigSet(ctx, notifySetting, flags).Err()
+	}
+	if isReply(err) && !s.refused {
+		s.refused = true
+		s.log.Info("Redis does not let its notifications be switched on; if they are on, this does no harm", "err", err)
+	}
+}
+
+// withFlags adds to flags what is missing there.
+func withFlags(flags string) string {
+	have := strings.ReplaceAll(flags, "A", notifyAll)
+	for _, f := range notifyFlags {
+		if !strings.ContainsRune(have, f) {
+			flags += string(f)
+		}
+	}
+	return flags
+}
+
+// isReply tells whether an error is an answer of Redis that would be the same
+// again, and not one of the connection or of a Redis that is starting.
+func isReply(err error) bool {
+	_, ok := errors.AsType[redis.Error](err)
+	return ok && !redis.HasErrorPrefix(err, "LOADING")
+}

@@ -1,0 +1,155 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// pace is how often and how patiently a subscription is proved.
+type pace struct {
+	canary   time.Duration // between two canaries
+	patience time.Duration // for an answer, and for a canary to be heard
+	again    time.Duration // before the next try where Redis is away
+	slow     time.Duration // before the next try where Redis tells nothing
+}
+
+var defaultPace = pace{canary: 10 * time.Second, patience: 2 * time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second}
+
+var (
+	// errDeaf ends a subscription that has become silent.
+	errDeaf = errors.New("scheduler: the canary is not heard any more")
+	// errMute ends a subscription that has never heard anything.
+	errMute = errors.New("scheduler: Redis publishes no keyspace notifications: they are off or forbidden")
+)
+
+// subscribe keeps a subscription to keyspace notifications until ctx ends. Each
+// new one has all loops look, since what happened before it was not heard.
+//
+// go-redis makes a broken connection anew by itself, but does not say so, and it
+// does not see one that is open and silent. So a subscription here is one
+// connection: what is wrong with it, or a canary that is not heard, ends it.
+func (s *Scheduler) subscribe(ctx context.Context) error {
+	given, ok := s.redis.(*redis.Client)
+	if !ok {
+		s.log.Info("no keyspace notifications from this kind of Redis client: what is due is looked for each second")
+		<-ctx.Done()
+		return nil
+	}
+	client := redis.NewClient(s.connection(given))
+	defer client.Close()
+	said := error(nil)
+	for {
+		heard, err := s.session(ctx, client)
+		s.hears.Store(false)
+		s.metrics.heard.Set(0)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if heard {
+			s.log.Info("subscription is made anew", "err", err)
+			said = nil
+			continue
+		}
+		// Said once: the same goes on until something is heard.
+		if said == nil || errors.Is(said, errMute) != errors.Is(err, errMute) {
+			s.log.Warn("no keyspace notifications: what is due is looked for each second", "err", err)
+		}
+		said = err
+		wait := s.pace.again
+		if errors.Is(err, errMute) || isReply(err) {
+			wait = s.pace.slow
+		}
+		if !rest(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+// connection returns the options of the connections for the subscription: they
+// give up soon, and one broken connection is not hidden by another.
+func (s *Scheduler) connection(given *redis.Client) *redis.Options {
+	o := *given.Options()
+	o.PoolSize, o.MinIdleConns, o.MaxActiveConns = 2, 0, 0
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = s.pace.patience, s.pace.patience, s.pace.patience
+	o.ContextTimeoutEnabled = true
+	return &o
+}
+
+// session holds one subscription until it breaks or ctx ends. It tells whether
+// anything was heard, and why it ended.
+func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.enable(ctx, client)
+	e := s.events(client.Options().DB)
+	pubsub, err := e.subscribe(ctx, client, s.pace.patience)
+	if err != nil {
+		return false, err
+	}
+	if s.subscribed {
+		s.metrics.again.Inc()
+	}
+	s.subscribed = true
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		cancel(e.receive(ctx, pubsub, s.pace.canary+3*s.pace.patience))
+	}()
+	defer func() {
+		cancel(nil) // also what go-redis does to connect again
+		_ = pubsub.Close()
+		<-received
+	}()
+	s.wakeAll()
+	for {
+		chirp, err := s.proves(ctx, e.canary)
+		switch {
+		case err != nil && context.Cause(ctx) != nil:
+			return heard, context.Cause(ctx)
+		case err != nil:
+			return heard, fmt.Errorf("canary: %w", err)
+		case !chirp && heard:
+			return true, errDeaf
+		case !chirp:
+			return false, errMute
+		case !heard:
+			heard = true
+			s.hears.Store(true)
+			s.metrics.heard.Set(1)
+			s.log.Debug("keyspace notifications are heard")
+		}
+		if !rest(ctx, s.pace.canary) {
+			return heard, context.Cause(ctx)
+		}
+	}
+}
+
+// proves tells whether the end of the canary is heard.
+func (s *Scheduler) proves(ctx context.Context, heard bell) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, s.pace.patience)
+	defer cancel()
+	select {
+	case <-heard: // of the one before, or of one that nobody waits for
+	default:
+	}
+	if err := s.scripts.SetCanary(limited, s.name); err != nil {
+		return false, err
+	}
+	if !rest(limited, 2*time.Millisecond) {
+		return false, limited.Err()
+	}
+	if err := s.touchKeys(limited, []string{s.scripts.Canary(s.name)}); err != nil {
+		return false, err
+	}
+	select {
+	case <-heard:
+		return true, nil
+	case <-limited.Done():
+		return false, ctx.Err()
+	}
+}

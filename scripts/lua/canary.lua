@@ -1,0 +1,8 @@
+#!lua flags=allow-oom
+-- Sets a subscriber's canary, which lives for a millisecond, also where Redis is
+-- full.
+-- KEYS  1 canary
+-- Returns 1
+-- Cost  O(1)
+redis.call('SET', KEYS[1], '', 'PX', 1)
+return 1
