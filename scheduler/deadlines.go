@@ -13,6 +13,9 @@ const (
 	touches = 10
 	// mostTouched is how many deadlines one pass takes.
 	mostTouched = 1000
+	// newKeys is how long the keys of jobs that start are gathered until the next
+	// deadline is looked for: one might be within the second of the sleep.
+	newKeys = 20 * time.Millisecond
 	// deaf is how long after a deadline its event is waited for: then the sweep
 	// decides.
 	deaf = 100 * time.Millisecond
@@ -58,7 +61,7 @@ func (s *Scheduler) touch(ctx context.Context, ids []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	s.sweepSoon()
+	s.sweeps.ringIn(deaf + 10*time.Millisecond)
 	return s.touchKeys(ctx, keys)
 }
 
@@ -74,14 +77,6 @@ func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
 		}
 	}
 	return nil
-}
-
-// sweepSoon has the sweep look when the events of what was touched now must have
-// come.
-func (s *Scheduler) sweepSoon() {
-	if s.soon.CompareAndSwap(false, true) {
-		time.AfterFunc(deaf+10*time.Millisecond, s.sweeps.ring)
-	}
 }
 
 // mayExpire tells whether a deadline means something to a job: later, it is being

@@ -110,6 +110,8 @@ func (e *events) tell(message any) {
 		if s.timers != nil {
 			s.timers.Touched(strings.TrimPrefix(key, k.Timer("")), event)
 		}
+	case event == "set":
+		s.deadlines.ringIn(newKeys)
 	case event == "expired":
 		if t, ok := parseTimeout(k, key); ok && !s.expired.add(t) {
 			s.sweeps.ring()

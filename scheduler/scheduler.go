@@ -60,7 +60,6 @@ type Scheduler struct {
 	pace    pace
 
 	hears   atomic.Bool // events are coming in
-	soon    atomic.Bool // a sweep is due in a moment
 	expired heardTimeouts
 	looked  int64 // of touchPassed: the last deadline (ms) that it has seen
 
@@ -117,7 +116,7 @@ func (s *Scheduler) wakeAll() {
 
 // loop calls once again and again: when the bell rings, and after the time that
 // once returns, at most a second.
-func (s *Scheduler) loop(ctx context.Context, what string, rung bell, once func(context.Context) (time.Duration, error)) error {
+func (s *Scheduler) loop(ctx context.Context, what string, bell bell, once func(context.Context) (time.Duration, error)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	said := ""
@@ -126,7 +125,7 @@ func (s *Scheduler) loop(ctx context.Context, what string, rung bell, once func(
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-		case <-rung:
+		case <-bell.rung:
 		}
 		sleep, err := once(ctx)
 		if err == nil {
@@ -143,14 +142,27 @@ func (s *Scheduler) loop(ctx context.Context, what string, rung bell, once func(
 }
 
 // bell wakes a loop. Rung many times before the loop looks, it wakes it once.
-type bell chan struct{}
+type bell struct {
+	rung  chan struct{}
+	later *atomic.Bool // it will ring in a while
+}
 
-func newBell() bell { return make(bell, 1) }
+func newBell() bell { return bell{rung: make(chan struct{}, 1), later: &atomic.Bool{}} }
 
 func (b bell) ring() {
 	select {
-	case b <- struct{}{}:
+	case b.rung <- struct{}{}:
 	default:
+	}
+}
+
+// ringIn rings after a while, or with those before that wait for it.
+func (b bell) ringIn(d time.Duration) {
+	if b.later.CompareAndSwap(false, true) {
+		time.AfterFunc(d, func() {
+			b.later.Store(false)
+			b.ring()
+		})
 	}
 }
 

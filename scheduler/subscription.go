@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // pace is how often and how patiently a subscription is proved.
@@ -77,6 +78,9 @@ func (s *Scheduler) connection(given *redis.Client) *redis.Options {
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = s.pace.patience, s.pace.patience, s.pace.patience
 	o.ContextTimeoutEnabled = true
+	// These belong to the client that was given.
+	o.PushNotificationProcessor = nil
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &o
 }
 
@@ -134,7 +138,7 @@ func (s *Scheduler) proves(ctx context.Context, heard bell) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, s.pace.patience)
 	defer cancel()
 	select {
-	case <-heard: // of the one before, or of one that nobody waits for
+	case <-heard.rung: // of the one before, or of one that nobody waits for
 	default:
 	}
 	if err := s.scripts.SetCanary(limited, s.name); err != nil {
@@ -147,7 +151,7 @@ func (s *Scheduler) proves(ctx context.Context, heard bell) (bool, error) {
 		return false, err
 	}
 	select {
-	case <-heard:
+	case <-heard.rung:
 		return true, nil
 	case <-limited.Done():
 		return false, ctx.Err()

@@ -13,7 +13,6 @@ import (
 // nothing was heard. The engine gives the records their status; until it has
 // settled a job, the deadline stays.
 func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
-	s.soon.Store(false)
 	by := time.Duration(0)
 	if s.hears.Load() {
 		by = deaf // their events are on their way

@@ -1,0 +1,326 @@
+package scheduler
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/rs/zerolog"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestNotificationsOff has a server that publishes nothing and lets nobody change
+// that: sweeps find what is due, and it is said once.
+func TestNotificationsOff(t *testing.T) {
+	t.Parallel()
+	b, _ := private(t, "--notify-keyspace-events", "", "--rename-command", "CONFIG", "")
+	registry := b.run("a")
+	b.until("it is said", func() bool { return b.said("level=WARN") == 1 })
+	b.startMany(20, 500*time.Millisecond, time.Second)
+	if err := b.client.ZAdd(t.Context(), b.s.Delayed(), redis.Z{Score: 1, Member: "1"}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.allFail()
+	b.until("the foreign id is moved", func() bool { return b.client.XLen(t.Context(), b.s.Jobs()).Val() == 1 })
+	if events, sweeps := found(t, registry); events != 0 || sweeps != 20 {
+		t.Errorf("%v by event, %v by sweep", events, sweeps)
+	}
+	b.until("it has tried again", func() bool { return value(t, registry, "fanfold_resubscriptions_total", "") >= 2 })
+	if said := b.said("level=WARN") + b.said("switched on"); said != 2 || value(t, registry, "fanfold_notifications_heard", "") != 0 {
+		t.Errorf("said %d times:\n%s", said, &b.log)
+	}
+}
+
+// TestNotificationsForbidden has a user that may not CONFIG, on a server where
+// somebody else switches them on later.
+func TestNotificationsForbidden(t *testing.T) {
+	t.Parallel()
+	b, _ := private(t, "--notify-keyspace-events", "")
+	ctx := t.Context()
+	if err := b.client.Do(ctx, "acl", "setuser", "worker", "on", ">secret", "~*", "&*", "+@all", "-config").Err(); err != nil {
+		t.Fatal(err)
+	}
+	o := *b.client.Options()
+	o.Username, o.Password = "worker", "secret"
+	worker := redis.NewClient(&o)
+	defer worker.Close()
+	b.options.Redis = worker
+	registry := b.run("a")
+	b.until("it is said", func() bool { return b.said("level=WARN") == 1 && b.said("NOPERM") == 1 })
+	if err := b.client.ConfigSet(ctx, "notify-keyspace-events", "KEA").Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.hears(registry, 1)
+	b.startMany(20, 500*time.Millisecond, time.Second)
+	b.allFail()
+	if events, _ := found(t, registry); events == 0 {
+		t.Error("no event was heard")
+	}
+}
+
+// TestNotificationsAreSwitchedOn beside those that others want.
+func TestNotificationsAreSwitchedOn(t *testing.T) {
+	t.Parallel()
+	b, _ := private(t, "--notify-keyspace-events", "El")
+	registry := b.run("a")
+	b.hears(registry, 1)
+	got := b.client.ConfigGet(t.Context(), notifySetting).Val()[notifySetting]
+	for _, flag := range "KEzg$xl" {
+		if !strings.ContainsRune(got, flag) {
+			t.Errorf("%q has no %c", got, flag)
+		}
+	}
+	for flags, want := range map[string]string{"": notifyFlags, "AK": "AK", "KEA": "KEA", "xE": "xEKzg$", "g$xzK": "g$xzK"} {
+		if got := withFlags(flags); got != want {
+			t.Errorf("%q becomes %q, not %q", flags, got, want)
+		}
+	}
+}
+
+// TestAnotherDB hears the channels of its own db.
+func TestAnotherDB(t *testing.T) {
+	t.Parallel()
+	b, server := private(t)
+	b = newBundle(t, redis.NewClient(&redis.Options{Addr: server.Addr, DB: 3}))
+	registry := b.run("a")
+	b.hears(registry, 1)
+	b.startMany(10, 500*time.Millisecond, 500*time.Millisecond)
+	b.allFail()
+	if events, _ := found(t, registry); events == 0 {
+		t.Error("no event was heard")
+	}
+}
+
+// TestCanaryInAFullRedis is set although nothing else is, and what is over its
+// deadline fails.
+func TestCanaryInAFullRedis(t *testing.T) {
+	t.Parallel()
+	b, _ := private(t)
+	b.startMany(10, 500*time.Millisecond, 500*time.Millisecond)
+	if err := b.client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	registry := b.run("a")
+	b.hears(registry, 1)
+	b.allFail()
+	if err := b.client.ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKilledSubscriptions are made anew, and no timeout is lost.
+func TestKilledSubscriptions(t *testing.T) {
+	t.Parallel()
+	b, _ := private(t)
+	registry := b.run("a")
+	b.hears(registry, 1)
+	b.startMany(60, 500*time.Millisecond, 3*time.Second)
+	for range 10 {
+		if err := b.client.Do(t.Context(), "client", "kill", "type", "pubsub").Err(); err != nil {
+			t.Fatal(err)
+		}
+		rest(t.Context(), 300*time.Millisecond)
+	}
+	b.allFail()
+	b.hears(registry, 1)
+	if n := value(t, registry, "fanfold_resubscriptions_total", ""); n == 0 {
+		t.Error("nothing was killed")
+	}
+}
+
+// TestARestartOfRedis in the middle of deadlines loses none of them.
+func TestARestartOfRedis(t *testing.T) {
+	t.Parallel()
+	b, server := private(t, "--appendfsync", "always", "--notify-keyspace-events", "")
+	registry := b.run("a")
+	b.hears(registry, 1) // what was switched on is gone with the restart
+	b.startMany(60, 500*time.Millisecond, 3*time.Second)
+	rest(t.Context(), time.Second)
+	server.Kill()
+	rest(t.Context(), time.Second)
+	if err := server.Start(t.Context(), "--appendfsync", "always", "--notify-keyspace-events", ""); err != nil {
+		t.Fatal(err)
+	}
+	b.allFail()
+	b.until("it has subscribed again", func() bool { return value(t, registry, "fanfold_resubscriptions_total", "") > 0 })
+	b.hears(registry, 1)
+}
+
+// TestAHalfOpenConnection is open and silent: the canary finds that out, and
+// meanwhile the sweep finds the timeouts.
+func TestAHalfOpenConnection(t *testing.T) {
+	t.Parallel()
+	b, server := private(t)
+	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "redis", "127.0.0.1:0", server.Addr)
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Stop)
+	through := redis.NewClient(&redis.Options{Addr: proxy.Listen, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = through.Close() })
+	b.options.Redis = through // the scripts go another way
+	registry := b.run("a")
+	b.hears(registry, 1)
+	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"name": "hole", "type": "timeout", "attributes": {"timeout": 0}}`)); err != nil {
+		t.Fatal(err)
+	}
+	b.startMany(20, time.Millisecond, 3*time.Second)
+	b.hears(registry, 0)
+	b.allFail()
+	if _, sweeps := found(t, registry); sweeps < 10 {
+		t.Errorf("only %v were found by sweeps", sweeps)
+	}
+	if err := proxy.Toxics.RemoveToxic(t.Context(), "hole"); err != nil {
+		t.Fatal(err)
+	}
+	b.hears(registry, 1)
+	if n := value(t, registry, "fanfold_resubscriptions_total", ""); n == 0 {
+		t.Error("it hears over the old connection")
+	}
+}
+
+// TestAStoppedProcess does not run for seconds in which timeouts come. Alone, it
+// makes up for that; with another one, nothing is late.
+func TestAStoppedProcess(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{true, false} {
+		t.Run(fmt.Sprintf("alone=%v", alone), func(t *testing.T) {
+			t.Parallel()
+			b, _ := private(t)
+			process := b.process()
+			b.until("the process is at work", func() bool { return b.client.Exists(t.Context(), b.s.Lock("ready")).Val() == 1 })
+			if !alone {
+				b.hears(b.run("a"), 1)
+			}
+			b.startMany(30, time.Second, 3*time.Second)
+			if err := process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			if alone {
+				rest(t.Context(), 5*time.Second)
+				if err := process.Signal(syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.allFail()
+		})
+	}
+}
+
+// process runs TestSchedulerProcess in a process of its own until the test ends.
+func (b *bundle) process() *os.Process {
+	b.t.Helper()
+	c := exec.Command(os.Args[0], "-test.run=^TestSchedulerProcess$")
+	place := url.Values{"addr": {b.client.Options().Addr}, "prefix": {b.s.Prefix}, "hash": {b.s.Hash}}
+	c.Env = append(os.Environ(), "FANFOLD_TEST_SCHEDULER="+place.Encode())
+	c.Stdout, c.Stderr = b, b
+	if err := c.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	return c.Process
+}
+
+// TestSchedulerProcess is no test, but what process runs.
+func TestSchedulerProcess(t *testing.T) {
+	place, err := url.ParseQuery(os.Getenv("FANFOLD_TEST_SCHEDULER"))
+	if err != nil || place.Get("addr") == "" {
+		t.Skip("only as a process of another test")
+	}
+	client := redis.NewClient(&redis.Options{Addr: place.Get("addr")})
+	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: place.Get("prefix"), Hash: place.Get("hash")}})
+	scheduler, err := New(Options{Redis: client, Scripts: s, Consumer: "process"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for !scheduler.hears.Load() {
+			rest(t.Context(), 10*time.Millisecond)
+		}
+		client.Set(t.Context(), s.Lock("ready"), "", 0)
+	}()
+	_ = scheduler.Run(t.Context()) // until it is killed
+}
+
+// timerEvents is a TimerEvents that remembers.
+type timerEvents struct {
+	mu         sync.Mutex
+	touched    map[string]int
+	changed    int
+	subscribed int
+}
+
+func (e *timerEvents) Touched(name, event string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.touched[name+" "+event]++
+}
+
+func (e *timerEvents) Changed() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.changed++
+}
+
+func (e *timerEvents) Subscribed() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.subscribed++
+}
+
+// TestTimersAreTold what happens to them, and not to the keys of others, although
+// the prefix is full of characters that mean something in a pattern.
+func TestTimersAreTold(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	keys := scripts.Keys{Prefix: b.s.Prefix + "[a]*?^:", Hash: b.s.Hash + "[b]*-"}
+	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: keys})
+	events := &timerEvents{touched: map[string]int{}}
+	b.options.Scripts, b.options.Timers = b.s, events
+	registry := b.run("a")
+	b.hears(registry, 1)
+	ctx := t.Context()
+	b.client.Set(ctx, strings.Replace(b.s.Timer("x"), "[a]*?^", "abc^", 1), "", time.Hour)
+	b.client.Set(ctx, b.s.Timer("x:y"), "", 20*time.Millisecond)
+	b.client.Set(ctx, b.s.Timer("z"), "", time.Hour)
+	b.client.Del(ctx, b.s.Timer("z"))
+	b.client.ZAdd(ctx, b.s.Timers(), redis.Z{Score: 1, Member: "x"})
+	b.start("1", 300*time.Millisecond)
+	b.allFail()
+	b.until("the timers are told", func() bool {
+		b.client.Exists(ctx, b.s.Timer("x:y"))
+		events.mu.Lock()
+		defer events.mu.Unlock()
+		return events.touched["x:y expired"] == 1 && events.touched["z del"] == 1 && events.changed == 1
+	})
+	events.mu.Lock()
+	defer events.mu.Unlock()
+	if events.subscribed != 1 || events.touched["x:y set"] != 1 || events.touched["x set"] != 0 {
+		t.Errorf("%+v", events)
+	}
+}
+
+func TestParseTimeout(t *testing.T) {
+	t.Parallel()
+	k := scripts.DefaultKeys
+	if got, ok := parseTimeout(k, k.Timeout("a_B-1", 12)); !ok || got != (timeout{"a_B-1", 12}) {
+		t.Errorf("%+v %v", got, ok)
+	}
+	for _, key := range []string{"", k.State("1"), "{x1}:timeout:1", k.Timeout("", 1), k.Timeout("ü", 1), k.Timeout("1", 1) + "x", "fanfold:timeout:1"} {
+		if got, ok := parseTimeout(k, key); ok {
+			t.Errorf("%q: %+v", key, got)
+		}
+	}
+}
