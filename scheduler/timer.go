@@ -59,6 +59,8 @@ type Timers struct {
 	clock  stall
 }
 
+var _ TimerEvents = (*Timers)(nil)
+
 // NewTimers returns Timers. It does no I/O.
 func NewTimers(o TimerOptions) (*Timers, error) {
 	if o.Scripts == nil || o.Redis == nil || o.Consumer == "" {
