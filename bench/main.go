@@ -15,6 +15,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement; the median is printed")
 	flag.IntVar(&o.jobs, "jobs", 5_000, "jobs in one round of coordination")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of each table of the join")
+	flag.StringVar(&o.only, "only", "", "measure this alone: coordination, join or lateness")
 	out := flag.String("out", "results.json", "file for the results")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -27,6 +28,7 @@ func main() {
 
 type options struct {
 	rounds, jobs, rows int
+	only               string
 }
 
 func run(ctx context.Context, o options, out string) error {
@@ -36,11 +38,21 @@ func run(ctx context.Context, o options, out string) error {
 	}
 	defer os.RemoveAll(dir)
 	var r results
-	if err := coordination(ctx, o, dir, &r); err != nil {
-		return fmt.Errorf("coordination: %w", err)
+	found := false
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context, options, string, *results) error
+	}{{"coordination", coordination}, {"join", join}, {"lateness", lateness}} {
+		if o.only != "" && o.only != part.name {
+			continue
+		}
+		found = true
+		if err := part.measure(ctx, o, dir, &r); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
 	}
-	if err := join(ctx, o, dir, &r); err != nil {
-		return fmt.Errorf("join: %w", err)
+	if !found {
+		return fmt.Errorf("-only: there is no %q", o.only)
 	}
 	r.print(os.Stdout)
 	return r.write(out)
