@@ -16,7 +16,11 @@ func TestFailOverdue(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	scheduler, s, client, ctx := b.scheduler("a"), b.s, b.client, t.Context()
-	b.start("late", -time.Second)
+	b.start("late", -2*time.Second)
+	b.start("later", -time.Second)
+	if outcome, late, err := s.Expire(ctx, "later"); err != nil || outcome != scripts.OK || late < time.Second || late > time.Minute {
+		t.Errorf("%v %v %v", outcome, late, err)
+	}
 	b.start("early", time.Hour)
 	b.start("lost", -time.Second)
 	if err := client.Del(ctx, s.State("lost")).Err(); err != nil {
@@ -30,8 +34,8 @@ func TestFailOverdue(t *testing.T) {
 	if _, statuses, err := s.Attempts(ctx, []string{"late", "early"}); err != nil || statuses[0] != "FAILING" || statuses[1] != "RUN" {
 		t.Errorf("%v %v", statuses, err)
 	}
-	if n := client.XLen(ctx, s.FanIn()).Val(); n != 1 {
-		t.Errorf("%d entries for one job that fails", n)
+	if n := client.XLen(ctx, s.FanIn()).Val(); n != 2 {
+		t.Errorf("%d entries for two jobs that fail", n)
 	}
 	// The state is lost: its record says what comes next.
 	if jobs := client.XRange(ctx, s.Jobs(), "-", "+").Val(); len(jobs) != 1 || jobs[0].Values["id"] != "lost" {
