@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -73,12 +72,9 @@ func New(o Options) (*Engine, error) {
 	return e, err
 }
 
-// Run triggers and folds until ctx ends, and returns nil then. It returns an
-// error where Redis cannot be reached at the start.
+// Run triggers and folds until ctx ends, and returns nil then. An outage of Redis
+// is waited out.
 func (e *Engine) Run(ctx context.Context) error {
-	if err := e.o.Scripts.Load(ctx); err != nil {
-		return fmt.Errorf("engine: %w", err)
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
 	group.Go(func() error { return e.fanInReader().Run(ctx) })

@@ -119,6 +119,10 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			e.log.Warn("quarantined", "job", p.id, "why", d.why)
 			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), p.entry(), map[string]string{"id": p.id}, d.why)
 		case actFail:
+			// Listed first: nobody would list it after a crash.
+			if err := e.o.Scripts.Bury(ctx, p.id); err != nil {
+				return err
+			}
 			ok, err := e.o.Records.Fail(ctx, Run{p.id, p.record.Attempt}, d.why)
 			if err != nil || !ok {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,17 +72,12 @@ func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) 
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.runner.Run(ctx) }()
-	stopped := false
-	b.stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
+	b.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	t.Cleanup(b.stop)
 	return b
 }

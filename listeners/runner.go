@@ -67,12 +67,9 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Run does tasks until ctx ends, and returns nil then. It returns an error where
-// Redis cannot be reached at the start.
+// Run does tasks until ctx ends, and returns nil then. An outage of Redis is waited
+// out.
 func (r *Runner) Run(ctx context.Context) error {
-	if err := r.o.Scripts.Load(ctx); err != nil {
-		return fmt.Errorf("listeners: %w", err)
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	for listener := range r.known {
 		reader := stream.New(stream.Options{

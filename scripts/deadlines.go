@@ -97,6 +97,18 @@ func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]str
 	}
 }
 
+// Remind sends a job that is PUBLISHING or FAILING to fan-in once more, where it
+// is past its deadline and nobody has worked on it for a while: OK, Busy where
+// that is not so yet, or Gone.
+func (s *Scripts) Remind(ctx context.Context, id string, patience time.Duration) (Outcome, error) {
+	outcome, more, err := s.list(ctx, remindScript, s.shared([]string{s.State(id)}, s.FanIn()), id, patience.Milliseconds())
+	if err != nil || !s.split || outcome != OK {
+		return outcome, err
+	}
+	attempt, _ := more[0].(int64)
+	return outcome, s.send(ctx, s.toFanIn(ctx, id, attempt, 0))
+}
+
 // PushAgain pushes a job whose state is lost while its deadline has passed, and
 // removes that: its record decides what comes next. It is OK, or Gone where the
 // job has a state or runs again.

@@ -200,6 +200,15 @@ func (s *Scripts) Settle(ctx context.Context, state *State, status, detail strin
 	return outcome, s.send(ctx, append(cmds, s.event(ctx, id, attempt, "finished", "status", status, "detail", detail))...)
 }
 
+// Bury lists a record as failed whose job never ran.
+func (s *Scripts) Bury(ctx context.Context, id string) error {
+	c := delayScript.cmd(ctx, []string{s.Dead()}, id, 0)
+	if err := s.pipe.do(ctx, c); err != nil {
+		return err
+	}
+	return asError("delay", c.Err())
+}
+
 // The messages that scripts send on one node and methods send in a cluster.
 
 func (s *Scripts) tasks(ctx context.Context, id string, attempt int64, listeners []string) []redis.Cmder {

@@ -67,6 +67,7 @@ var (
 	ackScript       = load("ack")
 	requeueScript   = load("requeue")
 	forgetScript    = load("forget")
+	remindScript    = load("remind")
 	againScript     = load("again")
 	refuseScript    = load("refuse")
 	deadlinesScript = load("deadlines")

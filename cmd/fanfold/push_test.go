@@ -174,6 +174,9 @@ func TestWhatAPushMeans(t *testing.T) {
 				s.t.Errorf("%+v", v)
 			}
 			event(s, v.ID, "finished", "seconds")
+			if err := s.b.redis.ZScore(t.Context(), s.b.scripts.Dead(), v.ID).Err(); err != nil {
+				s.t.Errorf("not among the dead: %v", err)
+			}
 		})
 	})
 	s.idle()

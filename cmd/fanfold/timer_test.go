@@ -112,7 +112,7 @@ func TestTimerCommands(t *testing.T) {
 	do(exitUsage, "no definition", "set", "unknown", "--in", "1h")
 	do(exitUsage, "no timer's name", "set", "a b", "--in", "1h")
 	do(exitUsage, "one of --in and --at", "set", one)
-	do(exitUsage, "is no time", "set", one, "--at", "tomorrow")
+	do(exitUsage, "is none of", "set", one, "--at", "tomorrow")
 	do(exitUsage, "limit", "ls", "--limit", "0")
 	do(exitUsage, "requires at least 1 arg", "pause")
 }

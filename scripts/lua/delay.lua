@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Puts a member into the delayed set, due after a delay.
--- KEYS  1 delayed
+-- Puts a member into a set of times, such as the delayed one: now and a delay.
+-- KEYS  1 set
 -- ARGV  1 member, 2 delay (ms)
--- Returns when it is due (ms)
+-- Returns that time (ms)
 -- Cost  O(log n)
 local time = redis.call('TIME')
 local due = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[2])
