@@ -76,7 +76,7 @@ func TestAdmin(t *testing.T) {
 	for _, want := range []string{
 		`fanfold_jobs_finished_total{report="slow",status="SUCCESS"} 1`, `fanfold_jobs_finished_total{report="slow",status="FAILED"} 1`,
 		`fanfold_tasks_total{listener="one",outcome="done"} 1`, `fanfold_query_duration_seconds_count{listener="one"} 1`,
-		"fanfold_jobs_waiting 0", "fanfold_jobs_running 1", "fanfold_jobs_delayed 1", "fanfold_jobs_dead 1", "fanfold_fanin_waiting 0",
+		"fanfold_jobs_waiting 0", "fanfold_jobs_running 1", "fanfold_jobs_delayed 1", "fanfold_jobs_dead 2", "fanfold_fanin_waiting 0",
 		"fanfold_quarantined 0", `fanfold_tasks_waiting{listener="one"} 1`, `fanfold_tasks_pending{listener="one"} 1`, "fanfold_redis_up 1",
 		"go_goroutines ", "process_start_time_seconds ",
 	} {
