@@ -50,9 +50,9 @@ type Timers struct {
 	scripts *scripts.Scripts
 	log     *slog.Logger
 	client  *http.Client
-	fire    chan struct{} // something may be due sooner
-	heard   chan struct{} // there are events
-	scan    chan struct{} // look through all keys
+	fire    bell // something may be due sooner
+	heard   bell // there are events
+	scan    bell // look through all keys
 
 	mu     sync.Mutex
 	events map[string]string // timer → the last that was heard of its key
@@ -82,7 +82,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 	}
 	return &Timers{
 		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]string{},
-		fire: make(chan struct{}, 1), heard: make(chan struct{}, 1), scan: make(chan struct{}, 1),
+		fire: newBell(), heard: newBell(), scan: newBell(),
 	}, nil
 }
 
@@ -96,8 +96,8 @@ func (t *Timers) Run(ctx context.Context) error {
 		Handle: func(ctx context.Context, entries []stream.Entry) { t.handle(ctx, entries[0]) },
 	})
 	var group errgroup.Group
-	group.Go(func() error { return t.loop(ctx, "fire timers", t.fire, t.fireDue) })
-	group.Go(func() error { return t.loop(ctx, "hear of timers", t.heard, t.adoptHeard) })
+	group.Go(func() error { return loop(ctx, t.log, "fire timers", t.fire, t.fireDue) })
+	group.Go(func() error { return loop(ctx, t.log, "hear of timers", t.heard, t.adoptHeard) })
 	group.Go(func() error { return t.scanAll(ctx) })
 	group.Go(func() error { return reader.Run(ctx) })
 	return group.Wait()
@@ -112,55 +112,20 @@ func (t *Timers) Touched(name, event string) {
 		return
 	}
 	if len(t.events) >= mostHeard {
-		wake(t.scan)
+		t.scan.ring()
 		return
 	}
 	t.events[name] = event
-	wake(t.heard)
+	t.heard.ring()
 }
 
 // Changed says that somebody changed the set of timers.
-func (t *Timers) Changed() { wake(t.fire) }
+func (t *Timers) Changed() { t.fire.ring() }
 
 // Subscribed says that Touched is called from now on, and that what happened
 // before may have been missed.
-func (t *Timers) Subscribed() { wake(t.scan) }
+func (t *Timers) Subscribed() { t.scan.ring() }
 
 // mostHeard bounds the events that wait; beyond, a scan finds what they were
 // about.
 const mostHeard = 100_000
-
-// wake fills a channel of one place; a full one will wake its reader anyway.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// loop calls once again and again: when it is woken, and after the time that once
-// returns, at most a second.
-func (t *Timers) loop(ctx context.Context, what string, woken <-chan struct{}, once func(context.Context) (time.Duration, error)) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		case <-woken:
-		}
-		sleep, err := once(ctx)
-		if err == nil {
-			said = ""
-		} else {
-			sleep = pause
-			if ctx.Err() == nil && said != err.Error() {
-				said = err.Error()
-				t.log.Warn("timers; trying again until it works", "what", what, "err", err)
-			}
-		}
-		timer.Reset(min(sleep, pause))
-	}
-}

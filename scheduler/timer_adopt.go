@@ -31,7 +31,7 @@ func (t *Timers) adoptHeard(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		// When Redis is back, what the events were about is to be seen there. An end
 		// of a key from long ago could be of a timer that has fired since.
-		wake(t.scan)
+		t.scan.ring()
 	}
 	return pause, err
 }
@@ -49,7 +49,7 @@ func (t *Timers) adopt(ctx context.Context, events []scripts.TimerEvent) error {
 		}
 	}
 	if changed {
-		wake(t.fire)
+		t.fire.ring()
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (t *Timers) scanAll(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-t.scan:
+		case <-t.scan.rung:
 			cursor, fast = 0, true
 		case <-timer.C:
 		}
