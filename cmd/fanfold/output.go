@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -13,6 +14,10 @@ type printer interface {
 	table(t table.Writer)
 }
 
+// plain keeps colours out of pipes. The setting is the library's own, for the
+// whole process.
+var plain = sync.OnceFunc(text.DisableColors)
+
 // print writes a result in the form that the user asked for.
 func (f *flags) print(w io.Writer, result printer) error {
 	if f.output == "json" {
@@ -21,7 +26,7 @@ func (f *flags) print(w io.Writer, result printer) error {
 		e.SetEscapeHTML(false)
 		return e.Encode(result)
 	}
-	text.DisableColors()
+	plain()
 	t := table.NewWriter()
 	t.SetOutputMirror(w)
 	t.SetStyle(table.StyleLight)
