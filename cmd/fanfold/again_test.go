@@ -293,3 +293,34 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	s.content(s.wait(id)[0])
 	s.idle()
 }
+
+// TestARedisOutageUsesNoTry, however many leases it takes: those who worked come
+// back before anything is taken over from them.
+func TestARedisOutageUsesNoTry(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, strings.Replace(slowReport, "stages:", "retry: 0\n    stages:", 1), "limits: {lease: 3s, grace: 5m}")
+	for range 2 {
+		s.process("-c", s.config, "serve")
+	}
+	var ids []string
+	for range 8 {
+		ids = append(ids, s.insert("slow", `{"seconds": 6}`))
+	}
+	s.push(ids...)
+	for _, id := range ids {
+		s.taken(id)
+	}
+	s.redis.Stop()
+	back := time.NewTimer(5 * time.Second)
+	defer back.Stop()
+	<-back.C
+	if err := s.redis.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.wait(ids...) {
+		if v.Status != engine.Success || v.Attempt != 1 {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.idle()
+}

@@ -2,9 +2,24 @@ package stream
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 )
+
+// show has Redis note that this consumer is there: it counts a consumer as idle
+// that waits for entries, and does not know one that has never got any. Asking for
+// its own entries after the last id that there can be gives nothing and counts.
+func (r *Reader) show(ctx context.Context) error {
+	err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+		Group: r.o.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, "18446744073709551614-0"}, Count: 1,
+		Block: -1,
+	}).Err()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
+}
 
 // claim takes over entries that nobody has worked on for MinIdle, except those
 // that are under way here.

@@ -93,7 +93,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	}()
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 2*time.Second
-	var claimed time.Time
+	var claimed, shown time.Time
 	said := "" // the last error: an outage is said once, and its end
 	for ctx.Err() == nil {
 		slots, err := r.acquire(ctx)
@@ -102,6 +102,11 @@ func (r *Reader) Run(ctx context.Context) error {
 			continue
 		}
 		var entries []Entry
+		if err == nil && time.Since(shown) > block {
+			if err = r.show(ctx); err == nil {
+				shown = time.Now()
+			}
+		}
 		if err == nil && time.Since(claimed) > r.o.MinIdle/2 {
 			entries, err = r.claim(ctx, slots)
 			if len(entries) < slots {
@@ -129,6 +134,9 @@ func (r *Reader) Run(ctx context.Context) error {
 				r.o.Log.Warn("read stream; trying again until it works", "stream", r.o.Stream, "err", err)
 			}
 			said = err.Error()
+			// Where Redis was away, those who work could not say so: they are given the
+			// time to come back before anything is taken over from them.
+			claimed = time.Now().Add(r.o.MinIdle / 2)
 			_ = wait(ctx, pause.NextBackOff())
 		}
 	}

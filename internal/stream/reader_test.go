@@ -405,3 +405,26 @@ func TestWorkIsKeptAlive(t *testing.T) {
 	first()
 	second()
 }
+
+// TestAReaderThatWaitsIsSeen: others judge by the consumer's silence whether
+// anybody reads.
+func TestAReaderThatWaitsIsSeen(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	defer b.run()()
+	idle := func() time.Duration {
+		consumers := b.client.XInfoConsumers(t.Context(), b.options.Stream, group).Val()
+		if len(consumers) != 1 {
+			return time.Hour
+		}
+		return consumers[0].Idle
+	}
+	b.until("it is there", func() bool { return idle() < time.Hour })
+	// It gets nothing for much longer than it may be silent.
+	for range 4 {
+		if err := wait(t.Context(), block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.until("it has been heard just now", func() bool { return idle() < block })
+}
