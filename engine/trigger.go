@@ -127,6 +127,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			if err != nil || !ok {
 				return err
 			}
+			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
 			e.jobs.finished.WithLabelValues(p.record.Report, string(Failed)).Inc()
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(Failed), "reason", d.why)
 		default:

@@ -28,7 +28,7 @@ func newMetrics(to prometheus.Registerer) (*metrics, error) {
 			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, failed or left.",
 		}, []string{"listener", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "fanfold_query_duration_seconds", Help: "How long the query of a completed task took, with storing its rows.",
+			Name: "fanfold_query_duration_seconds", Help: "How long a try of a task took, with storing its rows, however it ended.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 30, 60, 180, 600, 1800},
 		}, []string{"listener"}),
 	}

@@ -38,10 +38,10 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken, 
 	}
 	start := time.Now()
 	err := r.read(held, t, taken)
+	r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
 	switch {
 	case err == nil, errors.Is(err, errEnded):
 		outcome = taskDone
-		r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
 		return nil
 	case errors.Is(context.Cause(held), stream.ErrStopping):
 		outcome = taskLeft

@@ -79,3 +79,13 @@ func (p setting) address() string {
 	}
 	return ""
 }
+
+// lease decodes the silence after which a worker is taken for dead. Below a second
+// a pause of the machine would be taken for a death.
+func (p setting) lease() time.Duration {
+	d := p.duration(10 * time.Second)
+	if d < time.Second {
+		p.problem("a lease shorter than 1s", "Give at least 1s; the default is 10s")
+	}
+	return d
+}

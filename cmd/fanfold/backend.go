@@ -152,12 +152,11 @@ func (b *backend) source(name string) (*mysql.Source, error) {
 	return mysql.New(b.databases[name], side), nil
 }
 
-// ping proves that Redis, which takes the scripts, and the records' database
-// answer.
+// ping proves that Redis and the records' database answer.
 func (b *backend) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := b.scripts.Load(ctx); err != nil {
+	if err := b.redis.Ping(ctx).Err(); err != nil {
 		return unreachable(fmt.Errorf("redis: %w", err))
 	}
 	if err := b.databases[b.config.Records.Database].PingContext(ctx); err != nil {

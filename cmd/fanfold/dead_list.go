@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -80,7 +79,7 @@ func (js deadJobs) table(t table.Writer) {
 		if j.Note != "" {
 			reason = "(" + j.Note + ") " + reason
 		}
-		t.AppendRow(table.Row{j.ID, j.When.Format(time.DateTime), j.Report, j.Attempt, reason})
+		t.AppendRow(table.Row{j.ID, stamp(j.When), j.Report, j.Attempt, reason})
 	}
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 5, WidthMax: 100}})
 }

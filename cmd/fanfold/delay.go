@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/redis/go-redis/v9"
@@ -87,7 +86,7 @@ func (ds delayedMembers) table(t table.Writer) {
 	for _, d := range ds {
 		due, what := fmt.Sprint(d.Score), d.What
 		if d.Due != nil {
-			due = d.Due.Format(time.DateTime)
+			due = stamp(*d.Due)
 		}
 		if d.Bad != "" {
 			what += ": " + d.Bad

@@ -80,7 +80,7 @@ func (v jobView) table(t table.Writer) {
 	if v.Job != "" {
 		job := fmt.Sprintf("%s, stage %d", v.Job, v.Stage)
 		if v.Deadline != nil {
-			job += ", deadline " + v.Deadline.Format(time.DateTime)
+			job += ", deadline " + stamp(*v.Deadline)
 		}
 		t.AppendRow(table.Row{"job", job})
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -17,6 +18,9 @@ type printer interface {
 // plain keeps colours out of pipes. The setting is the library's own, for the
 // whole process.
 var plain = sync.OnceFunc(text.DisableColors)
+
+// stamp writes a time for people: theirs, with its zone.
+func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
 
 // print writes a result in the form that the user asked for.
 func (f *flags) print(w io.Writer, result printer) error {

@@ -41,6 +41,7 @@ becomes a CSV file, and the record in MySQL says so.
 
 Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 4 job failed, 5 backend unreachable or login refused.`,
+		Version:      version,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.NoArgs,
 		PersistentPreRunE: func(*cobra.Command, []string) error {

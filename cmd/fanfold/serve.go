@@ -60,6 +60,9 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	if err := b.ping(ctx); err != nil {
 		return err
 	}
+	if err := b.scripts.Load(ctx); err != nil {
+		return unreachable(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
+	}
 	consumer := consumerName()
 	a, err := b.admin(ctx, log)
 	if err != nil {

@@ -150,7 +150,7 @@ func (vs timerViews) table(t table.Writer) {
 	for _, v := range vs {
 		due := ""
 		if v.Due != nil {
-			due = v.Due.Format("2006-01-02 15:04:05Z")
+			due = stamp(*v.Due)
 		}
 		t.AppendRow(table.Row{v.Name, v.State, due, v.Every, v.Definition})
 	}

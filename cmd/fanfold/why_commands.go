@@ -1,8 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"net"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -12,10 +18,14 @@ func (f *facts) commands(v verdict) []string {
 	k := f.Keys
 	state, data := shell(k.State(f.ID)), shell(k.Data(f.ID))
 	if f.RedisErr != nil {
-		return []string{"redis-cli PING"}
+		return []string{f.redisCLI() + " PING"}
 	}
 	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, "redis-cli "+fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) {
+		if line := f.redisCLI() + " " + fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
 	if f.State != nil {
 		add("HGETALL %s", state)
 		add("HMGET %s queryDoneCount queryTarget", data)
@@ -47,7 +57,6 @@ func (f *facts) commands(v verdict) []string {
 		add("XREVRANGE %s + - COUNT 10", shell(k.Quarantined()))
 	case ended:
 		add("ZSCORE %s %s", shell(k.Dead()), f.ID)
-		add("XREVRANGE %s + - COUNT 10", shell(k.Events()))
 	case queued, noRoom, noWorker, starting, workerDead:
 		add("XLEN %s", shell(k.Jobs()))
 		add("ZCARD %s", shell(k.Deadlines()))
@@ -60,6 +69,35 @@ func (f *facts) commands(v verdict) []string {
 		add("XRANGE %s - + COUNT 10", shell(k.Jobs()))
 	}
 	return lines
+}
+
+// redisCLI is redis-cli for the server of the configuration. A password is not in
+// it: redis-cli takes it from REDISCLI_AUTH.
+func (f *facts) redisCLI() string { return cmp.Or(f.CLI, "redis-cli") }
+
+// redisCLI begins a command for the server that a client is for.
+func redisCLI(o *redis.Options) string {
+	line := "redis-cli"
+	if o.Network == "unix" {
+		line += " -s " + shell(o.Addr)
+	} else if host, port, err := net.SplitHostPort(o.Addr); err == nil {
+		if host != "localhost" && host != "127.0.0.1" {
+			line += " -h " + shell(host)
+		}
+		if port != "6379" {
+			line += " -p " + port
+		}
+	}
+	if o.TLSConfig != nil {
+		line += " --tls"
+	}
+	if o.Username != "" {
+		line += " --user " + shell(o.Username)
+	}
+	if o.DB != 0 {
+		line += " -n " + strconv.Itoa(o.DB)
+	}
+	return line
 }
 
 // shell quotes a word for a shell where that is needed.

@@ -109,7 +109,9 @@ func (f *facts) judgeMissing(v *verdict) {
 		return
 	}
 	v.Kind, v.Summary = noRecord, "There is no record with this id, and no trace of the id in Redis."
-	if !f.Jobs.Whole || !f.AsideAll {
+	if f.State != nil {
+		v.Summary = fmt.Sprintf("There is no record with this id any more; its job has ended as %s.", f.State.Status)
+	} else if !f.Jobs.Whole || !f.AsideAll {
 		v.Summary = "There is no record with this id, and no trace of the id in the part of Redis that was searched."
 	}
 }
@@ -130,11 +132,10 @@ func (f *facts) judgeEnded(v *verdict) {
 		v.Summary = fmt.Sprintf("Its status is %q, which this configuration does not map: it counts as final.", r.Status)
 	}
 	if !f.Dead.IsZero() {
-		v.Details = append(v.Details, fmt.Sprintf("It is listed as dead since %s; fanfold dead discard %s takes it off the list.", f.Dead.Format(time.DateTime), f.ID))
+		v.Details = append(v.Details, fmt.Sprintf("It is listed as dead since %s; fanfold dead discard %s takes it off the list.", stamp(f.Dead), f.ID))
 	}
 	if f.State != nil && runs(f.State) {
-		v.Details = append(v.Details, "Its state in Redis is still there, and goes when its workers see that the record is final.")
-		f.addDeadline(v)
+		v.Details = append(v.Details, "Its state in Redis is still there, and goes when its workers see that the record is final: at the latest when they have done their work.")
 	}
 }
 

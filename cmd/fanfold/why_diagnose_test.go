@@ -54,6 +54,9 @@ func TestDiagnose(t *testing.T) {
 		task(f, "b", func(t *scripts.TaskState) { t.Done = true })
 		f.State.Done = 1
 	}
+	soon := func(step string) []delayed {
+		return []delayed{newDelayed("1/2/"+step, float64(now.Add(time.Second).UnixMilli()), now)}
+	}
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
 		facts facts
@@ -96,8 +99,17 @@ func TestDiagnose(t *testing.T) {
 		}), queued, "at least 4 jobs"},
 		"ready, message lost":     {job(scripts.StatusReady, func(*facts) {}), lost, "XADD kf"},
 		"failing":                 {job(scripts.StatusFailing, func(f *facts) { f.State.Worker, f.State.Lease, f.State.Reason = "w", now.Add(time.Second), "bad SQL" }), ending, "bad SQL"},
-		"records refused the end": {job(scripts.StatusPublishing, func(f *facts) { f.State.Fold.Next, f.State.Fold.Error = now.Add(time.Second), "records: away" }), recordsAway, "records: away"},
-		"sink refused":            {job(scripts.StatusFold, func(f *facts) { f.State.Fold.Next, f.State.Fold.Error = now.Add(time.Second), "sink: 503" }), sinkFails, "try 1 of 7"},
+		"records refused the end": {job(scripts.StatusPublishing, func(f *facts) {
+			f.State.Fold.Next, f.State.Fold.Error, f.Delayed = now.Add(time.Second), "records: away", soon("@record")
+		}), recordsAway, "records: away"},
+		"sink refused": {job(scripts.StatusFold, func(f *facts) {
+			f.State.Fold.Next, f.State.Fold.Error, f.Delayed = now.Add(time.Second), "sink: 503", soon("@fanin")
+		}), sinkFails, "try 1 of 7"},
+		"a retry that was removed": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			task(f, "a", func(t *scripts.TaskState) { t.Next, t.Error = now.Add(time.Minute), "x" })
+		}), lost, "XADD ka '*' id 1 attempt 2"},
+		"the end of a job that was removed": {job(scripts.StatusPublishing, func(f *facts) { f.State.Fold.Next, f.State.Fold.Error = now.Add(time.Second), "x" }), lost, "otherwise Fanfold does"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.facts

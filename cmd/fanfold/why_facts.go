@@ -20,6 +20,7 @@ const askTime = 5 * time.Second
 // away, what it knows is missing.
 type facts struct {
 	ID        string
+	CLI       string // redis-cli with what reaches this Redis
 	Keys      scripts.Keys
 	Limits    report.Limits
 	Now       time.Time // by Redis's clock; this machine's where Redis is away
@@ -51,7 +52,7 @@ type aside struct {
 // that a job waits for. A server that is away is a fact, too.
 func (b *backend) gather(ctx context.Context, id string) facts {
 	f := facts{
-		ID: id, Keys: b.scripts.Keys, Limits: b.config.Limits, Now: time.Now(),
+		ID: id, CLI: redisCLI(b.redis.Options()), Keys: b.scripts.Keys, Limits: b.config.Limits, Now: time.Now(),
 		Queues: map[string]queue{}, Databases: map[string]error{},
 	}
 	f.Record, f.RecordErr = b.askRecord(ctx, id)

@@ -97,6 +97,10 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		if t.Error != "" {
 			st.Says += "; the try before failed: " + t.Error
 		}
+	case !t.Next.IsZero() && f.delayedStep(name) == nil && q.Entry == nil && q.Whole:
+		st.Kind = lost
+		st.Says = fmt.Sprintf("its next try was to come %s, and is neither in %s nor in %s any more; the last one failed: %s", when(t.Next, f.Now), f.Keys.Delayed(), q.Key, t.Error)
+		st.remedy = f.bringBack(q.Key)
 	case !t.Next.IsZero() && f.Now.Sub(t.Next) > missed && q.Entry == nil:
 		st.Kind, st.remedy = noScheduler, schedulerMissing
 		st.Says = fmt.Sprintf("its next try was due %s, and no scheduler has moved it; the last one failed: %s", when(t.Next, f.Now), t.Error)
@@ -125,7 +129,7 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	default:
 		st.Kind = lost
 		st.Says = fmt.Sprintf("it is neither in %s nor in %s: Redis has lost the message", q.Key, f.Keys.Delayed())
-		st.remedy = fmt.Sprintf("redis-cli XADD %s '*' id %s attempt %d does it at once; otherwise the job fails at its deadline", shell(q.Key), f.ID, f.State.Attempt)
+		st.remedy = f.bringBack(q.Key)
 	}
 	return st
 }
@@ -154,6 +158,10 @@ func (f *facts) judgeFold(v *verdict) step {
 		if s.Fold.Error != "" {
 			st.Says += "; the try before failed: " + s.Fold.Error
 		}
+	case !next.IsZero() && f.delayedStep(scripts.StepFanIn) == nil && q.Entry == nil && q.Whole:
+		st.Kind = lost
+		st.Says = fmt.Sprintf("was to be tried again %s, and is neither in %s nor in %s any more: %s", when(next, f.Now), f.Keys.Delayed(), q.Key, s.Fold.Error)
+		st.remedy = f.bringBack(q.Key)
 	case !next.IsZero() && f.Now.Sub(next) > missed && q.Entry == nil:
 		st.Kind, st.remedy = noScheduler, schedulerMissing
 		st.Says = fmt.Sprintf("was to be tried again %s, and no scheduler has moved it: %s", when(next, f.Now), s.Fold.Error)
@@ -185,12 +193,21 @@ func (f *facts) judgeFold(v *verdict) step {
 		st.Kind, st.Says = queued, fmt.Sprintf("waits behind at least %d jobs in %s", ahead, q.Key)
 	default:
 		st.Kind, st.Says = lost, fmt.Sprintf("has no entry in %s: Redis has lost the message", q.Key)
-		st.remedy = fmt.Sprintf("redis-cli XADD %s '*' id %s attempt %d", shell(q.Key), f.ID, s.Attempt)
+		st.remedy = f.bringBack(q.Key)
 	}
 	if s.Status == scripts.StatusFailing && st.Kind != ending {
 		v.Details = append(v.Details, "The job is to fail: "+s.Reason)
 	}
 	return st
+}
+
+// bringBack is the command that sends a step's message again.
+func (f *facts) bringBack(stream string) string {
+	otherwise := "the job fails at its deadline"
+	if f.State.Status == scripts.StatusPublishing || f.State.Status == scripts.StatusFailing {
+		otherwise = "Fanfold does, a minute after its deadline"
+	}
+	return fmt.Sprintf("%s XADD %s '*' id %s attempt %d does it at once; otherwise %s", f.redisCLI(), shell(stream), f.ID, f.State.Attempt, otherwise)
 }
 
 // tryOf says which try it is, and of how many.

@@ -98,7 +98,7 @@ func (v verdict) text(w io.Writer, now time.Time) error {
 		p.line("  %s: %s", s.Name, s.Says)
 	}
 	p.list("What will happen", len(v.Upcoming), func(i int) string {
-		return v.Upcoming[i].At.Format(time.DateTime) + " (" + when(v.Upcoming[i].At, now) + "): " + v.Upcoming[i].What
+		return stamp(v.Upcoming[i].At) + " (" + when(v.Upcoming[i].At, now) + "): " + v.Upcoming[i].What
 	})
 	p.list("What you can do", len(v.Remedies), func(i int) string { return v.Remedies[i] })
 	p.list("See for yourself", len(v.Commands), func(i int) string { return v.Commands[i] })
