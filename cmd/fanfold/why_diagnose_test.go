@@ -97,8 +97,8 @@ func TestDiagnose(t *testing.T) {
 		"ready, in the queue": {job(scripts.StatusReady, func(f *facts) {
 			f.Queues[scripts.StepFanIn] = queue{Key: "kf", Entry: &entry{Ahead: 4}, Consumers: alive}
 		}), queued, "at least 4 jobs"},
-		"ready, message lost":     {job(scripts.StatusReady, func(*facts) {}), lost, "XADD kf"},
-		"failing":                 {job(scripts.StatusFailing, func(f *facts) { f.State.Worker, f.State.Lease, f.State.Reason = "w", now.Add(time.Second), "bad SQL" }), ending, "bad SQL"},
+		"ready, message lost": {job(scripts.StatusReady, func(*facts) {}), lost, "XADD kf"},
+		"failing":             {job(scripts.StatusFailing, func(f *facts) { f.State.Worker, f.State.Lease, f.State.Reason = "w", now.Add(time.Second), "bad SQL" }), ending, "bad SQL"},
 		"records refused the end": {job(scripts.StatusPublishing, func(f *facts) {
 			f.State.Fold.Next, f.State.Fold.Error, f.Delayed = now.Add(time.Second), "records: away", soon("@record")
 		}), recordsAway, "records: away"},
