@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -36,14 +37,16 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 	if err := s.refuse(ctx, refused, false); err != nil {
 		return 0, err
 	}
+	var failed error
 	for stream, moves := range streams {
+		// A stream that takes nothing must not keep the others from it.
 		late, err := s.scripts.Move(ctx, stream, moves)
-		if err != nil {
-			return 0, err
-		}
+		failed = errors.Join(failed, err)
 		s.metrics.moved(late)
 	}
 	switch {
+	case failed != nil:
+		return 0, failed
 	case len(due.Members)+len(due.Timeless) > 0:
 		return 0, nil // more may be due by now
 	case due.Wait < 0:

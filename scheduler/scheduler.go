@@ -104,12 +104,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// wakeAll has each loop look, as after a time in which nothing was heard.
+// wakeAll has each loop look, as after a time in which nothing was heard. Timers
+// look through the whole db, and are told only once something is heard.
 func (s *Scheduler) wakeAll() {
 	s.delayed.ring()
 	s.deadlines.ring()
 	s.sweeps.ring()
-	if s.timers != nil {
-		s.timers.Subscribed()
-	}
 }

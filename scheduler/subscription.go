@@ -89,7 +89,6 @@ func (s *Scheduler) connection(given *redis.Client) *redis.Options {
 func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.enable(ctx, client)
 	e := s.events(client.Options().DB)
 	pubsub, err := e.subscribe(ctx, client, s.pace.patience)
 	if err != nil {
@@ -111,6 +110,8 @@ func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bo
 	}()
 	s.wakeAll()
 	for {
+		// Somebody may have switched some of them off, of which the canary hears nothing.
+		s.enable(ctx, client)
 		chirp, err := s.proves(ctx, e.canary)
 		switch {
 		case err != nil && context.Cause(ctx) != nil:
@@ -123,6 +124,9 @@ func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bo
 			return false, errMute
 		case !heard:
 			heard = true
+			if s.timers != nil {
+				s.timers.Subscribed()
+			}
 			s.hears.Store(true)
 			s.metrics.heard.Set(1)
 			s.log.Debug("keyspace notifications are heard")

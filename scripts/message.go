@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -80,6 +81,17 @@ func (l Later) String() string {
 	return l.ID + "/" + strconv.FormatInt(l.Attempt, 10) + "/" + l.Step
 }
 
+// listenerName is what a step is that is none of the above.
+var listenerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+func validStep(step string) bool {
+	switch step {
+	case StepTrigger, StepFanIn, StepRecord:
+		return true
+	}
+	return listenerName.MatchString(step)
+}
+
 // ParseLater reads a member of the delayed set.
 func ParseLater(member string) (Later, error) {
 	parts := strings.Split(member, "/")
@@ -89,7 +101,7 @@ func ParseLater(member string) (Later, error) {
 	}
 	if len(parts) == 3 {
 		attempt, err := strconv.ParseInt(parts[1], 10, 64)
-		if err != nil || attempt < 0 || parts[2] == "" {
+		if err != nil || attempt < 0 || !validStep(parts[2]) {
 			return l, ErrMember
 		}
 		l.Attempt, l.Step = attempt, parts[2]

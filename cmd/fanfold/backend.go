@@ -33,6 +33,7 @@ type backend struct {
 	blocking  *redis.Client // for reads that wait
 	scripts   *scripts.Scripts
 	databases map[string]*sql.DB
+	rows      *sql.DB // of the records: short statements alone
 	records   *record.Store
 	metrics   prometheus.Registerer // nil: none are asked for
 	closers   []io.Closer
@@ -101,6 +102,7 @@ func open(file string) (*backend, error) {
 		b.Close()
 		return nil, usage(fmt.Errorf("databases.%s: %w", of.Name, err))
 	}
+	b.rows = db
 	b.closers = append(b.closers, db)
 	b.records, err = record.New(db, config.Records)
 	if err != nil {
@@ -159,7 +161,7 @@ func (b *backend) ping(ctx context.Context) error {
 	if err := b.redis.Ping(ctx).Err(); err != nil {
 		return unreachable(fmt.Errorf("redis: %w", err))
 	}
-	if err := b.databases[b.config.Records.Database].PingContext(ctx); err != nil {
+	if err := b.rows.PingContext(ctx); err != nil {
 		return unreachable(fmt.Errorf("database %s: %w", b.config.Records.Database, err))
 	}
 	return nil

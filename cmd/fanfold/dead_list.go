@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -96,12 +95,14 @@ still be run again with fanfold retry.`,
 				return err
 			}
 			if !sweep.all {
-				n, err := b.redis.ZRem(c.Context(), b.scripts.Dead(), anys(ids)...).Result()
-				if err == nil && n == 0 {
-					err = coded{errors.New("none of these is on the list of dead jobs"), exitNotFound}
-				}
-				if err != nil {
-					return err
+				for _, id := range ids {
+					n, err := b.redis.ZRem(c.Context(), b.scripts.Dead(), id).Result()
+					if err == nil && n == 0 {
+						err = coded{fmt.Errorf("%s is not on the list of dead jobs; those before it are discarded", id), exitNotFound}
+					}
+					if err != nil {
+						return err
+					}
 				}
 				return f.print(c.OutOrStdout(), changes{"discarded", ids})
 			}

@@ -67,13 +67,13 @@ func (b *backend) checkEviction(policy string) finding {
 
 // checkNotifications looks for the events that the scheduler can use.
 func (b *backend) checkNotifications(ctx context.Context) finding {
-	const check, hint = "redis notifications", "notify-keyspace-events KEgz$x; without them Fanfold looks once a second"
+	const check, hint = "redis notifications", "notify-keyspace-events Kgz$x; without them Fanfold looks once a second"
 	values, err := b.redis.ConfigGet(ctx, "notify-keyspace-events").Result()
 	if err != nil {
 		return judge(check, warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)
 	}
 	have := values["notify-keyspace-events"]
-	for _, flag := range "KEgz$x" {
+	for _, flag := range "Kgz$x" {
 		if !strings.ContainsRune(have, flag) && (strings.ContainsRune("KE", flag) || !strings.ContainsRune(have, 'A')) {
 			return judge(check, warn, "", fmt.Errorf("%q lacks %q", have, flag), hint)
 		}

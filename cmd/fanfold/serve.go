@@ -34,6 +34,9 @@ as many machines; with --roles a process does a part of the work only:
 With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
 the first signal on, and /metrics.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			if len(chosen) == 0 {
+				return usage(fmt.Errorf("--roles: none given: name some of %s", strings.Join(roles, ", ")))
+			}
 			for _, r := range chosen {
 				if !slices.Contains(roles, r) {
 					return usage(fmt.Errorf("--roles: %q is none of %s", r, strings.Join(roles, ", ")))

@@ -44,13 +44,13 @@ func (l later) check(wait bool, zone *time.Location) (time.Time, error) {
 // milliseconds.
 func parseTime(text string, zone *time.Location) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
-		if n < leastMillis {
-			n *= 1000
+		switch len(text) {
+		case 10:
+			return time.Unix(n, 0), nil
+		case 13:
+			return time.UnixMilli(n), nil
 		}
-		if n > 1<<53 {
-			return time.Time{}, fmt.Errorf("--at: %s is no time: unix seconds or milliseconds have 10 to 13 digits", text)
-		}
-		return time.UnixMilli(n), nil
+		return time.Time{}, fmt.Errorf("--at: %s is no time: unix seconds have 10 digits, milliseconds 13", text)
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04", time.DateTime} {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {

@@ -170,7 +170,7 @@ func (f *facts) judgeFold(v *verdict) step {
 		switch {
 		case strings.HasPrefix(s.Fold.Error, "records:"):
 			st.Kind = recordsAway
-		case strings.Contains(s.Fold.Error, "sink"):
+		case strings.HasPrefix(s.Fold.Error, "sink"):
 			st.Kind = sinkFails
 		}
 		st.Says = fmt.Sprintf("failed and is tried again %s%s: %s", when(next, f.Now), tryOf(st), s.Fold.Error)

@@ -97,15 +97,15 @@ func (r *Reader) Run(ctx context.Context) error {
 	said := "" // the last error: an outage is said once, and its end
 	for ctx.Err() == nil {
 		slots, err := r.acquire(ctx)
-		if err == nil && slots == 0 {
-			_ = wait(ctx, 20*time.Millisecond)
-			continue
-		}
 		var entries []Entry
 		if err == nil && time.Since(shown) > block {
 			if err = r.show(ctx); err == nil {
 				shown = time.Now()
 			}
+		}
+		if err == nil && slots == 0 {
+			_ = wait(ctx, 20*time.Millisecond)
+			continue
 		}
 		if err == nil && time.Since(claimed) > r.o.MinIdle/2 {
 			entries, err = r.claim(ctx, slots)

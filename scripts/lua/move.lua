@@ -16,7 +16,7 @@ for i = 1, #ARGV, 4 do
   local score = tonumber(redis.call('ZSCORE', delayed, ARGV[i]) or 0)
   -- A score in seconds was set just now and is not rewritten yet.
   if score >= 100000000000 and score <= now then
-    redis.call('ZREM', delayed, ARGV[i])
+    -- Appended first: where that fails, the member stays.
     if not stream then
       -- In a cluster its entry was appended before.
     elseif ARGV[i + 2] == '' then
@@ -24,6 +24,7 @@ for i = 1, #ARGV, 4 do
     else
       redis.call('XADD', stream, '*', 'id', ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
     end
+    redis.call('ZREM', delayed, ARGV[i])
     late[#late + 1] = math.floor(now - score)
   end
 end

@@ -13,12 +13,13 @@ local removed = 0
 for i = 3, #ARGV, 3 do
   local score = redis.call('ZSCORE', delayed, ARGV[i])
   if score and (not infinite or score == 'inf' or score == '-inf') then
-    redis.call('ZREM', delayed, ARGV[i])
-    removed = removed + 1
+    -- Appended first: where that fails, the member stays.
     if quarantine then
       redis.call('XADD', quarantine, 'MAXLEN', '~', cap, '*', 'stream', delayed, 'entry', '',
         'reason', ARGV[i + 1], 'fields', ARGV[i + 2])
     end
+    redis.call('ZREM', delayed, ARGV[i])
+    removed = removed + 1
   end
 end
 return removed
