@@ -79,6 +79,13 @@ func TestNotificationsAreSwitchedOn(t *testing.T) {
 			t.Errorf("%q has no %c", got, flag)
 		}
 	}
+	// Somebody switches some of them off, which the canary does not hear.
+	if err := b.client.ConfigSet(t.Context(), notifySetting, "Kx").Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.until("they are switched on again", func() bool {
+		return withFlags(b.client.ConfigGet(t.Context(), notifySetting).Val()[notifySetting]) == b.client.ConfigGet(t.Context(), notifySetting).Val()[notifySetting]
+	})
 	for flags, want := range map[string]string{"": notifyFlags, "AK": "AK", "KEA": "KEA", "xE": "xEKzg$", "g$xzK": "g$xzK"} {
 		if got := withFlags(flags); got != want {
 			t.Errorf("%q becomes %q, not %q", flags, got, want)

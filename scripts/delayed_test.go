@@ -118,3 +118,45 @@ func TestLater(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatCannotBeMovedStays: a stream that is something else takes nothing, and
+// nothing is lost with it.
+func TestWhatCannotBeMovedStays(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	ctx := t.Context()
+	client.Set(ctx, s.Task("a"), "no stream", 0)
+	client.Set(ctx, s.Quarantined(), "no stream", 0)
+	for _, member := range []string{"1/1/a", "bad member"} {
+		if err := s.Delay(ctx, member, -time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Move(ctx, s.Task("a"), []Move{{Member: "1/1/a", ID: "1", Field: "attempt", Value: "1"}}); err == nil {
+		t.Error("it was moved")
+	}
+	if _, err := s.Refuse(ctx, []Refusal{{Member: "bad member", Reason: "x"}}, false); err == nil {
+		t.Error("it was refused")
+	}
+	if n := client.ZCard(ctx, s.Delayed()).Val(); n != 2 {
+		t.Errorf("%d members are left of 2", n)
+	}
+}
+
+// TestParseLater knows the steps that there can be.
+func TestParseLater(t *testing.T) {
+	t.Parallel()
+	for member, want := range map[string]Later{
+		"1111": {ID: "1111"}, "1/2/@fanin": {"1", 2, StepFanIn}, "1/2/@record": {"1", 2, StepRecord},
+		"1/0/@trigger": {"1", 0, StepTrigger}, "1/2/plt_fund.vs_withdraw": {"1", 2, "plt_fund.vs_withdraw"},
+	} {
+		if got, err := ParseLater(member); err != nil || got != want || got.String() != member {
+			t.Errorf("%s: %+v %v", member, got, err)
+		}
+	}
+	for _, member := range []string{"", "a b", "1/2", "1/x/a", "1/-1/a", "1/2/", "1/1/@fanln", "1/1/a b", "1/1/a/b", "1/1/:x"} {
+		if got, err := ParseLater(member); err == nil {
+			t.Errorf("%q: %+v", member, got)
+		}
+	}
+}

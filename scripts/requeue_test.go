@@ -13,10 +13,8 @@ import (
 func TestAStopHandsATaskBackAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, split := range []bool{false, true} {
-		client := testmain.SharedRedis(t).Client()
-		t.Cleanup(func() { _ = client.Close() })
-		name, ctx := testmain.Name(t), t.Context()
-		s := New(Options{Redis: client, Keys: Keys{Prefix: name + ":", Hash: name + "-"}, Split: split})
+		s, client := newScripts(t, split)
+		ctx := t.Context()
 		if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -105,10 +103,8 @@ func TestABigJobIsRefused(t *testing.T) {
 func TestRemind(t *testing.T) {
 	t.Parallel()
 	for _, split := range []bool{false, true} {
-		client := testmain.SharedRedis(t).Client()
-		t.Cleanup(func() { _ = client.Close() })
-		name, ctx := testmain.Name(t), t.Context()
-		s := New(Options{Redis: client, Keys: Keys{Prefix: name + ":", Hash: name + "-"}, Split: split})
+		s, client := newScripts(t, split)
+		ctx := t.Context()
 		if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: -time.Hour, Listeners: []string{"a"}}); err != nil {
 			t.Fatal(err)
 		}

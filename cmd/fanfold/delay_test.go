@@ -26,7 +26,7 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%s: %v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "soon", "-1", "2024-06-01", "17175330000000000", "99999999999999999999"} {
+	for _, text := range []string{"", "soon", "-1", "2024-06-01", "17175330000000000", "2030", "0930", "20270101", "99999999999999999999"} {
 		if got, err := parseTime(text, zone); err == nil {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -428,3 +428,14 @@ func TestAReaderThatWaitsIsSeen(t *testing.T) {
 	}
 	b.until("it has been heard just now", func() bool { return idle() < block })
 }
+
+// TestAReaderWithoutRoomIsSeen, too.
+func TestAReaderWithoutRoomIsSeen(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Admit = func(context.Context) (int, error) { return 0, nil }
+	defer b.run()()
+	b.until("it is there", func() bool {
+		return len(b.client.XInfoConsumers(t.Context(), b.options.Stream, group).Val()) == 1
+	})
+}
