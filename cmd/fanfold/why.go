@@ -26,10 +26,15 @@ there is no such record and no trace of the id.`,
 				return usage(notID(ids[0]))
 			}
 			found := b.gather(c.Context(), ids[0])
+			v := diagnose(found)
+			if v.Kind == lost || v.Kind == notPushed {
+				// What moved while it was looked for is not lost: look once more.
+				found = b.gather(c.Context(), ids[0])
+				v = diagnose(found)
+			}
 			if err := c.Context().Err(); err != nil {
 				return err
 			}
-			v := diagnose(found)
 			var err error
 			if f.output == "json" {
 				err = f.print(c.OutOrStdout(), v)

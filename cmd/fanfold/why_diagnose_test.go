@@ -105,6 +105,10 @@ func TestDiagnose(t *testing.T) {
 		"sink refused": {job(scripts.StatusFold, func(f *facts) {
 			f.State.Fold.Next, f.State.Fold.Error, f.Delayed = now.Add(time.Second), "sink: 503", soon("@fanin")
 		}), sinkFails, "try 1 of 7"},
+		"handed back": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			f.Delayed = soon("a")
+		}), noWorker, "handed it back"},
 		"a retry that was removed": {job(scripts.StatusRun, func(f *facts) {
 			done(f)
 			task(f, "a", func(t *scripts.TaskState) { t.Next, t.Error = now.Add(time.Minute), "x" })

@@ -70,6 +70,7 @@ func (f *facts) summary(v *verdict, worst step) string {
 // judgeTask judges a listener that is not done.
 func (f *facts) judgeTask(v *verdict, name string) step {
 	t, q := f.State.Tasks[name], f.Queues[name]
+	handedBack := t.Next.IsZero() && t.Owner == ""
 	t.Next = f.next(name, t.Next)
 	st := step{Name: name, Try: t.Tries, Owner: t.Owner, Since: optional(t.Taken), Lease: optional(t.Lease), Next: optional(t.Next), Error: t.Error}
 	retry := report.Retry{}
@@ -97,6 +98,9 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		if t.Error != "" {
 			st.Says += "; the try before failed: " + t.Error
 		}
+	case !t.Next.IsZero() && handedBack:
+		st.Kind, st.Says = noWorker, fmt.Sprintf("who read it handed it back, since they do not have its definition; it is offered again %s", when(t.Next, f.Now))
+		st.remedy = "keep a process with the old configuration until its jobs are done"
 	case !t.Next.IsZero() && f.delayedStep(name) == nil && q.Entry == nil && q.Whole:
 		st.Kind = lost
 		st.Says = fmt.Sprintf("its next try was to come %s, and is neither in %s nor in %s any more; the last one failed: %s", when(t.Next, f.Now), f.Keys.Delayed(), q.Key, t.Error)
