@@ -25,7 +25,7 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 	if errors.Is(why, errRecord) {
 		step = scripts.StepRecord
 	}
-	again, reason := scripts.Again{Delay: retry.Outage(), Error: why.Error()}, requeuedOutage
+	again, reason := scripts.Again{Delay: outagePause(retry, state.Fence), Error: why.Error()}, requeuedOutage
 	switch {
 	case errors.Is(context.Cause(ctx), stream.ErrStopping):
 		var cancel context.CancelFunc
@@ -40,6 +40,13 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 	return e.finally(ctx, "requeue job", func() (scripts.Outcome, error) {
 		return e.o.Scripts.RequeueFold(ctx, state, step, again)
 	})
+}
+
+// outagePause is how long a job rests that a server was away for: it grows with the
+// claims that it has had, since each one may make the file anew.
+func outagePause(retry report.Retry, fence int64) time.Duration {
+	pause := retry.Outage()
+	return min(pause<<min(fence/8, 4), max(pause, time.Minute))
 }
 
 // lastTry tells whether an error of the sink counts and was that of the last try.

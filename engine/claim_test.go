@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -57,3 +60,75 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 		t.Errorf("%+v %v", state, err)
 	}
 }
+
+// TestALostAnswerIsNoTry: the same claim again is the same one.
+func TestALostAnswerIsNoTry(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	name, ctx := testmain.Name(t), t.Context()
+	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
+	for range 2 {
+		if _, taken, err := s.Take(ctx, task, []string{"d"}); err != nil || taken.Tries != 1 || taken.Failure != "" {
+			t.Fatalf("%+v %v", taken, err)
+		}
+	}
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, state, err := s.Claim(ctx, scripts.Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
+		if err != nil || state.Fold.Tries != 1 || state.Fold.Error != "" || state.Fence != 1 {
+			t.Fatalf("%+v %v", state, err)
+		}
+	}
+}
+
+// TestAFullRedisHoldsNoClaim: a job that cannot go into its next stage makes room
+// for those that end, and comes again without a try.
+func TestAFullRedisHoldsNoClaim(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, err := testenv.StartRedis(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	client := server.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	s := scripts.New(scripts.Options{Redis: client})
+	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
+	e, err := New(Options{
+		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute},
+		Reports: map[string]*report.Report{"r": {Name: "r", Stages: stages, Retry: report.DefaultRetry}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: e.known[0], Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
+	if _, _, err := s.Take(ctx, task, e.known); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	e.fanIn(ctx, stream.Entry{ID: "1-0", Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}})
+	state, err := s.Read(ctx, "1")
+	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
+		t.Errorf("%+v %v", state, err)
+	}
+}
+
+type noRecords struct{ Records }
+
+type noSink struct{ sink.Sink }

@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// mostEarlier bounds how many earlier attempts are looked at.
+// mostEarlier bounds how many earlier attempts are looked at: the files of those
+// before are never looked for.
 const mostEarlier = 10
 
 // earlierFile is the object to which the record points from an earlier attempt,
@@ -33,8 +36,8 @@ func (e *Engine) earlierFile(ctx context.Context, state *scripts.State) (string,
 // nobody comes back for a job of which Redis has lost the state. What the record
 // points to stays; a later attempt than this one makes its files under other
 // names.
-func (e *Engine) removeLost(ctx context.Context, state *scripts.State) {
-	e.removeAttempts(ctx, state, "", func(r Record) bool { return !r.Status.Final() })
+func (e *Engine) removeLost(ctx context.Context, state *scripts.State) error {
+	return e.removeAttempts(ctx, state, "", func(r Record) bool { return !r.Status.Final() })
 }
 
 // removeEarlier is removeLost once the record is final, for what was committed
@@ -42,42 +45,45 @@ func (e *Engine) removeLost(ctx context.Context, state *scripts.State) {
 // That it fails leaves files to which nothing points, for the next attempt to
 // remove, and is no reason to keep the job.
 func (e *Engine) removeEarlier(ctx context.Context, state *scripts.State, pointed string) {
-	e.removeAttempts(ctx, state, pointed, func(r Record) bool { return r.Status.Final() })
+	if err := e.removeAttempts(ctx, state, pointed, func(r Record) bool { return r.Status.Final() }); err != nil {
+		e.log.Warn("files of earlier attempts are left", "job", state.ID, "attempt", state.Attempt, "err", err)
+	}
 }
 
 // removeAttempts removes the files of a job's earlier attempts, and one more that
-// may be given, where the record is as it should be.
-func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, more string, right func(Record) bool) {
+// may be given, where the record is as it should be. What the sink refuses to
+// remove stays.
+func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, more string, right func(Record) bool) error {
 	if state.Attempt == 1 {
-		return
-	}
-	err := func() error {
-		records, err := e.o.Records.Read(ctx, []string{state.ID})
-		if err != nil {
-			return err
-		}
-		r := records[state.ID]
-		now, ours := e.o.Sink.Name(r.File)
-		if r.Attempt != state.Attempt || !right(r) || r.File != "" && !ours {
-			return nil // somebody else's by now, or in a place that we cannot compare
-		}
-		names := map[string]bool{}
-		if more != "" {
-			names[more] = true
-		}
-		for attempt := max(1, state.Attempt-mostEarlier); attempt < state.Attempt; attempt++ {
-			names[objectNameOf(state, attempt)] = true
-		}
-		delete(names, objectName(state))
-		delete(names, now)
-		for name := range names {
-			if err := e.removeObject(ctx, name); err != nil {
-				return err
-			}
-		}
 		return nil
-	}()
-	if err != nil {
-		e.log.Warn("files of earlier attempts are left", "job", state.ID, "attempt", state.Attempt, "err", err)
 	}
+	var records map[string]Record
+	if err := e.onRecord(ctx, "read record", func() (err error) {
+		records, err = e.o.Records.Read(ctx, []string{state.ID})
+		return err
+	}); err != nil {
+		return err
+	}
+	r := records[state.ID]
+	now, ours := e.o.Sink.Name(r.File)
+	if r.Attempt != state.Attempt || !right(r) || r.File != "" && !ours {
+		return nil // somebody else's by now, or in a place that we cannot compare
+	}
+	names := map[string]bool{}
+	if more != "" {
+		names[more] = true
+	}
+	for attempt := max(1, state.Attempt-mostEarlier); attempt < state.Attempt; attempt++ {
+		names[objectNameOf(state, attempt)] = true
+	}
+	delete(names, objectName(state))
+	delete(names, now)
+	for name := range names {
+		if err := e.removeObject(ctx, name); errors.Is(err, sink.ErrRefused) {
+			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
+		} else if err != nil {
+			return fmt.Errorf("%w: remove file of an earlier attempt: %w", errSink, err)
+		}
+	}
+	return nil
 }

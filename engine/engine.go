@@ -46,6 +46,7 @@ type Engine struct {
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
 	full        atomic.Bool               // Redis is nearly full
+	claims      atomic.Int64              // makes workers unique
 	metrics     *metrics
 	jobs        *jobMetrics
 }

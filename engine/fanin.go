@@ -23,10 +23,11 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 	stage, _ := strconv.ParseInt(entry.Fields["stage"], 10, 64)
 	var outcome scripts.Outcome
 	var state *scripts.State
+	worker := e.o.Consumer + "/" + strconv.FormatInt(e.claims.Add(1), 10)
 	if err := e.insist(ctx, "claim job", func() (err error) {
 		outcome, state, err = e.o.Scripts.Claim(ctx, scripts.Claim{
 			ID: id, Attempt: attempt, Stage: stage,
-			Worker: e.o.Consumer + "/" + entry.ID, Lease: e.o.Limits.Lease, Known: e.known,
+			Worker: worker, Lease: e.o.Limits.Lease, Known: e.known,
 		})
 		return err
 	}); err != nil {
@@ -105,7 +106,10 @@ var errElsewhere = errors.New("engine: the job is claimed elsewhere")
 func (e *Engine) finally(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
 	var outcome scripts.Outcome
 	err := e.insist(ctx, what, func() (err error) {
-		outcome, err = script()
+		if outcome, err = script(); errors.Is(err, scripts.ErrFull) {
+			// Waiting here would keep others from ending, who make room.
+			return stream.Final(err)
+		}
 		return err
 	})
 	if err == nil && outcome == scripts.Busy {

@@ -27,7 +27,9 @@ func objectNameOf(state *scripts.State, attempt int64) string {
 // finishFailed ends a job that is FAILING: the record, the file, the rest. It
 // may run any number of times.
 func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
-	e.removeLost(ctx, state)
+	if err := e.removeLost(ctx, state); err != nil {
+		return err
+	}
 	var ok bool
 	if err := e.onRecord(ctx, "fail record", func() (err error) {
 		ok, err = e.o.Records.Fail(ctx, Run{state.ID, state.Attempt}, state.Reason)

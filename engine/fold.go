@@ -22,6 +22,12 @@ const contentType = "text/csv; charset=utf-8"
 // is the same, and the object that is there already is adopted.
 func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.State) error {
 	published := state.Status == scripts.StatusPublishing // by an earlier claim
+	if published {
+		// Most often the records were away, and still are: that is cheaper to know first.
+		if _, err := e.foreign(ctx, state); err != nil {
+			return err
+		}
+	}
 	w, rows, err := e.write(ctx, r, state)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errOutage):
@@ -124,7 +130,9 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 	if err != nil {
 		return err
 	}
-	e.removeLost(ctx, state)
+	if err := e.removeLost(ctx, state); err != nil {
+		return err
+	}
 	var ok bool
 	if err := e.onRecord(ctx, "finish record", func() (err error) {
 		ok, err = e.o.Records.Succeed(ctx, Run{state.ID, state.Attempt}, file, rows)

@@ -130,7 +130,7 @@ func (m *mirror) walk(ctx context.Context, c *setCopy) (intact bool, err error) 
 		}
 		// Read last: what was read before is of this memory.
 		now, err := m.e.o.Scripts.ReadIncarnation(ctx)
-		if err != nil || now != m.incarnation {
+		if err != nil || now != m.incarnation || !m.sameRun(ctx) {
 			return false, err
 		}
 		if len(put)+len(gone) > 0 {

@@ -40,6 +40,7 @@ type rebuilder struct {
 	mu          sync.Mutex
 	incarnation string // that Redis and MySQL agree on; empty as long as they do not
 	mirrored    bool   // the tables are there
+	serverRun   string // of the Redis that they agree for; empty where it does not say
 }
 
 func newRebuilder(e *Engine) *rebuilder {
@@ -75,6 +76,22 @@ func (r *rebuilder) agree(incarnation string, mirrored bool) {
 	}
 }
 
+// noteRun notes which start of Redis was looked at.
+func (r *rebuilder) noteRun(run string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.serverRun = run
+}
+
+// sameRun tells whether Redis is still the one that was looked at: one that was
+// started since may be an older copy, whose gaps must not be taken for removals.
+func (r *rebuilder) sameRun(ctx context.Context) bool {
+	run, err := r.e.o.Scripts.ReadRun(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return err != nil || r.serverRun == "" || run == r.serverRun
+}
+
 func (r *rebuilder) wantPass() {
 	select {
 	case r.want <- struct{}{}:
@@ -93,7 +110,10 @@ func (r *rebuilder) lock(ctx context.Context, what string) (held context.Context
 	}
 	held, stop := stream.Keep(ctx, rebuildLease, func(ctx context.Context) (bool, error) {
 		err := lock.Refresh(ctx, rebuildLease, nil)
-		return !errors.Is(err, redislock.ErrNotObtained), err
+		if errors.Is(err, redislock.ErrNotObtained) {
+			return false, nil
+		}
+		return true, err
 	})
 	return held, func() {
 		stop()

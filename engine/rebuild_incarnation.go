@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,6 +28,7 @@ func (r *rebuilder) watch(ctx context.Context) error {
 type watcher struct {
 	*rebuilder
 	run    string    // of the server
+	stale  bool      // the server was started anew, perhaps from an older copy
 	warned bool      // that there are no tables
 	asked  time.Time // for the tables, when they were missing
 }
@@ -40,12 +42,14 @@ func (w *watcher) look(ctx context.Context) error {
 	known, mirrored := w.memory()
 	// INFO may be forbidden, and is not needed for the rest.
 	if run, err := w.e.o.Scripts.ReadRun(ctx); err == nil && run != w.run {
-		if w.run != "" && found == known {
-			// It may have lost what it had not written to its disk, or was not copied.
-			w.wantPass()
-		}
+		// It may have lost what it had not written to its disk, or was not copied.
+		w.stale = w.stale || w.run != "" && found == known
 		w.run = run
 	}
+	if w.stale && found != "" && found == known {
+		return w.refresh(ctx, found, mirrored)
+	}
+	w.noteRun(w.run)
 	if found != "" && found == known && (mirrored || w.e.o.Memory == nil || time.Since(w.asked) < memoryAgain) {
 		return nil
 	}
@@ -77,6 +81,31 @@ func (w *watcher) look(ctx context.Context) error {
 	if err := w.recover(ctx); err != nil {
 		return fmt.Errorf("restore what Redis has lost: %w", err)
 	}
+	return nil
+}
+
+// refresh gives back what an older copy of Redis may not have: the due times and
+// timers that are not due yet. What was due may have been done.
+func (w *watcher) refresh(ctx context.Context, found string, mirrored bool) error {
+	if mirrored {
+		held, release, err := w.lock(ctx, "rebuild")
+		if err != nil || held == nil {
+			return err // somebody else does the same: the next look goes on
+		}
+		defer release()
+		now, err := w.e.o.Scripts.Now(held)
+		if err != nil {
+			return err
+		}
+		for _, set := range w.sets() {
+			if _, err := w.restore(held, set, now.Add(2*mirrorEvery).UnixMilli()); err != nil {
+				return err
+			}
+		}
+	}
+	w.stale = false
+	w.noteRun(w.run)
+	w.wantPass()
 	return nil
 }
 
@@ -127,7 +156,7 @@ func (r *rebuilder) recover(ctx context.Context) error {
 	}
 	restored := 0
 	for _, set := range r.sets() {
-		n, err := r.restore(ctx, set)
+		n, err := r.restore(ctx, set, math.MinInt64)
 		if err != nil {
 			return err
 		}
@@ -143,21 +172,26 @@ func (r *rebuilder) recover(ctx context.Context) error {
 	return nil
 }
 
-// restore gives one set back to Redis; what is there already stays.
-func (r *rebuilder) restore(ctx context.Context, set string) (restored int, err error) {
+// restore gives one set back to Redis, as far as it is due at a time (ms) or later;
+// what is there already stays.
+func (r *rebuilder) restore(ctx context.Context, set string, from int64) (restored int, err error) {
 	for after := ""; ; {
 		page, err := r.e.o.Memory.Dues(ctx, set, after, restorePage)
 		if err != nil || len(page) == 0 {
 			return restored, err
 		}
-		members := make([]redis.Z, len(page))
-		for i, d := range page {
-			members[i] = redis.Z{Member: d.Member, Score: float64(d.At)}
+		var members []redis.Z
+		for _, d := range page {
+			if d.At >= from {
+				members = append(members, redis.Z{Member: d.Member, Score: float64(d.At)})
+			}
 		}
-		if err := r.e.o.Scripts.Restore(ctx, set, members); err != nil {
-			return restored, err
+		if len(members) > 0 {
+			if err := r.e.o.Scripts.Restore(ctx, set, members); err != nil {
+				return restored, err
+			}
 		}
-		restored += len(page)
+		restored += len(members)
 		after = page[len(page)-1].Member
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -201,5 +202,59 @@ func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
 	b.forget()
 	if lost, err := w.lost(t.Context(), pushes()); !errors.Is(err, errForgotten) {
 		t.Errorf("%d %v", len(lost), err)
+	}
+}
+
+// TestALockThatIsLost ends what was done under it.
+func TestALockThatIsLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	held, release, err := newRebuilder(b.e).lock(t.Context(), "mirror")
+	if err != nil || held == nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := b.client.Set(t.Context(), b.scripts.Lock("mirror"), "somebody else", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.NewTimer(3 * rebuildLease)
+	defer limit.Stop()
+	select {
+	case <-held.Done():
+	case <-limit.C:
+		t.Error("the lock is somebody else's, and the work goes on")
+	}
+}
+
+// TestAnOlderCopyOfRedis has the incarnation and lacks what came after the copy:
+// that comes back, and is not taken for removed.
+func TestAnOlderCopyOfRedis(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	w := &watcher{rebuilder: r}
+	look := func() {
+		t.Helper()
+		if err := w.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	m := &mirror{rebuilder: r}
+	defer m.forget()
+	b.add(b.scripts.Delayed(), "7", 4e12)
+	b.mirror(m)
+	b.mirrored(b.scripts.Delayed(), map[string]int64{"7": 4e12})
+	// Redis was started anew, from a copy that was made before.
+	b.client.ZRem(t.Context(), b.scripts.Delayed(), "7")
+	r.noteRun("another")
+	w.run = "another"
+	b.mirror(m)
+	b.mirrored(b.scripts.Delayed(), map[string]int64{"7": 4e12})
+	look()
+	b.mirror(m)
+	b.mirrored(b.scripts.Delayed(), map[string]int64{"7": 4e12})
+	if score := b.client.ZScore(t.Context(), b.scripts.Delayed(), "7").Val(); score != 4e12 {
+		t.Errorf("its due time is %v", score)
 	}
 }

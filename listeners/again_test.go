@@ -294,3 +294,34 @@ func TestATaskThatTakesTooLong(t *testing.T) {
 		t.Errorf("%+v", task)
 	}
 }
+
+// reading reads what an earlier stage found.
+type reading struct{}
+
+func (reading) Read(ctx context.Context, task Task, _ *Writer) error {
+	for _, err := range task.Values(ctx, "earlier", "c") {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestARedisThatIsAwayUsesNoTry, also while a later stage reads what an earlier
+// one found.
+func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+	b.stop()
+	away := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer away.Close()
+	b.runner.o.Scripts = scripts.New(scripts.Options{Redis: away})
+	b.runner.o.Sources = map[string]Source{"db": reading{}}
+	for hash := range b.runner.definitions {
+		err := b.runner.read(t.Context(), scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute},
+			scripts.Taken{Report: "r", Definition: hash, Parameters: []byte("{}"), Stage: 2})
+		if !errors.Is(err, ErrOutage) && !errors.Is(err, errLeft) {
+			t.Errorf("this counts as a try: %v", err)
+		}
+	}
+}

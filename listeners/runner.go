@@ -97,7 +97,12 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 		ID: entry.Fields["id"], Attempt: attempt, Listener: listener, Lease: r.o.Limits.Lease,
 		Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10),
 	}
-	outcome, taken, err := r.o.Scripts.Take(ctx, task, r.known[listener])
+	var outcome scripts.Outcome
+	var taken scripts.Taken
+	err = r.insist(ctx, "take task", func() (err error) {
+		outcome, taken, err = r.o.Scripts.Take(ctx, task, r.known[listener])
+		return err
+	})
 	switch {
 	case errors.Is(err, scripts.ErrBroken):
 		r.log.Warn("quarantined", "stream", from, "entry", entry.ID, "err", err)

@@ -126,10 +126,8 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 		case errors.Is(err, scripts.ErrFull):
 			// Waiting here would keep the memory that others need to end.
 			return Outage(err)
-		case errors.Is(err, errLate):
-			return Outage(errors.New("Redis did not take the data in time"))
 		case err != nil:
-			return fmt.Errorf("%w: %w", errLeft, err)
+			return away(err)
 		case outcome == scripts.TooMuch:
 			return Permanent(errors.New("the job's data has more bytes than limits.job_bytes allows: have the queries find less, or raise it"))
 		case outcome == scripts.Busy:
@@ -141,6 +139,15 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 	}
 }
 
+// away is the error of a task that Redis has kept from going on: it comes again,
+// and where that took all of its time, no try is used.
+func away(err error) error {
+	if errors.Is(err, errLate) {
+		return Outage(errors.New("Redis was away for as long as the task may take"))
+	}
+	return fmt.Errorf("%w: %w", errLeft, err)
+}
+
 // values iterates over a column that an earlier stage found.
 func (r *Runner) values(ctx context.Context, id, listener, column string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -149,7 +156,7 @@ func (r *Runner) values(ctx context.Context, id, listener, column string) iter.S
 			state, err = r.o.Scripts.Read(ctx, id)
 			return err
 		}); err != nil {
-			yield(nil, fmt.Errorf("%w: %w", errLeft, err))
+			yield(nil, away(err))
 			return
 		}
 		task := state.Tasks[listener]
@@ -164,7 +171,7 @@ func (r *Runner) values(ctx context.Context, id, listener, column string) iter.S
 				fields, err = r.o.Scripts.Columns(ctx, id, listener, []string{column}, number)
 				return err
 			}); err != nil {
-				yield(nil, fmt.Errorf("%w: %w", errLeft, err))
+				yield(nil, away(err))
 				return
 			}
 			chunk, err := report.DecodeChunk([]report.Column{{Name: column}}, fields)

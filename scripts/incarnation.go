@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
@@ -41,6 +42,9 @@ func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
 	}
 	return "", nil
 }
+
+// Now returns the time by Redis's clock.
+func (s *Scripts) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
 
 // WriteIncarnation says which memory this Redis has from now on.
 func (s *Scripts) WriteIncarnation(ctx context.Context, value string) error {

@@ -142,6 +142,8 @@ func (m *machine) take(t *rapid.T) {
 		m.check(t, got, err, Gone)
 	case mt.owner != "" && mt.owner != task.Owner && mt.alive:
 		m.check(t, got, err, Busy)
+	case mt.owner != "" && mt.alive:
+		m.check(t, got, err, OK) // as before: an answer was lost
 	default:
 		m.check(t, got, err, OK)
 		mt.owner, mt.alive, mt.chunks = task.Owner, !dead, 0
@@ -261,6 +263,16 @@ func (m *machine) claim(t *rapid.T) {
 		m.check(t, got, err, Already)
 	case m.worker != "" && m.worker != c.Worker && m.alive:
 		m.check(t, got, err, Busy)
+	case m.worker != "" && m.alive: // as before: an answer was lost
+		want := OK
+		if m.status == StatusFailing {
+			want = ToFail
+		}
+		m.check(t, got, err, want)
+		if state == nil || state.Fence != m.fence {
+			t.Fatalf("claimed again: %+v, the model's fence is %d", state, m.fence)
+		}
+		m.states[c.Worker] = state
 	default:
 		want := OK
 		if m.status == StatusFailing {

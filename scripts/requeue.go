@@ -28,12 +28,12 @@ func (s *Scripts) RequeueFold(ctx context.Context, state *State, step string, a 
 }
 
 func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step, token, stream string, a Again) (Outcome, error) {
-	keys := s.shared([]string{s.State(id)}, s.Delayed(), s.Events(), stream)
+	keys := s.shared([]string{s.Data(id), s.State(id)}, s.Delayed(), s.Events(), stream)
 	counts := 0
 	if a.Counts {
 		counts = 1
 	}
-	outcome, more, err := s.list(ctx, requeueScript, keys, id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events)
+	outcome, more, err := s.list(ctx, requeueScript, keys, id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds())
 	if err != nil || !s.split || outcome < OK {
 		return outcome, err
 	}

@@ -137,3 +137,23 @@ func TestRemind(t *testing.T) {
 		remind("its next try is lost", OK)
 	}
 }
+
+// TestAStepThatRestsKeepsItsKeys for as long as it rests.
+func TestAStepThatRestsKeepsItsKeys(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	ctx := t.Context()
+	started(t, s, "1", time.Second, true)
+	_, state, err := s.Claim(ctx, Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.RequeueFold(ctx, state, StepFanIn, Again{Delay: time.Hour, Counts: true, Error: "403"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{s.State("1"), s.Data("1")} {
+		if ttl := client.PTTL(ctx, key).Val(); ttl < time.Hour {
+			t.Errorf("%s ends in %v, and is needed in an hour", key, ttl)
+		}
+	}
+}

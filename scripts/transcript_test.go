@@ -184,6 +184,8 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 		outcome, _, err = p.s.Expire(ctx, job)
 	case "settle": // worker outcome detail
 		outcome, err = p.s.Settle(ctx, p.states[arg(1)], arg(2), arg(3))
+	case "fall-silent": // listener
+		return "done", p.client.HSet(ctx, p.s.State(job), arg(1)+":lease", 1).Err()
 	case "lose-data":
 		return "done", p.client.Del(ctx, p.s.Data(job)).Err()
 	default:

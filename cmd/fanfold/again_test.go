@@ -324,3 +324,25 @@ func TestARedisOutageUsesNoTry(t *testing.T) {
 	}
 	s.idle()
 }
+
+// TestWaitingForAConnectionUsesNoTry: that others keep the connections of a
+// database says nothing about a query.
+func TestWaitingForAConnectionUsesNoTry(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  slow:
+    retry: {retries: 0, delay: 200ms}
+    stages: [{listeners: [{name: one, database: db, timeout: 4s, query: "SELECT 1 AS k, SLEEP(3) AS v"}]}]
+`, `databases: {db: {dsn: "{dsn}", max_connections: 1}}`)
+	s.process("-c", s.config, "serve")
+	var ids []string
+	for range 4 {
+		ids = append(ids, s.insert("slow", ""))
+	}
+	s.push(ids...)
+	for _, v := range s.wait(ids...) {
+		if v.Status != engine.Success {
+			t.Errorf("%+v", v)
+		}
+	}
+}

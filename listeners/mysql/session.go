@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -38,6 +40,11 @@ type session struct {
 
 func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error) {
 	conn, err := s.db.Conn(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		// The query has not begun: that others keep all connections is not its fault.
+		return nil, listeners.Outage(fmt.Errorf("all %d connections to database %s were in use: raise its max_connections, or lower limits.tasks",
+			s.db.Stats().MaxOpenConnections, l.Database))
+	}
 	if err != nil {
 		return nil, explain(ctx, l, err)
 	}

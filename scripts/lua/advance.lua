@@ -24,7 +24,7 @@ end
 redis.call('HSET', state, unpack(fields))
 redis.call('HDEL', state, 'worker', 'lease', '@fanin:tries', '@fanin:error')
 redis.call('HSET', data, 'queryTarget', target)
-redis.call('PEXPIREAT', data, have[5])
+redis.call('PEXPIREAT', data, have[5], 'GT')
 if events then
   for i = 1, #listeners do
     redis.call('XADD', KEYS[3 + i], '*', 'id', id, 'attempt', attempt)

@@ -31,5 +31,5 @@ redis.call('HSET', state, listener .. ':chunks', chunk + 1, listener .. ':lease'
 redis.call('HINCRBY', state, listener .. ':rows', ARGV[6])
 redis.call('HINCRBY', state, listener .. ':bytes', bytes)
 redis.call('HINCRBY', state, 'bytes', bytes)
-redis.call('PEXPIREAT', data, have[6])
+redis.call('PEXPIREAT', data, have[6], 'GT')
 return 1

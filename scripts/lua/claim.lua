@@ -12,7 +12,7 @@
 local data, state = KEYS[1], KEYS[2]
 local attempt, stage, worker, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
-local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'definition', 'worker', 'lease')
+local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'definition', 'worker', 'lease', 'fence')
 if have[1] ~= attempt then return {-1} end
 local status = have[2]
 if status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUBLISHING' and status ~= 'FAILING' then
@@ -27,7 +27,11 @@ if status ~= 'FAILING' then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if have[6] and have[5] ~= worker and tonumber(have[6]) > now then return {0} end
+if have[6] and tonumber(have[6]) > now then
+  if have[5] ~= worker then return {0} end
+  -- Its own call before this one, whose answer was lost.
+  return {status == 'FAILING' and 3 or 1, tonumber(have[7]), unpack(redis.call('HGETALL', state))}
+end
 
 local fence = redis.call('HINCRBY', state, 'fence', 1)
 if status == 'READY' then

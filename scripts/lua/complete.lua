@@ -25,8 +25,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', state, listener .. ':done', string.format('%.0f', now), listener .. ':ms', ARGV[6])
 local done = redis.call('HINCRBY', state, 'done', 1)
 redis.call('HSET', data, 'queryDoneCount', done)
-redis.call('PEXPIREAT', data, have[8])
-redis.call('PEXPIREAT', state, have[8])
+redis.call('PEXPIREAT', data, have[8], 'GT')
+redis.call('PEXPIREAT', state, have[8], 'GT')
 if events then
   redis.call('XADD', events, 'MAXLEN', '~', ARGV[7], '*', 'id', id, 'attempt', attempt, 'event', 'done',
     'listener', listener, 'rows', have[9])

@@ -1,14 +1,15 @@
 #!lua flags=allow-oom
 -- Gives up a step that could not be done, to be done again: after a delay, or
 -- at once by whoever reads its stream.
--- KEYS  1 state; on one node also 2 delayed, 3 events, 4 stream of the step
+-- KEYS  1 data, 2 state; on one node also 3 delayed, 4 events, 5 stream of the step
 -- ARGV  1 id, 2 attempt, 3 step: a listener's name, @fanin or @record, 4 its
 --       token: owner or fence, 5 delay (ms; 0: into the stream at once), 6 1: the
---       try counts, 7 error (empty: the last one stays), 8 cap of the events
+--       try counts, 7 error (empty: the last one stays), 8 cap of the events,
+--       9 margin (ms that the keys live on at least, beyond the delay)
 -- Returns {outcome, when it is due (ms)}: 1 given up; 2 given up before; 0 another
 --       owner, or the job fails; -1 gone
 -- Cost  O(log n)
-local state, delayed, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local data, state, delayed, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, attempt, step, token, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 local fold = step == '@fanin' or step == '@record'
@@ -31,6 +32,8 @@ else
   if status ~= 'RUN' or have[4] then return {0} end
   redis.call('HDEL', state, name .. ':owner', name .. ':lease')
 end
+redis.call('PEXPIRE', data, delay + ARGV[9], 'GT')
+redis.call('PEXPIRE', state, delay + ARGV[9], 'GT')
 local due = string.format('%.0f', now + delay)
 redis.call('HSET', state, name .. ':left', token)
 if ARGV[6] ~= '1' and tonumber(have[7] or 0) > 0 then redis.call('HINCRBY', state, name .. ':tries', -1) end
