@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -310,5 +311,31 @@ func TestTimerOverDaylightSaving(t *testing.T) {
 	}
 	if err := b.client.HGet(t.Context(), b.s.TimerAnchors(), name).Err(); err != redis.Nil {
 		t.Errorf("the anchor is left: %v", err)
+	}
+}
+
+// TestTimerSetForZero means now, and is another firing each time.
+func TestTimerSetForZero(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	b.run("c1", false)
+	seen := map[any]bool{}
+	for i, set := range []func(name string){
+		func(name string) { b.score(name, 0) },
+		func(name string) { b.score(name, -7) },
+		func(name string) {
+			if err := b.s.SetTimer(t.Context(), name, time.UnixMilli(0)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		before := time.Now().UnixMilli()
+		set("msg-1-zero")
+		b.until("fired", func() bool { return b.appended()["msg-1-zero"] == i+1 })
+		due := b.client.XRevRangeN(t.Context(), b.stream, "+", "-", 1).Val()[0].Values["due"]
+		if ms, err := strconv.ParseInt(due.(string), 10, 64); err != nil || ms < before-1000 || seen[due] {
+			t.Errorf("%d: due %v", i, due)
+		}
+		seen[due] = true
 	}
 }

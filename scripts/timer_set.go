@@ -17,7 +17,7 @@ var ErrNoTimer = errors.New("scripts: no such timer")
 // SetTimer sets a timer, in place of what it was set for before; a time that has
 // passed makes it fire at once. One that is paused is not paused any more.
 func (s *Scripts) SetTimer(ctx context.Context, name string, due time.Time) error {
-	_, err := s.setTimer(ctx, name, strconv.FormatInt(max(due.UnixMilli(), 1e11), 10))
+	_, err := s.setTimer(ctx, name, strconv.FormatInt(due.UnixMilli(), 10))
 	return err
 }
 

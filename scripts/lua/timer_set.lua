@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Sets a timer, or removes it; the set alone knows it then, and it is not paused.
 -- KEYS  1 timers, 2 paused, 3 recent, 4 anchors, 5 the timer's key
--- ARGV  1 name, 2 due (ms), or an empty string to remove it
+-- ARGV  1 name, 2 due (ms; below 10^11 it means now), or an empty string to remove
+--       it
 -- Returns 1 it was there before; 0 it was not
 -- Cost  O(log n)
 local timers, paused, recent, anchors, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -16,6 +17,7 @@ redis.call('ZADD', recent, string.format('%.0f', now), name)
 if due == '' then
   redis.call('ZREM', timers, name)
 else
+  if tonumber(due) < 100000000000 then due = string.format('%.0f', now) end
   redis.call('ZADD', timers, due, name)
 end
 return there and 1 or 0

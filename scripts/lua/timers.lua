@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Lists the timers that are due, and those whose score is no time. A score below
--- 10^11 is in seconds and is rewritten in milliseconds, as is one with a fraction.
+-- 10^11 is in seconds and is rewritten in milliseconds, as is one with a fraction;
+-- one that is no time even so, such as 0, means now.
 -- KEYS  1 timers, 2 anchors
 -- ARGV  1 most timers to list
 -- Returns {wait until the next one in ms, or -1 if there is none; now; then for
@@ -13,9 +14,10 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local seconds = redis.call('ZRANGEBYSCORE', timers, '(-inf', '(100000000000', 'WITHSCORES', 'LIMIT', 0, most)
 for i = 1, #seconds, 2 do
-  local score = math.max(tonumber(seconds[i + 1]), 0) * 1000
-  -- What is too small to be a time in milliseconds even now was due long ago.
-  redis.call('ZADD', timers, string.format('%.0f', math.max(score, 100000000000)), seconds[i])
+  local due = tonumber(seconds[i + 1]) * 1000
+  -- The due time is a part of the firing's identity: no two firings have the same.
+  if due < 100000000000 then due = now end
+  redis.call('ZADD', timers, string.format('%.0f', due), seconds[i])
 end
 local answer = {-1, now}
 local function add(name, due)
