@@ -11,53 +11,73 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// leftFor is how long a timer, or a firing, that no definition here matches is
+// left to others: while versions are rolled, a newer process may know it.
+const leftFor = 10 * time.Minute
+
 // fireDue fires what is due, and returns how long it is until the next timer.
+// What is left to others does not count: the loop looks again each second.
 func (t *Timers) fireDue(ctx context.Context) (time.Duration, error) {
 	t.mu.Lock()
 	t.clock.tick(time.Now())
 	t.mu.Unlock()
-	due, now, wait, err := t.scripts.DueTimers(ctx, most)
-	if err != nil {
-		return 0, err
-	}
-	firings := make([]scripts.Firing, len(due))
-	for i, d := range due {
-		firings[i] = t.decide(d, now)
-	}
-	outcomes, err := t.scripts.Fire(ctx, firings)
-	for i, outcome := range outcomes {
-		if outcome == scripts.OK && firings[i].Verdict != scripts.TimerFired {
-			t.log.Warn("timer does not fire", "timer", due[i].Name, "outcome", firings[i].Verdict, "why", firings[i].Reason)
+	fired := 0
+	for left := 0; ; {
+		due, now, wait, err := t.scripts.DueTimers(ctx, most, left)
+		if err != nil {
+			return 0, err
 		}
+		var firings []scripts.Firing
+		for _, d := range due {
+			if f, ok := t.decide(d, now); ok {
+				firings = append(firings, f)
+			}
+		}
+		if err := t.fireAll(ctx, firings); err != nil {
+			return 0, err
+		}
+		fired += len(firings)
+		left += len(due) - len(firings)
+		switch {
+		case len(due) >= most && len(firings) < len(due):
+			continue // those that are left to others hide the ones after them
+		case fired > 0:
+			return 0, nil // more may be due by now
+		case wait < 0:
+			return pause, nil
+		}
+		return wait, nil
 	}
-	switch {
-	case err != nil:
-		return 0, err
-	case len(due) > 0:
-		return 0, nil // more may be due by now
-	case wait < 0:
-		return pause, nil
-	}
-	return wait, nil
 }
 
-// decide says what becomes of a timer that is due.
-func (t *Timers) decide(d scripts.DueTimer, now time.Time) scripts.Firing {
-	f := scripts.Firing{DueTimer: d, Verdict: scripts.TimerRefused}
+// fireAll does with timers what was decided.
+func (t *Timers) fireAll(ctx context.Context, firings []scripts.Firing) error {
+	outcomes, err := t.scripts.Fire(ctx, firings)
+	for i, outcome := range outcomes {
+		if f := firings[i]; outcome == scripts.OK && f.Verdict != scripts.TimerFired {
+			t.log.Warn("timer does not fire", "timer", f.Name, "outcome", f.Verdict, "why", f.Reason)
+		}
+	}
+	return err
+}
+
+// decide says what becomes of a timer that is due; not ok: it is left to others.
+func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok bool) {
+	f = scripts.Firing{DueTimer: d, Verdict: scripts.TimerRefused}
 	if !d.Finite {
 		f.Reason = "its score is not a time"
-		return f
+		return f, true
 	}
 	if !scripts.ValidTimer(d.Name) {
 		f.Reason = reasonName
-		return f
+		return f, true
 	}
 	definition, _, ok := t.o.Timers.Match(d.Name)
-	if !ok {
-		f.Reason = reasonNoMatch
-		return f
-	}
 	due := time.UnixMilli(d.Due)
+	if !ok {
+		f.Verdict, f.Reason = scripts.TimerPaused, reasonNoMatch
+		return f, now.Sub(due) > leftFor
+	}
 	f.Verdict = scripts.TimerFired
 	if definition.Missed == report.MissedSkip && now.Sub(due) > definition.MissedAfter {
 		f.Verdict, f.Reason = scripts.TimerSkipped, "it was missed"
@@ -69,7 +89,7 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) scripts.Firing {
 			f.Anchor = fmt.Sprintf("%d %s", f.Next, wall)
 		}
 	}
-	return f
+	return f, true
 }
 
 const (

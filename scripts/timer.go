@@ -49,11 +49,12 @@ type DueTimer struct {
 	Anchor string // what Firing.Anchor said when this due time was set; empty for none
 }
 
-// DueTimers lists at most that many timers that are due, the time by the
-// server's clock, and how long it is until the next one: 0 where one is due,
-// negative where there is none.
-func (s *Scripts) DueTimers(ctx context.Context, most int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
-	next, more, err := s.list(ctx, timersScript, []string{s.Timers(), s.TimerAnchors()}, most)
+// DueTimers lists at most that many timers that are due, after the first ones that
+// are to be passed over, and those whose score is no time. It returns the time by
+// the server's clock, too, and how long it is until one is due that is not yet: 0
+// where it has to be called again to know, negative where there is none.
+func (s *Scripts) DueTimers(ctx context.Context, most, over int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
+	next, more, err := s.list(ctx, timersScript, []string{s.Timers(), s.TimerAnchors()}, most, over)
 	if err != nil {
 		return nil, now, 0, err
 	}
@@ -80,6 +81,7 @@ type Verdict string
 const (
 	TimerFired   Verdict = "fired"
 	TimerSkipped Verdict = "skipped"
+	TimerPaused  Verdict = "paused"  // kept from firing until somebody resumes it
 	TimerRefused Verdict = "refused" // quarantined
 )
 
@@ -87,20 +89,23 @@ const (
 type Firing struct {
 	DueTimer
 	Verdict Verdict
-	Reason  string // of a refusal
+	Reason  string // of a refusal or a pause
 	Next    int64  // ms; 0: the timer ends
 	Anchor  string // kept with Next
 }
 
-// Fire fires, skips or refuses timers, each once however many schedulers try, in
-// one round trip. It is OK for each that it did; Already where the timer's key
+// Fire fires, skips, pauses or refuses timers, each once however many schedulers
+// try, in one round trip. It is OK for each that it did; Already where the timer's key
 // says that it is due later or no more, and Busy where the set does.
 func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error) {
 	cmds := make([]redis.Cmder, len(firings))
 	for i, f := range firings {
 		target, next, due := s.Fired(), "", strconv.FormatInt(f.Due, 10)
-		if f.Verdict == TimerRefused {
+		switch f.Verdict {
+		case TimerRefused:
 			target = s.Quarantined()
+		case TimerPaused:
+			target = s.PausedTimers()
 		}
 		if f.Next > 0 {
 			next = strconv.FormatInt(f.Next, 10)

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Fires, skips or refuses a timer, once, however many schedulers try. Where the
--- timer's key is there, it has the last word: it says when the timer is due.
+-- Fires, skips, pauses or refuses a timer, once, however many schedulers try. Where
+-- the timer's key is there, it has the last word: it says when the timer is due.
 -- KEYS  1 timers, 2 anchors, 3 recent, 4 the timer's key, 5 events,
---       6 fired or quarantine
--- ARGV  1 name, 2 due (as listed), 3 verdict (fired, skipped or refused),
+--       6 fired, quarantine or paused
+-- ARGV  1 name, 2 due (as listed), 3 verdict (fired, skipped, paused or refused),
 --       4 next due or an empty string, 5 anchor of that or an empty string,
---       6 reason (of a refusal), 7 cap of the events, 8 cap of the quarantine,
+--       6 reason (of a refusal or a pause), 7 cap of the events, 8 cap of the quarantine,
 --       9 how long a timer is recent (ms)
 -- Returns 1 done; 2 the key says otherwise, the set says so now, too; 0 the set
 --         says otherwise
@@ -18,7 +18,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local score = redis.call('ZSCORE', timers, name)
 if not score then return 0 end
 if verdict == 'refused' then
-  redis.call('UNLINK', key)
+  -- A name that is none is none at any time; a score may be a time by now.
+  local named = #name <= 200 and #name > 0 and not string.find(name, '[^!-~]')
+  if named and score ~= 'inf' and score ~= '-inf' then return 0 end
 else
   if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
   -- This look also makes an end of a key whose time has come.
@@ -32,6 +34,17 @@ else
     return 2
   end
 end
+local late = string.format('%.0f', now - (tonumber(due) or now))
+-- What it becomes comes first: where that fails, the timer is still there.
+if verdict == 'fired' then
+  redis.call('XADD', target, '*', 'name', name, 'due', due, 'late', late)
+elseif verdict == 'paused' then
+  redis.call('ZADD', target, due, name)
+elseif verdict == 'refused' then
+  redis.call('XADD', target, 'MAXLEN', '~', ARGV[8], '*', 'stream', timers, 'entry', '', 'reason', ARGV[6],
+    'fields', 'name=' .. string.sub(name, 1, 1024) .. ' due=' .. due)
+  redis.call('UNLINK', key)
+end
 if next ~= '' then
   redis.call('ZADD', timers, next, name)
 else
@@ -39,23 +52,21 @@ else
 end
 if ARGV[5] ~= '' then
   redis.call('HSET', anchors, name, ARGV[5])
-else
+elseif verdict ~= 'paused' then
   redis.call('HDEL', anchors, name)
 end
 redis.call('ZADD', recent, string.format('%.0f', now), name)
 local old = redis.call('ZRANGEBYSCORE', recent, '-inf', string.format('%.0f', now - tonumber(ARGV[9])), 'LIMIT', 0, 10)
 if #old > 0 then redis.call('ZREM', recent, unpack(old)) end
 
-local fields = {'event', 'timer', 'timer', name, 'due', due, 'outcome', verdict}
-if verdict == 'refused' then
-  redis.call('XADD', target, 'MAXLEN', '~', ARGV[8], '*', 'stream', timers, 'entry', '', 'reason', ARGV[6], 'fields', 'name=' .. name .. ' due=' .. due)
+local fields = {'event', 'timer', 'timer', string.sub(name, 1, 1024), 'due', due, 'outcome', verdict}
+if verdict == 'refused' or verdict == 'paused' then
   fields[#fields + 1] = 'reason'
   fields[#fields + 1] = ARGV[6]
-else
-  local late = string.format('%.0f', now - tonumber(due))
+end
+if verdict ~= 'refused' then
   fields[#fields + 1] = 'late'
   fields[#fields + 1] = late
-  if verdict == 'fired' then redis.call('XADD', target, '*', 'name', name, 'due', due, 'late', late) end
 end
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[7], '*', unpack(fields))
 return 1

@@ -13,6 +13,8 @@ local name = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local due = string.format('%.0f', now)
+-- First: where that fails, the timer is still there.
+redis.call('XADD', fired, '*', 'name', name, 'due', due, 'late', '0')
 if ARGV[2] == '0' then
   redis.call('ZREM', timers, name)
   redis.call('ZREM', paused, name)
@@ -20,6 +22,5 @@ if ARGV[2] == '0' then
   redis.call('UNLINK', key)
   redis.call('ZADD', recent, due, name)
 end
-redis.call('XADD', fired, '*', 'name', name, 'due', due, 'late', '0')
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[3], '*', 'event', 'timer', 'timer', name, 'due', due, 'outcome', 'fired', 'late', '0')
 return now

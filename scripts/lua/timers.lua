@@ -3,12 +3,13 @@
 -- 10^11 is in seconds and is rewritten in milliseconds, as is one with a fraction;
 -- one that is no time even so, such as 0, means now.
 -- KEYS  1 timers, 2 anchors
--- ARGV  1 most timers to list
--- Returns {wait until the next one in ms, or -1 if there is none; now; then for
---         each: name, due (ms, or inf, or -inf), anchor or an empty string}
+-- ARGV  1 most timers to list, 2 how many that are due to pass over
+-- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
+--         0 if more have to be rewritten; now; then for each: name, due (ms, or
+--         inf, or -inf), anchor or an empty string}
 -- Cost  O(log n + timers)
 local timers, anchors = KEYS[1], KEYS[2]
-local most = ARGV[1]
+local most, over = ARGV[1], ARGV[2]
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -30,12 +31,16 @@ for _, bound in ipairs({'-inf', '+inf'}) do
     add(name, bound == '-inf' and '-inf' or 'inf')
   end
 end
-local due = redis.call('ZRANGEBYSCORE', timers, 100000000000, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', 0, most)
+local due = redis.call('ZRANGEBYSCORE', timers, 100000000000, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', over, most)
 for i = 1, #due, 2 do
   local whole = string.format('%.0f', math.floor(tonumber(due[i + 1])))
   if whole ~= due[i + 1] then redis.call('ZADD', timers, whole, due[i]) end
   add(due[i], whole)
 end
-local first = redis.call('ZRANGEBYSCORE', timers, '(-inf', '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-if first[2] then answer[1] = math.max(0, math.min(tonumber(first[2]) - now, 86400000)) end
+local first = redis.call('ZRANGEBYSCORE', timers, '(' .. string.format('%.0f', now), '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+if #seconds == 2 * tonumber(most) then
+  answer[1] = 0
+elseif first[2] then
+  answer[1] = math.min(math.ceil(tonumber(first[2])) - now, 86400000)
+end
 return answer
