@@ -53,6 +53,7 @@ type Timers struct {
 	fire    bell // something may be due sooner
 	heard   bell // there are events
 	scan    bell // look through all keys
+	later   bell // an action waits for its next try
 
 	mu     sync.Mutex
 	events map[string]string // timer → the last that was heard of its key
@@ -82,7 +83,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 	}
 	return &Timers{
 		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]string{},
-		fire: newBell(), heard: newBell(), scan: newBell(),
+		fire: newBell(), heard: newBell(), scan: newBell(), later: newBell(),
 	}, nil
 }
 
@@ -93,11 +94,13 @@ func (t *Timers) Run(ctx context.Context) error {
 	reader := stream.New(stream.Options{
 		Redis: t.o.Redis, Stream: t.scripts.Fired(), Group: scripts.Group, Consumer: t.o.Consumer,
 		Slots: t.o.Slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,
-		Handle: func(ctx context.Context, entries []stream.Entry) { t.handle(ctx, entries[0]) },
+		Tidy:   t.scripts.Tidy(t.scripts.Fired()),
+		Handle: func(work context.Context, entries []stream.Entry) { t.handle(work, ctx.Done(), entries[0]) },
 	})
 	var group errgroup.Group
 	group.Go(func() error { return loop(ctx, t.log, "fire timers", t.fire, t.fireDue) })
 	group.Go(func() error { return loop(ctx, t.log, "hear of timers", t.heard, t.adoptHeard) })
+	group.Go(func() error { return loop(ctx, t.log, "bring firings back", t.later, t.bringBack) })
 	group.Go(func() error { return t.scanAll(ctx) })
 	group.Go(func() error { return reader.Run(ctx) })
 	return group.Wait()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -22,14 +24,16 @@ type firing struct {
 	*report.Timer
 	name   string
 	due    int64 // ms
+	tries  int   // that were made before
 	values map[string]string
 }
 
 // id is the firing's identity: the same each time that its action is tried.
 func (f firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10) }
 
-// handle does what a timer that has fired asks for, and acknowledges it then.
-func (t *Timers) handle(ctx context.Context, entry stream.Entry) {
+// handle does what a timer that has fired asks for, and acknowledges it then, or
+// puts it where it waits for its next try.
+func (t *Timers) handle(ctx context.Context, stopping <-chan struct{}, entry stream.Entry) {
 	held, stop := stream.Keep(ctx, t.o.Lease, func(ctx context.Context) (bool, error) {
 		return t.scripts.Hold(ctx, t.scripts.Fired(), t.o.Consumer, entry.ID)
 	})
@@ -37,17 +41,22 @@ func (t *Timers) handle(ctx context.Context, entry stream.Entry) {
 	f, err := t.firing(entry)
 	var more []string
 	if err == nil {
-		more, err = t.act(held, f)
+		more, err = t.act(held, stopping, f)
 	}
 	outcome := "done"
 	if err != nil {
 		if held.Err() != nil {
 			return // somebody else does it, now or after MinIdle
 		}
-		outcome, more = "failed", []string{"reason", err.Error()}
-		t.log.Warn("timer failed", "timer", entry.Fields["name"], "due", entry.Fields["due"], "err", err)
+		if again := (*postponed)(nil); errors.As(err, &again) {
+			t.postpone(ctx, entry, again)
+			return
+		}
+		reason := cut(err.Error())
+		outcome, more = "failed", []string{"reason", reason}
+		t.log.Warn("timer failed", "timer", cut(entry.Fields["name"]), "due", cut(entry.Fields["due"]), "err", err)
 		err := stream.Insist(held, t.log, "quarantine a timer", func() error {
-			return t.scripts.Quarantine(held, t.scripts.Fired(), entry.ID, entry.Fields, more[1])
+			return t.scripts.Quarantine(held, t.scripts.Fired(), entry.ID, entry.Fields, reason)
 		})
 		if err != nil {
 			return
@@ -56,14 +65,17 @@ func (t *Timers) handle(ctx context.Context, entry stream.Entry) {
 	// Also in a process that is about to stop: what is done need not be done again.
 	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
-	err = t.scripts.TimerDone(quick, entry.Fields["name"], entry.Fields["due"], outcome, more...)
+	err = t.scripts.TimerDone(quick, cut(entry.Fields["name"]), cut(entry.Fields["due"]), outcome, more...)
 	if err = errors.Join(err, t.scripts.Ack(quick, t.scripts.Fired(), entry.ID)); err != nil {
-		t.log.Warn("left for later", "timer", entry.Fields["name"], "err", err)
+		t.log.Warn("left for later", "timer", cut(entry.Fields["name"]), "err", err)
 	}
 }
 
 // ackTime is how long an acknowledgement is worth a stop's patience.
 const ackTime = 5 * time.Second
+
+// cut keeps so much of a foreign text as an event has room for.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 1024)], "\uFFFD") }
 
 // firing reads an entry.
 func (t *Timers) firing(entry stream.Entry) (firing, error) {
@@ -72,68 +84,69 @@ func (t *Timers) firing(entry stream.Entry) (firing, error) {
 	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !scripts.ValidTimer(f.name) {
 		return f, errors.New("not a firing: name and due are needed")
 	}
+	f.tries, _ = strconv.Atoi(entry.Fields["try"])
 	var ok bool
-	if f.Timer, f.values, ok = t.o.Timers.Match(f.name); !ok {
+	if f.Timer, f.values, ok = t.o.Timers.Match(f.name); ok {
+		return f, nil
+	}
+	if f.age(entry) > leftFor {
 		return f, errors.New(reasonNoMatch)
 	}
-	return f, nil
+	return f, &postponed{error: errors.New(reasonNoMatch), wait: strangeWait + rand.N(strangeWait), tries: f.tries}
+}
+
+// age is how long ago the timer fired, by the clock of Redis, which has just put
+// the time into the entry's id.
+func (f firing) age(entry stream.Entry) time.Duration {
+	text, _, _ := strings.Cut(entry.ID, "-")
+	now, _ := strconv.ParseInt(text, 10, 64)
+	late, _ := strconv.ParseInt(entry.Fields["late"], 10, 64)
+	return time.Duration(now-f.due-late) * time.Millisecond
 }
 
 // act does the action, and tries again as the definition says. It returns what
 // the event tells of it.
-func (t *Timers) act(ctx context.Context, f firing) ([]string, error) {
-	var do func() ([]string, error)
-	switch {
-	case f.Submit != nil:
-		do = func() ([]string, error) { return t.submit(ctx, f) }
-	case f.Append != nil:
-		do = func() ([]string, error) { return nil, t.append(ctx, f) }
-	default:
-		do = func() ([]string, error) { return nil, t.call(ctx, f) }
-	}
-	tries := 0
-	more, err := backoff.Retry(ctx, func() ([]string, error) {
-		tries++
-		return do()
-	},
-		backoff.WithBackOff(&delays{retry: f.Retry}),
-		backoff.WithMaxTries(uint(f.Retry.Retries)+1),
-		backoff.WithMaxElapsedTime(0),
-		backoff.WithNotify(func(err error, wait time.Duration) {
-			t.log.Info("timer is tried again", "timer", f.name, "wait", wait, "err", err)
-		}),
-	)
-	if err != nil && tries > 1 {
-		err = fmt.Errorf("after %d tries: %w", tries, err)
-	}
-	return more, err
-}
-
-// delays are those of a definition's retries.
-type delays struct {
-	retry report.Retry
-	n     int
-}
-
-var _ backoff.BackOff = (*delays)(nil)
-
-func (d *delays) NextBackOff() time.Duration {
-	d.n++
-	return d.retry.Before(d.n)
-}
-
-// Reset is called when a server has said how long to wait; the tries count on.
-func (d *delays) Reset() {}
-
-// outage calls f until it says something else than that a server is away.
-func (t *Timers) outage(ctx context.Context, what string, f func() error) error {
-	return stream.Insist(ctx, t.log, what, func() error {
-		if err := f(); err != nil && !errors.Is(err, ErrOutage) {
-			return stream.Final(err)
-		} else {
-			return err
+func (t *Timers) act(ctx context.Context, stopping <-chan struct{}, f firing) (more []string, err error) {
+	for {
+		switch {
+		case f.Submit != nil:
+			more, err = t.submit(ctx, f)
+		case f.Append != nil:
+			more, err = nil, t.append(ctx, f)
+		default:
+			more, err = nil, t.call(ctx, f)
 		}
-	})
+		switch {
+		case err == nil:
+			return more, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(err, ErrOutage):
+			return nil, &postponed{error: err, wait: outageWait, tries: f.tries}
+		}
+		f.tries++
+		if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) || f.tries > f.Retry.Retries {
+			if f.tries > 1 {
+				err = fmt.Errorf("after %d tries: %w", f.tries, err)
+			}
+			return nil, err
+		}
+		wait := f.wait(err)
+		t.log.Info("timer is tried again", "timer", f.name, "wait", wait, "err", err)
+		if wait > shortWait || !waited(stopping, wait) {
+			return nil, &postponed{error: err, wait: wait, tries: f.tries}
+		}
+	}
+}
+
+// wait is how long it is until the next try: the definition says it, and the
+// server can ask for more.
+func (f firing) wait(err error) time.Duration {
+	wait := f.Retry.Before(f.tries)
+	if asked := (*backoff.RetryAfterError)(nil); errors.As(err, &asked) {
+		wait = max(wait, asked.Duration)
+	}
+	return wait
 }
 
 // submit inserts a record, once for each firing, and pushes its id.
@@ -146,11 +159,7 @@ func (t *Timers) submit(ctx context.Context, f firing) ([]string, error) {
 	if err != nil {
 		return nil, backoff.Permanent(err)
 	}
-	var id string
-	err = t.outage(ctx, "insert a timer's record", func() error {
-		id, err = t.o.Submitter.Submit(ctx, f.name, f.due, f.Submit.Report, text)
-		return err
-	})
+	id, err := t.o.Submitter.Submit(ctx, f.name, f.due, f.Submit.Report, text)
 	if err != nil {
 		return nil, err
 	}

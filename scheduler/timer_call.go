@@ -18,8 +18,7 @@ import (
 const (
 	// answerText is how much of an answer is kept for the story of a failure.
 	answerText = 200
-	// longestWait bounds what a server can ask for with Retry-After: the call keeps
-	// a slot meanwhile.
+	// longestWait bounds what a server can ask for with Retry-After.
 	longestWait = time.Hour
 )
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,9 +196,10 @@ func TestSubmit(t *testing.T) {
 	t.Parallel()
 	b := newTimers(t, testmain.SharedRedis(t), message(t, func(d *report.Timer) {
 		d.Append = nil
+		d.Retry.Retries = 1
 		d.Submit = &report.Submit{Report: "weekly", Parameters: map[string]report.Template{"user": report.NewTemplate("{user}")}}
 	}))
-	records := &inserter{ids: map[string]string{}, away: 6}
+	records := &inserter{ids: map[string]string{}, away: 3}
 	b.options.Submitter = records
 	ctx := t.Context()
 	timers, err := NewTimers(b.options)
@@ -220,12 +222,117 @@ func TestSubmit(t *testing.T) {
 	if id, err := records.Submit(ctx, "msg-42-weekly", due, "weekly", []byte(`{"user":"42"}`)); err != nil || id != "1" {
 		t.Fatal(id, err)
 	}
-	records.calls, records.away = 0, 6
+	records.calls, records.away = 0, 3
 	b.run("c1", false)
 	b.until("pushed", func() bool { return b.client.XLen(ctx, b.s.Jobs()).Val() == 1 })
 	b.until("done", func() bool { return b.events()["msg-42-weekly done"] == 1 })
 	jobs := b.client.XRange(ctx, b.s.Jobs(), "-", "+").Val()
-	if len(jobs) != 1 || jobs[0].Values["id"] != "1" || len(records.ids) != 1 || records.calls != 7 {
+	if len(jobs) != 1 || jobs[0].Values["id"] != "1" || len(records.ids) != 1 || records.calls != 4 {
 		t.Errorf("%+v, %d calls, %v", jobs, records.calls, records.ids)
 	}
+}
+
+// TestRetryAfterOfNothing does not make the tries quicker than the definition.
+func TestRetryAfterOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"0", "Wed, 21 Oct 2015 07:28:00 GMT"} {
+		t.Run(value, func(t *testing.T) {
+			t.Parallel()
+			service := newService(t, func(_ int, w http.ResponseWriter) {
+				w.Header().Set("Retry-After", value)
+				w.WriteHeader(http.StatusServiceUnavailable)
+			})
+			b := newTimers(t, testmain.SharedRedis(t), message(t, calling(service.URL), func(d *report.Timer) {
+				d.Retry = report.Retry{Retries: 1, Delay: 300 * time.Millisecond}
+			}))
+			b.run("c1", false)
+			b.zadd("msg-1-x", 0)
+			b.until("failed", func() bool { return b.events()["msg-1-x failed"] == 1 })
+			if len(service.times) != 2 || service.times[1].Sub(service.times[0]) < 290*time.Millisecond {
+				t.Errorf("called at %v", service.times)
+			}
+		})
+	}
+}
+
+// TestWaitingKeepsNoSlot: the action of one timer waits for its next try, those of
+// others are done meanwhile, and a stop does not wait for it.
+func TestWaitingKeepsNoSlot(t *testing.T) {
+	t.Parallel()
+	var well atomic.Bool
+	service := newService(t, func(_ int, w http.ResponseWriter) {
+		if !well.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	b := newTimers(t, testmain.SharedRedis(t), message(t), message(t, calling(service.URL), func(d *report.Timer) {
+		d.Key, _ = report.ParsePattern("call-{user}-{type}")
+		d.Retry = report.Retry{Retries: 2, Delay: 6 * time.Second}
+	}))
+	b.options.Slots, b.options.Stop = 1, time.Hour
+	_, stop := b.run("c1", false)
+	b.zadd("call-1-x", 0)
+	b.until("called", func() bool { return len(service.got()) == 1 })
+	b.zadd("msg-1-other", 0)
+	b.until("another", func() bool { return b.appended()["msg-1-other"] == 1 })
+	if n := len(service.got()); n != 1 {
+		t.Errorf("the other one has waited for %d calls", n)
+	}
+	stop()
+	b.until("it waits", func() bool { return b.client.ZCard(t.Context(), b.s.WaitingFired()).Val() == 1 })
+	b.run("c2", false)
+	b.until("called again", func() bool { return len(service.got()) == 2 })
+	well.Store(true)
+	b.until("done", func() bool { return b.events()["call-1-x done"] == 1 })
+	if calls := service.got(); len(calls) != 3 || calls[0] != calls[2] || !strings.Contains(calls[0], "call-1-x/") {
+		t.Errorf("%q", calls)
+	}
+	b.until("nothing is left", func() bool {
+		return b.client.XLen(t.Context(), b.s.Fired()).Val()+b.client.ZCard(t.Context(), b.s.WaitingFired()).Val() == 0
+	})
+}
+
+// TestStopDoesNotWaitForATry, however short it is.
+func TestStopDoesNotWaitForATry(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t, calling("http://127.0.0.1:1"), func(d *report.Timer) {
+		d.Retry = report.Retry{Retries: 1 << 20, Delay: time.Second}
+	}))
+	b.options.Stop = time.Hour
+	_, stop := b.run("c1", false)
+	b.zadd("msg-1-x", 0)
+	b.until("fired", func() bool { return b.events()["msg-1-x fired"] == 1 })
+	stop() // it would never end
+	if n := b.client.XLen(t.Context(), b.s.Fired()).Val() + b.client.ZCard(t.Context(), b.s.WaitingFired()).Val(); n != 1 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// TestFiringThatIsUnknownHere is done by a process that knows it, and ends in
+// quarantine after a while.
+func TestFiringThatIsUnknownHere(t *testing.T) {
+	t.Parallel()
+	newer := message(t, func(d *report.Timer) {
+		d.Key, _ = report.ParsePattern("new-{user}")
+		d.Append.Fields = nil
+	})
+	b := newTimers(t, testmain.SharedRedis(t), message(t), newer)
+	both := b.options.Timers
+	b.options.Timers = both[:1]
+	ctx := t.Context()
+	b.run("c1", false)
+	fired := func(name string, ago time.Duration) {
+		due := time.Now().Add(-ago).UnixMilli()
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Fired(), Values: []any{"name", name, "due", due - 5000, "late", "5000"}})
+	}
+	fired("new-1", time.Second)
+	fired("new-2", leftFor+time.Minute)
+	b.until("the old one is refused", func() bool { return b.events()["new-2 failed"] == 1 })
+	b.until("the young one waits", func() bool { return b.client.ZCard(ctx, b.s.WaitingFired()).Val() == 1 })
+	if n := b.client.XLen(ctx, b.s.Quarantined()).Val(); n != 1 {
+		t.Errorf("%d in quarantine", n)
+	}
+	b.options.Timers = both
+	b.run("c2", false)
+	b.until("done", func() bool { return b.appended()["new-1"] == 1 && b.events()["new-1 done"] == 1 })
 }

@@ -68,6 +68,10 @@ func (k Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 // Fired is the stream of timers that have fired and whose action is to be done.
 func (k Keys) Fired() string { return k.Prefix + "fired" }
 
+// WaitingFired is the sorted set of firings whose action is to be tried later:
+// name, due time, lateness and tries → when.
+func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
+
 // Incarnation is the string that a Redis which has lost its memory has lost, too.
 func (k Keys) Incarnation() string { return k.Prefix + "incarnation" }
 

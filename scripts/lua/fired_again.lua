@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- Moves firings that have waited long enough back to the stream, each once, however
+-- many schedulers try.
+-- KEYS  1 the set of those that wait, 2 fired
+-- ARGV  1 most firings to move
+-- Returns {wait until the next one in ms, 0 if one is due, -1 if there is none}
+-- Cost  O(log n + firings)
+local later, fired = KEYS[1], KEYS[2]
+local most = ARGV[1]
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', string.format('%.0f', now), 'LIMIT', 0, most)) do
+  local name, due, late, try = string.match(member, '^(%S+) (%d+) (%d*) (%d+)$')
+  -- What is none is refused by whoever reads it.
+  redis.call('XADD', fired, '*', 'name', name or member, 'due', due or '', 'late', late or '', 'try', try or '')
+  redis.call('ZREM', later, member)
+end
+local first = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')
+if not first[2] then return {-1} end
+return {math.floor(math.max(0, math.min(tonumber(first[2]) - now, 86400000)))}

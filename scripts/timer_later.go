@@ -1,0 +1,43 @@
+package scripts
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	firedLaterScript = load("fired_later")
+	firedAgainScript = load("fired_again")
+)
+
+// FiredEntry is an entry of the stream of firings.
+type FiredEntry struct {
+	Name string
+	Due  string // ms
+	Late string // ms by which it fired after that; empty where nobody has said it
+	Try  int    // how often its action was tried before
+}
+
+// member is what the set of waiting firings has.
+func (e FiredEntry) member() string {
+	return strings.Join([]string{e.Name, e.Due, e.Late, strconv.Itoa(e.Try)}, " ")
+}
+
+// FireLater has an entry that a consumer works on wait, without anybody who works
+// on it, until FireAgain brings it back as another entry. It is false where it is
+// not that consumer's any more.
+func (s *Scripts) FireLater(ctx context.Context, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
+	outcome, err := s.outcome(ctx, firedLaterScript, []string{s.Fired(), s.WaitingFired()},
+		Group, consumer, entry, e.member(), max(0, wait.Milliseconds()))
+	return outcome == OK, err
+}
+
+// FireAgain brings back at most that many entries that have waited long enough,
+// and returns how long it is until the next one: 0 where one is due, negative
+// where there is none.
+func (s *Scripts) FireAgain(ctx context.Context, most int) (time.Duration, error) {
+	next, _, err := s.list(ctx, firedAgainScript, []string{s.WaitingFired(), s.Fired()}, most)
+	return time.Duration(next) * time.Millisecond, err
+}
