@@ -21,13 +21,18 @@ type Submitter interface {
 	// Submit inserts a PENDING record for a firing, whose name and due time (ms) are
 	// its identity, and returns the record's id. Where it was called for this firing
 	// before, it inserts nothing and returns that id. An error that matches
-	// ErrOutage is not the timer's fault. It must be safe for concurrent use.
+	// ErrOutage is not the timer's fault, and one that matches ErrRefused comes again
+	// whenever it is tried. It must be safe for concurrent use.
 	Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error)
 }
 
 // ErrOutage is matched by errors that say nothing but that a server is away: the
 // same is tried until it works.
 var ErrOutage = errors.New("scheduler: a server is away")
+
+// ErrRefused is matched by errors that come again until somebody changes something:
+// the same is not tried again.
+var ErrRefused = errors.New("scheduler: the same would fail again")
 
 // TimerOptions configures Timers.
 type TimerOptions struct {

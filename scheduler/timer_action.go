@@ -125,7 +125,7 @@ func (t *Timers) act(ctx context.Context, stopping <-chan struct{}, f firing) (m
 			return nil, &postponed{error: err, wait: outageWait, tries: f.tries}
 		}
 		f.tries++
-		if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) || f.tries > f.Retry.Retries {
+		if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) || errors.Is(err, ErrRefused) || f.tries > f.Retry.Retries {
 			if f.tries > 1 {
 				err = fmt.Errorf("after %d tries: %w", f.tries, err)
 			}

@@ -130,6 +130,9 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			Limits: b.config.Limits, Consumer: consumer, Log: log, Metrics: b.metrics,
 		})
 	default:
+		if err := b.checkSubmits(ctx); err != nil {
+			return nil, fmt.Errorf("a timer submits a report: %w; fanfold migrate makes what it needs, fanfold doctor says more", err)
+		}
 		timers, err := b.timersOf(consumer, log)
 		if err != nil {
 			return nil, err

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/scheduler"
 )
 
@@ -18,13 +18,29 @@ type submitter struct{ records *record.Store }
 
 var _ scheduler.Submitter = submitter{}
 
-// Submit implements scheduler.Submitter. What no server has answered is an outage.
+// Submit implements scheduler.Submitter.
 func (s submitter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (string, error) {
 	id, err := s.records.Submit(ctx, name, due, report, parameters)
-	if answer := (*mysql.MySQLError)(nil); err != nil && !errors.As(err, &answer) {
+	switch {
+	case errors.Is(err, record.ErrNotCounted):
+		err = fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
+	case mysqldb.Away(err):
 		err = fmt.Errorf("%w: %w", scheduler.ErrOutage, err)
 	}
 	return id, err
+}
+
+// checkSubmits proves, before the role scheduler starts, that timers can insert
+// records, if any does. A database that is away now proves nothing.
+func (b *backend) checkSubmits(ctx context.Context) error {
+	if !b.submits() {
+		return nil
+	}
+	err := b.records.CheckFirings(ctx)
+	if err != nil && !errors.Is(err, record.ErrNoFirings) && mysqldb.Away(err) {
+		return nil
+	}
+	return err
 }
 
 // timersOf makes what fires timers in the role scheduler.

@@ -15,6 +15,10 @@ import (
 // timers submit.
 var ErrNoFirings = errors.New("record: timers cannot submit records here")
 
+// ErrNotCounted is returned by Submit where the database does not count the id of
+// the records, so that only their service can insert them.
+var ErrNotCounted = errors.New("record: the table's id is not counted by the database")
+
 // firingTable is the table of what timers have submitted. It is Fanfold's, in
 // the record table's schema, also where that one is a service's.
 const firingTable = "fanfold_firing"
@@ -136,7 +140,7 @@ func (s *Store) insert(ctx context.Context, on execer, l *layout, report string,
 		return "", err
 	}
 	if n == 0 {
-		return "", errors.New("the table's id is not counted by the database")
+		return "", ErrNotCounted
 	}
 	return strconv.FormatInt(n, 10), nil
 }

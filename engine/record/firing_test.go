@@ -93,12 +93,16 @@ func TestCheckFirings(t *testing.T) {
 	for i, c := range []struct {
 		id string
 		ok bool
-	}{{"INT AUTO_INCREMENT", true}, {"INT", false}, {"VARCHAR(36)", false}} {
+	}{{"INT AUTO_INCREMENT", true}, {"INT", false}, {"INT DEFAULT 0", false}, {"VARCHAR(36)", false}} {
 		table := fmt.Sprintf("mine%d", i)
 		run(t, db, "CREATE TABLE "+table+" (nr "+c.id+" PRIMARY KEY, report VARCHAR(9), status VARCHAR(16), attempt INT, file TEXT, updated_at DATETIME)")
 		options := report.Records{Table: table, Columns: map[string]string{"id": "nr", "parameters": "-", "error": "-", "rows": "-"}}
 		if err := store(t, db, options).CheckFirings(t.Context()); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrNoFirings) {
 			t.Errorf("%s: %v", c.id, err)
+		}
+		id := fmt.Sprint(i)
+		if _, err := store(t, db, options).Submit(t.Context(), "x"+id, 1, "r", nil); c.ok != (err == nil) || c.id == "INT DEFAULT 0" && !errors.Is(err, ErrNotCounted) {
+			t.Errorf("submit, %s: %v", c.id, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -52,17 +53,6 @@ var remedies = map[uint16]string{
 	1792: "use a query that does not write: listeners read in a read-only transaction",
 }
 
-// What a server says that takes nobody at present. A wrong password is one of
-// them: one that is being rotated is right again soon.
-const (
-	errTooMany       = 1040
-	errAccess        = 1045
-	errShutdown      = 1053
-	errTooManyOfUser = 1203
-	errUserLimit     = 1226
-	errOffline       = 3032
-)
-
 // explain says what an error of the driver means for a listener.
 func explain(ctx context.Context, l *report.Listener, err error) error {
 	if ctx.Err() != nil {
@@ -72,9 +62,11 @@ func explain(ctx context.Context, l *report.Listener, err error) error {
 	if !errors.As(err, &server) {
 		return listeners.Outage(fmt.Errorf("the connection to database %s broke, or cannot be made: %w", l.Database, err))
 	}
-	switch server.Number {
-	case errTooMany, errTooManyOfUser, errShutdown, errAccess, errOffline, errUserLimit:
+	// A query reads, so a server that takes no changes is none that is away.
+	if server.Number != mysqldb.ReadOnly && mysqldb.Away(err) {
 		return listeners.Outage(err)
+	}
+	switch server.Number {
 	case 1969, 3024:
 		return timedOut(l)
 	case 1317:
