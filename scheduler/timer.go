@@ -61,7 +61,7 @@ type Timers struct {
 	later   bell // an action waits for its next try
 
 	mu     sync.Mutex
-	events map[string]string // timer → the last that was heard of its key
+	events map[string]touched // timer → what was heard of its key
 	clock  stall
 }
 
@@ -87,7 +87,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Timers{
-		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]string{},
+		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]touched{},
 		fire: newBell(), heard: newBell(), scan: newBell(), later: newBell(),
 	}, nil
 }
@@ -123,8 +123,27 @@ func (t *Timers) Touched(name, event string) {
 		t.scan.ring()
 		return
 	}
-	t.events[name] = event
+	last := touched{event: event, set: t.events[name].set}
+	if sets(event) {
+		last.set = time.Now()
+	}
+	t.events[name] = last
 	t.heard.ring()
+}
+
+// touched is the last that was heard of a key.
+type touched struct {
+	event string
+	set   time.Time // when it was heard last that the key was set; zero: not since the last look
+}
+
+// sets tells whether an event can be the beginning of a key's TTL.
+func sets(event string) bool {
+	switch event {
+	case "set", "expire", "rename_to", "restore", "copy_to":
+		return true
+	}
+	return false
 }
 
 // Changed says that somebody changed the set of timers.

@@ -21,11 +21,15 @@ const (
 func (t *Timers) adoptHeard(ctx context.Context) (time.Duration, error) {
 	t.mu.Lock()
 	heard := t.events
-	t.events = map[string]string{}
+	t.events = map[string]touched{}
 	t.mu.Unlock()
 	var events []scripts.TimerEvent
-	for name, event := range heard {
-		events = append(events, scripts.TimerEvent{Name: name, Event: event})
+	for name, last := range heard {
+		e := scripts.TimerEvent{Name: name, Event: last.event}
+		if !last.set.IsZero() {
+			e.Set, e.SetAgo = true, time.Since(last.set)
+		}
+		events = append(events, e)
 	}
 	err := t.adopt(ctx, events)
 	if err != nil {

@@ -430,3 +430,54 @@ func TestTimerWhoseScoreBecomesATime(t *testing.T) {
 		t.Errorf("%v, due %d", err, b.due("msg-1-x"))
 	}
 }
+
+// TestTimerThatIsSetAgain soon after it has fired, and ends before anybody looks,
+// fires again: once, however many have heard of it.
+func TestTimerThatIsSetAgain(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	ctx := t.Context()
+	var all []*Timers
+	for range 2 {
+		timers, err := NewTimers(b.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, timers)
+	}
+	const name = "msg-1-again"
+	fires := func(want int, ago time.Duration, events ...string) {
+		t.Helper()
+		for _, timers := range all {
+			for _, event := range events {
+				timers.Touched(name, event)
+				timers.clock.last = time.Now()
+			}
+			timers.mu.Lock()
+			if e := timers.events[name]; !e.set.IsZero() {
+				e.set = e.set.Add(-ago)
+				timers.events[name] = e
+			}
+			timers.mu.Unlock()
+		}
+		for _, timers := range all {
+			if _, err := timers.adoptHeard(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := timers.fireDue(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := int(b.client.XLen(ctx, b.s.Fired()).Val()); n != want {
+			t.Errorf("%v: %d have fired, want %d", events, n, want)
+		}
+	}
+	fires(1, 0, "set", "expire", "expired")
+	fires(1, 0, "expired")
+	// The end that Fanfold has made was earlier than what was heard.
+	b.client.ZAdd(ctx, b.s.RecentTimers(), redis.Z{Score: float64(time.Now().Add(-20 * time.Second).UnixMilli()), Member: name})
+	fires(1, 0, "expired")
+	fires(1, 30*time.Second, "set", "expire", "expired")
+	fires(2, 5*time.Second, "set", "expire", "expired")
+	fires(2, 0, "expired")
+}

@@ -123,15 +123,26 @@ func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error)
 type TimerEvent struct {
 	Name  string
 	Event string // as Redis names it, such as set or expired; "scan": the key was found
+	// Set says that the key was set before, of which nobody knows yet, and SetAgo how
+	// long ago that was heard.
+	Set    bool
+	SetAgo time.Duration
 }
+
+// setMargin is how much later than it was done a change of a key may be heard.
+const setMargin = 2 * time.Second
 
 // Adopt brings the set of timers in line with keys of which something was heard,
 // in one round trip. It is OK where that changed the set, and Busy otherwise.
 func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, error) {
 	cmds := make([]redis.Cmder, len(events))
 	for i, e := range events {
+		ago := ""
+		if e.Set {
+			ago = strconv.FormatInt((e.SetAgo + setMargin).Milliseconds(), 10)
+		}
 		cmds[i] = adoptScript.cmd(ctx, []string{s.Timer(e.Name), s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors()},
-			e.Name, e.Event, recentTimer.Milliseconds())
+			e.Name, e.Event, recentTimer.Milliseconds(), ago)
 	}
 	return s.each(ctx, adoptScript, cmds)
 }

@@ -3,7 +3,8 @@
 -- heard or which a scan has found.
 -- KEYS  1 the timer's key, 2 timers, 3 paused, 4 recent, 5 anchors
 -- ARGV  1 name, 2 event (such as set, expire, expired, del; scan), 3 how long a
---       timer is recent (ms)
+--       timer is recent (ms), 4 for how long the key was known to be set before (ms),
+--       or an empty string
 -- Returns 1 the set was changed; 0 it was not
 -- Cost  O(log n)
 local key, timers, paused, recent, anchors = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -26,11 +27,13 @@ if at == -1 then
   redis.call('HDEL', anchors, name)
   return redis.call('ZREM', timers, name)
 end
--- The key is gone. If Fanfold has made an end of it, that means nothing.
+-- The key is gone. If Fanfold has made an end of it, that means nothing, unless a
+-- service has set it again since.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local ended = redis.call('ZSCORE', recent, name)
-if ended and tonumber(ended) > now - tonumber(ARGV[3]) then return 0 end
+local ended = tonumber(redis.call('ZSCORE', recent, name) or 0)
+local since = now - math.min(tonumber(ARGV[3]), tonumber(ARGV[4]) or math.huge)
+if ended > since then return 0 end
 if event == 'del' or event == 'rename_from' then
   redis.call('HDEL', anchors, name)
   return redis.call('ZREM', timers, name) + redis.call('ZREM', paused, name)
