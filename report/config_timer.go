@@ -55,8 +55,13 @@ func (p setting) timer(name string, config *Config) *draftTimer {
 	t.Every = f.get("every").every()
 	if zone := f.get("time_zone").timeZone(); t.Every.Days > 0 {
 		t.Every.Zone = zone
+	} else if every := f.get("every"); f.get("time_zone").given() && (!every.given() || t.Every.Exact > 0) {
+		f.get("time_zone").problem("a time zone of a timer that does not repeat in calendar days", "Write every: 1d or 1w, or remove time_zone")
 	}
 	t.readMissed(f.get("missed"))
+	if after := f.get("missed_after"); after.given() && t.Missed == MissedOnce {
+		after.problem("nothing without missed: skip", "Write missed: skip, or remove missed_after")
+	}
 	t.MissedAfter = f.get("missed_after").duration(time.Minute)
 	t.Retry = f.get("retry").retry(DefaultRetry)
 	t.readAction(f)

@@ -133,6 +133,8 @@ func (t *draftTimer) readCall(at setting) {
 			f.get("headers").problem("a header's name that is not allowed", "Use letters, digits and -")
 		case strings.EqualFold(name, "Idempotency-Key"), strings.EqualFold(name, "Content-Length"), strings.EqualFold(name, "Transfer-Encoding"):
 			f.get("headers").problem(name+" is there by itself", "Remove it")
+		case strings.EqualFold(name, "Host"), strings.EqualFold(name, "Trailer"):
+			f.get("headers").problem(name+", which is not sent as it is written here", "Remove it; the host is in the url")
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			f.get("headers").problem("a control character in the value of "+name, "Remove it; a line break at the end of a variable is one, too")
 		}

@@ -481,3 +481,23 @@ func TestTimerThatIsSetAgain(t *testing.T) {
 	fires(2, 5*time.Second, "set", "expire", "expired")
 	fires(2, 0, "expired")
 }
+
+// TestTimerWithALongName leaves little of it in the quarantine and the events.
+func TestTimerWithALongName(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	ctx := t.Context()
+	b.zadd(strings.Repeat("x", 100_000), -time.Second)
+	b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Fired(), Values: []any{"name", strings.Repeat("y", 100_000), "due", "1"}})
+	b.run("c1", false)
+	b.until("both are refused", func() bool { return b.client.XLen(ctx, b.s.Events()).Val() == 2 })
+	for _, stream := range []string{b.s.Events(), b.s.Quarantined()} {
+		for _, e := range b.client.XRange(ctx, stream, "-", "+").Val() {
+			for field, value := range e.Values {
+				if n := len(value.(string)); n > 1100 {
+					t.Errorf("%s: %d bytes of %s", stream, n, field)
+				}
+			}
+		}
+	}
+}

@@ -128,7 +128,7 @@ type timerView struct {
 	State      string     `json:"state"` // set, paused; or what was done
 	Due        *time.Time `json:"due,omitempty"`
 	Every      string     `json:"every,omitempty"`
-	Definition string     `json:"definition,omitempty"` // empty: none matches, it will be quarantined
+	Definition string     `json:"definition,omitempty"` // empty: none matches, it will not fire
 }
 
 func (b *backend) timerView(name string, due time.Time, state string) timerView {
