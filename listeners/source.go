@@ -23,10 +23,14 @@ type Source interface {
 
 // Task is one listener's part of one job, as a Source sees it.
 type Task struct {
-	ID         string // the record's
-	Attempt    int64
-	Report     *report.Report
-	Listener   *report.Listener
+	ID       string // the record's
+	Attempt  int64
+	Report   *report.Report
+	Listener *report.Listener
+	// Begin is called by a source that has waited for its turn, such as for a
+	// connection, when it begins: the listener's timeout runs from then on. It may
+	// be left out. Waiting too long is an Outage.
+	Begin      func()
 	Parameters map[string]any // bound by report.Report.Bind: string, int64, uint64, bool, nil, or []any of these
 	// Values iterates over a column that an earlier stage found, chunk by chunk;
 	// each value is the JSON of a scalar and is valid until the next one. An

@@ -76,14 +76,18 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		return Permanent(err)
 	}
 	start := time.Now()
+	begin := func() {}
 	if listener.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, listener.Timeout+patience, errLate)
-		defer cancel()
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		limit := time.AfterFunc(listener.Timeout+patience, func() { cancel(errLate) })
+		defer limit.Stop()
+		begin = func() { limit.Reset(listener.Timeout + patience) }
 	}
 	out := NewWriter(r.flush(ctx, t, start))
 	if err := r.o.Sources[listener.Database].Read(ctx, Task{
-		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters,
+		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: begin,
 		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
 			return r.values(ctx, t.ID, from, column)
 		},

@@ -40,7 +40,7 @@ type session struct {
 
 func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error) {
 	conn, err := s.db.Conn(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && ctx.Err() != nil {
 		// The query has not begun: that others keep all connections is not its fault.
 		return nil, listeners.Outage(fmt.Errorf("all %d connections to database %s were in use: raise its max_connections, or lower limits.tasks",
 			s.db.Stats().MaxOpenConnections, l.Database))

@@ -32,6 +32,9 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 		return err
 	}
 	defer session.close(ctx)
+	if task.Begin != nil {
+		task.Begin()
+	}
 	if task.Listener.From == nil {
 		return r.run(ctx, session, nil)
 	}
