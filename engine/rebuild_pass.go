@@ -23,7 +23,7 @@ const passAgain = 5 * time.Second
 func (r *rebuilder) passes(ctx context.Context) error {
 	tick := time.NewTicker(r.e.o.RebuildEvery)
 	defer tick.Stop()
-	var again <-chan time.Time
+	var again, failed <-chan time.Time
 	for {
 		regular := false
 		select {
@@ -33,12 +33,14 @@ func (r *rebuilder) passes(ctx context.Context) error {
 			again = time.After(r.e.o.Limits.Grace + lookEvery)
 		case <-again:
 			again = nil
+		case <-failed:
+			failed = nil
 		case <-tick.C:
 			regular = true
 		}
 		if err := r.pass(ctx, regular); err != nil && ctx.Err() == nil && !errors.Is(err, errForgotten) {
 			r.e.log.Warn("rebuild from the records", "err", err)
-			again = time.After(passAgain)
+			failed = time.After(passAgain)
 		}
 	}
 }
