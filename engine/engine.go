@@ -46,6 +46,7 @@ type Engine struct {
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
 	full        atomic.Bool               // Redis is nearly full
+	looked      atomic.Int64              // when that was looked at (ms)
 	claims      atomic.Int64              // makes workers unique
 	metrics     *metrics
 	jobs        *jobMetrics
@@ -105,18 +106,39 @@ func (e *Engine) fanInReader() *stream.Reader {
 // full, since those that run need the rest to end. Several processes may each
 // see the same room: the limit can be passed by a batch for each of them.
 func (e *Engine) admit(ctx context.Context) (int, error) {
-	used, err := e.o.Scripts.MemoryUsed(ctx)
-	if err != nil {
+	if err := e.lookAtMemory(ctx); err != nil || e.full.Load() {
 		return 0, err
-	}
-	if full := used > e.o.Limits.Memory; full != e.full.Swap(full) {
-		e.log.Warn("memory of Redis", "percent", used, "limit", e.o.Limits.Memory, "starting jobs", !full)
-	}
-	if e.full.Load() {
-		return 0, nil
 	}
 	running, err := e.o.Scripts.Running(ctx)
 	return e.o.Limits.RunningJobs - int(running), err
+}
+
+// memoryEvery is how often Redis is asked how full it is, and relief how many
+// percent below the limit jobs are started again.
+const (
+	memoryEvery = time.Second
+	relief      = 5
+)
+
+// lookAtMemory notes whether Redis is nearly full.
+func (e *Engine) lookAtMemory(ctx context.Context) error {
+	now, last := time.Now().UnixMilli(), e.looked.Load()
+	if now-last < memoryEvery.Milliseconds() {
+		return nil
+	}
+	used, err := e.o.Scripts.MemoryUsed(ctx)
+	if err != nil {
+		return err
+	}
+	e.looked.Store(now)
+	limit := e.o.Limits.Memory
+	if e.full.Load() {
+		limit -= relief
+	}
+	if full := used > limit; full != e.full.Swap(full) {
+		e.log.Warn("memory of Redis", "percent", used, "limit", e.o.Limits.Memory, "starting jobs", !full)
+	}
+	return nil
 }
 
 // insist repeats an effect on a server that may be away for a while. It gives up
