@@ -89,7 +89,7 @@ type Environment struct {
 //	database         one of databases
 //	query            one SELECT, with :parameter and :listener.column
 //	columns          what the query gives; needed where its SELECT does not say
-//	timeout          of one execution of the query; default 5m
+//	timeout          of one try of the task; default 5m
 //	retry            see below; default the report's, field by field
 //	batch            values of :listener.column in one execution; default 1000
 //

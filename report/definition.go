@@ -127,7 +127,7 @@ type Listener struct {
 	Query    Query
 	From     *Ref          // the column of an earlier stage that the query uses; nil: none
 	Columns  []string      // what the query gives, in its order
-	Timeout  time.Duration // of one execution of the query; default 5m
+	Timeout  time.Duration // of one try of a task, with all of its lists; default 5m
 	Retry    Retry         // default: the report's
 	Batch    int           // values of an earlier stage in one IN list; default 1000
 }
