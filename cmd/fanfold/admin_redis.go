@@ -46,6 +46,9 @@ func newRedisGauges(b *backend) *redisGauges {
 	set(desc("jobs_dead", "Failed jobs that nobody has run again or discarded."), k.Dead())
 	stream(desc("fanin_waiting", "Jobs whose listeners are done, and whose file is not, or that are to end."), k.FanIn())
 	stream(desc("quarantined", "Entries that were put aside; the oldest of about 10,000 go."), k.Quarantined())
+	set(desc("timers", "Timers that are set and not paused."), k.Timers())
+	stream(desc("timer_actions_waiting", "Timers that have fired and whose action is not done, in work or not."), k.Fired())
+	set(desc("timer_actions_retrying", "Timers that have fired and whose action waits for its next try."), k.WaitingFired())
 	waiting := desc("tasks_waiting", "Tasks that are not done, in work or not.", "listener")
 	pending := desc("tasks_pending", "Tasks that a worker has read and not finished.", "listener")
 	var names []string

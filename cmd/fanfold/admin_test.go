@@ -66,6 +66,7 @@ func TestAdmin(t *testing.T) {
 	}
 	s.b.redis.ZAdd(t.Context(), s.b.scripts.Delayed(), redis.Z{Score: 4102444800000, Member: "5"})
 	s.b.redis.ZAdd(t.Context(), s.b.scripts.Dead(), redis.Z{Score: 1717200000000, Member: "6"})
+	s.b.redis.ZAdd(t.Context(), s.b.scripts.Timers(), redis.Z{Score: 4102444800000, Member: "later"})
 	running := s.insert("slow", `{"seconds": 8}`)
 	s.push(running)
 	var text string
@@ -77,7 +78,7 @@ func TestAdmin(t *testing.T) {
 		`fanfold_jobs_finished_total{report="slow",status="SUCCESS"} 1`, `fanfold_jobs_finished_total{report="slow",status="FAILED"} 1`,
 		`fanfold_tasks_total{listener="one",outcome="done"} 1`, `fanfold_query_duration_seconds_count{listener="one"} 1`,
 		"fanfold_jobs_waiting 0", "fanfold_jobs_running 1", "fanfold_jobs_delayed 1", "fanfold_jobs_dead 2", "fanfold_fanin_waiting 0",
-		"fanfold_quarantined 0", `fanfold_tasks_waiting{listener="one"} 1`, `fanfold_tasks_pending{listener="one"} 1`, "fanfold_redis_up 1",
+		"fanfold_quarantined 0", "fanfold_timers 1", "fanfold_timer_actions_waiting 0", "fanfold_timer_actions_retrying 0", `fanfold_tasks_waiting{listener="one"} 1`, `fanfold_tasks_pending{listener="one"} 1`, "fanfold_redis_up 1",
 		"go_goroutines ", "process_start_time_seconds ",
 	} {
 		if !strings.Contains(text, want) {
