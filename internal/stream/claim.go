@@ -38,6 +38,9 @@ func (r *Reader) claim(ctx context.Context, count int) ([]Entry, error) {
 			r.forget(entries)
 			return found, err
 		}
+		if entries, err = r.apart(ctx, entries); err != nil {
+			return append(found, entries...), err
+		}
 		found = append(found, entries...)
 		if next == "0-0" {
 			break
@@ -48,6 +51,35 @@ func (r *Reader) claim(ctx context.Context, count int) ([]Entry, error) {
 		r.o.Log.Info("took over entries", "stream", r.o.Stream, "entries", len(found))
 	}
 	return found, nil
+}
+
+// apart keeps at most one of the entries that may have ended their workers, since
+// the others would get one more delivery with it: they are put back as they were.
+func (r *Reader) apart(ctx context.Context, entries []Entry) (kept []Entry, err error) {
+	if !r.o.Batch {
+		return entries, nil
+	}
+	for _, e := range entries {
+		if e.Deliveries <= lonely || r.takeAlone(e.ID) {
+			kept = append(kept, e)
+			continue
+		}
+		r.forget([]Entry{e})
+		err = errors.Join(err, r.o.Redis.Do(ctx, "XCLAIM", r.o.Stream, r.o.Group, r.o.Consumer, 0, e.ID,
+			"IDLE", r.o.MinIdle.Milliseconds(), "RETRYCOUNT", e.Deliveries-1, "JUSTID").Err())
+	}
+	return kept, err
+}
+
+// takeAlone tells whether no such entry is under way here, and notes that this one
+// is.
+func (r *Reader) takeAlone(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.alone == "" {
+		r.alone = id
+	}
+	return r.alone == id
 }
 
 // count learns how often entries were delivered.

@@ -64,6 +64,7 @@ type Reader struct {
 
 	mu      sync.Mutex
 	working map[string]bool // ids that are under way here
+	alone   string          // the one of them that may have ended its workers; empty: none
 }
 
 // New returns a Reader. It does no I/O.
@@ -199,6 +200,9 @@ func (r *Reader) forget(entries []Entry) {
 	defer r.mu.Unlock()
 	for _, e := range entries {
 		delete(r.working, e.ID)
+		if r.alone == e.ID {
+			r.alone = ""
+		}
 	}
 }
 

@@ -439,3 +439,48 @@ func TestAReaderWithoutRoomIsSeen(t *testing.T) {
 		return len(b.client.XInfoConsumers(t.Context(), b.options.Stream, group).Val()) == 1
 	})
 }
+
+// TestPoisonIsAlone: of those that were delivered again and again, one is worked on
+// at a time, and the others are not delivered with it.
+func TestPoisonIsAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Batch, b.options.KeepAlive = true, true
+	b.add("innocent", "poison")
+	if err := b.client.XGroupCreate(t.Context(), b.options.Stream, group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	read := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "dead", Streams: []string{b.options.Stream, ">"}}).Val()
+	for _, m := range read[0].Messages {
+		if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, m.ID, "RETRYCOUNT", lonely).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gate := make(chan struct{})
+	b.options.Handle = func(_ context.Context, entries []Entry) {
+		if len(entries) != 1 || entries[0].Deliveries != lonely+1 {
+			t.Errorf("%+v", entries)
+		}
+		b.saw(entries[0])
+		<-gate
+		b.ack(entries[0])
+	}
+	stop := b.run()
+	defer stop()
+	b.until("one is worked on", func() bool { return len(b.seen) == 1 })
+	// Some claims later, the other one still waits as it was.
+	if err := wait(t.Context(), 4*b.options.MinIdle); err != nil {
+		t.Fatal(err)
+	}
+	pending := b.client.XPendingExt(t.Context(), &redis.XPendingExtArgs{Stream: b.options.Stream, Group: group, Start: "-", End: "+", Count: 10}).Val()
+	if len(pending) != 2 || len(b.seen) != 1 {
+		t.Fatalf("%+v, seen %v", pending, b.seen)
+	}
+	for _, p := range pending {
+		if p.RetryCount > lonely+1 {
+			t.Errorf("delivered %d times", p.RetryCount)
+		}
+	}
+	close(gate)
+	b.until("both", func() bool { return len(b.seen) == 2 })
+}
