@@ -46,9 +46,18 @@ func (e *Engine) removeLost(ctx context.Context, state *scripts.State) error {
 // remove, and is no reason to keep the job.
 func (e *Engine) removeEarlier(ctx context.Context, state *scripts.State, pointed string) {
 	if err := e.removeAttempts(ctx, state, pointed, func(r Record) bool { return r.Status.Final() }); err != nil {
-		e.log.Warn("files of earlier attempts are left", "job", state.ID, "attempt", state.Attempt, "err", err)
+		e.left(state, err)
 	}
 }
+
+// left says that files of earlier attempts are left.
+func (e *Engine) left(state *scripts.State, err error) {
+	e.log.Warn("files of earlier attempts are left", "job", state.ID, "attempt", state.Attempt, "err", err)
+}
+
+// mostClaims is how often a job is claimed until the files of its earlier attempts
+// keep it no longer from its end.
+const mostClaims = 10
 
 // removeAttempts removes the files of a job's earlier attempts, and one more that
 // may be given, where the record is as it should be. What the sink refuses to

@@ -46,7 +46,8 @@ type Engine struct {
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
 	full        atomic.Bool               // Redis is nearly full
-	looked      atomic.Int64              // when that was looked at (ms)
+	made        time.Time                 // when it was made
+	looked      atomic.Int64              // how long after that memory was looked at; 0: never
 	claims      atomic.Int64              // makes workers unique
 	metrics     *metrics
 	jobs        *jobMetrics
@@ -58,7 +59,7 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("engine: Redis, Scripts, Records, Sink and Consumer are needed")
 	}
 	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
-	e := &Engine{o: o, log: o.Log, definitions: map[string]*report.Report{}}
+	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
@@ -113,17 +114,13 @@ func (e *Engine) admit(ctx context.Context) (int, error) {
 	return e.o.Limits.RunningJobs - int(running), err
 }
 
-// memoryEvery is how often Redis is asked how full it is, and relief how many
-// percent below the limit jobs are started again.
-const (
-	memoryEvery = time.Second
-	relief      = 5
-)
+// memoryEvery is how often Redis is asked how full it is.
+const memoryEvery = time.Second
 
 // lookAtMemory notes whether Redis is nearly full.
 func (e *Engine) lookAtMemory(ctx context.Context) error {
-	now, last := time.Now().UnixMilli(), e.looked.Load()
-	if now-last < memoryEvery.Milliseconds() {
+	now := int64(time.Since(e.made)) // by a clock that nobody sets
+	if last := e.looked.Load(); last != 0 && now-last < int64(memoryEvery) {
 		return nil
 	}
 	used, err := e.o.Scripts.MemoryUsed(ctx)
@@ -131,11 +128,7 @@ func (e *Engine) lookAtMemory(ctx context.Context) error {
 		return err
 	}
 	e.looked.Store(now)
-	limit := e.o.Limits.Memory
-	if e.full.Load() {
-		limit -= relief
-	}
-	if full := used > limit; full != e.full.Swap(full) {
+	if full := used > e.o.Limits.Memory; full != e.full.Swap(full) {
 		e.log.Warn("memory of Redis", "percent", used, "limit", e.o.Limits.Memory, "starting jobs", !full)
 	}
 	return nil

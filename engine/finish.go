@@ -27,8 +27,9 @@ func objectNameOf(state *scripts.State, attempt int64) string {
 // finishFailed ends a job that is FAILING: the record, the file, the rest. It
 // may run any number of times.
 func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
+	// A failure does not wait for the sink: what is left is removed once more below.
 	if err := e.removeLost(ctx, state); err != nil {
-		return err
+		e.left(state, err)
 	}
 	var ok bool
 	if err := e.onRecord(ctx, "fail record", func() (err error) {

@@ -130,8 +130,10 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 	if err != nil {
 		return err
 	}
-	if err := e.removeLost(ctx, state); err != nil {
+	if err := e.removeLost(ctx, state); err != nil && state.Fence < mostClaims {
 		return err
+	} else if err != nil {
+		e.left(state, err)
 	}
 	var ok bool
 	if err := e.onRecord(ctx, "finish record", func() (err error) {

@@ -88,7 +88,7 @@ func (w *watcher) look(ctx context.Context) error {
 // timers that are not due yet. What was due may have been done.
 func (w *watcher) refresh(ctx context.Context, found string, mirrored bool) error {
 	if mirrored {
-		held, release, err := w.lock(ctx, "rebuild")
+		held, release, err := w.lock(ctx, "refresh")
 		if err != nil || held == nil {
 			return err // somebody else does the same: the next look goes on
 		}

@@ -20,9 +20,8 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 	for _, member := range due.Timeless {
 		refused = append(refused, scripts.Refusal{Member: member, Reason: "its score is not a time"})
 	}
-	if err := s.refuse(ctx, refused, true); err != nil {
-		return 0, err
-	}
+	// What cannot be put aside must not keep the others from moving.
+	failed := s.refuse(ctx, refused, true)
 	refused = nil
 	streams := map[string][]scripts.Move{}
 	for _, member := range due.Members {
@@ -34,10 +33,7 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 		stream, move := s.target(member, later)
 		streams[stream] = append(streams[stream], move)
 	}
-	if err := s.refuse(ctx, refused, false); err != nil {
-		return 0, err
-	}
-	var failed error
+	failed = errors.Join(failed, s.refuse(ctx, refused, false))
 	for stream, moves := range streams {
 		// A stream that takes nothing must not keep the others from it.
 		late, err := s.scripts.Move(ctx, stream, moves)

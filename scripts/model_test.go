@@ -142,8 +142,9 @@ func (m *machine) take(t *rapid.T) {
 		m.check(t, got, err, Gone)
 	case mt.owner != "" && mt.owner != task.Owner && mt.alive:
 		m.check(t, got, err, Busy)
-	case mt.owner != "" && mt.alive:
+	case mt.owner == task.Owner:
 		m.check(t, got, err, OK) // as before: an answer was lost
+		mt.alive = !dead
 	default:
 		m.check(t, got, err, OK)
 		mt.owner, mt.alive, mt.chunks = task.Owner, !dead, 0
@@ -263,7 +264,8 @@ func (m *machine) claim(t *rapid.T) {
 		m.check(t, got, err, Already)
 	case m.worker != "" && m.worker != c.Worker && m.alive:
 		m.check(t, got, err, Busy)
-	case m.worker != "" && m.alive: // as before: an answer was lost
+	case m.worker == c.Worker: // as before: an answer was lost
+		m.alive = !dead
 		want := OK
 		if m.status == StatusFailing {
 			want = ToFail

@@ -27,9 +27,10 @@ if status ~= 'FAILING' then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if have[6] and tonumber(have[6]) > now then
-  if have[5] ~= worker then return {0} end
+if have[6] and tonumber(have[6]) > now and have[5] ~= worker then return {0} end
+if have[5] == worker then
   -- Its own call before this one, whose answer was lost.
+  redis.call('HSET', state, 'lease', string.format('%.0f', now + lease))
   return {status == 'FAILING' and 3 or 1, tonumber(have[7]), unpack(redis.call('HGETALL', state))}
 end
 

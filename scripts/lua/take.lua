@@ -22,11 +22,12 @@ for i = 5, #ARGV do known = known or ARGV[i] == have[5] end
 if not known then return {-2, have[4], have[5]} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if have[9] and tonumber(have[10]) > now then
-  -- Its own call before this one, whose answer was lost.
-  if have[9] == owner then return {1, have[4], have[5], have[6], tonumber(have[3]), tonumber(have[11]), have[14] or ''} end
-  return {0}
+if have[9] == owner then
+  -- Its own call before this one, whose answer was lost: nothing was appended since.
+  redis.call('HSET', state, listener .. ':lease', string.format('%.0f', now + lease))
+  return {1, have[4], have[5], have[6], tonumber(have[3]), tonumber(have[11]), have[14] or ''}
 end
+if have[9] and tonumber(have[10]) > now then return {0} end
 
 if have[13] then
   for _, column in ipairs(cjson.decode(have[13])) do
