@@ -8,7 +8,8 @@
 //     jobs: trigger.go and, for what a push means, decide.go;
 //   - fan-in reads the jobs whose barrier was reached or that are to end
 //     (fanfold:fanin), sends them into their next stage or makes the file, and
-//     gives the record its final status: fanin.go, fold.go, finish.go;
+//     gives the record its final status: fanin.go, fold.go, finish.go, and where a
+//     server is away again.go;
 //   - the rebuilder keeps due times and timers in MySQL, gives them back to a
 //     Redis that has lost its memory, and starts the records that Redis does not
 //     know: rebuild.go.

@@ -7,6 +7,9 @@
 // source works, the owner's lease is renewed; an owner that has lost it finds
 // its next chunk refused.
 //
+// A task that fails is given up, to come again: again.go. What uses a try and what
+// does not is told from the error of its Source, see Permanent and Outage.
+//
 // Source is what to implement for a new kind of data source. listeners/mysql is
 // the one for MySQL and MariaDB.
 package listeners

@@ -13,9 +13,13 @@
 //   - subscription.go hears what Redis tells of keys, and proves with a canary
 //     that it hears.
 //
+// Timers fire what services set for later, beside it: timer.go, and timer_adopt.go
+// for keys with a TTL, timer_fire.go for what is due, timer_action.go for what a
+// firing does.
+//
 // Events make it punctual, and nothing depends on them: each loop looks once a
 // second, whatever it hears. Where a server tells nothing, that is all, but a
 // foreign ZADD that is due at once may wait for that second.
 //
-// It needs Redis and nothing else.
+// It needs Redis and, for timers that submit, a Submitter.
 package scheduler
