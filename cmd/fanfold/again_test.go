@@ -251,14 +251,14 @@ func TestPoisonInFanIn(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
 	id := s.ready()
-	for range 7 {
-		claim := scripts.Claim{ID: id, Attempt: 1, Worker: "dead", Lease: -time.Second, Known: []string{s.b.config.Reports["slow"].Hash()}}
+	for _, worker := range numbers(7) {
+		claim := scripts.Claim{ID: id, Attempt: 1, Worker: worker, Lease: -time.Second, Known: []string{s.b.config.Reports["slow"].Hash()}}
 		if outcome, _, err := s.b.scripts.Claim(t.Context(), claim); err != nil || outcome != scripts.OK {
 			t.Fatal(outcome, err)
 		}
 	}
 	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != engine.Failed || v.Error != "fan-in: given up after 7 tries: worker dead fell silent" {
+	if v := s.wait(id)[0]; v.Status != engine.Failed || v.Error != "fan-in: given up after 7 tries: worker 7 fell silent" {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
