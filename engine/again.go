@@ -43,7 +43,7 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 }
 
 // outagePause is how long a job rests that a server was away for: it grows with the
-// claims that it has had, since each one may make the file anew.
+// fence number, and so with the claims, since each one may make the file anew.
 func outagePause(retry report.Retry, fence int64) time.Duration {
 	pause := retry.Outage()
 	return min(pause<<min(fence/8, 4), max(pause, time.Minute))

@@ -55,9 +55,10 @@ func (e *Engine) left(state *scripts.State, err error) {
 	e.log.Warn("files of earlier attempts are left", "job", state.ID, "attempt", state.Attempt, "err", err)
 }
 
-// mostClaims is how often a job is claimed until the files of its earlier attempts
-// keep it no longer from its end.
-const mostClaims = 10
+// mostFence is the fence number from which the files of a job's earlier attempts
+// keep it no longer from its end: it grows with each claim, and each time that one
+// is given up.
+const mostFence = 10
 
 // removeAttempts removes the files of a job's earlier attempts, and one more that
 // may be given, where the record is as it should be. What the sink refuses to

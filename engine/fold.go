@@ -130,7 +130,7 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 	if err != nil {
 		return err
 	}
-	if err := e.removeLost(ctx, state); err != nil && state.Fence < mostClaims {
+	if err := e.removeLost(ctx, state); err != nil && state.Fence < mostFence {
 		return err
 	} else if err != nil {
 		e.left(state, err)
