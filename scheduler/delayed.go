@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -10,45 +9,63 @@ import (
 )
 
 // moveDue moves what is due in the delayed set to the streams where it belongs,
-// and returns how long it is until the next one.
+// and returns how long it is until the next one. What cannot be moved does not
+// count: the loop tries it again each second.
 func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
-	due, err := s.scripts.Due(ctx, most)
-	if err != nil {
-		return 0, err
+	var failed error
+	moved := 0
+	for stuck := 0; ; {
+		due, err := s.scripts.Due(ctx, most, stuck)
+		if err != nil {
+			return 0, err
+		}
+		left, err := s.move(ctx, due)
+		if failed == nil {
+			failed = err
+		}
+		stuck += left
+		moved += len(due.Members) - left
+		switch {
+		case failed != nil && len(due.Members) >= most:
+			continue // those that are stuck hide the ones after them
+		case failed == nil && moved+len(due.Timeless) > 0:
+			return 0, nil // more may be due by now
+		case due.Wait < 0:
+			return pause, failed
+		}
+		return due.Wait, failed
 	}
-	var refused []scripts.Refusal
+}
+
+// move moves members, and tells how many of those that are due are still there.
+// What cannot be moved keeps no other from it.
+func (s *Scheduler) move(ctx context.Context, due scripts.Due) (left int, failed error) {
+	var timeless, senseless []scripts.Refusal
 	for _, member := range due.Timeless {
-		refused = append(refused, scripts.Refusal{Member: member, Reason: "its score is not a time"})
+		timeless = append(timeless, scripts.Refusal{Member: member, Reason: "its score is not a time"})
 	}
-	// What cannot be put aside must not keep the others from moving.
-	failed := s.refuse(ctx, refused, true)
-	refused = nil
 	streams := map[string][]scripts.Move{}
 	for _, member := range due.Members {
 		later, err := scripts.ParseLater(member)
 		if err != nil {
-			refused = append(refused, scripts.Refusal{Member: member, Reason: err.Error()})
+			senseless = append(senseless, scripts.Refusal{Member: member, Reason: err.Error()})
 			continue
 		}
 		stream, move := s.target(member, later)
 		streams[stream] = append(streams[stream], move)
 	}
-	failed = errors.Join(failed, s.refuse(ctx, refused, false))
+	failed = s.refuse(ctx, timeless, true)
+	if err := s.refuse(ctx, senseless, false); err != nil {
+		left, failed = len(senseless), err
+	}
 	for stream, moves := range streams {
-		// A stream that takes nothing must not keep the others from it.
 		late, err := s.scripts.Move(ctx, stream, moves)
-		failed = errors.Join(failed, err)
 		s.metrics.moved(late)
+		if err != nil {
+			left, failed = left+len(moves), err
+		}
 	}
-	switch {
-	case failed != nil:
-		return 0, failed
-	case len(due.Members)+len(due.Timeless) > 0:
-		return 0, nil // more may be due by now
-	case due.Wait < 0:
-		return pause, nil
-	}
-	return due.Wait, nil
+	return left, failed
 }
 
 // target says to which stream a member goes, and as what.

@@ -67,6 +67,49 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	}
 }
 
+// TestStuckMembersHideNoOther: what a stream does not take stays, and what is due
+// after it moves, at the same look and however much is stuck.
+func TestStuckMembersHideNoOther(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	scheduler, s, client, ctx := b.scheduler("a"), b.s, b.client, t.Context()
+	if err := client.Set(ctx, s.Task("broken"), "not a stream", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	const stuck, others = 3*most + 1, 2*most + 1
+	var members []redis.Z
+	for i := range stuck {
+		members = append(members, redis.Z{Member: fmt.Sprintf("%d/1/broken", i), Score: 1e12})
+	}
+	for i := range others {
+		members = append(members, redis.Z{Member: fmt.Sprint(i), Score: 1e12 + 1})
+	}
+	soon := time.Now().Add(time.Hour)
+	members = append(members, redis.Z{Member: "later", Score: float64(soon.UnixMilli())})
+	if err := client.ZAdd(ctx, s.Delayed(), members...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	wait, err := scheduler.moveDue(ctx)
+	if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") || wait < 59*time.Minute {
+		t.Errorf("%v %v", wait, err)
+	}
+	if n := client.XLen(ctx, s.Jobs()).Val(); n != others {
+		t.Errorf("%d of %d moved", n, others)
+	}
+	if n := client.ZCard(ctx, s.Delayed()).Val(); n != stuck+1 {
+		t.Errorf("%d are left", n)
+	}
+	client.Del(ctx, s.Task("broken"))
+	for client.ZCard(ctx, s.Delayed()).Val() > 1 {
+		if _, err := scheduler.moveDue(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := client.XLen(ctx, s.Task("broken")).Val(); n != stuck {
+		t.Errorf("%d of %d moved", n, stuck)
+	}
+}
+
 // TestAForeignZADDWakesAtOnce does it many times: without a wake-up each would
 // wait for the rest of a second.
 func TestAForeignZADDWakesAtOnce(t *testing.T) {

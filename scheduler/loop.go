@@ -8,8 +8,8 @@ import (
 )
 
 // loop calls once again and again: when the bell rings, and after the time that
-// once returns, at most a second. An error is said when it is another one than
-// before.
+// once returns, at most a second, and a second after an error that comes with no
+// time. An error is said when it is another one than before.
 func loop(ctx context.Context, log *slog.Logger, what string, bell bell, once func(context.Context) (time.Duration, error)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -25,7 +25,9 @@ func loop(ctx context.Context, log *slog.Logger, what string, bell bell, once fu
 		if err == nil {
 			said = ""
 		} else {
-			sleep = pause
+			if sleep <= 0 {
+				sleep = pause
+			}
 			if ctx.Err() == nil && said != err.Error() {
 				said = err.Error()
 				log.Warn("scheduler; trying again until it works", "what", what, "err", err)

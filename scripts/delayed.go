@@ -30,13 +30,13 @@ func (s *Scripts) HandBack(ctx context.Context, id string, attempt int64, step s
 type Due struct {
 	Members  []string      // that are due
 	Timeless []string      // whose score is no time: not finite
-	Wait     time.Duration // until the next one; 0 where one is due, negative where there is none
+	Wait     time.Duration // until one is due that is not yet; 0: call again to know, negative: there is none
 }
 
 // Due lists what is due in the delayed set, at most that many members of each
-// kind.
-func (s *Scripts) Due(ctx context.Context, most int) (Due, error) {
-	next, more, err := s.list(ctx, dueScript, []string{s.Delayed()}, most)
+// kind, after the first ones that are due, which are to be passed over.
+func (s *Scripts) Due(ctx context.Context, most, over int) (Due, error) {
+	next, more, err := s.list(ctx, dueScript, []string{s.Delayed()}, most, over)
 	if err != nil {
 		return Due{}, err
 	}

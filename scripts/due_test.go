@@ -24,8 +24,8 @@ func TestMoveAndRefuse(t *testing.T) {
 			).Err(); err != nil {
 				t.Fatal(err)
 			}
-			due, err := s.Due(ctx, 10)
-			if err != nil || fmt.Sprint(due.Members) != "[1 bad one]" || fmt.Sprint(due.Timeless) != "[3 2]" || due.Wait != 0 {
+			due, err := s.Due(ctx, 10, 0)
+			if err != nil || fmt.Sprint(due.Members) != "[1 bad one]" || fmt.Sprint(due.Timeless) != "[3 2]" || due.Wait >= 0 {
 				t.Fatalf("%+v %v", due, err)
 			}
 			// Meanwhile somebody gives one of them a time.
@@ -44,7 +44,7 @@ func TestMoveAndRefuse(t *testing.T) {
 					t.Errorf("moved %v, %v", late, err)
 				}
 			}
-			if due, err := s.Due(ctx, 10); err != nil || len(due.Members)+len(due.Timeless) != 0 || due.Wait < 59*time.Minute {
+			if due, err := s.Due(ctx, 10, 0); err != nil || len(due.Members)+len(due.Timeless) != 0 || due.Wait < 59*time.Minute {
 				t.Errorf("%+v %v", due, err)
 			}
 			if split {

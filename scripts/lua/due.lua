@@ -2,11 +2,12 @@
 -- Lists what is due in the delayed set. A score below 10^11 is in seconds and is
 -- rewritten in milliseconds; one that is not finite is no time and listed apart.
 -- KEYS  1 delayed
--- ARGV  1 most members to list of each kind
--- Returns {wait until the next one in ms, or -1 if there is none, how many
---       members have no time, these members…, members that are due…}
+-- ARGV  1 most members to list of each kind, 2 how many that are due to pass over
+-- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
+--       0 if more have to be rewritten; how many members have no time, these
+--       members…, members that are due…}
 -- Cost  O(log n + members)
-local delayed, most = KEYS[1], ARGV[1]
+local delayed, most, over = KEYS[1], ARGV[1], ARGV[2]
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -24,8 +25,12 @@ for _, infinite in ipairs({'-inf', '+inf'}) do
 end
 answer[2] = #answer - 2
 -- Seconds that are not rewritten yet wait for the next call.
-local due = redis.call('ZRANGEBYSCORE', delayed, 100000000000, string.format('%.0f', now), 'LIMIT', 0, most)
+local due = redis.call('ZRANGEBYSCORE', delayed, 100000000000, string.format('%.0f', now), 'LIMIT', over, most)
 for _, member in ipairs(due) do answer[#answer + 1] = member end
-local first = redis.call('ZRANGEBYSCORE', delayed, '(-inf', '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-if first[2] then answer[1] = math.max(0, math.min(math.ceil(tonumber(first[2])) - now, 86400000)) end
+local first = redis.call('ZRANGEBYSCORE', delayed, '(' .. string.format('%.0f', now), '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+if #seconds == 2 * tonumber(most) then
+  answer[1] = 0
+elseif first[2] then
+  answer[1] = math.min(math.ceil(tonumber(first[2])) - now, 86400000)
+end
 return answer
