@@ -59,6 +59,7 @@ type Timers struct {
 	heard   bell // there are events
 	scan    bell // look through all keys
 	later   bell // an action waits for its next try
+	began   time.Time
 
 	mu     sync.Mutex
 	events map[string]touched // timer → what was heard of its key
@@ -87,7 +88,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Timers{
-		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]touched{},
+		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]touched{}, began: time.Now(),
 		fire: newBell(), heard: newBell(), scan: newBell(), later: newBell(),
 	}, nil
 }

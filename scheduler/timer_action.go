@@ -89,7 +89,7 @@ func (t *Timers) firing(entry stream.Entry) (firing, error) {
 	if f.Timer, f.values, ok = t.o.Timers.Match(f.name); ok {
 		return f, nil
 	}
-	if f.age(entry) > leftFor {
+	if !t.leaves(f.age(entry)) {
 		return f, errors.New(reasonNoMatch)
 	}
 	return f, &postponed{error: errors.New(reasonNoMatch), wait: strangeWait + rand.N(strangeWait), tries: f.tries}

@@ -23,7 +23,8 @@ type timersBundle struct {
 	s       *scripts.Scripts
 	prefix  string
 	options TimerOptions
-	stream  string // where append appends
+	stream  string        // where append appends
+	runs    time.Duration // how long its schedulers are there already
 }
 
 func newTimers(t *testing.T, server *testenv.Redis, definitions ...*report.Timer) *timersBundle {
@@ -79,6 +80,7 @@ func (b *timersBundle) run(consumer string, deaf bool) (timers *Timers, stop fun
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	timers.began = timers.began.Add(-b.runs)
 	ctx, cancel := context.WithCancel(b.t.Context())
 	var group sync.WaitGroup
 	if !deaf {

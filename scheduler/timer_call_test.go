@@ -319,6 +319,7 @@ func TestFiringThatIsUnknownHere(t *testing.T) {
 	b := newTimers(t, testmain.SharedRedis(t), message(t), newer)
 	both := b.options.Timers
 	b.options.Timers = both[:1]
+	b.runs = leftFor
 	ctx := t.Context()
 	b.run("c1", false)
 	fired := func(name string, ago time.Duration) {

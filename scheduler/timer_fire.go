@@ -76,7 +76,7 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 	due := time.UnixMilli(d.Due)
 	if !ok {
 		f.Verdict, f.Reason = scripts.TimerPaused, reasonNoMatch
-		return f, now.Sub(due) > leftFor
+		return f, !t.leaves(now.Sub(due))
 	}
 	f.Verdict = scripts.TimerFired
 	if definition.Missed == report.MissedSkip && now.Sub(due) > definition.MissedAfter {
@@ -90,6 +90,12 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 		}
 	}
 	return f, true
+}
+
+// leaves tells whether what is so late, and unknown here, is left to others: they
+// are given the time also where nobody was there when it was due.
+func (t *Timers) leaves(late time.Duration) bool {
+	return min(late, time.Since(t.began)) <= leftFor
 }
 
 const (

@@ -362,7 +362,13 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 	b.zadd("new-old", -leftFor-time.Minute)
 	b.zadd("msg-1-known", -time.Second)
 	b.zadd("msg-1-later", time.Hour)
-	for range 2 {
+	for i := range 3 {
+		if n := b.client.ZCard(ctx, b.s.PausedTimers()).Val(); n != 0 {
+			t.Errorf("%d are paused by one who has just come", n)
+		}
+		if i == 2 {
+			old.began = old.began.Add(-leftFor)
+		}
 		if _, err := old.fireDue(ctx); err != nil {
 			t.Fatal(err)
 		}
