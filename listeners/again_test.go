@@ -282,16 +282,24 @@ func TestTooMuchDataFailsTheJob(t *testing.T) {
 }
 
 // TestATaskThatTakesTooLong is ended, whatever its source makes of its timeout,
-// and tried again.
+// and tried again. Nobody else is blamed.
 func TestATaskThatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error {
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	state := b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
-	if task := state.Tasks["a"]; task.Tries != 1 || !strings.Contains(task.Error, "timed out after 1ms") {
-		t.Errorf("%+v", task)
+	for name, end := range map[string]func(context.Context, *Writer) error{
+		"and says so":     func(ctx context.Context, _ *Writer) error { return ctx.Err() },
+		"and ends itself": func(_ context.Context, out *Writer) error { return one(out) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, out *Writer) error {
+				<-ctx.Done()
+				return end(ctx, out)
+			})
+			state := b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+			if task := state.Tasks["a"]; task.Tries != 1 || !strings.Contains(task.Error, "timed out after 1ms") {
+				t.Errorf("%+v", task)
+			}
+		})
 	}
 }
 

@@ -86,18 +86,19 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		begin = func() { limit.Reset(listener.Timeout + patience) }
 	}
 	out := NewWriter(r.flush(ctx, t, start))
-	if err := r.o.Sources[listener.Database].Read(ctx, Task{
+	err = r.o.Sources[listener.Database].Read(ctx, Task{
 		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: begin,
 		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
 			return r.values(ctx, t.ID, from, column)
 		},
-	}, out); err != nil {
-		if cause := context.Cause(ctx); errors.Is(cause, errLate) && !errors.Is(err, ErrOutage) {
-			return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
-		}
-		return err
+	}, out)
+	if err == nil {
+		err = out.Close()
 	}
-	return out.Close()
+	if err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.Is(err, ErrOutage) {
+		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
+	}
+	return err
 }
 
 // patience is how much longer than its timeout a task may take, from the moment
@@ -118,6 +119,7 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 		}
 		number++
 		var outcome scripts.Outcome
+		began := time.Now()
 		err := r.insist(ctx, "store chunk", func() (err error) {
 			if last {
 				outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
@@ -131,7 +133,7 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 			// Waiting here would keep the memory that others need to end.
 			return Outage(err)
 		case err != nil:
-			return away(err)
+			return away(began, err)
 		case outcome == scripts.TooMuch:
 			return Permanent(errors.New("the job's data has more bytes than limits.job_bytes allows: have the queries find less, or raise it"))
 		case outcome == scripts.Busy:
@@ -143,11 +145,14 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 	}
 }
 
-// away is the error of a task that Redis has kept from going on: it comes again,
-// and where that took all of its time, no try is used.
-func away(err error) error {
-	if errors.Is(err, errLate) {
-		return Outage(errors.New("Redis was away for as long as the task may take"))
+// away is the error of a task that Redis has kept from going on since it began to
+// ask: it comes again, and where that took all of its time, no try is used.
+func away(began time.Time, err error) error {
+	switch late := errors.Is(err, errLate); {
+	case late && time.Since(began) < patience:
+		return err // it was late before it asked
+	case late:
+		return Outage(errors.New("Redis was away until the task's time was over"))
 	}
 	return fmt.Errorf("%w: %w", errLeft, err)
 }
@@ -156,11 +161,12 @@ func away(err error) error {
 func (r *Runner) values(ctx context.Context, id, listener, column string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var state *scripts.State
+		began := time.Now()
 		if err := r.insist(ctx, "read state", func() (err error) {
 			state, err = r.o.Scripts.Read(ctx, id)
 			return err
 		}); err != nil {
-			yield(nil, away(err))
+			yield(nil, away(began, err))
 			return
 		}
 		task := state.Tasks[listener]
@@ -171,11 +177,12 @@ func (r *Runner) values(ctx context.Context, id, listener, column string) iter.S
 		}
 		for number := range task.Chunks {
 			var fields [][]byte
+			began := time.Now()
 			if err := r.insist(ctx, "read chunk", func() (err error) {
 				fields, err = r.o.Scripts.Columns(ctx, id, listener, []string{column}, number)
 				return err
 			}); err != nil {
-				yield(nil, away(err))
+				yield(nil, away(began, err))
 				return
 			}
 			chunk, err := report.DecodeChunk([]report.Column{{Name: column}}, fields)

@@ -41,9 +41,12 @@ type session struct {
 func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil && ctx.Err() != nil {
-		// The query has not begun: that others keep all connections is not its fault.
-		return nil, listeners.Outage(fmt.Errorf("all %d connections to database %s were in use: raise its max_connections, or lower limits.tasks",
-			s.db.Stats().MaxOpenConnections, l.Database))
+		// The query has not begun: that is not its fault.
+		if stats := s.db.Stats(); stats.InUse >= stats.MaxOpenConnections {
+			return nil, listeners.Outage(fmt.Errorf("all %d connections to database %s were in use: raise its max_connections, or lower limits.tasks",
+				stats.MaxOpenConnections, l.Database))
+		}
+		return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Database, context.Cause(ctx)))
 	}
 	if err != nil {
 		return nil, explain(ctx, l, err)
