@@ -79,7 +79,20 @@ func (r *Reader) takeAlone(id string) bool {
 	if r.alone == "" {
 		r.alone = id
 	}
+	r.others = r.others || r.alone != id
 	return r.alone == id
+}
+
+// next tells, once, that the end of such an entry makes room for those that were
+// put back.
+func (r *Reader) next() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.others && r.alone == ""
+	if next {
+		r.others = false
+	}
+	return next
 }
 
 // count learns how often entries were delivered.

@@ -65,6 +65,7 @@ type Reader struct {
 	mu      sync.Mutex
 	working map[string]bool // ids that are under way here
 	alone   string          // the one of them that may have ended its workers; empty: none
+	others  bool            // that may have were put back, and wait for its end
 }
 
 // New returns a Reader. It does no I/O.
@@ -108,7 +109,7 @@ func (r *Reader) Run(ctx context.Context) error {
 			_ = wait(ctx, 20*time.Millisecond)
 			continue
 		}
-		if err == nil && time.Since(claimed) > r.o.MinIdle/2 {
+		if since := time.Since(claimed); err == nil && (since > r.o.MinIdle/2 || since >= 0 && r.next()) {
 			entries, err = r.claim(ctx, slots)
 			if len(entries) < slots {
 				claimed = time.Now()
@@ -120,9 +121,7 @@ func (r *Reader) Run(ctx context.Context) error {
 		r.release(slots - len(entries))
 		r.dispatch(work, &handlers, entries)
 		if err == nil {
-			err = r.tidy(ctx)
-		}
-		if err == nil {
+			r.tidy(ctx)
 			if said != "" {
 				r.o.Log.Info("reading again", "stream", r.o.Stream)
 			}
@@ -249,12 +248,14 @@ func (r *Reader) dispatch(ctx context.Context, handlers *sync.WaitGroup, entries
 }
 
 // tidy calls Tidy once a minute.
-func (r *Reader) tidy(ctx context.Context) error {
+func (r *Reader) tidy(ctx context.Context) {
 	if r.o.Tidy == nil || time.Since(r.tidied) < time.Minute {
-		return nil
+		return
 	}
 	r.tidied = time.Now()
-	return r.o.Tidy(ctx)
+	if err := r.o.Tidy(ctx); err != nil && ctx.Err() == nil {
+		r.o.Log.Warn("tidy stream; trying again in a minute", "stream", r.o.Stream, "err", err)
+	}
 }
 
 func (r *Reader) finish(entries []Entry) {

@@ -18,6 +18,27 @@ func TestMain(m *testing.M) { testmain.Main(m) }
 
 const group = "g"
 
+// TestPoisonDoesNotWait: those that were put back come as soon as there is room,
+// not one for each silence.
+func TestPoisonDoesNotWait(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Batch, b.options.KeepAlive, b.options.MinIdle = true, true, time.Minute
+	b.add("1", "2", "3")
+	if err := b.client.XGroupCreate(t.Context(), b.options.Stream, group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	read := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "dead", Streams: []string{b.options.Stream, ">"}}).Val()
+	for _, m := range read[0].Messages {
+		if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, m.ID,
+			"IDLE", time.Hour.Milliseconds(), "RETRYCOUNT", lonely).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer b.run()()
+	b.until("all", func() bool { return len(b.seen) == 3 })
+}
+
 // bundle is a stream of the test's own, and a reader's options for it.
 type bundle struct {
 	t       *testing.T
