@@ -28,7 +28,11 @@ type Memory interface {
 	// Dues returns at most that many members of a set, in the order of their
 	// bytes, after a member (empty: from the first).
 	Dues(ctx context.Context, set, after string, most int) ([]Due, error)
+	// Mirrored returns the number of the last SaveDues; 0 where there was none.
+	Mirrored(ctx context.Context) (int64, error)
 	// SaveDues puts members into a set, or changes when they are due, and removes
-	// others. What was saved before an error stays.
-	SaveDues(ctx context.Context, set string, put []Due, remove []string) error
+	// others. Its number comes first, and must be greater than the last one; it
+	// tells whether it was, and saves nothing where it was not. What was saved
+	// before an error stays.
+	SaveDues(ctx context.Context, number int64, set string, put []Due, remove []string) (bool, error)
 }

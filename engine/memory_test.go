@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -20,8 +21,10 @@ import (
 type tables struct {
 	mu          sync.Mutex
 	incarnation string
+	number      int64
 	sets        map[string]map[string]int64
 	fail        error // of SetIncarnation
+	unread      error // of Dues
 	writes      int   // calls of SaveDues
 	largest     int   // rows in one of them
 	missing     bool
@@ -63,12 +66,25 @@ func (m *tables) Dues(_ context.Context, set, after string, most int) ([]Due, er
 			dues = append(dues, Due{Member: member, At: m.sets[set][member]})
 		}
 	}
+	if m.unread != nil {
+		return nil, m.unread
+	}
 	return dues, m.there()
 }
 
-func (m *tables) SaveDues(_ context.Context, set string, put []Due, remove []string) error {
+func (m *tables) Mirrored(context.Context) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.number, m.there()
+}
+
+func (m *tables) SaveDues(_ context.Context, number int64, set string, put []Due, remove []string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if number <= m.number {
+		return false, m.there()
+	}
+	m.number = number
 	m.writes++
 	m.largest = max(m.largest, len(put)+len(remove))
 	if m.sets[set] == nil {
@@ -80,7 +96,7 @@ func (m *tables) SaveDues(_ context.Context, set string, put []Due, remove []str
 	for _, member := range remove {
 		delete(m.sets[set], member)
 	}
-	return m.there()
+	return true, m.there()
 }
 
 // of is a copy of one set.
@@ -104,7 +120,12 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	client := testmain.SharedRedis(t).Client()
+	return newBenchOn(t, testmain.SharedRedis(t))
+}
+
+func newBenchOn(t *testing.T, server *testenv.Redis) *bench {
+	t.Helper()
+	client := server.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
@@ -157,6 +178,14 @@ func (b *bench) forget() {
 				b.t.Fatal(err)
 			}
 		}
+	}
+}
+
+// save mirrors what Redis does not have.
+func (b *bench) save(set string, put ...Due) {
+	b.t.Helper()
+	if ok, err := b.tables.SaveDues(b.t.Context(), b.tables.number+1, set, put, nil); err != nil || !ok {
+		b.t.Fatal(ok, err)
 	}
 }
 

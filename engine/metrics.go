@@ -20,7 +20,7 @@ func newMetrics(to prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		rebuildStarted:   counter("rebuild_started_total", "Jobs that a rebuild started from their records, since Redis did not know them."),
-		incarnationsLost: counter("incarnations_lost_total", "Times that Redis was found to have lost its memory, and got back what is mirrored."),
+		incarnationsLost: counter("incarnations_lost_total", "Times that Redis was found to have lost its memory or the last of it, and got back what is mirrored."),
 		mirrorWritten:    counter("mirror_written_total", "Due times and timers that were written to or removed from the mirror in MySQL."),
 	}
 	if to == nil {

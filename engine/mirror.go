@@ -45,6 +45,7 @@ type mirror struct {
 	held        context.Context // ends when the lock is lost; nil without it
 	release     func()
 	incarnation string // of the copies
+	number      int64  // of writes that were counted in Redis
 	loaded      time.Time
 	copies      []*setCopy
 }
@@ -58,8 +59,8 @@ func (m *mirror) forget() {
 }
 
 // pass compares the sets with their copies and writes what differs. It writes
-// nothing where Redis has not the memory that MySQL knows: what is missing then
-// was lost, not removed.
+// nothing where Redis has not the memory that MySQL knows, or not the last of it:
+// what is missing then was lost, not removed.
 func (m *mirror) pass(ctx context.Context) error {
 	incarnation, mirrored := m.memory()
 	if m.held != nil && (m.held.Err() != nil || incarnation != m.incarnation || !mirrored || time.Since(m.loaded) > mirrorReload) {
@@ -77,13 +78,13 @@ func (m *mirror) pass(ctx context.Context) error {
 	}
 	if m.copies == nil {
 		copies, err := m.load(m.held)
-		if err != nil {
+		if err != nil || copies == nil {
 			return err
 		}
 		m.copies = copies
 	}
 	for _, c := range m.copies {
-		if intact, err := m.walk(m.held, c); err != nil || !intact {
+		if saved, err := m.walk(m.held, c); err != nil || !saved {
 			m.copies = nil // read anew, since nobody knows what was written
 			return err
 		}
@@ -91,9 +92,18 @@ func (m *mirror) pass(ctx context.Context) error {
 	return nil
 }
 
-// load reads the copies from MySQL.
-func (m *mirror) load(ctx context.Context) ([]*setCopy, error) {
-	var copies []*setCopy
+// load reads the copies from MySQL, after the number: who writes them meanwhile
+// makes it another one. None are returned where Redis is an older copy of itself.
+func (m *mirror) load(ctx context.Context) (copies []*setCopy, err error) {
+	number, older, err := m.counted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if older {
+		m.doubt()
+		return nil, nil
+	}
+	m.number = number
 	for _, set := range m.sets() {
 		c := newSetCopy(set)
 		for after := ""; ; {
@@ -113,8 +123,8 @@ func (m *mirror) load(ctx context.Context) ([]*setCopy, error) {
 }
 
 // walk goes on over one set, at most mirrorMost members or to its end. False
-// means that Redis has lost its memory.
-func (m *mirror) walk(ctx context.Context, c *setCopy) (intact bool, err error) {
+// means that what differs could not be saved.
+func (m *mirror) walk(ctx context.Context, c *setCopy) (saved bool, err error) {
 	for seen := 0; seen < mirrorMost; {
 		members, next, err := m.e.o.Scripts.ScanSet(ctx, c.set, c.cursor, mirrorPage)
 		if err != nil {
@@ -128,16 +138,10 @@ func (m *mirror) walk(ctx context.Context, c *setCopy) (intact bool, err error) 
 				return false, err
 			}
 		}
-		// Read last: what was read before is of this memory.
-		now, err := m.e.o.Scripts.ReadIncarnation(ctx)
-		if err != nil || now != m.incarnation || !m.sameRun(ctx) {
-			return false, err
-		}
 		if len(put)+len(gone) > 0 {
-			if err := m.e.o.Memory.SaveDues(ctx, c.set, put, gone); err != nil {
+			if saved, err := m.save(ctx, c.set, put, gone); err != nil || !saved {
 				return false, err
 			}
-			m.e.metrics.mirrorWritten.Add(float64(len(put) + len(gone)))
 		}
 		c.apply(put, gone)
 		c.cursor = next
@@ -146,6 +150,31 @@ func (m *mirror) walk(ctx context.Context, c *setCopy) (intact bool, err error) 
 			break
 		}
 	}
+	return true, nil
+}
+
+// save writes what differs, after it has counted the write in Redis: so Redis
+// remembers all that it remembers the number of. False means that Redis has lost
+// its memory or the last of it, or that somebody else mirrors.
+func (m *mirror) save(ctx context.Context, set string, put []Due, gone []string) (saved bool, err error) {
+	// Read last: what was read before is of this memory.
+	now, err := m.e.o.Scripts.ReadIncarnation(ctx)
+	if err != nil || now != m.incarnation {
+		return false, err
+	}
+	counted, err := m.e.o.Scripts.CountMirrored(ctx, m.number)
+	if err == nil && counted {
+		m.number++
+		saved, err = m.e.o.Memory.SaveDues(ctx, m.number, set, put, gone)
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case !saved:
+		m.doubt()
+		return false, nil
+	}
+	m.e.metrics.mirrorWritten.Add(float64(len(put) + len(gone)))
 	return true, nil
 }
 

@@ -27,8 +27,9 @@ const (
 // rebuilder gives back to Redis what it has lost. Each process has one, with
 // three loops:
 //
-//   - watch looks whether this Redis has the memory that MySQL knows, and
-//     restores due times and timers where it has not: rebuild_incarnation.go;
+//   - watch looks whether this Redis has the memory that MySQL knows
+//     (rebuild_incarnation.go), and restores due times and timers where it has
+//     not (rebuild_restore.go);
 //   - passes walks over the records and starts those that Redis does not know:
 //     rebuild_pass.go;
 //   - mirror keeps the copy of due times and timers in MySQL: mirror.go.
@@ -40,7 +41,6 @@ type rebuilder struct {
 	mu          sync.Mutex
 	incarnation string // that Redis and MySQL agree on; empty as long as they do not
 	mirrored    bool   // the tables are there
-	serverRun   string // of the Redis that they agree for; empty where it does not say
 }
 
 func newRebuilder(e *Engine) *rebuilder {
@@ -64,11 +64,10 @@ func (r *rebuilder) memory() (incarnation string, mirrored bool) {
 	return r.incarnation, r.mirrored
 }
 
-// agree notes an incarnation, empty while Redis has lost its memory. A new one
-// wants a pass.
+// agree notes an incarnation. One that was not agreed on before wants a pass.
 func (r *rebuilder) agree(incarnation string, mirrored bool) {
 	r.mu.Lock()
-	fresh := incarnation != "" && incarnation != r.incarnation
+	fresh := incarnation != r.incarnation
 	r.incarnation, r.mirrored = incarnation, mirrored
 	r.mu.Unlock()
 	if fresh {
@@ -76,20 +75,25 @@ func (r *rebuilder) agree(incarnation string, mirrored bool) {
 	}
 }
 
-// noteRun notes which start of Redis was looked at.
-func (r *rebuilder) noteRun(run string) {
+// doubt has the next look compare Redis with MySQL again; until then they agree on
+// nothing.
+func (r *rebuilder) doubt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.serverRun = run
+	r.incarnation = ""
 }
 
-// sameRun tells whether Redis is still the one that was looked at: one that was
-// started since may be an older copy, whose gaps must not be taken for removals.
-func (r *rebuilder) sameRun(ctx context.Context) bool {
-	run, err := r.e.o.Scripts.ReadRun(ctx)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return err != nil || r.serverRun == "" || run == r.serverRun
+// counted returns how many writes to the mirror Redis remembers, and whether these
+// are fewer than MySQL has. Redis persists and copies its writes in their order,
+// and counts one before MySQL has it: with as many it remembers all that is
+// mirrored, and what it has not was removed; with fewer it has lost the last ones.
+func (r *rebuilder) counted(ctx context.Context) (number int64, older bool, err error) {
+	mirrored, err := r.e.o.Memory.Mirrored(ctx) // read first, since both only grow
+	if err != nil {
+		return 0, false, err
+	}
+	number, err = r.e.o.Scripts.ReadMirrored(ctx)
+	return number, number < mirrored, err
 }
 
 func (r *rebuilder) wantPass() {

@@ -22,6 +22,9 @@ func (b *bench) restored(want map[string]int64) {
 	if err != nil || now == "" || now != b.tables.incarnation {
 		b.t.Errorf("incarnation %q, noted %q, %v", now, b.tables.incarnation, err)
 	}
+	if n, older, err := newRebuilder(b.e).counted(b.t.Context()); err != nil || older {
+		b.t.Errorf("%d writes are counted, and MySQL has %d, %v", n, b.tables.number, err)
+	}
 }
 
 func (b *bench) lost(e *Engine, want int) {
@@ -48,9 +51,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 		put = append(put, Due{Member: fmt.Sprint(i), At: 2e12 + int64(i)})
 		want[fmt.Sprint(i)] = 2e12 + int64(i)
 	}
-	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), put, nil); err != nil {
-		t.Fatal(err)
-	}
+	b.save(b.scripts.Delayed(), put...)
 	b.forget()
 	b.add(b.scripts.Delayed(), "7", 9e12) // somebody was faster
 	want["7"] = 9e12
@@ -85,9 +86,7 @@ func TestACrashInTheMiddleOfARestore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := &watcher{rebuilder: b.rebuilder()}
-	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), []Due{{"1", 2e12}, {"2", 2e12}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	b.save(b.scripts.Delayed(), Due{"1", 2e12}, Due{"2", 2e12})
 	b.forget()
 	b.tables.fail = errors.New("crash")
 	if err := w.look(t.Context()); !errors.Is(err, b.tables.fail) {
@@ -110,9 +109,7 @@ func TestALossInTheMiddleOfARestore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := &watcher{rebuilder: b.rebuilder()}
-	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), []Due{{"1", 2e12}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	b.save(b.scripts.Delayed(), Due{"1", 2e12})
 	b.forget()
 	b.tables.fail = errors.New("crash")
 	if err := w.look(t.Context()); err == nil {
@@ -128,9 +125,7 @@ func TestTwoProcessesRestoreOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.rebuilder()
-	if err := b.tables.SaveDues(t.Context(), b.scripts.Delayed(), []Due{{"1", 2e12}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	b.save(b.scripts.Delayed(), Due{"1", 2e12})
 	b.forget()
 	var engines []*Engine
 	var group errgroup.Group
@@ -223,38 +218,5 @@ func TestALockThatIsLost(t *testing.T) {
 	case <-held.Done():
 	case <-limit.C:
 		t.Error("the lock is somebody else's, and the work goes on")
-	}
-}
-
-// TestAnOlderCopyOfRedis has the incarnation and lacks what came after the copy:
-// that comes back, and is not taken for removed.
-func TestAnOlderCopyOfRedis(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	r := b.rebuilder()
-	w := &watcher{rebuilder: r}
-	look := func() {
-		t.Helper()
-		if err := w.look(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	look()
-	m := &mirror{rebuilder: r}
-	defer m.forget()
-	b.add(b.scripts.Delayed(), "7", 4e12)
-	b.mirror(m)
-	b.mirrored(b.scripts.Delayed(), map[string]int64{"7": 4e12})
-	// Redis was started anew, from a copy that was made before.
-	b.client.ZRem(t.Context(), b.scripts.Delayed(), "7")
-	r.noteRun("another")
-	w.run = "another"
-	b.mirror(m)
-	b.mirrored(b.scripts.Delayed(), map[string]int64{"7": 4e12})
-	look()
-	b.mirror(m)
-	b.mirrored(b.scripts.Delayed(), map[string]int64{"7": 4e12})
-	if score := b.client.ZScore(t.Context(), b.scripts.Delayed(), "7").Val(); score != 4e12 {
-		t.Errorf("its due time is %v", score)
 	}
 }

@@ -75,6 +75,10 @@ func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
 // Incarnation is the string that a Redis which has lost its memory has lost, too.
 func (k Keys) Incarnation() string { return k.Prefix + "incarnation" }
 
+// Mirrored is the string that counts the writes to the mirror in MySQL: a Redis
+// that has lost writes has a smaller number than MySQL.
+func (k Keys) Mirrored() string { return k.Prefix + "mirrored" }
+
 // Lock is the string of a lock.
 func (k Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
 

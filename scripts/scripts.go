@@ -72,6 +72,7 @@ var (
 	refuseScript    = load("refuse")
 	deadlinesScript = load("deadlines")
 	canaryScript    = load("canary")
+	mirroredScript  = load("mirrored")
 )
 
 // all are the scripts by their SHA-1, which is their name in Redis.

@@ -106,7 +106,7 @@ func (r *round) drained(ctx context.Context) {
 // lasting are the documented keys that have no TTL (docs/keys.md).
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
-	"fanfold:events", "fanfold:incarnation", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
+	"fanfold:events", "fanfold:incarnation", "fanfold:mirrored", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
 	"fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c",
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -175,6 +177,25 @@ func TestRedisIsReplaced(t *testing.T) {
 	})
 }
 
+// copyRedis returns a restart of Redis from what it has now.
+func (s *stack) copyRedis() (restart func()) {
+	s.t.Helper()
+	if err := s.b.redis.ConfigSet(s.t.Context(), "appendfsync", "always").Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	data, backup := filepath.Join(s.redisDir(), "appendonlydir"), s.t.TempDir()
+	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		s.t.Helper()
+		s.redis.Kill()
+		if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup)), s.redis.Start(s.t.Context())); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 func (s *stack) redisDir() string {
 	s.t.Helper()
 	dir := s.b.redis.ConfigGet(s.t.Context(), "dir").Val()["dir"]
@@ -192,18 +213,11 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	s.audit()
 	ctx := t.Context()
 	s.serveRebuilding(s.config, nil)
-	if err := s.b.redis.ConfigSet(ctx, "appendfsync", "always").Err(); err != nil {
-		t.Fatal(err)
-	}
 	state := func(id, field string) string { return s.b.redis.HGet(ctx, s.b.scripts.State(id), field).Val() }
 	old := s.insert("slow", `{"seconds": 2}`)
 	s.push(old)
 	s.eventually("the first job runs", func() bool { return state(old, "one:owner") != "" })
-	dir := s.redisDir()
-	backup := t.TempDir()
-	if err := os.CopyFS(backup, os.DirFS(filepath.Join(dir, "appendonlydir"))); err != nil {
-		t.Fatal(err)
-	}
+	restart := s.copyRedis()
 	s.wait(old)
 	ids := []string{old}
 	for range 5 {
@@ -211,21 +225,64 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	}
 	s.push(ids[1:]...)
 	s.eventually("the others run", func() bool { return state(ids[5], "one:owner") != "" })
-	s.redis.Kill()
-	if err := os.RemoveAll(filepath.Join(dir, "appendonlydir")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(dir, "appendonlydir"), os.DirFS(backup)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.redis.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	restart()
 	if state(old, "status") == "SUCCESS" || s.b.redis.Exists(ctx, s.b.scripts.State(ids[5])).Val() != 0 {
 		t.Fatal("this is no older copy")
 	}
 	s.checkFinals(ids)
 	s.idle()
+}
+
+// TestTimersOverARestartOfRedis: Fanfold and Redis are started anew together. What
+// an older copy of Redis has not comes back; what was removed from Redis just
+// before does not.
+func TestTimersOverARestartOfRedis(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 1s}")
+	ctx := t.Context()
+	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
+	add := func(set, member string) { s.b.redis.ZAdd(ctx, set, redis.Z{Score: tomorrow, Member: member}) }
+	has := func(set string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, s.b.redis.ZRange(ctx, set, 0, -1).Val()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", set, diff)
+		}
+	}
+	delayed, timers, paused := s.b.scripts.Delayed(), s.b.scripts.Timers(), s.b.scripts.PausedTimers()
+	stop := s.serveRebuilding(s.config, nil)
+	add(timers, "a")
+	s.mirrored(1)
+	restart := s.copyRedis()
+	add(timers, "b")
+	add(paused, "c")
+	add(delayed, s.insert("slow", ""))
+	later := s.insert("slow", "")
+	add(delayed, later)
+	s.mirrored(5)
+	stop()
+	restart()
+	has(timers, "a")
+	stop = s.serveRebuilding(s.config, nil)
+	s.eventually("due times are back", func() bool { return s.b.redis.ZCard(ctx, delayed).Val() == 2 })
+	s.eventually("it mirrors", func() bool {
+		add(timers, "d")
+		return s.number("SELECT COUNT(*) FROM fanfold_due") == 6
+	})
+	has(timers, "a", "b", "d")
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 0"); n > 0 {
+		t.Errorf("%d records that are due tomorrow were started", n)
+	}
+	has(paused, "c")
+	stop()
+
+	s.b.redis.ZRem(ctx, timers, "a")
+	s.b.redis.ZRem(ctx, paused, "c")
+	s.b.redis.ZRem(ctx, delayed, later)
+	s.copyRedis()()
+	s.serveRebuilding(s.config, nil)
+	s.mirrored(3)
+	has(timers, "b", "d")
+	has(paused, []string{}...)
 }
 
 // TestAnIDThatIsNeverPushed is started after the grace time; what is outside of

@@ -13,8 +13,11 @@ import (
 
 var _ engine.Memory = (*Store)(nil)
 
-// The name of the incarnation among the values of fanfold_meta.
-const incarnation = "incarnation"
+// Names among the values of fanfold_meta.
+const (
+	incarnation = "incarnation"
+	mirrored    = "mirrored"
+)
 
 // Numbers of server errors that say that a table cannot be used.
 const (
@@ -82,22 +85,41 @@ func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]engine
 	return dues, nil
 }
 
-// SaveDues implements engine.Memory, with statements of up to 1000 rows.
-func (s *Store) SaveDues(ctx context.Context, set string, put []engine.Due, remove []string) error {
-	change := func(statement string, args []any) error {
-		_, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, statement, args...)) })
+// Mirrored implements engine.Memory.
+func (s *Store) Mirrored(ctx context.Context) (int64, error) {
+	var number int64
+	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(mirrored)).Scan(&number)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, memoryError("read number of due times", err)
+	}
+	return number, nil
+}
+
+// SaveDues implements engine.Memory, with statements of up to 1000 rows. The
+// number is committed first: no due time is there without its number.
+func (s *Store) SaveDues(ctx context.Context, number int64, set string, put []engine.Due, remove []string) (bool, error) {
+	change := func(statement string, args []any) (int64, error) {
+		n, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, statement, args...)) })
 		if err != nil {
-			return memoryError("save due times", err)
+			return 0, memoryError("save due times", err)
 		}
-		return nil
+		return n, nil
+	}
+	args := []any{number, s.scoped(mirrored), number}
+	n, err := change("UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND CAST(value AS SIGNED) < ?", args)
+	if n == 0 && err == nil {
+		n, err = change("INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", args[:2])
+	}
+	if n == 0 || err != nil {
+		return false, err
 	}
 	for batch := range slices.Chunk(put, maxIDs) {
 		var args []any
 		for _, d := range batch {
 			args = append(args, s.scoped(set), d.Member, d.At)
 		}
-		if err := change("INSERT INTO "+s.beside(dueTable)+" (kind, member, due) VALUES "+strings.Repeat("(?, ?, ?), ", len(batch)-1)+"(?, ?, ?) ON DUPLICATE KEY UPDATE due = VALUES(due)", args); err != nil {
-			return err
+		if _, err := change("INSERT INTO "+s.beside(dueTable)+" (kind, member, due) VALUES "+strings.Repeat("(?, ?, ?), ", len(batch)-1)+"(?, ?, ?) ON DUPLICATE KEY UPDATE due = VALUES(due)", args); err != nil {
+			return false, err
 		}
 	}
 	for batch := range slices.Chunk(remove, maxIDs) {
@@ -105,9 +127,9 @@ func (s *Store) SaveDues(ctx context.Context, set string, put []engine.Due, remo
 		for _, member := range batch {
 			args = append(args, member)
 		}
-		if err := change("DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member IN ("+marks(len(batch))+")", args); err != nil {
-			return err
+		if _, err := change("DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member IN ("+marks(len(batch))+")", args); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }

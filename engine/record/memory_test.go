@@ -17,7 +17,9 @@ func TestMemoryWithoutItsTables(t *testing.T) {
 	_, first := s.Incarnation(t.Context())
 	_, second := s.SetIncarnation(t.Context(), "", "a")
 	_, third := s.Dues(t.Context(), "set", "", 1)
-	for _, err := range []error{first, second, third, s.SaveDues(t.Context(), "set", []engine.Due{{Member: "a"}}, nil)} {
+	_, fourth := s.Mirrored(t.Context())
+	_, fifth := s.SaveDues(t.Context(), 1, "set", []engine.Due{{Member: "a"}}, nil)
+	for _, err := range []error{first, second, third, fourth, fifth} {
 		if !errors.Is(err, engine.ErrNoMemory) {
 			t.Errorf("%v", err)
 		}
@@ -63,15 +65,28 @@ func TestDues(t *testing.T) {
 	for i := range 2500 {
 		put = append(put, engine.Due{Member: fmt.Sprintf("%04d", i), At: int64(i)})
 	}
+	number := int64(8) // and then 9 and 10: numbers, not words
 	save := func(set string, put []engine.Due, remove ...string) {
 		t.Helper()
-		if err := s.SaveDues(t.Context(), set, put, remove); err != nil {
-			t.Fatal(err)
+		if !ok(t)(s.SaveDues(t.Context(), number, set, put, remove)) {
+			t.Fatalf("number %d is refused", number)
 		}
+		if n, err := s.Mirrored(t.Context()); err != nil || n != number {
+			t.Fatalf("number %d: %d %v", number, n, err)
+		}
+		number++
+	}
+	if n, err := s.Mirrored(t.Context()); err != nil || n != 0 {
+		t.Fatalf("at first %d %v", n, err)
 	}
 	save("a", put)
 	save("b", []engine.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}})
 	save("a", []engine.Due{{Member: "0001", At: 7}}, "0000", "0002", "none")
+	for _, old := range []int64{9, 10} {
+		if ok(t)(s.SaveDues(t.Context(), old, "a", put, nil)) {
+			t.Errorf("number %d is not refused after 10", old)
+		}
+	}
 	var all []engine.Due
 	for after := ""; ; after = all[len(all)-1].Member {
 		page, err := s.Dues(t.Context(), "a", after, 1000)

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"math"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// restorePage is how many members are restored at once.
+const restorePage = 1000
+
+// refresh agrees on an incarnation. A Redis that is an older copy of itself gets
+// back before what is not due yet; what was due may have been done.
+func (r *rebuilder) refresh(ctx context.Context, incarnation string) error {
+	if _, older, err := r.counted(ctx); err != nil {
+		return err
+	} else if !older {
+		r.agree(incarnation, true)
+		return nil
+	}
+	ctx, release, err := r.lock(ctx, "refresh")
+	if err != nil || ctx == nil {
+		return err // somebody else is at it
+	}
+	defer release()
+	if _, older, err := r.counted(ctx); err != nil || !older {
+		return err // somebody else has done it: the next look agrees
+	}
+	now, err := r.e.o.Scripts.Now(ctx)
+	if err != nil {
+		return err
+	}
+	restored, err := r.restoreAll(ctx, now.Add(2*mirrorEvery).UnixMilli())
+	if err != nil {
+		return err
+	}
+	r.e.metrics.incarnationsLost.Inc()
+	r.e.log.Warn("Redis is an older copy of itself: due times and timers that are due later are restored", "restored", restored)
+	r.agree(incarnation, true)
+	return nil
+}
+
+// recover restores the sets and then notes the new incarnation. It is written to
+// Redis first and to MySQL last: as long as the two differ, the work is not done,
+// and a crash, or one more loss in the middle, begins it again.
+func (r *rebuilder) recover(ctx context.Context) error {
+	ctx, release, err := r.lock(ctx, "rebuild")
+	if err != nil || ctx == nil {
+		return err // somebody else is at it
+	}
+	defer release()
+	found, err := r.e.o.Scripts.ReadIncarnation(ctx)
+	if err != nil {
+		return err
+	}
+	noted, err := r.e.o.Memory.Incarnation(ctx)
+	if err != nil || found == noted {
+		return err
+	}
+	now := rand.Text()
+	r.e.log.Warn("Redis has lost its memory", "incarnation", noted, "found", found)
+	if err := r.e.o.Scripts.WriteIncarnation(ctx, now); err != nil {
+		return err
+	}
+	restored, err := r.restoreAll(ctx, math.MinInt64)
+	if err != nil {
+		return err
+	}
+	ok, err := r.e.o.Memory.SetIncarnation(ctx, noted, now)
+	if err != nil || !ok {
+		return err // not ok: somebody else was faster, and both begin again
+	}
+	r.e.metrics.incarnationsLost.Inc()
+	r.e.log.Warn("due times and timers are restored", "incarnation", now, "restored", restored)
+	r.agree(now, true)
+	return nil
+}
+
+// restoreAll gives back all sets, as far as it is due at a time (ms) or later, and
+// then the number that MySQL had before: after a crash in the middle, or where more
+// was mirrored meanwhile, it all begins again.
+func (r *rebuilder) restoreAll(ctx context.Context, from int64) (restored int, err error) {
+	mirrored, err := r.e.o.Memory.Mirrored(ctx)
+	if err != nil {
+		return 0, err
+	}
+	// From the last, which are the paused timers: a timer that is mirrored as both
+	// was paused a moment ago.
+	for _, set := range slices.Backward(r.sets()) {
+		n, err := r.restore(ctx, set, from)
+		if err != nil {
+			return 0, err
+		}
+		restored += n
+	}
+	return restored, r.e.o.Scripts.WriteMirrored(ctx, mirrored)
+}
+
+// restore gives one set back to Redis; what is there already stays, also a timer
+// that is paused there or not paused any more.
+func (r *rebuilder) restore(ctx context.Context, set string, from int64) (restored int, err error) {
+	k := r.e.o.Scripts.Keys
+	other := map[string]string{k.Timers(): k.PausedTimers(), k.PausedTimers(): k.Timers()}[set]
+	for after := ""; ; {
+		page, err := r.e.o.Memory.Dues(ctx, set, after, restorePage)
+		if err != nil || len(page) == 0 {
+			return restored, err
+		}
+		after = page[len(page)-1].Member
+		page = slices.DeleteFunc(page, func(d Due) bool { return d.At < from })
+		var elsewhere map[string]float64
+		if other != "" {
+			var names []string
+			for _, d := range page {
+				names = append(names, d.Member)
+			}
+			if elsewhere, err = r.e.o.Scripts.Scores(ctx, other, names); err != nil {
+				return restored, err
+			}
+		}
+		var members []redis.Z
+		for _, d := range page {
+			if _, there := elsewhere[d.Member]; !there {
+				members = append(members, redis.Z{Member: d.Member, Score: float64(d.At)})
+			}
+		}
+		if err := r.e.o.Scripts.Restore(ctx, set, members); err != nil {
+			return restored, err
+		}
+		restored += len(members)
+	}
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+)
+
+// server is a bench with a Redis of its own, which can be started anew.
+type server struct {
+	*bench
+	redis    *testenv.Redis
+	dir      string
+	settings []string
+}
+
+func newServer(t *testing.T, settings ...string) *server {
+	t.Helper()
+	s := &server{dir: t.TempDir(), settings: append(settings, "--appendfsync", "always")}
+	var err error
+	if s.redis, err = testenv.StartRedis(t.Context(), s.dir, s.settings...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.redis.Stop() })
+	s.bench = newBenchOn(t, s.redis)
+	return s
+}
+
+// copy returns a restart of Redis from what it has now.
+func (s *server) copy() (restart func()) {
+	s.t.Helper()
+	data, copied := filepath.Join(s.dir, "appendonlydir"), s.t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(data)); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		s.t.Helper()
+		s.redis.Kill()
+		if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(copied)), s.redis.Start(s.t.Context(), s.settings...)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// has compares the sets in Redis.
+func (s *server) has(delayed, timers, paused map[string]int64) {
+	s.t.Helper()
+	want := []map[string]int64{delayed, timers, paused}
+	got := []map[string]int64{s.scores(s.scripts.Delayed()), s.scores(s.scripts.Timers()), s.scores(s.scripts.PausedTimers())}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("in Redis (-want +got):\n%s", diff)
+	}
+}
+
+// TestARestartOfRedisGivesNothingBack: what was removed or paused just before it,
+// and is mirrored still, is so in Redis.
+func TestARestartOfRedisGivesNothingBack(t *testing.T) {
+	t.Parallel()
+	for name, anew := range map[string]bool{"a process that runs": false, "a process that is started with it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			w := &watcher{rebuilder: newRebuilder(s.e)}
+			s.look(w)
+			m := &mirror{rebuilder: w.rebuilder}
+			s.add(s.scripts.Delayed(), "1", 4e12)
+			s.add(s.scripts.Delayed(), "2", 4e12)
+			for _, name := range []string{"removed", "paused", "stays"} {
+				s.add(s.scripts.Timers(), name, 4e12)
+			}
+			s.mirror(m)
+			m.forget()
+			s.client.ZRem(t.Context(), s.scripts.Delayed(), "1")
+			if err := s.scripts.RemoveTimer(t.Context(), "removed"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.scripts.PauseTimer(t.Context(), "paused"); err != nil {
+				t.Fatal(err)
+			}
+			s.redis.Kill()
+			if err := s.redis.Start(t.Context(), s.settings...); err != nil {
+				t.Fatal(err)
+			}
+			<-w.want
+			if anew {
+				w = &watcher{rebuilder: newRebuilder(s.engine())}
+			}
+			s.look(w)
+			s.has(map[string]int64{"2": 4e12}, map[string]int64{"stays": 4e12}, map[string]int64{"paused": 4e12})
+			s.lost(w.e, 0)
+			if len(w.want) != 1 {
+				t.Error("no pass is wanted")
+			}
+			m = &mirror{rebuilder: w.rebuilder}
+			defer m.forget()
+			s.mirror(m)
+			s.mirrored(s.scripts.Timers(), map[string]int64{"stays": 4e12})
+		})
+	}
+}
+
+// TestAnOlderCopyOfRedis has the incarnation and lacks what came after the copy:
+// that comes back, and is not taken for removed.
+func TestAnOlderCopyOfRedis(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		settings []string
+		mirrors  bool // before anybody looks
+		anew     bool
+	}{
+		"a process that runs":               {},
+		"a mirror that runs":                {settings: []string{"--rename-command", "INFO", ""}, mirrors: true},
+		"a process that is started with it": {anew: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, test.settings...)
+			w := &watcher{rebuilder: newRebuilder(s.e)}
+			s.look(w)
+			<-w.want
+			m := &mirror{rebuilder: w.rebuilder}
+			defer func() { m.forget() }()
+			s.add(s.scripts.Delayed(), "1", 4e12)
+			s.add(s.scripts.Timers(), "resumed", 4e12)
+			s.mirror(m)
+			restart := s.copy()
+			s.add(s.scripts.Delayed(), "7", 4e12)
+			s.add(s.scripts.Delayed(), "8", 1) // was due
+			s.mirror(m)
+			delayed := map[string]int64{"1": 4e12, "7": 4e12, "8": 1}
+			s.mirrored(s.scripts.Delayed(), delayed)
+			restart()
+			s.has(map[string]int64{"1": 4e12}, map[string]int64{"resumed": 4e12}, map[string]int64{})
+			if test.mirrors {
+				for range 3 {
+					s.mirror(m)
+					if now, _ := m.memory(); now != "" {
+						t.Error("nobody looks")
+					}
+					m.forget()
+					m = &mirror{rebuilder: newRebuilder(s.e)}
+					m.agree(s.tables.incarnation, true) // as one that has not looked yet
+				}
+				s.mirrored(s.scripts.Delayed(), delayed)
+			}
+			if test.anew {
+				m.forget()
+				w = &watcher{rebuilder: newRebuilder(s.engine())}
+				m = &mirror{rebuilder: w.rebuilder}
+			}
+			s.look(w)
+			s.has(map[string]int64{"1": 4e12, "7": 4e12}, map[string]int64{"resumed": 4e12}, map[string]int64{})
+			s.lost(w.e, 1)
+			if len(w.want) != 1 {
+				t.Error("no pass is wanted")
+			}
+			s.look(w)
+			s.lost(w.e, 1)
+			for range 2 {
+				s.mirror(m)
+				s.look(w)
+			}
+			s.mirrored(s.scripts.Delayed(), map[string]int64{"1": 4e12, "7": 4e12})
+		})
+	}
+}
+
+// older is a Redis that has not counted what MySQL has.
+func (b *bench) older() *watcher {
+	b.t.Helper()
+	b.rebuilder()
+	b.save(b.scripts.Delayed(), Due{"1", 4e12})
+	return &watcher{rebuilder: newRebuilder(b.engine())}
+}
+
+// TestACrashInTheMiddleOfARefresh: the next one begins again.
+func TestACrashInTheMiddleOfARefresh(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := b.older()
+	b.tables.unread = errors.New("crash")
+	if err := w.look(t.Context()); !errors.Is(err, b.tables.unread) {
+		t.Fatal(err)
+	}
+	if now, _ := w.memory(); now != "" {
+		t.Error("it works on though the restore is not done")
+	}
+	b.tables.unread = nil
+	b.look(&watcher{rebuilder: newRebuilder(b.engine())})
+	b.restored(map[string]int64{"1": 4e12})
+}
+
+// TestARestoredTimerIsThereOnce, paused or not, as Redis has it.
+func TestARestoredTimerIsThereOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := b.older()
+	timers, paused := b.scripts.Timers(), b.scripts.PausedTimers()
+	b.add(timers, "runs", 3e12)
+	b.add(paused, "pauses", 3e12)
+	b.save(timers, Due{"pauses", 4e12}, Due{"both", 4e12}, Due{"other", 4e12})
+	b.save(paused, Due{"runs", 4e12}, Due{"both", 4e12})
+	b.look(w)
+	if diff := cmp.Diff(map[string]int64{"runs": 3e12, "other": 4e12}, b.scores(timers)); diff != "" {
+		t.Errorf("timers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"pauses": 3e12, "both": 4e12}, b.scores(paused)); diff != "" {
+		t.Errorf("paused (-want +got):\n%s", diff)
+	}
+}
+
+// TestOnlyOneMirrors: one that has lost its lock and does not know it writes
+// nothing, before and after the other one does.
+func TestOnlyOneMirrors(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	first, second := &mirror{rebuilder: r}, &mirror{rebuilder: r}
+	b.add(b.scripts.Delayed(), "1", 2e12)
+	b.mirror(first)
+	first.release()
+	first.held, first.release = t.Context(), func() {}
+	b.add(b.scripts.Delayed(), "2", 2e12)
+	b.mirror(second)
+	defer second.forget()
+	b.add(b.scripts.Delayed(), "3", 2e12)
+	b.mirror(first)
+	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 2e12, "2": 2e12})
+	if now, _ := r.memory(); now != "" {
+		t.Error("it does not look again")
+	}
+	b.look(&watcher{rebuilder: r})
+	first.forget()
+	b.mirror(second)
+	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 2e12, "2": 2e12, "3": 2e12})
+}
