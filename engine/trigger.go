@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -146,6 +147,10 @@ func (e *Engine) start(ctx context.Context, pushes []*push) (n int) {
 	for i, p := range pushes {
 		runs[i] = Run{ID: p.id, Attempt: p.record.Attempt}
 	}
+	incarnation, err := e.incarnation(ctx)
+	if err != nil {
+		return 0
+	}
 	var started []bool
 	if err := e.insist(ctx, "start records", func() (err error) {
 		started, err = e.o.Records.Start(ctx, runs)
@@ -162,7 +167,7 @@ func (e *Engine) start(ctx context.Context, pushes []*push) (n int) {
 			continue
 		}
 		group.Go(func() error {
-			err := e.startJob(ctx, p)
+			err := e.startJob(ctx, p, incarnation)
 			if errors.Is(err, scripts.ErrBroken) {
 				err = e.carryOut(ctx, p, decision{act: actQuarantine, why: err.Error()})
 			}
@@ -203,7 +208,7 @@ func (e *Engine) lookTwice(ctx context.Context, pushes []*push) {
 
 // startJob starts the job of a record that is PROCESSING now. A process whose
 // stop came with that does it first: otherwise the job waits for the grace time.
-func (e *Engine) startJob(ctx context.Context, p *push) error {
+func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) error {
 	parameters, err := p.report.Canonical(p.record.Parameters)
 	if err != nil {
 		return err // not reached: decide has bound them
@@ -213,15 +218,41 @@ func (e *Engine) startJob(ctx context.Context, p *push) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
 	}
-	return e.insist(ctx, "start job", func() error {
-		_, err := e.o.Scripts.Start(ctx, scripts.Start{
+	var outcome scripts.Outcome
+	err = e.insist(ctx, "start job", func() (err error) {
+		outcome, err = e.o.Scripts.Start(ctx, scripts.Start{
 			ID: p.id, Attempt: p.record.Attempt + 1,
 			Report: p.report.Name, Definition: p.report.Hash(), Parameters: parameters,
-			Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]),
+			Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]), Incarnation: incarnation,
 		})
 		return err
 	})
+	if err == nil && outcome == scripts.Gone {
+		return errForgotten // the rebuild starts the next attempt
+	}
+	return err
 }
+
+// incarnation returns the one that Redis has, and waits until it has one: what
+// starts without could not tell later whether Redis has lost its memory since.
+func (e *Engine) incarnation(ctx context.Context) (found string, err error) {
+	for {
+		err := e.insist(ctx, "read incarnation", func() (err error) {
+			found, err = e.o.Scripts.ReadIncarnation(ctx)
+			return err
+		})
+		if err != nil || found != "" {
+			return found, err
+		}
+		if !wait(ctx, time.After(incarnationPause)) {
+			return "", ctx.Err()
+		}
+	}
+}
+
+// incarnationPause is how long it takes until Redis is asked again for its
+// incarnation: a process gives it one within a second or so.
+const incarnationPause = 20 * time.Millisecond
 
 // quarantine puts an entry aside that cannot be used, and acknowledges it.
 func (e *Engine) quarantine(ctx context.Context, from string, entry stream.Entry, why string) {

@@ -26,24 +26,33 @@ type Start struct {
 	Parameters []byte // JSON object
 	Timeout    time.Duration
 	Listeners  []string // of stage 1
+	// Incarnation is the one that was read before the attempt was started for the
+	// first time; empty: any.
+	Incarnation string
 }
 
-// Start starts an attempt: OK, or Already where it or a later one has a state.
-// In a cluster the messages of stage 1 are sent again in that case, as those of
+// Start starts an attempt: OK, Already where it or a later one has a state, or
+// Gone where Redis has another incarnation by now: a call before this one, whose
+// answer was lost, may have started this attempt, and it must not run twice. In a cluster the messages of stage 1 are sent again in that case, as those of
 // the first call may be lost; doubles do nothing.
 func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
 	keys := []string{s.Data(j.ID), s.State(j.ID), s.Timeout(j.ID, j.Attempt)}
-	keys = s.shared(keys, s.Deadlines(), s.Events())
+	keys = s.shared(keys, s.Deadlines(), s.Events(), s.Incarnation())
 	args := []any{
 		j.ID, j.Attempt, j.Report, j.Definition, j.Parameters,
-		j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events,
+		j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, j.Incarnation,
+	}
+	if s.split && j.Incarnation != "" {
+		if now, err := s.ReadIncarnation(ctx); err != nil || now != j.Incarnation {
+			return Gone, err
+		}
 	}
 	for _, l := range j.Listeners {
 		keys = s.shared(keys, s.Task(l))
 		args = append(args, l)
 	}
 	outcome, more, err := s.list(ctx, startScript, keys, args...)
-	if err != nil || !s.split {
+	if err != nil || !s.split || outcome == Gone {
 		return outcome, err
 	}
 	deadline := redis.NewIntCmd(ctx, "zadd", s.Deadlines(), more[0], j.ID)

@@ -2,21 +2,24 @@
 -- Starts an attempt of a job: state, data, timeout key, deadline, and one entry
 -- for each listener of stage 1.
 -- KEYS  1 data, 2 state, 3 timeout; on one node also 4 deadlines, 5 events,
---       6… task streams, one for each listener
+--       6 incarnation, 7… task streams, one for each listener
 -- ARGV  1 id, 2 attempt, 3 report, 4 definition, 5 parameters (JSON),
 --       6 timeout (ms from now), 7 margin (ms that the keys outlive it),
---       8 cap of the events, 9… listeners of stage 1
--- Returns {outcome, deadline}: 1 started; 2 this attempt or a later one is there
+--       8 cap of the events, 9 incarnation in which the attempt may start (empty:
+--       any), 10… listeners of stage 1
+-- Returns {outcome, deadline}: 1 started; 2 this attempt or a later one is there;
+--       -1 Redis has lost its memory, perhaps that this attempt has run
 -- Cost  O(listeners)
 local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
-local deadlines, events = KEYS[4], KEYS[5]
+local deadlines, events, incarnation = KEYS[4], KEYS[5], KEYS[6]
 local id, attempt = ARGV[1], tonumber(ARGV[2])
-local listeners = {unpack(ARGV, 9)}
+local listeners = {unpack(ARGV, 10)}
 
 local have = redis.call('HMGET', state, 'attempt', 'deadline')
 if have[1] and tonumber(have[1]) >= attempt then
   return {2, tonumber(have[2])}
 end
+if incarnation and ARGV[9] ~= '' and redis.call('GET', incarnation) ~= ARGV[9] then return {-1, 0} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local deadline = now + tonumber(ARGV[6])
@@ -41,7 +44,7 @@ redis.call('SET', timeout, id, 'PXAT', string.format('%.0f', deadline))
 if deadlines then
   redis.call('ZADD', deadlines, string.format('%.0f', deadline), id)
   for i = 1, #listeners do
-    redis.call('XADD', KEYS[5 + i], '*', 'id', id, 'attempt', ARGV[2])
+    redis.call('XADD', KEYS[6 + i], '*', 'id', id, 'attempt', ARGV[2])
   end
   redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', ARGV[2], 'event', 'started', 'report', ARGV[3])
 end

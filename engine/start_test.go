@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// startable records take every attempt.
+type startable struct{ Records }
+
+func (startable) Start(_ context.Context, runs []Run) ([]bool, error) {
+	started := make([]bool, len(runs))
+	for i := range started {
+		started[i] = true
+	}
+	return started, nil
+}
+
+// loseAnswer loses the answer to the first pipeline, and does something meanwhile.
+type loseAnswer struct {
+	redis.Hook
+	meanwhile func()
+}
+
+func (l *loseAnswer) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (l *loseAnswer) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (l *loseAnswer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if l.meanwhile == nil || err != nil { // a script that is not known yet comes again
+			return err
+		}
+		l.meanwhile()
+		l.meanwhile = nil
+		for _, c := range cmds {
+			c.SetErr(errors.New("connection reset"))
+		}
+		return cmds[0].Err()
+	}
+}
+
+// TestAnAttemptStartsOnce: where its start took effect, the answer was lost, and
+// Redis has lost its memory since, it may have run: it is not started again.
+func TestAnAttemptStartsOnce(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"Redis remembers": false, "Redis has forgotten": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			direct, client := testmain.SharedRedis(t).Client(), testmain.SharedRedis(t).Client()
+			t.Cleanup(func() { _, _ = direct.Close(), client.Close() })
+			prefix, ctx := testmain.Name(t), t.Context()
+			prefix = strings.ReplaceAll(prefix, "/", "-")
+			s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
+			runs := 0
+			client.AddHook(&loseAnswer{meanwhile: func() {
+				if runs = int(direct.Exists(ctx, s.State("1")).Val()); lost {
+					direct.Del(ctx, s.State("1"), s.Data("1"))
+					direct.Set(ctx, s.Incarnation(), "another", 0)
+				}
+			}})
+			if err := s.WriteIncarnation(ctx, "one"); err != nil {
+				t.Fatal(err)
+			}
+			e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler)}
+			r := &report.Report{Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}
+			want := 1
+			if lost {
+				want = 0
+			}
+			if n := e.start(ctx, []*push{{id: "1", record: &Record{ID: "1"}, report: r}}); n != want || runs != 1 {
+				t.Errorf("%d started, after it had run %d times", n, runs)
+			}
+			if n := direct.Exists(ctx, s.State("1")).Val(); n != int64(want) {
+				t.Errorf("%d states are there", n)
+			}
+		})
+	}
+}
