@@ -76,20 +76,19 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		return Permanent(err)
 	}
 	start := time.Now()
-	begin := func() {}
+	var limit *limit
 	if listener.Timeout > 0 {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
 		defer cancel(nil)
-		limit := time.AfterFunc(listener.Timeout+patience, func() { cancel(errLate) })
-		defer limit.Stop()
-		begin = func() { limit.Reset(listener.Timeout + patience) }
+		limit = newLimit(listener.Timeout+patience, func() { cancel(errLate) })
+		defer limit.stop()
 	}
-	out := NewWriter(r.flush(ctx, t, start))
+	out := NewWriter(r.flush(ctx, t, start, limit))
 	err = r.o.Sources[listener.Database].Read(ctx, Task{
-		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: begin,
+		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: limit.restart,
 		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
-			return r.values(ctx, t.ID, from, column)
+			return r.values(ctx, limit, t.ID, from, column)
 		},
 	}, out)
 	if err == nil {
@@ -110,7 +109,7 @@ var errLate = errors.New("listeners: timed out")
 
 // flush returns what stores the chunks of a task, and completes it with the last
 // one.
-func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) FlushFunc {
+func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time, limit *limit) FlushFunc {
 	var number int64
 	return func(columns []report.Column, b *report.Builder, last bool) error {
 		chunk := scripts.Chunk{Number: number, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
@@ -119,21 +118,22 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 		}
 		number++
 		var outcome scripts.Outcome
-		began := time.Now()
-		err := r.insist(ctx, "store chunk", func() (err error) {
-			if last {
-				outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
-			} else {
-				outcome, err = r.o.Scripts.Append(ctx, t, chunk)
-			}
-			return err
+		err := limit.without(func() error {
+			return r.insist(ctx, "store chunk", func() (err error) {
+				if last {
+					outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
+				} else {
+					outcome, err = r.o.Scripts.Append(ctx, t, chunk)
+				}
+				return err
+			})
 		})
 		switch {
 		case errors.Is(err, scripts.ErrFull):
 			// Waiting here would keep the memory that others need to end.
 			return Outage(err)
 		case err != nil:
-			return away(began, err)
+			return away(err)
 		case outcome == scripts.TooMuch:
 			return Permanent(errors.New("the job's data has more bytes than limits.job_bytes allows: have the queries find less, or raise it"))
 		case outcome == scripts.Busy:
@@ -145,28 +145,21 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 	}
 }
 
-// away is the error of a task that Redis has kept from going on since it began to
-// ask: it comes again, and where that took all of its time, no try is used.
-func away(began time.Time, err error) error {
-	switch late := errors.Is(err, errLate); {
-	case late && time.Since(began) < patience:
-		return err // it was late before it asked
-	case late:
-		return Outage(errors.New("Redis was away until the task's time was over"))
-	}
-	return fmt.Errorf("%w: %w", errLeft, err)
-}
+// away is the error of a task that Redis has kept from going on: it comes again.
+func away(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
 
 // values iterates over a column that an earlier stage found.
-func (r *Runner) values(ctx context.Context, id, listener, column string) iter.Seq2[[]byte, error] {
+func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) iter.Seq2[[]byte, error] {
+	ask := func(what string, f func() error) error {
+		return limit.without(func() error { return r.insist(ctx, what, f) })
+	}
 	return func(yield func([]byte, error) bool) {
 		var state *scripts.State
-		began := time.Now()
-		if err := r.insist(ctx, "read state", func() (err error) {
+		if err := ask("read state", func() (err error) {
 			state, err = r.o.Scripts.Read(ctx, id)
 			return err
 		}); err != nil {
-			yield(nil, away(began, err))
+			yield(nil, away(err))
 			return
 		}
 		task := state.Tasks[listener]
@@ -177,12 +170,11 @@ func (r *Runner) values(ctx context.Context, id, listener, column string) iter.S
 		}
 		for number := range task.Chunks {
 			var fields [][]byte
-			began := time.Now()
-			if err := r.insist(ctx, "read chunk", func() (err error) {
+			if err := ask("read chunk", func() (err error) {
 				fields, err = r.o.Scripts.Columns(ctx, id, listener, []string{column}, number)
 				return err
 			}); err != nil {
-				yield(nil, away(began, err))
+				yield(nil, away(err))
 				return
 			}
 			chunk, err := report.DecodeChunk([]report.Column{{Name: column}}, fields)

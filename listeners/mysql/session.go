@@ -53,7 +53,11 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 	}
 	session := &session{source: s, listener: l, conn: conn}
 	if err := session.begin(ctx); err != nil {
+		session.spoilt = session.spoilt || ctx.Err() != nil
 		session.close(ctx)
+		if ctx.Err() != nil {
+			return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Database, context.Cause(ctx)))
+		}
 		return nil, explain(ctx, l, err)
 	}
 	return session, nil
