@@ -166,6 +166,11 @@ func (m *mirror) save(ctx context.Context, set string, put []Due, gone []string)
 	if err == nil && counted {
 		m.number++
 		saved, err = m.e.o.Memory.SaveDues(ctx, m.number, set, put, gone)
+		if err == nil && !saved {
+			// One Redis gives each number once: MySQL has it from another one, such as a
+			// master that is cut off, and what that one knew is not here.
+			err = m.e.o.Scripts.WriteMirrored(ctx, 0)
+		}
 	}
 	switch {
 	case err != nil:

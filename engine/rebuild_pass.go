@@ -186,7 +186,11 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 		}
 		// Read last: what was read before is of this memory.
 		now, err := w.e.o.Scripts.ReadIncarnation(ctx)
-		forgotten = now != w.incarnation
+		agreed, mirrored := w.memory()
+		if forgotten = now != w.incarnation || agreed != w.incarnation; err != nil || forgotten || !mirrored {
+			return err
+		}
+		_, forgotten, err = w.counted(ctx)
 		return err
 	}); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func (r *rebuilder) refresh(ctx context.Context, incarnation string) error {
 	if err != nil {
 		return err
 	}
-	restored, err := r.restoreAll(ctx, now.Add(2*mirrorEvery).UnixMilli())
+	restored, err := r.restoreAll(ctx, now.Add(2*mirrorEvery).UnixMilli(), r.e.o.Scripts.RestoreLater)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *rebuilder) recover(ctx context.Context) error {
 	if err := r.e.o.Scripts.WriteIncarnation(ctx, now); err != nil {
 		return err
 	}
-	restored, err := r.restoreAll(ctx, math.MinInt64)
+	restored, err := r.restoreAll(ctx, math.MinInt64, r.e.o.Scripts.Restore)
 	if err != nil {
 		return err
 	}
@@ -79,10 +79,13 @@ func (r *rebuilder) recover(ctx context.Context) error {
 	return nil
 }
 
-// restoreAll gives back all sets, as far as it is due at a time (ms) or later, and
-// then the number that MySQL had before: after a crash in the middle, or where more
+// restorer adds members to a sorted set.
+type restorer func(ctx context.Context, key string, members []redis.Z) error
+
+// restoreAll gives back all sets, what is not paused as far as it is due at a time
+// (ms) or later, and then the number that MySQL had before: after a crash in the middle, or where more
 // was mirrored meanwhile, it all begins again.
-func (r *rebuilder) restoreAll(ctx context.Context, from int64) (restored int, err error) {
+func (r *rebuilder) restoreAll(ctx context.Context, from int64, add restorer) (restored int, err error) {
 	mirrored, err := r.e.o.Memory.Mirrored(ctx)
 	if err != nil {
 		return 0, err
@@ -90,7 +93,11 @@ func (r *rebuilder) restoreAll(ctx context.Context, from int64) (restored int, e
 	// From the last, which are the paused timers: a timer that is mirrored as both
 	// was paused a moment ago.
 	for _, set := range slices.Backward(r.sets()) {
-		n, err := r.restore(ctx, set, from)
+		since := from
+		if set == r.e.o.Scripts.PausedTimers() {
+			since = math.MinInt64
+		}
+		n, err := r.restore(ctx, set, since, add)
 		if err != nil {
 			return 0, err
 		}
@@ -99,9 +106,9 @@ func (r *rebuilder) restoreAll(ctx context.Context, from int64) (restored int, e
 	return restored, r.e.o.Scripts.WriteMirrored(ctx, mirrored)
 }
 
-// restore gives one set back to Redis; what is there already stays, also a timer
-// that is paused there or not paused any more.
-func (r *rebuilder) restore(ctx context.Context, set string, from int64) (restored int, err error) {
+// restore gives one set back to Redis, but no timer that is paused there, or not
+// paused any more.
+func (r *rebuilder) restore(ctx context.Context, set string, from int64, add restorer) (restored int, err error) {
 	k := r.e.o.Scripts.Keys
 	other := map[string]string{k.Timers(): k.PausedTimers(), k.PausedTimers(): k.Timers()}[set]
 	for after := ""; ; {
@@ -127,7 +134,7 @@ func (r *rebuilder) restore(ctx context.Context, set string, from int64) (restor
 				members = append(members, redis.Z{Member: d.Member, Score: float64(d.At)})
 			}
 		}
-		if err := r.e.o.Scripts.Restore(ctx, set, members); err != nil {
+		if err := add(ctx, set, members); err != nil {
 			return restored, err
 		}
 		restored += len(members)

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,19 +16,24 @@ import (
 func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 	var failed error
 	moved := 0
+	broken := map[string]bool{} // streams that take nothing
 	for stuck := 0; ; {
-		due, err := s.scripts.Due(ctx, most, stuck)
+		page := most
+		if stuck > 0 {
+			page = 10 * most // passing over them costs as much as reading them
+		}
+		due, err := s.scripts.Due(ctx, page, stuck)
 		if err != nil {
 			return 0, err
 		}
-		left, err := s.move(ctx, due)
+		left, err := s.move(ctx, due, broken)
 		if failed == nil {
 			failed = err
 		}
 		stuck += left
 		moved += len(due.Members) - left
 		switch {
-		case failed != nil && len(due.Members) >= most:
+		case failed != nil && len(due.Members) >= page:
 			continue // those that are stuck hide the ones after them
 		case failed == nil && moved+len(due.Timeless) > 0:
 			return 0, nil // more may be due by now
@@ -39,7 +46,7 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 
 // move moves members, and tells how many of those that are due are still there.
 // What cannot be moved keeps no other from it.
-func (s *Scheduler) move(ctx context.Context, due scripts.Due) (left int, failed error) {
+func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string]bool) (left int, failed error) {
 	var timeless, senseless []scripts.Refusal
 	for _, member := range due.Timeless {
 		timeless = append(timeless, scripts.Refusal{Member: member, Reason: "its score is not a time"})
@@ -58,10 +65,16 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due) (left int, failed
 	if err := s.refuse(ctx, senseless, false); err != nil {
 		left, failed = len(senseless), err
 	}
-	for stream, moves := range streams {
+	for _, stream := range slices.Sorted(maps.Keys(streams)) {
+		moves := streams[stream]
+		if broken[stream] {
+			left += len(moves)
+			continue
+		}
 		late, err := s.scripts.Move(ctx, stream, moves)
 		s.metrics.moved(late)
 		if err != nil {
+			broken[stream] = true
 			left, failed = left+len(moves), err
 		}
 	}

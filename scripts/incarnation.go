@@ -114,10 +114,20 @@ func (s *Scripts) Scores(ctx context.Context, key string, members []string) (map
 
 // Restore adds members to a sorted set; those that it has keep their scores.
 func (s *Scripts) Restore(ctx context.Context, key string, members []redis.Z) error {
-	if len(members) == 0 {
+	return s.restore(ctx, key, redis.ZAddArgs{NX: true, Members: members})
+}
+
+// RestoreLater adds members to a sorted set; those that it has keep their scores
+// where these are greater.
+func (s *Scripts) RestoreLater(ctx context.Context, key string, members []redis.Z) error {
+	return s.restore(ctx, key, redis.ZAddArgs{GT: true, Members: members})
+}
+
+func (s *Scripts) restore(ctx context.Context, key string, z redis.ZAddArgs) error {
+	if len(z.Members) == 0 {
 		return nil
 	}
-	if err := s.rdb.ZAddNX(ctx, key, members...).Err(); err != nil {
+	if err := s.rdb.ZAddArgs(ctx, key, z).Err(); err != nil {
 		return fmt.Errorf("restore %s: %w", key, err)
 	}
 	return nil

@@ -95,31 +95,48 @@ func (s *Store) Mirrored(ctx context.Context) (int64, error) {
 	return number, nil
 }
 
-// SaveDues implements engine.Memory, with statements of up to 1000 rows. The
-// number is committed first: no due time is there without its number.
+// SaveDues implements engine.Memory, with statements of up to 1000 rows in one
+// transaction: the row of the number keeps others out until its end.
 func (s *Store) SaveDues(ctx context.Context, number int64, set string, put []engine.Due, remove []string) (bool, error) {
-	change := func(statement string, args []any) (int64, error) {
-		n, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, statement, args...)) })
+	saved, err := contended(ctx, func() (bool, error) {
+		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
-			return 0, memoryError("save due times", err)
+			return false, err
 		}
-		return n, nil
+		defer func() { _ = tx.Rollback() }()
+		if next, err := s.number(ctx, tx, number); err != nil || !next {
+			return false, err
+		}
+		if err := s.saveDues(ctx, tx, set, put, remove); err != nil {
+			return false, err
+		}
+		return true, tx.Commit()
+	})
+	if err != nil {
+		return false, memoryError("save due times", err)
 	}
-	args := []any{number, s.scoped(mirrored), number}
-	n, err := change("UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND CAST(value AS SIGNED) < ?", args)
+	return saved, nil
+}
+
+// number notes the number of a SaveDues, if it is greater than the last one.
+func (s *Store) number(ctx context.Context, tx *sql.Tx, number int64) (bool, error) {
+	n, err := changed(tx.ExecContext(ctx, "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND CAST(value AS SIGNED) < ?",
+		number, s.scoped(mirrored), number))
 	if n == 0 && err == nil {
-		n, err = change("INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", args[:2])
+		n, err = changed(tx.ExecContext(ctx, "INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", number, s.scoped(mirrored)))
 	}
-	if n == 0 || err != nil {
-		return false, err
-	}
+	return n > 0, err
+}
+
+func (s *Store) saveDues(ctx context.Context, tx *sql.Tx, set string, put []engine.Due, remove []string) error {
 	for batch := range slices.Chunk(put, maxIDs) {
 		var args []any
 		for _, d := range batch {
 			args = append(args, s.scoped(set), d.Member, d.At)
 		}
-		if _, err := change("INSERT INTO "+s.beside(dueTable)+" (kind, member, due) VALUES "+strings.Repeat("(?, ?, ?), ", len(batch)-1)+"(?, ?, ?) ON DUPLICATE KEY UPDATE due = VALUES(due)", args); err != nil {
-			return false, err
+		if _, err := tx.ExecContext(ctx, "INSERT INTO "+s.beside(dueTable)+" (kind, member, due) VALUES "+
+			strings.Repeat("(?, ?, ?), ", len(batch)-1)+"(?, ?, ?) ON DUPLICATE KEY UPDATE due = VALUES(due)", args...); err != nil {
+			return err
 		}
 	}
 	for batch := range slices.Chunk(remove, maxIDs) {
@@ -127,9 +144,9 @@ func (s *Store) SaveDues(ctx context.Context, number int64, set string, put []en
 		for _, member := range batch {
 			args = append(args, member)
 		}
-		if _, err := change("DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member IN ("+marks(len(batch))+")", args); err != nil {
-			return false, err
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member IN ("+marks(len(batch))+")", args...); err != nil {
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }

@@ -95,6 +95,13 @@ func (r *Reader) next() bool {
 	return next
 }
 
+// again has next say so once more: those that were put back may still be there.
+func (r *Reader) again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.others = true
+}
+
 // count learns how often entries were delivered.
 func (r *Reader) count(ctx context.Context, entries []Entry) error {
 	if len(entries) == 0 {

@@ -111,8 +111,10 @@ func (r *Reader) Run(ctx context.Context) error {
 		}
 		if since := time.Since(claimed); err == nil && (since > r.o.MinIdle/2 || since >= 0 && r.next()) {
 			entries, err = r.claim(ctx, slots)
-			if len(entries) < slots {
+			if err == nil && len(entries) < slots {
 				claimed = time.Now()
+			} else {
+				r.again()
 			}
 		}
 		if err == nil && len(entries) == 0 {

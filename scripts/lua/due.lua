@@ -6,7 +6,7 @@
 -- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
 --       0 if more have to be rewritten; how many members have no time, these
 --       members…, members that are due…}
--- Cost  O(log n + members)
+-- Cost  O(log n + members, with those that are passed over)
 local delayed, most, over = KEYS[1], ARGV[1], ARGV[2]
 
 local time = redis.call('TIME')

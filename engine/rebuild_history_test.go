@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// comesBackOlder looks as a process does that is started together with a Redis that is an
+// older copy of itself, and mirrors it then.
+func (b *bench) comesBackOlder() {
+	b.t.Helper()
+	w := &watcher{rebuilder: newRebuilder(b.engine())}
+	b.look(w)
+	m := &mirror{rebuilder: w.rebuilder}
+	defer m.forget()
+	b.add(b.scripts.Delayed(), "new", 4e12)
+	b.mirror(m)
+}
+
+// TestAPausedTimerThatIsOverdue waits for somebody, and not for its time: a Redis
+// that is an older copy gets it back.
+func TestAPausedTimerThatIsOverdue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.rebuilder()
+	past := time.Now().Add(-time.Hour).UnixMilli()
+	b.save(b.scripts.PausedTimers(), Due{"p", past})
+	b.comesBackOlder()
+	want := map[string]int64{"p": past}
+	if diff := cmp.Diff(want, b.scores(b.scripts.PausedTimers())); diff != "" {
+		t.Errorf("paused (-want +got):\n%s", diff)
+	}
+	b.mirrored(b.scripts.PausedTimers(), want)
+}
+
+// TestATimerThatWasPutOff since an older copy of Redis was made does not fire at
+// the copy's time.
+func TestATimerThatWasPutOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := &mirror{rebuilder: b.rebuilder()}
+	b.add(b.scripts.Timers(), "t", 3e12)
+	b.mirror(m)
+	m.forget()
+	b.save(b.scripts.Timers(), Due{"t", 4e12})
+	b.comesBackOlder()
+	b.mirrored(b.scripts.Timers(), map[string]int64{"t": 4e12})
+}
+
+// TestAnotherRedisHasMirrored with the number that this one gives next: what that
+// one knew is not lost.
+func TestAnotherRedisHasMirrored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	w, m := &watcher{rebuilder: r}, &mirror{rebuilder: r}
+	defer m.forget()
+	b.add(b.scripts.Delayed(), "1", 4e12)
+	b.mirror(m)
+	b.save(b.scripts.Delayed(), Due{"7", 4e12})
+	b.add(b.scripts.Delayed(), "2", 4e12)
+	for range 3 {
+		b.mirror(m)
+		b.look(w)
+	}
+	want := map[string]int64{"1": 4e12, "2": 4e12, "7": 4e12}
+	if diff := cmp.Diff(want, b.scores(b.scripts.Delayed())); diff != "" {
+		t.Errorf("delayed (-want +got):\n%s", diff)
+	}
+	b.mirrored(b.scripts.Delayed(), want)
+}
+
+// TestAPassOverAnOlderCopy ends: what is not in the delayed set there may be due
+// later.
+func TestAPassOverAnOlderCopy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	incarnation, _ := r.memory()
+	lost := func() ([]*push, error) {
+		w := walk{rebuilder: r, incarnation: incarnation}
+		return w.lost(t.Context(), []*push{{
+			id: "7", look: 3, record: &Record{ID: "7", Status: Pending, Age: time.Hour}, report: &report.Report{Name: "r"},
+		}})
+	}
+	if found, err := lost(); err != nil || len(found) != 1 {
+		t.Fatal(len(found), err)
+	}
+	b.save(b.scripts.Delayed(), Due{"7", 4e12})
+	if found, err := lost(); !errors.Is(err, errForgotten) {
+		t.Errorf("%d are started before their time, %v", len(found), err)
+	}
+}
