@@ -36,7 +36,8 @@ func (r *round) barriers() {
 	}
 	for barrier, n := range log.fired {
 		if n != 1 {
-			r.violated("barrier %s fired %d times", barrier, n)
+			id, _, _ := strings.Cut(barrier, "/")
+			r.violated("barrier %s fired %d times:\n%s", barrier, n, writesOf(id, files))
 		}
 	}
 	for barrier, n := range log.entries {
@@ -58,6 +59,29 @@ func (r *round) barriers() {
 	}
 	r.totals.add("barriers", len(log.fired))
 	r.totals.add("writes of Redis", log.writes)
+}
+
+// writesOf are those writes of Redis that concern a job, a line each, with the
+// number of each one.
+func writesOf(id string, files []string) string {
+	var text strings.Builder
+	writes := 0
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		in := bufio.NewReaderSize(f, 1<<20)
+		for args, err := readCommand(in); err == nil; args, err = readCommand(in) {
+			writes++
+			if line := fmt.Sprintf("%.600q", args); strings.EqualFold(args[0], "flushall") || slices.Contains(args, id) ||
+				strings.Contains(line, "FileDownloadRecordEntity-"+id+"}") || slices.Contains(args, "fanfold:incarnation") {
+				fmt.Fprintf(&text, "%9d %s\n", writes, line)
+			}
+		}
+		f.Close()
+	}
+	return text.String()
 }
 
 // barrierLog follows the state of each job through the writes of Redis.
