@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,6 +21,11 @@ type events struct {
 	s      *Scheduler
 	prefix string // of each channel
 	canary bell   // rings when the canary has ended
+	// fresh: the end of a canary was heard, so what comes now is new. While Redis
+	// loads its append-only file it takes a subscription, and tells what the file
+	// says: a key that was removed long ago is removed once more. Nothing expires
+	// before that has ended.
+	fresh atomic.Bool
 }
 
 func (s *Scheduler) events(db int) *events {
@@ -100,6 +106,7 @@ func (e *events) tell(message any) {
 		}
 	case key == k.Canary(s.name):
 		if event == "expired" {
+			e.fresh.Store(true)
 			e.canary.ring()
 		}
 	case key == k.Timers():
@@ -107,7 +114,7 @@ func (e *events) tell(message any) {
 			s.timers.Changed()
 		}
 	case strings.HasPrefix(key, k.Timer("")):
-		if s.timers != nil {
+		if s.timers != nil && e.fresh.Load() {
 			s.timers.Touched(strings.TrimPrefix(key, k.Timer("")), event)
 		}
 	case event == "set":

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -160,6 +161,67 @@ func TestARestartOfRedis(t *testing.T) {
 	b.allFail()
 	b.until("it has subscribed again", func() bool { return value(t, registry, "fanfold_resubscriptions_total", "") > 0 })
 	b.hears(registry, 1)
+}
+
+// touchedTimers notes what it is told of timers' keys.
+type touchedTimers struct {
+	mu     sync.Mutex
+	events []string
+}
+
+func (*touchedTimers) Changed()    {}
+func (*touchedTimers) Subscribed() {}
+func (l *touchedTimers) Touched(name, event string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, name+" "+event)
+}
+
+func (l *touchedTimers) has(event string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.events, event)
+}
+
+// TestWhatRedisReplaysIsNotNew: while it loads its append-only file, Redis takes a
+// subscription and publishes what the file says. What the file says of the past of
+// a timer's key is not what happens to the timer now.
+func TestWhatRedisReplaysIsNotNew(t *testing.T) {
+	t.Parallel()
+	b, server := private(t, "--appendfsync", "always")
+	timers := &touchedTimers{}
+	b.options.Timers = timers
+	registry := b.run("a")
+	b.hears(registry, 1)
+	// Redis looks after its clients each 1024 commands, and loads them for seconds.
+	pipe := b.client.Pipeline()
+	for range 20_000 {
+		pipe.Incr(t.Context(), "other")
+	}
+	key := b.s.Timer("msg-1")
+	pipe.Set(t.Context(), key, "", time.Hour)
+	pipe.Del(t.Context(), key)
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.until("it is heard when it happens", func() bool { return timers.has("msg-1 del") })
+	server.Kill()
+	timers.mu.Lock()
+	timers.events = nil
+	timers.mu.Unlock()
+	if err := server.Start(t.Context(), "--appendfsync", "always", "--key-load-delay", "100"); err != nil {
+		t.Fatal(err)
+	}
+	b.hears(registry, 1)
+	b.client.Set(t.Context(), b.s.Timer("msg-2"), "", time.Hour)
+	b.until("what is new is heard", func() bool { return timers.has("msg-2 set") })
+	timers.mu.Lock()
+	defer timers.mu.Unlock()
+	for _, event := range timers.events {
+		if strings.HasPrefix(event, "msg-1 ") {
+			t.Errorf("%s was told, and was long ago", event)
+		}
+	}
 }
 
 // TestAHalfOpenConnection is open and silent: the canary finds that out, and
