@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -67,7 +69,7 @@ func (r *rebuilder) pass(ctx context.Context, regular bool) error {
 	w := walk{rebuilder: r, incarnation: incarnation}
 	err = w.run(ctx)
 	if w.started+w.failed+w.skipped > 0 {
-		r.e.log.Warn("records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped)
+		r.e.log.Warn("records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", w.first)
 	}
 	if ctx.Err() != nil && err != nil {
 		return context.Cause(ctx)
@@ -94,8 +96,15 @@ type walk struct {
 	*rebuilder
 	incarnation string // as it began
 	started     int
-	failed      int // with parameters that their report does not take
-	skipped     int // that cannot be started: without a known report, for example
+	failed      int    // with parameters that their report does not take
+	skipped     int    // that cannot be started: without a known report, for example
+	first       string // of these
+}
+
+// skip counts a record that cannot be started.
+func (w *walk) skip(id string) {
+	w.skipped++
+	w.first = cmp.Or(w.first, fmt.Sprintf("%.80q", id))
 }
 
 // run goes over the records page by page, and rests after each one: for the rate
@@ -132,7 +141,7 @@ func (w *walk) page(ctx context.Context, page []Record) error {
 	var pushes []*push
 	for i, r := range page {
 		if !scripts.ValidID(r.ID) {
-			w.skipped++
+			w.skip(r.ID)
 			continue
 		}
 		// An unknown report is not looked for again: the next pass does.
@@ -207,7 +216,7 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 		case actStart, actFail:
 			lost = append(lost, p)
 		case actQuarantine:
-			w.skipped++ // a pass must not fill the quarantine
+			w.skip(p.id) // a pass must not fill the quarantine
 		}
 	}
 	return lost, nil

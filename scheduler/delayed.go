@@ -49,7 +49,7 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string]bool) (left int, failed error) {
 	var timeless, senseless []scripts.Refusal
 	for _, member := range due.Timeless {
-		timeless = append(timeless, scripts.Refusal{Member: member, Reason: "its score is not a time"})
+		timeless = append(timeless, scripts.Refusal{Member: member, Reason: "its score is not a time in seconds or milliseconds"})
 	}
 	streams := map[string][]scripts.Move{}
 	for _, member := range due.Members {

@@ -26,7 +26,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	if err := s.Delay(ctx, "9", 30*time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}).Err(); err != nil {
+	if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}, redis.Z{Member: "12", Score: 1.7e18}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if wait, err := scheduler.moveDue(ctx); err != nil || wait != 0 {
@@ -51,12 +51,12 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 		}
 		reasons[e.Values["fields"].(string)] = e.Values["reason"].(string)
 	}
-	for _, member := range []string{"10", "11"} {
+	for _, member := range []string{"10", "11", "12"} {
 		if r := reasons["member="+member]; !strings.Contains(r, "not a time") {
 			t.Errorf("%s: %q", member, r)
 		}
 	}
-	if len(reasons) != 4 || reasons["member={bad}"] != scripts.ErrMember.Error() {
+	if len(reasons) != 5 || reasons["member={bad}"] != scripts.ErrMember.Error() {
 		t.Errorf("in quarantine: %v", reasons)
 	}
 	if wait, err := scheduler.moveDue(ctx); err != nil || wait < 29*time.Minute {

@@ -126,6 +126,7 @@ func TestTimerScores(t *testing.T) {
 	b.score("msg-1-negative", -5)
 	b.score("msg-1-never", math.Inf(1))
 	b.score("msg-1-always", math.Inf(-1))
+	b.score("msg-1-nanoseconds", float64(time.Now().UnixNano()))
 	b.score("bad name", float64(time.Now().Unix()))
 	b.score(strings.Repeat("x", 201), float64(time.Now().Unix()))
 	b.set("bad\nkey", time.Hour)
@@ -137,13 +138,13 @@ func TestTimerScores(t *testing.T) {
 			t.Errorf("%v", e.Values)
 		}
 	}
-	b.until("five in quarantine", func() bool { return b.client.XLen(ctx, b.s.Quarantined()).Val() >= 5 })
+	b.until("six in quarantine", func() bool { return b.client.XLen(ctx, b.s.Quarantined()).Val() >= 6 })
 	b.quiet("msg-last-one")
 	reasons := map[string]int{}
 	for _, e := range b.client.XRange(ctx, b.s.Quarantined(), "-", "+").Val() {
 		reasons[e.Values["reason"].(string)]++
 	}
-	if reasons["its score is not a time"] != 2 || reasons[reasonName] != 3 {
+	if reasons["its score is not a time in seconds or milliseconds"] != 3 || reasons[reasonName] != 3 {
 		t.Errorf("%v", reasons)
 	}
 	if n := b.client.ZCard(ctx, b.s.Timers()).Val(); n != 0 {
@@ -392,6 +393,43 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 	}
 	b.run("c2", false)
 	b.until("all", func() bool { return len(b.appended()) == most+22 })
+}
+
+// TestTimerThatIsSetWhilePaused stays paused, however it is set, and fires once
+// when it is resumed.
+func TestTimerThatIsSetWhilePaused(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	ctx := t.Context()
+	timers, err := NewTimers(b.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.zadd("msg-1-x", time.Hour)
+	for range 2 { // the second time it is so already
+		if _, err := b.s.PauseTimer(ctx, "msg-1-x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.zadd("msg-1-x", -time.Second)
+	want := b.due("msg-1-x")
+	if _, err := timers.fireDue(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n, due := b.client.XLen(ctx, b.s.Fired()).Val(), b.client.ZScore(ctx, b.s.PausedTimers(), "msg-1-x").Val(); n != 0 || int64(due) != want || b.due("msg-1-x") != 0 {
+		t.Errorf("%d fired, paused until %v, not %v", n, due, want)
+	}
+	for range 2 {
+		if _, err := b.s.ResumeTimer(ctx, "msg-1-x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := timers.fireDue(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.client.XLen(ctx, b.s.Fired()).Val(); n != 1 {
+		t.Errorf("%d fired", n)
+	}
 }
 
 // TestTimerThatCannotFire because of somebody else's key is still there.

@@ -29,7 +29,7 @@ func (s *Scripts) HandBack(ctx context.Context, id string, attempt int64, step s
 // Due is what the delayed set asks for now.
 type Due struct {
 	Members  []string      // that are due
-	Timeless []string      // whose score is no time: not finite
+	Timeless []string      // whose score is no time: not finite, or NoTime or more
 	Wait     time.Duration // until one is due that is not yet; 0: call again to know, negative: there is none
 }
 

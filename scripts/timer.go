@@ -54,7 +54,7 @@ type DueTimer struct {
 // the server's clock, too, and how long it is until one is due that is not yet: 0
 // where it has to be called again to know, negative where there is none.
 func (s *Scripts) DueTimers(ctx context.Context, most, over int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
-	next, more, err := s.list(ctx, timersScript, []string{s.Timers(), s.TimerAnchors()}, most, over)
+	next, more, err := s.list(ctx, timersScript, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, most, over)
 	if err != nil {
 		return nil, now, 0, err
 	}

@@ -44,9 +44,13 @@ func (s *Scripts) ListTimers(ctx context.Context, paused bool, match string, lim
 	return found, nil
 }
 
+// NoTime is the least score that is no time: in milliseconds it is after the year
+// 5138, and most likely it is in microseconds or nanoseconds.
+const NoTime = 1e14
+
 // listed is a timer with the score that it has; one below 10^11 is in seconds.
 func listed(name string, score float64) DueTimer {
-	t := DueTimer{Name: name, Finite: !math.IsInf(score, 0) && math.Abs(score) < 1<<53}
+	t := DueTimer{Name: name, Finite: !math.IsInf(score, 0) && score < NoTime}
 	if t.Finite && score < 1e11 {
 		score *= 1000
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNoTimer is returned where a timer is needed and is not there.
-var ErrNoTimer = errors.New("scripts: no such timer")
+var ErrNoTimer = errors.New("no such timer")
 
 // SetTimer sets a timer, in place of what it was set for before; a time that has
 // passed makes it fire at once. One that is paused is not paused any more.
@@ -34,14 +34,14 @@ func (s *Scripts) setTimer(ctx context.Context, name, due string) (Outcome, erro
 	return s.outcome(ctx, timerSetScript, []string{s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name)}, name, due)
 }
 
-// PauseTimer keeps a timer from firing until ResumeTimer; it returns when it is
-// due, or ErrNoTimer.
+// PauseTimer keeps a timer from firing until ResumeTimer, if it is not paused
+// already; it returns when it is due, or ErrNoTimer.
 func (s *Scripts) PauseTimer(ctx context.Context, name string) (time.Time, error) {
 	return s.moveTimer(ctx, name, s.Timers(), s.PausedTimers(), 1)
 }
 
-// ResumeTimer lets a timer fire again that was paused; it returns when it is due,
-// which may have passed, or ErrNoTimer.
+// ResumeTimer lets a timer fire again that was paused, if it was; it returns when it
+// is due, which may have passed, or ErrNoTimer.
 func (s *Scripts) ResumeTimer(ctx context.Context, name string) (time.Time, error) {
 	return s.moveTimer(ctx, name, s.PausedTimers(), s.Timers(), 0)
 }

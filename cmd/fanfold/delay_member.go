@@ -32,15 +32,18 @@ func newDelayed(member string, score float64, now time.Time) delayed {
 	} else {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
 	}
-	millis := max(score, 0) // the scheduler takes what is below 0 for long ago
+	millis := score
 	if score < leastMillis {
 		millis *= 1000
 	}
-	if math.IsNaN(score) || math.Abs(millis) > 1<<53 {
-		d.Bad = "its score is no time"
+	if math.IsNaN(score) || math.IsInf(score, 0) || millis >= scripts.NoTime {
+		d.Bad = "its score is no time: goes to the quarantine"
 		return d
 	}
 	due := time.UnixMilli(int64(millis))
+	if millis < leastMillis {
+		due = now // the scheduler takes it for that
+	}
 	d.Due, d.In = &due, due.Sub(now).Round(time.Second).String()
 	return d
 }

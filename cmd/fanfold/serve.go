@@ -31,6 +31,10 @@ as many machines; with --roles a process does a part of the work only:
   listeners  runs the queries
   scheduler  moves delayed ids, fails what is over its deadline, fires timers
 
+At the first signal no more is begun, and what is under way may end for
+limits.stop; what is not done then is handed back. A second signal ends the
+process at once, as if it was killed: others take its work over after the lease.
+
 With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
 the first signal on, and /metrics.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {

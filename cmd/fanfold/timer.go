@@ -49,7 +49,8 @@ func newTimerSet(f *flags) *cobra.Command {
 		Short: "Set a timer, in place of what it was set for before",
 		Long: `Set sets a timer, as a service does with
   redis-cli ZADD fanfold:timers "$(date -d '+24 hours' +%s)" NAME
-and looks first whether a definition matches the name.`,
+and looks first whether a definition matches the name. One that is paused is not
+paused any more.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
 			if err := b.checkTimers(names, true); err != nil {
@@ -76,7 +77,7 @@ and looks first whether a definition matches the name.`,
 		}),
 	}
 	c.Flags().DurationVar(&in, "in", 0, "from now, such as 24h or 90s")
-	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds")
+	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
 	return c
 }
 

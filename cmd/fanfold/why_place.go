@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -25,6 +26,9 @@ func (f *facts) placed(v *verdict) bool {
 		v.Kind = quarantined
 		v.Summary = fmt.Sprintf("It was put aside %s: %s.", when(f.Aside.At, f.Now), f.Aside.Reason)
 		v.Details = append(v.Details, fmt.Sprintf("It came by %s. The record was not changed.", f.Aside.Stream))
+		if f.Record != nil && f.Record.Status == engine.Pending {
+			v.Details = append(v.Details, fmt.Sprintf("It is PENDING: once it has not changed for %s, it is started by itself. Set its status to CANCELLED if it must not run.", short(f.Limits.Grace)))
+		}
 		v.Remedies = append(v.Remedies, "mend what the reason names, then fanfold submit "+f.ID)
 		return true
 	}
@@ -33,7 +37,7 @@ func (f *facts) placed(v *verdict) bool {
 
 func (f *facts) judgeDelayed(v *verdict, d delayed) {
 	if d.Due == nil {
-		v.Kind, v.Summary = delayedUntil, fmt.Sprintf("It waits in %s with the score %v, which is no time: it will never be due.", f.Keys.Delayed(), d.Score)
+		v.Kind, v.Summary = delayedUntil, fmt.Sprintf("It waits in %s with the score %v, which is no time: it goes to the quarantine.", f.Keys.Delayed(), d.Score)
 		v.Remedies = append(v.Remedies, "fanfold delay run "+f.ID)
 		return
 	}

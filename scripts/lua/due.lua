@@ -1,6 +1,8 @@
 #!lua flags=allow-oom
 -- Lists what is due in the delayed set. A score below 10^11 is in seconds and is
--- rewritten in milliseconds; one that is not finite is no time and listed apart.
+-- rewritten in milliseconds, one that is no time even so, such as 0, as now; one
+-- that is not finite, or 10^14 or more (after the year 5138), is no time and listed
+-- apart.
 -- KEYS  1 delayed
 -- ARGV  1 most members to list of each kind, 2 how many that are due to pass over
 -- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
@@ -13,13 +15,13 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local seconds = redis.call('ZRANGEBYSCORE', delayed, '(-inf', '(100000000000', 'WITHSCORES', 'LIMIT', 0, most)
 for i = 1, #seconds, 2 do
-  local score = math.max(tonumber(seconds[i + 1]), 0) * 1000
-  -- What is too small to be a time in milliseconds even now was due long ago.
-  redis.call('ZADD', delayed, string.format('%.0f', math.max(score, 100000000000)), seconds[i])
+  local score = tonumber(seconds[i + 1]) * 1000
+  if score < 100000000000 then score = now end
+  redis.call('ZADD', delayed, string.format('%.0f', score), seconds[i])
 end
 local answer = {-1, 0}
-for _, infinite in ipairs({'-inf', '+inf'}) do
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', delayed, infinite, infinite, 'LIMIT', 0, most)) do
+for _, bounds in ipairs({{'-inf', '-inf'}, {'100000000000000', '+inf'}}) do
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', delayed, bounds[1], bounds[2], 'LIMIT', 0, most)) do
     answer[#answer + 1] = member
   end
 end
@@ -27,7 +29,7 @@ answer[2] = #answer - 2
 -- Seconds that are not rewritten yet wait for the next call.
 local due = redis.call('ZRANGEBYSCORE', delayed, 100000000000, string.format('%.0f', now), 'LIMIT', over, most)
 for _, member in ipairs(due) do answer[#answer + 1] = member end
-local first = redis.call('ZRANGEBYSCORE', delayed, '(' .. string.format('%.0f', now), '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local first = redis.call('ZRANGEBYSCORE', delayed, '(' .. string.format('%.0f', now), '(100000000000000', 'WITHSCORES', 'LIMIT', 0, 1)
 if #seconds == 2 * tonumber(most) then
   answer[1] = 0
 elseif first[2] then

@@ -20,7 +20,7 @@ if not score then return 0 end
 if verdict == 'refused' then
   -- A name that is none is none at any time; a score may be a time by now.
   local named = #name <= 200 and #name > 0 and not string.find(name, '[^!-~]')
-  if named and score ~= 'inf' and score ~= '-inf' then return 0 end
+  if named and score ~= '-inf' and tonumber(score) < 100000000000000 then return 0 end
 else
   if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
   -- This look also makes an end of a key whose time has come.

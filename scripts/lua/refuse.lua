@@ -2,17 +2,17 @@
 -- Puts members of the delayed set into quarantine, each once, however many
 -- schedulers try.
 -- KEYS  1 delayed; on one node also 2 quarantine
--- ARGV  1 1: only those whose score is not finite, 2 cap of the quarantine,
+-- ARGV  1 1: only those whose score is no time, 2 cap of the quarantine,
 --       3… for each member: member, reason, fields
 -- Returns how many it removed
 -- Cost  O(members)
 local delayed, quarantine = KEYS[1], KEYS[2]
-local infinite, cap = ARGV[1] == '1', ARGV[2]
+local timeless, cap = ARGV[1] == '1', ARGV[2]
 
 local removed = 0
 for i = 3, #ARGV, 3 do
   local score = redis.call('ZSCORE', delayed, ARGV[i])
-  if score and (not infinite or score == 'inf' or score == '-inf') then
+  if score and (not timeless or score == '-inf' or tonumber(score) >= 100000000000000) then
     -- Appended first: where that fails, the member stays.
     if quarantine then
       redis.call('XADD', quarantine, 'MAXLEN', '~', cap, '*', 'stream', delayed, 'entry', '',

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Pauses a timer or resumes it: it keeps its due time and loses its key.
+-- Pauses a timer or resumes it, if that is not so already: it keeps its due time
+-- and loses its key.
 -- KEYS  1 the set that has it, 2 the set that is to have it, 3 recent,
 --       4 the timer's key
 -- ARGV  1 name, 2 whether the key tells of it where the set does not (1 or 0)
@@ -11,7 +12,7 @@ local name = ARGV[1]
 local at = redis.call('PEXPIRETIME', key)
 local due = redis.call('ZSCORE', from, name)
 if at > 0 and (due or ARGV[2] == '1') then due = string.format('%.0f', at) end
-if not due then return -1 end
+if not due then return math.floor(math.min(tonumber(redis.call('ZSCORE', to, name) or -1), 9007199254740991)) end
 local time = redis.call('TIME')
 redis.call('ZREM', from, name)
 redis.call('ZADD', to, due, name)

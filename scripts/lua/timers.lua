@@ -1,14 +1,16 @@
 #!lua flags=allow-oom
 -- Lists the timers that are due, and those whose score is no time. A score below
 -- 10^11 is in seconds and is rewritten in milliseconds, as is one with a fraction;
--- one that is no time even so, such as 0, means now.
--- KEYS  1 timers, 2 anchors
+-- one that is no time even so, such as 0, means now. One that is not finite, or 10^14
+-- or more, is no time. What is due and paused, too, stays paused, with the time that
+-- it was set to.
+-- KEYS  1 timers, 2 anchors, 3 paused
 -- ARGV  1 most timers to list, 2 how many that are due to pass over
 -- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
 --         0 if more have to be rewritten; now; then for each: name, due (ms, or
 --         inf, or -inf), anchor or an empty string}
 -- Cost  O(log n + timers)
-local timers, anchors = KEYS[1], KEYS[2]
+local timers, anchors, paused = KEYS[1], KEYS[2], KEYS[3]
 local most, over = ARGV[1], ARGV[2]
 
 local time = redis.call('TIME')
@@ -26,18 +28,23 @@ local function add(name, due)
   answer[#answer + 1] = due
   answer[#answer + 1] = redis.call('HGET', anchors, name) or ''
 end
-for _, bound in ipairs({'-inf', '+inf'}) do
-  for _, name in ipairs(redis.call('ZRANGEBYSCORE', timers, bound, bound, 'LIMIT', 0, most)) do
-    add(name, bound == '-inf' and '-inf' or 'inf')
+for _, bounds in ipairs({{'-inf', '-inf'}, {'100000000000000', '+inf'}}) do
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', timers, bounds[1], bounds[2], 'LIMIT', 0, most)) do
+    add(name, bounds[1] == '-inf' and '-inf' or 'inf')
   end
 end
 local due = redis.call('ZRANGEBYSCORE', timers, 100000000000, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', over, most)
 for i = 1, #due, 2 do
   local whole = string.format('%.0f', math.floor(tonumber(due[i + 1])))
-  if whole ~= due[i + 1] then redis.call('ZADD', timers, whole, due[i]) end
-  add(due[i], whole)
+  if redis.call('ZSCORE', paused, due[i]) then
+    redis.call('ZADD', paused, whole, due[i])
+    redis.call('ZREM', timers, due[i])
+  else
+    if whole ~= due[i + 1] then redis.call('ZADD', timers, whole, due[i]) end
+    add(due[i], whole)
+  end
 end
-local first = redis.call('ZRANGEBYSCORE', timers, '(' .. string.format('%.0f', now), '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+local first = redis.call('ZRANGEBYSCORE', timers, '(' .. string.format('%.0f', now), '(100000000000000', 'WITHSCORES', 'LIMIT', 0, 1)
 if #seconds == 2 * tonumber(most) then
   answer[1] = 0
 elseif first[2] then
