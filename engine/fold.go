@@ -67,13 +67,10 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	if err != nil {
 		return fmt.Errorf("%w: commit file: %w", errSink, err)
 	}
-	if ctx.Err() != nil {
-		// The job was lost, or the process stops, right at the commit: see to it
-		// that the record points to the file, or remove it.
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-		defer cancel()
-	}
+	// Where the job was lost, or the process stops, right at the commit: see to it
+	// that the record points to the file, or remove it.
+	ctx, cancel := lasting(ctx)
+	defer cancel()
 	return e.succeed(ctx, state, rows, committed)
 }
 

@@ -32,7 +32,7 @@ type Memory interface {
 	Mirrored(ctx context.Context) (int64, error)
 	// SaveDues puts members into a set, or changes when they are due, and removes
 	// others. Its number comes first, and must be greater than the last one; it
-	// tells whether it was, and saves nothing where it was not. What was saved
-	// before an error stays.
+	// tells whether it was, and saves nothing where it was not. With an
+	// error nothing is known.
 	SaveDues(ctx context.Context, number int64, set string, put []Due, remove []string) (bool, error)
 }

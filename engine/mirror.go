@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -62,6 +63,14 @@ func (m *mirror) forget() {
 // nothing where Redis has not the memory that MySQL knows, or not the last of it:
 // what is missing then was lost, not removed.
 func (m *mirror) pass(ctx context.Context) error {
+	err := m.compare(ctx)
+	if errors.Is(err, ErrNoMemory) {
+		m.doubt() // the tables are gone: the next look finds what to do without
+	}
+	return err
+}
+
+func (m *mirror) compare(ctx context.Context) error {
 	incarnation, mirrored := m.memory()
 	if m.held != nil && (m.held.Err() != nil || incarnation != m.incarnation || !mirrored || time.Since(m.loaded) > mirrorReload) {
 		m.forget()
@@ -138,12 +147,14 @@ func (m *mirror) walk(ctx context.Context, c *setCopy) (saved bool, err error) {
 				return false, err
 			}
 		}
-		if len(put)+len(gone) > 0 {
-			if saved, err := m.save(ctx, c.set, put, gone); err != nil || !saved {
+		for len(put)+len(gone) > 0 {
+			some := gone[:min(len(gone), mirrorPage)]
+			if saved, err := m.save(ctx, c.set, put, some); err != nil || !saved {
 				return false, err
 			}
+			c.apply(put, some)
+			put, gone = nil, gone[len(some):]
 		}
-		c.apply(put, gone)
 		c.cursor = next
 		if next == 0 {
 			c.walked()
@@ -167,9 +178,10 @@ func (m *mirror) save(ctx context.Context, set string, put []Due, gone []string)
 		m.number++
 		saved, err = m.e.o.Memory.SaveDues(ctx, m.number, set, put, gone)
 		if err == nil && !saved {
-			// One Redis gives each number once: MySQL has it from another one, such as a
-			// master that is cut off, and what that one knew is not here.
-			err = m.e.o.Scripts.WriteMirrored(ctx, 0)
+			// One Redis gives each number once. Where nobody has counted on here, MySQL has
+			// it from another one, such as a master that is cut off, and what that one knew
+			// is not here.
+			err = m.e.o.Scripts.ForgetMirrored(ctx, m.number)
 		}
 	}
 	switch {

@@ -96,3 +96,64 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 		t.Errorf("%d are started before their time, %v", len(found), err)
 	}
 }
+
+// TestAnotherProcessHasMirrored on the same Redis while this one hung: nothing is
+// lost, and nothing that was removed comes back.
+func TestAnotherProcessHasMirrored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	w, m := &watcher{rebuilder: r}, &mirror{rebuilder: r}
+	defer m.forget()
+	b.add(b.scripts.Delayed(), "1", 4e12)
+	b.add(b.scripts.Delayed(), "cancelled", 4e12)
+	b.mirror(m)
+	b.client.ZRem(t.Context(), b.scripts.Delayed(), "cancelled")
+	number, err := b.scripts.ReadMirrored(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Both count and the other one saves first.
+	for n := number; n < number+2; n++ {
+		if ok, err := b.scripts.CountMirrored(t.Context(), n); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	if saved, err := b.tables.SaveDues(t.Context(), number+2, b.scripts.Delayed(), nil, nil); err != nil || !saved {
+		t.Fatal(saved, err)
+	}
+	m.number = number
+	for range 3 {
+		b.mirror(m)
+		b.look(w)
+	}
+	if n := b.client.ZCard(t.Context(), b.scripts.Delayed()).Val(); n != 1 {
+		t.Errorf("%d are due later, not 1", n)
+	}
+	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 4e12})
+	// That this one's number is not taken does not mean that Redis has lost anything.
+	if err := b.scripts.ForgetMirrored(t.Context(), number+1); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.scripts.ReadMirrored(t.Context()); err != nil || n < number+2 {
+		t.Errorf("Redis has the number %d, %v", n, err)
+	}
+}
+
+// TestAPassWithoutTables that were there when it began ends, and so does the belief
+// in them.
+func TestAPassWithoutTables(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	incarnation, _ := r.memory()
+	b.tables.missing = true
+	w := walk{rebuilder: r, incarnation: incarnation}
+	if _, err := w.lost(t.Context(), []*push{{id: "7", record: &Record{ID: "7", Status: Pending, Age: time.Hour}}}); !errors.Is(err, errForgotten) {
+		t.Errorf("%v", err)
+	}
+	b.look(&watcher{rebuilder: r})
+	if now, mirrored := r.memory(); now != incarnation || mirrored {
+		t.Errorf("incarnation %q, mirrored %v", now, mirrored)
+	}
+}

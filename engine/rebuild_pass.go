@@ -199,7 +199,10 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 		if forgotten = now != w.incarnation || agreed != w.incarnation; err != nil || forgotten || !mirrored {
 			return err
 		}
-		_, forgotten, err = w.counted(ctx)
+		if _, forgotten, err = w.counted(ctx); errors.Is(err, ErrNoMemory) {
+			w.doubt() // the tables are gone: the next look finds what to do without
+			forgotten, err = true, nil
+		}
 		return err
 	}); err != nil {
 		return nil, err
@@ -244,7 +247,7 @@ func (w *walk) start(ctx context.Context, pushes []*push) error {
 		}
 	}
 	if len(start) > 0 {
-		n := w.e.start(ctx, start)
+		n := w.e.start(ctx, start, w.incarnation)
 		w.started += n
 		w.e.metrics.rebuildStarted.Add(float64(n))
 	}

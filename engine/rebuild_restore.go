@@ -33,7 +33,7 @@ func (r *rebuilder) refresh(ctx context.Context, incarnation string) error {
 	if err != nil {
 		return err
 	}
-	restored, err := r.restoreAll(ctx, now.Add(2*mirrorEvery).UnixMilli(), r.e.o.Scripts.RestoreLater)
+	restored, err := r.restoreAll(ctx, restoring{from: now.Add(2 * mirrorEvery).UnixMilli(), add: r.e.o.Scripts.RestoreLater, pauses: true})
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *rebuilder) recover(ctx context.Context) error {
 	if err := r.e.o.Scripts.WriteIncarnation(ctx, now); err != nil {
 		return err
 	}
-	restored, err := r.restoreAll(ctx, math.MinInt64, r.e.o.Scripts.Restore)
+	restored, err := r.restoreAll(ctx, restoring{from: math.MinInt64, add: r.e.o.Scripts.Restore})
 	if err != nil {
 		return err
 	}
@@ -79,13 +79,16 @@ func (r *rebuilder) recover(ctx context.Context) error {
 	return nil
 }
 
-// restorer adds members to a sorted set.
-type restorer func(ctx context.Context, key string, members []redis.Z) error
+// restoring is what is given back, and how.
+type restoring struct {
+	from   int64 // due time (ms) before which nothing is, that is not paused
+	add    func(ctx context.Context, key string, members []redis.Z) error
+	pauses bool // a timer is paused that is not so in Redis
+}
 
-// restoreAll gives back all sets, what is not paused as far as it is due at a time
-// (ms) or later, and then the number that MySQL had before: after a crash in the middle, or where more
-// was mirrored meanwhile, it all begins again.
-func (r *rebuilder) restoreAll(ctx context.Context, from int64, add restorer) (restored int, err error) {
+// restoreAll gives back all sets, and then the number that MySQL had before: after
+// a crash in the middle, or where more was mirrored meanwhile, it all begins again.
+func (r *rebuilder) restoreAll(ctx context.Context, what restoring) (restored int, err error) {
 	mirrored, err := r.e.o.Memory.Mirrored(ctx)
 	if err != nil {
 		return 0, err
@@ -93,11 +96,7 @@ func (r *rebuilder) restoreAll(ctx context.Context, from int64, add restorer) (r
 	// From the last, which are the paused timers: a timer that is mirrored as both
 	// was paused a moment ago.
 	for _, set := range slices.Backward(r.sets()) {
-		since := from
-		if set == r.e.o.Scripts.PausedTimers() {
-			since = math.MinInt64
-		}
-		n, err := r.restore(ctx, set, since, add)
+		n, err := r.restore(ctx, set, what)
 		if err != nil {
 			return 0, err
 		}
@@ -106,11 +105,20 @@ func (r *rebuilder) restoreAll(ctx context.Context, from int64, add restorer) (r
 	return restored, r.e.o.Scripts.WriteMirrored(ctx, mirrored)
 }
 
-// restore gives one set back to Redis, but no timer that is paused there, or not
-// paused any more.
-func (r *rebuilder) restore(ctx context.Context, set string, from int64, add restorer) (restored int, err error) {
+// restore gives one set back to Redis, but no timer that is paused there, or set
+// where it must not be paused.
+func (r *rebuilder) restore(ctx context.Context, set string, what restoring) (restored int, err error) {
 	k := r.e.o.Scripts.Keys
-	other := map[string]string{k.Timers(): k.PausedTimers(), k.PausedTimers(): k.Timers()}[set]
+	from, other := what.from, ""
+	switch {
+	case set == k.Timers():
+		other = k.PausedTimers()
+	case set == k.PausedTimers():
+		from = math.MinInt64 // it waits for somebody, and not for its time
+		if !what.pauses {
+			other = k.Timers()
+		}
+	}
 	for after := ""; ; {
 		page, err := r.e.o.Memory.Dues(ctx, set, after, restorePage)
 		if err != nil || len(page) == 0 {
@@ -134,7 +142,7 @@ func (r *rebuilder) restore(ctx context.Context, set string, from int64, add res
 				members = append(members, redis.Z{Member: d.Member, Score: float64(d.At)})
 			}
 		}
-		if err := add(ctx, set, members); err != nil {
+		if err := what.add(ctx, set, members); err != nil {
 			return restored, err
 		}
 		restored += len(members)

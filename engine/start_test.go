@@ -77,12 +77,27 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 			if lost {
 				want = 0
 			}
-			if n := e.start(ctx, []*push{{id: "1", record: &Record{ID: "1"}, report: r}}); n != want || runs != 1 {
+			if n := e.start(ctx, []*push{{id: "1", record: &Record{ID: "1"}, report: r}}, ""); n != want || runs != 1 {
 				t.Errorf("%d started, after it had run %d times", n, runs)
 			}
 			if n := direct.Exists(ctx, s.State("1")).Val(); n != int64(want) {
 				t.Errorf("%d states are there", n)
 			}
 		})
+	}
+}
+
+// TestAPassDoesNotWaitForAnIncarnation: it has the lock that whoever gives Redis
+// one may need. What it found is of the Redis that it has looked at.
+func TestAPassDoesNotWaitForAnIncarnation(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	prefix := testmain.Name(t)
+	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
+	e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler)}
+	r := &report.Report{Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}
+	if n := e.start(t.Context(), []*push{{id: "1", record: &Record{ID: "1"}, report: r}}, "gone"); n != 0 {
+		t.Errorf("%d started", n)
 	}
 }

@@ -38,7 +38,7 @@ func (e *Engine) trigger(ctx context.Context, entries []stream.Entry) {
 		}
 	}
 	if len(start) > 0 {
-		e.start(ctx, start)
+		e.start(ctx, start, "")
 	}
 }
 
@@ -140,16 +140,12 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 	})
 }
 
-// start makes the records PROCESSING and starts their jobs. It returns how many
-// it started.
-func (e *Engine) start(ctx context.Context, pushes []*push) (n int) {
+// start makes the records PROCESSING and starts their jobs, in a Redis of this
+// incarnation (empty: the one that it has then). It returns how many it started.
+func (e *Engine) start(ctx context.Context, pushes []*push, incarnation string) (n int) {
 	runs := make([]Run, len(pushes))
 	for i, p := range pushes {
 		runs[i] = Run{ID: p.id, Attempt: p.record.Attempt}
-	}
-	incarnation, err := e.incarnation(ctx)
-	if err != nil {
-		return 0
 	}
 	var started []bool
 	if err := e.insist(ctx, "start records", func() (err error) {
@@ -157,6 +153,15 @@ func (e *Engine) start(ctx context.Context, pushes []*push) (n int) {
 		return err
 	}); err != nil {
 		return 0
+	}
+	if incarnation == "" {
+		// Nobody has started these attempts before this one tells it to Redis.
+		ctx, cancel := lasting(ctx)
+		defer cancel()
+		var err error
+		if incarnation, err = e.incarnation(ctx); err != nil {
+			return 0
+		}
 	}
 	var group errgroup.Group
 	done := make([]bool, len(pushes))
@@ -213,11 +218,8 @@ func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) erro
 	if err != nil {
 		return err // not reached: decide has bound them
 	}
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-		defer cancel()
-	}
+	ctx, cancel := lasting(ctx)
+	defer cancel()
 	var outcome scripts.Outcome
 	err = e.insist(ctx, "start job", func() (err error) {
 		outcome, err = e.o.Scripts.Start(ctx, scripts.Start{
@@ -236,13 +238,16 @@ func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) erro
 // incarnation returns the one that Redis has, and waits until it has one: what
 // starts without could not tell later whether Redis has lost its memory since.
 func (e *Engine) incarnation(ctx context.Context) (found string, err error) {
-	for {
+	for looks := 0; ; looks++ {
 		err := e.insist(ctx, "read incarnation", func() (err error) {
 			found, err = e.o.Scripts.ReadIncarnation(ctx)
 			return err
 		})
 		if err != nil || found != "" {
 			return found, err
+		}
+		if looks == 100 {
+			e.log.Warn("no job is started before Redis has an incarnation", "key", e.o.Scripts.Incarnation())
 		}
 		if !wait(ctx, time.After(incarnationPause)) {
 			return "", ctx.Err()

@@ -323,7 +323,15 @@ type gate struct {
 
 func (g gate) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (g gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if time.Now().Before(g.opens) {
+			for _, cmd := range cmds {
+				cmd.SetErr(errors.New("away"))
+			}
+			return cmds[0].Err()
+		}
+		return next(ctx, cmds)
+	}
 }
 func (g gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
@@ -353,5 +361,51 @@ func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 		if !errors.Is(err, ErrPermanent) || errors.Is(err, errLate) {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// stalled is a source whose query does not outlive that nobody takes its rows.
+type stalled struct{}
+
+func (stalled) Read(_ context.Context, _ Task, out *Writer) error {
+	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+		return err
+	}
+	for i := range int64(report.MaxChunkRows) {
+		out.Builder().Int(0, i)
+		if err := out.EndRow(); err != nil {
+			return err
+		}
+	}
+	return errors.New("the server has ended the query")
+}
+
+// TestARedisThatIsAwayWhileAQueryRuns uses no try either: that the server ends a
+// query whose rows nobody takes is not the query's fault.
+func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
+	t.Parallel()
+	for name, away := range map[string]time.Duration{"away": 2 * slow, "there": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, minutely, report.Limits{Grace: time.Minute}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+			state := b.until("taken", func(s *scripts.State) bool { return s.Tasks["a"].Owner != "" })
+			client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
+			defer client.Close()
+			client.AddHook(gate{opens: time.Now().Add(away)})
+			o := b.runner.o
+			o.Scripts, o.Sources = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys}), map[string]Source{"db": stalled{}}
+			runner, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for hash := range runner.definitions {
+				err := runner.read(t.Context(), scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: state.Tasks["a"].Owner, Lease: time.Minute},
+					scripts.Taken{Report: "r", Definition: hash, Parameters: []byte("{}"), Stage: 1})
+				if errors.Is(err, ErrOutage) != (away > 0) || errors.Is(err, errLeft) {
+					t.Errorf("%v", err)
+				}
+			}
+			b.stop()
+		})
 	}
 }

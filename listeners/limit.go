@@ -9,7 +9,11 @@ type limit struct {
 	time  time.Duration
 	end   time.Time
 	timer *time.Timer
+	away  time.Duration // for how long Redis was
 }
+
+// slow is how long an answer of Redis takes where it was away.
+const slow = time.Second
 
 // newLimit calls late when the time is over, unless stop was called.
 func newLimit(d time.Duration, late func()) *limit {
@@ -36,7 +40,11 @@ func (l *limit) without(f func() error) error {
 	}
 	began := time.Now()
 	defer func() {
-		l.end = l.end.Add(time.Since(began))
+		took := time.Since(began)
+		if took >= slow {
+			l.away += took
+		}
+		l.end = l.end.Add(took)
 		l.timer.Reset(time.Until(l.end))
 	}()
 	return f()

@@ -94,7 +94,12 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	if err == nil {
 		err = out.Close()
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errLate) && !errors.Is(err, ErrOutage) {
+	switch {
+	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, errEnded):
+	case limit != nil && limit.away > 0 && !errors.Is(err, errLeft):
+		// Meanwhile the query stood still, and the server may have ended it.
+		return Outage(fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err))
+	case errors.Is(context.Cause(ctx), errLate):
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
 	}
 	return err

@@ -395,8 +395,8 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 	b.until("all", func() bool { return len(b.appended()) == most+22 })
 }
 
-// TestTimerThatIsSetWhilePaused stays paused, however it is set, and fires once
-// when it is resumed.
+// TestTimerThatIsSetWhilePaused stays paused, however it is set, and when it
+// is resumed it is due when it was set to last.
 func TestTimerThatIsSetWhilePaused(t *testing.T) {
 	t.Parallel()
 	b := newTimers(t, testmain.SharedRedis(t), message(t))
@@ -419,16 +419,20 @@ func TestTimerThatIsSetWhilePaused(t *testing.T) {
 	if n, due := b.client.XLen(ctx, b.s.Fired()).Val(), b.client.ZScore(ctx, b.s.PausedTimers(), "msg-1-x").Val(); n != 0 || int64(due) != want || b.due("msg-1-x") != 0 {
 		t.Errorf("%d fired, paused until %v, not %v", n, due, want)
 	}
+	// A time that is still to come is there when it is resumed, and not the old one.
+	b.zadd("msg-1-x", time.Hour)
+	want = b.due("msg-1-x")
 	for range 2 {
-		if _, err := b.s.ResumeTimer(ctx, "msg-1-x"); err != nil {
-			t.Fatal(err)
+		if due, err := b.s.ResumeTimer(ctx, "msg-1-x"); err != nil || due.UnixMilli() != want {
+			t.Fatal(due, err)
 		}
 	}
-	if _, err := timers.fireDue(ctx); err != nil {
-		t.Fatal(err)
+	if _, err := timers.fireDue(ctx); err != nil || b.due("msg-1-x") != want || b.client.XLen(ctx, b.s.Fired()).Val() != 0 {
+		t.Errorf("it fired, or is due at %d, %v", b.due("msg-1-x"), err)
 	}
-	if n := b.client.XLen(ctx, b.s.Fired()).Val(); n != 1 {
-		t.Errorf("%d fired", n)
+	b.zadd("msg-1-x", -time.Second)
+	if _, err := timers.fireDue(ctx); err != nil || b.client.XLen(ctx, b.s.Fired()).Val() != 1 {
+		t.Errorf("it has not fired: %v", err)
 	}
 }
 

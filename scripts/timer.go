@@ -113,7 +113,7 @@ func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error)
 		if !f.Finite {
 			due = "none"
 		}
-		cmds[i] = fireScript.cmd(ctx, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target},
+		cmds[i] = fireScript.cmd(ctx, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target, s.PausedTimers()},
 			f.Name, due, string(f.Verdict), next, f.Anchor, f.Reason, s.events, QuarantineCap, recentTimer.Milliseconds())
 	}
 	return s.each(ctx, fireScript, cmds)

@@ -2,7 +2,7 @@
 -- Fires, skips, pauses or refuses a timer, once, however many schedulers try. Where
 -- the timer's key is there, it has the last word: it says when the timer is due.
 -- KEYS  1 timers, 2 anchors, 3 recent, 4 the timer's key, 5 events,
---       6 fired, quarantine or paused
+--       6 fired, quarantine or paused, 7 paused
 -- ARGV  1 name, 2 due (as listed), 3 verdict (fired, skipped, paused or refused),
 --       4 next due or an empty string, 5 anchor of that or an empty string,
 --       6 reason (of a refusal or a pause), 7 cap of the events, 8 cap of the quarantine,
@@ -10,7 +10,7 @@
 -- Returns 1 done; 2 the key says otherwise, the set says so now, too; 0 the set
 --         says otherwise
 -- Cost  O(log n)
-local timers, anchors, recent, key, events, target = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local timers, anchors, recent, key, events, target, paused = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local name, due, verdict, next = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local time = redis.call('TIME')
@@ -23,6 +23,7 @@ if verdict == 'refused' then
   if named and score ~= '-inf' and tonumber(score) < 100000000000000 then return 0 end
 else
   if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
+  if redis.call('ZSCORE', paused, name) then return 0 end
   -- This look also makes an end of a key whose time has come.
   local at = redis.call('PEXPIRETIME', key)
   if at > 0 then

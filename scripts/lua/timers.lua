@@ -7,7 +7,7 @@
 -- KEYS  1 timers, 2 anchors, 3 paused
 -- ARGV  1 most timers to list, 2 how many that are due to pass over
 -- Returns {wait until one is due that is not yet, in ms, or -1 if there is none, or
---         0 if more have to be rewritten; now; then for each: name, due (ms, or
+--         0 if there may be more to do; now; then for each: name, due (ms, or
 --         inf, or -inf), anchor or an empty string}
 -- Cost  O(log n + timers)
 local timers, anchors, paused = KEYS[1], KEYS[2], KEYS[3]
@@ -33,19 +33,21 @@ for _, bounds in ipairs({{'-inf', '-inf'}, {'100000000000000', '+inf'}}) do
     add(name, bounds[1] == '-inf' and '-inf' or 'inf')
   end
 end
+local moved = false
 local due = redis.call('ZRANGEBYSCORE', timers, 100000000000, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', over, most)
 for i = 1, #due, 2 do
   local whole = string.format('%.0f', math.floor(tonumber(due[i + 1])))
   if redis.call('ZSCORE', paused, due[i]) then
     redis.call('ZADD', paused, whole, due[i])
     redis.call('ZREM', timers, due[i])
+    moved = true
   else
     if whole ~= due[i + 1] then redis.call('ZADD', timers, whole, due[i]) end
     add(due[i], whole)
   end
 end
 local first = redis.call('ZRANGEBYSCORE', timers, '(' .. string.format('%.0f', now), '(100000000000000', 'WITHSCORES', 'LIMIT', 0, 1)
-if #seconds == 2 * tonumber(most) then
+if moved or #seconds == 2 * tonumber(most) then
   answer[1] = 0
 elseif first[2] then
   answer[1] = math.min(math.ceil(tonumber(first[2])) - now, 86400000)
