@@ -73,8 +73,6 @@ func (r *round) fanfold(args ...string) ([]byte, error) {
 
 // drained waits until Redis has nothing left to do, and looks what it keeps.
 func (r *round) drained(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
 	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
 	left := func() (found []string) {
 		for _, s := range streams {
@@ -86,22 +84,32 @@ func (r *round) drained(ctx context.Context) {
 			}
 		}
 		for _, z := range []string{"fanfold:deadlines", "fanfold:delayed"} {
-			if members, err := r.rdb.ZRange(ctx, z, 0, 9).Result(); err != nil || len(members) > 0 {
+			members, err := r.rdb.ZRange(ctx, z, 0, 9).Result()
+			if err != nil || len(members) > 0 {
 				found = append(found, fmt.Sprintf("%v in %s %v", members, z, err))
+			}
+			for _, m := range members {
+				id, _, _ := strings.Cut(m, "/")
+				found = append(found, fmt.Sprintf("state of %s: %v", id, r.rdb.HGetAll(ctx, "{FileDownloadRecordEntity-"+id+"}:state").Val()))
 			}
 		}
 		return found
 	}
+	began := time.Now()
 	rest := left()
-	for len(rest) > 0 && ctx.Err() == nil {
+	for len(rest) > 0 && time.Since(began) < drainTime && ctx.Err() == nil {
 		elapse(ctx, 100*time.Millisecond)
 		rest = left()
 	}
+	r.totals.most("longest until Redis has nothing left to do (s)", int(time.Since(began).Seconds()))
 	for _, text := range rest {
-		r.violated("not drained after 30 s: %s", text)
+		r.violated("not drained after %s: %s", drainTime, text)
 	}
-	r.keys(context.WithoutCancel(ctx))
+	r.keys(ctx)
 }
+
+// drainTime is how long what is left may take after the last record is final.
+const drainTime = 30 * time.Second
 
 // lasting are the documented keys that have no TTL (docs/keys.md).
 var lasting = []string{
