@@ -95,6 +95,13 @@ func (r *Reader) next() bool {
 	return next
 }
 
+// waiting tells whether such entries were put back and wait.
+func (r *Reader) waiting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.others
+}
+
 // again has next say so once more: those that were put back may still be there.
 func (r *Reader) again() {
 	r.mu.Lock()

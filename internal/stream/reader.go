@@ -182,6 +182,10 @@ func (r *Reader) release(n int) {
 }
 
 func (r *Reader) read(ctx context.Context, count int) ([]Entry, error) {
+	block := block
+	if r.waiting() {
+		block = 20 * time.Millisecond
+	}
 	streams, err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: r.o.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, ">"},
 		Count: int64(count), Block: block,
