@@ -37,6 +37,13 @@ func (e *Engine) earlierFile(ctx context.Context, state *scripts.State) (string,
 // points to stays; a later attempt than this one makes its files under other
 // names.
 func (e *Engine) removeLost(ctx context.Context, state *scripts.State) error {
+	if state.Attempt == 1 {
+		return nil
+	}
+	// Noted first, since more may come while these are removed, and after it.
+	if err := e.noteLate(ctx, state); err != nil {
+		return err
+	}
 	return e.removeAttempts(ctx, state, "", func(r Record) bool { return !r.Status.Final() })
 }
 

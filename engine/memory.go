@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Due is a member of a sorted set and its score: an id or a timer and when it is
@@ -17,7 +18,7 @@ type Due struct {
 var ErrNoMemory = errors.New("engine: the tables that outlive Redis are missing")
 
 // Memory keeps in the database what only Redis knows otherwise: which memory it
-// is, and what is due later. A set is named by its key in Redis. All methods are
+// is, what is due later, and whose files may come late. A set is named by its key in Redis. All methods are
 // safe for concurrent use, and return ErrNoMemory where there are no tables.
 type Memory interface {
 	// Incarnation returns what was noted last; empty where nothing was.
@@ -35,4 +36,11 @@ type Memory interface {
 	// tells whether it was, and saves nothing where it was not. With an
 	// error nothing is known.
 	SaveDues(ctx context.Context, number int64, set string, put []Due, remove []string) (bool, error)
+	// NoteLate notes that files of the attempts before this one may still come, and
+	// are to be looked for after a while.
+	NoteLate(ctx context.Context, run Run, after time.Duration) error
+	// Late returns at most that many of these for which it is time.
+	Late(ctx context.Context, most int) ([]Run, error)
+	// ForgetLate ends one of them.
+	ForgetLate(ctx context.Context, run Run) error
 }

@@ -28,6 +28,7 @@ type tables struct {
 	writes      int   // calls of SaveDues
 	largest     int   // rows in one of them
 	missing     bool
+	late        []Run
 }
 
 var _ Memory = (*tables)(nil)
@@ -97,6 +98,26 @@ func (m *tables) SaveDues(_ context.Context, number int64, set string, put []Due
 		delete(m.sets[set], member)
 	}
 	return true, m.there()
+}
+
+func (m *tables) NoteLate(_ context.Context, run Run, _ time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late = append(m.late, run)
+	return m.there()
+}
+
+func (m *tables) Late(context.Context, int) ([]Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.late), m.there()
+}
+
+func (m *tables) ForgetLate(_ context.Context, run Run) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late = slices.DeleteFunc(m.late, func(r Run) bool { return r == run })
+	return m.there()
 }
 
 // of is a copy of one set.

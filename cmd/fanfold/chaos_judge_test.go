@@ -93,6 +93,10 @@ func (r *round) drained(ctx context.Context) {
 				found = append(found, fmt.Sprintf("state of %s: %v", id, r.rdb.HGetAll(ctx, "{FileDownloadRecordEntity-"+id+"}:state").Val()))
 			}
 		}
+		var late int
+		if err := r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM fanfold_due WHERE kind LIKE '%late'").Scan(&late); err != nil || late > 0 {
+			found = append(found, fmt.Sprintf("late files of %d records are to be looked for %v", late, err))
+		}
 		return found
 	}
 	began := time.Now()
@@ -109,7 +113,7 @@ func (r *round) drained(ctx context.Context) {
 }
 
 // drainTime is how long what is left may take after the last record is final.
-const drainTime = 30 * time.Second
+const drainTime = time.Minute
 
 // lasting are the documented keys that have no TTL (docs/keys.md).
 var lasting = []string{

@@ -248,7 +248,9 @@ func TestASinkThatIsAway(t *testing.T) {
 	s.idle()
 }
 
-// TestFilesOfLostAttempts are removed when a later attempt ends.
+// TestFilesOfLostAttempts are removed when a later attempt ends, and those that come
+// after that, from a worker that hung, are in a while; also where Redis has lost its
+// memory meanwhile.
 func TestFilesOfLostAttempts(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
@@ -268,7 +270,24 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	if s.content(v); v.Attempt != 3 {
 		t.Errorf("%+v", v)
 	}
-	if files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*"); len(files) != 2 {
+	inSink := func() []string {
+		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
+		return files
+	}
+	if files := inSink(); len(files) != 2 {
 		t.Errorf("in the sink: %v", files)
 	}
+	s.idle()
+	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.dir+"/files/slow/"+id+"-2.csv", []byte("late"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the late file is gone", func() bool { return len(inSink()) == 2 })
+	s.eventually("nothing is to be looked for", func() bool {
+		late, err := s.b.records.Late(t.Context(), 1)
+		return err == nil && len(late) == 0
+	})
+	s.content(v)
 }

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const (
+	// lateEvery is the time between two looks for late files.
+	lateEvery = 5 * time.Second
+	// latePage is how many records are read of at once.
+	latePage = 100
+)
+
+// lateAfter is how long after a job's end the files of its earlier attempts are
+// looked for once more: a worker that hung, or a sink that was slow, may make one
+// visible after they were removed, and die before it removes it itself.
+func (e *Engine) lateAfter() time.Duration { return 5 * e.o.Limits.Grace }
+
+// noteLate has late files of a job's earlier attempts be looked for, whatever
+// becomes of Redis until then. Without tables nobody does.
+func (e *Engine) noteLate(ctx context.Context, state *scripts.State) error {
+	if e.o.Memory == nil {
+		return nil
+	}
+	return e.onRecord(ctx, "note late files", func() error {
+		err := e.o.Memory.NoteLate(ctx, Run{state.ID, state.Attempt}, e.lateAfter())
+		if errors.Is(err, ErrNoMemory) {
+			return nil
+		}
+		return err
+	})
+}
+
+// late removes late files, in one process at a time.
+func (r *rebuilder) late(ctx context.Context) error {
+	if r.e.o.Memory == nil {
+		return nil
+	}
+	return r.every(ctx, lateEvery, "remove late files", r.removeLate)
+}
+
+func (r *rebuilder) removeLate(ctx context.Context) error {
+	runs, err := r.e.o.Memory.Late(ctx, latePage)
+	if errors.Is(err, ErrNoMemory) || err == nil && len(runs) == 0 {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	ctx, release, err := r.lock(ctx, "late")
+	if err != nil || ctx == nil {
+		return err // somebody else is at it
+	}
+	defer release()
+	// One whose files cannot be removed must not keep the others from it.
+	var failed error
+	for len(runs) > 0 {
+		for _, run := range runs {
+			if err := r.e.removeLateOf(ctx, run); err != nil {
+				failed = err
+			}
+		}
+		if failed != nil || len(runs) < latePage {
+			return failed
+		}
+		if runs, err = r.e.o.Memory.Late(ctx, latePage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeLateOf looks for the files of the attempts before this one, if it has
+// ended. Where a later one runs or has ended, that one does.
+func (e *Engine) removeLateOf(ctx context.Context, run Run) error {
+	records, err := e.o.Records.Read(ctx, []string{run.ID})
+	if err != nil {
+		return err
+	}
+	if r, ok := records[run.ID]; ok && r.Attempt == run.Attempt {
+		if !r.Status.Final() {
+			return e.noteLate(ctx, &scripts.State{ID: run.ID, Attempt: run.Attempt})
+		}
+		state := &scripts.State{ID: run.ID, Attempt: run.Attempt, Report: r.Report}
+		if err := e.removeAttempts(ctx, state, "", func(r Record) bool { return r.Status.Final() }); err != nil {
+			return err
+		}
+	}
+	return e.o.Memory.ForgetLate(ctx, run)
+}
