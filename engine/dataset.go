@@ -16,7 +16,7 @@ import (
 type dataset struct {
 	ctx      context.Context
 	scripts  *scripts.Scripts
-	id       string
+	state    *scripts.State
 	listener string
 	columns  []report.Column
 	names    []string
@@ -39,7 +39,7 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 		if err := json.Unmarshal(task.Columns, &all); err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &dataset{ctx: ctx, scripts: e.o.Scripts, id: state.ID, listener: listener, chunks: task.Chunks}
+		d := &dataset{ctx: ctx, scripts: e.o.Scripts, state: state, listener: listener, chunks: task.Chunks}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -60,7 +60,7 @@ func (d *dataset) Next() (*report.Chunk, error) {
 	if d.next == d.chunks {
 		return nil, io.EOF
 	}
-	fields, err := d.scripts.Columns(d.ctx, d.id, d.listener, d.names, d.next)
+	fields, err := d.scripts.Claimed(d.ctx, d.state, d.listener, d.names, d.next)
 	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fmt.Errorf("%w: %w", errOutage, err)
 	}

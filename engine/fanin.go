@@ -39,9 +39,10 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 	log := e.log.With("job", id, "attempt", attempt)
 	switch outcome {
 	case scripts.OK, scripts.ToFail:
+		message := scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry.ID}
+		state.Entry = message
 		held, stop := stream.Keep(ctx, e.o.Limits.Lease, func(ctx context.Context) (bool, error) {
-			kept, err := e.o.Scripts.KeepFold(ctx, state, e.o.Limits.Lease,
-				scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry.ID})
+			kept, err := e.o.Scripts.KeepFold(ctx, state, e.o.Limits.Lease, message)
 			return kept == scripts.OK, err
 		})
 		if outcome == scripts.OK {
@@ -68,7 +69,9 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 		}
 		return
 	}
-	e.ack(ctx, from, entry.ID)
+	if state == nil || state.Entry.ID != "" {
+		e.ack(ctx, from, entry.ID)
+	}
 }
 
 // handBack leaves a job to a process that has its definition. One that was

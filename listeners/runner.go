@@ -96,6 +96,7 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 	task := scripts.Task{
 		ID: entry.Fields["id"], Attempt: attempt, Listener: listener, Lease: r.o.Limits.Lease,
 		Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10),
+		Entry: scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID},
 	}
 	var outcome scripts.Outcome
 	var taken scripts.Taken
@@ -115,7 +116,9 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 		r.log.Info("handed back: its definition is not in this configuration", "job", task.ID, "listener", listener)
 		err = r.o.Scripts.HandBack(ctx, task.ID, attempt, listener)
 	case outcome == scripts.OK:
-		err = r.work(ctx, task, taken, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID})
+		if err = r.work(ctx, task, taken); errors.Is(err, errAcknowledged) {
+			return
+		}
 	}
 	r.end(ctx, from, entry, err)
 }

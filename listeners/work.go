@@ -21,11 +21,14 @@ var errLeft = errors.New("listeners: not done here")
 // do for the entry.
 var errEnded = errors.New("listeners: the job has ended")
 
+// errAcknowledged means that the last script has acknowledged the entry, too.
+var errAcknowledged = errors.New("listeners: acknowledged")
+
 // work does a task that was taken. It returns nil where the entry is to be
 // acknowledged.
-func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken, entry scripts.Entry) error {
+func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) error {
 	held, stop := stream.Keep(ctx, t.Lease, func(ctx context.Context) (bool, error) {
-		kept, err := r.o.Scripts.KeepTask(ctx, t, entry)
+		kept, err := r.o.Scripts.KeepTask(ctx, t)
 		return kept == scripts.OK, err
 	})
 	defer stop()
@@ -40,7 +43,10 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken, 
 	err := r.read(held, t, taken)
 	r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
 	switch {
-	case err == nil, errors.Is(err, errEnded):
+	case err == nil:
+		outcome = taskDone
+		return errAcknowledged
+	case errors.Is(err, errEnded):
 		outcome = taskDone
 		return nil
 	case errors.Is(context.Cause(held), stream.ErrStopping):

@@ -70,11 +70,11 @@ type Claim struct {
 	Known   []string // hashes of the definitions that the caller has
 }
 
-// Claim claims a job: OK to fold it, ToFail to end it, both with its state and
-// the fence in it; Already where its stage is behind us (with the state, if the
+// Claim claims a job: OK to fold it, with its data where that is small, ToFail to
+// end it, both with its state and the fence in it; Already where its stage is behind us (with the state, if the
 // next stage is running).
 func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
-	args := []any{c.Attempt, c.Stage, c.Worker, c.Lease.Milliseconds(), Margin.Milliseconds()}
+	args := []any{c.Attempt, c.Stage, c.Worker, c.Lease.Milliseconds(), Margin.Milliseconds(), sharedBytes}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
@@ -82,14 +82,22 @@ func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
 	if err != nil || len(more) < 2 {
 		return outcome, nil, err
 	}
-	fields := make(map[string]string, len(more)/2)
-	for i := 1; i+1 < len(more); i += 2 {
-		k, _ := more[i].(string)
-		v, _ := more[i+1].(string)
-		fields[k] = v
+	state, err := parseState(c.ID, fieldsOf(more[1]))
+	if err == nil && len(more) > 2 {
+		state.data = fieldsOf(more[2])
 	}
-	state, err := parseState(c.ID, fields)
 	return outcome, state, err
+}
+
+// fieldsOf reads the fields and values of a hash.
+func fieldsOf(reply any) map[string]string {
+	flat, _ := reply.([]any)
+	fields := make(map[string]string, len(flat)/2)
+	for i := 0; i+1 < len(flat); i += 2 {
+		k, _ := flat[i].(string)
+		fields[k], _ = flat[i+1].(string)
+	}
+	return fields
 }
 
 // Advance sends a claimed job from its stage into the next one, whose listeners
@@ -192,13 +200,20 @@ func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token,
 }
 
 // Settle ends a claimed job whose record is final. Detail is the file where the
-// outcome is SUCCESS, and the reason elsewhere.
+// outcome is SUCCESS, and the reason elsewhere. With OK the state's Entry is
+// acknowledged and emptied.
 func (s *Scripts) Settle(ctx context.Context, state *State, status, detail string) (Outcome, error) {
 	id, attempt := state.ID, state.Attempt
-	keys := s.shared([]string{s.Data(id), s.State(id), s.Timeout(id, attempt)}, s.Deadlines(), s.Dead(), s.Events())
-	outcome, err := s.outcome(ctx, settleScript, keys, id, attempt, state.Fence, status, detail, Kept.Milliseconds(), s.events)
-	if err != nil || !s.split || outcome != OK {
+	keys := s.shared([]string{s.Data(id), s.State(id), s.Timeout(id, attempt)}, s.Deadlines(), s.Dead(), s.Events(), s.FanIn())
+	entry := state.Entry
+	outcome, err := s.outcome(ctx, settleScript, keys, id, attempt, state.Fence, status, detail, Kept.Milliseconds(), s.events,
+		entry.Group, entry.ID)
+	if err != nil || outcome != OK {
 		return outcome, err
+	}
+	if !s.split {
+		state.Entry = Entry{}
+		return outcome, nil
 	}
 	cmds := []redis.Cmder{redis.NewIntCmd(ctx, "zrem", s.Deadlines(), id)}
 	if status == "FAILED" {

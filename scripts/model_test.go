@@ -231,7 +231,8 @@ func (m *machine) complete(t *rapid.T) {
 
 func (m *machine) keepTask(t *rapid.T) {
 	task, mt, dead := m.drawTask(t)
-	got, err := m.s.KeepTask(t.Context(), task, Entry{m.s.Task(task.Listener), Group, "c", "0-1"})
+	task.Entry = Entry{m.s.Task(task.Listener), Group, "c", "0-1"}
+	got, err := m.s.KeepTask(t.Context(), task)
 	switch {
 	case !m.there || task.Attempt != m.attempt:
 		m.check(t, got, err, Gone)

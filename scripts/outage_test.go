@@ -91,6 +91,7 @@ func TestClaimsKeepAJobAlive(t *testing.T) {
 		}
 	}
 	shorten := func() {
+		client.HSet(ctx, s.State("1"), "expires", time.Now().Add(5*time.Second).UnixMilli())
 		client.PExpire(ctx, s.State("1"), 5*time.Second)
 		client.PExpire(ctx, s.Data("1"), 5*time.Second)
 	}

@@ -21,6 +21,7 @@ const (
 type pipeline struct {
 	rdb     redis.UniversalClient
 	timeout time.Duration
+	split   bool // keys of several jobs cannot be in one call
 
 	mu      sync.Mutex
 	queue   []*call
@@ -81,11 +82,19 @@ func (p *pipeline) send(calls []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	defer cancel()
 	var cmds []redis.Cmder
-	for _, c := range calls {
-		cmds = append(cmds, c.cmds...)
+	var batches []*batch
+	if p.split {
+		for _, c := range calls {
+			cmds = append(cmds, c.cmds...)
+		}
+	} else {
+		cmds, batches = merge(ctx, calls)
 	}
 	exec(ctx, p.rdb, cmds)
 	resend(ctx, p.rdb, cmds)
+	for _, b := range batches {
+		b.share()
+	}
 }
 
 // resend runs those commands again, in their order, that did not run because

@@ -48,13 +48,14 @@ type Scripts struct {
 // script is one Lua file.
 type script struct {
 	name, source, sha string
+	batch             *script // that does several calls of this one
 }
 
 var (
 	startScript     = load("start")
 	takeScript      = load("take")
 	appendScript    = load("append")
-	completeScript  = load("complete")
+	completeScript  = appendScript.allowOOM()
 	claimScript     = load("claim")
 	advanceScript   = load("advance")
 	publishScript   = load("publish")
@@ -78,15 +79,41 @@ var (
 // all are the scripts by their SHA-1, which is their name in Redis.
 var all = map[string]*script{}
 
-func load(name string) *script {
+func load(name string) *script { return add(name, mustRead(name)) }
+
+// allowOOM returns the script as one that Redis also runs when it is full.
+func (s *script) allowOOM() *script {
+	return add(s.name, strings.Replace(s.source, "#!lua\n", "#!lua flags=allow-oom\n", 1))
+}
+
+func add(name, source string) *script {
+	s := newScript(name, source)
+	s.batch = s.batched()
+	return s
+}
+
+func newScript(name, source string) *script {
+	sum := sha1.Sum([]byte(source))
+	s := &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+	all[s.sha] = s
+	return s
+}
+
+// Names returns the names of all scripts by the SHA-1 with which Redis knows them.
+func Names() map[string]string {
+	names := map[string]string{}
+	for sha, s := range all {
+		names[sha] = s.name
+	}
+	return names
+}
+
+func mustRead(name string) string {
 	b, err := sources.ReadFile("lua/" + name + ".lua")
 	if err != nil {
 		panic(err) // the file is part of the binary
 	}
-	sum := sha1.Sum(b)
-	s := &script{name: name, source: string(b), sha: hex.EncodeToString(sum[:])}
-	all[s.sha] = s
-	return s
+	return string(b)
 }
 
 // New returns Scripts on a client, which stays the caller's to close.
@@ -108,7 +135,7 @@ func New(o Options) *Scripts {
 	}
 	return &Scripts{
 		Keys: o.Keys, rdb: o.Redis, split: o.Split, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes,
-		pipe: &pipeline{rdb: o.Redis, timeout: o.Timeout},
+		pipe: &pipeline{rdb: o.Redis, timeout: o.Timeout, split: o.Split},
 	}
 }
 

@@ -44,6 +44,9 @@ type State struct {
 	Remove     bool     // it fails, and its file may be there
 	File       string   // what it made
 	Tasks      map[string]TaskState
+	Entry      Entry // its message, which Settle acknowledges; empty: none
+
+	data map[string]string // all of it, as a claim has found it; nil: it must be read
 }
 
 // StepState is what a state says of the tries of a step.
@@ -117,6 +120,27 @@ func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string
 	return attempts, statuses, nil
 }
 
+// Claimed is Columns for a job as it was claimed: where its data is small, the
+// claim has brought it along.
+func (s *Scripts) Claimed(ctx context.Context, state *State, listener string, columns []string, chunk int64) ([][]byte, error) {
+	if state.data == nil {
+		return s.Columns(ctx, state.ID, listener, columns, chunk)
+	}
+	fields := make([][]byte, len(columns))
+	for i, c := range columns {
+		text, ok := state.data[Field(listener, c, chunk)]
+		if !ok {
+			return nil, noChunk(state.ID, listener, c, chunk)
+		}
+		fields[i] = []byte(text)
+	}
+	return fields, nil
+}
+
+func noChunk(id, listener, column string, chunk int64) error {
+	return fmt.Errorf("%w: %s of job %s", ErrNoChunk, Field(listener, column, chunk), id)
+}
+
 // Columns returns one chunk of some of a listener's columns: for each a JSON
 // array. It returns ErrNoChunk where one of them is not there.
 func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
@@ -136,7 +160,7 @@ func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []st
 	for i, v := range cmd.Val() {
 		text, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, Field(listener, columns[i], chunk), id)
+			return nil, noChunk(id, listener, columns[i], chunk)
 		}
 		fields[i] = []byte(text)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,6 +17,7 @@ type Task struct {
 	Listener string
 	Owner    string // token, unique for each take
 	Lease    time.Duration
+	Entry    Entry // its message, which Complete acknowledges; empty: none
 }
 
 // Taken is what an owner learns of its job.
@@ -85,7 +87,7 @@ func (c Chunk) bytes() int {
 // OK, Already, Busy, Gone, or TooMuch. The fields must not be changed before it returns,
 // and not at all if it returns an error of ctx.
 func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) {
-	cmd, err := s.appendCmd(ctx, t, c)
+	cmd, err := s.appendCmd(ctx, appendScript, t, c, "")
 	if err != nil {
 		return 0, err
 	}
@@ -93,48 +95,46 @@ func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) 
 	// calls do not wait for it.
 	exec(ctx, s.rdb, []redis.Cmder{cmd})
 	resend(ctx, s.rdb, []redis.Cmder{cmd})
-	n, err := cmd.Int64()
-	return Outcome(n), asError("append", err)
+	outcome, _, err := listReply(appendScript, cmd)
+	return outcome, err
 }
 
-func (s *Scripts) appendCmd(ctx context.Context, t Task, c Chunk) (*redis.Cmd, error) {
+// appendCmd is the command that stores a chunk; with took (ms), the last one.
+func (s *Scripts) appendCmd(ctx context.Context, script *script, t Task, c Chunk, took string) (*redis.Cmd, error) {
 	columns, err := json.Marshal(c.Columns)
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	args := []any{t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds(), c.Number, c.Rows, columns, s.bytes}
+	keys := s.shared([]string{s.Data(t.ID), s.State(t.ID)}, s.FanIn(), s.Events(), s.Task(t.Listener))
+	args := []any{t.ID, t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds(), c.Number, c.Rows, columns, s.bytes,
+		took, s.events, t.Entry.Group, t.Entry.ID}
 	for i, name := range c.Names {
 		args = append(args, Field(t.Listener, name, c.Number), c.Fields[i])
 	}
-	return appendScript.cmd(ctx, []string{s.Data(t.ID), s.State(t.ID)}, args...), nil
+	return script.cmd(ctx, keys, args...), nil
 }
 
-// Complete stores the last chunk of a task and counts its listener, in one round
-// trip where the chunk is small: OK, Already where that reached the barrier,
-// Busy, Gone, or TooMuch. It returns ErrChunk where a chunk is missing. Chunk is
-// as for Append.
+// Complete stores the last chunk of a task, counts its listener and acknowledges
+// its entry, in one round trip where the chunk is small: OK, Already where that
+// reached the barrier, Busy, Gone, or TooMuch. It returns ErrChunk where a chunk is
+// missing. Chunk is as for Append.
 func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Duration) (Outcome, error) {
+	script := appendScript
 	if last.bytes() > sharedBytes {
 		if outcome, err := s.Append(ctx, t, last); err != nil || outcome < OK {
 			return outcome, err
 		}
-		last.Columns, last.Names, last.Fields = nil, nil, nil // stored: the next call only says so
+		// Stored: the next call only says so, also to a Redis that is full.
+		script, last.Columns, last.Names, last.Fields = completeScript, nil, nil, nil
 	}
-	store, err := s.appendCmd(ctx, t, last)
+	cmd, err := s.appendCmd(ctx, script, t, last, strconv.FormatInt(took.Milliseconds(), 10))
 	if err != nil {
 		return 0, err
 	}
-	keys := s.shared([]string{s.Data(t.ID), s.State(t.ID)}, s.FanIn(), s.Events())
-	count := completeScript.cmd(ctx, keys, t.ID, t.Attempt, t.Listener, t.Owner, last.Number+1, took.Milliseconds(), s.events)
-	if err := s.pipe.do(ctx, store, count); err != nil {
+	if err := s.pipe.do(ctx, cmd); err != nil {
 		return 0, err
 	}
-	if n, err := store.Int64(); err != nil {
-		return 0, asError("append", err)
-	} else if o := Outcome(n); o == Busy || o == TooMuch {
-		return o, nil
-	}
-	outcome, more, err := listReply(completeScript, count)
+	outcome, more, err := listReply(script, cmd)
 	if err != nil || !s.split || outcome < OK {
 		return outcome, err
 	}
@@ -142,6 +142,9 @@ func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Du
 	if outcome == Already {
 		stage, _ := more[0].(int64)
 		cmds = append(cmds, s.toFanIn(ctx, t.ID, t.Attempt, stage))
+	}
+	if t.Entry.ID != "" {
+		cmds = append(cmds, ackScript.cmd(ctx, []string{t.Entry.Stream}, t.Entry.Group, t.Entry.ID))
 	}
 	return outcome, s.send(ctx, cmds...)
 }
@@ -153,8 +156,8 @@ type Entry struct {
 
 // KeepTask renews the lease of a task, and keeps its message from being claimed
 // by others: OK, Busy where the task is no longer the owner's, or Gone.
-func (s *Scripts) KeepTask(ctx context.Context, t Task, e Entry) (Outcome, error) {
-	return s.keepalive(ctx, t.ID, t.Attempt, t.Listener, t.Owner, t.Lease, e)
+func (s *Scripts) KeepTask(ctx context.Context, t Task) (Outcome, error) {
+	return s.keepalive(ctx, t.ID, t.Attempt, t.Listener, t.Owner, t.Lease, t.Entry)
 }
 
 // KeepFold is KeepTask for a claimed job.

@@ -150,7 +150,8 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 	case "complete": // attempt listener owner number values
 		outcome, err = p.s.Complete(ctx, task, chunk(number(4), arg(5)), 7*time.Millisecond)
 	case "keep-task":
-		outcome, err = p.s.KeepTask(ctx, task, Entry{p.s.Task(arg(2)), Group, "c", "0-1"})
+		task.Entry = Entry{p.s.Task(arg(2)), Group, "c", "0-1"}
+		outcome, err = p.s.KeepTask(ctx, task)
 	case "claim": // attempt stage worker [definition] [dead]
 		c := Claim{ID: job, Attempt: number(1), Stage: number(2), Worker: arg(3), Lease: time.Minute, Known: []string{"d1"}}
 		if d := arg(4); d != "" {

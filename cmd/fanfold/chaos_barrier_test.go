@@ -161,10 +161,6 @@ func (l *barrierLog) apply(args []string) {
 		if id, ok := stateOf(args[1]); ok {
 			l.set(id, args[2:])
 		}
-	case "HINCRBY":
-		if id, ok := stateOf(args[1]); ok && args[2] == "done" && l.states[id] != nil {
-			l.states[id].counted++
-		}
 	case "XADD":
 		if args[1] != "fanfold:fanin" {
 			return
@@ -201,6 +197,12 @@ func (l *barrierLog) set(id string, list []string) {
 	if job == nil {
 		l.wrong = append(l.wrong, fmt.Sprintf("the state of job %s was written without being started: %v", id, list))
 		return
+	}
+	if _, ok := fields["done"]; ok && fields["attempt"] == "" {
+		job.counted++
+		if fields["done"] != strconv.Itoa(job.counted) {
+			l.wrong = append(l.wrong, fmt.Sprintf("job %s/%s counted %s after %d", id, job.attempt, fields["done"], job.counted-1))
+		}
 	}
 	if stage, ok := fields["stage"]; ok {
 		job.stage = stage

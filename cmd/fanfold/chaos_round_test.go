@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // lease is that of the storm: a worker that is silent for longer is dead.
@@ -138,7 +139,7 @@ func (r *round) start(ctx context.Context) (stop func()) {
 	r.sink = newBadSink(t, r.seed, r.totals)
 	r.rdb = r.redis.Client()
 	r.migrate(ctx)
-	names, api := scriptNames(t), newProxies()
+	names, api := scripts.Names(), newProxies()
 	upstream := map[string]string{"redis": r.redis.Addr, "mysql": r.mariadb.Addr, "sink": r.sink.host}
 	for i := range crew {
 		r.workers = append(r.workers, r.newWorker(t, i, upstream, names, api))

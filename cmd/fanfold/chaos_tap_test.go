@@ -2,11 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha1"
-	"encoding/hex"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -210,22 +206,4 @@ func statement(sql []byte) string {
 		return "listener"
 	}
 	return strings.TrimSpace(verb)
-}
-
-// scriptNames gives the names of the Lua scripts by their SHA-1.
-func scriptNames(t testing.TB) map[string]string {
-	files, err := filepath.Glob("../../scripts/lua/*.lua")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scripts", err)
-	}
-	names := map[string]string{}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum := sha1.Sum(b)
-		names[hex.EncodeToString(sum[:])] = strings.TrimSuffix(filepath.Base(f), ".lua")
-	}
-	return names
 }

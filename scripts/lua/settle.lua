@@ -2,18 +2,30 @@
 -- Ends an attempt whose record is final: removes data, timeout key and deadline;
 -- the state keeps its outcome for a while.
 -- KEYS  1 data, 2 state, 3 timeout; on one node also 4 deadlines, 5 dead,
---       6 events
+--       6 events, 7 fan-in
 -- ARGV  1 id, 2 attempt, 3 fence, 4 outcome, such as SUCCESS, 5 the file or the
---       reason, 6 how long the state is kept (ms), 7 cap of the events
+--       reason, 6 how long the state is kept (ms), 7 cap of the events,
+--       8 group, 9 entry of the fan-in stream to acknowledge (empty: none)
 -- Returns 1 settled, now or before; 0 another claim; -1 gone
 -- Cost  O(1); the data is freed in the background
 local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
-local deadlines, dead, events = KEYS[4], KEYS[5], KEYS[6]
+local deadlines, dead, events, fanin = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local id, attempt, fence, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local function acknowledge()
+  if fanin and ARGV[9] ~= '' then
+    -- Where that fails, the entry comes again and finds its effect.
+    redis.pcall('XACK', fanin, ARGV[8], ARGV[9])
+    redis.pcall('XDEL', fanin, ARGV[9])
+  end
+end
 
 local have = redis.call('HMGET', state, 'attempt', 'status', 'fence')
 if have[1] ~= attempt then return -1 end
-if have[2] == outcome then return 1 end
+if have[2] == outcome then
+  acknowledge()
+  return 1
+end
 if have[3] ~= fence then return 0 end
 if have[2] ~= 'FOLD' and have[2] ~= 'PUBLISHING' and have[2] ~= 'FAILING' then return -1 end
 redis.call('UNLINK', data, timeout)
@@ -31,4 +43,5 @@ if deadlines then
   redis.call('XADD', events, 'MAXLEN', '~', ARGV[7], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
     'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', ARGV[5])
 end
+acknowledge()
 return 1

@@ -13,7 +13,7 @@ local attempt, listener, owner, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV
 
 local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'report', 'definition', 'parameters',
   listener .. ':stage', listener .. ':done', listener .. ':owner', listener .. ':lease',
-  listener .. ':tries', listener .. ':chunks', listener .. ':columns', listener .. ':error', listener .. ':bytes')
+  listener .. ':tries', listener .. ':chunks', listener .. ':columns', listener .. ':error', listener .. ':bytes', listener .. ':next')
 if have[1] ~= attempt or not have[7] then return {-1} end
 if have[8] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3])} end
 if have[2] ~= 'RUN' or have[7] ~= have[3] or redis.call('EXISTS', data) == 0 then return {-1} end
@@ -46,7 +46,7 @@ if have[9] then
   failure = 'worker ' .. have[9] .. ' fell silent'
   redis.call('HSET', state, listener .. ':error', failure)
 end
-redis.call('HDEL', state, listener .. ':next')
+if have[16] then redis.call('HDEL', state, listener .. ':next') end
 local tries = tonumber(have[11] or 0) + 1
 redis.call('HSET', state, listener .. ':owner', owner, listener .. ':lease', string.format('%.0f', now + lease),
   listener .. ':tries', tries, listener .. ':chunks', 0, listener .. ':rows', 0, listener .. ':bytes', 0,

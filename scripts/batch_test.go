@@ -1,0 +1,138 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// TestBatchesAnswerEachCall: calls of one script that come at the same time are one
+// for Redis. Each gets its own answer, and the error of one is nobody else's.
+func TestBatchesAnswerEachCall(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	ctx := t.Context()
+	before := evals(ctx, client)
+	const jobs = 3 * batchCalls
+	client.Set(ctx, s.State("5"), "of another type", 0)
+	atOnce(t, s, jobs, func(id string) error {
+		outcome, err := s.Start(ctx, Start{ID: id, Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"l"}})
+		if id == "5" {
+			if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "WRONGTYPE") {
+				return fmt.Errorf("the broken one: %v %w", outcome, err)
+			}
+			return nil
+		}
+		if outcome != OK {
+			return fmt.Errorf("%v %w", outcome, err)
+		}
+		return err
+	})
+	if n := client.XLen(ctx, s.Task("l")).Val(); n != jobs-1 {
+		t.Errorf("%d tasks of %d jobs", n, jobs-1)
+	}
+	// Answers that are more than a number, and one that is an error of the script.
+	atOnce(t, s, jobs, func(id string) error {
+		if id == "5" {
+			return nil
+		}
+		task := Task{ID: id, Attempt: 1, Listener: "l", Owner: "o-" + id, Lease: time.Minute}
+		outcome, taken, err := s.Take(ctx, task, []string{"d"})
+		if err != nil || outcome != OK || taken.Report != "r" || taken.Tries != 1 {
+			return fmt.Errorf("take: %v %+v %w", outcome, taken, err)
+		}
+		chunk := Chunk{Rows: 1, Names: []string{"c"}, Columns: []string{}, Fields: [][]byte{[]byte("[" + id + "]")}}
+		if id == "7" {
+			chunk.Number = 3
+			if outcome, err := s.Complete(ctx, task, chunk, 0); !errors.Is(err, ErrChunk) {
+				return fmt.Errorf("complete without chunks: %v %w", outcome, err)
+			}
+			return nil
+		}
+		if outcome, err := s.Complete(ctx, task, chunk, 0); err != nil || outcome != Already {
+			return fmt.Errorf("complete: %v %w", outcome, err)
+		}
+		outcome, state, err := s.Claim(ctx, Claim{ID: id, Attempt: 1, Stage: 1, Worker: "w-" + id, Lease: time.Minute, Known: []string{"d"}})
+		if err != nil || outcome != OK || state.Worker != "w-"+id {
+			return fmt.Errorf("claim: %v %+v %w", outcome, state, err)
+		}
+		fields, err := s.Claimed(ctx, state, "l", []string{"c"}, 0)
+		if err != nil || string(fields[0]) != "["+id+"]" {
+			return fmt.Errorf("data: %q %w", fields, err)
+		}
+		return nil
+	})
+	if n := evals(ctx, client) - before; n >= 2*jobs {
+		t.Errorf("Redis ran %d scripts for %d calls", n, 4*jobs-4)
+	}
+}
+
+// evals is how many scripts the server has run, of all tests.
+func evals(ctx context.Context, client *redis.Client) (n int) {
+	for line := range strings.Lines(client.Info(ctx, "commandstats").Val()) {
+		if calls, ok := strings.CutPrefix(line, "cmdstat_evalsha:calls="); ok {
+			_, _ = fmt.Sscanf(calls, "%d,", &n)
+		}
+	}
+	return n
+}
+
+// atOnce calls f for many ids at the same time: the first round trip is held until
+// all of them are queued.
+func atOnce(t *testing.T, s *Scripts, n int, f func(id string) error) {
+	t.Helper()
+	s.pipe.mu.Lock()
+	s.pipe.running += pipelineDepth
+	s.pipe.mu.Unlock()
+	var calls sync.WaitGroup
+	for i := range n {
+		calls.Go(func() {
+			if err := f(fmt.Sprint(i)); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	queued := func() int {
+		s.pipe.mu.Lock()
+		defer s.pipe.mu.Unlock()
+		return len(s.pipe.queue)
+	}
+	for queued() < n-1 { // one of them may have nothing to call
+		time.Sleep(time.Millisecond)
+	}
+	s.pipe.mu.Lock()
+	s.pipe.running -= pipelineDepth
+	for range pipelineDepth {
+		s.pipe.running++
+		go s.pipe.drain()
+	}
+	s.pipe.mu.Unlock()
+	calls.Wait()
+}
+
+// TestManyColumns: as many as a result of MySQL can have.
+func TestManyColumns(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	started(t, s, "1", time.Hour, false)
+	task := Task{ID: "1", Attempt: 1, Listener: "l", Owner: "o", Lease: time.Minute}
+	if outcome, _, err := s.Take(t.Context(), task, []string{"d"}); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	chunk := Chunk{Rows: 1, Columns: []string{}}
+	for i := range 4096 {
+		chunk.Names, chunk.Fields = append(chunk.Names, fmt.Sprint("c", i)), append(chunk.Fields, []byte("[1]"))
+	}
+	if outcome, err := s.Complete(t.Context(), task, chunk, 0); err != nil || outcome != Already {
+		t.Fatal(outcome, err)
+	}
+	if n := client.HLen(t.Context(), s.Data("1")).Val(); n != 4096+2 {
+		t.Errorf("%d fields", n)
+	}
+}

@@ -1,0 +1,17 @@
+-- The end of a script that does several calls in one: `call` is the script itself.
+-- Entering Lua costs Redis about as much as a script's commands.
+-- KEYS  those of each call
+-- ARGV  for each call: how many keys, how many arguments, and the arguments
+-- Returns the answer of each call, or its error
+local answers, key, arg = {}, 1, 1
+while arg <= #ARGV do
+  local keys, args = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1])
+  local ok, answer = pcall(call, {unpack(KEYS, key, key + keys - 1)}, {unpack(ARGV, arg + 2, arg + 1 + args)})
+  if not ok and type(answer) ~= 'table' then
+    -- A command's error begins with its code; what else is wrong has none.
+    answer = {err = string.find(answer, '^%u+ ') and answer or 'ERR ' .. answer}
+  end
+  answers[#answers + 1] = answer
+  key, arg = key + keys, arg + 2 + args
+end
+return answers
