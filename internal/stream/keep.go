@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 )
 
@@ -16,24 +17,25 @@ var ErrLost = errors.New("stream: another owner has taken over, or the job has e
 // the lease. Stop waits for the last call of renew.
 func Keep(ctx context.Context, lease time.Duration, renew func(context.Context) (bool, error)) (held context.Context, stop func()) {
 	held, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(lease / 3)
-		defer tick.Stop()
-		for {
-			select {
-			case <-held.Done():
-				return
-			case <-tick.C:
-			}
-			if ok, err := renew(held); err == nil && !ok {
-				cancel(ErrLost)
-			}
+	var mu sync.Mutex // held while renew runs
+	var timer *time.Timer
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(lease/3, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if held.Err() != nil {
+			return
 		}
-	}()
+		if ok, err := renew(held); err == nil && !ok {
+			cancel(ErrLost)
+		}
+		timer.Reset(lease / 3)
+	})
 	return held, func() {
 		cancel(context.Canceled)
-		<-done
+		timer.Stop()
+		mu.Lock() // a call of renew that is under way ends first
+		defer mu.Unlock()
 	}
 }

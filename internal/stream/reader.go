@@ -60,6 +60,7 @@ type Options struct {
 type Reader struct {
 	o      Options
 	free   chan struct{} // a token for each free slot
+	parts  chan part     // to a goroutine that has ended its part
 	tidied time.Time
 
 	mu      sync.Mutex
@@ -70,7 +71,7 @@ type Reader struct {
 
 // New returns a Reader. It does no I/O.
 func New(o Options) *Reader {
-	r := &Reader{o: o, free: make(chan struct{}, o.Slots), working: map[string]bool{}}
+	r := &Reader{o: o, free: make(chan struct{}, o.Slots), parts: make(chan part), working: map[string]bool{}}
 	for range o.Slots {
 		r.free <- struct{}{}
 	}
@@ -81,8 +82,8 @@ func New(o Options) *Reader {
 // stops.
 var ErrStopping = errors.New("stream: stopping")
 
-// Run reads until ctx ends and all calls of Handle have returned, and returns
-// nil. An outage of Redis is waited out.
+// Run may be called once. It reads until ctx ends and all calls of Handle have
+// returned, and returns nil. An outage of Redis is waited out.
 func (r *Reader) Run(ctx context.Context) error {
 	work, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(ErrStopping)
@@ -91,6 +92,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	defer func() {
 		impatient := time.AfterFunc(r.o.Patience, func() { end(ErrStopping) })
 		defer impatient.Stop()
+		close(r.parts)
 		handlers.Wait()
 	}()
 	pause := backoff.NewExponentialBackOff()
@@ -231,6 +233,14 @@ func (r *Reader) entries(messages []redis.XMessage) []Entry {
 	return entries
 }
 
+// part is what one call of Handle gets.
+type part struct {
+	ctx     context.Context
+	entries []Entry
+}
+
+// dispatch hands entries to goroutines. One that has ended its part takes the next
+// one: its stack has grown to what Handle needs.
 func (r *Reader) dispatch(ctx context.Context, handlers *sync.WaitGroup, entries []Entry) {
 	for len(entries) > 0 {
 		size := 1
@@ -238,19 +248,29 @@ func (r *Reader) dispatch(ctx context.Context, handlers *sync.WaitGroup, entries
 		for r.o.Batch && size < len(entries) && entries[size-1].Deliveries <= lonely && entries[size].Deliveries <= lonely {
 			size++
 		}
-		part := entries[:size]
+		next := part{ctx, entries[:size]}
 		entries = entries[size:]
-		handlers.Go(func() {
-			defer r.finish(part)
-			ctx := ctx
-			if r.o.KeepAlive {
-				var stop func()
-				ctx, stop = Keep(ctx, r.o.MinIdle, func(ctx context.Context) (bool, error) { return true, r.keep(ctx, part) })
-				defer stop()
-			}
-			r.o.Handle(ctx, part)
-		})
+		select {
+		case r.parts <- next:
+		default:
+			handlers.Go(func() {
+				for more := true; more; next, more = <-r.parts {
+					r.handle(next)
+				}
+			})
+		}
 	}
+}
+
+func (r *Reader) handle(p part) {
+	defer r.finish(p.entries)
+	ctx := p.ctx
+	if r.o.KeepAlive {
+		var stop func()
+		ctx, stop = Keep(ctx, r.o.MinIdle, func(ctx context.Context) (bool, error) { return true, r.keep(ctx, p.entries) })
+		defer stop()
+	}
+	r.o.Handle(ctx, p.entries)
 }
 
 // tidy calls Tidy once a minute.

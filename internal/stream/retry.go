@@ -14,12 +14,15 @@ import (
 // happen before an entry is acknowledged and that fail only while a server is
 // away; an error of Final is returned at once.
 func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 5*time.Second
+	var pause *backoff.ExponentialBackOff
 	for {
 		err := f()
 		if err == nil {
 			return nil
+		}
+		if pause == nil {
+			pause = backoff.NewExponentialBackOff()
+			pause.InitialInterval, pause.MaxInterval = 50*time.Millisecond, 5*time.Second
 		}
 		if final := (final{}); errors.As(err, &final) {
 			return final.error
