@@ -45,10 +45,11 @@ type Engine struct {
 	log         *slog.Logger
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
-	full        atomic.Bool               // Redis is nearly full
-	made        time.Time                 // when it was made
-	looked      atomic.Int64              // how long after that memory was looked at; 0: never
-	claims      atomic.Int64              // makes workers unique
+	hashes      map[*report.Report]string
+	full        atomic.Bool  // Redis is nearly full
+	made        time.Time    // when it was made
+	looked      atomic.Int64 // how long after that memory was looked at; 0: never
+	claims      atomic.Int64 // makes workers unique
 	metrics     *metrics
 	jobs        *jobMetrics
 }
@@ -59,13 +60,14 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("engine: Redis, Scripts, Records, Sink and Consumer are needed")
 	}
 	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
-	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}}
+	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, hashes: map[*report.Report]string{}}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	for _, r := range o.Reports {
-		e.definitions[r.Hash()] = r
-		e.known = append(e.known, r.Hash())
+		hash := r.Hash()
+		e.definitions[hash], e.hashes[r] = r, hash
+		e.known = append(e.known, hash)
 	}
 	var err error
 	if e.metrics, err = newMetrics(o.Metrics); err != nil {

@@ -81,6 +81,20 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 	if err != nil {
 		return nil, 0, err
 	}
+	if r.Mergeable(sets) {
+		w, rows, err := e.writeBy(ctx, r.Merge, sets, state)
+		if !errors.Is(err, report.ErrUnsorted) {
+			return w, rows, err
+		}
+		if sets, err = e.datasets(ctx, r, state); err != nil {
+			return nil, 0, err
+		}
+	}
+	return e.writeBy(ctx, r.Fold, sets, state)
+}
+
+// writeBy writes what join makes of the datasets.
+func (e *Engine) writeBy(ctx context.Context, join func(map[string]report.Dataset, io.Writer) (int64, error), sets map[string]report.Dataset, state *scripts.State) (sink.Writer, int64, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	w, err := e.o.Sink.Create(ctx, sink.Object{
 		Name: objectName(state), ContentType: contentType,
@@ -94,7 +108,7 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: create file: %w", errSink, err)
 	}
-	rows, err := r.Fold(sets, sinkWriter{w})
+	rows, err := join(sets, sinkWriter{w})
 	if err != nil {
 		w.Abort()
 		return nil, 0, fmt.Errorf("make file: %w", err)

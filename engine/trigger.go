@@ -224,7 +224,7 @@ func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) erro
 	err = e.insist(ctx, "start job", func() (err error) {
 		outcome, err = e.o.Scripts.Start(ctx, scripts.Start{
 			ID: p.id, Attempt: p.record.Attempt + 1,
-			Report: p.report.Name, Definition: p.report.Hash(), Parameters: parameters,
+			Report: p.report.Name, Definition: e.hashes[p.report], Parameters: parameters,
 			Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]), Incarnation: incarnation,
 		})
 		return err

@@ -16,6 +16,7 @@ type Chunk struct {
 	texts   [][]byte
 	starts  []uint32 // rows+1 for each column; the last one is just behind the ]
 	rows    int
+	blanks  bool // there is white space between values
 }
 
 // DecodeChunk reads one JSON array of scalars for each column, as Builder.Fields
@@ -32,7 +33,7 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 		if i == 0 {
 			most = bytes.Count(text, []byte{','}) + 2
 		}
-		column, at, err := scanArray(text, c.room(i, most))
+		column, at, err := scanArray(text, c.room(i, most), &c.blanks)
 		if err != nil {
 			return nil, fmt.Errorf("report: column %q, byte %d: %w", columns[i].Name, at, err)
 		}
@@ -70,11 +71,13 @@ func (c *Chunk) Rows() int { return c.rows }
 func (c *Chunk) Cell(column, row int) []byte {
 	text, i := c.texts[column], column*(c.rows+1)+row
 	end := int(c.starts[i+1]) - 1
-	for isBlank(text[end]) {
-		end-- // white space behind the comma
-	}
-	for isBlank(text[end-1]) {
-		end-- // and before it
+	if c.blanks {
+		for isBlank(text[end]) {
+			end-- // white space behind the comma
+		}
+		for isBlank(text[end-1]) {
+			end-- // and before it
+		}
 	}
 	return text[c.starts[i]:end]
 }
@@ -92,9 +95,10 @@ var (
 	errBehind = errors.New("something stands behind the array")
 )
 
-// scanArray appends the start of every value, and the end of the array. Where
-// there is an error it also returns the place.
-func scanArray(text []byte, starts []uint32) ([]uint32, int, error) {
+// scanArray appends the start of every value, and the end of the array, and notes
+// whether there is white space between them. Where there is an error it also
+// returns the place.
+func scanArray(text []byte, starts []uint32, blanks *bool) ([]uint32, int, error) {
 	if uint64(len(text)) >= math.MaxUint32 {
 		return nil, 0, errLarge
 	}
@@ -115,14 +119,19 @@ func scanArray(text []byte, starts []uint32) ([]uint32, int, error) {
 		if err != nil {
 			return nil, end, err
 		}
-		i = skipBlanks(text, end)
+		if i = skipBlanks(text, end); i > end {
+			*blanks = true
+		}
 		if i == len(text) || (text[i] != ',' && text[i] != ']') {
 			return nil, i, errComma
 		}
 		if text[i] == ']' {
 			return endArray(text, starts, i)
 		}
-		i = skipBlanks(text, i+1)
+		comma := i
+		if i = skipBlanks(text, i+1); i > comma+1 {
+			*blanks = true
+		}
 	}
 }
 

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 )
 
-// Dataset gives the chunks of one listener, in order. It is used by one
-// goroutine.
+// Dataset gives the chunks of one listener, in order. It is used by one goroutine
+// at a time.
 type Dataset interface {
 	// Columns returns the columns that every chunk has.
 	Columns() []Column
@@ -60,18 +61,34 @@ func (r *Report) shows(key string) bool {
 // held in memory. The first error of a dataset or of w ends it and is returned,
 // wrapped; what was written until then is of no use.
 func (r *Report) Fold(datasets map[string]Dataset, w io.Writer) (rows int64, err error) {
+	return r.write(datasets, w, func(f *fold, inputs []*input) error { return f.hash(inputs, r.Join.FoldCase) })
+}
+
+// write writes the header, and below it what join emits.
+func (r *Report) write(datasets map[string]Dataset, w io.Writer, join func(*fold, []*input) error) (rows int64, err error) {
 	inputs, err := r.inputs(datasets)
 	if err != nil {
 		return 0, err
 	}
-	f := &fold{out: bufio.NewWriterSize(w, 64<<10)}
+	defer func() {
+		for _, in := range inputs {
+			in.ahead.close()
+		}
+	}()
+	out := buffers.Get().(*bufio.Writer)
+	out.Reset(w)
+	defer func() {
+		out.Reset(nil)
+		buffers.Put(out)
+	}()
+	f := &fold{out: out, current: make([]spot, len(inputs))}
 	if f.cells, err = r.cells(inputs); err != nil {
 		return 0, err
 	}
 	if err := f.header(r.CSV.Columns); err != nil {
 		return 0, err
 	}
-	if err := f.run(inputs, r.Join.FoldCase); err != nil {
+	if err := join(f, inputs); err != nil {
 		return f.rows, err
 	}
 	if err := f.out.Flush(); err != nil {
@@ -80,13 +97,16 @@ func (r *Report) Fold(datasets map[string]Dataset, w io.Writer) (rows int64, err
 	return f.rows, nil
 }
 
-// fold is one run of Fold.
+// buffers are of files that have ended: most files are smaller than one.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
+
+// fold is one run of Fold or Merge.
 type fold struct {
-	join  join
-	cells [][]cell // for each column of the file, where its value can be
-	line  csvLine
-	out   *bufio.Writer
-	rows  int64
+	current []spot   // for each listener, its part of the current row
+	cells   [][]cell // for each column of the file, where its value can be
+	line    csvLine
+	out     *bufio.Writer
+	rows    int64
 }
 
 // cell is a column of a listener, by their numbers.
@@ -99,35 +119,36 @@ func (f *fold) header(columns []CSVColumn) error {
 	return f.endLine()
 }
 
-func (f *fold) run(inputs []*input, foldCase bool) error {
-	f.join = join{
+// hash joins with a table for each dataset but the first: a hash join.
+func (f *fold) hash(inputs []*input, foldCase bool) error {
+	j := join{
 		keyer: newKeyer(comparisons(inputs, foldCase)),
 		sides: make([]*side, len(inputs)),
-		rows:  make([]spot, len(inputs)),
+		rows:  f.current,
 		first: make([]int32, len(inputs)),
 		emit:  f.emit,
 	}
 	for n, in := range inputs {
-		f.join.keys = append(f.join.keys, in.keys)
+		j.keys = append(j.keys, in.keys)
 		if n == 0 {
 			continue
 		}
-		s, err := newSide(in.kind, in, f.join.keyer)
+		s, err := newSide(in.kind, in, j.keyer)
 		if err != nil {
 			return fmt.Errorf("report: dataset of listener %q: %w", in.name, err)
 		}
-		f.join.sides[n] = s
+		j.sides[n] = s
 	}
 	for {
 		c, err := inputs[0].next()
 		if err == io.EOF { // itself: wrapped, it is a connection that broke
-			return f.join.finish()
+			return j.finish()
 		}
 		if err != nil {
 			return fmt.Errorf("report: dataset of listener %q: %w", inputs[0].name, err)
 		}
 		for row := range c.Rows() {
-			if err := f.join.add(0, spot{c, row}); err != nil {
+			if err := j.add(0, spot{c, row}); err != nil {
 				return err
 			}
 		}
@@ -147,7 +168,7 @@ func (f *fold) emit() error {
 // that is not null: a row with a null in its key has met no other.
 func (f *fold) value(candidates []cell) []byte {
 	for _, c := range candidates {
-		if p := f.join.rows[c.listener]; p.chunk != nil {
+		if p := f.current[c.listener]; p.chunk != nil {
 			return p.chunk.Cell(c.column, p.row)
 		}
 	}

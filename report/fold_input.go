@@ -10,7 +10,7 @@ import (
 type input struct {
 	name    string
 	kind    JoinType
-	dataset Dataset
+	ahead   *ahead
 	columns []Column
 	keys    []int // numbers of the key's columns
 }
@@ -50,7 +50,7 @@ func newInput(joined Joined, dataset Dataset) (*input, error) {
 	if dataset == nil {
 		return nil, fmt.Errorf("report: no dataset of listener %q", joined.Listener)
 	}
-	return &input{name: joined.Listener, kind: joined.Type, dataset: dataset, columns: dataset.Columns()}, nil
+	return &input{name: joined.Listener, kind: joined.Type, ahead: &ahead{dataset: dataset}, columns: dataset.Columns()}, nil
 }
 
 func (in *input) findKeys(names []string, count int) error {
@@ -78,7 +78,7 @@ func (in *input) find(name string) (int, error) {
 
 // next returns the next chunk, or io.EOF.
 func (in *input) next() (*Chunk, error) {
-	c, err := in.dataset.Next()
+	c, err := in.ahead.next()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrUnsorted is returned by Merge where a dataset does not come in the order of
+// its keys.
+var ErrUnsorted = errors.New("report: a dataset is not sorted by its key")
+
+// Mergeable tells whether Merge can do: one key of integers, and no FULL join, whose
+// rest comes after all other rows.
+func (r *Report) Mergeable(datasets map[string]Dataset) bool {
+	if len(r.Join.Listeners) < 2 || len(r.Join.Keys) != 1 {
+		return false
+	}
+	inputs, err := r.inputs(datasets)
+	if err != nil {
+		return false
+	}
+	for _, in := range inputs {
+		if in.kind == Full || in.columns[in.keys[0]].Kind != KindInteger {
+			return false
+		}
+	}
+	return true
+}
+
+// Merge is Fold for datasets that come in the order of their keys, and writes the
+// same. It holds no dataset in memory, but the rows of one key, and needs no table.
+// That a dataset is not sorted is found in its first rows, or later; then it
+// returns ErrUnsorted, and what was written until then is of no use. The datasets
+// are those of a report that is Mergeable.
+func (r *Report) Merge(datasets map[string]Dataset, w io.Writer) (rows int64, err error) {
+	return r.write(datasets, w, (*fold).merge)
+}
+
+// merge joins sorted datasets: a sort-merge join, whose first listener's rows are
+// given one by one.
+func (f *fold) merge(inputs []*input) error {
+	m := merger{sides: make([]*group, len(inputs)), rows: f.current, emit: f.emit}
+	for n, in := range inputs[1:] {
+		m.sides[n+1] = &group{cursor: cursor{in: in}}
+	}
+	for c := (cursor{in: inputs[0]}); ; c.row++ {
+		key, err := c.key()
+		if err == io.EOF {
+			return m.finish()
+		}
+		if err != nil {
+			return err
+		}
+		if err := m.add(spot{c.chunk, c.row}, key); err != nil {
+			return err
+		}
+	}
+}
+
+// cursor goes over the rows of a dataset.
+type cursor struct {
+	in    *input
+	chunk *Chunk
+	row   int
+	last  []byte // key of the rows before; nil before the first one that has one
+}
+
+// key returns the key of the row that the cursor is at, nil where it is null, or
+// io.EOF itself. Keys must not become smaller.
+func (c *cursor) key() ([]byte, error) {
+	for c.chunk == nil || c.row == c.chunk.Rows() {
+		chunk, err := c.in.next()
+		if err == io.EOF {
+			return nil, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("report: dataset of listener %q: %w", c.in.name, err)
+		}
+		c.chunk, c.row = chunk, 0
+	}
+	key := c.chunk.Cell(c.in.keys[0], c.row)
+	if isNull(key) {
+		return nil, nil
+	}
+	if !isInteger(key) || c.last != nil && compareIntegers(key, c.last) < 0 {
+		return nil, fmt.Errorf("%w: %q", ErrUnsorted, c.in.name)
+	}
+	c.last = key
+	return key, nil
+}
+
+// group is a cursor over the dataset of a side, and the rows of one key.
+type group struct {
+	cursor
+	of    []byte // the key; nil before the first group and after the last one
+	rows  []spot
+	ended bool
+}
+
+// next goes on to the rows of the next key.
+func (g *group) next() error {
+	g.of, g.rows = nil, g.rows[:0]
+	for ; ; g.row++ {
+		key, err := g.key()
+		switch {
+		case err == io.EOF:
+			g.ended = g.of == nil
+			return nil
+		case err != nil:
+			return err
+		case key == nil:
+			continue // a key with a null is never found
+		case g.of == nil:
+			g.of = key
+		case !bytes.Equal(key, g.of):
+			return nil
+		}
+		g.rows = append(g.rows, spot{g.chunk, g.row})
+	}
+}
+
+// find goes on to a key, and tells whether there are rows that have it.
+func (g *group) find(key []byte) (bool, error) {
+	for !g.ended && (g.of == nil || compareIntegers(g.of, key) < 0) {
+		if err := g.next(); err != nil {
+			return false, err
+		}
+	}
+	return !g.ended && bytes.Equal(g.of, key), nil
+}
+
+// merger puts the rows of sorted datasets together, as join does.
+type merger struct {
+	sides []*group // for each listener; the first one is nil
+	rows  []spot   // for each listener, its part of the current row
+	emit  func() error
+}
+
+// add joins a row of the first listener.
+func (m *merger) add(p spot, key []byte) error {
+	clear(m.rows)
+	m.rows[0] = p
+	for n, g := range m.sides {
+		if n == 0 {
+			continue
+		}
+		found := false
+		if key != nil {
+			var err error
+			if found, err = g.find(key); err != nil {
+				return err
+			}
+		}
+		if found {
+			m.rows[n] = g.rows[0]
+		} else if g.in.kind == Inner {
+			return nil
+		}
+	}
+	return m.product(1)
+}
+
+// product emits every combination of the rows that have the current key.
+func (m *merger) product(n int) error {
+	if n == len(m.sides) {
+		return m.emit()
+	}
+	if m.rows[n].chunk == nil {
+		return m.product(n + 1)
+	}
+	for _, p := range m.sides[n].rows {
+		m.rows[n] = p
+		if err := m.product(n + 1); err != nil {
+			return err
+		}
+	}
+	m.rows[n] = m.sides[n].rows[0]
+	return nil
+}
+
+// finish reads what is left of the sides: a smaller key in it belongs to a row that
+// was written without it.
+func (m *merger) finish() error {
+	for _, g := range m.sides[1:] {
+		for !g.ended {
+			if err := g.next(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isInteger tells whether a cell is an integer as JSON and this package write it,
+// so that it is equal only to the same digits.
+func isInteger(cell []byte) bool {
+	digits := bytes.TrimPrefix(cell, []byte("-"))
+	return len(digits) > 0 && skipDigits(digits, 0) == len(digits) && (digits[0] != '0' || len(cell) == 1)
+}
+
+// compareIntegers compares the digits of integers of any size.
+func compareIntegers(a, b []byte) int {
+	negative := a[0] == '-'
+	switch {
+	case negative != (b[0] == '-'):
+		if negative {
+			return -1
+		}
+		return 1
+	case negative:
+		a, b = b, a // with their signs, which are the same
+	}
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return bytes.Compare(a, b)
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestMergeIsFold: the same bytes where all datasets are sorted, and ErrUnsorted
+// where one is not.
+func TestMergeIsFold(t *testing.T) {
+	t.Parallel()
+	keys := rapid.SampledFrom([]any{nil, -10, -9, -1, 0, 1, 2, 9, 10, 11, 100})
+	rapid.Check(t, func(t *rapid.T) {
+		r := &Report{Join: Join{Keys: []string{"k"}}, CSV: CSV{[]CSVColumn{{Label: "k", Column: "k"}}}}
+		sorted := true
+		var tables [][][]any
+		for n := range rapid.IntRange(2, 4).Draw(t, "listeners") {
+			name := fmt.Sprint("l", n)
+			kind := Inner
+			if n > 0 {
+				kind = rapid.SampledFrom([]JoinType{Inner, Left}).Draw(t, "type")
+			}
+			r.Join.Listeners = append(r.Join.Listeners, Joined{Listener: name, Type: kind, Keys: []string{"k"}})
+			r.CSV.Columns = append(r.CSV.Columns, CSVColumn{name, name, "v"})
+			var rows [][]any
+			for i := range rapid.IntRange(0, 12).Draw(t, "rows") {
+				rows = append(rows, []any{keys.Draw(t, "key"), fmt.Sprint(name, " ", i)})
+			}
+			if rapid.IntRange(0, 3).Draw(t, "sort") > 0 {
+				slices.SortStableFunc(rows, func(a, b []any) int { return number(a[0]) - number(b[0]) })
+			}
+			sorted = sorted && sortedWithoutNulls(rows)
+			tables = append(tables, rows)
+		}
+		perChunk := rapid.IntRange(1, 5).Draw(t, "per chunk")
+		datasets := func() map[string]Dataset {
+			sets := map[string]Dataset{}
+			for n, rows := range tables {
+				sets[fmt.Sprint("l", n)] = datasetOf(t, columnsOf("k", "integer", "v", "text"), perChunk, rows...)
+			}
+			return sets
+		}
+		if !r.Mergeable(datasets()) {
+			t.Fatal("not mergeable")
+		}
+		var want, got bytes.Buffer
+		wantRows, err := r.Fold(datasets(), &want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := r.Merge(datasets(), &got)
+		switch {
+		case !sorted && !errors.Is(err, ErrUnsorted):
+			t.Fatalf("a dataset is not sorted: %v", err)
+		case sorted && (err != nil || rows != wantRows || got.String() != want.String()):
+			t.Fatalf("%d rows, %v\n%s\nwant %d\n%s", rows, err, &got, wantRows, &want)
+		}
+	})
+}
+
+func number(key any) int {
+	if key == nil {
+		return -1000
+	}
+	return key.(int)
+}
+
+func sortedWithoutNulls(rows [][]any) bool {
+	var keys []int
+	for _, row := range rows {
+		if row[0] != nil {
+			keys = append(keys, row[0].(int))
+		}
+	}
+	return slices.IsSorted(keys)
+}
+
+func TestMergeableJoins(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kinds [2]string
+		kind  JoinType
+		keys  int
+		want  bool
+	}{
+		"integers":    {[2]string{"integer", "integer"}, Inner, 1, true},
+		"left":        {[2]string{"integer", "integer"}, Left, 1, true},
+		"full":        {[2]string{"integer", "integer"}, Full, 1, false},
+		"text":        {[2]string{"integer", "text"}, Inner, 1, false},
+		"two of them": {[2]string{"integer", "integer"}, Inner, 2, false},
+	} {
+		keys := []string{"k", "k2"}[:c.keys]
+		r := &Report{Join: Join{Keys: keys, Listeners: []Joined{{Listener: "a", Keys: keys}, {Listener: "b", Type: c.kind, Keys: keys}}}}
+		sets := map[string]Dataset{}
+		for i, l := range []string{"a", "b"} {
+			sets[l] = datasetOf(t, columnsOf("k", c.kinds[i], "k2", "integer"), 1)
+		}
+		if got := r.Mergeable(sets); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestIntegersOfAnySize are compared by their digits, and what is written in
+// another way is no integer here.
+func TestIntegersOfAnySize(t *testing.T) {
+	t.Parallel()
+	ordered := strings.Fields("-18446744073709551616 -10 -9 -1 0 1 9 10 18446744073709551615 18446744073709551616")
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got := compareIntegers([]byte(a), []byte(b)); (got < 0) != (i < j) || (got == 0) != (i == j) {
+				t.Errorf("%s and %s: %d", a, b, got)
+			}
+		}
+		if !isInteger([]byte(a)) {
+			t.Error(a)
+		}
+	}
+	for _, text := range []string{"", "-", "-0", "01", "1.0", "1e3", `"1"`, "null", "true"} {
+		if isInteger([]byte(text)) {
+			t.Errorf("%q is taken for an integer", text)
+		}
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	chunks, size := storedRows(b, 100_000)
+	r := benchmarkReport(Inner)
+	b.SetBytes(2 * size)
+	b.ReportAllocs()
+	for b.Loop() {
+		rows, err := r.Merge(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard)
+		if err != nil || rows != 100_000 {
+			b.Fatal(rows, err)
+		}
+	}
+}
