@@ -43,8 +43,9 @@ fuzz: ## run each fuzz target for a minute
 chaos: deps ## let everything break for TIME (1h), with seeds from SEED on
 	CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold
 
-bench: deps ## measure, and print what was measured
+bench: deps ## measure beside other systems, and print what was measured
+	@./.ci/deps rabbitmq-server:rabbitmq-server
 	cd bench && $(GO) run -tags $(TAGS) .
 
 clean: ## remove what was built and the demo's files
-	rm -rf fanfold out
+	rm -rf fanfold out bench/bullmq/node_modules

@@ -23,6 +23,15 @@ type result struct {
 type results struct {
 	order  []result
 	values map[[2]string][]float64
+	notes  []string
+}
+
+// note says something beside the results, once.
+func (r *results) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
 }
 
 // add adds one round's value.
@@ -50,12 +59,27 @@ func (r *results) list() []result {
 }
 
 func (r *results) print(w io.Writer) {
+	list := r.list()
+	fanfold := map[string]float64{}
+	for _, x := range list {
+		if x.System == "fanfold" {
+			fanfold[x.What] = x.Median
+		}
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "what\tsystem\tmedian\tmin\tmax\tunit")
-	for _, x := range r.list() {
-		fmt.Fprintf(t, "%s\t%s\t%.4g\t%.4g\t%.4g\t%s\n", x.What, x.System, x.Median, x.Min, x.Max, x.Unit)
+	fmt.Fprintln(t, "what\tsystem\tmedian\tmin\tmax\tunit\tfanfold/system")
+	for _, x := range list {
+		ratio := ""
+		// What may be below zero has no ratio.
+		if median := fanfold[x.What]; median > 0 && x.Min > 0 && x.System != "fanfold" {
+			ratio = fmt.Sprintf("%.2f", median/x.Median)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.4g\t%.4g\t%.4g\t%s\t%s\n", x.What, x.System, x.Median, x.Min, x.Max, x.Unit, ratio)
 	}
 	_ = t.Flush()
+	for _, n := range r.notes {
+		fmt.Fprintln(w, n)
+	}
 }
 
 func (r *results) write(file string) error {

@@ -1,6 +1,7 @@
 // Package testenv starts private servers, a redis-server and a mariadbd, for
-// tests and for the demo. Each lives in a folder of its own, listens on a free
-// port of the loopback interface, and ends with the process that started it.
+// tests and for the demo, and a RabbitMQ node for the benchmarks. Each lives in a
+// folder of its own, listens on a free port of the loopback interface, and ends
+// with the process that started it.
 //
 // Tests take the servers that their package shares from testenv/testmain. A
 // test that stops or kills its server starts one of its own with StartRedis or

@@ -110,6 +110,8 @@ var packages = map[string]string{
 	"redis-cli":          "redis-tools",
 	"mariadbd":           "mariadb-server",
 	"mariadb-install-db": "mariadb-server",
+	"rabbitmq-server":    "rabbitmq-server",
+	"epmd":               "rabbitmq-server",
 }
 
 // find returns the path of a program; Debian keeps some servers outside of a

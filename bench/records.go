@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
+)
+
+// filledTable makes a record table with that many PENDING rows.
+func filledTable(ctx context.Context, m *testenv.MariaDB, round, jobs int) (*record.Store, []string, error) {
+	schema := "bench" + strconv.Itoa(round)
+	admin, err := m.Open("")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer admin.Close()
+	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+schema); err != nil {
+		return nil, nil, err
+	}
+	db, err := mysqldb.Connect(report.Secret(m.DSN(schema)), 10, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := record.Migrate(ctx, db, record.DefaultTable); err != nil {
+		return nil, nil, err
+	}
+	if _, err := db.ExecContext(ctx, "INSERT INTO "+record.DefaultTable+" (id, report) SELECT seq, 'bench' FROM seq_1_to_"+strconv.Itoa(jobs)); err != nil {
+		return nil, nil, err
+	}
+	store, err := record.New(db, report.Records{})
+	ids := make([]string, jobs)
+	for i := range ids {
+		ids[i] = strconv.Itoa(i + 1)
+	}
+	return store, ids, err
+}
