@@ -49,7 +49,7 @@ func TestChaosJudge(t *testing.T) {
 	t.Parallel()
 	state := "{FileDownloadRecordEntity-1}:state"
 	start := "HSET " + state + " report storm attempt 1 stage 1 status RUN done 0 listeners src.a,src.b"
-	done := func(l string) string { return "HSET " + state + " src." + l + ":done 1\nHINCRBY " + state + " done 1" }
+	done := func(l, n string) string { return "HSET " + state + " src." + l + ":done 1 done " + n }
 	ready := "HSET " + state + " status READY\nXADD fanfold:fanin 5-0 id 1 attempt 1 stage "
 	next := "HSET " + state + " stage 2 status RUN listeners src.c"
 	publish := "HSET " + state + " status PUBLISHING"
@@ -58,14 +58,15 @@ func TestChaosJudge(t *testing.T) {
 		lines []string
 		wrong string
 	}{
-		{"right", []string{start, done("a"), done("b"), ready + "1", next, done("c"), ready + "2", publish}, ""},
-		{"copies do nothing", []string{start, done("a"), done("b"), ready + "1", "XADD fanfold:fanin 6-0 id 1 attempt 1 stage 1 copy 1", next, done("c"), ready + "2", publish}, ""},
-		{"early", []string{start, done("a"), ready + "1", next, done("c"), ready + "2", publish}, "fired with 1 of 2"},
-		{"counted twice", []string{start, done("a"), done("a"), ready + "1", next, done("c"), ready + "2", publish}, "src.a of job 1/1 was counted twice"},
-		{"fired twice", []string{start, done("a"), done("b"), ready + "1", ready + "1", next, done("c"), ready + "2", publish}, "1/1/1 fired 2 times"},
-		{"an entry too many", []string{start, done("a"), done("b"), ready + "1", "XADD fanfold:fanin 6-0 id 1 attempt 1 stage 1", next, done("c"), ready + "2", publish}, "made 2 entries"},
-		{"lost", []string{start, done("a"), done("b"), ready + "1", next, done("c"), publish}, "its barrier 2 fired 0 times"},
-		{"forgotten state", []string{start, "FLUSHALL", done("a")}, "without being started"},
+		{"right", []string{start, done("a", "1"), done("b", "2"), ready + "1", next, done("c", "3"), ready + "2", publish}, ""},
+		{"copies do nothing", []string{start, done("a", "1"), done("b", "2"), ready + "1", "XADD fanfold:fanin 6-0 id 1 attempt 1 stage 1 copy 1", next, done("c", "3"), ready + "2", publish}, ""},
+		{"early", []string{start, done("a", "1"), ready + "1", next, done("c", "3"), ready + "2", publish}, "fired with 1 of 2"},
+		{"counted twice", []string{start, done("a", "1"), done("a", "2"), ready + "1", next, done("c", "3"), ready + "2", publish}, "src.a of job 1/1 was counted twice"},
+		{"counted too far", []string{start, done("a", "2"), done("b", "3"), ready + "1", next, done("c", "4"), ready + "2", publish}, "counted 2 after 0"},
+		{"fired twice", []string{start, done("a", "1"), done("b", "2"), ready + "1", ready + "1", next, done("c", "3"), ready + "2", publish}, "1/1/1 fired 2 times"},
+		{"an entry too many", []string{start, done("a", "1"), done("b", "2"), ready + "1", "XADD fanfold:fanin 6-0 id 1 attempt 1 stage 1", next, done("c", "3"), ready + "2", publish}, "made 2 entries"},
+		{"lost", []string{start, done("a", "1"), done("b", "2"), ready + "1", next, done("c", "3"), publish}, "its barrier 2 fired 0 times"},
+		{"forgotten state", []string{start, "FLUSHALL", done("a", "1")}, "without being started"},
 		{"nothing", nil, "blind"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
