@@ -136,3 +136,64 @@ func TestManyColumns(t *testing.T) {
 		t.Errorf("%d fields", n)
 	}
 }
+
+// TestTheLastScriptAcknowledges: no other call is needed for the entry, and the
+// answer of one that was lost is the same the second time.
+func TestTheLastScriptAcknowledges(t *testing.T) {
+	t.Parallel()
+	for _, split := range []bool{false, true} {
+		t.Run(fmt.Sprint("split=", split), func(t *testing.T) {
+			t.Parallel()
+			s, client := newScripts(t, split)
+			ctx := t.Context()
+			// read gives the entry of a stream to a consumer.
+			read := func(stream string) Entry {
+				t.Helper()
+				if err := client.XGroupCreate(ctx, stream, Group, "0").Err(); err != nil {
+					t.Fatal(err)
+				}
+				found, err := client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: Group, Consumer: "c", Streams: []string{stream, ">"}}).Result()
+				if err != nil || len(found[0].Messages) != 1 {
+					t.Fatal(found, err)
+				}
+				return Entry{Stream: stream, Group: Group, Consumer: "c", ID: found[0].Messages[0].ID}
+			}
+			acknowledged := func(e Entry) {
+				t.Helper()
+				if n, p := client.XLen(ctx, e.Stream).Val(), client.XPending(ctx, e.Stream, Group).Val().Count; n != 0 || p != 0 {
+					t.Errorf("%s has %d entries, %d pending", e.Stream, n, p)
+				}
+			}
+			started(t, s, "1", time.Hour, false)
+			task := Task{ID: "1", Attempt: 1, Listener: "l", Owner: "o", Lease: time.Minute, Entry: read(s.Task("l"))}
+			if outcome, _, err := s.Take(ctx, task, []string{"d"}); err != nil || outcome != OK {
+				t.Fatal(outcome, err)
+			}
+			chunk := Chunk{Rows: 1, Names: []string{"c"}, Columns: []string{}, Fields: [][]byte{[]byte("[1]")}}
+			for range 2 {
+				if outcome, err := s.Complete(ctx, task, chunk, 0); err != nil || outcome != Already {
+					t.Fatal(outcome, err)
+				}
+				acknowledged(task.Entry)
+			}
+			if split {
+				client.XTrimMaxLen(ctx, s.FanIn(), 1) // the second call has sent it again
+			}
+			entry := read(s.FanIn())
+			_, state, err := s.Claim(ctx, Claim{ID: "1", Attempt: 1, Stage: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
+			if err != nil || state == nil {
+				t.Fatal(state, err)
+			}
+			state.Entry = entry
+			if outcome, err := s.Settle(ctx, state, "FAILED", "x"); err != nil || outcome != OK {
+				t.Fatal(outcome, err)
+			}
+			if left := state.Entry.ID != ""; left != split {
+				t.Errorf("it is left to the caller: %v", left)
+			}
+			if !split { // where the scripts cannot, the caller does
+				acknowledged(entry)
+			}
+		})
+	}
+}

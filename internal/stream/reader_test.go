@@ -292,6 +292,40 @@ func TestKeepEndsWhereTheHoldIsLost(t *testing.T) {
 	}
 }
 
+// TestKeepStops: stop waits for the call that is under way, and none comes after it.
+func TestKeepStops(t *testing.T) {
+	t.Parallel()
+	const lease = 15 * time.Millisecond
+	var calls atomic.Int64
+	began, gate, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	_, stop := Keep(t.Context(), lease, func(context.Context) (bool, error) {
+		if calls.Add(1) == 1 {
+			close(began)
+		}
+		<-gate
+		return true, nil
+	})
+	<-began
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		t.Error("stop did not wait")
+	case <-time.After(5 * lease):
+	}
+	close(gate)
+	<-stopped
+	before := calls.Load()
+	if err := wait(t.Context(), 10*lease); err != nil {
+		t.Fatal(err)
+	}
+	if after := calls.Load(); after != before {
+		t.Errorf("%d calls came after stop", after-before)
+	}
+}
+
 func TestInsist(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
