@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -58,6 +60,46 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	}
 	if state, err := s.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
 		t.Errorf("%+v %v", state, err)
+	}
+}
+
+// TestAnEntryOfAPastStageIsAcknowledged: its worker has sent the job into the next
+// stage, and did not come to acknowledge it.
+func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	name, ctx := testmain.Name(t), t.Context()
+	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
+	e := &Engine{
+		o:   Options{Scripts: s, Consumer: "c", Limits: report.Limits{Lease: time.Minute}},
+		log: slog.New(slog.DiscardHandler), known: []string{"d"},
+		definitions: map[string]*report.Report{"d": {Name: "r", Stages: stages, Retry: report.DefaultRetry}},
+	}
+	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
+	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	found := client.XRange(ctx, s.FanIn(), "-", "+").Val()
+	entry := stream.Entry{ID: found[0].ID, Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}, Deliveries: 1}
+	for i, want := range []string{"its worker's", "once more"} {
+		if i > 0 { // as if it had not been acknowledged
+			entry.ID = client.XAdd(ctx, &redis.XAddArgs{Stream: s.FanIn(), Values: []string{"id", "1", "attempt", "1", "stage", "1"}}).Val()
+		}
+		e.fanIn(ctx, entry)
+		if n := client.XLen(ctx, s.FanIn()).Val(); n != 0 {
+			t.Errorf("%s: %d entries", want, n)
+		}
+		if state, err := s.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
+			t.Errorf("%s: %+v %v", want, state, err)
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 		return
 	}
 	log := e.log.With("job", id, "attempt", attempt)
+	acknowledged := false
 	switch outcome {
 	case scripts.OK, scripts.ToFail:
 		message := scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry.ID}
@@ -54,6 +55,7 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 			err = e.giveUp(held, state, err)
 		}
 		stop()
+		acknowledged = state.Entry.ID == ""
 	case scripts.Unknown:
 		err = e.handBack(ctx, id, attempt)
 	case scripts.Busy:
@@ -69,7 +71,7 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 		}
 		return
 	}
-	if state == nil || state.Entry.ID != "" {
+	if !acknowledged {
 		e.ack(ctx, from, entry.ID)
 	}
 }

@@ -61,6 +61,7 @@ func (r *rebuilder) removeLate(ctx context.Context) error {
 		for _, run := range runs {
 			if err := r.e.removeLateOf(ctx, run); err != nil {
 				failed = err
+				_ = r.e.o.Memory.NoteLate(ctx, run, r.e.lateAfter()) // the others come first
 			}
 		}
 		if failed != nil || len(runs) < latePage {

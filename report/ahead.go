@@ -1,6 +1,6 @@
 package report
 
-// ahead reads a dataset a chunk ahead of whoever uses it, in a goroutine of its
+// ahead reads a dataset two chunks ahead of whoever uses it, in a goroutine of its
 // own: what it reads and decodes costs about as much as the rest of a fold. The
 // first two calls are direct, since most datasets have one chunk.
 type ahead struct {

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // batchCalls bounds how many calls of a script share one, and so for how long it
-// keeps Redis from all others: less than a millisecond.
+// keeps Redis from all others.
 const batchCalls = 32
 
 // batchArgs bounds the arguments of a call that shares one: Lua unpacks no more than
@@ -91,7 +92,7 @@ func (b *batch) share() {
 		if err != nil {
 			cmd.SetErr(err)
 		} else if failed, ok := answers[i].(error); ok {
-			cmd.SetErr(failed)
+			cmd.SetErr(errors.New(strings.TrimPrefix(failed.Error(), "CALL ")))
 		} else {
 			cmd.SetVal(answers[i])
 		}

@@ -30,7 +30,8 @@
 // Busy: another owner of the same attempt is at work; do not acknowledge, it may
 // die. Gone: nothing is left to be done for this message; acknowledge it.
 // Unknown: the job has a definition that this process does not know; hand the
-// message back. Everything else: acknowledge after the effect.
+// message back. Everything else: acknowledge after the effect; Complete and Settle
+// do so themselves where that effect is theirs.
 //
 // # Repeating
 //
@@ -43,5 +44,8 @@
 // deadlines) are given to a script as well on one node, so that the change of
 // state and the message about it are one. In a cluster they live in other
 // slots: there the methods send what the script would have sent, after it, and
-// before their caller acknowledges; the unacknowledged message is the outbox.
+// before the message is acknowledged, which is the outbox until then.
+//
+// On one node, calls of one script that come at the same time are one call for
+// Redis: batch.go.
 package scripts

@@ -121,7 +121,8 @@ func (s *Scripts) appendCmd(ctx context.Context, script *script, t Task, c Chunk
 func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Duration) (Outcome, error) {
 	script := appendScript
 	if last.bytes() > sharedBytes {
-		if outcome, err := s.Append(ctx, t, last); err != nil || outcome < OK {
+		// Gone can mean that a call before this one has counted it: the next call knows.
+		if outcome, err := s.Append(ctx, t, last); err != nil || outcome < OK && outcome != Gone {
 			return outcome, err
 		}
 		// Stored: the next call only says so, also to a Redis that is full.
@@ -143,10 +144,11 @@ func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Du
 		stage, _ := more[0].(int64)
 		cmds = append(cmds, s.toFanIn(ctx, t.ID, t.Attempt, stage))
 	}
-	if t.Entry.ID != "" {
-		cmds = append(cmds, ackScript.cmd(ctx, []string{t.Entry.Stream}, t.Entry.Group, t.Entry.ID))
+	if err := s.send(ctx, cmds...); err != nil || t.Entry.ID == "" {
+		return outcome, err
 	}
-	return outcome, s.send(ctx, cmds...)
+	// Last, since the entry is what brings back a message that was not sent.
+	return outcome, s.send(ctx, ackScript.cmd(ctx, []string{t.Entry.Stream}, t.Entry.Group, t.Entry.ID))
 }
 
 // Entry names a message whose work goes on.

@@ -7,11 +7,9 @@ local answers, key, arg = {}, 1, 1
 while arg <= #ARGV do
   local keys, args = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1])
   local ok, answer = pcall(call, {unpack(KEYS, key, key + keys - 1)}, {unpack(ARGV, arg + 2, arg + 1 + args)})
-  if not ok and type(answer) ~= 'table' then
-    -- A command's error begins with its code; what else is wrong has none.
-    answer = {err = string.find(answer, '^%u+ ') and answer or 'ERR ' .. answer}
-  end
-  answers[#answers + 1] = answer
+  local failure = type(answer) == 'table' and answer.err or not ok and answer
+  -- With a code of its own: clients take some others for errors of the whole answer.
+  answers[#answers + 1] = failure and {err = 'CALL ' .. failure} or answer
   key, arg = key + keys, arg + 2 + args
 end
 return answers
