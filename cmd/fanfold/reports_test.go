@@ -66,6 +66,14 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 				LEFT JOIN (SELECT * FROM withdraws WHERE user_id IN (SELECT user_id FROM payments)) w ON w.user_id = t.user_id AND p.user_id IS NOT NULL
 				WHERE t.tag = 'zz' ORDER BY t.user_id, p.id, w.id`,
 		},
+		{
+			report: "sorted", header: "user_id,name,id,amount", rows: 20_000,
+			query: "SELECT a.user_id, a.name, b.id, b.amount FROM big_a a LEFT JOIN big_b b ON b.user_id = a.user_id WHERE a.user_id <= 50000 ORDER BY a.user_id, b.id",
+		},
+		{ // the merge has written much when it finds that out
+			report: "sorted_until_the_end", header: "user_id,name,id,amount", rows: 20_000,
+			query: "SELECT a.user_id, a.name, b.id, b.amount FROM big_a a LEFT JOIN big_b b ON b.user_id = a.user_id WHERE a.user_id <= 50000 ORDER BY a.user_id, b.id",
+		},
 		{report: "nothing", header: "user_id,tag,amount", query: "SELECT 1 FROM tags WHERE FALSE"},
 		{
 			report: "alphabets", header: "word,meaning", rows: 8,
@@ -100,7 +108,7 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 		}
 	})
 	entries, err := filepath.Glob(s.dir + "/files/[^.]*")
-	if err != nil || len(entries) != 11 {
+	if err != nil || len(entries) != 13 {
 		t.Errorf("%d folders in the sink, not one for each report: %v", len(entries), err)
 	}
 }
@@ -185,6 +193,18 @@ const reportsYAML = `
     stages:
       - listeners:
           - {name: types, database: db, query: "SELECT u, d, da, dt, ts, ti, j, b, e, bl, txt, NULL AS n, f, se, y FROM types ORDER BY id"}
+  sorted:
+    stages:
+      - listeners:
+          - {name: sorted_a, database: db, query: "SELECT user_id, name FROM big_a WHERE user_id <= 50000 ORDER BY user_id"}
+          - {name: sorted_b, database: db, query: "SELECT id, user_id, amount FROM big_b WHERE user_id <= 50000 ORDER BY user_id, id"}
+    join: {key: user_id, listeners: [sorted_a, {name: sorted_b, type: left}]}
+  sorted_until_the_end:
+    stages:
+      - listeners:
+          - {name: until_a, database: db, query: "SELECT user_id, name FROM big_a WHERE user_id <= 50000 ORDER BY user_id"}
+          - {name: until_b, database: db, query: "SELECT id, user_id, amount FROM big_b WHERE user_id <= 50000 ORDER BY user_id = 8, user_id, id"}
+    join: {key: user_id, listeners: [until_a, {name: until_b, type: left}]}
   million:
     stages:
       - listeners:
