@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -244,5 +246,35 @@ func TestServerThatGoesAway(t *testing.T) {
 	m.Kill()
 	if err := g.Wait(); err == nil || errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "connection to database d") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestADatabaseThatFallsSilent, on a connection that is open already and on a new
+// one, is away: that is not the query's fault.
+func TestADatabaseThatFallsSilent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "mariadb", "127.0.0.1:0", testmain.SharedMariaDB(t).Addr)
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Stop)
+	dsn := strings.Replace(testmain.SharedMariaDB(t).DSN(b.schema), testmain.SharedMariaDB(t).Addr, proxy.Listen, 1)
+	b.db = connect(t, dsn)
+	b.source = New(b.db, connect(t, dsn))
+	b.mustRead(t, task(t, "SELECT 1 AS a", "a")) // its connection stays open
+	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"name": "hole", "type": "timeout", "attributes": {"timeout": 0}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []string{"an open connection", "a new connection"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		_, err := b.read(ctx, task(t, "SELECT 1 AS a", "a"))
+		cancel()
+		if !errors.Is(err, listeners.ErrOutage) || !strings.Contains(err.Error(), "did not answer") {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+	if err := proxy.Toxics.RemoveToxic(t.Context(), "hole"); err != nil {
+		t.Fatal(err)
 	}
 }
