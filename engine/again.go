@@ -29,7 +29,7 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 	switch {
 	case errors.Is(context.Cause(ctx), stream.ErrStopping):
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		ctx, cancel = lasting(ctx)
 		defer cancel()
 		again, reason = scripts.Again{}, requeuedStop
 	case errors.Is(why, sink.ErrRefused):

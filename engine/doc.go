@@ -12,7 +12,7 @@
 //     server is away again.go;
 //   - the rebuilder keeps due times and timers in MySQL, gives them back to a
 //     Redis that has lost its memory, and starts the records that Redis does not
-//     know: rebuild.go.
+//     know, and removes files that come late: rebuild.go.
 //
 // # Order
 //

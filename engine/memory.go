@@ -18,8 +18,9 @@ type Due struct {
 var ErrNoMemory = errors.New("engine: the tables that outlive Redis are missing")
 
 // Memory keeps in the database what only Redis knows otherwise: which memory it
-// is, what is due later, and whose files may come late. A set is named by its key in Redis. All methods are
-// safe for concurrent use, and return ErrNoMemory where there are no tables.
+// is, what is due later, and whose files may come late. A set is named by its key
+// in Redis. All methods are safe for concurrent use, and return ErrNoMemory where
+// there are no tables.
 type Memory interface {
 	// Incarnation returns what was noted last; empty where nothing was.
 	Incarnation(ctx context.Context) (string, error)
@@ -33,8 +34,8 @@ type Memory interface {
 	Mirrored(ctx context.Context) (int64, error)
 	// SaveDues puts members into a set, or changes when they are due, and removes
 	// others. Its number comes first, and must be greater than the last one; it
-	// tells whether it was, and saves nothing where it was not. With an
-	// error nothing is known.
+	// tells whether it was, and saves nothing where it was not. After an error it is
+	// not known whether it saved.
 	SaveDues(ctx context.Context, number int64, set string, put []Due, remove []string) (bool, error)
 	// NoteLate notes that files of the attempts before this one may still come, and
 	// are to be looked for after a while.

@@ -95,6 +95,11 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 	if found, err := lost(); !errors.Is(err, errForgotten) {
 		t.Errorf("%d are started before their time, %v", len(found), err)
 	}
+	// The next look does not wait for the mirror to find that out.
+	b.look(&watcher{rebuilder: r})
+	if scores := b.scores(b.scripts.Delayed()); scores["7"] != 4e12 {
+		t.Errorf("delayed: %v", scores)
+	}
 }
 
 // TestAnotherProcessHasMirrored on the same Redis while this one hung: nothing is

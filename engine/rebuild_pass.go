@@ -199,8 +199,8 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 		if forgotten = now != w.incarnation || agreed != w.incarnation; err != nil || forgotten || !mirrored {
 			return err
 		}
-		if _, forgotten, err = w.counted(ctx); errors.Is(err, ErrNoMemory) {
-			w.doubt() // the tables are gone: the next look finds what to do without
+		if _, forgotten, err = w.counted(ctx); forgotten || errors.Is(err, ErrNoMemory) {
+			w.doubt() // an older copy, or the tables are gone: the next look mends that
 			forgotten, err = true, nil
 		}
 		return err

@@ -108,8 +108,10 @@ func atOnce(t *testing.T, s *Scripts, n int, f func(id string) error) {
 		defer s.pipe.mu.Unlock()
 		return len(s.pipe.queue)
 	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
 	for queued() < n-1 { // one of them may have nothing to call
-		time.Sleep(time.Millisecond)
+		<-tick.C
 	}
 	s.pipe.mu.Lock()
 	s.pipe.running -= pipelineDepth
