@@ -63,7 +63,12 @@ func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 	if _, err := w.Write(data); err != nil {
 		return fmt.Errorf("write manifest of %s: %w", name, err)
 	}
-	if _, err := w.Commit(); err != nil && !errors.Is(err, ErrConflict) {
+	if _, err := w.Commit(); errors.Is(err, ErrConflict) {
+		// Who wrote it may have died right after it, with its write left behind.
+		if err := s.Clean(ctx, ManifestName(name)); err != nil {
+			return fmt.Errorf("clean up after manifest of %s: %w", name, err)
+		}
+	} else if err != nil {
 		return fmt.Errorf("commit manifest of %s: %w", name, err)
 	}
 	return nil
