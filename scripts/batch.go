@@ -17,12 +17,6 @@ const batchCalls = 32
 // 8000 values at once.
 const batchArgs = 1000
 
-// batched returns the script that does several calls of this one.
-func (s *script) batched() *script {
-	header, body, _ := strings.Cut(s.source, "\n")
-	return newScript(s.name, header+"\nlocal function call(KEYS, ARGV)\n"+body+"end\n"+mustRead("batch"))
-}
-
 // batch is a command that does those of several callers.
 type batch struct {
 	cmd *redis.Cmd

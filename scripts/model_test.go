@@ -138,7 +138,7 @@ func (m *machine) take(t *rapid.T) {
 		m.check(t, got, err, Gone)
 	case mt.done:
 		m.check(t, got, err, Already)
-	case m.status != StatusRun || mt.stage != m.stage || !m.data:
+	case m.status != StatusRun || mt.stage != m.stage:
 		m.check(t, got, err, Gone)
 	case mt.owner != "" && mt.owner != task.Owner && mt.alive:
 		m.check(t, got, err, Busy)
@@ -157,14 +157,18 @@ var oneValue = Chunk{Rows: 1, Columns: []map[string]string{{"name": "c"}}, Names
 // stored is what append should answer; gap where a chunk is missing.
 func (m *machine) stored(task Task, mt *modelTask, number int64) (want Outcome, gap bool) {
 	switch {
-	case !m.there || task.Attempt != m.attempt || m.status != StatusRun || mt != nil && mt.done || !m.data:
+	case !m.there || task.Attempt != m.attempt || m.status != StatusRun || mt != nil && mt.done:
 		return Gone, false
 	case mt == nil || mt.owner != task.Owner:
 		return Busy, false
 	case number < mt.chunks:
 		return Already, false
+	case number > mt.chunks:
+		return OK, true
+	case !m.data:
+		return Gone, false // whoever writes finds that
 	}
-	return OK, number > mt.chunks
+	return OK, false
 }
 
 func (m *machine) append(t *rapid.T) {
@@ -210,7 +214,7 @@ func (m *machine) complete(t *rapid.T) {
 	case mt != nil && mt.done:
 		m.check(t, got, err, OK)
 		return
-	case want == Gone:
+	case want == Gone, !m.data:
 		m.check(t, got, err, Gone)
 		return
 	}
@@ -365,7 +369,7 @@ func (m *machine) settle(t *rapid.T) {
 		m.check(t, got, err, Gone)
 	default:
 		m.check(t, got, err, OK)
-		m.status, m.worker, m.data = outcome, "", false
+		m.status, m.data = outcome, false
 	}
 }
 

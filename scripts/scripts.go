@@ -55,7 +55,7 @@ var (
 	startScript     = load("start")
 	takeScript      = load("take")
 	appendScript    = load("append")
-	completeScript  = appendScript.allowOOM()
+	completeScript  = add("append", allowOOM(mustRead("append")))
 	claimScript     = load("claim")
 	advanceScript   = load("advance")
 	publishScript   = load("publish")
@@ -81,20 +81,25 @@ var all = map[string]*script{}
 
 func load(name string) *script { return add(name, mustRead(name)) }
 
-// allowOOM returns the script as one that Redis also runs when it is full.
-func (s *script) allowOOM() *script {
-	return add(s.name, strings.Replace(s.source, "#!lua\n", "#!lua flags=allow-oom\n", 1))
+// allowOOM returns a script's source as one that Redis also runs when it is full.
+func allowOOM(source string) string {
+	return strings.Replace(source, "#!lua\n", "#!lua flags=allow-oom\n", 1)
 }
 
 func add(name, source string) *script {
-	s := newScript(name, source)
-	s.batch = s.batched()
+	s := newScript(name, source, "single")
+	s.batch = newScript(name, source, "batch")
 	return s
 }
 
-func newScript(name, source string) *script {
-	sum := sha1.Sum([]byte(source))
-	s := &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+// newScript makes a script of what stands before every one, a file as a function, and
+// what calls it.
+func newScript(name, source, ending string) *script {
+	header, body, _ := strings.Cut(source, "\n")
+	s := &script{name: name}
+	s.source = header + "\n" + mustRead("common") + "local function call(KEYS, ARGV)\n" + body + "end\n" + mustRead(ending)
+	sum := sha1.Sum([]byte(s.source))
+	s.sha = hex.EncodeToString(sum[:])
 	all[s.sha] = s
 	return s
 }

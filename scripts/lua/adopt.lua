@@ -18,7 +18,7 @@ if at > 0 then
   local set = waits and paused or timers
   local score = redis.call('ZSCORE', set, name)
   if score and tonumber(score) == at then return 0 end
-  redis.call('ZADD', set, string.format('%.0f', at), name)
+  redis.call('ZADD', set, int(at), name)
   redis.call('HDEL', anchors, name)
   return 1
 end
@@ -29,8 +29,7 @@ if at == -1 then
 end
 -- The key is gone. If Fanfold has made an end of it, that means nothing, unless a
 -- service has set it again since.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 local ended = tonumber(redis.call('ZSCORE', recent, name) or 0)
 local since = now - math.min(tonumber(ARGV[3]), tonumber(ARGV[4]) or math.huge)
 if ended > since then return 0 end
@@ -39,5 +38,5 @@ if event == 'del' or event == 'rename_from' then
   return redis.call('ZREM', timers, name) + redis.call('ZREM', paused, name)
 end
 -- It was set and expired, and only this end of it was heard.
-if event == 'expired' and not waits and redis.call('ZADD', timers, 'NX', string.format('%.0f', now), name) == 1 then return 1 end
+if event == 'expired' and not waits and redis.call('ZADD', timers, 'NX', int(now), name) == 1 then return 1 end
 return 0

@@ -10,8 +10,7 @@ local id = ARGV[1]
 
 if redis.call('EXISTS', state) == 1 then return -1 end
 if not deadlines then return 1 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 local deadline = redis.call('ZSCORE', deadlines, id)
 if not deadline or tonumber(deadline) > now then return -1 end
 redis.call('ZREM', deadlines, id)

@@ -12,4 +12,5 @@ while arg <= #ARGV do
   answers[#answers + 1] = failure and {err = 'CALL ' .. failure} or answer
   key, arg = key + keys, arg + 2 + args
 end
+finish()
 return answers

@@ -33,18 +33,17 @@ local function claimed(fence)
   if tonumber(have[11] or 0) > tonumber(ARGV[6]) then return {1, fence, fields} end
   return {1, fence, fields, redis.call('HGETALL', data)}
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 if have[6] and tonumber(have[6]) > now and have[5] ~= worker then return {0} end
 if have[5] == worker then
   -- Its own call before this one, whose answer was lost.
-  redis.call('HSET', state, 'lease', string.format('%.0f', now + lease))
+  redis.call('HSET', state, 'lease', int(now + lease))
   return claimed(tonumber(have[7]))
 end
 
 local fence = tonumber(have[7]) + 1
-local fields = {'fence', fence, 'worker', worker, 'lease', string.format('%.0f', now + lease),
-  '@fanin:tries', tonumber(have[8] or 0) + 1}
+local fields = {'fence', int(fence), 'worker', worker, 'lease', int(now + lease),
+  '@fanin:tries', int(tonumber(have[8] or 0) + 1)}
 if status == 'READY' then
   fields[#fields + 1] = 'status'
   fields[#fields + 1] = 'FOLD'

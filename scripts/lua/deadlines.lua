@@ -8,9 +8,8 @@
 -- Cost  O(log n + jobs)
 local deadlines, after, most = KEYS[1], ARGV[1], tonumber(ARGV[2])
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local limit = string.format('%.0f', now)
+local now = now()
+local limit = int(now)
 -- A key ends in the millisecond after the one that it was given.
 local past = redis.call('ZRANGEBYSCORE', deadlines, '(' .. after, '(' .. limit, 'WITHSCORES', 'LIMIT', 0, most)
 local answer = {-1, now - 1}

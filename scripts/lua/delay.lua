@@ -4,7 +4,6 @@
 -- ARGV  1 member, 2 delay (ms)
 -- Returns that time (ms)
 -- Cost  O(log n)
-local time = redis.call('TIME')
-local due = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[2])
-redis.call('ZADD', KEYS[1], string.format('%.0f', due), ARGV[1])
+local due = now() + tonumber(ARGV[2])
+redis.call('ZADD', KEYS[1], int(due), ARGV[1])
 return due

@@ -11,8 +11,7 @@
 -- Cost  O(log n + members, with those that are passed over)
 local delayed, most, over = KEYS[1], ARGV[1], ARGV[2]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 local seconds = redis.call('ZRANGEBYSCORE', delayed, '(-inf', '(100000000000', 'WITHSCORES', 'LIMIT', 0, most)
 for i = 1, #seconds, 2 do
   local score = tonumber(seconds[i + 1]) * 1000
@@ -27,9 +26,9 @@ for _, bounds in ipairs({{'-inf', '-inf'}, {'100000000000000', '+inf'}}) do
 end
 answer[2] = #answer - 2
 -- Seconds that are not rewritten yet wait for the next call.
-local due = redis.call('ZRANGEBYSCORE', delayed, 100000000000, string.format('%.0f', now), 'LIMIT', over, most)
+local due = redis.call('ZRANGEBYSCORE', delayed, 100000000000, int(now), 'LIMIT', over, most)
 for _, member in ipairs(due) do answer[#answer + 1] = member end
-local first = redis.call('ZRANGEBYSCORE', delayed, '(' .. string.format('%.0f', now), '(100000000000000', 'WITHSCORES', 'LIMIT', 0, 1)
+local first = redis.call('ZRANGEBYSCORE', delayed, '(' .. int(now), '(100000000000000', 'WITHSCORES', 'LIMIT', 0, 1)
 if #seconds == 2 * tonumber(most) then
   answer[1] = 0
 elseif first[2] then

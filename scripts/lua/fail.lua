@@ -22,8 +22,7 @@ if status ~= 'RUN' and status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUB
 if by == '@fanin' then
   if have[3] ~= token or status == 'RUN' or status == 'READY' then return {0} end
 elseif by == '@deadline' then
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local now = now()
   if now < tonumber(have[4]) or status == 'PUBLISHING' then return {0} end
   late = now - tonumber(have[4])
   if status == 'RUN' then

@@ -13,8 +13,7 @@
 local timers, anchors, recent, key, events, target, paused = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local name, due, verdict, next = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 local score = redis.call('ZSCORE', timers, name)
 if not score then return 0 end
 if verdict == 'refused' then
@@ -27,7 +26,7 @@ else
   -- This look also makes an end of a key whose time has come.
   local at = redis.call('PEXPIRETIME', key)
   if at > 0 then
-    redis.call('ZADD', timers, string.format('%.0f', at), name)
+    redis.call('ZADD', timers, int(at), name)
     return 2
   elseif at == -1 then
     redis.call('ZREM', timers, name)
@@ -56,8 +55,8 @@ if ARGV[5] ~= '' then
 elseif verdict ~= 'paused' then
   redis.call('HDEL', anchors, name)
 end
-redis.call('ZADD', recent, string.format('%.0f', now), name)
-local old = redis.call('ZRANGEBYSCORE', recent, '-inf', string.format('%.0f', now - tonumber(ARGV[9])), 'LIMIT', 0, 10)
+redis.call('ZADD', recent, int(now), name)
+local old = redis.call('ZRANGEBYSCORE', recent, '-inf', int(now - tonumber(ARGV[9])), 'LIMIT', 0, 10)
 if #old > 0 then redis.call('ZREM', recent, unpack(old)) end
 
 local fields = {'event', 'timer', 'timer', string.sub(name, 1, 1024), 'due', due, 'outcome', verdict}

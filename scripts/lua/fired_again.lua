@@ -8,9 +8,8 @@
 local later, fired = KEYS[1], KEYS[2]
 local most = ARGV[1]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', string.format('%.0f', now), 'LIMIT', 0, most)) do
+local now = now()
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', int(now), 'LIMIT', 0, most)) do
   local name, due, late, try = string.match(member, '^(%S+) (%d+) (%d*) (%d+)$')
   -- What is none is refused by whoever reads it.
   redis.call('XADD', fired, '*', 'name', name or member, 'due', due or '', 'late', late or '', 'try', try or '')

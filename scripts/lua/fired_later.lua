@@ -10,9 +10,7 @@ local group, consumer, entry, member, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local pending = redis.call('XPENDING', fired, group, entry, entry, 1)
 if not pending[1] or pending[1][2] ~= consumer then return 0 end
-local time = redis.call('TIME')
-local due = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(delay)
-redis.call('ZADD', later, string.format('%.0f', due), member)
+redis.call('ZADD', later, int(now() + tonumber(delay)), member)
 redis.call('XACK', fired, group, entry)
 redis.call('XDEL', fired, entry)
 return 1

@@ -19,9 +19,8 @@ if fold then
 elseif status ~= 'RUN' or have[4] then
   return 0
 end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', state, fold and 'lease' or step .. ':lease', string.format('%.0f', now + lease))
+local now = now()
+redis.call('HSET', state, fold and 'lease' or step .. ':lease', int(now + lease))
 redis.call('PEXPIRE', data, ARGV[5], 'GT')
 redis.call('PEXPIRE', state, ARGV[5], 'GT')
 -- That the entry or its group is gone does not matter: the lease is what counts.

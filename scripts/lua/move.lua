@@ -9,8 +9,7 @@
 -- Cost  O(members)
 local delayed, stream = KEYS[1], KEYS[2]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 local late = {}
 for i = 1, #ARGV, 4 do
   local score = tonumber(redis.call('ZSCORE', delayed, ARGV[i]) or 0)

@@ -14,8 +14,7 @@ if have[1] ~= attempt then return -1 end
 if have[3] ~= fence then return 0 end
 if have[2] == 'PUBLISHING' then return 1 end
 if have[2] ~= 'FOLD' then return -1 end
-local time = redis.call('TIME')
-if time[1] * 1000 + math.floor(time[2] / 1000) >= tonumber(have[4]) then return 4 end
+if now() >= tonumber(have[4]) then return 4 end
 redis.call('HSET', state, 'status', 'PUBLISHING')
 if events then
   redis.call('XADD', events, 'MAXLEN', '~', ARGV[4], '*', 'id', id, 'attempt', attempt, 'event', 'publishing')

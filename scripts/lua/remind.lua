@@ -12,11 +12,10 @@ local id, patience = ARGV[1], tonumber(ARGV[2])
 
 local have = redis.call('HMGET', state, 'attempt', 'status', 'deadline', 'lease', '@fanin:next', 'reminded')
 if have[2] ~= 'FAILING' and have[2] ~= 'PUBLISHING' then return {-1} end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 for i = 3, 6 do
   if have[i] and now < tonumber(have[i]) + patience then return {0} end
 end
-redis.call('HSET', state, 'reminded', string.format('%.0f', now))
+redis.call('HSET', state, 'reminded', int(now))
 if fanin then redis.call('XADD', fanin, '*', 'id', id, 'attempt', have[1], 'stage', 0) end
 return {1, tonumber(have[1])}

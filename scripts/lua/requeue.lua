@@ -17,8 +17,7 @@ local name = fold and '@fanin' or step
 local have = redis.call('HMGET', state, 'attempt', 'status', fold and 'fence' or name .. ':owner', name .. ':done',
   name .. ':left', name .. ':next', name .. ':tries')
 if have[1] ~= attempt then return {-1} end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 if have[3] ~= token then
   if have[5] == token then return {2, tonumber(have[6] or now)} end
   return {0}
@@ -34,7 +33,7 @@ else
 end
 redis.call('PEXPIRE', data, delay + ARGV[9], 'GT')
 redis.call('PEXPIRE', state, delay + ARGV[9], 'GT')
-local due = string.format('%.0f', now + delay)
+local due = int(now + delay)
 redis.call('HSET', state, name .. ':left', token)
 if ARGV[6] ~= '1' and tonumber(have[7] or 0) > 0 then redis.call('HINCRBY', state, name .. ':tries', -1) end
 if ARGV[7] ~= '' then redis.call('HSET', state, name .. ':error', ARGV[7]) end

@@ -12,36 +12,26 @@ local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
 local deadlines, dead, events, fanin = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local id, attempt, fence, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
-local function acknowledge()
-  if fanin and ARGV[9] ~= '' then
-    -- Where that fails, the entry comes again and finds its effect.
-    redis.pcall('XACK', fanin, ARGV[8], ARGV[9])
-    redis.pcall('XDEL', fanin, ARGV[9])
-  end
-end
-
 local have = redis.call('HMGET', state, 'attempt', 'status', 'fence')
 if have[1] ~= attempt then return -1 end
 if have[2] == outcome then
-  acknowledge()
+  if fanin and ARGV[9] ~= '' then acknowledge(fanin, ARGV[8], ARGV[9]) end
   return 1
 end
 if have[3] ~= fence then return 0 end
 if have[2] ~= 'FOLD' and have[2] ~= 'PUBLISHING' and have[2] ~= 'FAILING' then return -1 end
-redis.call('UNLINK', data, timeout)
+at_end('UNLINK', nil, data, timeout)
 redis.call('HSET', state, 'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', ARGV[5])
-redis.call('HDEL', state, 'worker', 'lease', '@fanin:next')
 redis.call('PEXPIRE', state, ARGV[6])
 if deadlines then
-  redis.call('ZREM', deadlines, id)
+  at_end('ZREM', deadlines, id)
   if outcome == 'FAILED' then
-    local time = redis.call('TIME')
-    redis.call('ZADD', dead, time[1] * 1000 + math.floor(time[2] / 1000), id)
+    redis.call('ZADD', dead, int(now()), id)
   else
-    redis.call('ZREM', dead, id)
+    at_end('ZREM', dead, id)
   end
   redis.call('XADD', events, 'MAXLEN', '~', ARGV[7], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
     'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', ARGV[5])
 end
-acknowledge()
+if fanin and ARGV[9] ~= '' then acknowledge(fanin, ARGV[8], ARGV[9]) end
 return 1

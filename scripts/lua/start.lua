@@ -19,30 +19,39 @@ local have = redis.call('HMGET', state, 'attempt', 'deadline')
 if have[1] and tonumber(have[1]) >= attempt then
   return {2, tonumber(have[2])}
 end
-if incarnation and ARGV[9] ~= '' and redis.call('GET', incarnation) ~= ARGV[9] then return {-1, 0} end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if incarnation and ARGV[9] ~= '' and get(incarnation) ~= ARGV[9] then return {-1, 0} end
+local now = now()
 local deadline = now + tonumber(ARGV[6])
 local expires = math.max(deadline + tonumber(ARGV[7]), now + 600000)
 
-redis.call('UNLINK', data, state)
-redis.call('HSET', data, 'queryDoneCount', 0, 'queryTarget', #listeners)
+-- fresh makes a hash with these fields alone.
+local function fresh(key, fields)
+  local new = redis.pcall('HSET', key, unpack(fields))
+  if new == #fields / 2 then return end
+  -- It was there before, from an earlier attempt, or is no hash.
+  redis.call('UNLINK', key)
+  redis.call('HSET', key, unpack(fields))
+end
+
+local target = int(#listeners)
+fresh(data, {'queryDoneCount', '0', 'queryTarget', target})
 local fields = {
-  'report', ARGV[3], 'definition', ARGV[4], 'parameters', ARGV[5], 'attempt', ARGV[2],
-  'stage', 1, 'status', 'RUN', 'fence', 0, 'started', string.format('%.0f', now),
-  'deadline', string.format('%.0f', deadline), 'expires', string.format('%.0f', expires),
-  'done', 0, 'target', #listeners, 'listeners', table.concat(listeners, ','),
+  -- What is read most often comes first, where Redis finds it soonest.
+  'attempt', ARGV[2], 'status', 'RUN', 'stage', '1', 'fence', '0', 'done', '0', 'target', target,
+  'deadline', int(deadline), 'expires', int(expires), 'definition', ARGV[4], 'report', ARGV[3],
+  'parameters', ARGV[5], 'started', int(now), 'listeners', table.concat(listeners, ','),
 }
 for _, listener in ipairs(listeners) do
-  fields[#fields + 1] = listener .. ':stage'
-  fields[#fields + 1] = 1
+  fields[#fields + 1] = of(listener).stage
+  fields[#fields + 1] = '1'
 end
-redis.call('HSET', state, unpack(fields))
-redis.call('PEXPIREAT', data, string.format('%.0f', expires))
-redis.call('PEXPIREAT', state, string.format('%.0f', expires))
-redis.call('SET', timeout, id, 'PXAT', string.format('%.0f', deadline))
+fresh(state, fields)
+expires = int(expires)
+redis.call('PEXPIREAT', data, expires)
+redis.call('PEXPIREAT', state, expires)
+redis.call('SET', timeout, id, 'PXAT', int(deadline))
 if deadlines then
-  redis.call('ZADD', deadlines, string.format('%.0f', deadline), id)
+  at_end('ZADD', deadlines, int(deadline), id)
   for i = 1, #listeners do
     redis.call('XADD', KEYS[6 + i], '*', 'id', id, 'attempt', ARGV[2])
   end

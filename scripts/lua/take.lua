@@ -9,46 +9,48 @@
 --       0 another owner has it; -1 gone; -2 definition unknown
 -- Cost  O(chunks and columns of the earlier try)
 local data, state = KEYS[1], KEYS[2]
-local attempt, listener, owner, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local attempt, listener, owner, lease, its = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), of(ARGV[2])
 
-local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'report', 'definition', 'parameters',
-  listener .. ':stage', listener .. ':done', listener .. ':owner', listener .. ':lease',
-  listener .. ':tries', listener .. ':chunks', listener .. ':columns', listener .. ':error', listener .. ':bytes', listener .. ':next')
+local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'definition', 'report', 'parameters', its.stage, its.tries)
+local report, definition, parameters = have[5], have[4], have[6]
 if have[1] ~= attempt or not have[7] then return {-1} end
-if have[8] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3])} end
-if have[2] ~= 'RUN' or have[7] ~= have[3] or redis.call('EXISTS', data) == 0 then return {-1} end
-local known = false
-for i = 5, #ARGV do known = known or ARGV[i] == have[5] end
-if not known then return {-2, have[4], have[5]} end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if have[9] == owner then
-  -- Its own call before this one, whose answer was lost: nothing was appended since.
-  redis.call('HSET', state, listener .. ':lease', string.format('%.0f', now + lease))
-  return {1, have[4], have[5], have[6], tonumber(have[3]), tonumber(have[11]), have[14] or ''}
+local before = {} -- what is there of an earlier try
+if have[8] then
+  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes)
 end
-if have[9] and tonumber(have[10]) > now then return {0} end
+if before[1] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3])} end
+if have[2] ~= 'RUN' or have[7] ~= have[3] then return {-1} end
+local known = false
+for i = 5, #ARGV do known = known or ARGV[i] == definition end
+if not known then return {-2, report, definition} end
+local now = now()
+local ends = int(now + lease)
+if before[2] == owner then
+  -- Its own call before this one, whose answer was lost: nothing was appended since.
+  redis.call('HSET', state, its.lease, ends)
+  return {1, report, definition, parameters, tonumber(have[3]), tonumber(have[8]), before[4] or ''}
+end
+if before[2] and tonumber(before[3]) > now then return {0} end
 
-if have[13] then
-  for _, column in ipairs(cjson.decode(have[13])) do
+if before[7] then
+  for _, column in ipairs(cjson.decode(before[7])) do
     local field = listener .. '.' .. column.name
     redis.call('HDEL', data, field)
-    for chunk = 1, tonumber(have[12]) - 1 do
+    for chunk = 1, tonumber(before[6]) - 1 do
       redis.call('HDEL', data, field .. '#' .. chunk)
     end
   end
-  redis.call('HDEL', state, listener .. ':columns')
-  redis.call('HINCRBY', state, 'bytes', -have[15])
+  redis.call('HDEL', state, its.columns)
+  redis.call('HINCRBY', state, 'bytes', -before[8])
 end
-local failure = have[14] or ''
-if have[9] then
+local failure = before[4] or ''
+if before[2] then
   -- Whoever gives a task up says so; this one has not, and counts as a try.
-  failure = 'worker ' .. have[9] .. ' fell silent'
-  redis.call('HSET', state, listener .. ':error', failure)
+  failure = 'worker ' .. before[2] .. ' fell silent'
+  redis.call('HSET', state, its.error, failure)
 end
-if have[16] then redis.call('HDEL', state, listener .. ':next') end
-local tries = tonumber(have[11] or 0) + 1
-redis.call('HSET', state, listener .. ':owner', owner, listener .. ':lease', string.format('%.0f', now + lease),
-  listener .. ':tries', tries, listener .. ':chunks', 0, listener .. ':rows', 0, listener .. ':bytes', 0,
-  listener .. ':taken', string.format('%.0f', now))
-return {1, have[4], have[5], have[6], tonumber(have[3]), tries, failure}
+if before[5] then redis.call('HDEL', state, its.next) end
+local tries = tonumber(have[8] or 0) + 1
+redis.call('HSET', state, its.owner, owner, its.lease, ends, its.tries, int(tries), its.chunks, '0', its.rows, '0',
+  its.bytes, '0', its.taken, int(now))
+return {1, report, definition, parameters, tonumber(have[3]), tries, failure}

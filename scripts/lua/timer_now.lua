@@ -10,9 +10,8 @@ local timers, paused, recent, anchors, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local fired, events = KEYS[6], KEYS[7]
 local name = ARGV[1]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local due = string.format('%.0f', now)
+local now = now()
+local due = int(now)
 -- First: where that fails, the timer is still there.
 redis.call('XADD', fired, '*', 'name', name, 'due', due, 'late', '0')
 if ARGV[2] == '0' then

@@ -8,16 +8,15 @@
 local timers, paused, recent, anchors, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local name, due = ARGV[1], ARGV[2]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 local there = redis.call('ZREM', paused, name) == 1 or redis.call('ZSCORE', timers, name) or redis.call('PEXPIRETIME', key) > 0
 redis.call('UNLINK', key)
 redis.call('HDEL', anchors, name)
-redis.call('ZADD', recent, string.format('%.0f', now), name)
+redis.call('ZADD', recent, int(now), name)
 if due == '' then
   redis.call('ZREM', timers, name)
 else
-  if tonumber(due) < 100000000000 then due = string.format('%.0f', now) end
+  if tonumber(due) < 100000000000 then due = int(now) end
   redis.call('ZADD', timers, due, name)
 end
 return there and 1 or 0

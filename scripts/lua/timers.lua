@@ -13,8 +13,7 @@
 local timers, anchors, paused = KEYS[1], KEYS[2], KEYS[3]
 local most, over = ARGV[1], ARGV[2]
 
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = now()
 local seconds = redis.call('ZRANGEBYSCORE', timers, '(-inf', '(100000000000', 'WITHSCORES', 'LIMIT', 0, most)
 for i = 1, #seconds, 2 do
   local due = tonumber(seconds[i + 1]) * 1000
@@ -34,7 +33,7 @@ for _, bounds in ipairs({{'-inf', '-inf'}, {'100000000000000', '+inf'}}) do
   end
 end
 local moved = false
-local due = redis.call('ZRANGEBYSCORE', timers, 100000000000, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', over, most)
+local due = redis.call('ZRANGEBYSCORE', timers, 100000000000, int(now), 'WITHSCORES', 'LIMIT', over, most)
 for i = 1, #due, 2 do
   local whole = string.format('%.0f', math.floor(tonumber(due[i + 1])))
   if redis.call('ZSCORE', paused, due[i]) then
@@ -46,7 +45,7 @@ for i = 1, #due, 2 do
     add(due[i], whole)
   end
 end
-local first = redis.call('ZRANGEBYSCORE', timers, '(' .. string.format('%.0f', now), '(100000000000000', 'WITHSCORES', 'LIMIT', 0, 1)
+local first = redis.call('ZRANGEBYSCORE', timers, '(' .. int(now), '(100000000000000', 'WITHSCORES', 'LIMIT', 0, 1)
 if moved or #seconds == 2 * tonumber(most) then
   answer[1] = 0
 elseif first[2] then

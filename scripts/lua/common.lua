@@ -1,0 +1,73 @@
+-- What stands before every script.
+
+local clock
+
+-- now returns Unix milliseconds, the same in a whole script.
+local function now()
+  if not clock then
+    local time = redis.call('TIME')
+    clock = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return clock
+end
+
+-- int writes an integer, many times as fast as Redis writes a number of Lua.
+local function int(n) return string.format('%d', n) end
+
+local values = {}
+
+-- get is GET of a key that no script writes.
+local function get(key)
+  if values[key] == nil then values[key] = redis.call('GET', key) end
+  return values[key]
+end
+
+local fields = {}
+
+-- of returns the names of a listener's fields in a state: of('users').owner is
+-- users:owner.
+local function of(listener)
+  if not fields[listener] then
+    fields[listener] = setmetatable({}, {__index = function(names, what)
+      names[what] = listener .. ':' .. what
+      return names[what]
+    end})
+  end
+  return fields[listener]
+end
+
+local late, order = {}, {}
+
+-- at_end puts a command off to the end of the script, where the calls of one have
+-- their arguments in common. Nothing in the script may depend on its effect.
+local function at_end(command, key, ...)
+  local name = command .. (key or '')
+  local list = late[name]
+  if not list then
+    list = {command, key}
+    late[name] = list
+    order[#order + 1] = list
+  end
+  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
+end
+
+local acknowledged = {}
+
+-- acknowledge ends an entry of a stream and removes it. Where that fails, the entry
+-- comes again and finds its effect.
+local function acknowledge(stream, group, entry)
+  local list = acknowledged[stream]
+  if not list then
+    list = {group}
+    acknowledged[stream] = list
+  end
+  list[#list + 1] = entry
+end
+
+local function finish()
+  for _, list in ipairs(order) do redis.call(unpack(list)) end
+  for stream, list in pairs(acknowledged) do
+    redis.pcall('XACK', stream, unpack(list))
+    redis.pcall('XDEL', stream, unpack(list, 2))
+  end
+end
