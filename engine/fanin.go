@@ -21,13 +21,14 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 		return
 	}
 	stage, _ := strconv.ParseInt(entry.Fields["stage"], 10, 64)
+	bytes, _ := strconv.ParseInt(entry.Fields["bytes"], 10, 64)
 	var outcome scripts.Outcome
 	var state *scripts.State
 	worker := e.o.Consumer + "/" + strconv.FormatInt(e.claims.Add(1), 10)
 	if err := e.insist(ctx, "claim job", func() (err error) {
 		outcome, state, err = e.o.Scripts.Claim(ctx, scripts.Claim{
 			ID: id, Attempt: attempt, Stage: stage,
-			Worker: worker, Lease: e.o.Limits.Lease, Known: e.known,
+			Worker: worker, Lease: e.o.Limits.Lease, Known: e.known, Bytes: bytes,
 		})
 		return err
 	}); err != nil {

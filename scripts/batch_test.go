@@ -3,6 +3,7 @@ package scripts
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,7 +57,7 @@ func TestBatchesAnswerEachCall(t *testing.T) {
 		if outcome, err := s.Complete(ctx, task, chunk, 0); err != nil || outcome != Already {
 			return fmt.Errorf("complete: %v %w", outcome, err)
 		}
-		outcome, state, err := s.Claim(ctx, Claim{ID: id, Attempt: 1, Stage: 1, Worker: "w-" + id, Lease: time.Minute, Known: []string{"d"}})
+		outcome, state, err := s.Claim(ctx, Claim{ID: id, Attempt: 1, Stage: 1, Worker: "w-" + id, Lease: time.Minute, Known: []string{"d"}, Bytes: 10})
 		if err != nil || outcome != OK || state.Worker != "w-"+id {
 			return fmt.Errorf("claim: %v %+v %w", outcome, state, err)
 		}
@@ -73,7 +74,10 @@ func TestCallsThatComeTogetherAreOne(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	ack := func(args int) redis.Cmder {
-		return ackScript.cmd(ctx, []string{"s"}, make([]any, args)...)
+		return ackScript.cmd(ctx, shared{}, []string{"s"}, make([]any, args)...)
+	}
+	with := func(what string) []redis.Cmder {
+		return []redis.Cmder{publishScript.cmd(ctx, shared{args: []any{what}}, []string{"s"})}
 	}
 	var calls []*call
 	for range 2*batchCalls + 1 {
@@ -81,10 +85,15 @@ func TestCallsThatComeTogetherAreOne(t *testing.T) {
 	}
 	calls = append(calls,
 		&call{cmds: []redis.Cmder{ack(2), ack(2)}}, &call{cmds: []redis.Cmder{ack(batchArgs)}},
-		&call{cmds: []redis.Cmder{redis.NewIntCmd(ctx, "zcard", "z")}}, &call{cmds: []redis.Cmder{publishScript.cmd(ctx, []string{"s"})}})
-	cmds, batches := merge(ctx, calls)
-	if len(batches) != 2 || len(batches[0].of) != batchCalls || len(cmds) != 2+1+2+1+1+1 {
-		t.Errorf("%d commands, %d batches", len(cmds), len(batches))
+		&call{cmds: []redis.Cmder{redis.NewIntCmd(ctx, "zcard", "z")}},
+		&call{cmds: with("a")}, &call{cmds: with("a")}, &call{cmds: with("b")})
+	batches, cmds := merge(calls)
+	var of []int
+	for _, b := range batches {
+		of = append(of, len(b.of))
+	}
+	if want := []int{batchCalls, batchCalls, 2, 2, 1}; !slices.Equal(of, want) || len(cmds) != 3 {
+		t.Errorf("batches of %d calls instead of %d, and %d other commands", of, want, len(cmds))
 	}
 }
 

@@ -36,11 +36,9 @@ type Start struct {
 // answer was lost, may have started this attempt, and it must not run twice. In a cluster the messages of stage 1 are sent again in that case, as those of
 // the first call may be lost; doubles do nothing.
 func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
-	keys := []string{s.Data(j.ID), s.State(j.ID), s.Timeout(j.ID, j.Attempt)}
-	keys = s.shared(keys, s.Deadlines(), s.Events(), s.Incarnation())
-	args := []any{
-		j.ID, j.Attempt, j.Report, j.Definition, j.Parameters,
-		j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, j.Incarnation,
+	with := shared{
+		keys: s.also(nil, s.Deadlines(), s.Events(), s.Incarnation()),
+		args: []any{j.Report, j.Definition, j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, j.Incarnation},
 	}
 	if s.split && j.Incarnation != "" {
 		if now, err := s.ReadIncarnation(ctx); err != nil || now != j.Incarnation {
@@ -48,10 +46,11 @@ func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
 		}
 	}
 	for _, l := range j.Listeners {
-		keys = s.shared(keys, s.Task(l))
-		args = append(args, l)
+		with.keys = s.also(with.keys, s.Task(l))
+		with.args = append(with.args, l)
 	}
-	outcome, more, err := s.list(ctx, startScript, keys, args...)
+	keys := []string{s.Data(j.ID), s.State(j.ID), s.Timeout(j.ID, j.Attempt)}
+	outcome, more, err := s.list(ctx, startScript.cmd(ctx, with, keys, j.ID, j.Attempt, j.Parameters))
 	if err != nil || !s.split || outcome == Gone {
 		return outcome, err
 	}
@@ -68,48 +67,72 @@ type Claim struct {
 	Worker  string // who claims
 	Lease   time.Duration
 	Known   []string // hashes of the definitions that the caller has
+	Bytes   int64    // of the data, as the entry says; 0: not known
 }
 
 // Claim claims a job: OK to fold it, with its data where that is small, ToFail to
-// end it, both with its state and the fence in it; Already where its stage is behind us (with the state, if the
-// next stage is running).
+// end it, both with its state and the fence in it; Already where its stage is behind
+// us (with the state, if the next stage is running).
 func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
-	args := []any{c.Attempt, c.Stage, c.Worker, c.Lease.Milliseconds(), Margin.Milliseconds(), sharedBytes}
+	with := shared{args: []any{c.Lease.Milliseconds(), Margin.Milliseconds()}}
 	for _, k := range c.Known {
-		args = append(args, k)
+		with.args = append(with.args, k)
 	}
-	outcome, more, err := s.list(ctx, claimScript, []string{s.Data(c.ID), s.State(c.ID)}, args...)
-	if err != nil || len(more) < 2 {
+	claim := claimScript.cmd(ctx, with, []string{s.Data(c.ID), s.State(c.ID)}, c.Attempt, c.Stage, c.Worker)
+	// They come after the script: outside of Lua they cost half as much. Who has the
+	// claim is fenced, so that it does not matter what happens in between.
+	fields, data := redis.NewMapStringStringCmd(ctx, "hgetall", s.State(c.ID)), redis.NewMapStringStringCmd(ctx, "hgetall", s.Data(c.ID))
+	cmds := []redis.Cmder{claim, fields, data}
+	small := c.Bytes > 0 && c.Bytes <= sharedBytes
+	if !small {
+		cmds = cmds[:2]
+	}
+	if err := s.pipe.do(ctx, cmds...); err != nil {
+		return 0, nil, err
+	}
+	outcome, more, err := listReply(claim)
+	switch {
+	case err != nil || outcome != OK && outcome != ToFail && (outcome != Already || len(more) == 0):
 		return outcome, nil, err
+	case fields.Err() != nil:
+		return 0, nil, asError("claim", fields.Err())
 	}
-	state, err := parseState(c.ID, fieldsOf(more[1]))
-	if err == nil && len(more) > 2 {
-		state.data = fieldsOf(more[2])
+	state, err := parseState(c.ID, fields.Val())
+	if err != nil || outcome == Already {
+		return outcome, state, err
 	}
-	return outcome, state, err
-}
-
-// fieldsOf reads the fields and values of a hash.
-func fieldsOf(reply any) map[string]string {
-	flat, _ := reply.([]any)
-	fields := make(map[string]string, len(flat)/2)
-	for i := 0; i+1 < len(flat); i += 2 {
-		k, _ := flat[i].(string)
-		fields[k], _ = flat[i+1].(string)
+	if len(more) != 2 {
+		return 0, nil, fmt.Errorf("script claim: %w: %v", ErrReply, more)
 	}
-	return fields
+	fence, _ := more[0].(int64)
+	if state.Fence != fence {
+		// The script ran after all: Redis did not know it the first time. Or somebody
+		// else has the job by now, and this fence will be refused.
+		if state, err = s.Read(ctx, c.ID); errors.Is(err, ErrNoJob) {
+			return Gone, nil, nil
+		} else if err != nil {
+			return 0, nil, err
+		}
+		small = false
+	}
+	state.Fence = fence
+	state.Status, _ = more[1].(string)
+	if small && outcome == OK && data.Err() == nil {
+		state.data = data.Val()
+	}
+	return outcome, state, nil
 }
 
 // Advance sends a claimed job from its stage into the next one, whose listeners
 // are given.
 func (s *Scripts) Advance(ctx context.Context, state *State, listeners []string) (Outcome, error) {
-	keys := s.shared([]string{s.Data(state.ID), s.State(state.ID)}, s.Events())
+	keys := s.also([]string{s.Data(state.ID), s.State(state.ID)}, s.Events())
 	args := []any{state.ID, state.Attempt, state.Stage, state.Fence, s.events}
 	for _, l := range listeners {
-		keys = s.shared(keys, s.Task(l))
+		keys = s.also(keys, s.Task(l))
 		args = append(args, l)
 	}
-	outcome, err := s.outcome(ctx, advanceScript, keys, args...)
+	outcome, err := s.outcome(ctx, advanceScript.cmd(ctx, shared{}, keys, args...))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}
@@ -149,8 +172,8 @@ func (s *Scripts) Repair(ctx context.Context, id string) error {
 // Publish takes a claimed job over the point of no return: OK, or Late where its
 // deadline has passed.
 func (s *Scripts) Publish(ctx context.Context, state *State) (Outcome, error) {
-	outcome, err := s.outcome(ctx, publishScript, s.shared([]string{s.State(state.ID)}, s.Events()),
-		state.ID, state.Attempt, state.Fence, s.events)
+	with := shared{keys: s.also(nil, s.Events()), args: []any{s.events}}
+	outcome, err := s.outcome(ctx, publishScript.cmd(ctx, with, []string{s.State(state.ID)}, state.ID, state.Attempt, state.Fence))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}
@@ -183,8 +206,8 @@ func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration
 
 // fail runs the script and returns how late it is (ms), too.
 func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string, remove int) (Outcome, int64, error) {
-	keys := s.shared([]string{s.State(id)}, s.FanIn(), s.Events())
-	outcome, more, err := s.list(ctx, failScript, keys, id, attempt, by, token, reason, s.events, remove)
+	keys := s.also([]string{s.State(id)}, s.FanIn(), s.Events())
+	outcome, more, err := s.list(ctx, failScript.cmd(ctx, shared{}, keys, id, attempt, by, token, reason, s.events, remove))
 	if err != nil || len(more) == 0 {
 		return outcome, 0, err
 	}
@@ -196,7 +219,7 @@ func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token,
 	if !s.split || by == "@fanin" {
 		return outcome, late, nil
 	}
-	return outcome, late, s.send(ctx, s.toFanIn(ctx, id, attempt, 0), s.event(ctx, id, attempt, "failing", "by", by, "reason", reason))
+	return outcome, late, s.send(ctx, s.toFanIn(ctx, id, attempt, 0, 0), s.event(ctx, id, attempt, "failing", "by", by, "reason", reason))
 }
 
 // Settle ends a claimed job whose record is final. Detail is the file where the
@@ -204,10 +227,12 @@ func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token,
 // acknowledged and emptied.
 func (s *Scripts) Settle(ctx context.Context, state *State, status, detail string) (Outcome, error) {
 	id, attempt := state.ID, state.Attempt
-	keys := s.shared([]string{s.Data(id), s.State(id), s.Timeout(id, attempt)}, s.Deadlines(), s.Dead(), s.Events(), s.FanIn())
-	entry := state.Entry
-	outcome, err := s.outcome(ctx, settleScript, keys, id, attempt, state.Fence, status, detail, Kept.Milliseconds(), s.events,
-		entry.Group, entry.ID)
+	with := shared{
+		keys: s.also(nil, s.Deadlines(), s.Dead(), s.Events(), s.FanIn()),
+		args: []any{status, Kept.Milliseconds(), s.events, state.Entry.Group},
+	}
+	keys := []string{s.Data(id), s.State(id), s.Timeout(id, attempt)}
+	outcome, err := s.outcome(ctx, settleScript.cmd(ctx, with, keys, id, attempt, state.Fence, detail, state.Entry.ID))
 	if err != nil || outcome != OK {
 		return outcome, err
 	}
@@ -226,7 +251,7 @@ func (s *Scripts) Settle(ctx context.Context, state *State, status, detail strin
 
 // Bury lists a record as failed whose job never ran.
 func (s *Scripts) Bury(ctx context.Context, id string) error {
-	c := delayScript.cmd(ctx, []string{s.Dead()}, id, 0)
+	c := delayScript.cmd(ctx, shared{}, []string{s.Dead()}, id, 0)
 	if err := s.pipe.do(ctx, c); err != nil {
 		return err
 	}
@@ -243,8 +268,13 @@ func (s *Scripts) tasks(ctx context.Context, id string, attempt int64, listeners
 	return cmds
 }
 
-func (s *Scripts) toFanIn(ctx context.Context, id string, attempt, stage int64) redis.Cmder {
-	return redis.NewStringCmd(ctx, "xadd", s.FanIn(), "*", "id", id, "attempt", attempt, "stage", stage)
+// toFanIn has no bytes where they are not known.
+func (s *Scripts) toFanIn(ctx context.Context, id string, attempt, stage, bytes int64) redis.Cmder {
+	entry := []any{"xadd", s.FanIn(), "*", "id", id, "attempt", attempt, "stage", stage}
+	if bytes > 0 {
+		entry = append(entry, "bytes", bytes)
+	}
+	return redis.NewStringCmd(ctx, entry...)
 }
 
 func (s *Scripts) event(ctx context.Context, id string, attempt int64, event string, fields ...any) redis.Cmder {

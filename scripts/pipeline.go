@@ -81,19 +81,34 @@ func (p *pipeline) drain() {
 func (p *pipeline) send(calls []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	defer cancel()
-	var cmds []redis.Cmder
-	var batches []*batch
 	if p.split {
+		var cmds []redis.Cmder
 		for _, c := range calls {
 			cmds = append(cmds, c.cmds...)
 		}
-	} else {
-		cmds, batches = merge(ctx, calls)
+		run(ctx, p.rdb, nil, cmds)
+		return
 	}
-	exec(ctx, p.rdb, cmds)
-	resend(ctx, p.rdb, cmds)
+	batches, cmds := merge(calls)
+	run(ctx, p.rdb, batches, cmds)
+}
+
+// run runs batches, and then commands, in one round trip.
+func run(ctx context.Context, rdb redis.UniversalClient, batches []*batch, cmds []redis.Cmder) {
+	all := make([]redis.Cmder, 0, len(batches)+len(cmds))
 	for _, b := range batches {
-		b.share()
+		all = append(all, b.cmd(ctx))
+	}
+	all = append(all, cmds...)
+	exec(ctx, rdb, all)
+	resend(ctx, rdb, all)
+	for i, b := range batches {
+		share(all[i].(*redis.Cmd), b.of)
+	}
+	for _, cmd := range cmds {
+		if one, ok := cmd.(*redis.Cmd); ok && scriptOf(one.Args()) != nil {
+			share(one, []*redis.Cmd{one})
+		}
 	}
 }
 
@@ -104,8 +119,9 @@ func resend(ctx context.Context, rdb redis.UniversalClient, cmds []redis.Cmder) 
 	var again []redis.Cmder
 	for _, cmd := range cmds {
 		if isNoScript(cmd.Err()) {
-			args := cmd.Args()
-			args[0], args[1] = "eval", all[args[1].(string)].source
+			script := scriptOf(cmd.Args())
+			cmd.Args()[0], cmd.Args()[1] = "eval", script.source
+			defer func() { cmd.Args()[0], cmd.Args()[1] = "evalsha", script.sha }()
 			again = append(again, cmd)
 		}
 	}

@@ -48,14 +48,13 @@ type Scripts struct {
 // script is one Lua file.
 type script struct {
 	name, source, sha string
-	batch             *script // that does several calls of this one
 }
 
 var (
 	startScript     = load("start")
 	takeScript      = load("take")
 	appendScript    = load("append")
-	completeScript  = add("append", allowOOM(mustRead("append")))
+	completeScript  = newScript("append", allowOOM(mustRead("append")))
 	claimScript     = load("claim")
 	advanceScript   = load("advance")
 	publishScript   = load("publish")
@@ -79,25 +78,20 @@ var (
 // all are the scripts by their SHA-1, which is their name in Redis.
 var all = map[string]*script{}
 
-func load(name string) *script { return add(name, mustRead(name)) }
+func load(name string) *script { return newScript(name, mustRead(name)) }
 
 // allowOOM returns a script's source as one that Redis also runs when it is full.
 func allowOOM(source string) string {
 	return strings.Replace(source, "#!lua\n", "#!lua flags=allow-oom\n", 1)
 }
 
-func add(name, source string) *script {
-	s := newScript(name, source, "single")
-	s.batch = newScript(name, source, "batch")
-	return s
-}
-
-// newScript makes a script of what stands before every one, a file as a function, and
-// what calls it.
-func newScript(name, source, ending string) *script {
+// newScript makes a script of a file, as a function between what stands before and
+// behind every one.
+func newScript(name, source string) *script {
 	header, body, _ := strings.Cut(source, "\n")
 	s := &script{name: name}
-	s.source = header + "\n" + mustRead("common") + "local function call(KEYS, ARGV)\n" + body + "end\n" + mustRead(ending)
+	s.source = header + "\n" + mustRead("common") +
+		"local function call(KEYS, ARGV, SHARED_KEYS, SHARED)\n" + body + "end\n" + mustRead("call")
 	sum := sha1.Sum([]byte(s.source))
 	s.sha = hex.EncodeToString(sum[:])
 	all[s.sha] = s
@@ -172,21 +166,8 @@ func loadScript(ctx context.Context, rdb redis.UniversalClient, script *script) 
 	return nil
 }
 
-// cmd makes the command that runs a script.
-func (s *script) cmd(ctx context.Context, keys []string, args ...any) *redis.Cmd {
-	full := make([]any, 0, 3+len(keys)+len(args))
-	full = append(full, "evalsha", s.sha, len(keys))
-	for _, k := range keys {
-		full = append(full, k)
-	}
-	full = append(full, args...)
-	c := redis.NewCmd(ctx, full...)
-	c.SetFirstKeyPos(3)
-	return c
-}
-
-// shared appends keys that all jobs share, where a script may have them.
-func (s *Scripts) shared(keys []string, more ...string) []string {
+// also appends keys that all jobs share, where a script may have them.
+func (s *Scripts) also(keys []string, more ...string) []string {
 	if s.split {
 		return keys
 	}
@@ -194,35 +175,36 @@ func (s *Scripts) shared(keys []string, more ...string) []string {
 }
 
 // outcome runs a script that answers with an outcome alone.
-func (s *Scripts) outcome(ctx context.Context, script *script, keys []string, args ...any) (Outcome, error) {
-	c := script.cmd(ctx, keys, args...)
+func (s *Scripts) outcome(ctx context.Context, c *redis.Cmd) (Outcome, error) {
 	if err := s.pipe.do(ctx, c); err != nil {
 		return 0, err
 	}
 	n, err := c.Int64()
-	return Outcome(n), asError(script.name, err)
+	return Outcome(n), asError(nameOf(c), err)
 }
 
 // list runs a script that answers with an outcome and more.
-func (s *Scripts) list(ctx context.Context, script *script, keys []string, args ...any) (Outcome, []any, error) {
-	c := script.cmd(ctx, keys, args...)
+func (s *Scripts) list(ctx context.Context, c *redis.Cmd) (Outcome, []any, error) {
 	if err := s.pipe.do(ctx, c); err != nil {
 		return 0, nil, err
 	}
-	return listReply(script, c)
+	return listReply(c)
 }
 
-func listReply(script *script, c *redis.Cmd) (Outcome, []any, error) {
+func listReply(c *redis.Cmd) (Outcome, []any, error) {
 	reply, err := c.Slice()
 	if err != nil {
-		return 0, nil, asError(script.name, err)
+		return 0, nil, asError(nameOf(c), err)
 	}
 	if len(reply) > 0 {
 		if n, ok := reply[0].(int64); ok {
 			return Outcome(n), reply[1:], nil
 		}
 	}
-	return 0, nil, fmt.Errorf("script %s: %w: %v", script.name, ErrReply, reply)
+	return 0, nil, fmt.Errorf("script %s: %w: %v", nameOf(c), ErrReply, reply)
 }
+
+// nameOf is the name of the script that a command runs.
+func nameOf(c *redis.Cmd) string { return scriptOf(c.Args()).name }
 
 func isNoScript(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") }

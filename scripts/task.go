@@ -34,17 +34,18 @@ type Taken struct {
 // It is OK, Already (done), Busy, Gone, or Unknown where the job's definition is
 // not among those known.
 func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Taken, error) {
-	args := []any{t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds()}
+	with := shared{args: []any{t.Listener, t.Lease.Milliseconds()}}
 	for _, k := range known {
-		args = append(args, k)
+		with.args = append(with.args, k)
 	}
-	outcome, more, err := s.list(ctx, takeScript, []string{s.Data(t.ID), s.State(t.ID)}, args...)
+	outcome, more, err := s.list(ctx, takeScript.cmd(ctx, with, []string{s.Data(t.ID), s.State(t.ID)}, t.Attempt, t.Owner))
 	if err != nil {
 		return 0, Taken{}, err
 	}
-	if outcome == Already && s.split && len(more) == 2 && more[0] == int64(1) {
+	if outcome == Already && s.split && len(more) == 3 && more[0] == int64(1) {
 		stage, _ := more[1].(int64)
-		return outcome, Taken{}, s.send(ctx, s.toFanIn(ctx, t.ID, t.Attempt, stage))
+		bytes, _ := more[2].(int64)
+		return outcome, Taken{}, s.send(ctx, s.toFanIn(ctx, t.ID, t.Attempt, stage, bytes))
 	}
 	if outcome != OK {
 		return outcome, Taken{}, nil
@@ -93,9 +94,8 @@ func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) 
 	}
 	// A chunk can be a megabyte: it takes a round trip of its own, so that small
 	// calls do not wait for it.
-	exec(ctx, s.rdb, []redis.Cmder{cmd})
-	resend(ctx, s.rdb, []redis.Cmder{cmd})
-	outcome, _, err := listReply(appendScript, cmd)
+	run(ctx, s.rdb, nil, []redis.Cmder{cmd})
+	outcome, _, err := listReply(cmd)
 	return outcome, err
 }
 
@@ -105,13 +105,15 @@ func (s *Scripts) appendCmd(ctx context.Context, script *script, t Task, c Chunk
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	keys := s.shared([]string{s.Data(t.ID), s.State(t.ID)}, s.FanIn(), s.Events(), s.Task(t.Listener))
-	args := []any{t.ID, t.Attempt, t.Listener, t.Owner, t.Lease.Milliseconds(), c.Number, c.Rows, columns, s.bytes,
-		took, s.events, t.Entry.Group, t.Entry.ID}
+	with := shared{
+		keys: s.also(nil, s.FanIn(), s.Events(), s.Task(t.Listener)),
+		args: []any{t.Listener, t.Lease.Milliseconds(), s.bytes, s.events, t.Entry.Group},
+	}
+	args := []any{t.ID, t.Attempt, t.Owner, c.Number, c.Rows, columns, took, t.Entry.ID}
 	for i, name := range c.Names {
 		args = append(args, Field(t.Listener, name, c.Number), c.Fields[i])
 	}
-	return script.cmd(ctx, keys, args...), nil
+	return script.cmd(ctx, with, []string{s.Data(t.ID), s.State(t.ID)}, args...), nil
 }
 
 // Complete stores the last chunk of a task, counts its listener and acknowledges
@@ -135,20 +137,21 @@ func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Du
 	if err := s.pipe.do(ctx, cmd); err != nil {
 		return 0, err
 	}
-	outcome, more, err := listReply(script, cmd)
+	outcome, more, err := listReply(cmd)
 	if err != nil || !s.split || outcome < OK {
 		return outcome, err
 	}
 	cmds := []redis.Cmder{s.event(ctx, t.ID, t.Attempt, "done", "listener", t.Listener)}
 	if outcome == Already {
 		stage, _ := more[0].(int64)
-		cmds = append(cmds, s.toFanIn(ctx, t.ID, t.Attempt, stage))
+		bytes, _ := more[1].(int64)
+		cmds = append(cmds, s.toFanIn(ctx, t.ID, t.Attempt, stage, bytes))
 	}
 	if err := s.send(ctx, cmds...); err != nil || t.Entry.ID == "" {
 		return outcome, err
 	}
 	// Last, since the entry is what brings back a message that was not sent.
-	return outcome, s.send(ctx, ackScript.cmd(ctx, []string{t.Entry.Stream}, t.Entry.Group, t.Entry.ID))
+	return outcome, s.send(ctx, ackScript.cmd(ctx, shared{}, []string{t.Entry.Stream}, t.Entry.Group, t.Entry.ID))
 }
 
 // Entry names a message whose work goes on.
@@ -168,8 +171,8 @@ func (s *Scripts) KeepFold(ctx context.Context, state *State, lease time.Duratio
 }
 
 func (s *Scripts) keepalive(ctx context.Context, id string, attempt int64, step string, token any, lease time.Duration, e Entry) (Outcome, error) {
-	outcome, err := s.outcome(ctx, keepaliveScript, s.shared([]string{s.Data(id), s.State(id)}, e.Stream),
-		attempt, step, token, lease.Milliseconds(), Margin.Milliseconds(), e.Group, e.Consumer, e.ID)
+	outcome, err := s.outcome(ctx, keepaliveScript.cmd(ctx, shared{}, s.also([]string{s.Data(id), s.State(id)}, e.Stream),
+		attempt, step, token, lease.Milliseconds(), Margin.Milliseconds(), e.Group, e.Consumer, e.ID))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}

@@ -54,7 +54,7 @@ type DueTimer struct {
 // the server's clock, too, and how long it is until one is due that is not yet: 0
 // where it has to be called again to know, negative where there is none.
 func (s *Scripts) DueTimers(ctx context.Context, most, over int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
-	next, more, err := s.list(ctx, timersScript, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, most, over)
+	next, more, err := s.list(ctx, timersScript.cmd(ctx, shared{}, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, most, over))
 	if err != nil {
 		return nil, now, 0, err
 	}
@@ -113,10 +113,10 @@ func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error)
 		if !f.Finite {
 			due = "none"
 		}
-		cmds[i] = fireScript.cmd(ctx, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target, s.PausedTimers()},
+		cmds[i] = fireScript.cmd(ctx, shared{}, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target, s.PausedTimers()},
 			f.Name, due, string(f.Verdict), next, f.Anchor, f.Reason, s.events, QuarantineCap, recentTimer.Milliseconds())
 	}
-	return s.each(ctx, fireScript, cmds)
+	return s.each(ctx, cmds)
 }
 
 // TimerEvent is something that was heard of a timer's key.
@@ -141,15 +141,15 @@ func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, er
 		if e.Set {
 			ago = strconv.FormatInt((e.SetAgo + setMargin).Milliseconds(), 10)
 		}
-		cmds[i] = adoptScript.cmd(ctx, []string{s.Timer(e.Name), s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors()},
+		cmds[i] = adoptScript.cmd(ctx, shared{}, []string{s.Timer(e.Name), s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors()},
 			e.Name, e.Event, recentTimer.Milliseconds(), ago)
 	}
-	return s.each(ctx, adoptScript, cmds)
+	return s.each(ctx, cmds)
 }
 
 // each runs commands that answer with an outcome alone. The error is the first
 // one; what the others did is done.
-func (s *Scripts) each(ctx context.Context, script *script, cmds []redis.Cmder) ([]Outcome, error) {
+func (s *Scripts) each(ctx context.Context, cmds []redis.Cmder) ([]Outcome, error) {
 	if len(cmds) == 0 {
 		return nil, nil
 	}
@@ -162,7 +162,7 @@ func (s *Scripts) each(ctx context.Context, script *script, cmds []redis.Cmder) 
 		n, err := c.(*redis.Cmd).Int64()
 		outcomes[i] = Outcome(n)
 		if err != nil && failed == nil {
-			failed = asError(script.name, err)
+			failed = asError(nameOf(c.(*redis.Cmd)), err)
 		}
 	}
 	return outcomes, failed

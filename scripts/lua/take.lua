@@ -2,26 +2,27 @@
 -- Takes a task: gives it an owner for the time of a lease, and clears what an
 -- earlier try left in the data.
 -- KEYS  1 data, 2 state
--- ARGV  1 attempt, 2 listener, 3 owner, 4 lease (ms), 5… definitions that the
---       caller knows
+-- ARGV  1 attempt, 2 owner
+-- SHARED  1 listener, 2 lease (ms), 3… definitions that the caller knows
 -- Returns {1 taken, report, definition, parameters, stage, tries, last error};
---       {2 done already, 1 if the barrier is reached and not claimed, stage};
+--       {2 done already, 1 if the barrier is reached and not claimed, stage, bytes of
+--       the job's data};
 --       0 another owner has it; -1 gone; -2 definition unknown
 -- Cost  O(chunks and columns of the earlier try)
 local data, state = KEYS[1], KEYS[2]
-local attempt, listener, owner, lease, its = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), of(ARGV[2])
+local attempt, owner, listener, lease, its = ARGV[1], ARGV[2], SHARED[1], tonumber(SHARED[2]), of(SHARED[1])
 
 local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'definition', 'report', 'parameters', its.stage, its.tries)
 local report, definition, parameters = have[5], have[4], have[6]
 if have[1] ~= attempt or not have[7] then return {-1} end
 local before = {} -- what is there of an earlier try
 if have[8] then
-  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes)
+  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes')
 end
-if before[1] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3])} end
+if before[1] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3]), tonumber(before[9] or 0)} end
 if have[2] ~= 'RUN' or have[7] ~= have[3] then return {-1} end
 local known = false
-for i = 5, #ARGV do known = known or ARGV[i] == definition end
+for i = 3, #SHARED do known = known or SHARED[i] == definition end
 if not known then return {-2, report, definition} end
 local now = now()
 local ends = int(now + lease)
