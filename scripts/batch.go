@@ -18,131 +18,104 @@ const batchCalls = 32
 // waiting.
 const batchArgs = 1000
 
-// A command that runs a script has these arguments: evalsha, SHA-1, number of keys,
-// shared keys, own keys, number of shared keys, number of shared arguments, number of
-// own keys, shared arguments, number of own arguments, own arguments. That of a batch
-// has the keys and arguments of several calls behind those that they share; call.lua
-// takes it apart.
-
-// shared are keys and arguments that many calls of a script have in common. They are
-// not changed after they were given to one.
+// shared are keys and arguments that many calls of a script have in common. The
+// arguments are strings and numbers, and not changed after they were given to a call.
 type shared struct {
 	keys []string
 	args []any
 }
 
-// cmd makes the command that runs a script once.
-func (s *script) cmd(ctx context.Context, with shared, keys []string, args ...any) *redis.Cmd {
-	full := make([]any, 0, 7+len(with.keys)+len(keys)+len(with.args)+len(args))
-	full = append(full, "evalsha", s.sha, len(with.keys)+len(keys))
-	for _, k := range with.keys {
-		full = append(full, k)
-	}
-	for _, k := range keys {
-		full = append(full, k)
-	}
-	full = append(full, len(with.keys), len(with.args), len(keys))
-	full = append(full, with.args...)
-	full = append(full, len(args))
-	full = append(full, args...)
-	c := redis.NewCmd(ctx, full...)
-	c.SetFirstKeyPos(3)
-	return c
+// call is one call of a script, and its answer.
+type call struct {
+	redis.Cmd // for the answer alone: batch.cmd is what is sent
+	script    *script
+	with      shared
+	keys      []string
+	args      []any
 }
 
-// parts are those of a command that runs a script once.
-type parts struct {
-	script             *script
-	sharedKeys, shared []any
-	keys, args         []any
+// call makes a call of a script.
+func (s *script) call(with shared, keys []string, args ...any) *call {
+	return &call{script: s, with: with, keys: keys, args: args}
 }
 
-// partsOf takes a command apart, which is no script's where there is none.
-func partsOf(cmd redis.Cmder) (p parts) {
-	all := cmd.Args()
-	if p.script = scriptOf(all); p.script == nil {
-		return p
-	}
-	keys := 3 + all[2].(int)
-	n, args := all[keys].(int), all[keys+1].(int)
-	p.sharedKeys, p.keys = all[3:3+n], all[3+n:keys]
-	p.shared, p.args = all[keys+3:keys+3+args], all[keys+3+args:] // own ones with their number
-	return p
-}
-
-// scriptOf returns the script that a command runs; nil for other commands.
-func scriptOf(args []any) *script {
-	if len(args) > 2 && args[0] == "evalsha" {
-		return all[args[1].(string)]
-	}
-	return nil
-}
-
-// batch is one command that runs a script for several callers.
+// batch is one command that does several calls of a script.
 type batch struct {
-	parts
-	of []*redis.Cmd
+	of     []*call
+	answer *redis.Cmd
 }
 
 // takes tells whether a call can share the batch.
-func (b *batch) takes(p parts) bool {
-	return b.script == p.script && len(b.of) < batchCalls && len(b.keys) == len(b.of)*len(p.keys) &&
-		slices.Equal(b.sharedKeys, p.sharedKeys) && slices.Equal(b.shared, p.shared)
+func (b *batch) takes(c *call) bool {
+	first := b.of[0]
+	return first.script == c.script && len(b.of) < batchCalls && len(first.keys) == len(c.keys) &&
+		slices.Equal(first.with.keys, c.with.keys) && slices.Equal(first.with.args, c.with.args)
 }
 
 // merge puts calls of the same script together, and returns the batches and the
 // commands that come after them. Only the first command of a caller takes part: the
 // order of several would be lost.
-func merge(calls []*call) (batches []*batch, cmds []redis.Cmder) {
+func merge(waiting []*waiting) (batches []*batch, cmds []redis.Cmder) {
 	open := map[*script]*batch{}
-	for _, c := range calls {
-		cmd, ok := c.cmds[0].(*redis.Cmd)
-		var p parts
-		if ok && len(cmd.Args()) < batchArgs {
-			p = partsOf(cmd)
-		}
-		if p.script == nil {
-			cmds = append(cmds, c.cmds...)
+	for _, w := range waiting {
+		c, ok := w.cmds[0].(*call)
+		if !ok || len(c.args) >= batchArgs {
+			cmds = append(cmds, w.cmds...)
 			continue
 		}
-		b := open[p.script]
-		if b == nil || !b.takes(p) {
-			b = &batch{parts: parts{script: p.script, sharedKeys: p.sharedKeys, shared: p.shared}}
-			open[p.script] = b
+		b := open[c.script]
+		if b == nil || !b.takes(c) {
+			b = &batch{}
+			open[c.script] = b
 			batches = append(batches, b)
 		}
-		b.keys, b.args, b.of = append(b.keys, p.keys...), append(b.args, p.args...), append(b.of, cmd)
-		cmds = append(cmds, c.cmds[1:]...)
+		b.of = append(b.of, c)
+		cmds = append(cmds, w.cmds[1:]...)
 	}
 	return batches, cmds
 }
 
-// cmd is the command of the whole batch.
+// cmd is the command of the batch: evalsha, SHA-1, number of keys, keys and arguments
+// as call.lua takes them apart.
 func (b *batch) cmd(ctx context.Context) *redis.Cmd {
-	if len(b.of) == 1 {
-		return b.of[0]
+	first := b.of[0]
+	keys, args := len(first.with.keys), 6+len(first.with.args)
+	for _, c := range b.of {
+		keys, args = keys+len(c.keys), args+1+len(c.args)
 	}
-	full := make([]any, 0, 6+len(b.sharedKeys)+len(b.keys)+len(b.shared)+len(b.args))
-	full = append(full, "evalsha", b.script.sha, len(b.sharedKeys)+len(b.keys))
-	full = append(append(full, b.sharedKeys...), b.keys...)
-	full = append(full, len(b.sharedKeys), len(b.shared), len(b.keys)/len(b.of))
-	full = append(append(full, b.shared...), b.args...)
-	return redis.NewCmd(ctx, full...)
+	all := make([]any, 0, keys+args)
+	all = append(all, "evalsha", first.script.sha, keys)
+	for _, k := range first.with.keys {
+		all = append(all, k)
+	}
+	for _, c := range b.of {
+		for _, k := range c.keys {
+			all = append(all, k)
+		}
+	}
+	all = append(all, len(first.with.keys), len(first.with.args), len(first.keys))
+	all = append(all, first.with.args...)
+	for _, c := range b.of {
+		all = append(append(all, len(c.args)), c.args...)
+	}
+	b.answer = redis.NewCmd(ctx, all...)
+	b.answer.SetFirstKeyPos(3)
+	return b.answer
 }
 
-// share gives each call of a command its answer.
-func share(whole *redis.Cmd, of []*redis.Cmd) {
-	answers, err := whole.Slice()
-	if err == nil && len(answers) != len(of) {
-		err = fmt.Errorf("%w: %d answers to %d calls", ErrReply, len(answers), len(of))
+// share gives each call its answer.
+func (b *batch) share() {
+	answers, err := b.answer.Slice()
+	if err == nil && len(answers) != len(b.of) {
+		err = fmt.Errorf("%w: %d answers to %d calls", ErrReply, len(answers), len(b.of))
 	}
-	for i, cmd := range of {
+	for i, c := range b.of {
 		if err != nil {
-			cmd.SetErr(err)
+			c.SetErr(err)
 		} else if failed, ok := answers[i].(error); ok {
-			cmd.SetErr(errors.New(strings.TrimPrefix(failed.Error(), "CALL ")))
+			c.SetErr(errors.New(strings.TrimPrefix(failed.Error(), "CALL ")))
 		} else {
-			cmd.SetVal(answers[i])
+			c.SetVal(answers[i])
 		}
 	}
 }

@@ -74,19 +74,19 @@ func TestCallsThatComeTogetherAreOne(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	ack := func(args int) redis.Cmder {
-		return ackScript.cmd(ctx, shared{}, []string{"s"}, make([]any, args)...)
+		return ackScript.call(shared{}, []string{"s"}, make([]any, args)...)
 	}
 	with := func(what string) []redis.Cmder {
-		return []redis.Cmder{publishScript.cmd(ctx, shared{args: []any{what}}, []string{"s"})}
+		return []redis.Cmder{publishScript.call(shared{args: []any{what}}, []string{"s"})}
 	}
-	var calls []*call
+	var calls []*waiting
 	for range 2*batchCalls + 1 {
-		calls = append(calls, &call{cmds: []redis.Cmder{ack(2)}})
+		calls = append(calls, &waiting{cmds: []redis.Cmder{ack(2)}})
 	}
 	calls = append(calls,
-		&call{cmds: []redis.Cmder{ack(2), ack(2)}}, &call{cmds: []redis.Cmder{ack(batchArgs)}},
-		&call{cmds: []redis.Cmder{redis.NewIntCmd(ctx, "zcard", "z")}},
-		&call{cmds: with("a")}, &call{cmds: with("a")}, &call{cmds: with("b")})
+		&waiting{cmds: []redis.Cmder{ack(2), ack(2)}}, &waiting{cmds: []redis.Cmder{ack(batchArgs)}},
+		&waiting{cmds: []redis.Cmder{redis.NewIntCmd(ctx, "zcard", "z")}},
+		&waiting{cmds: with("a")}, &waiting{cmds: with("a")}, &waiting{cmds: with("b")})
 	batches, cmds := merge(calls)
 	var of []int
 	for _, b := range batches {

@@ -29,7 +29,7 @@ type Timeouts struct {
 // Passed lists the running jobs whose deadline has passed after that time (ms) by
 // the server's clock, at most that many.
 func (s *Scripts) Passed(ctx context.Context, after int64, most int) (Timeouts, error) {
-	wait, more, err := s.list(ctx, deadlinesScript.cmd(ctx, shared{}, []string{s.Deadlines()}, after, most))
+	wait, more, err := s.list(ctx, deadlinesScript.call(shared{}, []string{s.Deadlines()}, after, most))
 	if err != nil {
 		return Timeouts{}, err
 	}
@@ -65,7 +65,7 @@ func (s *Scripts) Touch(ctx context.Context, keys []string) ([]string, error) {
 // SetCanary sets a subscriber's canary, which is over after a millisecond and then
 // ends with a Touch. A full Redis takes it, too.
 func (s *Scripts) SetCanary(ctx context.Context, consumer string) error {
-	_, err := s.outcome(ctx, canaryScript.cmd(ctx, shared{}, []string{s.Canary(consumer)}))
+	_, err := s.outcome(ctx, canaryScript.call(shared{}, []string{s.Canary(consumer)}))
 	return err
 }
 
@@ -101,7 +101,7 @@ func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]str
 // is past its deadline and nobody has worked on it for a while: OK, Busy where
 // that is not so yet, or Gone.
 func (s *Scripts) Remind(ctx context.Context, id string, patience time.Duration) (Outcome, error) {
-	outcome, more, err := s.list(ctx, remindScript.cmd(ctx, shared{}, s.also([]string{s.State(id)}, s.FanIn()), id, patience.Milliseconds()))
+	outcome, more, err := s.list(ctx, remindScript.call(shared{}, s.also([]string{s.State(id)}, s.FanIn()), id, patience.Milliseconds()))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}
@@ -113,7 +113,7 @@ func (s *Scripts) Remind(ctx context.Context, id string, patience time.Duration)
 // removes that: its record decides what comes next. It is OK, or Gone where the
 // job has a state or runs again.
 func (s *Scripts) PushAgain(ctx context.Context, id string) (Outcome, error) {
-	outcome, err := s.outcome(ctx, againScript.cmd(ctx, shared{}, s.also([]string{s.State(id)}, s.Deadlines(), s.Jobs()), id))
+	outcome, err := s.outcome(ctx, againScript.call(shared{}, s.also([]string{s.State(id)}, s.Deadlines(), s.Jobs()), id))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // Delay puts a member into the delayed set, due after d by the server's clock.
 func (s *Scripts) Delay(ctx context.Context, member string, d time.Duration) error {
-	c := delayScript.cmd(ctx, shared{}, []string{s.Delayed()}, member, d.Milliseconds())
+	c := delayScript.call(shared{}, []string{s.Delayed()}, member, d.Milliseconds())
 	if err := s.pipe.do(ctx, c); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ type Due struct {
 // Due lists what is due in the delayed set, at most that many members of each
 // kind, after the first ones that are due, which are to be passed over.
 func (s *Scripts) Due(ctx context.Context, most, over int) (Due, error) {
-	next, more, err := s.list(ctx, dueScript.cmd(ctx, shared{}, []string{s.Delayed()}, most, over))
+	next, more, err := s.list(ctx, dueScript.call(shared{}, []string{s.Delayed()}, most, over))
 	if err != nil {
 		return Due{}, err
 	}
@@ -78,7 +78,7 @@ func (s *Scripts) Move(ctx context.Context, stream string, moves []Move) ([]time
 			return nil, fmt.Errorf("move to %s: %w", stream, err)
 		}
 	}
-	c := moveScript.cmd(ctx, shared{}, s.also([]string{s.Delayed()}, stream), args...)
+	c := moveScript.call(shared{}, s.also([]string{s.Delayed()}, stream), args...)
 	if err := s.pipe.do(ctx, c); err != nil {
 		return nil, err
 	}
@@ -117,6 +117,6 @@ func (s *Scripts) Refuse(ctx context.Context, refusals []Refusal, timeless bool)
 			return 0, err
 		}
 	}
-	n, err := s.outcome(ctx, refuseScript.cmd(ctx, shared{}, s.also([]string{s.Delayed()}, s.Quarantined()), args...))
+	n, err := s.outcome(ctx, refuseScript.call(shared{}, s.also([]string{s.Delayed()}, s.Quarantined()), args...))
 	return int64(n), err
 }

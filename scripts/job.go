@@ -50,7 +50,7 @@ func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
 		with.args = append(with.args, l)
 	}
 	keys := []string{s.Data(j.ID), s.State(j.ID), s.Timeout(j.ID, j.Attempt)}
-	outcome, more, err := s.list(ctx, startScript.cmd(ctx, with, keys, j.ID, j.Attempt, j.Parameters))
+	outcome, more, err := s.list(ctx, startScript.call(with, keys, j.ID, j.Attempt, j.Parameters))
 	if err != nil || !s.split || outcome == Gone {
 		return outcome, err
 	}
@@ -78,7 +78,7 @@ func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
 	for _, k := range c.Known {
 		with.args = append(with.args, k)
 	}
-	claim := claimScript.cmd(ctx, with, []string{s.Data(c.ID), s.State(c.ID)}, c.Attempt, c.Stage, c.Worker)
+	claim := claimScript.call(with, []string{s.Data(c.ID), s.State(c.ID)}, c.Attempt, c.Stage, c.Worker)
 	// They come after the script: outside of Lua they cost half as much. Who has the
 	// claim is fenced, so that it does not matter what happens in between.
 	fields, data := redis.NewMapStringStringCmd(ctx, "hgetall", s.State(c.ID)), redis.NewMapStringStringCmd(ctx, "hgetall", s.Data(c.ID))
@@ -132,7 +132,7 @@ func (s *Scripts) Advance(ctx context.Context, state *State, listeners []string)
 		keys = s.also(keys, s.Task(l))
 		args = append(args, l)
 	}
-	outcome, err := s.outcome(ctx, advanceScript.cmd(ctx, shared{}, keys, args...))
+	outcome, err := s.outcome(ctx, advanceScript.call(shared{}, keys, args...))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}
@@ -173,7 +173,7 @@ func (s *Scripts) Repair(ctx context.Context, id string) error {
 // deadline has passed.
 func (s *Scripts) Publish(ctx context.Context, state *State) (Outcome, error) {
 	with := shared{keys: s.also(nil, s.Events()), args: []any{s.events}}
-	outcome, err := s.outcome(ctx, publishScript.cmd(ctx, with, []string{s.State(state.ID)}, state.ID, state.Attempt, state.Fence))
+	outcome, err := s.outcome(ctx, publishScript.call(with, []string{s.State(state.ID)}, state.ID, state.Attempt, state.Fence))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}
@@ -207,7 +207,7 @@ func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration
 // fail runs the script and returns how late it is (ms), too.
 func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string, remove int) (Outcome, int64, error) {
 	keys := s.also([]string{s.State(id)}, s.FanIn(), s.Events())
-	outcome, more, err := s.list(ctx, failScript.cmd(ctx, shared{}, keys, id, attempt, by, token, reason, s.events, remove))
+	outcome, more, err := s.list(ctx, failScript.call(shared{}, keys, id, attempt, by, token, reason, s.events, remove))
 	if err != nil || len(more) == 0 {
 		return outcome, 0, err
 	}
@@ -232,7 +232,7 @@ func (s *Scripts) Settle(ctx context.Context, state *State, status, detail strin
 		args: []any{status, Kept.Milliseconds(), s.events, state.Entry.Group},
 	}
 	keys := []string{s.Data(id), s.State(id), s.Timeout(id, attempt)}
-	outcome, err := s.outcome(ctx, settleScript.cmd(ctx, with, keys, id, attempt, state.Fence, detail, state.Entry.ID))
+	outcome, err := s.outcome(ctx, settleScript.call(with, keys, id, attempt, state.Fence, detail, state.Entry.ID))
 	if err != nil || outcome != OK {
 		return outcome, err
 	}
@@ -251,7 +251,7 @@ func (s *Scripts) Settle(ctx context.Context, state *State, status, detail strin
 
 // Bury lists a record as failed whose job never ran.
 func (s *Scripts) Bury(ctx context.Context, id string) error {
-	c := delayScript.cmd(ctx, shared{}, []string{s.Dead()}, id, 0)
+	c := delayScript.call(shared{}, []string{s.Dead()}, id, 0)
 	if err := s.pipe.do(ctx, c); err != nil {
 		return err
 	}

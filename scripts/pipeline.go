@@ -24,12 +24,12 @@ type pipeline struct {
 	split   bool // keys of several jobs cannot be in one call
 
 	mu      sync.Mutex
-	queue   []*call
+	queue   []*waiting
 	running int
 }
 
-// call is a row of commands that one caller waits for; they run in its order.
-type call struct {
+// waiting is a row of commands that one caller waits for; they run in its order.
+type waiting struct {
 	cmds []redis.Cmder
 	done chan struct{}
 }
@@ -38,19 +38,19 @@ type call struct {
 // command has its own error; do returns only that of ctx. The commands may run
 // although ctx has ended: their arguments must not be changed after that.
 func (p *pipeline) do(ctx context.Context, cmds ...redis.Cmder) error {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || len(cmds) == 0 {
 		return err
 	}
-	c := &call{cmds: cmds, done: make(chan struct{})}
+	w := &waiting{cmds: cmds, done: make(chan struct{})}
 	p.mu.Lock()
-	p.queue = append(p.queue, c)
+	p.queue = append(p.queue, w)
 	if p.running < pipelineDepth {
 		p.running++
 		go p.drain()
 	}
 	p.mu.Unlock()
 	select {
-	case <-c.done:
+	case <-w.done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -67,30 +67,30 @@ func (p *pipeline) drain() {
 			p.mu.Unlock()
 			return
 		}
-		calls := p.queue[:n:n]
+		together := p.queue[:n:n]
 		p.queue = p.queue[n:]
 		p.mu.Unlock()
 
-		p.send(calls)
-		for _, c := range calls {
-			close(c.done)
+		p.send(together)
+		for _, w := range together {
+			close(w.done)
 		}
 	}
 }
 
-func (p *pipeline) send(calls []*call) {
+func (p *pipeline) send(together []*waiting) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	defer cancel()
-	if p.split {
-		var cmds []redis.Cmder
-		for _, c := range calls {
-			cmds = append(cmds, c.cmds...)
-		}
-		run(ctx, p.rdb, nil, cmds)
+	if !p.split {
+		batches, cmds := merge(together)
+		run(ctx, p.rdb, batches, cmds)
 		return
 	}
-	batches, cmds := merge(calls)
-	run(ctx, p.rdb, batches, cmds)
+	var cmds []redis.Cmder
+	for _, w := range together {
+		cmds = append(cmds, w.cmds...)
+	}
+	run(ctx, p.rdb, nil, cmds)
 }
 
 // run runs batches, and then commands, in one round trip.
@@ -99,16 +99,18 @@ func run(ctx context.Context, rdb redis.UniversalClient, batches []*batch, cmds 
 	for _, b := range batches {
 		all = append(all, b.cmd(ctx))
 	}
-	all = append(all, cmds...)
+	for _, cmd := range cmds {
+		if c, ok := cmd.(*call); ok {
+			b := &batch{of: []*call{c}}
+			batches = append(batches, b)
+			cmd = b.cmd(ctx)
+		}
+		all = append(all, cmd)
+	}
 	exec(ctx, rdb, all)
 	resend(ctx, rdb, all)
-	for i, b := range batches {
-		share(all[i].(*redis.Cmd), b.of)
-	}
-	for _, cmd := range cmds {
-		if one, ok := cmd.(*redis.Cmd); ok && scriptOf(one.Args()) != nil {
-			share(one, []*redis.Cmd{one})
-		}
+	for _, b := range batches {
+		b.share()
 	}
 }
 
@@ -119,9 +121,8 @@ func resend(ctx context.Context, rdb redis.UniversalClient, cmds []redis.Cmder) 
 	var again []redis.Cmder
 	for _, cmd := range cmds {
 		if isNoScript(cmd.Err()) {
-			script := scriptOf(cmd.Args())
-			cmd.Args()[0], cmd.Args()[1] = "eval", script.source
-			defer func() { cmd.Args()[0], cmd.Args()[1] = "evalsha", script.sha }()
+			args := cmd.Args()
+			args[0], args[1] = "eval", all[args[1].(string)].source
 			again = append(again, cmd)
 		}
 	}

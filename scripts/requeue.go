@@ -33,7 +33,7 @@ func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step, t
 	if a.Counts {
 		counts = 1
 	}
-	outcome, more, err := s.list(ctx, requeueScript.cmd(ctx, shared{}, keys, id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds()))
+	outcome, more, err := s.list(ctx, requeueScript.call(shared{}, keys, id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds()))
 	if err != nil || !s.split || outcome < OK {
 		return outcome, err
 	}
@@ -59,6 +59,6 @@ func (s *Scripts) Tidy(stream string) func(context.Context) error {
 // Forget removes the consumers of a stream that are gone and have nothing
 // pending, and returns how many those were.
 func (s *Scripts) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
-	n, err := s.outcome(ctx, forgetScript.cmd(ctx, shared{}, []string{stream}, Group, silence.Milliseconds(), 100))
+	n, err := s.outcome(ctx, forgetScript.call(shared{}, []string{stream}, Group, silence.Milliseconds(), 100))
 	return int64(n), err
 }

@@ -175,36 +175,33 @@ func (s *Scripts) also(keys []string, more ...string) []string {
 }
 
 // outcome runs a script that answers with an outcome alone.
-func (s *Scripts) outcome(ctx context.Context, c *redis.Cmd) (Outcome, error) {
+func (s *Scripts) outcome(ctx context.Context, c *call) (Outcome, error) {
 	if err := s.pipe.do(ctx, c); err != nil {
 		return 0, err
 	}
 	n, err := c.Int64()
-	return Outcome(n), asError(nameOf(c), err)
+	return Outcome(n), asError(c.script.name, err)
 }
 
 // list runs a script that answers with an outcome and more.
-func (s *Scripts) list(ctx context.Context, c *redis.Cmd) (Outcome, []any, error) {
+func (s *Scripts) list(ctx context.Context, c *call) (Outcome, []any, error) {
 	if err := s.pipe.do(ctx, c); err != nil {
 		return 0, nil, err
 	}
 	return listReply(c)
 }
 
-func listReply(c *redis.Cmd) (Outcome, []any, error) {
+func listReply(c *call) (Outcome, []any, error) {
 	reply, err := c.Slice()
 	if err != nil {
-		return 0, nil, asError(nameOf(c), err)
+		return 0, nil, asError(c.script.name, err)
 	}
 	if len(reply) > 0 {
 		if n, ok := reply[0].(int64); ok {
 			return Outcome(n), reply[1:], nil
 		}
 	}
-	return 0, nil, fmt.Errorf("script %s: %w: %v", nameOf(c), ErrReply, reply)
+	return 0, nil, fmt.Errorf("script %s: %w: %v", c.script.name, ErrReply, reply)
 }
-
-// nameOf is the name of the script that a command runs.
-func nameOf(c *redis.Cmd) string { return scriptOf(c.Args()).name }
 
 func isNoScript(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") }

@@ -38,7 +38,7 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 	for _, k := range known {
 		with.args = append(with.args, k)
 	}
-	outcome, more, err := s.list(ctx, takeScript.cmd(ctx, with, []string{s.Data(t.ID), s.State(t.ID)}, t.Attempt, t.Owner))
+	outcome, more, err := s.list(ctx, takeScript.call(with, []string{s.Data(t.ID), s.State(t.ID)}, t.Attempt, t.Owner))
 	if err != nil {
 		return 0, Taken{}, err
 	}
@@ -88,19 +88,19 @@ func (c Chunk) bytes() int {
 // OK, Already, Busy, Gone, or TooMuch. The fields must not be changed before it returns,
 // and not at all if it returns an error of ctx.
 func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) {
-	cmd, err := s.appendCmd(ctx, appendScript, t, c, "")
+	call, err := s.appendCall(appendScript, t, c, "")
 	if err != nil {
 		return 0, err
 	}
 	// A chunk can be a megabyte: it takes a round trip of its own, so that small
 	// calls do not wait for it.
-	run(ctx, s.rdb, nil, []redis.Cmder{cmd})
-	outcome, _, err := listReply(cmd)
+	run(ctx, s.rdb, nil, []redis.Cmder{call})
+	outcome, _, err := listReply(call)
 	return outcome, err
 }
 
-// appendCmd is the command that stores a chunk; with took (ms), the last one.
-func (s *Scripts) appendCmd(ctx context.Context, script *script, t Task, c Chunk, took string) (*redis.Cmd, error) {
+// appendCall is the call that stores a chunk; with took (ms), the last one.
+func (s *Scripts) appendCall(script *script, t Task, c Chunk, took string) (*call, error) {
 	columns, err := json.Marshal(c.Columns)
 	if err != nil {
 		return nil, fmt.Errorf("columns of %s: %w", t.Listener, err)
@@ -113,7 +113,7 @@ func (s *Scripts) appendCmd(ctx context.Context, script *script, t Task, c Chunk
 	for i, name := range c.Names {
 		args = append(args, Field(t.Listener, name, c.Number), c.Fields[i])
 	}
-	return script.cmd(ctx, with, []string{s.Data(t.ID), s.State(t.ID)}, args...), nil
+	return script.call(with, []string{s.Data(t.ID), s.State(t.ID)}, args...), nil
 }
 
 // Complete stores the last chunk of a task, counts its listener and acknowledges
@@ -130,14 +130,14 @@ func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Du
 		// Stored: the next call only says so, also to a Redis that is full.
 		script, last.Columns, last.Names, last.Fields = completeScript, nil, nil, nil
 	}
-	cmd, err := s.appendCmd(ctx, script, t, last, strconv.FormatInt(took.Milliseconds(), 10))
+	call, err := s.appendCall(script, t, last, strconv.FormatInt(took.Milliseconds(), 10))
 	if err != nil {
 		return 0, err
 	}
-	if err := s.pipe.do(ctx, cmd); err != nil {
+	if err := s.pipe.do(ctx, call); err != nil {
 		return 0, err
 	}
-	outcome, more, err := listReply(cmd)
+	outcome, more, err := listReply(call)
 	if err != nil || !s.split || outcome < OK {
 		return outcome, err
 	}
@@ -151,7 +151,7 @@ func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Du
 		return outcome, err
 	}
 	// Last, since the entry is what brings back a message that was not sent.
-	return outcome, s.send(ctx, ackScript.cmd(ctx, shared{}, []string{t.Entry.Stream}, t.Entry.Group, t.Entry.ID))
+	return outcome, s.send(ctx, ackScript.call(shared{}, []string{t.Entry.Stream}, t.Entry.Group, t.Entry.ID))
 }
 
 // Entry names a message whose work goes on.
@@ -171,7 +171,7 @@ func (s *Scripts) KeepFold(ctx context.Context, state *State, lease time.Duratio
 }
 
 func (s *Scripts) keepalive(ctx context.Context, id string, attempt int64, step string, token any, lease time.Duration, e Entry) (Outcome, error) {
-	outcome, err := s.outcome(ctx, keepaliveScript.cmd(ctx, shared{}, s.also([]string{s.Data(id), s.State(id)}, e.Stream),
+	outcome, err := s.outcome(ctx, keepaliveScript.call(shared{}, s.also([]string{s.Data(id), s.State(id)}, e.Stream),
 		attempt, step, token, lease.Milliseconds(), Margin.Milliseconds(), e.Group, e.Consumer, e.ID))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
