@@ -80,7 +80,7 @@ func (r *Report) parameterList() string {
 // refuses a name that is given twice, and anything after the object.
 func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
-	if len(bytes.TrimSpace(raw)) == 0 {
+	if text := bytes.TrimSpace(raw); len(text) == 0 || string(text) == "{}" {
 		return fields, nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))

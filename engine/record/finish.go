@@ -26,6 +26,13 @@ func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows i
 		return false, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
 			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
 	}
+	id, ok := l.exact(run.ID)
+	if !ok {
+		return false, nil
+	}
+	if done, err := s.together(ctx, &success{layout: l, run: run, id: id, file: file, rows: rows, done: make(chan struct{})}); err != nil || done {
+		return done, err
+	}
 	set := s.columns["file"] + " = ?, " + s.noError()
 	args := []any{file}
 	if column, ok := s.columns["rows"]; ok {

@@ -32,6 +32,8 @@ type Store struct {
 
 	mu     sync.Mutex
 	layout *layout // nil until it is learnt
+
+	successes successes
 }
 
 var _ engine.Records = (*Store)(nil)
