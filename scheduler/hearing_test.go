@@ -72,6 +72,8 @@ func TestNotificationsForbidden(t *testing.T) {
 func TestNotificationsAreSwitchedOn(t *testing.T) {
 	t.Parallel()
 	b, _ := private(t, "--notify-keyspace-events", "El")
+	events := &timerEvents{touched: map[string]int{}}
+	b.options.Timers = events
 	registry := b.run("a")
 	b.hears(registry, 1)
 	got := b.client.ConfigGet(t.Context(), notifySetting).Val()[notifySetting]
@@ -86,6 +88,10 @@ func TestNotificationsAreSwitchedOn(t *testing.T) {
 	}
 	b.until("they are switched on again", func() bool {
 		return withFlags(b.client.ConfigGet(t.Context(), notifySetting).Val()[notifySetting]) == b.client.ConfigGet(t.Context(), notifySetting).Val()[notifySetting]
+	})
+	b.until("timers are told that they may have missed something", func() bool {
+		subscribed, _ := events.hearing()
+		return subscribed == 2
 	})
 	for flags, want := range map[string]string{"": notifyFlags, "AK": "AK", "KEA": "KEA", "xE": "xEKzg$", "g$xzK": "g$xzK"} {
 		if got := withFlags(flags); got != want {
@@ -129,6 +135,8 @@ func TestCanaryInAFullRedis(t *testing.T) {
 func TestKilledSubscriptions(t *testing.T) {
 	t.Parallel()
 	b, _ := private(t)
+	events := &timerEvents{touched: map[string]int{}}
+	b.options.Timers = events
 	registry := b.run("a")
 	b.hears(registry, 1)
 	b.startMany(60, 500*time.Millisecond, 3*time.Second)
@@ -142,6 +150,9 @@ func TestKilledSubscriptions(t *testing.T) {
 	b.hears(registry, 1)
 	if n := value(t, registry, "fanfold_resubscriptions_total", ""); n == 0 {
 		t.Error("nothing was killed")
+	}
+	if subscribed, deaf := events.hearing(); subscribed < 2 || deaf == 0 {
+		t.Errorf("timers were told %d times that they hear, and %d times that they do not", subscribed, deaf)
 	}
 }
 
@@ -171,6 +182,7 @@ type touchedTimers struct {
 
 func (*touchedTimers) Changed()    {}
 func (*touchedTimers) Subscribed() {}
+func (*touchedTimers) Deaf()       {}
 func (l *touchedTimers) Touched(name, event string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -332,6 +344,7 @@ type timerEvents struct {
 	touched    map[string]int
 	changed    int
 	subscribed int
+	deaf       int
 }
 
 func (e *timerEvents) Touched(name, event string) {
@@ -350,6 +363,18 @@ func (e *timerEvents) Subscribed() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.subscribed++
+}
+
+func (e *timerEvents) Deaf() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deaf++
+}
+
+func (e *timerEvents) hearing() (subscribed, deaf int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.subscribed, e.deaf
 }
 
 // TestTimersAreTold what happens to them, and not to the keys of others, although

@@ -18,21 +18,23 @@ const (
 )
 
 // enable has Redis publish keyspace notifications, beside those that it publishes
-// already. Where that is refused, or the command is not there, the canary tells
-// what that means.
-func (s *Scheduler) enable(ctx context.Context, client *redis.Client) {
+// already, and tells whether it did not publish all of them until now. Where that is
+// refused, or the command is not there, the canary tells what that means.
+func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed bool) {
 	settings, err := client.ConfigGet(ctx, notifySetting).Result()
 	if err == nil {
 		flags := withFlags(settings[notifySetting])
 		if flags == settings[notifySetting] {
-			return
+			return false
 		}
 		err = client.ConfigSet(ctx, notifySetting, flags).Err()
+		changed = err == nil
 	}
 	if isReply(err) && !s.refused {
 		s.refused = true
 		s.log.Info("Redis does not let its notifications be switched on; if they are on, this does no harm", "err", err)
 	}
+	return changed
 }
 
 // withFlags adds to flags what is missing there.

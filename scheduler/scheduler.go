@@ -33,6 +33,8 @@ type TimerEvents interface {
 	// Subscribed says that the others are called from now on, and that what
 	// happened before may have been missed.
 	Subscribed()
+	// Deaf says that they are not called any more, until Subscribed is.
+	Deaf()
 }
 
 // Options configures a Scheduler.

@@ -47,6 +47,9 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 		heard, err := s.session(ctx, client)
 		s.hears.Store(false)
 		s.metrics.heard.Set(0)
+		if s.timers != nil {
+			s.timers.Deaf()
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -111,7 +114,7 @@ func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bo
 	s.wakeAll()
 	for {
 		// Somebody may have switched some of them off, of which the canary hears nothing.
-		s.enable(ctx, client)
+		changed := s.enable(ctx, client)
 		chirp, err := s.proves(ctx, e.canary)
 		switch {
 		case err != nil && context.Cause(ctx) != nil:
@@ -122,7 +125,7 @@ func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bo
 			return true, errDeaf
 		case !chirp:
 			return false, errMute
-		case !heard:
+		case !heard || changed:
 			heard = true
 			if s.timers != nil {
 				s.timers.Subscribed()

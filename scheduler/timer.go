@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -48,7 +49,7 @@ type TimerOptions struct {
 }
 
 // Timers fires timers and does what their definitions say. Run may be called
-// once; the methods Touched, Changed and Subscribed may be called at any time, by
+// once; the methods of TimerEvents may be called at any time, by
 // whoever hears of changes in Redis, and never block.
 type Timers struct {
 	o       TimerOptions
@@ -60,6 +61,7 @@ type Timers struct {
 	scan    bell // look through all keys
 	later   bell // an action waits for its next try
 	began   time.Time
+	hears   atomic.Bool // Touched is called
 
 	mu     sync.Mutex
 	events map[string]touched // timer → what was heard of its key
@@ -152,7 +154,13 @@ func (t *Timers) Changed() { t.fire.ring() }
 
 // Subscribed says that Touched is called from now on, and that what happened
 // before may have been missed.
-func (t *Timers) Subscribed() { t.scan.ring() }
+func (t *Timers) Subscribed() {
+	t.hears.Store(true)
+	t.scan.ring()
+}
+
+// Deaf says that Touched is not called for a while.
+func (t *Timers) Deaf() { t.hears.Store(false) }
 
 // mostHeard bounds the events that wait; beyond, a scan finds what they were
 // about.

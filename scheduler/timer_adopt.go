@@ -12,6 +12,9 @@ const (
 	// scanCount is how many keys one SCAN looks at, and scanPages how many of them
 	// are made in a row.
 	scanCount, scanPages = 1000, 5
+	// heardCount is how many keys are looked at in a row where events are heard: a scan
+	// then finds only what was missed for no known reason.
+	heardCount = 500
 	// scanPause is the time between two rows of pages.
 	scanPause = time.Second
 )
@@ -88,7 +91,11 @@ func (t *Timers) scanAll(ctx context.Context) error {
 		case <-timer.C:
 		}
 		var err error
-		if cursor, err = t.scanSome(ctx, cursor); err != nil && ctx.Err() == nil {
+		count, pages := int64(scanCount), scanPages
+		if t.hears.Load() && !fast {
+			count, pages = heardCount, 1
+		}
+		if cursor, err = t.scanSome(ctx, cursor, count, pages); err != nil && ctx.Err() == nil {
 			t.log.Debug("scan for timers", "err", err)
 		}
 		sleep := scanPause
@@ -101,9 +108,9 @@ func (t *Timers) scanAll(ctx context.Context) error {
 
 // scanSome looks at the next keys, and returns the cursor for the ones that
 // follow, 0 at the end.
-func (t *Timers) scanSome(ctx context.Context, cursor uint64) (uint64, error) {
-	for range scanPages {
-		names, next, err := t.scripts.ScanTimers(ctx, cursor, scanCount)
+func (t *Timers) scanSome(ctx context.Context, cursor uint64, count int64, pages int) (uint64, error) {
+	for range pages {
+		names, next, err := t.scripts.ScanTimers(ctx, cursor, count)
 		if err != nil {
 			return cursor, err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -81,21 +80,6 @@ func (s *Scripts) TimerDone(ctx context.Context, name, due, outcome string, more
 		args = append(args, m)
 	}
 	return s.send(ctx, redis.NewStringCmd(ctx, args...))
-}
-
-// ScanTimers looks through a part of the db for the keys of timers, from a
-// cursor on, which is 0 at first. It returns their names and the next cursor, 0
-// at the end.
-func (s *Scripts) ScanTimers(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
-	prefix := s.Timer("")
-	keys, next, err := s.rdb.ScanType(ctx, cursor, prefix+"*", count, "string").Result()
-	if err != nil {
-		return nil, cursor, fmt.Errorf("scan for timers: %w", err)
-	}
-	for _, k := range keys {
-		names = append(names, strings.TrimPrefix(k, prefix))
-	}
-	return names, next, nil
 }
 
 // AppendEntry appends an entry to a stream, which keeps about so many; 0: all. It
