@@ -7,17 +7,18 @@ TAGS    := disable_grpc_modules
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO      ?= go
 
-.PHONY: help demo test build deps vet race fuzz chaos bench clean
+.PHONY: help demo test build deps vet race fuzz chaos bench bench-full clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 
 demo: deps build ## make a report on private servers with sample data
 	./fanfold demo --dir out/demo
 
 test: deps vet ## run all tests
 	$(GO) test -tags $(TAGS) -timeout 12m ./...
-	cd bench && $(GO) vet -tags $(TAGS) ./...
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x ./...
+	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -tags $(TAGS) ./...
 
 build: ## build ./fanfold
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)' -o fanfold ./cmd/fanfold
@@ -43,9 +44,16 @@ fuzz: ## run each fuzz target for a minute
 chaos: deps ## let everything break for TIME (1h), with seeds from SEED on
 	CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold
 
+BENCH = cd bench && $(GO) run -tags $(TAGS) .
+
 bench: deps ## measure beside other systems, and print what was measured
 	@./.ci/deps rabbitmq-server:rabbitmq-server
-	cd bench && $(GO) run -tags $(TAGS) .
+	$(BENCH)
+	$(BENCH) -table results.json -docs ../docs/benchmarks.md
+
+bench-full: bench ## bench, and what takes long: joins of 10 million rows, a million jobs
+	$(BENCH) -large
+	$(BENCH) -table results.json -docs ../docs/benchmarks.md
 
 clean: ## remove what was built and the demo's files
 	rm -rf fanfold out bench/bullmq/node_modules

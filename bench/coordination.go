@@ -8,6 +8,12 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 )
 
+func coordinationOf(listeners int) string {
+	return fmt.Sprintf("coordination, %d listeners", listeners)
+}
+
+const inMariaDB = "fanfold, records in MariaDB"
+
 // coordination measures jobs per second without SQL, for every system: all ids are
 // pushed, then the workers are started. The systems take turns in each round.
 func coordination(ctx context.Context, o options, dir string, r *results) error {
@@ -30,7 +36,7 @@ func coordination(ctx context.Context, o options, dir string, r *results) error 
 	}
 	for round := range o.rounds {
 		for _, load := range []struct{ listeners, jobs int }{{2, o.jobs}, {8, o.jobs * 2 / 5}} {
-			what := fmt.Sprintf("coordination, %d listeners", load.listeners)
+			what := coordinationOf(load.listeners)
 			for _, x := range list {
 				p, err := fresh(ctx, s, x, load.listeners)
 				if err != nil {
@@ -55,7 +61,7 @@ func coordination(ctx context.Context, o options, dir string, r *results) error 
 		if err != nil {
 			return err
 		}
-		if err := throughput(ctx, s, p, "coordination, 2 listeners", "fanfold, records in MariaDB", all, r); err != nil {
+		if err := throughput(ctx, s, p, coordinationOf(2), inMariaDB, all, r); err != nil {
 			return err
 		}
 	}

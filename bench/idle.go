@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+const whatIdle = "one job when idle, 2 listeners, push to fold"
+
 const (
 	idleJobs  = 200
 	idlePause = 10 * time.Millisecond // between two jobs: the next one comes to idle workers
@@ -34,7 +36,7 @@ func idle(ctx context.Context, o options, dir string, r *results) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", x.name, err)
 			}
-			r.distribution("one job when idle, 2 listeners, push to fold", x.name, took)
+			r.distribution(whatIdle, x.name, took)
 		}
 	}
 	return nil

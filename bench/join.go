@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"database/sql"
+	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -31,116 +30,191 @@ const (
 	selectAll = "SELECT a.user_id, a.name, a.tag, a.score, a.level, a.city, a.created_at, b.id, b.amount, b.fee, b.status, b.note, b.created_at FROM big.a a JOIN big.b b ON b.user_id = a.user_id"
 )
 
-// join measures the whole job, from the pushed id to the file, of joining two
-// large tables in a process of its own, beside what the mariadb client needs.
+// joinName is what is measured of a join.
+func joinName(rows int) string { return fmt.Sprintf("join of 2 × %d rows", rows) }
+
+const (
+	joinJob        = ", whole job to file"
+	joinMemory     = ", peak memory of the process"
+	joinRedis      = ", peak memory of Redis"
+	joinPing       = ", PING of another client meanwhile"
+	joinDumps      = "mariadb client, two dumps"
+	joinItself     = "mariadb client, its own join"
+	quietRedis     = "a Redis beside it that does nothing else"
+	joinRows       = 1_000_000
+	joinRowsLarge  = 10_000_000
+	joinBytesLarge = "64GB" // limits.job_bytes of the large one
+)
+
 func join(ctx context.Context, o options, dir string, r *results) error {
-	server, err := testenv.StartRedis(ctx, mkdir(dir, "join-redis"))
+	j, err := startJoin(ctx, dir, o.rows)
 	if err != nil {
 		return err
 	}
-	defer server.Stop()
-	mariadb, err := testenv.StartMariaDB(ctx, mkdir(dir, "join-mariadb"), "--innodb-buffer-pool-size=1G")
+	defer j.stop()
+	if err := j.measure(ctx, o.rounds, r); err != nil {
+		return err
+	}
+	return j.datasets(ctx, r)
+}
+
+func joinLarge(ctx context.Context, o options, dir string, r *results) error {
+	j, err := startJoin(ctx, dir, o.largeRows)
 	if err != nil {
 		return err
 	}
-	defer mariadb.Stop()
-	db, err := mariadb.Open("")
+	defer j.stop()
+	return j.measure(ctx, 1, r)
+}
+
+// joiner has two large tables.
+type joiner struct {
+	dir, program string
+	rows         int
+	redis, quiet *testenv.Redis
+	mariadb      *testenv.MariaDB
+	db           *sql.DB
+}
+
+func startJoin(ctx context.Context, dir string, rows int) (_ *joiner, err error) {
+	j := &joiner{dir: dir, rows: rows}
+	defer func() {
+		if err != nil {
+			j.stop()
+		}
+	}()
+	if j.program, err = buildProduct(ctx, filepath.Dir(dir)); err != nil {
+		return nil, err
+	}
+	if j.redis, err = testenv.StartRedis(ctx, mkdir(dir, "redis")); err != nil {
+		return nil, err
+	}
+	if j.quiet, err = testenv.StartRedis(ctx, mkdir(dir, "quiet")); err != nil {
+		return nil, err
+	}
+	if j.mariadb, err = testenv.StartMariaDB(ctx, mkdir(dir, "mariadb"), "--innodb-buffer-pool-size=1G"); err != nil {
+		return nil, err
+	}
+	if j.db, err = j.mariadb.Open(""); err != nil {
+		return nil, err
+	}
+	_, err = j.db.ExecContext(ctx, "CREATE DATABASE big; USE big;"+fmt.Sprintf(joinTables, rows))
+	return j, err
+}
+
+func (j *joiner) stop() {
+	if j.db != nil {
+		_ = j.db.Close()
+	}
+	if j.mariadb != nil {
+		j.mariadb.Stop()
+	}
+	for _, server := range []*testenv.Redis{j.redis, j.quiet} {
+		if server != nil {
+			server.Stop()
+		}
+	}
+}
+
+// product makes the configuration, with more settings at its top.
+func (j *joiner) product(ctx context.Context, settings map[string]any) (product, error) {
+	return newProduct(ctx, j.program, j.dir, j.redis, j.mariadb, "big", joinSettings(settings))
+}
+
+// measure measures the whole job, from the pushed id to the file, of joining the
+// tables in a process of its own, beside what the mariadb client needs.
+func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
+	p, err := j.product(ctx, map[string]any{"limits": map[string]any{"job_bytes": joinBytesLarge}})
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE big; USE big;"+fmt.Sprintf(joinTables, o.rows)); err != nil {
-		return err
-	}
-	config, err := joinConfig(dir, server, mariadb)
-	if err != nil {
-		return err
-	}
-	fanfold := filepath.Join(dir, "fanfold")
-	if err := command(ctx, nil, "go", "build", "-C", "..", "-tags", "disable_grpc_modules", "-o", fanfold, "./cmd/fanfold"); err != nil {
-		return err
-	}
-	if err := command(ctx, nil, fanfold, "-c", config, "migrate"); err != nil {
-		return err
-	}
-	what := fmt.Sprintf("join of 2 × %d rows", o.rows)
-	for range o.rounds {
-		took, memory, err := joinOnce(ctx, fanfold, config, mariadb, o.rows)
+	what := joinName(j.rows)
+	for range rounds {
+		seen, err := j.once(ctx, p)
 		if err != nil {
 			return err
 		}
-		r.add(what+", whole job to file", "fanfold", "s", took.Seconds())
-		r.add(what+", peak memory of the process", "fanfold", "MB", memory)
-		for _, peer := range []struct{ name, query string }{
-			{"mariadb client, two dumps", selectA + ";" + selectB},
-			{"mariadb client, its own join", selectAll},
-		} {
+		r.add(what+joinJob, "fanfold", "s", seen.took.Seconds())
+		r.add(what+joinMemory, "fanfold", "MB", seen.memory)
+		r.distribution(what+joinPing, "fanfold", seen.pings)
+		r.distribution(what+joinPing, quietRedis, seen.quiet)
+		for _, peer := range []struct{ name, query string }{{joinDumps, selectA + ";" + selectB}, {joinItself, selectAll}} {
 			start := time.Now()
-			if err := dump(ctx, mariadb, peer.query, filepath.Join(dir, "dump.tsv")); err != nil {
+			if err := j.dump(ctx, peer.query); err != nil {
 				return err
 			}
-			r.add(what+", whole job to file", peer.name, "s", time.Since(start).Seconds())
+			r.add(what+joinJob, peer.name, "s", time.Since(start).Seconds())
 		}
 	}
-	peak, err := redisPeak(ctx, server)
+	client := j.redis.Client()
+	defer client.Close()
+	peak, err := usedMemory(ctx, client, "used_memory_peak")
 	if err != nil {
 		return err
 	}
-	r.add(what+", peak memory of Redis", "fanfold", "MB", peak)
+	r.add(what+joinRedis, "fanfold", "MB", peak)
 	return nil
 }
 
-// joinOnce runs one job in a fresh process; memory is its largest resident set
-// in MB.
-func joinOnce(ctx context.Context, fanfold, config string, m *testenv.MariaDB, rows int) (took time.Duration, memory float64, err error) {
-	serve := exec.CommandContext(ctx, fanfold, "-c", config, "serve", "--log-level", "warn")
-	serve.Stderr = os.Stderr
-	if err := serve.Start(); err != nil {
-		return 0, 0, err
-	}
-	defer func() {
-		_ = serve.Process.Signal(syscall.SIGTERM)
-		if waitErr := serve.Wait(); err == nil {
-			err = waitErr
-		}
-		if usage, ok := serve.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			memory = float64(usage.Maxrss) * 1024 / 1e6
-		}
-	}()
-	db, err := m.Open("big")
-	if err != nil {
-		return 0, 0, err
-	}
-	defer db.Close()
-	inserted, err := db.ExecContext(ctx, "INSERT INTO file_download_record (report) VALUES ('big')")
-	if err != nil {
-		return 0, 0, err
-	}
-	id, err := inserted.LastInsertId()
-	if err != nil {
-		return 0, 0, err
-	}
-	start := time.Now()
-	if err := command(ctx, io.Discard, fanfold, "-c", config, "submit", "--wait", strconv.FormatInt(id, 10)); err != nil {
-		return 0, 0, err
-	}
-	took = time.Since(start)
-	var found int
-	if err := db.QueryRowContext(ctx, "SELECT row_count FROM file_download_record WHERE id = ?", id).Scan(&found); err != nil {
-		return 0, 0, err
-	}
-	if found != rows {
-		return 0, 0, fmt.Errorf("the file has %d rows, not %d", found, rows)
-	}
-	return took, 0, nil
+// joined is what was seen of one job.
+type joined struct {
+	took         time.Duration
+	memory       float64 // MB: the process's largest resident set
+	pings, quiet []time.Duration
 }
 
-func joinConfig(dir string, server *testenv.Redis, m *testenv.MariaDB) (string, error) {
-	quoted, err := json.Marshal(map[string]any{
-		"redis":     server.URL(),
-		"databases": map[string]any{"big": map[string]any{"dsn": m.DSN("big")}},
-		"records":   map[string]any{"database": "big"},
-		"sink":      "file://" + filepath.Join(dir, "files"),
+// once runs one job in a fresh process.
+func (j *joiner) once(ctx context.Context, p product) (seen joined, err error) {
+	serve, err := p.serve(ctx)
+	if err != nil {
+		return seen, err
+	}
+	defer func() {
+		memory, stopped := serve.stop()
+		seen.memory, err = memory, errors.Join(err, stopped)
+	}()
+	id, err := j.insert(ctx)
+	if err != nil {
+		return seen, err
+	}
+	pings, quiet := ping(ctx, j.redis), ping(ctx, j.quiet)
+	start := time.Now()
+	err = p.do(ctx, "submit", "--wait", id)
+	seen.took = time.Since(start)
+	var pinged, quieted error
+	seen.pings, pinged = pings()
+	seen.quiet, quieted = quiet()
+	if err := errors.Join(err, pinged, quieted); err != nil {
+		return seen, err
+	}
+	return seen, j.found(ctx, id)
+}
+
+// insert makes a record.
+func (j *joiner) insert(ctx context.Context) (id string, err error) {
+	inserted, err := j.db.ExecContext(ctx, "INSERT INTO big.file_download_record (report) VALUES ('big')")
+	if err != nil {
+		return "", err
+	}
+	n, err := inserted.LastInsertId()
+	return strconv.FormatInt(n, 10), err
+}
+
+// found says what is wrong with the file of a record.
+func (j *joiner) found(ctx context.Context, id string) error {
+	var rows int
+	if err := j.db.QueryRowContext(ctx, "SELECT row_count FROM big.file_download_record WHERE id = ?", id).Scan(&rows); err != nil {
+		return err
+	}
+	if rows != j.rows {
+		return fmt.Errorf("the file has %d rows, not %d", rows, j.rows)
+	}
+	return nil
+}
+
+// joinSettings are the settings of the report, with more of them at the top.
+func joinSettings(more map[string]any) map[string]any {
+	settings := map[string]any{
 		"reports": map[string]any{"big": map[string]any{
 			"stages": []any{map[string]any{"listeners": []any{
 				map[string]any{"name": "big.a", "database": "big", "query": selectA},
@@ -152,42 +226,18 @@ func joinConfig(dir string, server *testenv.Redis, m *testenv.MariaDB) (string, 
 				"id", "amount", "fee", "status", "note", "big.b.created_at",
 			}},
 		}},
-	}) // JSON is YAML
-	if err != nil {
-		return "", err
 	}
-	file := filepath.Join(dir, "fanfold.yaml")
-	return file, os.WriteFile(file, quoted, 0o600)
+	maps.Copy(settings, more)
+	return settings
 }
 
 // dump has the mariadb client write the rows of queries to a file.
-func dump(ctx context.Context, m *testenv.MariaDB, query, file string) error {
-	out, err := os.Create(file)
+func (j *joiner) dump(ctx context.Context, query string) error {
+	out, err := os.Create(filepath.Join(j.dir, "dump.tsv"))
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	host, port, _ := strings.Cut(m.Addr, ":")
+	host, port, _ := strings.Cut(j.mariadb.Addr, ":")
 	return command(ctx, out, "mariadb", "--no-defaults", "-uroot", "-h"+host, "-P"+port, "--quick", "--batch", "-e", query)
-}
-
-// redisPeak is the most memory that Redis had in use, in MB.
-func redisPeak(ctx context.Context, server *testenv.Redis) (float64, error) {
-	client := server.Client()
-	defer client.Close()
-	info, err := client.InfoMap(ctx, "memory").Result()
-	if err != nil {
-		return 0, err
-	}
-	peak, err := strconv.ParseFloat(info["Memory"]["used_memory_peak"], 64)
-	return peak / 1e6, err
-}
-
-func command(ctx context.Context, out io.Writer, name string, args ...string) error {
-	c := exec.CommandContext(ctx, name, args...)
-	c.Stdout, c.Stderr = out, os.Stderr
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(name), err)
-	}
-	return nil
 }

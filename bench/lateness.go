@@ -19,11 +19,12 @@ import (
 const (
 	lateOthers = 200_000         // keys with a TTL of an hour that have nothing to do with it
 	lateCount  = 500             // things that become due in one measurement
-	lateDeaf   = 20              // of those that take a second each
+	lateDeaf   = 10              // of those that take a second each
 	lateSpread = 5 * time.Second // over which they become due
 	lateAhead  = 2 * time.Second // from their making to the first of them
 	latePlain  = time.Minute     // how long a plain expired event is waited for
 
+	whatLateID = "delayed id, lateness"
 	lateEvents = "fanfold, events"
 	lateOff    = "fanfold, notifications off"
 )
@@ -54,9 +55,6 @@ func lateness(ctx context.Context, o options, dir string, r *results) error {
 				err = deafZADD(ctx, server, round, r)
 			default:
 				err = foreignZADD(ctx, server, mariadb, round, r)
-				if err == nil && round == 0 { // more than a minute, for what is not of Fanfold
-					err = plainEvents(ctx, client, r)
-				}
 			}
 			_ = client.Close()
 			server.Stop()
@@ -123,7 +121,7 @@ func latenessOn(ctx context.Context, client *redis.Client, system string, r *res
 	if err != nil {
 		return err
 	}
-	r.distribution("delayed id, lateness", system, delayed)
+	r.distribution(whatLateID, system, delayed)
 	r.distribution("timeout, lateness", system, timeouts)
 	return nil
 }
@@ -192,8 +190,18 @@ func entries(ctx context.Context, client *redis.Client, stream string, due func(
 }
 
 // plainEvents measures when expired events come that nobody hurries: Redis
-// publishes them when it happens to find the keys.
-func plainEvents(ctx context.Context, client *redis.Client, r *results) error {
+// publishes them when it happens to find the keys, among many others.
+func plainEvents(ctx context.Context, _ options, dir string, r *results) error {
+	server, err := testenv.StartRedis(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	client := server.Client()
+	defer client.Close()
+	if err := others(ctx, client); err != nil {
+		return err
+	}
 	pubsub := client.PSubscribe(ctx, "__keyspace@0__:plain:*")
 	defer pubsub.Close()
 	due := map[string]time.Time{}

@@ -1,5 +1,5 @@
 // Command bench measures Fanfold on private servers and prints what it measured.
-// docs/benchmarks.md says how, and keeps a full result.
+// docs/benchmarks.md says how, and has the last full result.
 package main
 
 import (
@@ -10,21 +10,58 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
+	"slices"
+	"strings"
 )
+
+const usageText = `Bench measures Fanfold beside other systems, on servers that it starts itself, and
+adds what it has measured to a file of results: what was measured there before under
+the same names is replaced, everything else stays.
+
+usage: go run -tags disable_grpc_modules . [flags]
+
+Parts that can be named with -only:
+`
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement; the median is printed")
+	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each measurement; median, least and most are printed")
 	flag.IntVar(&o.jobs, "jobs", 5_000, "jobs in one round of coordination with 2 listeners; two fifths of that with 8")
-	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of each table of the join")
-	flag.StringVar(&o.only, "only", "", "measure this alone: coordination, idle, delayed, join or lateness")
+	flag.IntVar(&o.rows, "rows", joinRows, "rows of each table of join")
+	flag.IntVar(&o.largeRows, "large-rows", joinRowsLarge, "rows of each table of join-large")
+	flag.StringVar(&o.only, "only", "", "measure these parts alone, with commas between them")
+	flag.BoolVar(&o.large, "large", false, "measure the large parts, and no other")
 	flag.StringVar(&o.systems, "systems", "", "let only these take part in coordination, idle and delayed: fanfold, asynq, RabbitMQ, BullMQ, streams, with commas")
 	profile := flag.String("profile", "", "write a CPU profile of Fanfold's coordination to this file, and measure nothing else")
-	out := flag.String("out", "results.json", "file for the results")
+	out := flag.String("out", "results.json", "file of results")
+	table := flag.String("table", "", "print the results in this file as Markdown, targets first, and measure nothing")
+	docs := flag.String("docs", "", "with -table: write that into this page, between its two markers")
+	worker := flag.String("worker", "", "be one of the processes that are measured: address of Redis; not for you")
+	flag.Usage = func() {
+		fmt.Fprint(os.Stderr, usageText)
+		for _, p := range parts {
+			large := ""
+			if p.large {
+				large = " (large)"
+			}
+			fmt.Fprintf(os.Stderr, "  %-13s %s%s\n", p.name, p.about, large)
+		}
+		fmt.Fprintln(os.Stderr, "\nFlags:")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := profiled(ctx, o, *profile, *out); err != nil {
+	var err error
+	switch {
+	case *worker != "":
+		err = beWorker(ctx, *worker)
+	case *table != "":
+		err = printTable(*table, *docs)
+	default:
+		err = profiled(ctx, o, *profile, *out)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -49,35 +86,78 @@ func profiled(ctx context.Context, o options, profile, out string) error {
 }
 
 type options struct {
-	rounds, jobs, rows int
-	only, systems      string
+	rounds, jobs, rows, largeRows int
+	only, systems                 string
+	large                         bool
+}
+
+// part is something that can be measured alone.
+type part struct {
+	name, about string
+	large       bool // takes long, and so only when it is asked for
+	measure     func(ctx context.Context, o options, dir string, r *results) error
+}
+
+var parts = []part{
+	{"coordination", "jobs per second, beside the other systems", false, coordination},
+	{"idle", "one job after the other", false, idle},
+	{"delayed", "how late delayed jobs begin, beside the other systems", false, delayed},
+	{"join", "a job that joins two tables: time, memory, PING meanwhile", false, join},
+	{"lateness", "how late delayed ids, timeouts and timers are, with events and without", false, lateness},
+	{"waiting", "what an engine takes without jobs, with 100,000 things waiting", false, idleEngine},
+	{"processes", "jobs per second of 1, 2 and 4 processes", false, processes},
+	{"backlog", "jobs per second while 1,000 to 100,000 ids wait", false, backlog},
+	{"expired", "how late expired events are that nobody hurries", true, plainEvents},
+	{"join-large", "join with ten times the rows", true, joinLarge},
+	{"backlog-large", "backlog with 1,000,000 ids", true, backlogLarge},
+}
+
+// chosen are the parts that were asked for.
+func (o options) chosen() (list []part, err error) {
+	if o.only == "" {
+		for _, p := range parts {
+			if p.large == o.large {
+				list = append(list, p)
+			}
+		}
+		return list, nil
+	}
+	for name := range strings.SplitSeq(o.only, ",") {
+		i := slices.IndexFunc(parts, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-only: there is no %q", name)
+		}
+		list = append(list, parts[i])
+	}
+	return list, nil
 }
 
 func run(ctx context.Context, o options, out string) error {
+	list, err := o.chosen()
+	if err != nil {
+		return err
+	}
+	before, err := readResults(out)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "fanfold-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	var r results
-	found := false
-	for _, part := range []struct {
-		name    string
-		measure func(context.Context, options, string, *results) error
-	}{{"coordination", coordination}, {"idle", idle}, {"delayed", delayed}, {"join", join}, {"lateness", lateness}} {
-		if o.only != "" && o.only != part.name {
-			continue
+	for _, p := range list {
+		if err := p.measure(ctx, o, mkdir(dir, p.name), &r); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		found = true
-		if err := part.measure(ctx, o, mkdir(dir, part.name), &r); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+		// What was measured is not lost with what comes after it.
+		if err := writeResults(out, merged(before, r.list())); err != nil {
+			return err
 		}
-	}
-	if !found {
-		return fmt.Errorf("-only: there is no %q", o.only)
 	}
 	r.print(os.Stdout)
-	return r.write(out)
+	return nil
 }
 
 func mkdir(parts ...string) string {

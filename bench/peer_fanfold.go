@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +39,8 @@ type fanfoldOptions struct {
 	listeners int
 	records   engine.Records // nil: in memory
 	keys      scripts.Keys   // zero: the default ones
+	consumer  string         // empty: there is one process
+	apart     bool           // records in memory are those of this process alone
 }
 
 func startFanfold(_ context.Context, s servers, listeners int) (peer, error) {
@@ -50,34 +54,42 @@ func newFanfold(server *testenv.Redis, o fanfoldOptions) (*fanfold, error) {
 	}
 	reports := map[string]*report.Report{rep.Name: rep}
 	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 64, Grace: time.Minute, Lease: 10 * time.Second}
-	f := &fanfold{client: server.Client(), blocking: server.Client(), files: newMemory(), source: &numbers{}}
+	f := &fanfold{client: server.Client(), blocking: server.Client(), files: newMemory(o.apart), source: &numbers{}}
 	if o.records == nil {
 		o.records = f.files
 	}
+	o.consumer = cmp.Or(o.consumer, "bench")
 	f.scripts = scripts.New(scripts.Options{Redis: f.client, Keys: o.keys})
 	if f.engine, err = engine.New(engine.Options{
-		Redis: f.blocking, Scripts: f.scripts, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: "bench",
+		Redis: f.blocking, Scripts: f.scripts, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: o.consumer,
 	}); err != nil {
 		return nil, err
 	}
 	if f.listeners, err = listeners.New(listeners.Options{
 		Redis: f.blocking, Scripts: f.scripts, Reports: reports, Sources: map[string]listeners.Source{"numbers": f.source},
-		Limits: limits, Consumer: "bench",
+		Limits: limits, Consumer: o.consumer,
 	}); err != nil {
 		return nil, err
 	}
-	f.scheduler, err = scheduler.New(scheduler.Options{Redis: f.client, Scripts: f.scripts, Consumer: "bench"})
+	f.scheduler, err = scheduler.New(scheduler.Options{Redis: f.client, Scripts: f.scripts, Consumer: o.consumer})
 	return f, err
 }
 
+// fanfoldPush is how many ids are pushed in one round trip.
+const fanfoldPush = 10_000
+
 func (f *fanfold) push(ctx context.Context, ids []string) error {
-	_, err := f.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, id := range ids {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: f.scripts.Jobs(), Values: []string{"id", id}})
+	for some := range slices.Chunk(ids, fanfoldPush) {
+		if _, err := f.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, id := range some {
+				p.XAdd(ctx, &redis.XAddArgs{Stream: f.scripts.Jobs(), Values: []string{"id", id}})
+			}
+			return nil
+		}); err != nil {
+			return err
 		}
-		return nil
-	})
-	return err
+	}
+	return nil
 }
 
 func (f *fanfold) pushAt(ctx context.Context, id string, at time.Time) error {

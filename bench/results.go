@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 )
 
@@ -60,21 +64,10 @@ func (r *results) list() []result {
 
 func (r *results) print(w io.Writer) {
 	list := r.list()
-	fanfold := map[string]float64{}
-	for _, x := range list {
-		if x.System == "fanfold" {
-			fanfold[x.What] = x.Median
-		}
-	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "what\tsystem\tmedian\tmin\tmax\tunit\tfanfold/system")
 	for _, x := range list {
-		ratio := ""
-		// What may be below zero has no ratio.
-		if median := fanfold[x.What]; median > 0 && x.Min > 0 && x.System != "fanfold" {
-			ratio = fmt.Sprintf("%.2f", median/x.Median)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%.4g\t%.4g\t%.4g\t%s\t%s\n", x.What, x.System, x.Median, x.Min, x.Max, x.Unit, ratio)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", x.What, x.System, figure(x.Median), figure(x.Min), figure(x.Max), x.Unit, ratio(list, x))
 	}
 	_ = t.Flush()
 	for _, n := range r.notes {
@@ -82,8 +75,66 @@ func (r *results) print(w io.Writer) {
 	}
 }
 
-func (r *results) write(file string) error {
-	b, err := json.MarshalIndent(r.list(), "", "  ")
+// ratio is what Fanfold has of the same, divided by this, where both say something.
+func ratio(list []result, x result) string {
+	fanfold, ok := find(list, x.What, "fanfold")
+	// What may be below zero has no ratio.
+	if !ok || fanfold.Median <= 0 || x.Min <= 0 || x.System == "fanfold" {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", fanfold.Median/x.Median)
+}
+
+// find returns the result of that name and system.
+func find(list []result, what, system string) (result, bool) {
+	i := slices.IndexFunc(list, func(x result) bool { return x.What == what && x.System == system })
+	if i < 0 {
+		return result{}, false
+	}
+	return list[i], true
+}
+
+// figure writes a number with three digits that count, or all before the point.
+func figure(n float64) string {
+	digits := 0
+	for limit := 100.0; digits < 3 && math.Abs(n) < limit; limit /= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(n, 'f', digits, 64)
+}
+
+// readResults reads a file of results; none where there is no file.
+func readResults(file string) (list []result, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) || len(text) == 0 { // such as /dev/null
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return list, nil
+}
+
+// merged are those before, each replaced by that of the same name and system, and
+// then the new ones.
+func merged(before, measured []result) []result {
+	list := slices.Clone(before)
+	for _, x := range measured {
+		i := slices.IndexFunc(list, func(y result) bool { return y.What == x.What && y.System == x.System })
+		if i < 0 {
+			list = append(list, x)
+		} else {
+			list[i] = x
+		}
+	}
+	return list
+}
+
+func writeResults(file string, list []result) error {
+	b, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return err
 	}

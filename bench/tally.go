@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,14 +62,18 @@ func (t *tally) wrong() error {
 	return t.first
 }
 
-// workTimeout is how long one measurement may take before it counts as stuck.
-const workTimeout = 2 * time.Minute
+// workTimeout is how long one measurement may take before it counts as stuck: this,
+// and more where there are many jobs.
+const (
+	workTimeout    = 2 * time.Minute
+	workTimeoutJob = 2 * time.Millisecond
+)
 
 // work pushes all ids, starts the peer, and returns how long the pushing took, and
 // how long it took from the start until every job was folded and its hash gone.
 // It is an error when a job was not folded exactly once with all of its numbers.
 func work(ctx context.Context, s servers, p peer, ids []string) (pushed, took time.Duration, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, workTimeout, errors.New("it is stuck"))
+	ctx, cancel := context.WithTimeoutCause(ctx, workTimeout+time.Duration(len(ids))*workTimeoutJob, errors.New("it is stuck"))
 	defer cancel()
 	client := s.redis.Client()
 	defer client.Close()
@@ -119,12 +124,19 @@ func (t *tally) wait(ctx context.Context) error {
 }
 
 // hashes counts the hashes of these jobs.
-func hashes(ctx context.Context, client *redis.Client, p peer, ids []string) (int64, error) {
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = p.hash(id)
+func hashes(ctx context.Context, client *redis.Client, p peer, ids []string) (n int64, err error) {
+	for some := range slices.Chunk(ids, 10_000) {
+		keys := make([]string, len(some))
+		for i, id := range some {
+			keys[i] = p.hash(id)
+		}
+		left, err := client.Exists(ctx, keys...).Result()
+		if err != nil {
+			return 0, err
+		}
+		n += left
 	}
-	return client.Exists(ctx, keys...).Result()
+	return n, nil
 }
 
 // during runs the peer for as long as do takes; that either fails ends both.

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// usage is what a Redis has used since it began.
+type usage struct {
+	cpu      float64          // s
+	commands map[string]int64 // how often each ran, also within scripts
+}
+
+func readUsage(ctx context.Context, client *redis.Client) (usage, error) {
+	u := usage{commands: map[string]int64{}}
+	info, err := client.InfoMap(ctx, "cpu", "commandstats").Result()
+	if err != nil {
+		return u, err
+	}
+	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
+		s, err := strconv.ParseFloat(info["CPU"][field], 64)
+		if err != nil {
+			return u, fmt.Errorf("%s of Redis: %w", field, err)
+		}
+		u.cpu += s
+	}
+	for name, text := range info["Commandstats"] {
+		count, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
+		n, err := strconv.ParseInt(count, 10, 64)
+		if err != nil {
+			return u, fmt.Errorf("%s of Redis: %w", name, err)
+		}
+		u.commands[strings.TrimPrefix(name, "cmdstat_")] = n
+	}
+	return u, nil
+}
+
+// usedMemory is what Redis has in use, now or at most (used_memory_peak), in MB.
+func usedMemory(ctx context.Context, client *redis.Client, field string) (float64, error) {
+	info, err := client.InfoMap(ctx, "memory").Result()
+	if err != nil {
+		return 0, err
+	}
+	bytes, err := strconv.ParseFloat(info["Memory"][field], 64)
+	return bytes / 1e6, err
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+)
+
+// product is fanfold itself, built from this tree, with a Redis and a schema.
+type product struct {
+	program, config string
+}
+
+// buildProduct builds fanfold into a folder, if it is not there yet.
+func buildProduct(ctx context.Context, dir string) (program string, err error) {
+	program = filepath.Join(dir, "fanfold")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	return program, command(ctx, nil, "go", "build", "-C", "..", "-tags", "disable_grpc_modules", "-o", program, "./cmd/fanfold")
+}
+
+// newProduct writes a configuration into dir and makes the tables. Settings are
+// those at the top of the configuration beside Redis, database, records and sink; the
+// database has the name of the schema, which is there already.
+func newProduct(ctx context.Context, program, dir string, server *testenv.Redis, m *testenv.MariaDB, schema string, settings map[string]any) (product, error) {
+	config := map[string]any{
+		"redis":     server.URL(),
+		"databases": map[string]any{schema: map[string]any{"dsn": m.DSN(schema)}},
+		"records":   map[string]any{"database": schema},
+		"sink":      "file://" + filepath.Join(dir, "files"),
+	}
+	maps.Copy(config, settings)
+	text, err := json.Marshal(config) // JSON is YAML
+	if err != nil {
+		return product{}, err
+	}
+	p := product{program, filepath.Join(dir, "fanfold.yaml")}
+	if err := os.WriteFile(p.config, text, 0o600); err != nil {
+		return product{}, err
+	}
+	return p, p.do(ctx, "migrate")
+}
+
+// do runs a command of fanfold.
+func (p product) do(ctx context.Context, args ...string) error {
+	return command(ctx, io.Discard, p.program, append([]string{"-c", p.config}, args...)...)
+}
+
+// process is fanfold serve.
+type process struct{ cmd *exec.Cmd }
+
+// serve starts a process, which does the roles that are named, or all.
+func (p product) serve(ctx context.Context, roles ...string) (*process, error) {
+	args := []string{"-c", p.config, "serve", "--log-level", "warn"}
+	if len(roles) > 0 {
+		args = append(args, "--roles", strings.Join(roles, ","))
+	}
+	s := &process{exec.CommandContext(ctx, p.program, args...)}
+	s.cmd.Stderr = os.Stderr
+	return s, s.cmd.Start()
+}
+
+// stop ends the process and returns its largest resident set in MB.
+func (s *process) stop() (peak float64, err error) {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	err = s.cmd.Wait()
+	return peakMemory(s.cmd), err
+}
+
+// peakMemory is the largest resident set of a process that has ended, in MB.
+func peakMemory(c *exec.Cmd) float64 {
+	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return float64(usage.Maxrss) * 1024 / 1e6
+}
+
+// cpu is what the process has used since it began, in steps of 10 ms.
+func (s *process) cpu() (time.Duration, error) {
+	text, err := os.ReadFile(s.proc("stat"))
+	if err != nil {
+		return 0, err
+	}
+	// After the name, which is in brackets, the times are the 12th and the 13th, in
+	// hundredths of a second.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", s.proc("stat"), err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
+}
+
+// resident is the process's resident set now, in MB.
+func (s *process) resident() (float64, error) {
+	text, err := os.ReadFile(s.proc("statm"))
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	return float64(pages) * float64(os.Getpagesize()) / 1e6, err
+}
+
+func (s *process) proc(file string) string {
+	return filepath.Join("/proc", strconv.Itoa(s.cmd.Process.Pid), file)
+}
+
+func command(ctx context.Context, out io.Writer, name string, args ...string) error {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Stdout, c.Stderr = out, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(name), err)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDocsHaveTheResults: the page and the file of results say the same.
+func TestDocsHaveTheResults(t *testing.T) {
+	list, err := readResults("results.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), tableBegin+markdown(list)+tableEnd) {
+		t.Error("docs/benchmarks.md is not what results.json gives: run `go run . -table results.json -docs ../docs/benchmarks.md` in bench/")
+	}
+}
+
+// TestMerged: what was measured takes the place of what is named the same, and
+// the rest stays.
+func TestMerged(t *testing.T) {
+	before := []result{{What: "a", System: "x", Median: 1}, {What: "a", System: "y", Median: 2}}
+	got := merged(before, []result{{What: "b", System: "x", Median: 4}, {What: "a", System: "y", Median: 3}})
+	want := []result{{What: "a", System: "x", Median: 1}, {What: "a", System: "y", Median: 3}, {What: "b", System: "x", Median: 4}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFigure(t *testing.T) {
+	for n, want := range map[float64]string{0: "0.000", 0.0123: "0.012", 0.5: "0.500", 1.096: "1.10", 23.05: "23.1", -4.2: "-4.20", 136.2: "136", 3116.4: "3116"} {
+		if got := figure(n); got != want {
+			t.Errorf("%v is %s, not %s", n, got, want)
+		}
+	}
+}
+
+// TestTargets: a target is met or not by its own limit, and one without its figures
+// is not measured.
+func TestTargets(t *testing.T) {
+	ping := joinName(joinRows) + joinPing + ", max"
+	list := []result{{What: ping, System: "fanfold", Max: 9}, {What: ping, System: quietRedis, Max: 8}}
+	row := func() string {
+		for line := range strings.Lines(markdown(list)) {
+			if strings.HasPrefix(line, "| another client's worst PING") {
+				return line
+			}
+		}
+		t.Fatal("no row")
+		return ""
+	}
+	if got := row(); !strings.HasSuffix(got, "| 9.00 ms (8.00 ms) | yes |\n") {
+		t.Error(got)
+	}
+	list[0].Max = 11
+	if got := row(); !strings.HasSuffix(got, "| 11.0 ms (8.00 ms) | no |\n") {
+		t.Error(got)
+	}
+	list = list[:1]
+	if got := row(); !strings.HasSuffix(got, "| not measured |  |\n") {
+		t.Error(got)
+	}
+}
