@@ -19,8 +19,9 @@ import (
 const (
 	lateOthers = 200_000         // keys with a TTL of an hour that have nothing to do with it
 	lateCount  = 500             // things that become due in one measurement
-	lateDeaf   = 10              // of those that take a second each
-	lateSpread = 5 * time.Second // over which they become due
+	lateZADDs  = 200             // ids that somebody adds, one after the other
+	lateDeaf   = 5               // of those that take a second each
+	lateSpread = 3 * time.Second // over which they become due
 	lateAhead  = 2 * time.Second // from their making to the first of them
 	latePlain  = time.Minute     // how long a plain expired event is waited for
 
@@ -241,12 +242,12 @@ func plainEvents(ctx context.Context, _ options, dir string, r *results) error {
 // foreignZADD measures from a ZADD by somebody else, due now, to the listener
 // having the job: scheduler, trigger and listener in one process.
 func foreignZADD(ctx context.Context, server *testenv.Redis, mariadb *testenv.MariaDB, round int, r *results) error {
-	late, err := zadds(ctx, server, nil, idsOf("z", round, lateCount))
+	late, err := zadds(ctx, server, nil, idsOf("z", round, lateZADDs))
 	if err != nil {
 		return err
 	}
 	r.distribution("from a foreign ZADD to the listener, records in memory", lateEvents, late)
-	store, all, err := filledTable(ctx, mariadb, round, lateCount)
+	store, all, err := filledTable(ctx, mariadb, round, lateZADDs)
 	if err != nil {
 		return err
 	}

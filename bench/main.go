@@ -12,6 +12,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"time"
 )
 
 const usageText = `Bench measures Fanfold beside other systems, on servers that it starts itself, and
@@ -148,9 +149,11 @@ func run(ctx context.Context, o options, out string) error {
 	defer os.RemoveAll(dir)
 	var r results
 	for _, p := range list {
+		begin := time.Now()
 		if err := p.measure(ctx, o, mkdir(dir, p.name), &r); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+		fmt.Fprintf(os.Stderr, "%s took %v\n", p.name, time.Since(begin).Round(time.Second))
 		// What was measured is not lost with what comes after it.
 		if err := writeResults(out, merged(before, r.list())); err != nil {
 			return err

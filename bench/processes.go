@@ -20,7 +20,7 @@ const (
 )
 
 // processesJobs and backlogs are the jobs of one round.
-const processesJobs = 10_000
+const processesJobs = 5_000
 
 func inProcesses(n int) string { return fmt.Sprintf("fanfold, %d processes", n) }
 func ofBacklog(n int) string   { return fmt.Sprintf("fanfold, %d ids", n) }

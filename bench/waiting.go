@@ -17,11 +17,11 @@ import (
 
 const (
 	waitingCount  = 100_000
-	waitingWindow = 10 * time.Second // in each round
+	waitingWindow = 6 * time.Second // in each round
 	waitingFor    = 30 * 24 * time.Hour
 	// What happens once after something was added, such as its copy in MySQL, has
 	// ended by then.
-	waitingCalm = 5 * time.Second
+	waitingCalm = 3 * time.Second
 
 	whatIdleCPU      = "idle engine, CPU of the process"
 	whatIdleRedis    = "idle engine, CPU of Redis"

@@ -14,7 +14,7 @@ const (
 	scanCount, scanPages = 1000, 5
 	// heardCount is how many keys are looked at in a row where events are heard: a scan
 	// then finds only what was missed for no known reason.
-	heardCount = 500
+	heardCount = 100
 	// scanPause is the time between two rows of pages.
 	scanPause = time.Second
 )
