@@ -1,73 +1,91 @@
 package report
 
-// csvLine writes the lines of a CSV file as RFC 4180 has them: CRLF line ends,
-// and quotes only around a cell that holds a comma, a quote, CR or LF.
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// The CSV is as RFC 4180 has it: CRLF line ends, and quotes only around a cell
+// that holds a comma, a quote, CR or LF.
 //
 // encoding/csv is not used, because with UseCRLF it also rewrites the line
 // breaks inside of cells, and what a cell says must arrive as it is. It also
 // wants every cell as a string, which is an allocation for each.
-type csvLine struct {
-	bytes   []byte // the line so far
-	cells   int
-	scratch []byte // a cell with its escapes undone
-}
 
-// reset begins a new line.
-func (l *csvLine) reset() { l.bytes, l.cells = l.bytes[:0], 0 }
-
-// cell adds the JSON of a value, as Chunk.Cell gives it; nil is null.
-func (l *csvLine) cell(cell []byte) {
-	if isNull(cell) || cell[0] != '"' {
-		l.separate()
-		l.bytes = AppendText(l.bytes, cell) // numbers and words need no quotes
-		return
+// appendCSV appends the JSON of a value, as Chunk.Cell gives it, as a cell.
+func appendCSV(dst, cell []byte) []byte {
+	if len(cell) == 0 || cell[0] != '"' {
+		if isNull(cell) {
+			return dst
+		}
+		return append(dst, cell...) // numbers and words need no quotes
 	}
 	inside := cell[1 : len(cell)-1]
-	for _, c := range inside {
-		if c == '\\' {
-			l.scratch = appendUnescaped(l.scratch[:0], inside)
-			inside = l.scratch
-			break
-		}
+	if isPlain(inside) {
+		return append(dst, inside...)
 	}
-	l.text(inside)
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return appendCSVText(dst, inside)
+	}
+	// The text is made behind its place, since quotes make it longer.
+	start := len(dst)
+	dst = appendUnescaped(dst, inside)
+	if text := dst[start:]; needsQuotes(text) {
+		end := len(dst)
+		dst = appendQuotedCSV(dst, text)
+		dst = append(dst[:start], dst[end:]...)
+	}
+	return dst
 }
 
-// text adds a cell that says this.
-func (l *csvLine) text(text []byte) {
-	l.separate()
-	i := 0
-	for i < len(text) && !quotedInCSV[text[i]] {
-		i++
+// isPlain tells that what stands between the quotes of a JSON string is the cell:
+// no comma, and no escape, without which it has no quote, CR or LF either. Eight
+// bytes are looked at together: a byte of x is zero only where the text has the one
+// that is looked for, and only then the highest bit of its place is set.
+func isPlain(inside []byte) bool {
+	const ones, highest = 0x0101010101010101, 0x8080808080808080
+	for len(inside) >= 8 {
+		x := binary.LittleEndian.Uint64(inside)
+		comma, escape := x^(ones*','), x^(ones*'\\')
+		if ((comma-ones)&^comma|(escape-ones)&^escape)&highest != 0 {
+			return false
+		}
+		inside = inside[8:]
 	}
-	if i == len(text) {
-		l.bytes = append(l.bytes, text...)
-		return
+	for _, c := range inside {
+		if c == ',' || c == '\\' {
+			return false
+		}
 	}
-	l.bytes = append(l.bytes, '"')
+	return true
+}
+
+// appendCSVText appends a cell that says this.
+func appendCSVText(dst, text []byte) []byte {
+	if needsQuotes(text) {
+		return appendQuotedCSV(dst, text)
+	}
+	return append(dst, text...)
+}
+
+func needsQuotes(text []byte) bool { return bytes.ContainsAny(text, ",\"\r\n") }
+
+func appendQuotedCSV(dst, text []byte) []byte {
+	dst = append(dst, '"')
 	for _, c := range text {
 		if c == '"' {
-			l.bytes = append(l.bytes, '"')
+			dst = append(dst, '"')
 		}
-		l.bytes = append(l.bytes, c)
+		dst = append(dst, c)
 	}
-	l.bytes = append(l.bytes, '"')
+	return append(dst, '"')
 }
 
-// end returns the whole line; it is valid until reset.
-func (l *csvLine) end() []byte {
-	if l.cells == 1 && len(l.bytes) == 0 {
-		l.bytes = append(l.bytes, '"', '"') // many readers skip a blank line
+// endCSVLine ends the line that begins at start. Many readers skip a blank line, so
+// one cell that says nothing is written with quotes.
+func endCSVLine(dst []byte, start int) []byte {
+	if len(dst) == start {
+		dst = append(dst, '"', '"')
 	}
-	l.bytes = append(l.bytes, '\r', '\n')
-	return l.bytes
+	return append(dst, '\r', '\n')
 }
-
-func (l *csvLine) separate() {
-	if l.cells > 0 {
-		l.bytes = append(l.bytes, ',')
-	}
-	l.cells++
-}
-
-var quotedInCSV = [256]bool{',': true, '"': true, '\r': true, '\n': true}

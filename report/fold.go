@@ -1,11 +1,8 @@
 package report
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"slices"
-	"sync"
 )
 
 // Dataset gives the chunks of one listener, in order. It is used by one goroutine
@@ -59,7 +56,8 @@ func (r *Report) shows(key string) bool {
 // Fold joins the datasets, writes the CSV with its header to w, and returns the
 // number of rows below the header. All datasets but the first of the join are
 // held in memory. The first error of a dataset or of w ends it and is returned,
-// wrapped; what was written until then is of no use.
+// wrapped; what was written until then is of no use. w is used by one goroutine at
+// a time, and by none after the return.
 func (r *Report) Fold(datasets map[string]Dataset, w io.Writer) (rows int64, err error) {
 	return r.write(datasets, w, func(f *fold, inputs []*input) error { return f.hash(inputs, r.Join.FoldCase) })
 }
@@ -75,111 +73,60 @@ func (r *Report) write(datasets map[string]Dataset, w io.Writer, join func(*fold
 			in.ahead.close()
 		}
 	}()
-	out := buffers.Get().(*bufio.Writer)
-	out.Reset(w)
-	defer func() {
-		out.Reset(nil)
-		buffers.Put(out)
-	}()
-	f := &fold{out: out, current: make([]spot, len(inputs))}
-	if f.cells, err = r.cells(inputs); err != nil {
+	f := &fold{out: newOutput(w)}
+	defer func() { f.out.keep(f.out.lines) }()
+	if f.layout, err = r.layout(inputs); err != nil {
 		return 0, err
 	}
-	if err := f.header(r.CSV.Columns); err != nil {
-		return 0, err
-	}
+	f.header(r.CSV.Columns)
 	if err := join(f, inputs); err != nil {
+		_ = f.out.close() // its error is the one that join has met, if any
 		return f.rows, err
 	}
-	if err := f.out.Flush(); err != nil {
-		return f.rows, fmt.Errorf("report: CSV output: %w", err)
-	}
-	return f.rows, nil
+	return f.rows, f.out.flush()
 }
-
-// buffers are of files that have ended: most files are smaller than one.
-var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
 
 // fold is one run of Fold or Merge.
 type fold struct {
-	current []spot   // for each listener, its part of the current row
-	cells   [][]cell // for each column of the file, where its value can be
-	line    csvLine
-	out     *bufio.Writer
-	rows    int64
+	layout *layout
+	out    *output
+	rows   int64
 }
 
-// cell is a column of a listener, by their numbers.
-type cell struct{ listener, column int }
-
-func (f *fold) header(columns []CSVColumn) error {
-	for _, c := range columns {
-		f.line.text([]byte(c.Label))
+func (f *fold) header(columns []CSVColumn) {
+	for i, c := range columns {
+		if i > 0 {
+			f.out.lines = append(f.out.lines, ',')
+		}
+		f.out.lines = appendCSVText(f.out.lines, []byte(c.Label))
 	}
-	return f.endLine()
+	f.out.lines = endCSVLine(f.out.lines, 0)
+}
+
+// line writes the line of these rows.
+func (f *fold) line(origin int, rows [][]byte) error {
+	f.out.lines = f.layout.appendLine(f.out.lines, origin, rows)
+	f.rows++
+	return f.out.ended()
 }
 
 // hash joins with a table for each dataset but the first: a hash join.
 func (f *fold) hash(inputs []*input, foldCase bool) error {
-	j := join{
-		keyer: newKeyer(comparisons(inputs, foldCase)),
-		sides: make([]*side, len(inputs)),
-		rows:  f.current,
-		first: make([]int32, len(inputs)),
-		emit:  f.emit,
-	}
-	for n, in := range inputs {
-		j.keys = append(j.keys, in.keys)
-		if n == 0 {
-			continue
-		}
-		s, err := newSide(in.kind, in, j.keyer)
+	m := &maker{layout: f.layout, keyer: newKeyer(comparisons(inputs, foldCase))}
+	sides := make([]*side, len(inputs))
+	for n, in := range inputs[1:] {
+		h, err := m.hold(n+1, in)
 		if err != nil {
-			return fmt.Errorf("report: dataset of listener %q: %w", in.name, err)
+			return err
 		}
-		j.sides[n] = s
+		sides[n+1] = &side{kind: in.kind, held: h}
 	}
-	for {
-		c, err := inputs[0].next()
-		if err == io.EOF { // itself: wrapped, it is a connection that broke
-			return j.finish()
-		}
-		if err != nil {
-			return fmt.Errorf("report: dataset of listener %q: %w", inputs[0].name, err)
-		}
-		for row := range c.Rows() {
-			if err := j.add(0, spot{c, row}); err != nil {
-				return err
-			}
-		}
+	for _, s := range sides[1:] {
+		s.table = newHashtable(s.held)
 	}
-}
-
-// emit writes the current row of the join.
-func (f *fold) emit() error {
-	for _, candidates := range f.cells {
-		f.line.cell(f.value(candidates))
+	j := newJoin(sides, func(j *join) error { return f.line(j.origin, j.rows) })
+	if err := m.probe(inputs[0], j); err != nil {
+		return err
 	}
-	f.rows++
-	return f.endLine()
-}
-
-// value returns the first value that is there. For a key that is the first one
-// that is not null: a row with a null in its key has met no other.
-func (f *fold) value(candidates []cell) []byte {
-	for _, c := range candidates {
-		if p := f.current[c.listener]; p.chunk != nil {
-			return p.chunk.Cell(c.column, p.row)
-		}
-	}
-	return nil
-}
-
-func (f *fold) endLine() error {
-	_, err := f.out.Write(f.line.end())
-	f.line.reset()
-	if err != nil {
-		return fmt.Errorf("report: CSV output: %w", err)
-	}
-	return nil
+	return j.finish()
 }

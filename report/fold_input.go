@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 )
 
@@ -76,50 +77,21 @@ func (in *input) find(name string) (int, error) {
 	return i, nil
 }
 
-// next returns the next chunk, or io.EOF.
+// next returns the next chunk, or io.EOF itself. Any other error names the listener.
 func (in *input) next() (*Chunk, error) {
 	c, err := in.ahead.next()
-	if err != nil {
-		return nil, err
+	if err == nil && (c == nil || !slices.Equal(c.Columns(), in.columns)) {
+		err = errors.New("a chunk whose columns are not those of the dataset")
 	}
-	if c == nil || !slices.Equal(c.Columns(), in.columns) {
-		return nil, errors.New("a chunk whose columns are not those of the dataset")
+	if err != nil && err != io.EOF { // where that is wrapped, it is a connection that broke
+		err = in.failed(err)
 	}
-	return c, nil
+	return c, err
 }
 
-// cells finds where the columns of the file come from.
-func (r *Report) cells(inputs []*input) ([][]cell, error) {
-	if len(r.CSV.Columns) == 0 {
-		return nil, errors.New("report: a CSV without columns")
-	}
-	cells := make([][]cell, len(r.CSV.Columns))
-	for i, c := range r.CSV.Columns {
-		key := slices.Index(r.Join.Keys, c.Column)
-		if c.Listener == "" && key < 0 {
-			return nil, fmt.Errorf("report: CSV column %q: the join has no key %q", c.Label, c.Column)
-		}
-		for n, in := range inputs {
-			name := c.Column
-			switch {
-			case c.Listener == "" && key >= len(r.Join.Listeners[n].Keys):
-				return nil, fmt.Errorf("report: CSV column %q: listener %q has no key %q", c.Label, in.name, c.Column)
-			case c.Listener == "":
-				name = r.Join.Listeners[n].Keys[key]
-			case c.Listener != in.name:
-				continue
-			}
-			column, err := in.find(name)
-			if err != nil {
-				return nil, fmt.Errorf("report: CSV column %q: %w", c.Label, err)
-			}
-			cells[i] = append(cells[i], cell{n, column})
-		}
-		if len(cells[i]) == 0 {
-			return nil, fmt.Errorf("report: CSV column %q: listener %q is not joined", c.Label, c.Listener)
-		}
-	}
-	return cells, nil
+// failed names the listener in an error of its dataset.
+func (in *input) failed(err error) error {
+	return fmt.Errorf("report: dataset of listener %q: %w", in.name, err)
 }
 
 // comparisons decides how the parts of the key compare.

@@ -1,97 +1,68 @@
 package report
 
-import (
-	"bytes"
-	"errors"
-	"hash/maphash"
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
-var (
-	errRows = errors.New("more than 2,147,483,647 rows")
-	errKeys = errors.New("more than 4 GB of keys")
-)
-
-// hashtable finds the rows that have a key. It holds row numbers, and each key
-// once, one after the other; there is nothing in it that a garbage collector
-// has to look into. It is made for a number of rows and does not grow.
+// hashtable finds the records that have a key. It is made for a number of records
+// and does not grow. The records of one key are a ring: the link of each is the
+// place of the next, and that of the last one is the place of the first.
 type hashtable struct {
-	seed  maphash.Seed
-	slots []slot   // open addressing, a power of two, never full
-	keys  []byte   // of all groups
-	ends  []uint32 // of each group's key in keys
-	heads []int32  // first row of each group
-	nexts []int32  // next row with the same key, or noRow
+	held  *held
+	slots []slot // open addressing, never full
 }
 
-// slot refers to the rows of one key.
+// slot refers to the records of one key.
 type slot struct {
-	hash  uint32 // half of the hash, to see most of the differences here
-	group uint32 // number from 1; 0 is an empty slot
+	tag  uint32 // half of the hash, to see most of the differences here
+	last uint32 // place of the last record and 1; 0 is an empty slot
 }
 
-const noRow int32 = -1
+const slotBytes = 8
 
-func newHashtable(rows int) (*hashtable, error) {
-	if rows > math.MaxInt32 {
-		return nil, errRows
-	}
-	return &hashtable{
-		seed:  maphash.MakeSeed(),
-		slots: make([]slot, 1<<bits.Len(uint(rows+rows/3))),
-		ends:  make([]uint32, 0, rows),
-		heads: make([]int32, 0, rows),
-		nexts: make([]int32, rows),
-	}, nil
-}
+// slotsFor returns how many slots so many records get: a third more.
+func slotsFor(rows int) int { return rows + rows/3 + 1 }
 
-// prepend puts a row before all others of its key. Rows come from the last to
-// the first, so that they are found in their order.
-func (t *hashtable) prepend(row int32, key []byte) error {
-	hash := maphash.Bytes(t.seed, key)
-	s := t.slot(hash, key)
-	if s.group == 0 {
-		if uint64(len(t.keys)+len(key)) > math.MaxUint32 {
-			return errKeys
+// newHashtable makes the table of all records that have a key.
+func newHashtable(h *held) *hashtable {
+	t := &hashtable{held: h, slots: make([]slot, slotsFor(h.rows))}
+	_ = h.all(func(place uint32, r record) error {
+		if !r.has(flagNoKey) {
+			t.add(place, r)
 		}
-		t.keys = append(t.keys, key...)
-		t.ends = append(t.ends, uint32(len(t.keys)))
-		t.heads = append(t.heads, noRow)
-		*s = slot{uint32(hash >> 32), uint32(len(t.heads))}
-	}
-	t.nexts[row] = t.heads[s.group-1]
-	t.heads[s.group-1] = row
-	return nil
+		return nil
+	})
+	return t
 }
 
-// first returns the first row with the key, or noRow.
-func (t *hashtable) first(key []byte) int32 {
-	s := t.slot(maphash.Bytes(t.seed, key), key)
-	if s.group == 0 {
-		return noRow
+func (t *hashtable) add(place uint32, r record) {
+	k := r.key()
+	hash := k.hash()
+	s := t.slot(hash, k)
+	if s.last == 0 {
+		s.tag = uint32(hash)
+		r.setLink(place)
+	} else {
+		last := t.held.at(s.last - 1)
+		r.setLink(last.link())
+		last.setLink(place)
 	}
-	return t.heads[s.group-1]
+	s.last = place + 1
 }
 
-// next returns the row after this one with the same key, or noRow.
-func (t *hashtable) next(row int32) int32 { return t.nexts[row] }
+// find returns the place of the last record with the key, or noPlace.
+func (t *hashtable) find(k joinKey) uint32 {
+	return t.slot(k.hash(), k).last - 1 // 0-1 is noPlace
+}
 
 // slot returns the slot of a key, or the empty one where it belongs.
-func (t *hashtable) slot(hash uint64, key []byte) *slot {
-	mask := uint64(len(t.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
+func (t *hashtable) slot(hash uint64, k joinKey) *slot {
+	i, _ := bits.Mul64(hash, uint64(len(t.slots)))
+	for {
 		s := &t.slots[i]
-		if s.group == 0 || (s.hash == uint32(hash>>32) && bytes.Equal(t.key(s.group), key)) {
+		if s.last == 0 || s.tag == uint32(hash) && t.held.at(s.last-1).is(k) {
 			return s
 		}
+		if i++; i == uint64(len(t.slots)) {
+			i = 0
+		}
 	}
-}
-
-func (t *hashtable) key(group uint32) []byte {
-	start := uint32(0)
-	if group > 1 {
-		start = t.ends[group-2]
-	}
-	return t.keys[start:t.ends[group-1]]
 }

@@ -1,139 +1,108 @@
 package report
 
-import (
-	"io"
-	"sort"
-)
-
-// side is a dataset that a join looks into: all of its chunks, and a table of
-// its keys.
+// side is a dataset that a join looks into.
 type side struct {
 	kind    JoinType
-	chunks  []*Chunk
-	offsets []int // number of the first row of each chunk
-	rows    int
+	held    *held
 	table   *hashtable
-	found   []uint64 // a bit for each row that met another one; only where kind is Full
+	numbers []uint32 // of the held rows, where they come from a run of a full one
+	run     *run
+	met     bool // that key has met another; only where kind is Full
 }
 
-// newSide reads a dataset to its end. keys are the key's columns in it.
-func newSide(kind JoinType, in *input, keyer *keyer) (*side, error) {
-	s := &side{kind: kind}
-	for {
-		c, err := in.next()
-		if err == io.EOF { // itself: wrapped, it is a connection that broke
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if c.Rows() > 0 {
-			s.chunks = append(s.chunks, c)
-			s.offsets = append(s.offsets, s.rows)
-			s.rows += c.Rows()
-		}
+// find returns the place of the last row with the key, or noPlace.
+func (s *side) find(k joinKey) uint32 {
+	if s.run == nil {
+		return s.table.find(k)
 	}
-	if kind == Full {
-		s.found = make([]uint64, (s.rows+63)/64)
+	if s.run.first.is(k) {
+		return 0
 	}
-	var err error
-	if s.table, err = newHashtable(s.rows); err != nil {
-		return nil, err
-	}
-	var key []byte
-	for i := len(s.chunks) - 1; i >= 0; i-- {
-		for row := s.chunks[i].Rows() - 1; row >= 0; row-- {
-			var ok bool
-			if key, ok = keyer.append(key[:0], s.chunks[i], row, in.keys); !ok {
-				continue // a key with a null is never found
-			}
-			if err := s.table.prepend(int32(s.offsets[i]+row), key); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return s, nil
+	return noPlace
 }
 
-// spot is a row in a chunk. The zero spot is no row: all columns are null.
-type spot struct {
-	chunk *Chunk
-	row   int
-}
-
-// at returns the spot of a row.
-func (s *side) at(row int32) spot {
-	n := int(row)
-	i := sort.SearchInts(s.offsets, n+1) - 1
-	return spot{s.chunks[i], n - s.offsets[i]}
-}
-
-// meet notes that all rows with a key have met one; first is the first of them.
-func (s *side) meet(first int32) {
-	if s.found == nil || s.met(first) {
+// meet notes that all rows with a key have met one; last is the last of them.
+func (s *side) meet(last uint32) {
+	if s.kind != Full {
 		return
 	}
-	for row := first; row != noRow; row = s.table.next(row) {
-		s.found[row/64] |= 1 << (row % 64)
+	if s.run != nil {
+		s.met = true
+		return
+	}
+	for r := s.held.at(last); !r.has(flagMet); r = s.held.at(r.link()) {
+		r.setFlag(flagMet)
 	}
 }
-
-func (s *side) met(row int32) bool { return s.found[row/64]&(1<<(row%64)) != 0 }
 
 // join puts rows together as A JOIN B USING (keys) JOIN C USING (keys) … does.
 // The first listener's rows are given one by one, the other listeners are sides.
 //
 // The key of a row is found once: what joins it has the same key, and what it
 // lacks has none, so the first value that is not null is always that of the
-// listener that the row came from.
+// listener that the row came from, its origin.
 type join struct {
-	keyer *keyer
-	keys  [][]int      // for each listener, the key's columns
-	sides []*side      // for each listener; the first one is nil
-	rows  []spot       // for each listener, its part of the current row
-	first []int32      // for each listener, its first row with the current key
-	key   []byte       // of the current row
-	emit  func() error // takes what is in rows
+	sides  []*side  // for each listener; the first one is nil
+	rows   [][]byte // for each listener, its part of the current line, or nil
+	last   []uint32 // for each listener, its last row with the current key
+	origin int
+	number uint32 // of the current row among those of its origin
+	emit   func(*join) error
+}
+
+func newJoin(sides []*side, emit func(*join) error) *join {
+	return &join{sides: sides, rows: make([][]byte, len(sides)), last: make([]uint32, len(sides)), emit: emit}
 }
 
 // add joins a row of one listener with those of the listeners after it. The
-// listeners before it have no part in the row.
-func (j *join) add(from int, p spot) error {
-	clear(j.rows)
-	j.rows[from] = p
-	known := false
-	if from+1 < len(j.sides) {
-		j.key, known = j.keyer.append(j.key[:0], p.chunk, p.row, j.keys[from])
-	}
+// listeners before it have no part in the line. Without a key, known is false.
+func (j *join) add(from int, number uint32, row []byte, k joinKey, known bool) error {
 	for n := from + 1; n < len(j.sides); n++ {
-		j.first[n] = noRow
+		j.last[n] = noPlace
 		if known {
-			j.first[n] = j.sides[n].table.first(j.key)
+			j.last[n] = j.sides[n].find(k)
 		}
-		if j.first[n] != noRow {
-			j.sides[n].meet(j.first[n])
+	}
+	return j.addFound(from, number, row)
+}
+
+// addFound is add where last is known.
+func (j *join) addFound(from int, number uint32, row []byte) error {
+	for n := from + 1; n < len(j.sides); n++ {
+		if j.last[n] != noPlace {
+			j.sides[n].meet(j.last[n])
 		} else if j.sides[n].kind == Inner {
 			return nil
 		}
 	}
+	clear(j.rows)
+	j.rows[from], j.origin, j.number = row, from, number
 	return j.product(from + 1)
 }
 
 // product emits every combination of the rows that have the current key.
 func (j *join) product(n int) error {
+	for n < len(j.sides) && j.last[n] == noPlace {
+		n++
+	}
 	if n == len(j.sides) {
-		return j.emit()
+		return j.emit(j)
 	}
-	if j.first[n] == noRow {
-		return j.product(n + 1)
+	s := j.sides[n]
+	if s.run != nil {
+		return s.run.all(func(r record) error {
+			j.rows[n] = r.row()
+			return j.product(n + 1)
+		})
 	}
-	for row := j.first[n]; row != noRow; row = j.sides[n].table.next(row) {
-		j.rows[n] = j.sides[n].at(row)
-		if err := j.product(n + 1); err != nil {
+	for place := s.held.at(j.last[n]).link(); ; {
+		r := s.held.at(place)
+		j.rows[n] = r.row()
+		if err := j.product(n + 1); err != nil || place == j.last[n] {
 			return err
 		}
+		place = r.link()
 	}
-	return nil
 }
 
 // finish adds the rows of FULL sides that met none. Those of one side can meet
@@ -143,13 +112,26 @@ func (j *join) finish() error {
 		if n == 0 || s.kind != Full {
 			continue
 		}
-		for row := range int32(s.rows) {
-			if s.met(row) {
-				continue
-			}
-			if err := j.add(n, s.at(row)); err != nil {
-				return err
-			}
+		add := func(number uint32, r record) error { return j.add(n, number, r.row(), r.key(), !r.has(flagNoKey)) }
+		var err error
+		switch i := 0; {
+		case s.run != nil && !s.met:
+			err = s.run.all(func(r record) error { return add(r.link(), r) })
+		case s.run == nil:
+			err = s.held.all(func(place uint32, r record) error {
+				number := uint32(i)
+				if s.numbers != nil {
+					number = s.numbers[i]
+				}
+				i++
+				if r.has(flagMet) {
+					return nil
+				}
+				return add(number, r)
+			})
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -153,14 +152,24 @@ func TestJoinIsSQL(t *testing.T) {
 
 // naiveCSV writes what Fold should write.
 func naiveCSV(r *Report, rows []combined, keys int) string {
-	var line csvLine
-	var out strings.Builder
-	for _, c := range r.CSV.Columns {
-		line.text([]byte(c.Label))
+	var out []byte
+	line := func(cells []string) {
+		start := len(out)
+		for i, cell := range cells {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = appendCSVText(out, []byte(cell))
+		}
+		out = endCSVLine(out, start)
 	}
-	out.Write(line.end())
+	var labels []string
+	for _, c := range r.CSV.Columns {
+		labels = append(labels, c.Label)
+	}
+	line(labels)
 	for _, row := range rows {
-		line.reset()
+		var cells []string
 		for i := range r.CSV.Columns {
 			var value any
 			if i < keys {
@@ -171,9 +180,9 @@ func naiveCSV(r *Report, rows []combined, keys int) string {
 			if value == nil {
 				value = ""
 			}
-			line.text([]byte(fmt.Sprint(value)))
+			cells = append(cells, fmt.Sprint(value))
 		}
-		out.Write(line.end())
+		line(cells)
 	}
-	return out.String()
+	return string(out)
 }

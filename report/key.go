@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"slices"
 
 	"golang.org/x/text/cases"
@@ -39,16 +40,39 @@ func compare(kinds []Kind, foldCase bool) comparison {
 	return c
 }
 
-// keyer turns the key of a row into bytes that are the same for keys that are
-// equal, and only for those. It is used by one goroutine.
+// keyer turns the key of a row into one that is the same for keys that are equal,
+// and only for those. It is used by one goroutine.
 type keyer struct {
 	comparisons []comparison
 	fold        cases.Caser
 	plain       []byte // a value with its escapes undone
+	bytes       []byte // the last key that is no integer; never nil
 }
 
 func newKeyer(comparisons []comparison) *keyer {
-	return &keyer{comparisons: comparisons, fold: cases.Fold()}
+	return &keyer{comparisons: comparisons, fold: cases.Fold(), bytes: []byte{}}
+}
+
+// find returns the key that is in these columns of a row, valid until the next
+// call. False means that a part of it is null, and a null is equal to nothing.
+func (k *keyer) find(c *Chunk, row int, columns []int) (joinKey, bool) {
+	number := len(columns) == 1 && k.comparisons[0].by == byNumber
+	if number {
+		cell := c.Cell(columns[0], row)
+		if n, ok := plainInteger(cell); ok {
+			return joinKey{word: uint64(n)}, true
+		}
+	}
+	var ok bool
+	if k.bytes, ok = k.append(k.bytes[:0], c, row, columns); !ok {
+		return joinKey{}, false
+	}
+	if number {
+		if n, ok := wholeNumber(k.bytes); ok {
+			return joinKey{word: uint64(n)}, true
+		}
+	}
+	return joinKey{maphash.Bytes(hashSeed, k.bytes), k.bytes}, true
 }
 
 // append appends the key that is in these columns of a row. False means that a

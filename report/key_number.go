@@ -75,3 +75,55 @@ func appendExponent(dst, exponent []byte, shift int64) []byte {
 	n, _ := new(big.Int).SetString(string(exponent), 10)
 	return n.Add(n, big.NewInt(shift)).Append(dst, 10)
 }
+
+// integerDigits are as many as always fit into 64 bits.
+const integerDigits = 18
+
+// plainInteger takes a cell that is an integer as nearly all are written. False is
+// no answer: it may be one all the same.
+func plainInteger(cell []byte) (int64, bool) {
+	digits := cell
+	negative := len(cell) > 0 && cell[0] == '-'
+	if negative {
+		digits = cell[1:]
+	}
+	if len(digits) == 0 || len(digits) > integerDigits {
+		return 0, false
+	}
+	n := int64(0)
+	for _, c := range digits {
+		c -= '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// wholeNumber takes what appendNumber has made, where it is an integer of no more
+// than integerDigits.
+func wholeNumber(form []byte) (int64, bool) {
+	if string(form) == "0" {
+		return 0, true
+	}
+	digits, exponent, ok := bytes.Cut(form, []byte("e"))
+	if !ok || len(digits) < 2 || len(exponent) == 0 || len(exponent) > 2 || skipDigits(exponent, 0) < len(exponent) {
+		return 0, false
+	}
+	zeros, _ := strconv.Atoi(string(exponent))
+	if len(digits)-1+zeros > integerDigits || (digits[0] != '+' && digits[0] != '-') {
+		return 0, false
+	}
+	n, ok := plainInteger(digits[1:])
+	for range zeros {
+		n *= 10
+	}
+	if digits[0] == '-' {
+		n = -n
+	}
+	return n, ok
+}

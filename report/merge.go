@@ -41,10 +41,11 @@ func (r *Report) Merge(datasets map[string]Dataset, w io.Writer) (rows int64, er
 // merge joins sorted datasets: a sort-merge join, whose first listener's rows are
 // given one by one.
 func (f *fold) merge(inputs []*input) error {
-	m := merger{sides: make([]*group, len(inputs)), rows: f.current, emit: f.emit}
+	m := merger{fold: f, sides: make([]*group, len(inputs)), rows: make([][]byte, len(inputs))}
 	for n, in := range inputs[1:] {
-		m.sides[n+1] = &group{cursor: cursor{in: in}}
+		m.sides[n+1] = &group{cursor: cursor{in: in}, layout: f.layout, number: n + 1, rows: []byte{}}
 	}
+	var row []byte
 	for c := (cursor{in: inputs[0]}); ; c.row++ {
 		key, err := c.key()
 		if err == io.EOF {
@@ -53,7 +54,8 @@ func (f *fold) merge(inputs []*input) error {
 		if err != nil {
 			return err
 		}
-		if err := m.add(spot{c.chunk, c.row}, key); err != nil {
+		row = f.layout.appendRow(row[:0], 0, c.chunk, c.row)
+		if err := m.add(row, key); err != nil {
 			return err
 		}
 	}
@@ -72,11 +74,8 @@ type cursor struct {
 func (c *cursor) key() ([]byte, error) {
 	for c.chunk == nil || c.row == c.chunk.Rows() {
 		chunk, err := c.in.next()
-		if err == io.EOF {
-			return nil, err
-		}
 		if err != nil {
-			return nil, fmt.Errorf("report: dataset of listener %q: %w", c.in.name, err)
+			return nil, err
 		}
 		c.chunk, c.row = chunk, 0
 	}
@@ -94,14 +93,17 @@ func (c *cursor) key() ([]byte, error) {
 // group is a cursor over the dataset of a side, and the rows of one key.
 type group struct {
 	cursor
-	of    []byte // the key; nil before the first group and after the last one
-	rows  []spot
-	ended bool
+	layout *layout
+	number int    // of the listener
+	of     []byte // the key; nil before the first group and after the last one
+	rows   []byte // what layout made of them, never nil
+	ends   []int  // of each in rows
+	ended  bool
 }
 
 // next goes on to the rows of the next key.
 func (g *group) next() error {
-	g.of, g.rows = nil, g.rows[:0]
+	g.of, g.rows, g.ends = nil, g.rows[:0], g.ends[:0]
 	for ; ; g.row++ {
 		key, err := g.key()
 		switch {
@@ -117,7 +119,8 @@ func (g *group) next() error {
 		case !bytes.Equal(key, g.of):
 			return nil
 		}
-		g.rows = append(g.rows, spot{g.chunk, g.row})
+		g.rows = g.layout.appendRow(g.rows, g.number, g.chunk, g.row)
+		g.ends = append(g.ends, len(g.rows))
 	}
 }
 
@@ -133,15 +136,15 @@ func (g *group) find(key []byte) (bool, error) {
 
 // merger puts the rows of sorted datasets together, as join does.
 type merger struct {
+	*fold
 	sides []*group // for each listener; the first one is nil
-	rows  []spot   // for each listener, its part of the current row
-	emit  func() error
+	rows  [][]byte // for each listener, its part of the current line, or nil
 }
 
 // add joins a row of the first listener.
-func (m *merger) add(p spot, key []byte) error {
+func (m *merger) add(row, key []byte) error {
 	clear(m.rows)
-	m.rows[0] = p
+	m.rows[0] = row
 	for n, g := range m.sides {
 		if n == 0 {
 			continue
@@ -154,7 +157,7 @@ func (m *merger) add(p spot, key []byte) error {
 			}
 		}
 		if found {
-			m.rows[n] = g.rows[0]
+			m.rows[n] = g.rows
 		} else if g.in.kind == Inner {
 			return nil
 		}
@@ -164,19 +167,20 @@ func (m *merger) add(p spot, key []byte) error {
 
 // product emits every combination of the rows that have the current key.
 func (m *merger) product(n int) error {
+	for n < len(m.sides) && m.rows[n] == nil {
+		n++
+	}
 	if n == len(m.sides) {
-		return m.emit()
+		return m.line(0, m.rows)
 	}
-	if m.rows[n].chunk == nil {
-		return m.product(n + 1)
-	}
-	for _, p := range m.sides[n].rows {
-		m.rows[n] = p
+	g, start := m.sides[n], 0
+	for _, end := range g.ends {
+		m.rows[n] = g.rows[start:end]
+		start = end
 		if err := m.product(n + 1); err != nil {
 			return err
 		}
 	}
-	m.rows[n] = m.sides[n].rows[0]
 	return nil
 }
 

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// layout is how the rows of listeners make the lines of a file. What a row gives
+// to a line is made once, as text, however many lines it is in: a segment for each
+// run of columns that stand side by side.
+//
+// A key is shown by the listener that a line comes from, its origin: what joins it
+// has the same key, and what it lacks has none.
+type layout struct {
+	pieces   []piece
+	segments [][][]int // for each listener, for each of its segments, the columns
+	columns  int       // of the file
+}
+
+// piece is a part of a line.
+type piece struct {
+	listener int    // fromOrigin: the one that the line comes from
+	segments []int  // for each listener, which of its segments
+	blank    []byte // stands for it where that listener has no row
+}
+
+const fromOrigin = -1
+
+// layout finds where the columns of the file come from.
+func (r *Report) layout(inputs []*input) (*layout, error) {
+	if len(r.CSV.Columns) == 0 {
+		return nil, errors.New("report: a CSV without columns")
+	}
+	l := &layout{segments: make([][][]int, len(inputs)), columns: len(r.CSV.Columns)}
+	full := slices.ContainsFunc(inputs, func(in *input) bool { return in.kind == Full })
+	last := fromOrigin - 1
+	for _, c := range r.CSV.Columns {
+		columns, err := r.sources(c, inputs)
+		if err != nil {
+			return nil, err
+		}
+		owner := fromOrigin
+		if c.Listener != "" {
+			owner = slices.IndexFunc(inputs, func(in *input) bool { return in.name == c.Listener })
+		} else if !full {
+			owner = 0 // every line comes from the first
+		}
+		l.add(owner, columns, inputs, owner != last)
+		last = owner
+	}
+	return l, nil
+}
+
+// sources returns, for each listener, the number of the column that the file shows,
+// or -1.
+func (r *Report) sources(c CSVColumn, inputs []*input) ([]int, error) {
+	key := slices.Index(r.Join.Keys, c.Column)
+	if c.Listener == "" && key < 0 {
+		return nil, fmt.Errorf("report: CSV column %q: the join has no key %q", c.Label, c.Column)
+	}
+	columns, found := make([]int, len(inputs)), false
+	for n, in := range inputs {
+		columns[n] = -1
+		name := c.Column
+		switch {
+		case c.Listener == "" && key >= len(r.Join.Listeners[n].Keys):
+			return nil, fmt.Errorf("report: CSV column %q: listener %q has no key %q", c.Label, in.name, c.Column)
+		case c.Listener == "":
+			name = r.Join.Listeners[n].Keys[key]
+		case c.Listener != in.name:
+			continue
+		}
+		var err error
+		if columns[n], err = in.find(name); err != nil {
+			return nil, fmt.Errorf("report: CSV column %q: %w", c.Label, err)
+		}
+		found = true
+	}
+	if !found {
+		return nil, fmt.Errorf("report: CSV column %q: listener %q is not joined", c.Label, c.Listener)
+	}
+	return columns, nil
+}
+
+// add adds a column of the file to its last piece, or begins a new one.
+func (l *layout) add(owner int, columns []int, inputs []*input, begin bool) {
+	if begin {
+		p := piece{listener: owner, segments: make([]int, len(inputs))}
+		for n := range inputs {
+			if l.gives(n, owner, inputs) {
+				p.segments[n] = len(l.segments[n])
+				l.segments[n] = append(l.segments[n], nil)
+			}
+		}
+		l.pieces = append(l.pieces, p)
+	} else {
+		p := &l.pieces[len(l.pieces)-1]
+		p.blank = append(p.blank, ',')
+	}
+	for n := range inputs {
+		if l.gives(n, owner, inputs) {
+			segment := &l.segments[n][len(l.segments[n])-1]
+			*segment = append(*segment, columns[n])
+		}
+	}
+}
+
+// gives tells whether a listener has a segment in the pieces of this owner: lines
+// come from the first and from those that are full.
+func (l *layout) gives(n, owner int, inputs []*input) bool {
+	return n == owner || owner == fromOrigin && (n == 0 || inputs[n].kind == Full)
+}
+
+// appendRow appends what a row of a listener gives to a line: its segments, each
+// but the last with its length before it.
+func (l *layout) appendRow(dst []byte, n int, c *Chunk, row int) []byte {
+	segments := l.segments[n]
+	for k, columns := range segments {
+		last := k == len(segments)-1
+		if !last {
+			dst = append(dst, 0, 0, 0, 0)
+		}
+		at := len(dst)
+		for i, column := range columns {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendCSV(dst, c.Cell(column, row))
+		}
+		if !last {
+			binary.LittleEndian.PutUint32(dst[at-4:], uint32(len(dst)-at))
+		}
+	}
+	return dst
+}
+
+// appendLine appends the line of these rows; nil is a row that is not there.
+func (l *layout) appendLine(dst []byte, origin int, rows [][]byte) []byte {
+	start := len(dst)
+	for i := range l.pieces {
+		p := &l.pieces[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		n := p.listener
+		if n == fromOrigin {
+			n = origin
+		}
+		if rows[n] == nil {
+			dst = append(dst, p.blank...)
+			continue
+		}
+		dst = append(dst, segment(rows[n], p.segments[n], len(l.segments[n]))...)
+	}
+	return endCSVLine(dst, start)
+}
+
+// segment returns one of the segments of a row.
+func segment(row []byte, number, count int) []byte {
+	for i := range count - 1 {
+		end := 4 + binary.LittleEndian.Uint32(row)
+		if i == number {
+			return row[4:end]
+		}
+		row = row[end:]
+	}
+	return row
+}

@@ -1,0 +1,66 @@
+package report
+
+import "io"
+
+// maker makes records of the rows of datasets.
+type maker struct {
+	layout *layout
+	keyer  *keyer
+	buffer []byte
+}
+
+// record makes the record of a row, valid until the next call.
+func (m *maker) record(n int, in *input, c *Chunk, row int) (record, error) {
+	k, known := m.keyer.find(c, row, in.keys)
+	m.buffer = beginRecord(m.buffer[:0], k, known)
+	m.buffer = m.layout.appendRow(m.buffer, n, c, row)
+	return endRecord(m.buffer)
+}
+
+// hold reads a dataset to its end.
+func (m *maker) hold(n int, in *input) (*held, error) {
+	h := &held{}
+	for {
+		c, err := in.next()
+		if err == io.EOF {
+			return h, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for row := range c.Rows() {
+			r, err := m.record(n, in, c, row)
+			if err == nil && (!r.has(flagNoKey) || in.kind == Full) {
+				err = h.add(r)
+			}
+			if err != nil {
+				return nil, in.failed(err)
+			}
+		}
+	}
+}
+
+// probe gives the rows of the first dataset to a join.
+func (m *maker) probe(in *input, j *join) error {
+	for number := uint32(0); ; {
+		c, err := in.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for row := range c.Rows() {
+			var k joinKey
+			known := false
+			if len(j.sides) > 1 {
+				k, known = m.keyer.find(c, row, in.keys)
+			}
+			m.buffer = m.layout.appendRow(m.buffer[:0], 0, c, row)
+			if err := j.add(0, number, m.buffer, k, known); err != nil {
+				return err
+			}
+			number++
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// output writes a file in pieces, in a goroutine of its own as soon as there is
+// more than one: making lines and writing them cost about the same. It is used by
+// one goroutine, and must be closed.
+type output struct {
+	w     io.Writer
+	lines []byte // that are not yet given away
+	full  chan []byte
+	free  chan []byte
+	err   error // of the writing; it is the goroutine's until free is closed
+}
+
+// outputBytes are written at once.
+const outputBytes = 64 << 10
+
+// buffers are of files that have ended: most files are smaller than one.
+var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, outputBytes+4<<10)) }}
+
+func newOutput(w io.Writer) *output { return &output{w: w, lines: *buffers.Get().(*[]byte)} }
+
+// ended takes note that lines has grown by a line.
+func (o *output) ended() error {
+	if len(o.lines) < outputBytes {
+		return nil
+	}
+	if o.full == nil {
+		o.full, o.free = make(chan []byte), make(chan []byte, 1)
+		o.free <- *buffers.Get().(*[]byte)
+		go o.write()
+	}
+	empty, ok := <-o.free
+	if !ok {
+		return o.err
+	}
+	o.full <- o.lines
+	o.lines = empty
+	return nil
+}
+
+// write takes what is full until there is no more. After an error it takes nothing,
+// and free is closed.
+func (o *output) write() {
+	defer close(o.free)
+	for lines := range o.full {
+		if _, err := o.w.Write(lines); err != nil {
+			o.err = fmt.Errorf("report: CSV output: %w", err)
+			return
+		}
+		o.free <- lines[:0]
+	}
+}
+
+// flush writes what is left. It comes after the last line.
+func (o *output) flush() error {
+	if err := o.close(); err != nil {
+		return err
+	}
+	if _, err := o.w.Write(o.lines); err != nil {
+		return fmt.Errorf("report: CSV output: %w", err)
+	}
+	return nil
+}
+
+// close waits until w is not used any more, and may be called again.
+func (o *output) close() error {
+	if o.full != nil {
+		close(o.full)
+		for empty := range o.free {
+			o.keep(empty)
+		}
+		o.full = nil
+	}
+	return o.err
+}
+
+// keep gives a buffer to later files.
+func (o *output) keep(buffer []byte) {
+	if cap(buffer) <= 2*outputBytes { // not what one long line has made
+		buffer = buffer[:0]
+		buffers.Put(&buffer)
+	}
+}
