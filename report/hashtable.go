@@ -8,6 +8,7 @@ import "math/bits"
 type hashtable struct {
 	held  *held
 	slots []slot // open addressing, never full
+	used  uint32 // of no meaning: it keeps the compiler from leaving reads out
 }
 
 // slot refers to the records of one key.
@@ -21,15 +22,36 @@ const slotBytes = 8
 // slotsFor returns how many slots so many records get: a third more.
 func slotsFor(rows int) int { return rows + rows/3 + 1 }
 
+// batchRows are looked up together: what a row needs of a large table is not in the
+// processor's cache, and several rows can wait for memory at the same time.
+const batchRows = 64
+
 // newHashtable makes the table of all records that have a key.
 func newHashtable(h *held) *hashtable {
 	t := &hashtable{held: h, slots: make([]slot, slotsFor(h.rows))}
+	var places [batchRows]uint32
+	count := 0
+	add := func() {
+		used := uint32(0)
+		for _, place := range places[:count] {
+			used |= t.slots[t.start(h.at(place).key().hash())].last // waits for the memory
+		}
+		t.used |= used
+		for _, place := range places[:count] {
+			t.add(place, h.at(place))
+		}
+		count = 0
+	}
 	_ = h.all(func(place uint32, r record) error {
 		if !r.has(flagNoKey) {
-			t.add(place, r)
+			places[count] = place
+			if count++; count == batchRows {
+				add()
+			}
 		}
 		return nil
 	})
+	add()
 	return t
 }
 
@@ -53,10 +75,36 @@ func (t *hashtable) find(k joinKey) uint32 {
 	return t.slot(k.hash(), k).last - 1 // 0-1 is noPlace
 }
 
+// findAll is find for the keys of a batch. It looks at all slots first, and at the
+// records then.
+func (t *hashtable) findAll(keys []joinKey, known []bool, last []uint32) {
+	var slots [batchRows]slot
+	var tags [batchRows]uint32
+	for i := range keys {
+		hash := keys[i].hash()
+		slots[i], tags[i] = t.slots[t.start(hash)], uint32(hash)
+	}
+	for i := range keys {
+		switch s := slots[i]; {
+		case !known[i]:
+			last[i] = noPlace
+		case s.last == 0 || s.tag == tags[i] && t.held.at(s.last-1).is(keys[i]):
+			last[i] = s.last - 1
+		default:
+			last[i] = t.find(keys[i])
+		}
+	}
+}
+
+// start returns the number of the slot where the search for a key begins.
+func (t *hashtable) start(hash uint64) uint64 {
+	i, _ := bits.Mul64(hash, uint64(len(t.slots)))
+	return i
+}
+
 // slot returns the slot of a key, or the empty one where it belongs.
 func (t *hashtable) slot(hash uint64, k joinKey) *slot {
-	i, _ := bits.Mul64(hash, uint64(len(t.slots)))
-	for {
+	for i := t.start(hash); ; {
 		s := &t.slots[i]
 		if s.last == 0 || s.tag == uint32(hash) && t.held.at(s.last-1).is(k) {
 			return s

@@ -21,6 +21,19 @@ func (s *side) find(k joinKey) uint32 {
 	return noPlace
 }
 
+// findAll is find for the keys of a batch.
+func (s *side) findAll(keys []joinKey, known []bool, last []uint32) {
+	if s.run == nil {
+		s.table.findAll(keys, known, last)
+		return
+	}
+	for i, k := range keys {
+		if last[i] = noPlace; known[i] {
+			last[i] = s.find(k)
+		}
+	}
+}
+
 // meet notes that all rows with a key have met one; last is the last of them.
 func (s *side) meet(last uint32) {
 	if s.kind != Full {
@@ -48,6 +61,48 @@ type join struct {
 	origin int
 	number uint32 // of the current row among those of its origin
 	emit   func(*join) error
+}
+
+// batch has the keys of some rows of the first listener, and what they find.
+type batch struct {
+	keys  []joinKey // up to batchRows
+	known []bool
+	texts []byte     // of the keys
+	last  [][]uint32 // for each listener
+}
+
+func newBatch(listeners int) *batch {
+	b := &batch{last: make([][]uint32, listeners)}
+	for n := range b.last {
+		b.last[n] = make([]uint32, batchRows)
+	}
+	return b
+}
+
+func (b *batch) reset() { b.keys, b.known, b.texts = b.keys[:0], b.known[:0], b.texts[:0] }
+
+func (b *batch) add(k joinKey, known bool) {
+	if k.text != nil {
+		at := len(b.texts)
+		b.texts = append(b.texts, k.text...)
+		k.text = b.texts[at:]
+	}
+	b.keys, b.known = append(b.keys, k), append(b.known, known)
+}
+
+// find looks all keys up; addNext then takes the rows one by one.
+func (j *join) find(b *batch) {
+	for n, s := range j.sides[1:] {
+		s.findAll(b.keys, b.known, b.last[n+1])
+	}
+}
+
+// addNext joins row i of a batch, of the first listener.
+func (j *join) addNext(b *batch, i int, number uint32, row []byte) error {
+	for n := 1; n < len(j.sides); n++ {
+		j.last[n] = b.last[n][i]
+	}
+	return j.addFound(0, number, row)
 }
 
 func newJoin(sides []*side, emit func(*join) error) *join {

@@ -42,6 +42,7 @@ func (m *maker) hold(n int, in *input) (*held, error) {
 
 // probe gives the rows of the first dataset to a join.
 func (m *maker) probe(in *input, j *join) error {
+	b := newBatch(len(j.sides))
 	for number := uint32(0); ; {
 		c, err := in.next()
 		if err == io.EOF {
@@ -50,17 +51,22 @@ func (m *maker) probe(in *input, j *join) error {
 		if err != nil {
 			return err
 		}
-		for row := range c.Rows() {
-			var k joinKey
-			known := false
+		for from := 0; from < c.Rows(); from += batchRows {
+			to := min(from+batchRows, c.Rows())
 			if len(j.sides) > 1 {
-				k, known = m.keyer.find(c, row, in.keys)
+				b.reset()
+				for row := from; row < to; row++ {
+					b.add(m.keyer.find(c, row, in.keys))
+				}
+				j.find(b)
 			}
-			m.buffer = m.layout.appendRow(m.buffer[:0], 0, c, row)
-			if err := j.add(0, number, m.buffer, k, known); err != nil {
-				return err
+			for row := from; row < to; row++ {
+				m.buffer = m.layout.appendRow(m.buffer[:0], 0, c, row)
+				if err := j.addNext(b, row-from, number, m.buffer); err != nil {
+					return err
+				}
+				number++
 			}
-			number++
 		}
 	}
 }
