@@ -32,7 +32,7 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 		ctx, cancel = lasting(ctx)
 		defer cancel()
 		again, reason = scripts.Again{}, requeuedStop
-	case errors.Is(why, sink.ErrRefused):
+	case counts(why):
 		again, reason = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: why.Error()}, requeuedRefused
 	}
 	e.log.Warn("job comes again", "job", state.ID, "attempt", state.Attempt, "step", step, "in", again.Delay, "counts", again.Counts, "err", why)
@@ -49,9 +49,13 @@ func outagePause(retry report.Retry, fence int64) time.Duration {
 	return min(pause<<min(fence/8, 4), max(pause, time.Minute))
 }
 
-// lastTry tells whether an error of the sink counts and was that of the last try.
+// counts tells whether an error uses a try: what the sink refuses, and what the disk
+// for scratch files has no room for, may be so for ever.
+func counts(err error) bool { return errors.Is(err, sink.ErrRefused) || errors.Is(err, errScratch) }
+
+// lastTry tells whether an error counts and was that of the last try.
 func lastTry(r *report.Report, state *scripts.State, err error) bool {
-	return errors.Is(err, sink.ErrRefused) && state.Fold.Tries > int64(r.Retry.Retries)
+	return counts(err) && state.Fold.Tries > int64(r.Retry.Retries)
 }
 
 // tried is the reason of a job whose last try has failed.

@@ -34,7 +34,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 		return errors.Join(err, context.Cause(ctx))
 	case lastTry(r, state, err):
 		return e.fail(ctx, state, tried(r, state, err), published)
-	case errors.Is(err, errSink):
+	case errors.Is(err, errSink), errors.Is(err, errScratch):
 		return err // where it was published it may be there: it must be found, or made
 	case err != nil:
 		// One that was published cannot be made any more, and may be there.
@@ -74,8 +74,8 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	return e.succeed(ctx, state, rows, committed)
 }
 
-// write folds into a new object that is not yet committed. An error that is
-// neither errOutage nor errSink would come again.
+// write folds into a new object that is not yet committed. An error that is none
+// of errOutage, errSink and errScratch would come again.
 func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, int64, error) {
 	sets, err := e.datasets(ctx, r, state)
 	if err != nil {
@@ -83,7 +83,7 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 	}
 	if r.Mergeable(sets) {
 		w, rows, err := e.writeBy(ctx, r.Merge, sets, state)
-		if !errors.Is(err, report.ErrUnsorted) {
+		if !errors.Is(err, report.ErrUnmergeable) {
 			return w, rows, err
 		}
 		if sets, err = e.datasets(ctx, r, state); err != nil {
@@ -94,7 +94,7 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 }
 
 // writeBy writes what join makes of the datasets.
-func (e *Engine) writeBy(ctx context.Context, join func(map[string]report.Dataset, io.Writer) (int64, error), sets map[string]report.Dataset, state *scripts.State) (sink.Writer, int64, error) {
+func (e *Engine) writeBy(ctx context.Context, join func(map[string]report.Dataset, io.Writer, report.Room) (int64, error), sets map[string]report.Dataset, state *scripts.State) (sink.Writer, int64, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	w, err := e.o.Sink.Create(ctx, sink.Object{
 		Name: objectName(state), ContentType: contentType,
@@ -108,7 +108,7 @@ func (e *Engine) writeBy(ctx context.Context, join func(map[string]report.Datase
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: create file: %w", errSink, err)
 	}
-	rows, err := join(sets, sinkWriter{w})
+	rows, err := join(sets, sinkWriter{w}, e.room(ctx))
 	if err != nil {
 		w.Abort()
 		return nil, 0, fmt.Errorf("make file: %w", err)

@@ -54,12 +54,13 @@ func (r *Report) shows(key string) bool {
 }
 
 // Fold joins the datasets, writes the CSV with its header to w, and returns the
-// number of rows below the header. All datasets but the first of the join are
-// held in memory. The first error of a dataset or of w ends it and is returned,
+// number of rows below the header. All datasets but the first of the join are held
+// in memory, as far as there is room; with more rows than that, all of them go through
+// scratch files, and the lines too. The first error of a dataset or of w ends it and is returned,
 // wrapped; what was written until then is of no use. w is used by one goroutine at
 // a time, and by none after the return.
-func (r *Report) Fold(datasets map[string]Dataset, w io.Writer) (rows int64, err error) {
-	return r.write(datasets, w, func(f *fold, inputs []*input) error { return f.hash(inputs, r.Join.FoldCase) })
+func (r *Report) Fold(datasets map[string]Dataset, w io.Writer, room Room) (rows int64, err error) {
+	return r.write(datasets, w, func(f *fold, inputs []*input) error { return f.hash(inputs, r.Join.FoldCase, room) })
 }
 
 // write writes the header, and below it what join emits.
@@ -111,15 +112,24 @@ func (f *fold) line(origin int, rows [][]byte) error {
 }
 
 // hash joins with a table for each dataset but the first: a hash join.
-func (f *fold) hash(inputs []*input, foldCase bool) error {
+func (f *fold) hash(inputs []*input, foldCase bool, room Room) error {
 	m := &maker{layout: f.layout, keyer: newKeyer(comparisons(inputs, foldCase))}
-	sides := make([]*side, len(inputs))
-	for n, in := range inputs[1:] {
-		h, err := m.hold(n+1, in)
+	rows, sides := make([]*held, len(inputs)), make([]*side, len(inputs))
+	left := room.bytes()
+	for n, in := range inputs {
+		if n == 0 {
+			continue
+		}
+		rows[n] = &held{}
+		all, err := m.hold(n, in, rows[n], left)
 		if err != nil {
 			return err
 		}
-		sides[n+1] = &side{kind: in.kind, held: h}
+		if !all {
+			return f.spill(m, inputs, rows, room)
+		}
+		left -= rows[n].used()
+		sides[n] = &side{kind: in.kind, held: rows[n]}
 	}
 	for _, s := range sides[1:] {
 		s.table = newHashtable(s.held)

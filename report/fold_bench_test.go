@@ -126,7 +126,7 @@ func BenchmarkFold(b *testing.B) {
 			b.SetBytes(2 * size)
 			b.ReportAllocs()
 			for b.Loop() {
-				rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard)
+				rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
 				if err != nil || rows != 100_000 {
 					b.Fatal(rows, err)
 				}
@@ -160,7 +160,7 @@ func BenchmarkFoldMillion(b *testing.B) {
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard)
+		rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
 		if err != nil || rows != 1_000_000 {
 			b.Fatal(rows, err)
 		}

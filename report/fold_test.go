@@ -62,7 +62,7 @@ func TestFoldGolden(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			rows, err := foldReport(test.customers, test.refunds).Fold(foldDatasets(t), &out)
+			rows, err := foldReport(test.customers, test.refunds).Fold(foldDatasets(t), &out, Room{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestFoldOfOneListener(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			a := datasetOf(t, columnsOf("a", "integer", "b", "text"), 1, []any{1, "x"}, []any{1, ""}, []any{nil, nil})
-			rows, err := (&Report{Join: test.join, CSV: CSV{test.csv}}).Fold(map[string]Dataset{"a": a}, &out)
+			rows, err := (&Report{Join: test.join, CSV: CSV{test.csv}}).Fold(map[string]Dataset{"a": a}, &out, Room{})
 			if err != nil || rows != 3 {
 				t.Errorf("%d rows, error %v", rows, err)
 			}
@@ -125,7 +125,7 @@ func TestFoldWithoutRows(t *testing.T) {
 		"refunds":   &memory{columns: columnsOf("cid", "float", "at", "datetime")},
 	}
 	var out bytes.Buffer
-	rows, err := foldReport(Full, Full).Fold(datasets, &out)
+	rows, err := foldReport(Full, Full).Fold(datasets, &out, Room{})
 	if want := "Customer,\"Name, or \"\"alias\"\"\",text,amount,refunded,id\r\n"; err != nil || rows != 0 || out.String() != want {
 		t.Errorf("%d rows, error %v, output %q", rows, err, out.String())
 	}
@@ -196,7 +196,7 @@ func TestFoldErrors(t *testing.T) {
 			t.Parallel()
 			r, datasets := foldReport(Full, Full), foldDatasets(t)
 			test.change(r, datasets)
-			_, err := r.Fold(datasets, io.Discard)
+			_, err := r.Fold(datasets, io.Discard, Room{})
 			if err == nil || err.Error() != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
@@ -232,7 +232,7 @@ func TestFoldEndsEarly(t *testing.T) {
 	for _, room := range []int{0, 70_000} {
 		a := datasetOf(t, columns, 1, rows...)
 		disk := &fullDisk{room: room}
-		if _, err := r.Fold(map[string]Dataset{"a": a}, disk); !errors.Is(err, errDisk) {
+		if _, err := r.Fold(map[string]Dataset{"a": a}, disk, Room{}); !errors.Is(err, errDisk) {
 			t.Errorf("error %v", err)
 		}
 		// Two chunks are read ahead, and two buffers of 64 KB are written behind.
@@ -241,13 +241,13 @@ func TestFoldEndsEarly(t *testing.T) {
 		}
 	}
 	// The last bytes fail when they are flushed.
-	if _, err := r.Fold(map[string]Dataset{"a": datasetOf(t, columns, 1, []any{"x"})}, &fullDisk{}); !errors.Is(err, errDisk) {
+	if _, err := r.Fold(map[string]Dataset{"a": datasetOf(t, columns, 1, []any{"x"})}, &fullDisk{}, Room{}); !errors.Is(err, errDisk) {
 		t.Errorf("error %v", err)
 	}
 	j := foldReport(Inner, Inner)
 	datasets := foldDatasets(t)
 	datasets["customers"].(*memory).err = errDisk
-	if _, err := j.Fold(datasets, io.Discard); !errors.Is(err, errDisk) {
+	if _, err := j.Fold(datasets, io.Discard, Room{}); !errors.Is(err, errDisk) {
 		t.Errorf("error %v", err)
 	}
 	if datasets["payments"].(*memory).calls > 0 || datasets["refunds"].(*memory).calls > 0 {
@@ -266,7 +266,7 @@ func TestFoldCase(t *testing.T) {
 		var out bytes.Buffer
 		_, err := r.Fold(map[string]Dataset{
 			"a": datasetOf(t, columnsOf("k", "text"), 1, []any{"Éa"}), "b": datasetOf(t, columnsOf("k", "text"), 1, []any{"éA"}),
-		}, &out)
+		}, &out, Room{})
 		if diff := cmp.Diff(want, out.String()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}

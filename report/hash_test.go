@@ -34,7 +34,7 @@ func TestHash(t *testing.T) {
 		{"the report's timeout", "timeout: 2h", "timeout: 3h", true},
 		{"the report's retries", "timeout: 2h", "retry: {retries: 2, delay: 1s, backoff: exponential, max_delay: 2s}", true},
 		{"a listener's retries", "{name: shop.items, database", "{name: shop.items, retry: 0, database", true},
-		{"limits", "tasks: ", "stop: 1s, memory: 50, job_bytes: 1MB, rebuild: 1, tasks: ", true},
+		{"limits", "tasks: ", "stop: 1s, memory: 50, job_bytes: 1MB, fold_bytes: 1MB, rebuild: 1, tasks: ", true},
 		{"a listener's timeout", "{name: shop.items, database", "{name: shop.items, timeout: 1s, database", true},
 		{"the names in Redis", "reports:", "keys: {prefix: \"f:\", hash: r-}\nreports:", true},
 		{"the database's host", "db:3306", "other:3306", true},

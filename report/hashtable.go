@@ -1,6 +1,9 @@
 package report
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // hashtable finds the records that have a key. It is made for a number of records
 // and does not grow. The records of one key are a ring: the link of each is the
@@ -17,10 +20,11 @@ type slot struct {
 	last uint32 // place of the last record and 1; 0 is an empty slot
 }
 
-const slotBytes = 8
-
 // slotsFor returns how many slots so many records get: a third more.
 func slotsFor(rows int) int { return rows + rows/3 + 1 }
+
+// tableBytes is what their table takes.
+func tableBytes(rows int) int64 { return int64(slotsFor(rows)) * int64(unsafe.Sizeof(slot{})) }
 
 // batchRows are looked up together: what a row needs of a large table is not in the
 // processor's cache, and several rows can wait for memory at the same time.

@@ -73,6 +73,9 @@ func (h *held) all(f func(place uint32, r record) error) error {
 	return nil
 }
 
+// used is what the rows take, with the table that they will need.
+func (h *held) used() int64 { return h.bytes + tableBytes(h.rows) }
+
 // blocksOf returns how many blocks there are in so many bytes.
 func blocksOf(bytes int) int { return max(1, (bytes+blockBytes-1)/blockBytes) }
 

@@ -67,12 +67,12 @@ type join struct {
 type batch struct {
 	keys  []joinKey // up to batchRows
 	known []bool
-	texts []byte     // of the keys
+	texts []byte     // of the keys, never nil
 	last  [][]uint32 // for each listener
 }
 
 func newBatch(listeners int) *batch {
-	b := &batch{last: make([][]uint32, listeners)}
+	b := &batch{texts: []byte{}, last: make([][]uint32, listeners)}
 	for n := range b.last {
 		b.last[n] = make([]uint32, batchRows)
 	}

@@ -136,7 +136,7 @@ func TestJoinIsSQL(t *testing.T) {
 			datasets[name] = datasetOf(t, columns, rapid.IntRange(1, 4).Draw(t, "chunk"), rows...)
 		}
 		var out bytes.Buffer
-		n, err := r.Fold(datasets, &out)
+		n, err := r.Fold(datasets, &out, Room{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,16 +17,16 @@ func (m *maker) record(n int, in *input, c *Chunk, row int) (record, error) {
 	return endRecord(m.buffer)
 }
 
-// hold reads a dataset to its end.
-func (m *maker) hold(n int, in *input) (*held, error) {
-	h := &held{}
+// hold reads a dataset to its end, or until it has used so many bytes; then it is
+// false.
+func (m *maker) hold(n int, in *input, h *held, bytes int64) (bool, error) {
 	for {
 		c, err := in.next()
 		if err == io.EOF {
-			return h, nil
+			return true, nil
 		}
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		for row := range c.Rows() {
 			r, err := m.record(n, in, c, row)
@@ -34,8 +34,11 @@ func (m *maker) hold(n int, in *input) (*held, error) {
 				err = h.add(r)
 			}
 			if err != nil {
-				return nil, in.failed(err)
+				return false, in.failed(err)
 			}
+		}
+		if h.used() > bytes {
+			return false, nil
 		}
 	}
 }

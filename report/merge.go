@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// ErrUnsorted is returned by Merge where a dataset does not come in the order of
-// its keys.
-var ErrUnsorted = errors.New("report: a dataset is not sorted by its key")
+// ErrUnmergeable is returned by Merge where a dataset does not come in the order of
+// its keys, or has too many rows of one key.
+var ErrUnmergeable = errors.New("report: a dataset cannot be merged")
 
 // Mergeable tells whether Merge can do: one key of integers, and no FULL join, whose
 // rest comes after all other rows.
@@ -32,18 +32,19 @@ func (r *Report) Mergeable(datasets map[string]Dataset) bool {
 // Merge is Fold for datasets that come in the order of their keys, and writes the
 // same. It holds no dataset in memory, but the rows of one key, and needs no table.
 // That a dataset is not sorted is found in its first rows, or later; then it
-// returns ErrUnsorted, and what was written until then is of no use. The datasets
-// are those of a report that is Mergeable.
-func (r *Report) Merge(datasets map[string]Dataset, w io.Writer) (rows int64, err error) {
-	return r.write(datasets, w, (*fold).merge)
+// returns ErrUnmergeable, as it does where the rows of one key need more than the
+// room, and what was written until then is of no use. The datasets are those of a
+// report that is Mergeable.
+func (r *Report) Merge(datasets map[string]Dataset, w io.Writer, room Room) (rows int64, err error) {
+	return r.write(datasets, w, func(f *fold, inputs []*input) error { return f.merge(inputs, room.bytes()/int64(len(inputs))) })
 }
 
 // merge joins sorted datasets: a sort-merge join, whose first listener's rows are
-// given one by one.
-func (f *fold) merge(inputs []*input) error {
+// given one by one. The rows of one key in one dataset have most bytes.
+func (f *fold) merge(inputs []*input, most int64) error {
 	m := merger{fold: f, sides: make([]*group, len(inputs)), rows: make([][]byte, len(inputs))}
 	for n, in := range inputs[1:] {
-		m.sides[n+1] = &group{cursor: cursor{in: in}, layout: f.layout, number: n + 1, rows: []byte{}}
+		m.sides[n+1] = &group{cursor: cursor{in: in}, layout: f.layout, number: n + 1, rows: []byte{}, most: most}
 	}
 	var row []byte
 	for c := (cursor{in: inputs[0]}); ; c.row++ {
@@ -84,7 +85,7 @@ func (c *cursor) key() ([]byte, error) {
 		return nil, nil
 	}
 	if !isInteger(key) || c.last != nil && compareIntegers(key, c.last) < 0 {
-		return nil, fmt.Errorf("%w: %q", ErrUnsorted, c.in.name)
+		return nil, fmt.Errorf("%w: %q is not sorted by its key", ErrUnmergeable, c.in.name)
 	}
 	c.last = key
 	return key, nil
@@ -98,6 +99,7 @@ type group struct {
 	of     []byte // the key; nil before the first group and after the last one
 	rows   []byte // what layout made of them, never nil
 	ends   []int  // of each in rows
+	most   int64
 	ended  bool
 }
 
@@ -121,6 +123,9 @@ func (g *group) next() error {
 		}
 		g.rows = g.layout.appendRow(g.rows, g.number, g.chunk, g.row)
 		g.ends = append(g.ends, len(g.rows))
+		if int64(len(g.rows)+8*len(g.ends)) > g.most {
+			return fmt.Errorf("%w: %q has many rows of one key", ErrUnmergeable, g.in.name)
+		}
 	}
 }
 

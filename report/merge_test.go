@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMergeIsFold: the same bytes where all datasets are sorted, and ErrUnsorted
+// TestMergeIsFold: the same bytes where all datasets are sorted, and ErrUnmergeable
 // where one is not.
 func TestMergeIsFold(t *testing.T) {
 	t.Parallel()
@@ -51,13 +51,13 @@ func TestMergeIsFold(t *testing.T) {
 			t.Fatal("not mergeable")
 		}
 		var want, got bytes.Buffer
-		wantRows, err := r.Fold(datasets(), &want)
+		wantRows, err := r.Fold(datasets(), &want, Room{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := r.Merge(datasets(), &got)
+		rows, err := r.Merge(datasets(), &got, Room{})
 		switch {
-		case !sorted && !errors.Is(err, ErrUnsorted):
+		case !sorted && !errors.Is(err, ErrUnmergeable):
 			t.Fatalf("a dataset is not sorted: %v", err)
 		case sorted && (err != nil || rows != wantRows || got.String() != want.String()):
 			t.Fatalf("%d rows, %v\n%s\nwant %d\n%s", rows, err, &got, wantRows, &want)
@@ -136,9 +136,21 @@ func BenchmarkMerge(b *testing.B) {
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		rows, err := r.Merge(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard)
+		rows, err := r.Merge(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
 		if err != nil || rows != 100_000 {
 			b.Fatal(rows, err)
 		}
+	}
+}
+
+// TestMergeOfOneKey: the rows of one key are not held beyond the room.
+func TestMergeOfOneKey(t *testing.T) {
+	t.Parallel()
+	r, sets := wide(t, Inner, []int{1}, make([]int, 2000), 1000)
+	if _, err := r.Merge(sets(), io.Discard, Room{Bytes: 3 << 20}); !errors.Is(err, ErrUnmergeable) {
+		t.Errorf("2 MB of one key: %v", err)
+	}
+	if _, err := r.Merge(sets(), io.Discard, Room{Bytes: 6 << 20}); err != nil {
+		t.Error(err)
 	}
 }

@@ -97,6 +97,13 @@ func (k joinKey) hash() uint64 {
 	return x ^ x>>32
 }
 
+// hashAt is another hash for each level at which rows are divided; all are
+// independent of hash.
+func (k joinKey) hashAt(level int) uint64 {
+	k.word += uint64(level+1) * 0xa0761d6478bd642f
+	return k.hash() >> 32
+}
+
 var (
 	hashSecret = rand.Uint64()
 	hashSeed   = maphash.MakeSeed()

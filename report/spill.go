@@ -1,0 +1,334 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Room is what a Fold may use for datasets that are too large for its memory.
+type Room struct {
+	// Bytes that are held at once, of all datasets together; 0 is no limit. A fold
+	// uses some MB more, and a row is never divided.
+	Bytes int64
+	// Scratch makes a file. It is called where Bytes are not enough, and everything
+	// that a fold takes it closes.
+	Scratch func() (Scratch, error)
+}
+
+func (r Room) bytes() int64 {
+	if r.Bytes == 0 {
+		return math.MaxInt64
+	}
+	return r.Bytes
+}
+
+// ways is how many parts the rows are divided into. Each of them takes a buffer of
+// blockBytes.
+const (
+	ways     = 32
+	waysBits = 5
+)
+
+// deepest is how often a part is divided at most. Only different texts with the same
+// hash of 64 bits can get there.
+const deepest = 64 / waysBits
+
+// spill is a join of more rows than can be held: a Grace hash join. All rows, also
+// those of the first listener, are divided by the hash of their key into parts that
+// are joined one by one. So each line is made from the rows of one part. The lines
+// have the number of the row that they come from, by which they are put in order in
+// the end.
+type spill struct {
+	layout *layout
+	kinds  []JoinType
+	bytes  int64    // that one part may hold
+	parts  *scratch // of rows
+	lines  *scratch
+}
+
+// part is a part of the rows: for each listener a run.
+type part []*run
+
+// spill joins what is held of the sides, and all that can still be read.
+func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error {
+	workers := min(2, runtime.GOMAXPROCS(0))
+	s := &spill{layout: f.layout, bytes: room.Bytes / int64(workers)}
+	for _, in := range inputs {
+		s.kinds = append(s.kinds, in.kind)
+	}
+	for _, to := range []**scratch{&s.parts, &s.lines} {
+		file, err := room.Scratch()
+		if err != nil {
+			return fmt.Errorf("report: rows that are too many for memory: %w", err)
+		}
+		*to = &scratch{Scratch: file}
+		defer file.Close()
+	}
+	d := s.divide(0)
+	for i := range inputs {
+		n := (i + 1) % len(inputs) // the first comes last, as it does without spilling
+		if err := d.read(n, m, inputs[n], sides[n]); err != nil {
+			return err
+		}
+		sides[n] = nil
+	}
+	parts, lines := d.end()
+	var mutex sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for _, p := range parts {
+		group.Go(func() error {
+			l, err := s.join(p, 1)
+			mutex.Lock()
+			defer mutex.Unlock()
+			lines = append(lines, l)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return inOrder(lines, func(line record) error {
+		f.out.lines = append(f.out.lines, line.row()...)
+		f.rows++
+		return f.out.ended()
+	})
+}
+
+// divider divides rows into parts.
+type divider struct {
+	*spill
+	level int
+	parts [ways][]*runWriter // for each part and listener
+	alone []*runWriter       // the lines of rows without a key, for each listener
+	join  *join              // makes them
+}
+
+func (s *spill) divide(level int) *divider {
+	d := &divider{spill: s, level: level}
+	for i := range d.parts {
+		for range s.kinds {
+			d.parts[i] = append(d.parts[i], newRun(s.parts))
+		}
+	}
+	sides := make([]*side, len(s.kinds))
+	for n, kind := range s.kinds {
+		sides[n] = &side{kind: kind}
+		d.alone = append(d.alone, newRun(s.lines))
+	}
+	d.join = newJoin(sides, s.lineWriter(func(j *join) *runWriter { return d.alone[j.origin] }))
+	return d
+}
+
+// lineWriter makes an emit.
+func (s *spill) lineWriter(to func(*join) *runWriter) func(*join) error {
+	var line record
+	return func(j *join) (err error) {
+		line = beginRecord(line[:0], joinKey{word: uint64(j.origin)<<32 | uint64(j.number)}, true)
+		line = s.layout.appendLine(line, j.origin, j.rows)
+		if line, err = endRecord(line); err != nil {
+			return fmt.Errorf("report: CSV output: %w", err)
+		}
+		return to(j).add(line)
+	}
+}
+
+// read divides what is held of a listener, and then the rest of its dataset.
+func (d *divider) read(n int, m *maker, in *input, h *held) error {
+	rows := 0
+	add := func(r record) error {
+		if rows == math.MaxUint32 {
+			return errNumbers
+		}
+		r.setLink(uint32(rows))
+		rows++
+		return d.add(n, r)
+	}
+	if h != nil {
+		if err := h.all(func(_ uint32, r record) error { return add(r) }); err != nil {
+			return err
+		}
+	}
+	for {
+		c, err := in.next()
+		if err == io.EOF {
+			return d.endOf(n)
+		}
+		if err != nil {
+			return err
+		}
+		for row := range c.Rows() {
+			r, err := m.record(n, in, c, row)
+			if err != nil {
+				return in.failed(err)
+			}
+			if err := add(r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (d *divider) add(n int, r record) error {
+	k := r.key()
+	if !r.has(flagNoKey) {
+		return d.parts[k.hashAt(d.level)%ways][n].add(r)
+	}
+	if n > 0 && d.kinds[n] != Full {
+		return nil
+	}
+	return d.join.add(n, r.link(), r.row(), k, false)
+}
+
+// endOf ends the rows of a listener.
+func (d *divider) endOf(n int) error {
+	for _, p := range d.parts {
+		if err := p[n].flush(); err != nil {
+			return err
+		}
+	}
+	return d.alone[n].flush()
+}
+
+// end returns the parts, and the lines that there are already.
+func (d *divider) end() (parts []part, lines []*run) {
+	for _, writers := range d.parts {
+		p, rows := make(part, len(writers)), 0
+		for n, w := range writers {
+			p[n] = w.run
+			rows += w.rows
+		}
+		if rows > 0 {
+			parts = append(parts, p)
+		}
+	}
+	for _, w := range d.alone {
+		lines = append(lines, w.run)
+	}
+	return parts, lines
+}
+
+// join returns the lines of a part, in order.
+func (s *spill) join(p part, level int) (*run, error) {
+	sides, ok := s.sides(p)
+	if !ok {
+		return s.joinDivided(p, level)
+	}
+	out := newRun(s.lines)
+	for n, side := range sides[1:] {
+		if err := side.load(p[n+1]); err != nil {
+			return nil, err
+		}
+	}
+	j := newJoin(sides, s.lineWriter(func(*join) *runWriter { return out }))
+	if err := j.addAll(p[0]); err != nil {
+		return nil, err
+	}
+	if err := j.finish(); err != nil {
+		return nil, err
+	}
+	return out.run, out.flush()
+}
+
+// sides decides which runs of a part are held, and which are read again and again
+// because all of their rows have the same key. False: the part must be divided.
+func (s *spill) sides(p part) ([]*side, bool) {
+	sides, bytes := make([]*side, len(p)), int64(0)
+	for n, r := range p[1:] {
+		sides[n+1] = &side{kind: s.kinds[n+1]}
+		if size := r.heldBytes(); r.several || size <= s.bytes/int64(len(p)) {
+			bytes += size
+		} else {
+			sides[n+1].run = r
+		}
+	}
+	return sides, bytes <= s.bytes
+}
+
+// heldBytes is what a run takes in memory, with its table.
+func (r *run) heldBytes() int64 {
+	if r.rows == 0 {
+		return 0
+	}
+	return r.bytes + tableBytes(r.rows)
+}
+
+// load reads the rows that are to be held.
+func (s *side) load(r *run) (err error) {
+	if s.run != nil {
+		return nil
+	}
+	if s.held, err = r.load(); err != nil {
+		return err
+	}
+	if s.kind == Full {
+		s.numbers = make([]uint32, 0, r.rows)
+		_ = s.held.all(func(_ uint32, r record) error {
+			s.numbers = append(s.numbers, r.link())
+			return nil
+		})
+	}
+	s.table = newHashtable(s.held)
+	return nil
+}
+
+// addAll joins the rows of a run of the first listener.
+func (j *join) addAll(r *run) error {
+	b := newBatch(len(j.sides))
+	rows := make([]record, 0, batchRows)
+	for c := r.cursor(); ; {
+		if len(c.block) == 0 {
+			if ok, err := c.more(); !ok || err != nil {
+				return err
+			}
+		}
+		b.reset()
+		for rows = rows[:0]; len(rows) < batchRows && len(c.block) > 0; {
+			r, _ := c.next() // from this block
+			rows = append(rows, r)
+			b.add(r.key(), true)
+		}
+		j.find(b)
+		for i, r := range rows {
+			if err := j.addNext(b, i, r.link(), r.row()); err != nil {
+				c.close()
+				return err
+			}
+		}
+	}
+}
+
+// joinDivided divides a part once more.
+func (s *spill) joinDivided(p part, level int) (*run, error) {
+	if level > deepest {
+		return nil, errors.New("report: rows of different keys that cannot be divided")
+	}
+	d := s.divide(level)
+	for n, r := range p {
+		if err := r.all(func(r record) error { return d.add(n, r) }); err != nil {
+			return nil, err
+		}
+		if err := d.endOf(n); err != nil {
+			return nil, err
+		}
+	}
+	parts, lines := d.end()
+	for _, p := range parts {
+		l, err := s.join(p, level+1)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, l)
+	}
+	out := newRun(s.lines)
+	if err := inOrder(lines, out.add); err != nil {
+		return nil, err
+	}
+	return out.run, out.flush()
+}
