@@ -77,6 +77,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 // write folds into a new object that is not yet committed. An error that is none
 // of errOutage, errSink and errScratch would come again.
 func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, int64, error) {
+	defer pace(state)()
 	sets, err := e.datasets(ctx, r, state)
 	if err != nil {
 		return nil, 0, err
