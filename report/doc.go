@@ -7,8 +7,9 @@
 // writes the CSV (Fold).
 //
 // Everything here is a pure function of its arguments: no Redis, no SQL, no
-// clock, no goroutine. What has to be read from outside (environment variables,
-// secret files, chunks of data) is given as a function or an iterator.
+// clock. What has to be read from outside (environment variables, secret files,
+// chunks of data), or written there (scratch files), is given as a function or an
+// iterator.
 //
 //	file ──Load──▶ Config ──▶ Report ──Bind──▶ Parameters
 //	rows ──Builder──▶ JSON arrays in Redis ──DecodeChunk──▶ Chunk ──Fold──▶ CSV

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -246,6 +247,38 @@ func TestASinkThatIsAway(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
+}
+
+// TestScratchFiles: a join that needs them fails after its tries where they cannot be
+// made, and leaves none behind where they can.
+func TestScratchFiles(t *testing.T) {
+	t.Parallel()
+	const reports = `
+  two:
+    retry: {retries: 1, delay: 100ms}
+    stages:
+      - listeners:
+          - {name: a, database: db, query: "SELECT 'x' AS k, 1 AS a"}
+          - {name: b, database: db, query: "SELECT 'x' AS k, 2 AS b"}
+    join: {key: k}
+`
+	s := newStack(t, reports, "limits: {fold_bytes: 1}")
+	missing := filepath.Join(s.dir, "missing")
+	p := s.processWith([]string{"TMPDIR=" + missing}, "-c", s.config, "serve")
+	v := s.run("two", "")
+	if v.Status != engine.Failed || !strings.Contains(v.Error, "scratch file: open "+missing) || !strings.HasSuffix(v.Error, "(try 2 of 2)") {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+	end(t, p, syscall.SIGTERM)
+	folder := t.TempDir()
+	s.processWith([]string{"TMPDIR=" + folder}, "-c", s.config, "serve")
+	if got := s.succeed("two", ""); got != "k,a,b\r\nx,1,2\r\n" {
+		t.Errorf("%q", got)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }
 
 // TestFilesOfLostAttempts are removed when a later attempt ends, and those that come

@@ -13,7 +13,8 @@ import (
 const bigRows = 1_000_000
 
 // TestFilesAreWhatMariaDBJoins compares whole files, byte for byte, with what
-// MariaDB's own join of the same tables gives.
+// MariaDB's own join of the same tables gives: once with room for all rows, and once
+// through scratch files.
 func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, reportsYAML)
@@ -22,7 +23,18 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 			s.exec(statement)
 		}
 	}
-	s.serve(s.config)
+	stop := s.serve(s.config)
+	t.Run("held", s.compareFiles)
+	stop()
+	s.serve(s.write("scratch.yaml", reportsYAML, "limits: {fold_bytes: 100KB}"))
+	t.Run("through scratch files", s.compareFiles)
+	entries, err := filepath.Glob(s.dir + "/files/[^.]*")
+	if err != nil || len(entries) != 13 {
+		t.Errorf("%d folders in the sink, not one for each report: %v", len(entries), err)
+	}
+}
+
+func (s *stack) compareFiles(t *testing.T) {
 	for _, c := range []struct {
 		report, parameters, header, query string
 		rows                              int // at least
@@ -107,10 +119,6 @@ func TestFilesAreWhatMariaDBJoins(t *testing.T) {
 			t.Errorf("-MariaDB +Fanfold:\n%s", firstDifference(want, got))
 		}
 	})
-	entries, err := filepath.Glob(s.dir + "/files/[^.]*")
-	if err != nil || len(entries) != 13 {
-		t.Errorf("%d folders in the sink, not one for each report: %v", len(entries), err)
-	}
 }
 
 // firstDifference shows where two files part, with a few lines.

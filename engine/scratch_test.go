@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+)
+
+// TestScratch changes the environment, so it is not parallel.
+func TestScratch(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	ctx, cancel := context.WithCancel(t.Context())
+	file, err := newScratch(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	// Nothing is left behind, even if the process is killed now.
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("the folder has %v, error %v", entries, err)
+	}
+	if _, err := file.WriteAt([]byte("abc"), 5); err != nil {
+		t.Error(err)
+	}
+	got := make([]byte, 2)
+	if _, err := file.ReadAt(got, 6); err != nil || string(got) != "bc" {
+		t.Errorf("%q, %v", got, err)
+	}
+	cancel()
+	if _, err := file.ReadAt(got, 6); !errors.Is(err, errScratch) || !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+	t.Setenv("TMPDIR", folder+"/missing")
+	if _, err := newScratch(ctx); !errors.Is(err, errScratch) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a folder: %v", err)
+	}
+	t.Setenv("TMPDIR", "")
+	if _, err := os.Stat("/var/tmp"); err == nil && scratchFolder() != "/var/tmp" {
+		t.Errorf("by default it is %s", scratchFolder())
+	}
+}
