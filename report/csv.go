@@ -68,7 +68,16 @@ func appendCSVText(dst, text []byte) []byte {
 	return append(dst, text...)
 }
 
-func needsQuotes(text []byte) bool { return bytes.ContainsAny(text, ",\"\r\n") }
+func needsQuotes(text []byte) bool {
+	for _, c := range text {
+		if quotedInCSV[c] {
+			return true
+		}
+	}
+	return false
+}
+
+var quotedInCSV = [256]bool{',': true, '"': true, '\r': true, '\n': true}
 
 func appendQuotedCSV(dst, text []byte) []byte {
 	dst = append(dst, '"')

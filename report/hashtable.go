@@ -34,21 +34,22 @@ const batchRows = 64
 func newHashtable(h *held) *hashtable {
 	t := &hashtable{held: h, slots: make([]slot, slotsFor(h.rows))}
 	var places [batchRows]uint32
+	var hashes [batchRows]uint64
 	count := 0
 	add := func() {
 		used := uint32(0)
-		for _, place := range places[:count] {
-			used |= t.slots[t.start(h.at(place).key().hash())].last // waits for the memory
+		for _, hash := range hashes[:count] {
+			used |= t.slots[t.start(hash)].last // waits for the memory
 		}
 		t.used |= used
-		for _, place := range places[:count] {
-			t.add(place, h.at(place))
+		for i, place := range places[:count] {
+			t.add(place, hashes[i])
 		}
 		count = 0
 	}
 	_ = h.all(func(place uint32, r record) error {
 		if !r.has(flagNoKey) {
-			places[count] = place
+			places[count], hashes[count] = place, r.key().hash()
 			if count++; count == batchRows {
 				add()
 			}
@@ -59,10 +60,9 @@ func newHashtable(h *held) *hashtable {
 	return t
 }
 
-func (t *hashtable) add(place uint32, r record) {
-	k := r.key()
-	hash := k.hash()
-	s := t.slot(hash, k)
+func (t *hashtable) add(place uint32, hash uint64) {
+	r := t.held.at(place)
+	s := t.slot(hash, r.key())
 	if s.last == 0 {
 		s.tag = uint32(hash)
 		r.setLink(place)
