@@ -36,7 +36,8 @@ func TestHashtable(t *testing.T) {
 		keys = append(keys, joinKey{word: uint64(n)})
 	}
 	same := textKey("a")
-	keys = append(keys, joinKey{word: same.word}, joinKey{same.word, []byte("c")}) // other keys with its hash
+	// Other keys with the same hash.
+	keys = append(keys, joinKey{word: textKey("").word}, joinKey{word: same.word}, joinKey{same.word, []byte("c")})
 	rapid.Check(t, func(t *rapid.T) {
 		h, want := &held{}, make([][]string, len(keys))
 		for range rapid.IntRange(0, 60).Draw(t, "rows") {
@@ -61,6 +62,31 @@ func TestHashtable(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHeld: records are found at their places, also behind blocks that were adopted.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	h, adopted := &held{}, &held{}
+	hold(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes/2))
+	var words []uint64
+	for i, length := range []int{10, 2 * blockBytes, 10, 10} {
+		words = append(words, uint64(i), 100)
+		hold(t, h, joinKey{word: uint64(i)}, strings.Repeat("x", length))
+		if err := h.adopt(slices.Clip(adopted.blocks[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []uint64
+	_ = h.all(func(place uint32, r record) error {
+		if got = append(got, r.word()); h.at(place).word() != r.word() {
+			t.Errorf("place %d has %d, not %d", place, h.at(place).word(), r.word())
+		}
+		return nil
+	})
+	if !slices.Equal(got, words) {
+		t.Errorf("%v, want %v", got, words)
+	}
 }
 
 func BenchmarkHashtable(b *testing.B) {

@@ -179,6 +179,32 @@ func TestNumberKeysAreValues(t *testing.T) {
 	})
 }
 
+// TestNumbersAreFound: integers that fit into a word, and all others, are equal where
+// their values are.
+func TestNumbersAreFound(t *testing.T) {
+	t.Parallel()
+	form := rapid.OneOf(
+		rapid.SampledFrom([]string{"0", "-0", "1e64", "1e65", "1e18", "1e17", "-1e17", "100000000000000000", "1000000000000000000", "18446744073709551616", "-9223372036854775808", "9223372036854775808"}),
+		rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.0{1,3})?([eE][-+]?[0-9]{1,2})?`),
+	)
+	find := func(t *rapid.T, cell string) joinKey {
+		c := decoded(t, columnsOf("k", "decimal"), [][]byte{[]byte("[" + cell + "]")})
+		k, ok := newKeyer([]comparison{{by: byNumber}}).find(c, 0, []int{0})
+		if !ok {
+			t.Fatal("no key for", cell)
+		}
+		return k
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := form.Draw(t, "a"), form.Draw(t, "b")
+		keyA, keyB := find(t, a), find(t, b)
+		same := keyA.word == keyB.word && string(keyA.text) == string(keyB.text) && (keyA.text == nil) == (keyB.text == nil)
+		if want := rational(t, a).Cmp(rational(t, b)) == 0; same != want {
+			t.Fatalf("%s is %v, %s is %v, want equal %v", a, keyA, b, keyB, want)
+		}
+	})
+}
+
 func rational(t *rapid.T, text string) *big.Rat {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {

@@ -28,7 +28,9 @@ func TestMergeIsFold(t *testing.T) {
 				kind = rapid.SampledFrom([]JoinType{Inner, Left}).Draw(t, "type")
 			}
 			r.Join.Listeners = append(r.Join.Listeners, Joined{Listener: name, Type: kind, Keys: []string{"k"}})
-			r.CSV.Columns = append(r.CSV.Columns, CSVColumn{name, name, "v"})
+			if rapid.Bool().Draw(t, "shown") {
+				r.CSV.Columns = append(r.CSV.Columns, CSVColumn{name, name, "v"})
+			}
 			var rows [][]any
 			for i := range rapid.IntRange(0, 12).Draw(t, "rows") {
 				rows = append(rows, []any{keys.Draw(t, "key"), fmt.Sprint(name, " ", i)})
