@@ -68,7 +68,7 @@ func TestHashtable(t *testing.T) {
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	h, adopted := &held{}, &held{}
-	hold(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes/2))
+	hold(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes-100))
 	var words []uint64
 	for i, length := range []int{10, 2 * blockBytes, 10, 10} {
 		words = append(words, uint64(i), 100)
