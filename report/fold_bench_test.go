@@ -135,6 +135,19 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
+// BenchmarkFoldSmall is a job like most: all of it is in one chunk.
+func BenchmarkFoldSmall(b *testing.B) {
+	chunks, _ := storedRows(b, 100)
+	r := benchmarkReport(Inner)
+	b.ReportAllocs()
+	for b.Loop() {
+		rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
+		if err != nil || rows != 100 {
+			b.Fatal(rows, err)
+		}
+	}
+}
+
 // BenchmarkFoldMillion also reports the most memory that was in use, over what
 // the stored chunks take, and the JSON of one side.
 func BenchmarkFoldMillion(b *testing.B) {

@@ -20,6 +20,8 @@ const (
 	blockPlaces = 1 << 14
 	blockBytes  = blockPlaces * placeBytes // 128 KB
 	noPlace     = math.MaxUint32
+
+	firstBytes = 2 << 10 // of the first block; most datasets are small
 )
 
 var errHeld = errors.New("more than 32 GB of rows to be held")
@@ -28,12 +30,13 @@ var errHeld = errors.New("more than 32 GB of rows to be held")
 func (h *held) add(r record) error {
 	size := padded(len(r))
 	if size > h.room {
-		if err := h.adopt(make([]byte, 0, max(size, blockBytes))); err != nil {
+		room := max(size, min(firstBytes<<min(len(h.blocks), 16), blockBytes))
+		if err := h.adopt(make([]byte, 0, room)); err != nil {
 			return err
 		}
-		h.room = max(size, blockBytes)
+		h.room = room
 	}
-	last := len(h.blocks) - blocksOf(max(size, 1))
+	last := len(h.blocks) - blocksOf(size)
 	h.blocks[last] = appendPadded(h.blocks[last], r)
 	h.room -= size
 	h.rows++

@@ -72,7 +72,9 @@ type batch struct {
 }
 
 func newBatch(listeners int) *batch {
-	b := &batch{texts: []byte{}, last: make([][]uint32, listeners)}
+	b := &batch{
+		keys: make([]joinKey, 0, batchRows), known: make([]bool, 0, batchRows), texts: []byte{}, last: make([][]uint32, listeners),
+	}
 	for n := range b.last {
 		b.last[n] = make([]uint32, batchRows)
 	}
