@@ -56,12 +56,12 @@ type Environment struct {
 //	running_jobs     in all processes together; default 1000
 //	tasks            of one listener at once in one process; default 16
 //	folds            joins at once in one process; default 4
+//	fold_bytes       that one join holds in memory; the rest goes through scratch files; default 128MB
 //	grace            age at which a PROCESSING record without state starts anew; default 1m
 //	lease            silence after which a worker is taken for dead; default 10s
 //	stop             time that work has to end after SIGTERM before it is handed back; default 20s
 //	memory           percent of Redis's maxmemory above which no job is started; default 80
 //	job_bytes        data of one job in Redis, in bytes or with KB, MB or GB; default 1GB
-//	fold_bytes       that one join holds in memory; the rest goes through scratch files; default 128MB
 //	rebuild          records that a rebuild looks at in a second; default 500
 //
 // In keys, what the names of keys in Redis begin with: up to 64 characters, none

@@ -21,17 +21,17 @@ const largestJob = 1 << 40
 const largestFold = 32 << 30
 
 func (p setting) limits() Limits {
-	f := p.fields("running_jobs", "tasks", "folds", "grace", "lease", "stop", "memory", "job_bytes", "fold_bytes", "rebuild")
+	f := p.fields("running_jobs", "tasks", "folds", "fold_bytes", "grace", "lease", "stop", "memory", "job_bytes", "rebuild")
 	return Limits{
 		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
 		Tasks:       f.get("tasks").integer(16, 1, 10_000),
 		Folds:       f.get("folds").integer(4, 1, 10_000),
+		FoldBytes:   f.get("fold_bytes").size(128<<20, largestFold),
 		Grace:       f.get("grace").duration(time.Minute),
 		Lease:       f.get("lease").duration(10 * time.Second),
 		Stop:        f.get("stop").duration(20 * time.Second),
 		Memory:      f.get("memory").integer(80, 1, 100),
 		JobBytes:    f.get("job_bytes").size(1<<30, largestJob),
-		FoldBytes:   f.get("fold_bytes").size(128<<20, largestFold),
 		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
 	}
 }
