@@ -1,11 +1,11 @@
 package mysql
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -32,22 +32,22 @@ func kindOf(name string) report.Kind {
 	return report.KindText
 }
 
-// cell puts one value of a row into the builder, without a copy in between.
+// cell puts the values of one column into a builder, without a copy in between.
 type cell struct {
-	out    *listeners.Writer
 	column int
 	kind   report.Kind
 	bits   bool // a BIT, whose value comes as bytes
 }
 
-// Scan implements sql.Scanner.
-func (c *cell) Scan(value any) error {
-	b := c.out.Builder()
+// put takes one value as the driver gives it.
+func (c *cell) put(b *report.Builder, value driver.Value) error {
 	switch v := value.(type) {
 	case nil:
 		b.Null(c.column)
 	case int64:
 		b.Int(c.column, v)
+	case []byte:
+		return c.bytes(b, v)
 	case uint64:
 		b.Uint(c.column, v)
 	case float32:
@@ -55,17 +55,14 @@ func (c *cell) Scan(value any) error {
 	case float64:
 		b.Float(c.column, v, 64)
 	case string:
-		return c.bytes([]byte(v))
-	case []byte:
-		return c.bytes(v)
+		return c.bytes(b, []byte(v))
 	default:
 		return fmt.Errorf("a value of Go type %T, which no setting of mysqldb gives", value)
 	}
 	return nil
 }
 
-func (c *cell) bytes(v []byte) error {
-	b := c.out.Builder()
+func (c *cell) bytes(b *report.Builder, v []byte) error {
 	switch {
 	case c.bits:
 		var n uint64

@@ -2,9 +2,10 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ type reader struct {
 	task    listeners.Task
 	out     *listeners.Writer
 	columns []report.Column // nil before the first result
-	cells   []any           // of *cell
+	cells   []cell          // one for each column
 }
 
 // bind gives the query's text and arguments; list is for the values of an
@@ -45,7 +46,7 @@ const maxPlaceholders = 65535
 
 // run executes the query once and writes all of its rows; none where list is
 // empty and not nil: then only the columns are learnt.
-func (r *reader) run(parent context.Context, s *session, list []any) (err error) {
+func (r *reader) run(parent context.Context, s *session, list []any) error {
 	text, args, err := r.bind(list)
 	if err != nil {
 		return err
@@ -58,57 +59,62 @@ func (r *reader) run(parent context.Context, s *session, list []any) (err error)
 		}
 		return explain(parent, s.listener, err)
 	}
-	statement, err := s.prepare(ctx, text)
-	if err != nil {
-		return fail(err)
-	}
-	rows, err := statement.QueryContext(ctx, args...)
-	if err != nil {
-		return fail(err)
-	}
-	defer rows.Close()
-	if err := r.describe(rows); err != nil {
-		abort() // closing the rows would read all of them
-		return err
-	}
-	for rows.Next() {
-		if list != nil && len(list) == 0 {
-			abort()
-			return nil
+	return s.conn.Raw(func(conn any) error {
+		rows, err := s.start(ctx, conn, text, args)
+		if err != nil {
+			return fail(err)
 		}
-		if err := rows.Scan(r.cells...); err != nil {
-			if ctx.Err() != nil {
-				return fail(err)
-			}
-			abort()
-			return listeners.Permanent(err)
-		}
-		if err := r.out.EndRow(); err != nil {
-			abort()
+		defer rows.Close()
+		if err := r.describe(rows); err != nil {
+			abort() // closing the rows would read all of them
 			return err
 		}
+		values := make([]driver.Value, len(r.columns))
+		for {
+			switch err := rows.Next(values); {
+			case err == io.EOF: // itself: wrapped, it is a connection that broke
+				return nil
+			case err != nil:
+				return fail(err)
+			case list != nil && len(list) == 0:
+				abort()
+				return nil
+			}
+			if err := r.write(values); err != nil {
+				abort()
+				return err
+			}
+		}
+	})
+}
+
+// write gives the writer a row. The values are the driver's: they are not used
+// after that.
+func (r *reader) write(row []driver.Value) error {
+	b := r.out.Builder()
+	for i, value := range row {
+		if err := r.cells[i].put(b, value); err != nil {
+			return listeners.Permanent(fmt.Errorf("column %s: %w", r.columns[i].Name, err))
+		}
 	}
-	if err := rows.Err(); err != nil {
-		return fail(err)
-	}
-	return nil
+	return r.out.EndRow()
 }
 
 // describe takes the columns of the first result, and proves that every result
 // has the same ones.
-func (r *reader) describe(rows *sql.Rows) error {
+func (r *reader) describe(rows driver.Rows) error {
 	l := r.task.Listener
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		return err
+	types, ok := rows.(driver.RowsColumnTypeDatabaseTypeName)
+	if !ok {
+		return fmt.Errorf("rows of Go type %T do not say their types", rows)
 	}
-	columns := make([]report.Column, len(types))
-	names := make([]string, len(types))
-	cells := make([]any, len(types))
-	for i, t := range types {
-		names[i] = t.Name()
-		columns[i] = report.Column{Name: t.Name(), Kind: kindOf(t.DatabaseTypeName())}
-		cells[i] = &cell{out: r.out, column: i, kind: columns[i].Kind, bits: t.DatabaseTypeName() == "BIT"}
+	names := slices.Clone(rows.Columns())
+	columns := make([]report.Column, len(names))
+	cells := make([]cell, len(names))
+	for i, name := range names {
+		kind := types.ColumnTypeDatabaseTypeName(i)
+		columns[i] = report.Column{Name: name, Kind: kindOf(kind)}
+		cells[i] = cell{column: i, kind: columns[i].Kind, bits: kind == "BIT"}
 	}
 	if r.columns != nil {
 		if !slices.Equal(r.columns, columns) {

@@ -33,7 +33,7 @@ type session struct {
 	id        int64  // of the connection, on the server
 	server    string // its name and port
 	limit     string // name of the variable that limits a query; empty where the server has none
-	statement *sql.Stmt
+	statement driver.Stmt
 	text      string // of statement
 	spoilt    bool   // not to be used again
 }
@@ -99,9 +99,27 @@ func (s *session) exec(ctx context.Context, statement string) error {
 // leavesTraces finds queries that change their connection for those after them.
 var leavesTraces = regexp.MustCompile(`(?i)@|_lock\s*\(`)
 
+// start runs the query on the driver's own connection. A row of database/sql
+// costs as much as all that is done with it.
+func (s *session) start(ctx context.Context, conn any, text string, args []any) (driver.Rows, error) {
+	statement, err := s.prepare(ctx, conn, text)
+	if err != nil {
+		return nil, err
+	}
+	query, ok := statement.(driver.StmtQueryContext)
+	if !ok {
+		return nil, fmt.Errorf("statements of Go type %T take no context", statement)
+	}
+	values := make([]driver.NamedValue, len(args))
+	for i, v := range args {
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return query.QueryContext(ctx, values)
+}
+
 // prepare returns the statement for a text, which is often the one of the batch
 // before.
-func (s *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+func (s *session) prepare(ctx context.Context, conn any, text string) (driver.Stmt, error) {
 	if s.statement != nil && s.text == text {
 		return s.statement, nil
 	}
@@ -109,7 +127,11 @@ func (s *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 		_ = s.statement.Close()
 		s.statement = nil
 	}
-	statement, err := s.conn.PrepareContext(ctx, text)
+	preparer, ok := conn.(driver.ConnPrepareContext)
+	if !ok {
+		return nil, fmt.Errorf("connections of Go type %T take no context", conn)
+	}
+	statement, err := preparer.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +197,7 @@ func (s *session) close(ctx context.Context) {
 
 func (s *session) restore(ctx context.Context) error {
 	if s.statement != nil {
-		if err := s.statement.Close(); err != nil {
+		if err := s.conn.Raw(func(any) error { return s.statement.Close() }); err != nil {
 			return err
 		}
 	}

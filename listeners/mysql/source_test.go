@@ -26,7 +26,7 @@ type bundle struct {
 	source *Source
 }
 
-func setup(t *testing.T) *bundle {
+func setup(t testing.TB) *bundle {
 	t.Helper()
 	schema, admin := testmain.Schema(t)
 	b := &bundle{schema: schema, admin: admin}
@@ -36,7 +36,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-func connect(t *testing.T, dsn string) *sql.DB {
+func connect(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := mysqldb.Connect(report.Secret(dsn), 1, 0)
 	if err != nil {
@@ -46,7 +46,7 @@ func connect(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-func (b *bundle) exec(t *testing.T, statements ...string) {
+func (b *bundle) exec(t testing.TB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		if _, err := b.admin.Exec(statement); err != nil {
@@ -56,7 +56,7 @@ func (b *bundle) exec(t *testing.T, statements ...string) {
 }
 
 // task is a task of one query that gives these columns, separated by spaces.
-func task(t *testing.T, query, columns string) listeners.Task {
+func task(t testing.TB, query, columns string) listeners.Task {
 	t.Helper()
 	q, err := report.ParseQuery(query)
 	if err != nil {
