@@ -21,37 +21,47 @@ const (
 // It allocates only while its buffers grow; Reset keeps them. It is used by one
 // goroutine. A column number that is out of range panics.
 type Builder struct {
-	columns []Column
-	texts   [][]byte // the arrays, not yet closed
-	ends    []int    // length of each text after the last whole row
-	counts  []int    // values in each column
+	columns []builderColumn
 	fields  [][]byte // what Fields returns
 	rows    int
 	bytes   int
 	err     error // first error of the current row
 }
 
+type builderColumn struct {
+	name   string
+	text   []byte // the array, not yet closed
+	end    int    // length of the text after the last whole row
+	values int
+}
+
 // NewBuilder returns a Builder without rows for these columns.
 func NewBuilder(columns []Column) *Builder {
-	b := &Builder{
-		columns: columns,
-		texts:   make([][]byte, len(columns)),
-		ends:    make([]int, len(columns)),
-		counts:  make([]int, len(columns)),
-		fields:  make([][]byte, len(columns)),
+	b := &Builder{columns: make([]builderColumn, len(columns)), fields: make([][]byte, len(columns))}
+	for i, c := range columns {
+		b.columns[i].name = c.Name
 	}
 	b.Reset()
 	return b
 }
 
 // Null gives the column a null.
-func (b *Builder) Null(col int) { b.texts[col] = append(b.next(col), "null"...) }
+func (b *Builder) Null(col int) {
+	c := b.next(col)
+	c.text = append(c.text, "null"...)
+}
 
 // Int gives the column an integer.
-func (b *Builder) Int(col int, v int64) { b.texts[col] = strconv.AppendInt(b.next(col), v, 10) }
+func (b *Builder) Int(col int, v int64) {
+	c := b.next(col)
+	c.text = strconv.AppendInt(c.text, v, 10)
+}
 
 // Uint gives the column an integer.
-func (b *Builder) Uint(col int, v uint64) { b.texts[col] = strconv.AppendUint(b.next(col), v, 10) }
+func (b *Builder) Uint(col int, v uint64) {
+	c := b.next(col)
+	c.text = strconv.AppendUint(c.text, v, 10)
+}
 
 // Float gives the column the number with the fewest digits that reads back as
 // the same float of so many bits (32 or 64). NaN and the infinities have no
@@ -61,23 +71,30 @@ func (b *Builder) Float(col int, v float64, bits int) {
 		b.fail(col, errors.New("a float that is no number (NaN or infinite)"))
 		return
 	}
-	b.texts[col] = appendFloat(b.next(col), v, bits)
+	c := b.next(col)
+	c.text = appendFloat(c.text, v, bits)
 }
 
 // Text gives the column a string. Decimals, dates, times and JSON documents are
 // given this way too. Text that is not UTF-8 makes EndRow fail.
 func (b *Builder) Text(col int, v []byte) {
-	if !utf8.Valid(v) {
+	plain := plainASCII(v)
+	if plain < len(v) && !utf8.Valid(v[plain:]) {
 		b.fail(col, errors.New("a text that is not UTF-8"))
 		return
 	}
-	b.texts[col] = appendQuoted(b.next(col), v)
+	c := b.next(col)
+	c.text = append(append(c.text, '"'), v[:plain]...)
+	if plain < len(v) {
+		c.text = appendEscaped(c.text, v[plain:])
+	}
+	c.text = append(c.text, '"')
 }
 
 // Binary gives the column bytes, as base64 with padding.
 func (b *Builder) Binary(col int, v []byte) {
-	text := base64.StdEncoding.AppendEncode(append(b.next(col), '"'), v)
-	b.texts[col] = append(text, '"')
+	c := b.next(col)
+	c.text = append(base64.StdEncoding.AppendEncode(append(c.text, '"'), v), '"')
 }
 
 // EndRow ends the current row. An error names the column that got no value,
@@ -85,18 +102,19 @@ func (b *Builder) Binary(col int, v []byte) {
 // the rows before it stay.
 func (b *Builder) EndRow() error {
 	err, size := b.err, 0
-	for col, n := range b.counts {
-		if n != b.rows+1 && err == nil {
-			err = fmt.Errorf("report: column %q: %d values in one row", b.columns[col].Name, n-b.rows)
+	for i := range b.columns {
+		c := &b.columns[i]
+		if c.values != b.rows+1 && err == nil {
+			err = fmt.Errorf("report: column %q: %d values in one row", c.name, c.values-b.rows)
 		}
-		size += len(b.texts[col]) + len("]")
+		size += len(c.text) + len("]")
 	}
 	if err != nil {
 		b.dropRow()
 		return err
 	}
-	for col, text := range b.texts {
-		b.ends[col] = len(text)
+	for i := range b.columns {
+		b.columns[i].end = len(b.columns[i].text)
 	}
 	b.rows++
 	b.bytes = size
@@ -118,46 +136,47 @@ func (b *Builder) Bytes() int { return b.bytes }
 // the Builder. A row that was begun and not ended is dropped.
 func (b *Builder) Fields() [][]byte {
 	b.dropRow()
-	for col, text := range b.texts {
-		b.fields[col] = append(text, ']')
-		b.texts[col] = b.fields[col][:len(text)]
+	for i := range b.columns {
+		c := &b.columns[i]
+		b.fields[i] = append(c.text, ']')
+		c.text = b.fields[i][:len(c.text)]
 	}
 	return b.fields
 }
 
 // Reset begins a new chunk.
 func (b *Builder) Reset() {
-	for col := range b.texts {
-		b.texts[col] = append(b.texts[col][:0], '[')
-		b.ends[col] = 1
+	for i := range b.columns {
+		c := &b.columns[i]
+		c.text, c.end = append(c.text[:0], '['), len("[")
 	}
-	b.rows, b.bytes = 0, len("[]")*len(b.texts)
+	b.rows, b.bytes = 0, len("[]")*len(b.columns)
 	b.dropRow()
 }
 
-// next counts a value and returns the column's text, ready for it.
-func (b *Builder) next(col int) []byte {
-	b.counts[col]++
-	text := b.texts[col]
-	if len(text) > len("[") {
-		text = append(text, ',')
+// next counts a value and returns its column, whose text is ready for it.
+func (b *Builder) next(col int) *builderColumn {
+	c := &b.columns[col]
+	c.values++
+	if len(c.text) > len("[") {
+		c.text = append(c.text, ',')
 	}
-	return text
+	return c
 }
 
 // fail counts a value that cannot be written.
 func (b *Builder) fail(col int, err error) {
-	b.counts[col]++
+	b.columns[col].values++
 	if b.err == nil {
-		b.err = fmt.Errorf("report: column %q: %w", b.columns[col].Name, err)
+		b.err = fmt.Errorf("report: column %q: %w", b.columns[col].name, err)
 	}
 }
 
 func (b *Builder) dropRow() {
 	b.err = nil
-	for col, end := range b.ends {
-		b.texts[col] = b.texts[col][:end]
-		b.counts[col] = b.rows
+	for i := range b.columns {
+		c := &b.columns[i]
+		c.text, c.values = c.text[:c.end], b.rows
 	}
 }
 
@@ -185,10 +204,10 @@ func appendFloat(dst []byte, v float64, bits int) []byte {
 	return append(dst[:to], dst[from:]...)
 }
 
-// appendQuoted writes UTF-8 text as a JSON string.
-func appendQuoted(dst, text []byte) []byte {
+// appendEscaped writes UTF-8 text as it stands between the quotes of a JSON
+// string.
+func appendEscaped(dst, text []byte) []byte {
 	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
 	done := 0
 	for i, c := range text {
 		if plainInString[c] {
@@ -209,13 +228,5 @@ func appendQuoted(dst, text []byte) []byte {
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
 		}
 	}
-	return append(append(dst, text[done:]...), '"')
+	return append(dst, text[done:]...)
 }
-
-// plainInString has the bytes that stand for themselves in a JSON string.
-var plainInString = func() (plain [256]bool) {
-	for c := range plain {
-		plain[c] = c >= 0x20 && c != '"' && c != '\\'
-	}
-	return plain
-}()

@@ -119,6 +119,10 @@ func scanArray(text []byte, starts []uint32, blanks *bool) ([]uint32, int, error
 		if err != nil {
 			return nil, end, err
 		}
+		if end+1 < len(text) && text[end] == ',' && text[end+1] > ' ' {
+			i = end + 1 // as a Builder writes it
+			continue
+		}
 		if i = skipBlanks(text, end); i > end {
 			*blanks = true
 		}
@@ -165,21 +169,19 @@ func scanScalar(text []byte, i int) (int, error) {
 }
 
 func scanString(text []byte, i int) (int, error) {
-	for i++; i < len(text); i++ {
-		c := text[i]
-		if plainInString[c] {
-			continue
+	for i++; ; {
+		if i = endOfPlain(text, i); i == len(text) {
+			return i, errOpen
 		}
-		if c == '"' {
+		if text[i] == '"' {
 			return i + 1, nil
 		}
 		n := escapeLength(text[i:])
 		if n == 0 {
 			return i, errString
 		}
-		i += n - 1
+		i += n
 	}
-	return i, errOpen
 }
 
 // escapeLength measures the escape that the text begins with; 0 if it is none.
