@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -132,17 +133,22 @@ func (s *Scripts) Claimed(ctx context.Context, state *State, listener string, co
 		if !ok {
 			return nil, noChunk(state.ID, listener, c, chunk)
 		}
-		fields[i] = []byte(text)
+		fields[i] = bytesOf(text)
 	}
 	return fields, nil
 }
+
+// bytesOf returns the bytes of a text without a copy, since a chunk is large. They
+// must not be changed.
+func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
 
 func noChunk(id, listener, column string, chunk int64) error {
 	return fmt.Errorf("%w: %s of job %s", ErrNoChunk, Field(listener, column, chunk), id)
 }
 
 // Columns returns one chunk of some of a listener's columns: for each a JSON
-// array. It returns ErrNoChunk where one of them is not there.
+// array, which must not be changed. It returns ErrNoChunk where one of them is not
+// there.
 func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
 	if len(columns) == 0 {
 		return nil, nil
@@ -162,7 +168,7 @@ func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []st
 		if !ok {
 			return nil, noChunk(id, listener, columns[i], chunk)
 		}
-		fields[i] = []byte(text)
+		fields[i] = bytesOf(text)
 	}
 	return fields, nil
 }
