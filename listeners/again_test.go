@@ -371,7 +371,7 @@ func (stalled) Read(_ context.Context, _ Task, out *Writer) error {
 	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 		return err
 	}
-	for i := range int64(report.MaxChunkRows) {
+	for i := range int64(2 * report.MaxChunkRows) { // while the first chunk is being stored, the second one is taken
 		out.Builder().Int(0, i)
 		if err := out.EndRow(); err != nil {
 			return err

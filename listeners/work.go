@@ -90,7 +90,10 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		limit = newLimit(listener.Timeout+patience, func() { cancel(errLate) })
 		defer limit.stop()
 	}
-	out := NewWriter(r.flush(ctx, t, start, limit))
+	storing, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	out := NewWriter(r.flush(storing, t, start))
+	out.wait = limit.without
 	err = r.o.Sources[listener.Database].Read(ctx, Task{
 		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: limit.restart,
 		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
@@ -100,6 +103,8 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	if err == nil {
 		err = out.Close()
 	}
+	giveUp()
+	out.Stop()
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, errEnded):
 	case limit != nil && limit.away > 0 && !errors.Is(err, errLeft):
@@ -120,7 +125,7 @@ var errLate = errors.New("listeners: timed out")
 
 // flush returns what stores the chunks of a task, and completes it with the last
 // one.
-func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time, limit *limit) FlushFunc {
+func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) FlushFunc {
 	var number int64
 	return func(columns []report.Column, b *report.Builder, last bool) error {
 		chunk := scripts.Chunk{Number: number, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
@@ -129,15 +134,13 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time, lim
 		}
 		number++
 		var outcome scripts.Outcome
-		err := limit.without(func() error {
-			return r.insist(ctx, "store chunk", func() (err error) {
-				if last {
-					outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
-				} else {
-					outcome, err = r.o.Scripts.Append(ctx, t, chunk)
-				}
-				return err
-			})
+		err := r.insist(ctx, "store chunk", func() (err error) {
+			if last {
+				outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
+			} else {
+				outcome, err = r.o.Scripts.Append(ctx, t, chunk)
+			}
+			return err
 		})
 		switch {
 		case errors.Is(err, scripts.ErrFull):

@@ -6,21 +6,29 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Writer takes the rows of one task and stores them chunk by chunk. It is used
-// by one goroutine. Columns is called once, before the first value; then for
-// each row one value per column goes to Builder, and EndRow ends it.
+// Writer takes the rows of one task and stores them chunk by chunk: the rows behind
+// a full chunk are taken while it is being stored. It is used by one goroutine.
+// Columns is called once, before the first value; then for each row one value per
+// column goes to Builder, and EndRow ends it.
 type Writer struct {
 	builder *report.Builder
+	spare   *report.Builder // nil before the first full chunk
 	flush   FlushFunc
 	columns []report.Column
+	storing chan error                       // of the chunk that is being stored; nil where none is
+	wait    func(storing func() error) error // runs what has the source wait
 }
 
 // FlushFunc stores what is in the builder: a chunk that is full, or the last one
-// of the dataset, which may have no rows. The builder is reset after it.
+// of the dataset, which may have no rows. One chunk is stored at a time, in their
+// order, and none behind one that was not. The builder is used again after it.
 type FlushFunc func(columns []report.Column, b *report.Builder, last bool) error
 
-// NewWriter returns a Writer that stores its chunks with flush.
-func NewWriter(flush FlushFunc) *Writer { return &Writer{flush: flush} }
+// NewWriter returns a Writer that stores its chunks with flush, which it calls in
+// goroutines of its own. Close or Stop ends them.
+func NewWriter(flush FlushFunc) *Writer {
+	return &Writer{flush: flush, wait: func(storing func() error) error { return storing() }}
+}
 
 // Columns says what the dataset consists of. It is called once.
 func (w *Writer) Columns(columns []report.Column) error {
@@ -32,7 +40,8 @@ func (w *Writer) Columns(columns []report.Column) error {
 	return nil
 }
 
-// Builder takes the values of the current row. It is nil before Columns.
+// Builder takes the values of the current row. It is nil before Columns, and
+// another one after EndRow.
 func (w *Writer) Builder() *report.Builder { return w.builder }
 
 // EndRow ends the current row, and stores the chunk where it is full. Its errors
@@ -46,18 +55,45 @@ func (w *Writer) EndRow() error {
 	if !w.builder.Full() {
 		return nil
 	}
-	if err := w.flush(w.columns, w.builder, false); err != nil {
+	if err := w.wait(w.stored); err != nil {
 		return err
 	}
+	full := w.builder
+	if w.builder = w.spare; w.builder == nil {
+		w.builder = report.NewBuilder(w.columns)
+	}
 	w.builder.Reset()
+	w.spare = full
+	storing := make(chan error, 1)
+	w.storing = storing
+	go func() { storing <- w.flush(w.columns, full, false) }()
 	return nil
 }
 
+// stored waits for the chunk that is being stored.
+func (w *Writer) stored() error {
+	if w.storing == nil {
+		return nil
+	}
+	err := <-w.storing
+	w.storing = nil
+	return err
+}
+
 // Close stores the last chunk. Whoever made the Writer calls it once Read has
-// succeeded.
+// succeeded, and Stop where it has not.
 func (w *Writer) Close() error {
 	if w.columns == nil {
 		return Permanent(errors.New("the source has named no columns"))
 	}
-	return w.flush(w.columns, w.builder, true)
+	return w.wait(func() error {
+		if err := w.stored(); err != nil {
+			return err
+		}
+		return w.flush(w.columns, w.builder, true)
+	})
 }
+
+// Stop waits until nothing is being stored any more. The Writer is not used after
+// it.
+func (w *Writer) Stop() { _ = w.stored() }

@@ -6,8 +6,9 @@
 // consistent snapshot at REPEATABLE READ: however many batches its query runs
 // for, all rows are of one moment, and a query cannot write. Queries always run
 // as prepared statements, so that values never become SQL and come back in one
-// form. Rows are streamed; at most one chunk is in memory. A source that is read
-// slowly keeps the query open, which counts towards its timeout.
+// form. Rows are streamed; at most two chunks are in memory, one of which is being
+// stored. A source that is read slowly keeps the query open, which counts towards
+// its timeout.
 //
 // # Ends
 //

@@ -1,0 +1,129 @@
+package listeners
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// rows gives the writer so many rows of one column, whose values go on from from.
+func rows(out *Writer, from, count int) error {
+	for i := range count {
+		out.Builder().Int(0, int64(from+i))
+		if err := out.EndRow(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func columns(t *testing.T, out *Writer) {
+	t.Helper()
+	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWriterTakesRowsWhileItStores: one chunk is stored at a time, in their order,
+// and rows are taken meanwhile.
+func TestWriterTakesRowsWhileItStores(t *testing.T) {
+	t.Parallel()
+	const chunks = 5
+	turns := make(chan struct{})
+	storing := make(chan struct{}, chunks+1)
+	stored := 0
+	out := NewWriter(func(columns []report.Column, b *report.Builder, last bool) error {
+		storing <- struct{}{}
+		if len(storing) > 1 {
+			t.Error("two chunks are stored at once")
+		}
+		if !last {
+			<-turns
+		}
+		chunk, err := report.DecodeChunk(columns, b.Fields())
+		if err != nil {
+			t.Error(err)
+			return err
+		}
+		for row := range chunk.Rows() {
+			if got := string(chunk.Cell(0, row)); got != strconv.Itoa(stored) {
+				t.Errorf("value %d is %s", stored, got)
+			}
+			stored++
+		}
+		<-storing
+		return nil
+	})
+	columns(t, out)
+	if err := rows(out, 0, report.MaxChunkRows); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n < chunks; n++ {
+		// The chunk before waits for its turn until all rows but one of this one are there.
+		if err := rows(out, n*report.MaxChunkRows, report.MaxChunkRows-1); err != nil {
+			t.Fatal(err)
+		}
+		turns <- struct{}{}
+		if err := rows(out, (n+1)*report.MaxChunkRows-1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turns <- struct{}{}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if stored != chunks*report.MaxChunkRows {
+		t.Errorf("%d rows were stored, want %d", stored, chunks*report.MaxChunkRows)
+	}
+}
+
+// TestWriterEndsWithTheFirstError: nothing is stored behind a chunk that was not.
+func TestWriterEndsWithTheFirstError(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("lost")
+	for name, after := range map[string]int{"with the next chunk": report.MaxChunkRows, "with the last chunk": 7} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calls := 0
+			out := NewWriter(func([]report.Column, *report.Builder, bool) error { calls++; return lost })
+			columns(t, out)
+			if err := rows(out, 0, report.MaxChunkRows); err != nil {
+				t.Fatal(err)
+			}
+			err := rows(out, 0, after)
+			if err == nil {
+				err = out.Close()
+			}
+			if !errors.Is(err, lost) {
+				t.Errorf("error %v", err)
+			}
+			out.Stop()
+			if calls != 1 {
+				t.Errorf("%d chunks were stored", calls)
+			}
+		})
+	}
+}
+
+// TestWriterStops: nothing is being stored after it.
+func TestWriterStops(t *testing.T) {
+	t.Parallel()
+	stop, ended := make(chan struct{}), false
+	out := NewWriter(func([]report.Column, *report.Builder, bool) error {
+		<-stop
+		ended = true
+		return nil
+	})
+	out.Stop()
+	columns(t, out)
+	if err := rows(out, 0, report.MaxChunkRows+1); err != nil {
+		t.Fatal(err)
+	}
+	close(stop)
+	out.Stop()
+	if !ended {
+		t.Error("a chunk is still being stored")
+	}
+}
