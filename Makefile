@@ -16,6 +16,7 @@ demo: deps build ## make a report on private servers with sample data
 	./fanfold demo --dir out/demo
 
 test: deps vet ## run all tests
+	@./.ci/deps zstd:zstd
 	$(GO) test -tags $(TAGS) -timeout 12m ./...
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x ./...
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -tags $(TAGS) ./...
@@ -31,7 +32,7 @@ vet:
 	$(GO) vet -tags $(TAGS) ./...
 
 race: deps ## run all tests with the race detector (needs gcc)
-	@./.ci/deps gcc:gcc
+	@./.ci/deps gcc:gcc zstd:zstd
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
 fuzz: ## run each fuzz target for a minute

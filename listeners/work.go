@@ -127,8 +127,12 @@ var errLate = errors.New("listeners: timed out")
 // one.
 func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) FlushFunc {
 	var number int64
+	var compressor report.Compressor
 	return func(columns []report.Column, b *report.Builder, last bool) error {
 		chunk := scripts.Chunk{Number: number, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
+		if r.o.Limits.Compress {
+			chunk.Fields = compressor.Fields(chunk.Fields)
+		}
 		for _, c := range columns {
 			chunk.Names = append(chunk.Names, c.Name)
 		}

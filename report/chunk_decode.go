@@ -20,15 +20,20 @@ type Chunk struct {
 }
 
 // DecodeChunk reads one JSON array of scalars for each column, as Builder.Fields
-// gives them. Everything that is not exactly that is an error that names column
-// and byte (from 0), and arrays of different lengths are one too. The chunk
-// keeps the fields: they must not be changed as long as it is used.
+// gives them or a Compressor has made them of it. Everything that is not exactly that
+// is an error that names column and byte (of the JSON, from 0), and arrays of
+// different lengths are one too. The chunk keeps the fields: they must not be changed
+// as long as it is used.
 func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	if len(columns) != len(fields) {
 		return nil, fmt.Errorf("report: %d columns and %d fields", len(columns), len(fields))
 	}
-	c := &Chunk{columns: columns, texts: fields}
-	for i, text := range fields {
+	texts, err := expanded(columns, fields)
+	if err != nil {
+		return nil, err
+	}
+	c := &Chunk{columns: columns, texts: texts}
+	for i, text := range texts {
 		most := c.rows + 1
 		if i == 0 {
 			most = bytes.Count(text, []byte{','}) + 2

@@ -21,7 +21,7 @@ const largestJob = 1 << 40
 const largestFold = 32 << 30
 
 func (p setting) limits() Limits {
-	f := p.fields("running_jobs", "tasks", "folds", "fold_bytes", "grace", "lease", "stop", "memory", "job_bytes", "rebuild")
+	f := p.fields("running_jobs", "tasks", "folds", "fold_bytes", "grace", "lease", "stop", "memory", "job_bytes", "compress", "rebuild")
 	return Limits{
 		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
 		Tasks:       f.get("tasks").integer(16, 1, 10_000),
@@ -32,8 +32,21 @@ func (p setting) limits() Limits {
 		Stop:        f.get("stop").duration(20 * time.Second),
 		Memory:      f.get("memory").integer(80, 1, 100),
 		JobBytes:    f.get("job_bytes").size(1<<30, largestJob),
+		Compress:    f.get("compress").compress(),
 		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
 	}
+}
+
+// compress decodes whether chunks are compressed. In a gap they are not.
+func (p setting) compress() bool {
+	if !p.given() {
+		return false
+	}
+	text, ok := p.text()
+	if ok && text != "off" && text != "zstd" {
+		p.problem("neither off nor zstd", "")
+	}
+	return text == "zstd"
 }
 
 // size decodes a number of bytes from 1 to the most, plain or with a unit, which

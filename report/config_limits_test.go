@@ -20,6 +20,18 @@ func TestJobBytes(t *testing.T) {
 	}
 }
 
+func TestCompress(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"tasks: 1": false, "compress: off": false, "compress: zstd": true, `compress: "${COMPRESS:-zstd}"`: true} {
+		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment())
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if config.Limits.Compress != want {
+			t.Errorf("%s: %t", text, config.Limits.Compress)
+		}
+	}
+}
+
 func TestAdmin(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{

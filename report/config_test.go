@@ -60,7 +60,7 @@ func TestLoad(t *testing.T) {
 		},
 		Sink:   "gs://reports/exports",
 		Admin:  "127.0.0.1:9464",
-		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Rebuild: 50},
+		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50},
 		Keys:   Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
 		Reports: map[string]*Report{
 			"tagged-withdrawals": {

@@ -72,6 +72,7 @@ type Limits struct {
 	Stop        time.Duration // how long work may go on after SIGTERM before it is handed back; default 20s
 	Memory      int           // percent of Redis's maxmemory above which no job is started; default 80
 	JobBytes    int64         // data of one job in Redis; default 1 GiB
+	Compress    bool          // chunks are stored as zstd frames; all processes read both; default false
 	Rebuild     int           // records that a rebuild looks at in a second; default 500
 }
 
