@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -249,11 +250,9 @@ func TestServerThatGoesAway(t *testing.T) {
 	}
 }
 
-// TestADatabaseThatFallsSilent, on a connection that is open already and on a new
-// one, is away: that is not the query's fault.
-func TestADatabaseThatFallsSilent(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
+// through has the source reach its server through a proxy.
+func (b *bundle) through(t *testing.T) *toxiproxy.Proxy {
+	t.Helper()
 	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "mariadb", "127.0.0.1:0", testmain.SharedMariaDB(t).Addr)
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
@@ -262,6 +261,39 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	dsn := strings.Replace(testmain.SharedMariaDB(t).DSN(b.schema), testmain.SharedMariaDB(t).Addr, proxy.Listen, 1)
 	b.db = connect(t, dsn)
 	b.source = New(b.db, connect(t, dsn))
+	return proxy
+}
+
+// TestAConnectionThatBreaksInAResult is no end of the result, wherever it breaks.
+func TestAConnectionThatBreaksInAResult(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	proxy := b.through(t)
+	for _, bytes := range []int{30_000, 30_001, 30_011, 100_000, 1_000_000} {
+		toxic := fmt.Sprintf(`{"name": "cut", "type": "limit_data", "attributes": {"bytes": %d}}`, bytes)
+		if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+			t.Fatal(err)
+		}
+		d, err := b.read(t.Context(), task(t, "SELECT seq, 'text' AS text FROM seq_1_to_1000000", "seq text"))
+		if !errors.Is(err, listeners.ErrOutage) || !strings.Contains(err.Error(), "the connection to database d broke") {
+			t.Errorf("after %d bytes: %v", bytes, err)
+		}
+		if d.columns == nil && bytes > 500_000 {
+			t.Errorf("after %d bytes: no chunk", bytes)
+		}
+		if err := proxy.Toxics.RemoveToxic(t.Context(), "cut"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.mustRead(t, task(t, "SELECT 1 AS a", "a"))
+}
+
+// TestADatabaseThatFallsSilent, on a connection that is open already and on a new
+// one, is away: that is not the query's fault.
+func TestADatabaseThatFallsSilent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	proxy := b.through(t)
 	b.mustRead(t, task(t, "SELECT 1 AS a", "a")) // its connection stays open
 	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"name": "hole", "type": "timeout", "attributes": {"timeout": 0}}`)); err != nil {
 		t.Fatal(err)

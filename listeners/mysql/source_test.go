@@ -100,6 +100,7 @@ func (b *bundle) read(ctx context.Context, task listeners.Task) (*dataset, error
 		return nil
 	})
 	if err := b.source.Read(ctx, task, out); err != nil {
+		out.Stop()
 		return d, err
 	}
 	return d, out.Close()
