@@ -1,11 +1,18 @@
 package listeners
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"strconv"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // rows gives the writer so many rows of one column, whose values go on from from.
@@ -125,5 +132,68 @@ func TestWriterStops(t *testing.T) {
 	out.Stop()
 	if !ended {
 		t.Error("a chunk is still being stored")
+	}
+}
+
+// stuck is a way to Redis on which a call ends only with its context.
+type stuck struct {
+	redis.Hook
+	entered chan struct{}
+	inside  atomic.Int32
+}
+
+func (s *stuck) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		s.inside.Add(1)
+		defer s.inside.Add(-1)
+		close(s.entered)
+		<-ctx.Done()
+		for range 1000 {
+			runtime.Gosched()
+		}
+		for _, cmd := range cmds {
+			cmd.SetErr(ctx.Err())
+		}
+		return ctx.Err()
+	}
+}
+func (s *stuck) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (s *stuck) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// failing is a source that fails while its first chunk is being stored.
+type failing struct{ storing chan struct{} }
+
+func (f failing) Read(_ context.Context, _ Task, out *Writer) error {
+	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+		return err
+	}
+	if err := rows(out, 0, report.MaxChunkRows); err != nil {
+		return err
+	}
+	<-f.storing
+	return errors.New("bad data")
+}
+
+// TestASourceThatFailsWhileAChunkIsStored: the task ends with the source's error, and
+// nothing goes on behind it.
+func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
+	t.Parallel()
+	b := setup(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+	b.stop()
+	client := redis.NewClient(b.client.Options())
+	defer client.Close()
+	hook := &stuck{entered: make(chan struct{})}
+	client.AddHook(hook)
+	b.runner.o.Scripts = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.runner.o.Sources = map[string]Source{"db": failing{hook.entered}}
+	for hash := range b.runner.definitions {
+		err := b.runner.read(t.Context(), scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute},
+			scripts.Taken{Report: "r", Definition: hash, Parameters: []byte("{}"), Stage: 1})
+		if err == nil || err.Error() != "bad data" {
+			t.Errorf("%v", err)
+		}
+		if n := hook.inside.Load(); n != 0 {
+			t.Errorf("%d chunks are still being stored", n)
+		}
 	}
 }
