@@ -3,7 +3,7 @@
 // A report is a definition in the configuration file: stages of listeners, a
 // join and a CSV layout. This package reads and proves the file (Load), gives
 // each definition its hash, binds the parameters of a record to it, encodes and
-// decodes the columns that listeners find (Builder, Chunk), joins them and
+// decodes the columns that listeners find (Builder, Compressor, Chunk), joins them and
 // writes the CSV (Fold).
 //
 // Everything here is a pure function of its arguments: no Redis, no SQL, no
