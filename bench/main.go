@@ -9,10 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold/engine"
 )
 
 const usageText = `Bench measures Fanfold beside other systems, on servers that it starts itself, and
@@ -51,6 +54,7 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
+	debug.SetGCPercent(engine.UsualPace) // as fanfold serve does; all Go systems have it
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -69,6 +71,9 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	}
 	if err := b.scripts.Load(ctx); err != nil {
 		return unreachable(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
+	}
+	if os.Getenv("GOGC") == "" { // whoever sets it has decided
+		debug.SetGCPercent(engine.UsualPace)
 	}
 	consumer := consumerName()
 	a, err := b.admin(ctx, log)
