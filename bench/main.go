@@ -13,6 +13,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -55,7 +56,7 @@ func main() {
 	}
 	flag.Parse()
 	debug.SetGCPercent(engine.UsualPace) // as fanfold serve does; all Go systems have it
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
 	switch {
