@@ -124,7 +124,7 @@ func TestDecodeChunkAllocatesByColumn(t *testing.T) {
 func FuzzDecodeChunk(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, ` [ 1 , -2.5e+3 , null,true,false ] `, `["a","\ud83d\ude00\n\"","\ud83d"]`, `[[1]]`, `[{"a":1}]`, `[1,]`,
-		`[1]x`, `["`, `["\`, `["\u`, `[01]`, `[-]`, "[\"\xff\"]", `[1e]`, `nul`, `[nul`, ``,
+		string(frame(f, []byte(`["x","y"]`))), string(frame(f, nil)), string(zstdMagic), `[1]x`, `["`, `["\`, `["\u`, `[01]`, `[-]`, "[\"\xff\"]", `[1e]`, `nul`, `[nul`, ``,
 	} {
 		f.Add([]byte(seed), []byte(`[1,2]`))
 		f.Add([]byte(`["x"]`), []byte(seed))
@@ -167,6 +167,12 @@ func FuzzDecodeChunk(f *testing.F) {
 
 // scalars decodes with encoding/json what DecodeChunk should take.
 func scalars(text []byte) ([]any, bool) {
+	if bytes.HasPrefix(text, zstdMagic) {
+		var err error
+		if text, err = decoder().DecodeAll(text, nil); err != nil {
+			return nil, false
+		}
+	}
 	if invalidUTF8(text) < len(text) {
 		return nil, false
 	}

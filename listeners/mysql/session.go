@@ -99,8 +99,8 @@ func (s *session) exec(ctx context.Context, statement string) error {
 // leavesTraces finds queries that change their connection for those after them.
 var leavesTraces = regexp.MustCompile(`(?i)@|_lock\s*\(`)
 
-// start runs the query on the driver's own connection. A row of database/sql
-// costs as much as all that is done with it.
+// start runs the query on the driver's own connection: what database/sql does with
+// each value is not needed here.
 func (s *session) start(ctx context.Context, conn any, text string, args []any) (driver.Rows, error) {
 	statement, err := s.prepare(ctx, conn, text)
 	if err != nil {
