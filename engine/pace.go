@@ -16,6 +16,7 @@ import (
 const (
 	largePace = 30
 	largeJob  = 32 << 20 // bytes in Redis
+	largeRows = 400_000  // of as many bytes, which may be compressed
 )
 
 // UsualPace is by how many percent the heap of a process that works on many small jobs
@@ -34,11 +35,12 @@ var paces struct {
 // pace sets the pace for the fold of a job; the caller calls what it returns in the
 // end.
 func pace(state *scripts.State) (end func()) {
-	var bytes int64
+	var bytes, rows int64
 	for _, task := range state.Tasks {
 		bytes += task.Bytes
+		rows += task.Rows
 	}
-	if bytes < largeJob || os.Getenv("GOGC") != "" {
+	if bytes < largeJob && rows < largeRows || os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	paces.Lock()

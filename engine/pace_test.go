@@ -17,6 +17,9 @@ func TestPace(t *testing.T) {
 		debug.SetGCPercent(now)
 		return now
 	}
+	ofRows := func(rows int64) *scripts.State {
+		return &scripts.State{Tasks: map[string]scripts.TaskState{"a": {Rows: rows - 1}, "b": {Rows: 1}}}
+	}
 	before := percent()
 	expect := func(want int) {
 		t.Helper()
@@ -35,6 +38,12 @@ func TestPace(t *testing.T) {
 	expect(largePace)
 	second()
 	expect(before)
+	compressed := pace(ofRows(largeRows))
+	expect(largePace)
+	compressed()
+	compressed = pace(ofRows(largeRows - 1))
+	expect(before)
+	compressed()
 	t.Setenv("GOGC", "80")
 	defer pace(job(largeJob))()
 	expect(before)
