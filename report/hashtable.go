@@ -11,7 +11,8 @@ import (
 type hashtable struct {
 	held  *held
 	slots []slot // open addressing, never full
-	used  uint32 // of no meaning: it keeps the compiler from leaving reads out
+
+	touched uint32 // of no meaning: it keeps the compiler from leaving reads out
 }
 
 // slot refers to the records of one key.
@@ -37,11 +38,11 @@ func newHashtable(h *held) *hashtable {
 	var hashes [batchRows]uint64
 	count := 0
 	add := func() {
-		used := uint32(0)
+		touched := uint32(0)
 		for _, hash := range hashes[:count] {
-			used |= t.slots[t.start(hash)].last // waits for the memory
+			touched |= t.slots[t.start(hash)].last // waits for the memory
 		}
-		t.used |= used
+		t.touched |= touched
 		for i, place := range places[:count] {
 			t.add(place, hashes[i])
 		}

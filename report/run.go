@@ -20,7 +20,17 @@ type Scratch interface {
 // scratch hands out places in a file, one after the other.
 type scratch struct {
 	Scratch
-	end atomic.Int64
+	end    atomic.Int64
+	closed bool
+}
+
+// Close may be called again.
+func (s *scratch) Close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.Scratch.Close()
 }
 
 // run is a sequence of records in a scratch file, in blocks of whole records. Its

@@ -16,8 +16,8 @@ type Room struct {
 	// Bytes that are held at once, of all datasets together; 0 is no limit. A fold
 	// uses some MB more, and a row is never divided.
 	Bytes int64
-	// Scratch makes a file. It is called where Bytes are not enough, and everything
-	// that a fold takes it closes.
+	// Scratch makes a file. It is called where Bytes are not enough; the fold closes
+	// what it has got.
 	Scratch func() (Scratch, error)
 }
 
@@ -28,16 +28,14 @@ func (r Room) bytes() int64 {
 	return r.Bytes
 }
 
-// ways is how many parts the rows are divided into. Each of them takes a buffer of
-// blockBytes.
 const (
-	ways     = 32
-	waysBits = 5
+	// ways is how many parts the rows are divided into. Each of them takes a buffer
+	// of blockBytes.
+	ways = 32
+	// deepest is how often a part is divided. Only different texts with the same hash
+	// of 64 bits would be together still.
+	deepest = 12
 )
-
-// deepest is how often a part is divided at most. Only different texts with the same
-// hash of 64 bits can get there.
-const deepest = 64 / waysBits
 
 // spill is a join of more rows than can be held: a Grace hash join. All rows, also
 // those of the first listener, are divided by the hash of their key into parts that
@@ -57,7 +55,7 @@ type part []*run
 
 // spill joins what is held of the sides, and all that can still be read.
 func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error {
-	workers := min(2, runtime.GOMAXPROCS(0))
+	workers := min(2, runtime.GOMAXPROCS(0)) // parts that are joined at once
 	s := &spill{layout: f.layout, bytes: room.Bytes / int64(workers)}
 	for _, in := range inputs {
 		s.kinds = append(s.kinds, in.kind)
@@ -68,7 +66,7 @@ func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error 
 			return fmt.Errorf("report: rows that are too many for memory: %w", err)
 		}
 		*to = &scratch{Scratch: file}
-		defer file.Close()
+		defer (*to).Close()
 	}
 	d := s.divide(0)
 	for i := range inputs {
@@ -94,6 +92,7 @@ func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error 
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	s.parts.Close() // its bytes are not needed any more
 	return inOrder(lines, func(line record) error {
 		f.out.lines = append(f.out.lines, line.row()...)
 		f.rows++
