@@ -45,10 +45,10 @@ type batch struct {
 	answer *redis.Cmd
 }
 
-// takes tells whether a call can share the batch.
+// takes tells whether a call of the same script can share the batch.
 func (b *batch) takes(c *call) bool {
 	first := b.of[0]
-	return first.script == c.script && len(b.of) < batchCalls && len(first.keys) == len(c.keys) &&
+	return len(b.of) < batchCalls && len(first.keys) == len(c.keys) &&
 		slices.Equal(first.with.keys, c.with.keys) && slices.Equal(first.with.args, c.with.args)
 }
 
@@ -56,19 +56,21 @@ func (b *batch) takes(c *call) bool {
 // commands that come after them. Only the first command of a caller takes part: the
 // order of several would be lost.
 func merge(waiting []*waiting) (batches []*batch, cmds []redis.Cmder) {
-	open := map[*script]*batch{}
+	open := map[*script][]*batch{}
 	for _, w := range waiting {
 		c, ok := w.cmds[0].(*call)
 		if !ok || len(c.args) >= batchArgs {
 			cmds = append(cmds, w.cmds...)
 			continue
 		}
-		b := open[c.script]
-		if b == nil || !b.takes(c) {
-			b = &batch{}
-			open[c.script] = b
+		i := slices.IndexFunc(open[c.script], func(b *batch) bool { return b.takes(c) })
+		if i < 0 {
+			i = len(open[c.script])
+			b := &batch{}
+			open[c.script] = append(open[c.script], b)
 			batches = append(batches, b)
 		}
+		b := open[c.script][i]
 		b.of = append(b.of, c)
 		cmds = append(cmds, w.cmds[1:]...)
 	}

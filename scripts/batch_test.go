@@ -86,7 +86,7 @@ func TestCallsThatComeTogetherAreOne(t *testing.T) {
 	calls = append(calls,
 		&waiting{cmds: []redis.Cmder{ack(2), ack(2)}}, &waiting{cmds: []redis.Cmder{ack(batchArgs)}},
 		&waiting{cmds: []redis.Cmder{redis.NewIntCmd(ctx, "zcard", "z")}},
-		&waiting{cmds: with("a")}, &waiting{cmds: with("a")}, &waiting{cmds: with("b")})
+		&waiting{cmds: with("a")}, &waiting{cmds: with("b")}, &waiting{cmds: with("a")})
 	batches, cmds := merge(calls)
 	var of []int
 	for _, b := range batches {

@@ -33,8 +33,9 @@ type Start struct {
 
 // Start starts an attempt: OK, Already where it or a later one has a state, or
 // Gone where Redis has another incarnation by now: a call before this one, whose
-// answer was lost, may have started this attempt, and it must not run twice. In a cluster the messages of stage 1 are sent again in that case, as those of
-// the first call may be lost; doubles do nothing.
+// answer was lost, may have started this attempt, and it must not run twice. In a
+// cluster the messages of stage 1 are sent again where it is Already, as those of the
+// first call may be lost; doubles do nothing.
 func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
 	with := shared{
 		keys: s.also(nil, s.Deadlines(), s.Events(), s.Incarnation()),
@@ -79,8 +80,8 @@ func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
 		with.args = append(with.args, k)
 	}
 	claim := claimScript.call(with, []string{s.Data(c.ID), s.State(c.ID)}, c.Attempt, c.Stage, c.Worker)
-	// They come after the script: outside of Lua they cost half as much. Who has the
-	// claim is fenced, so that it does not matter what happens in between.
+	// They come after the script: outside of Lua they cost half as much. What happens in
+	// between is found by attempt and fence.
 	fields, data := redis.NewMapStringStringCmd(ctx, "hgetall", s.State(c.ID)), redis.NewMapStringStringCmd(ctx, "hgetall", s.Data(c.ID))
 	cmds := []redis.Cmder{claim, fields, data}
 	small := c.Bytes > 0 && c.Bytes <= sharedBytes
@@ -114,6 +115,9 @@ func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *State, error) {
 			return 0, nil, err
 		}
 		small = false
+	}
+	if state.Attempt != c.Attempt {
+		return Gone, nil, nil // started again since, and fences count from 0 again
 	}
 	state.Fence = fence
 	state.Status, _ = more[1].(string)
@@ -289,8 +293,16 @@ func (s *Scripts) send(ctx context.Context, cmds ...redis.Cmder) error {
 	}
 	for _, c := range cmds {
 		if err := c.Err(); err != nil {
-			return fmt.Errorf("%s: %w", c.Name(), err)
+			return fmt.Errorf("%s: %w", nameOf(c), err)
 		}
 	}
 	return nil
+}
+
+// nameOf is the name of a command or a script.
+func nameOf(c redis.Cmder) string {
+	if call, ok := c.(*call); ok {
+		return "script " + call.script.name
+	}
+	return c.Name()
 }

@@ -138,7 +138,7 @@ func (m *machine) take(t *rapid.T) {
 		m.check(t, got, err, Gone)
 	case mt.done:
 		m.check(t, got, err, Already)
-	case m.status != StatusRun || mt.stage != m.stage:
+	case m.status != StatusRun || mt.stage != m.stage || !m.data:
 		m.check(t, got, err, Gone)
 	case mt.owner != "" && mt.owner != task.Owner && mt.alive:
 		m.check(t, got, err, Busy)

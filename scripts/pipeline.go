@@ -12,7 +12,7 @@ const (
 	// pipelineDepth is how many round trips are under way at once. While they
 	// are, calls gather for the next one: few under light load, many under heavy
 	// load, without waiting for anything.
-	pipelineDepth = 2
+	pipelineDepth = 4
 	// pipelineCalls bounds how many calls share a round trip.
 	pipelineCalls = 256
 )

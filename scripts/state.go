@@ -33,7 +33,7 @@ type State struct {
 	Stage      int64
 	Status     string // see StatusRun and the others
 	Fence      int64
-	Worker     string    // who has claimed it; empty where nobody has
+	Worker     string    // who has claimed it, or had when it ended; empty where nobody has
 	Lease      time.Time // until when; zero where nobody has
 	Fold       StepState // fan-in: of the stage that it is in, and at the end the record
 	Started    time.Time

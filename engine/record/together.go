@@ -2,6 +2,8 @@ package record
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +19,16 @@ const (
 	statementsAtOnce = 2
 	// successesAtOnce bounds how many of them share a statement.
 	successesAtOnce = 100
-	// statementTime bounds a shared statement: no caller's context does.
-	statementTime = 10 * time.Second
+	// statementTime bounds a shared statement: no caller's context does. It is less than
+	// the patience of a caller, who then has time for a statement of its own.
+	statementTime = 3 * time.Second
+)
+
+// A shared statement waits a second for a row that somebody has locked, and not
+// long: all others would wait with it.
+const (
+	waitBriefly = "SET SESSION innodb_lock_wait_timeout = 1"
+	waitAsUsual = "SET SESSION innodb_lock_wait_timeout = DEFAULT"
 )
 
 // success is a record that waits to become SUCCESS.
@@ -62,6 +72,8 @@ func (s *Store) together(ctx context.Context, one *success) (bool, error) {
 // succeedWaiting takes on what waits until nothing does.
 func (s *Store) succeedWaiting() {
 	q := &s.successes
+	var on *sql.Conn
+	defer func() { release(on) }()
 	for {
 		q.mu.Lock()
 		batch := takeBatch(&q.waiting)
@@ -72,17 +84,55 @@ func (s *Store) succeedWaiting() {
 		}
 		q.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
-		n, err := contended(ctx, func() (int64, error) { return s.succeedAll(ctx, batch) })
+		var n int64
+		var err error
+		if on == nil {
+			on, err = s.brief(ctx)
+		}
+		if err == nil {
+			n, err = s.succeedAll(ctx, on, batch)
+		}
 		cancel()
 		for _, one := range batch {
 			one.ok = err == nil && n == int64(len(batch))
 			close(one.done)
 		}
+		if err != nil {
+			release(on)
+			on = nil
+		}
 	}
 }
 
+// brief returns a connection that waits briefly for locks; nil with an error.
+func (s *Store) brief(ctx context.Context) (*sql.Conn, error) {
+	on, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := on.ExecContext(ctx, waitBriefly); err != nil {
+		_ = on.Close()
+		return nil, err
+	}
+	return on, nil
+}
+
+// release gives a connection from brief back to the pool, as it was before.
+func release(on *sql.Conn) {
+	if on == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), statementTime)
+	defer cancel()
+	if _, err := on.ExecContext(ctx, waitAsUsual); err != nil {
+		_ = on.Raw(func(any) error { return driver.ErrBadConn }) // the pool does not keep it
+	}
+	_ = on.Close()
+}
+
 // takeBatch takes those of an attempt that can share a statement: the first one
-// that waits, and others whose ids no collation takes for the same.
+// that waits, and others whose ids no collation takes for the same: with those the
+// count would not be right, and nobody's success known.
 func takeBatch(waiting *[]*success) (batch []*success) {
 	ids := map[string]bool{}
 	*waiting = slices.DeleteFunc(*waiting, func(one *success) bool {
@@ -101,7 +151,7 @@ func takeBatch(waiting *[]*success) (batch []*success) {
 }
 
 // succeedAll is one statement for a batch, and returns how many rows it changed.
-func (s *Store) succeedAll(ctx context.Context, batch []*success) (int64, error) {
+func (s *Store) succeedAll(ctx context.Context, on execer, batch []*success) (int64, error) {
 	var set strings.Builder
 	var args []any
 	each := func(column string, value func(*success) any) {
@@ -119,7 +169,7 @@ func (s *Store) succeedAll(ctx context.Context, batch []*success) (int64, error)
 		args = append(args, one.id)
 	}
 	args = append(args, batch[0].run.Attempt, batch[0].layout.statuses[engine.Processing])
-	return changed(s.db.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.noError()+s.columns["status"]+" = ?, "+
+	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.noError()+s.columns["status"]+" = ?, "+
 		s.columns["updated"]+" = NOW(6) WHERE "+s.columns["id"]+" IN ("+marks(len(batch))+") AND COALESCE("+s.columns["attempt"]+
 		", 0) = ? AND "+s.columns["status"]+" = ?"+s.filter, args...))
 }

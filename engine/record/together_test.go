@@ -15,7 +15,7 @@ import (
 // spoils it for nobody.
 func TestSuccessesShareAStatement(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, report.Records{Filter: "report <> 'foreign'"})
 	db.SetMaxOpenConns(1) // so that its status counts all statements
 	ctx := t.Context()
 	const records = 2*successesAtOnce + 50
@@ -27,37 +27,6 @@ func TestSuccessesShareAStatement(t *testing.T) {
 		}
 		return n
 	}
-	// succeed has all of these succeed at the same time.
-	succeed := func(runs []engine.Run) []bool {
-		t.Helper()
-		s.successes.mu.Lock()
-		s.successes.running += statementsAtOnce
-		s.successes.mu.Unlock()
-		results := make([]bool, len(runs))
-		var calls sync.WaitGroup
-		for i, r := range runs {
-			calls.Go(func() {
-				var err error
-				if results[i], err = s.Succeed(ctx, r, fmt.Sprintf("file-%s-%d", r.ID, r.Attempt), 7); err != nil {
-					t.Errorf("%v: %v", r, err)
-				}
-			})
-		}
-		waiting := func() int {
-			s.successes.mu.Lock()
-			defer s.successes.mu.Unlock()
-			return len(s.successes.waiting)
-		}
-		for waiting() < len(runs) {
-			time.Sleep(time.Millisecond)
-		}
-		s.successes.mu.Lock()
-		s.successes.running -= statementsAtOnce - 1
-		s.successes.mu.Unlock()
-		s.succeedWaiting()
-		calls.Wait()
-		return results
-	}
 	var runs []engine.Run
 	for i := range records {
 		runs = append(runs, engine.Run{ID: fmt.Sprint(i + 1), Attempt: 1})
@@ -66,7 +35,7 @@ func TestSuccessesShareAStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := updates()
-	if slices.Contains(succeed(runs), false) {
+	if slices.Contains(succeed(t, s, runs), false) {
 		t.Error("a record did not succeed")
 	}
 	if n := updates() - before; n != 3 {
@@ -77,17 +46,104 @@ func TestSuccessesShareAStatement(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	// One that somebody has cancelled, one that is gone, one of an older attempt, and
-	// one that has succeeded before, among others.
+	// One that somebody has cancelled, one that is gone, one that the filter leaves out,
+	// one of an older attempt, and one that has succeeded before, among others.
 	run(t, db, "UPDATE file_download_record SET status = 'CANCELLED' WHERE id = 300")
 	run(t, db, "DELETE FROM file_download_record WHERE id = 301")
-	runs = []engine.Run{{ID: "299", Attempt: 1}, {ID: "300", Attempt: 1}, {ID: "301", Attempt: 1}, {ID: "401", Attempt: 1}, {ID: "402", Attempt: 2}, {ID: "1", Attempt: 1}, {ID: "302", Attempt: 1}}
-	if got, want := succeed(runs), []bool{true, false, false, false, true, true, true}; !slices.Equal(got, want) {
+	run(t, db, "UPDATE file_download_record SET report = 'foreign' WHERE id = 303")
+	runs = []engine.Run{{ID: "299", Attempt: 1}, {ID: "300", Attempt: 1}, {ID: "301", Attempt: 1}, {ID: "303", Attempt: 1}, {ID: "401", Attempt: 1}, {ID: "402", Attempt: 2}, {ID: "1", Attempt: 1}, {ID: "302", Attempt: 1}}
+	if got, want := succeed(t, s, runs), []bool{true, false, false, false, false, true, true, true}; !slices.Equal(got, want) {
 		t.Errorf("%v instead of %v", got, want)
 	}
 	for id, want := range map[string]engine.Status{"299": engine.Success, "300": engine.Cancelled, "401": engine.Processing, "402": engine.Success, "302": engine.Success} {
 		if got := read(t, s, id); got.Status != want {
 			t.Errorf("record %s is %s instead of %s", id, got.Status, want)
+		}
+	}
+}
+
+// succeed has all of these succeed at the same time.
+func succeed(t *testing.T, s *Store, runs []engine.Run) []bool {
+	t.Helper()
+	if _, err := s.known(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.successes.mu.Lock()
+	s.successes.running += statementsAtOnce
+	s.successes.mu.Unlock()
+	results := make([]bool, len(runs))
+	var calls sync.WaitGroup
+	for i, r := range runs {
+		calls.Go(func() {
+			var err error
+			if results[i], err = s.Succeed(t.Context(), r, fmt.Sprintf("file-%s-%d", r.ID, r.Attempt), 7); err != nil {
+				t.Errorf("%v: %v", r, err)
+			}
+		})
+	}
+	waiting := func() int {
+		s.successes.mu.Lock()
+		defer s.successes.mu.Unlock()
+		return len(s.successes.waiting)
+	}
+	eventually(t, "all wait", func() bool { return waiting() == len(runs) })
+	s.successes.mu.Lock()
+	s.successes.running -= statementsAtOnce - 1
+	s.successes.mu.Unlock()
+	s.succeedWaiting()
+	calls.Wait()
+	return results
+}
+
+// TestALockedRecordHoldsNobodyUp: the others do not wait for it.
+func TestALockedRecordHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	ctx := t.Context()
+	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) SELECT seq, 'r', 'PROCESSING', 1 FROM seq_1_to_20")
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "UPDATE file_download_record SET error = 'x' WHERE id = 3"); err != nil {
+		t.Fatal(err)
+	}
+	// The lock is released when all others have succeeded.
+	locked := make(chan []bool, 1)
+	go func() {
+		locked <- succeed(t, s, []engine.Run{{ID: "3", Attempt: 1}, {ID: "1", Attempt: 1}, {ID: "2", Attempt: 1}, {ID: "4", Attempt: 1}})
+	}()
+	for _, id := range []string{"1", "2", "4"} {
+		eventually(t, "record "+id+" has succeeded", func() bool { return read(t, s, id).Status == engine.Success })
+	}
+	if got := read(t, s, "3").Status; got != engine.Processing {
+		t.Errorf("the locked one is %s", got)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-locked; slices.Contains(got, false) {
+		t.Errorf("%v", got)
+	}
+	// The pool's connections wait for locks as they did before.
+	var usual, now int
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout").Scan(&usual, &now); err != nil || usual != now {
+		t.Errorf("a connection waits for %d s, usually %d: %v", now, usual, err)
+	}
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	late := time.After(time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("a minute has passed, but not: " + what)
 		}
 	}
 }

@@ -18,7 +18,7 @@ if at > 0 then
   local set = waits and paused or timers
   local score = redis.call('ZSCORE', set, name)
   if score and tonumber(score) == at then return 0 end
-  redis.call('ZADD', set, int(at), name)
+  redis.call('ZADD', set, string.format('%.0f', at), name)
   redis.call('HDEL', anchors, name)
   return 1
 end

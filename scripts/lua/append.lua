@@ -9,10 +9,11 @@
 -- SHARED_KEYS  on one node: 1 fan-in, 2 events, 3 stream of the task
 -- SHARED  1 listener, 2 lease (ms), 3 most bytes of a job's data, 4 cap of the events,
 --       5 group
--- Returns {outcome, stage, bytes of the job's data}: of the last chunk: 2 the barrier is reached and nobody
---       has claimed the job yet, 1 counted, now or before; of another one: 1 stored,
---       2 stored before; of each: 0 another owner; -1 gone; -3 the job's data would
---       have too many bytes
+-- Returns {outcome, stage, bytes of the job's data}: of the last chunk: 2 the barrier is
+--       reached and nobody has claimed the job yet, 1 counted, now or before; of
+--       another one, without the bytes: 1 stored, 2 stored before; of each, the
+--       outcome alone: 0 another owner; -1 gone; -3 the job's data would have too many
+--       bytes
 -- Errors CHUNK if a chunk before this one is missing
 -- Cost  O(bytes)
 local data, state, fanin, events, stream = KEYS[1], KEYS[2], SHARED_KEYS[1], SHARED_KEYS[2], SHARED_KEYS[3]

@@ -11,7 +11,8 @@ local function now()
   return clock
 end
 
--- int writes an integer, many times as fast as Redis writes a number of Lua.
+-- int writes an integer below 2^63, many times as fast as Redis writes a number of
+-- Lua.
 local function int(n) return string.format('%d', n) end
 
 local values = {}

@@ -26,7 +26,7 @@ else
   -- This look also makes an end of a key whose time has come.
   local at = redis.call('PEXPIRETIME', key)
   if at > 0 then
-    redis.call('ZADD', timers, int(at), name)
+    redis.call('ZADD', timers, string.format('%.0f', at), name)
     return 2
   elseif at == -1 then
     redis.call('ZREM', timers, name)

@@ -20,7 +20,7 @@ if have[8] then
   before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes')
 end
 if before[1] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3]), tonumber(before[9] or 0)} end
-if have[2] ~= 'RUN' or have[7] ~= have[3] then return {-1} end
+if have[2] ~= 'RUN' or have[7] ~= have[3] or redis.call('EXISTS', data) == 0 then return {-1} end
 local known = false
 for i = 3, #SHARED do known = known or SHARED[i] == definition end
 if not known then return {-2, report, definition} end

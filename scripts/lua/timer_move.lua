@@ -11,7 +11,7 @@ local name = ARGV[1]
 
 local at = redis.call('PEXPIRETIME', key)
 local due = redis.call('ZSCORE', from, name)
-if at > 0 and (due or ARGV[2] == '1') then due = int(at) end
+if at > 0 and (due or ARGV[2] == '1') then due = string.format('%.0f', at) end
 -- What it was set to while it was paused counts.
 if due and ARGV[2] ~= '1' and at <= 0 then due = redis.call('ZSCORE', to, name) or due end
 if not due then return math.floor(math.min(tonumber(redis.call('ZSCORE', to, name) or -1), 9007199254740991)) end
