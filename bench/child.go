@@ -27,6 +27,7 @@ type child struct {
 	mu   sync.Mutex // one command at a time
 	told told       // set before the workers are started
 	err  error      // set before ended is closed
+	peak float64    // largest resident set in MB, set by stop
 }
 
 // childCommand is one line to the process.
@@ -120,6 +121,9 @@ func (c *child) run(ctx context.Context, tell told) error {
 }
 
 func (c *child) stop() error {
+	if mb, err := peakMemory(c.cmd.Process.Pid); err == nil { // it may have ended
+		c.peak = mb
+	}
 	_ = c.input.Close()
 	<-c.ended
 	return c.err

@@ -53,11 +53,11 @@ func (f *fanfolds) run(ctx context.Context, tell told) error {
 	return group.Wait()
 }
 
-// peak is the largest resident set of all processes together, in MB, once they have
-// ended.
+// peak is the largest resident set of all processes together, in MB, once they were
+// stopped.
 func (f *fanfolds) peak() (mb float64) {
 	for _, c := range f.children {
-		mb += peakMemory(c.cmd)
+		mb += c.peak
 	}
 	return mb
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -74,18 +75,25 @@ func (p product) serve(ctx context.Context, roles ...string) (*process, error) {
 
 // stop ends the process and returns its largest resident set in MB.
 func (s *process) stop() (peak float64, err error) {
+	peak, err = peakMemory(s.cmd.Process.Pid)
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	err = s.cmd.Wait()
-	return peakMemory(s.cmd), err
+	return peak, errors.Join(err, s.cmd.Wait())
 }
 
-// peakMemory is the largest resident set of a process that has ended, in MB.
-func peakMemory(c *exec.Cmd) float64 {
-	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
+// peakMemory is the largest resident set of a process until now, in MB. What the
+// kernel says of a process that has ended begins with that of its parent.
+func peakMemory(pid int) (mb float64, err error) {
+	file := fmt.Sprintf("/proc/%d/status", pid)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
 	}
-	return float64(usage.Maxrss) * 1024 / 1e6
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kb float64
+	if _, err := fmt.Sscanf(rest, "%f kB", &kb); err != nil {
+		return 0, fmt.Errorf("%s: VmHWM: %w", file, err)
+	}
+	return kb * 1024 / 1e6, nil
 }
 
 // cpu is what the process has used since it began, in steps of 10 ms.
