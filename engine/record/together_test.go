@@ -136,14 +136,14 @@ func TestALockedRecordHoldsNobodyUp(t *testing.T) {
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	late := time.After(time.Minute)
+	late := time.After(30 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatal("a minute has passed, but not: " + what)
+			t.Fatal("half a minute has passed, but not: " + what)
 		}
 	}
 }
