@@ -26,6 +26,12 @@ type events struct {
 	// says: a key that was removed long ago is removed once more. Nothing expires
 	// before that has ended.
 	fresh atomic.Bool
+	// all: the last canary was heard by each of its events, and not by its end alone.
+	// They are of the three kinds that tell of a timer's key: of strings, of generic
+	// commands, and of what expires. A server may publish one kind without the others.
+	all atomic.Bool
+	// What was heard of a canary since the end of the one before. Of tell alone.
+	set, expire bool
 }
 
 func (s *Scheduler) events(db int) *events {
@@ -105,7 +111,14 @@ func (e *events) tell(message any) {
 			s.delayed.ring()
 		}
 	case key == k.Canary(s.name):
-		if event == "expired" {
+		switch event {
+		case "set":
+			e.set = true
+		case "expire":
+			e.expire = true
+		case "expired":
+			e.all.Store(e.set && e.expire)
+			e.set, e.expire = false, false
 			e.fresh.Store(true)
 			e.canary.ring()
 		}

@@ -180,9 +180,9 @@ type touchedTimers struct {
 	events []string
 }
 
-func (*touchedTimers) Changed()    {}
-func (*touchedTimers) Subscribed() {}
-func (*touchedTimers) Deaf()       {}
+func (*touchedTimers) Changed()        {}
+func (*touchedTimers) Subscribed(bool) {}
+func (*touchedTimers) Deaf()           {}
 func (l *touchedTimers) Touched(name, event string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -340,11 +340,11 @@ func TestSchedulerProcess(t *testing.T) {
 
 // timerEvents is a TimerEvents that remembers.
 type timerEvents struct {
-	mu         sync.Mutex
-	touched    map[string]int
-	changed    int
-	subscribed int
-	deaf       int
+	mu      sync.Mutex
+	touched map[string]int
+	changed int
+	all     []bool // what Subscribed said
+	deaf    int
 }
 
 func (e *timerEvents) Touched(name, event string) {
@@ -359,10 +359,10 @@ func (e *timerEvents) Changed() {
 	e.changed++
 }
 
-func (e *timerEvents) Subscribed() {
+func (e *timerEvents) Subscribed(all bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.subscribed++
+	e.all = append(e.all, all)
 }
 
 func (e *timerEvents) Deaf() {
@@ -374,7 +374,14 @@ func (e *timerEvents) Deaf() {
 func (e *timerEvents) hearing() (subscribed, deaf int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.subscribed, e.deaf
+	return len(e.all), e.deaf
+}
+
+// said returns what Subscribed has said.
+func (e *timerEvents) said() []bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.all)
 }
 
 // TestTimersAreTold what happens to them, and not to the keys of others, although
@@ -404,7 +411,7 @@ func TestTimersAreTold(t *testing.T) {
 	})
 	events.mu.Lock()
 	defer events.mu.Unlock()
-	if events.subscribed != 1 || events.touched["x:y set"] != 1 || events.touched["x set"] != 0 {
+	if len(events.all) != 1 || events.touched["x:y set"] != 1 || events.touched["x set"] != 0 {
 		t.Errorf("%+v", events)
 	}
 }

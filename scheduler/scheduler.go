@@ -31,8 +31,9 @@ type TimerEvents interface {
 	// Changed says that somebody changed the set of timers.
 	Changed()
 	// Subscribed says that the others are called from now on, and that what
-	// happened before may have been missed.
-	Subscribed()
+	// happened before may have been missed. Where all is false, Touched is not called
+	// for each event: Redis does not publish all that can happen to a timer's key.
+	Subscribed(all bool)
 	// Deaf says that they are not called any more, until Subscribed is.
 	Deaf()
 }
@@ -68,6 +69,7 @@ type Scheduler struct {
 	// Of subscribe alone.
 	subscribed bool // once at least
 	refused    bool // it was said that notifications cannot be switched on
+	part       bool // it was said that only a part of them is published
 
 	// What wakes the loops before their time.
 	delayed, deadlines, sweeps bell

@@ -112,10 +112,16 @@ func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bo
 		<-received
 	}()
 	s.wakeAll()
+	all := false // Redis publishes all that can happen to a timer's key
 	for {
-		// Somebody may have switched some of them off, of which the canary hears nothing.
+		// Somebody may have switched some of them off, of which the end of the canary
+		// tells nothing.
 		changed := s.enable(ctx, client)
 		chirp, err := s.proves(ctx, e.canary)
+		if chirp && !e.all.Load() {
+			// It can be the end of one that an earlier subscription has set.
+			chirp, err = s.proves(ctx, e.canary)
+		}
 		switch {
 		case err != nil && context.Cause(ctx) != nil:
 			return heard, context.Cause(ctx)
@@ -125,19 +131,29 @@ func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bo
 			return true, errDeaf
 		case !chirp:
 			return false, errMute
-		case !heard || changed:
-			heard = true
+		case !heard || changed || e.all.Load() != all:
+			heard, all = true, e.all.Load()
 			if s.timers != nil {
-				s.timers.Subscribed()
+				s.tellTimers(all)
 			}
 			s.hears.Store(true)
 			s.metrics.heard.Set(1)
-			s.log.Debug("keyspace notifications are heard")
+			s.log.Debug("keyspace notifications are heard", "all", all)
 		}
 		if !rest(ctx, s.pace.canary) {
 			return heard, context.Cause(ctx)
 		}
 	}
+}
+
+// tellTimers says that something is heard, and whether that is all. That it is not is
+// logged once.
+func (s *Scheduler) tellTimers(all bool) {
+	s.timers.Subscribed(all)
+	if !all && !s.part {
+		s.log.Warn("Redis publishes only a part of the keyspace notifications: a scan finds the keys of timers", "setting", notifySetting, "needed", notifyFlags)
+	}
+	s.part = !all
 }
 
 // proves tells whether the end of the canary is heard.

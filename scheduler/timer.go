@@ -61,7 +61,7 @@ type Timers struct {
 	scan    bell // look through all keys
 	later   bell // an action waits for its next try
 	began   time.Time
-	hears   atomic.Bool // Touched is called
+	hears   atomic.Bool // Touched is called for each event
 
 	mu     sync.Mutex
 	events map[string]touched // timer → what was heard of its key
@@ -153,9 +153,10 @@ func sets(event string) bool {
 func (t *Timers) Changed() { t.fire.ring() }
 
 // Subscribed says that Touched is called from now on, and that what happened
-// before may have been missed.
-func (t *Timers) Subscribed() {
-	t.hears.Store(true)
+// before may have been missed. Only where it is called for all that can happen to
+// a timer's key may a scan be slow.
+func (t *Timers) Subscribed(all bool) {
+	t.hears.Store(all)
 	t.scan.ring()
 }
 

@@ -12,8 +12,8 @@ const (
 	// scanCount is how many keys one SCAN looks at, and scanPages how many of them
 	// are made in a row.
 	scanCount, scanPages = 1000, 5
-	// heardCount is how many keys are looked at in a row where events are heard: a scan
-	// then finds only what was missed for no known reason.
+	// heardCount is how many keys are looked at in a row where all events are heard: a
+	// scan then finds only what was missed for no known reason.
 	heardCount = 100
 	// scanPause is the time between two rows of pages.
 	scanPause = time.Second
@@ -80,30 +80,43 @@ func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcom
 func (t *Timers) scanAll(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var cursor uint64
-	fast := false // until the end of a round that began when it was woken
+	var r scanRound
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-t.scan.rung:
-			cursor, fast = 0, true
+			r = scanRound{fast: true}
 		case <-timer.C:
 		}
-		var err error
-		count, pages := int64(scanCount), scanPages
-		if t.hears.Load() && !fast {
-			count, pages = heardCount, 1
-		}
-		if cursor, err = t.scanSome(ctx, cursor, count, pages); err != nil && ctx.Err() == nil {
+		timer.Reset(t.scanTurn(ctx, &r))
+	}
+}
+
+// scanRound is where a scan is on its way through all keys.
+type scanRound struct {
+	cursor uint64
+	fast   bool // until its end: the scan was woken
+}
+
+// scanTurn looks at the next keys of a round, and returns the time until the next
+// turn. A round that is fast is so whatever is heard: it is about what was not.
+func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
+	count, pages := int64(scanCount), scanPages
+	if t.hears.Load() && !r.fast {
+		count, pages = heardCount, 1
+	}
+	var err error
+	if r.cursor, err = t.scanSome(ctx, r.cursor, count, pages); err != nil {
+		if ctx.Err() == nil {
 			t.log.Debug("scan for timers", "err", err)
 		}
-		sleep := scanPause
-		if fast = fast && (err != nil || cursor != 0); fast && err == nil {
-			sleep = time.Millisecond
-		}
-		timer.Reset(sleep)
+		return scanPause
 	}
+	if r.fast = r.fast && r.cursor != 0; r.fast {
+		return time.Millisecond
+	}
+	return scanPause
 }
 
 // scanSome looks at the next keys, and returns the cursor for the ones that

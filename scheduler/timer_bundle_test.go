@@ -99,7 +99,7 @@ func (b *timersBundle) run(consumer string, deaf bool) (timers *Timers, stop fun
 				}
 			}
 		})
-		timers.Subscribed()
+		timers.Subscribed(true)
 		context.AfterFunc(ctx, func() { _ = sub.Close() })
 	}
 	group.Go(func() {
