@@ -57,10 +57,9 @@ func (b *timersBundle) scans(t *testing.T) *scanned {
 	return hook
 }
 
-// TestScanTurns: a scan looks at few keys in a turn only where all events are heard,
-// and never in a round for which it was woken.
-func TestScanTurns(t *testing.T) {
-	t.Parallel()
+// manyKeys is a bundle with a server that has more keys than one turn looks at.
+func manyKeys(t *testing.T) (*timersBundle, *scanned) {
+	t.Helper()
 	server, err := testenv.StartRedis(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +74,14 @@ func TestScanTurns(t *testing.T) {
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return b, hook
+}
+
+// TestScanTurns: a scan looks at few keys in a turn only where all events are heard,
+// and never in a round for which it was woken.
+func TestScanTurns(t *testing.T) {
+	t.Parallel()
+	b, hook := manyKeys(t)
 	timers, err := NewTimers(b.options)
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +119,31 @@ func TestScanTurns(t *testing.T) {
 		t.Errorf("the end of the round: scanned %v", got)
 	}
 	turn("the next round", &r, few, time.Second)
+}
+
+// TestSubscribedWakesAScan: what happened before is looked for without pauses.
+func TestSubscribedWakesAScan(t *testing.T) {
+	t.Parallel()
+	b, hook := manyKeys(t)
+	timers, _ := b.run("c1", true)
+	for range 2 {
+		before := len(hook.since(0))
+		timers.Subscribed(true)
+		var got []int64
+		b.until("the scan is slow", func() bool {
+			got = hook.since(before)
+			return len(got) >= 3 && got[len(got)-1] == heardCount && got[len(got)-2] == heardCount
+		})
+		pages := 0
+		for _, count := range got {
+			if count == scanCount {
+				pages++
+			}
+		}
+		if pages < 10 {
+			t.Errorf("looked at %v keys, and not at all 12,000", got)
+		}
+	}
 }
 
 // TestPartOfTheNotifications is heard where a server publishes only a part, and lets
