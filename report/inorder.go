@@ -16,7 +16,7 @@ func inOrder(runs []*run, f func(record) error) error {
 		}
 	}
 	for i := len(heads)/2 - 1; i >= 0; i-- {
-		sink(heads, i)
+		sift(heads, i)
 	}
 	for len(heads) > 0 {
 		first := heads[0]
@@ -31,7 +31,7 @@ func inOrder(runs []*run, f func(record) error) error {
 			heads[0] = heads[len(heads)-1]
 			heads = heads[:len(heads)-1]
 		}
-		sink(heads, 0)
+		sift(heads, 0)
 	}
 	return nil
 }
@@ -51,8 +51,8 @@ func (h *head) advance() (ok bool, err error) {
 	return true, nil
 }
 
-// sink moves a head behind those that come before it.
-func sink(heads []*head, i int) {
+// sift moves a head behind those that come before it.
+func sift(heads []*head, i int) {
 	for {
 		least := i
 		for c := 2*i + 1; c <= 2*i+2 && c < len(heads); c++ {
