@@ -17,13 +17,13 @@ type divider struct {
 func (s *spill) divide(level int) *divider {
 	d := &divider{spill: s, level: level}
 	for i := range d.parts {
-		for range s.kinds {
+		for range s.inputs {
 			d.parts[i] = append(d.parts[i], newRun(s.parts))
 		}
 	}
-	sides := make([]*side, len(s.kinds))
-	for n, kind := range s.kinds {
-		sides[n] = &side{kind: kind}
+	sides := make([]*side, len(s.inputs))
+	for n, in := range s.inputs {
+		sides[n] = &side{kind: in.kind}
 		d.alone = append(d.alone, newRun(s.lines))
 	}
 	d.join = newJoin(sides, s.lineWriter(func(j *join) *runWriter { return d.alone[j.origin] }))
@@ -71,7 +71,7 @@ func (d *divider) add(n int, r record) error {
 	if !r.has(flagNoKey) {
 		return d.parts[k.hashAt(d.level)%ways][n].add(r)
 	}
-	if n > 0 && d.kinds[n] != Full {
+	if n > 0 && d.inputs[n].kind != Full {
 		return nil
 	}
 	return d.join.add(n, r.link(), r.row(), k, false)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -42,8 +43,9 @@ const (
 // have the number of the row that they come from, by which they are put in order in
 // the end.
 type spill struct {
+	ctx    context.Context // ends with the first error
 	layout *layout
-	kinds  []JoinType
+	inputs []*input
 	bytes  int64    // that one part may hold
 	parts  *scratch // of rows
 	lines  *scratch
@@ -55,10 +57,9 @@ type part []*run
 // spill joins what is held of the sides, and all that can still be read.
 func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error {
 	workers := min(2, runtime.GOMAXPROCS(0)) // parts that are joined at once
-	s := &spill{layout: f.layout, bytes: room.Bytes / int64(workers)}
-	for _, in := range inputs {
-		s.kinds = append(s.kinds, in.kind)
-	}
+	group, ctx := errgroup.WithContext(context.Background())
+	group.SetLimit(workers)
+	s := &spill{ctx: ctx, layout: f.layout, inputs: inputs, bytes: room.Bytes / int64(workers)}
 	for _, to := range []**scratch{&s.parts, &s.lines} {
 		file, err := room.Scratch()
 		if err != nil {
@@ -77,8 +78,6 @@ func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error 
 	}
 	parts, lines := d.end()
 	var mutex sync.Mutex
-	var group errgroup.Group
-	group.SetLimit(workers)
 	for _, p := range parts {
 		group.Go(func() error {
 			l, err := s.join(p, 1)
@@ -103,6 +102,9 @@ func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error 
 func (s *spill) lineWriter(to func(*join) *runWriter) func(*join) error {
 	var line record
 	return func(j *join) (err error) {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		line = beginRecord(line[:0], joinKey{word: uint64(j.origin)<<32 | uint64(j.number)}, true)
 		line = s.layout.appendLine(line, j.origin, j.rows)
 		if line, err = endRecord(line); err != nil {
@@ -114,6 +116,9 @@ func (s *spill) lineWriter(to func(*join) *runWriter) func(*join) error {
 
 // join returns the lines of a part, in order.
 func (s *spill) join(p part, level int) (*run, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
 	sides, ok := s.sides(p)
 	if !ok {
 		return s.joinDivided(p, level)
@@ -139,7 +144,7 @@ func (s *spill) join(p part, level int) (*run, error) {
 func (s *spill) sides(p part) ([]*side, bool) {
 	sides, bytes := make([]*side, len(p)), int64(0)
 	for n, r := range p[1:] {
-		sides[n+1] = &side{kind: s.kinds[n+1]}
+		sides[n+1] = &side{kind: s.inputs[n+1].kind}
 		if size := r.heldBytes(); r.several || size <= s.bytes/int64(len(p)) {
 			bytes += size
 		} else {

@@ -21,6 +21,9 @@ type scratchFiles struct {
 	made  int
 	open  int
 	room  int64 // bytes that can be written; 0: any number
+
+	read    func(p []byte) error // nil: nothing special
+	written func(p []byte)
 }
 
 // scratchFile is a file that has no name any more.
@@ -41,7 +44,19 @@ func (s *scratchFiles) make() (Scratch, error) {
 	return &scratchFile{f, s}, os.Remove(f.Name())
 }
 
+func (f *scratchFile) ReadAt(p []byte, at int64) (int, error) {
+	if f.of.read != nil {
+		if err := f.of.read(p); err != nil {
+			return 0, err
+		}
+	}
+	return f.File.ReadAt(p, at)
+}
+
 func (f *scratchFile) WriteAt(p []byte, at int64) (int, error) {
+	if f.of.written != nil {
+		f.of.written(p)
+	}
 	if f.of.room > 0 && at+int64(len(p)) > f.of.room {
 		return 0, errDisk
 	}
