@@ -9,13 +9,14 @@ import (
 type divider struct {
 	*spill
 	level int
+	rows  []int              // that were read, for each listener
 	parts [ways][]*runWriter // for each part and listener
 	alone []*runWriter       // the lines of rows without a key, for each listener
 	join  *join              // makes them
 }
 
 func (s *spill) divide(level int) *divider {
-	d := &divider{spill: s, level: level}
+	d := &divider{spill: s, level: level, rows: make([]int, len(s.inputs))}
 	for i := range d.parts {
 		for range s.inputs {
 			d.parts[i] = append(d.parts[i], newRun(s.parts))
@@ -32,13 +33,12 @@ func (s *spill) divide(level int) *divider {
 
 // read divides what is held of a listener, and then the rest of its dataset.
 func (d *divider) read(n int, m *maker, in *input, h *held) error {
-	rows := 0
 	add := func(r record) error {
-		if rows == math.MaxUint32 {
-			return errNumbers
+		if d.rows[n] == math.MaxUint32 {
+			return in.failed(errNumbers)
 		}
-		r.setLink(uint32(rows))
-		rows++
+		r.setLink(uint32(d.rows[n]))
+		d.rows[n]++
 		return d.add(n, r)
 	}
 	if h != nil {

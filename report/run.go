@@ -111,8 +111,8 @@ func (r *run) read(e extent, buffer []byte) error {
 	return nil
 }
 
-// load reads all of a run.
-func (r *run) load() (*held, error) {
+// load reads all of a run, of this dataset.
+func (r *run) load(in *input) (*held, error) {
 	h := &held{rows: r.rows}
 	for _, e := range r.blocks {
 		block := make([]byte, e.bytes)
@@ -120,7 +120,7 @@ func (r *run) load() (*held, error) {
 			return nil, err
 		}
 		if err := h.adopt(block); err != nil {
-			return nil, err
+			return nil, in.failed(err)
 		}
 	}
 	return h, nil

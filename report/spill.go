@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -125,7 +124,7 @@ func (s *spill) join(p part, level int) (*run, error) {
 	}
 	out := newRun(s.lines)
 	for n, side := range sides[1:] {
-		if err := side.load(p[n+1]); err != nil {
+		if err := side.load(s.inputs[n+1], p[n+1]); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +144,7 @@ func (s *spill) sides(p part) ([]*side, bool) {
 	sides, bytes := make([]*side, len(p)), int64(0)
 	for n, r := range p[1:] {
 		sides[n+1] = &side{kind: s.inputs[n+1].kind}
-		if size := r.heldBytes(); r.several || size <= s.bytes/int64(len(p)) {
+		if size := r.heldBytes(s.inputs[n+1].kind); r.several || size <= s.bytes/int64(len(p)) {
 			bytes += size
 		} else {
 			sides[n+1].run = r
@@ -154,20 +153,25 @@ func (s *spill) sides(p part) ([]*side, bool) {
 	return sides, bytes <= s.bytes
 }
 
-// heldBytes is what a run takes in memory, with its table.
-func (r *run) heldBytes() int64 {
+// heldBytes is what a run takes in memory, with its table, and the numbers of its rows
+// where the join is full.
+func (r *run) heldBytes(kind JoinType) int64 {
 	if r.rows == 0 {
 		return 0
 	}
-	return r.bytes + tableBytes(r.rows)
+	bytes := r.bytes + tableBytes(r.rows)
+	if kind == Full {
+		bytes += 4 * int64(r.rows)
+	}
+	return bytes
 }
 
 // load reads the rows that are to be held.
-func (s *side) load(r *run) (err error) {
+func (s *side) load(in *input, r *run) (err error) {
 	if s.run != nil {
 		return nil
 	}
-	if s.held, err = r.load(); err != nil {
+	if s.held, err = r.load(in); err != nil {
 		return err
 	}
 	if s.kind == Full {
@@ -210,7 +214,7 @@ func (j *join) addAll(r *run) error {
 // joinDivided divides a part once more.
 func (s *spill) joinDivided(p part, level int) (*run, error) {
 	if level > deepest {
-		return nil, errors.New("report: rows of different keys that cannot be divided")
+		return nil, fmt.Errorf("report: rows of different keys that cannot be divided, and are more than %d bytes: raise limits.fold_bytes", s.bytes)
 	}
 	d := s.divide(level)
 	for n, r := range p {
