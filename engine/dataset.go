@@ -17,6 +17,7 @@ type dataset struct {
 	ctx      context.Context
 	scripts  *scripts.Scripts
 	state    *scripts.State
+	pace     *pace
 	listener string
 	columns  []report.Column
 	names    []string
@@ -31,7 +32,7 @@ var errOutage = errors.New("engine: server is away")
 var _ report.Dataset = (*dataset)(nil)
 
 // datasets returns those columns of a job that its report needs.
-func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State) (map[string]report.Dataset, error) {
+func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State, p *pace) (map[string]report.Dataset, error) {
 	sets := map[string]report.Dataset{}
 	for listener, names := range r.Needed() {
 		task := state.Tasks[listener]
@@ -39,7 +40,7 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 		if err := json.Unmarshal(task.Columns, &all); err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &dataset{ctx: ctx, scripts: e.o.Scripts, state: state, listener: listener, chunks: task.Chunks}
+		d := &dataset{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, chunks: task.Chunks}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -68,5 +69,9 @@ func (d *dataset) Next() (*report.Chunk, error) {
 		return nil, err
 	}
 	d.next++
-	return report.DecodeChunk(d.columns, fields)
+	c, err := report.DecodeChunk(d.columns, fields)
+	if err == nil {
+		d.pace.read(c.Bytes())
+	}
+	return c, err
 }

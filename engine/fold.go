@@ -77,8 +77,9 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 // write folds into a new object that is not yet committed. An error that is none
 // of errOutage, errSink and errScratch would come again.
 func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, int64, error) {
-	defer pace(state)()
-	sets, err := e.datasets(ctx, r, state)
+	p := &pace{}
+	defer p.end()
+	sets, err := e.datasets(ctx, r, state, p)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -87,7 +88,7 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 		if !errors.Is(err, report.ErrUnmergeable) {
 			return w, rows, err
 		}
-		if sets, err = e.datasets(ctx, r, state); err != nil {
+		if sets, err = e.datasets(ctx, r, state, p); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -4,19 +4,16 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
-// While large joins run, memory is collected when the heap has grown by largePace
-// percent, and not by UsualPace. What they hold has no pointers, so a collection
-// has little to look at: with half of the memory the same work took the same time of
-// the processor. Small jobs keep the usual pace, since a small heap grows by 30 %
-// all the time. Whoever sets GOGC has decided.
+// While the folds of a process have read much, memory is collected when the heap has
+// grown by largePace percent, and not by UsualPace. What they hold has no pointers, so a
+// collection has little to look at: with half of the memory the same work took the same
+// time of the processor. Small jobs keep the usual pace, since a small heap grows by
+// 30 % all the time. Whoever sets GOGC has decided.
 const (
 	largePace = 30
-	largeJob  = 32 << 20 // bytes in Redis
-	largeRows = 400_000  // of as many bytes, which may be compressed
+	largeRead = 8 << 20 // bytes of JSON, of all folds that are at work
 )
 
 // UsualPace is by how many percent the heap of a process that works on many small jobs
@@ -25,34 +22,32 @@ const (
 // the processor.
 const UsualPace = 400
 
-// paces counts the large joins of this process.
+// paces is what the folds of this process that are at work have read.
 var paces struct {
 	sync.Mutex
-	large int
-	usual int
+	bytes int64
+	large bool
+	usual int // while large
 }
 
-// pace sets the pace for the fold of a job; the caller calls what it returns in the
-// end.
-func pace(state *scripts.State) (end func()) {
-	var bytes, rows int64
-	for _, task := range state.Tasks {
-		bytes += task.Bytes
-		rows += task.Rows
-	}
-	if bytes < largeJob && rows < largeRows || os.Getenv("GOGC") != "" {
-		return func() {}
-	}
+// pace is what one fold has read, a part of paces. It is safe for concurrent use.
+type pace struct{ bytes int64 }
+
+// read counts a chunk. What is stored says little: it may be compressed.
+func (p *pace) read(bytes int64) {
 	paces.Lock()
 	defer paces.Unlock()
-	if paces.large++; paces.large == 1 {
+	p.bytes += bytes
+	paces.bytes += bytes
+	large := paces.bytes >= largeRead && (paces.large || os.Getenv("GOGC") == "")
+	switch {
+	case large && !paces.large:
 		paces.usual = debug.SetGCPercent(largePace)
+	case !large && paces.large:
+		debug.SetGCPercent(paces.usual)
 	}
-	return func() {
-		paces.Lock()
-		defer paces.Unlock()
-		if paces.large--; paces.large == 0 {
-			debug.SetGCPercent(paces.usual)
-		}
-	}
+	paces.large = large
 }
+
+// end is called when the fold holds nothing any more.
+func (p *pace) end() { p.read(-p.bytes) }

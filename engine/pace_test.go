@@ -1,50 +1,132 @@
 package engine
 
 import (
-	"runtime/debug"
+	"context"
+	"log/slog"
+	runtimemetrics "runtime/metrics"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// percent is by how much the heap may grow now.
+func percent() uint64 {
+	sample := []runtimemetrics.Sample{{Name: "/gc/gogc:percent"}}
+	runtimemetrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
 // TestPace changes what all of the process has, so it is not parallel.
 func TestPace(t *testing.T) {
-	job := func(bytes int64) *scripts.State {
-		return &scripts.State{Tasks: map[string]scripts.TaskState{"a": {Bytes: bytes / 2}, "b": {Bytes: bytes / 2}}}
-	}
-	percent := func() int {
-		now := debug.SetGCPercent(100)
-		debug.SetGCPercent(now)
-		return now
-	}
-	ofRows := func(rows int64) *scripts.State {
-		return &scripts.State{Tasks: map[string]scripts.TaskState{"a": {Rows: rows - 1}, "b": {Rows: 1}}}
-	}
 	before := percent()
-	expect := func(want int) {
+	expect := func(want uint64) {
 		t.Helper()
 		if got := percent(); got != want {
 			t.Errorf("the pace is %d, want %d", got, want)
 		}
 	}
 	t.Setenv("GOGC", "")
-	pace(job(largeJob - 2))()
-	end := pace(job(largeJob - 2))
+	var first, second, third pace
+	first.read(largeRead - 1)
 	expect(before)
-	first, second := pace(job(largeJob)), pace(job(2*largeJob))
-	end()
+	second.read(1) // both together
 	expect(largePace)
-	first()
+	third.read(largeRead)
+	second.read(largeRead)
+	first.end()
 	expect(largePace)
-	second()
+	third.end()
+	expect(largePace)
+	second.end()
 	expect(before)
-	compressed := pace(ofRows(largeRows))
+	first.read(largeRead)
 	expect(largePace)
-	compressed()
-	compressed = pace(ofRows(largeRows - 1))
+	first.end()
 	expect(before)
-	compressed()
 	t.Setenv("GOGC", "80")
-	defer pace(job(largeJob))()
+	first.read(largeRead)
 	expect(before)
+	first.end()
+	expect(before)
+}
+
+// watched is a sink that notes the pace while it is written to.
+type watched struct {
+	sink.Sink
+	paces []uint64
+}
+
+type watchedWriter struct {
+	sink.Writer
+	of *watched
+}
+
+func (w *watched) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
+	inner, err := w.Sink.Create(ctx, o)
+	return &watchedWriter{inner, w}, err
+}
+
+func (w *watchedWriter) Write(b []byte) (int, error) {
+	w.of.paces = append(w.of.paces, percent())
+	return w.Writer.Write(b)
+}
+
+// TestPaceOfAFold is not parallel either. What is stored is small, since it is
+// compressed, and has one row.
+func TestPaceOfAFold(t *testing.T) {
+	t.Setenv("GOGC", "")
+	client := testmain.SharedRedis(t).Client()
+	defer client.Close()
+	name, ctx := testmain.Name(t), t.Context()
+	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	columns := []report.Column{{Name: "v", Kind: report.KindText}}
+	r := &report.Report{
+		Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a", Columns: []string{"v"}}}}},
+		Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}},
+		CSV:  report.CSV{Columns: []report.CSVColumn{{Label: "v", Listener: "a", Column: "v"}}},
+	}
+	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
+	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
+		t.Fatal(err)
+	}
+	b := report.NewBuilder(columns)
+	b.Text(0, []byte(strings.Repeat("x", largeRead)))
+	if err := b.EndRow(); err != nil {
+		t.Fatal(err)
+	}
+	var c report.Compressor
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Rows: 1, Columns: columns, Names: []string{"v"}, Fields: c.Fields(b.Fields())}, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, state, err := s.Claim(ctx, scripts.Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := sink.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	to := &watched{Sink: dir}
+	e := &Engine{o: Options{Scripts: s, Sink: to}, log: slog.New(slog.DiscardHandler)}
+	before := percent()
+	w, rows, err := e.write(ctx, r, state)
+	if err != nil || rows != 1 {
+		t.Fatal(rows, err)
+	}
+	w.Abort()
+	if len(to.paces) == 0 || to.paces[len(to.paces)-1] != largePace {
+		t.Errorf("the pace was %v, want %d", to.paces, largePace)
+	}
+	if after := percent(); after != before {
+		t.Errorf("the pace is %d after the fold, and was %d", after, before)
+	}
 }

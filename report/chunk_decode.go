@@ -71,6 +71,15 @@ func (c *Chunk) Columns() []Column { return c.columns }
 // Rows returns the number of rows.
 func (c *Chunk) Rows() int { return c.rows }
 
+// Bytes returns the length of the JSON of all columns together.
+func (c *Chunk) Bytes() int64 {
+	var n int64
+	for _, text := range c.texts {
+		n += int64(len(text))
+	}
+	return n
+}
+
 // Cell returns the JSON of one value: null, true, false, a number or a string
 // with its quotes. It is a part of the field, so it must not be changed.
 func (c *Chunk) Cell(column, row int) []byte {
