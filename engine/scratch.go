@@ -28,6 +28,19 @@ func scratchFolder() string {
 	return os.TempDir()
 }
 
+// CheckScratch makes and writes such a file, which is gone at once, and returns the
+// folder. Without one, a fold that needs it fails.
+func CheckScratch(ctx context.Context) (folder string, err error) {
+	folder = scratchFolder()
+	file, err := newScratch(ctx)
+	if err != nil {
+		return folder, err
+	}
+	defer file.Close()
+	_, err = file.WriteAt(make([]byte, 4096), 0)
+	return folder, err
+}
+
 // scratch is a file without a name: nobody else can open it, and its bytes are free
 // again when it is closed or the process ends, however that happens.
 type scratch struct {

@@ -28,13 +28,25 @@ func TestScratch(t *testing.T) {
 	if _, err := file.ReadAt(got, 6); err != nil || string(got) != "bc" {
 		t.Errorf("%q, %v", got, err)
 	}
+	if got, err := CheckScratch(ctx); err != nil || got != folder {
+		t.Errorf("the check: %q, %v", got, err)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("after the check the folder has %v, error %v", entries, err)
+	}
 	cancel()
+	if _, err := CheckScratch(ctx); !errors.Is(err, errScratch) {
+		t.Errorf("the check of a file that cannot be written: %v", err)
+	}
 	if _, err := file.ReadAt(got, 6); !errors.Is(err, errScratch) || !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 	t.Setenv("TMPDIR", folder+"/missing")
 	if _, err := newScratch(ctx); !errors.Is(err, errScratch) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a folder: %v", err)
+	}
+	if _, err := CheckScratch(t.Context()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the check without a folder: %v", err)
 	}
 	t.Setenv("TMPDIR", "")
 	if _, err := os.Stat("/var/tmp"); err == nil && scratchFolder() != "/var/tmp" {

@@ -141,7 +141,7 @@ func TestDoctor(t *testing.T) {
 	}
 	for _, check := range []string{
 		"redis version", "redis clock", "redis eviction", "redis persistence", "redis notifications", "redis scripts",
-		"stream fanfold:jobs", "database db", "clock of database db", "query slow / one", "records", "sink",
+		"stream fanfold:jobs", "database db", "clock of database db", "query slow / one", "records", "sink", "scratch files",
 	} {
 		if f := finding(check); f.Result != pass {
 			t.Errorf("%+v", f)

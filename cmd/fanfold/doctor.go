@@ -29,9 +29,9 @@ type findings []finding
 func newDoctor(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at Redis, MySQL and the sink, and say what is wrong",
+		Short: "Look at Redis, MySQL, the sink and the scratch folder, and say what is wrong",
 		Long: `Doctor looks at everything that the configuration names, writes and deletes one
-object in the sink, and changes nothing else. It ends with 1 if a check FAILs.`,
+object in the sink and one scratch file, and changes nothing else. It ends with 1 if a check FAILs.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()
@@ -41,7 +41,7 @@ object in the sink, and changes nothing else. It ends with 1 if a check FAILs.`,
 			if !all.failed("database " + b.config.Records.Database) {
 				all = append(all, b.checkRecords(ctx)...)
 			}
-			all = append(all, b.checkSink(ctx))
+			all = append(all, b.checkSink(ctx), checkScratch(ctx))
 			if err := f.print(c.OutOrStdout(), all); err != nil {
 				return err
 			}

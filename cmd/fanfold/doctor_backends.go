@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/fanfold/fanfold/engine"
 )
 
 // checkDatabases connects to each database and has it parse each query.
@@ -77,4 +79,12 @@ func (b *backend) checkSink(ctx context.Context) finding {
 		err = s.Check(ctx)
 	}
 	return judge("sink "+b.config.Sink, fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+}
+
+// scratchHint is what helps where no scratch file can be made.
+const scratchHint = "set TMPDIR to a folder on a disk in which the process may make files; without one, a join of more than limits.fold_bytes fails"
+
+func checkScratch(ctx context.Context) finding {
+	folder, err := engine.CheckScratch(ctx)
+	return judge("scratch files", fail, "one was written in "+folder, err, scratchHint)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -271,6 +273,16 @@ func TestScratchFiles(t *testing.T) {
 	}
 	s.idle()
 	end(t, p, syscall.SIGTERM)
+	if log := p.Stderr.(*bytes.Buffer).String(); !strings.Contains(log, "no scratch file can be written") || !strings.Contains(log, "set TMPDIR") {
+		t.Errorf("no warning at the start: %s", log)
+	}
+	doctor := command("-c", s.config, "doctor", "-o", "json")
+	doctor.Env = append(doctor.Env, "TMPDIR="+missing)
+	var all findings
+	out, err := doctor.Output()
+	if err == nil || json.Unmarshal(out, &all) != nil || !all.failed("scratch files") || !strings.Contains(string(out), missing) || !strings.Contains(string(out), "set TMPDIR") {
+		t.Errorf("doctor: %v, %s", err, out)
+	}
 	folder := t.TempDir()
 	s.processWith([]string{"TMPDIR=" + folder}, "-c", s.config, "serve")
 	if got := s.succeed("two", ""); got != "k,a,b\r\nx,1,2\r\n" {

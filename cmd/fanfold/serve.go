@@ -119,6 +119,9 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		if err := files.Check(ctx); err != nil {
 			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink, "err", err)
 		}
+		if _, err := engine.CheckScratch(ctx); err != nil {
+			log.Warn("no scratch file can be written: large joins will fail", "hint", scratchHint, "err", err)
+		}
 		return engine.New(engine.Options{
 			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
 			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
