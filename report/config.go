@@ -62,6 +62,7 @@ type Environment struct {
 //	stop             time that work has to end after SIGTERM before it is handed back; default 20s
 //	memory           percent of Redis's maxmemory above which no job is started; default 80
 //	job_bytes        data of one job in Redis, in bytes or with KB, MB or GB; default 1GB
+//	compress         how chunks are stored: off or zstd; default off
 //	rebuild          records that a rebuild looks at in a second; default 500
 //
 // In keys, what the names of keys in Redis begin with: up to 64 characters, none

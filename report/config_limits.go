@@ -17,8 +17,9 @@ var (
 // largestJob bounds limits.job_bytes.
 const largestJob = 1 << 40
 
-// largestFold bounds limits.fold_bytes, to what can be held at once.
-const largestFold = 32 << 30
+// largestFold bounds limits.fold_bytes, to what always has a place: a row that is a
+// little longer than a block takes the places of two.
+const largestFold = 8 << 30
 
 func (p setting) limits() Limits {
 	f := p.fields("running_jobs", "tasks", "folds", "fold_bytes", "grace", "lease", "stop", "memory", "job_bytes", "compress", "rebuild")

@@ -66,7 +66,7 @@ type Limits struct {
 	RunningJobs int           // jobs running in all processes together; default 1000
 	Tasks       int           // tasks of one listener at once in one process; default 16
 	Folds       int           // joins at once in one process; default 4
-	FoldBytes   int64         // that one join holds in memory; default 128 MiB
+	FoldBytes   int64         // that one join holds in memory; 0 is no limit; default of a file 128 MiB
 	Grace       time.Duration // age from which a PROCESSING record without state is started anew; default 1m
 	Lease       time.Duration // a worker that is silent for so long is taken for dead; default 10s
 	Stop        time.Duration // how long work may go on after SIGTERM before it is handed back; default 20s

@@ -24,7 +24,7 @@ const (
 	firstBytes = 2 << 10 // of the first block; most datasets are small
 )
 
-var errHeld = errors.New("more than 32 GB of rows to be held")
+var errHeld = errors.New("more rows than there are places for in memory")
 
 // add copies a record to the end.
 func (h *held) add(r record) error {

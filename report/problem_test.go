@@ -95,7 +95,7 @@ var badFiles = []struct {
 	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "stop: soon, memory: 101, job_bytes: 1.5GB, rebuild: 0"}},
 	{"a compression that is not known", []string{`tasks: "${TASKS}"`, "compress: gzip"}},
 	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},
-	{"a fold of too many bytes", []string{`tasks: "${TASKS}"`, "fold_bytes: 33GB"}},
+	{"a fold of too many bytes", []string{`tasks: "${TASKS}"`, "fold_bytes: 9GB"}},
 	{"a job of too many bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 1025GB"}},
 	{"an address without port", []string{"sink:", "admin: localhost\nsink:"}},
 	{"an address with another port", []string{"sink:", "admin: localhost:http\nsink:"}},

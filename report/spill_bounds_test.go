@@ -207,6 +207,12 @@ func TestMostRows(t *testing.T) {
 	if err := (&held{blocks: full.blocks[1:]}).add(make(record, recordHead)); err != nil {
 		t.Errorf("the last place: %v", err)
 	}
+	for _, size := range []int{blockBytes / 2, blockBytes, 2 * blockBytes} {
+		size += placeBytes // so that a block has room for one less
+		if places := largestFold / size * blocksOf(size); places > len(full.blocks)/2 {
+			t.Errorf("rows of %d bytes take %d blocks", size, places)
+		}
+	}
 	_, err = (&run{scratch: to, blocks: make([]extent, len(full.blocks)+1)}).load(inputs[1])
 	expect(err, errHeld, `"b"`)
 	if _, err := endRecord(make(record, sizeMask+1)); !errors.Is(err, errLargeRow) { // nothing is in it, so that it takes no memory
