@@ -77,7 +77,8 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 })
 
 // expanded returns what the fields of a chunk say: the fields themselves where none
-// is compressed.
+// is compressed. A field that goes beyond MaxExpandedBytes with those before it is
+// made at most as large as that alone.
 func expanded(columns []Column, fields [][]byte) ([][]byte, error) {
 	texts, size := fields, 0
 	for i, field := range fields {
