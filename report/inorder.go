@@ -20,7 +20,11 @@ func inOrder(runs []*run, f func(record) error) error {
 	}
 	for len(heads) > 0 {
 		first := heads[0]
-		if err := f(first.record); err != nil {
+		r, err := first.cursor.next()
+		if err != nil {
+			return err
+		}
+		if err := f(r); err != nil {
 			return err
 		}
 		ok, err := first.advance()
@@ -36,19 +40,15 @@ func inOrder(runs []*run, f func(record) error) error {
 	return nil
 }
 
-// head is the first record of a run that was not yet taken.
+// head is a run with records that were not yet taken.
 type head struct {
 	cursor *runCursor
-	record record
-	word   uint64
+	word   uint64 // of the first of them
 }
 
 func (h *head) advance() (ok bool, err error) {
-	if h.record, err = h.cursor.next(); h.record == nil || err != nil {
-		return false, err
-	}
-	h.word = h.record.word()
-	return true, nil
+	h.word, ok, err = h.cursor.word()
+	return ok, err
 }
 
 // sift moves a head behind those that come before it.

@@ -81,6 +81,9 @@ func (w *runWriter) add(r record) error {
 		*w.block = (*w.block)[:0]
 	}
 	*w.block = appendPadded(*w.block, r)
+	if len(*w.block) > blockBytes {
+		return w.flush() // a long row does not wait for others
+	}
 	return nil
 }
 
@@ -165,26 +168,43 @@ func (c *runCursor) next() (record, error) {
 	return r, nil
 }
 
+// word returns the word of the next record. Of a long row no more is read for that.
+func (c *runCursor) word() (word uint64, ok bool, err error) {
+	if len(c.block) == 0 {
+		c.block = nil // a long row is not needed any more
+		if c.number < len(c.run.blocks) && c.run.blocks[c.number].bytes > blockBytes {
+			head := make(record, recordHead)
+			err := c.run.read(c.run.blocks[c.number], head)
+			return head.word(), err == nil, err
+		}
+		if ok, err := c.more(); !ok || err != nil {
+			return 0, false, err
+		}
+	}
+	return record(c.block).word(), true, nil
+}
+
 // more reads the next block.
 func (c *runCursor) more() (bool, error) {
 	if c.number == len(c.run.blocks) {
 		c.close()
 		return false, nil
 	}
-	if c.buffer == nil {
-		c.buffer = blockBuffers.Get().(*[]byte)
-	}
 	e := c.run.blocks[c.number]
 	c.number++
-	if e.bytes > cap(*c.buffer) {
-		*c.buffer = make([]byte, e.bytes)
+	if e.bytes > blockBytes {
+		c.block = make([]byte, e.bytes)
+	} else {
+		if c.buffer == nil {
+			c.buffer = blockBuffers.Get().(*[]byte)
+		}
+		c.block = (*c.buffer)[:e.bytes]
 	}
-	c.block = (*c.buffer)[:e.bytes]
 	return true, c.run.read(e, c.block)
 }
 
 func (c *runCursor) close() {
-	if c.buffer != nil && cap(*c.buffer) == blockBytes {
+	if c.buffer != nil {
 		blockBuffers.Put(c.buffer)
 	}
 	c.buffer = nil

@@ -40,14 +40,25 @@ func (g *generated) Next() (*Chunk, error) {
 }
 
 // TestSpillIsBounded: two parts of nearly the whole room each are neither held whole
-// nor at the same time. It is not parallel, so that the heap is its own.
+// nor at the same time, and only a few long rows are. It is not parallel, so that the
+// heap is its own.
 func TestSpillIsBounded(t *testing.T) {
-	const room, most = 48 << 20, 72 << 20 // chunks and buffers, too
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	var keys []int
-	for part := range uint64(2) {
-		keys = append(keys, keysIn(part, 44_000)...)
+	var twoParts, several []int
+	for part := range uint64(ways) {
+		if part < 2 {
+			twoParts = append(twoParts, keysIn(part, 44_000)...)
+		}
+		several = append(several, keysIn(part, 2)...)
 	}
+	foldBounded(t, twoParts, 1000, 48<<20, 72<<20)
+	foldBounded(t, several, 2<<20, 16<<20, 60<<20)
+}
+
+// foldBounded joins rows of about so many bytes with short ones, and looks that no more
+// than the most bytes are held, chunks and buffers too.
+func foldBounded(t *testing.T, keys []int, length int, room int64, most uint64) {
+	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	r, _ := wide(t, Left, nil, nil, 0)
 	live := func() uint64 { // at the last collection
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -69,7 +80,7 @@ func TestSpillIsBounded(t *testing.T) {
 	}
 	rows, err := r.Fold(map[string]Dataset{
 		"a": &generated{keys: keys, text: []byte("a")},
-		"b": &generated{keys: keys, text: []byte(strings.Repeat("b", 1000))},
+		"b": &generated{keys: keys, text: []byte(strings.Repeat("b", length))},
 	}, io.Discard, Room{Bytes: room, Scratch: files.make})
 	if err != nil || rows != int64(len(keys)) || peak > before+most {
 		t.Errorf("%d rows, error %v; %d MB were held, with room for %d", rows, err, (peak-before)>>20, room>>20)
