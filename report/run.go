@@ -177,14 +177,14 @@ func (c *runCursor) word() (word uint64, ok bool, err error) {
 			err := c.run.read(c.run.blocks[c.number], head)
 			return head.word(), err == nil, err
 		}
-		if ok, err := c.more(); !ok || err != nil {
+		if ok, err := c.more(); !ok {
 			return 0, false, err
 		}
 	}
 	return record(c.block).word(), true, nil
 }
 
-// more reads the next block.
+// more reads the next block, and tells whether there is one: never with an error.
 func (c *runCursor) more() (bool, error) {
 	if c.number == len(c.run.blocks) {
 		c.close()
@@ -200,12 +200,16 @@ func (c *runCursor) more() (bool, error) {
 		}
 		c.block = (*c.buffer)[:e.bytes]
 	}
-	return true, c.run.read(e, c.block)
+	if err := c.run.read(e, c.block); err != nil {
+		c.close()
+		return false, err
+	}
+	return true, nil
 }
 
 func (c *runCursor) close() {
 	if c.buffer != nil {
 		blockBuffers.Put(c.buffer)
 	}
-	c.buffer = nil
+	c.buffer, c.block = nil, nil
 }

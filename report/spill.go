@@ -191,7 +191,7 @@ func (j *join) addAll(r *run) error {
 	rows := make([]record, 0, batchRows)
 	for c := r.cursor(); ; {
 		if len(c.block) == 0 {
-			if ok, err := c.more(); !ok || err != nil {
+			if ok, err := c.more(); !ok {
 				return err
 			}
 		}

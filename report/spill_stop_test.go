@@ -73,3 +73,32 @@ func TestSpillStopsInAPart(t *testing.T) {
 	}
 	files.closed(2)
 }
+
+// TestSpillReadFails: no read that fails goes unnoticed.
+func TestSpillReadFails(t *testing.T) {
+	t.Parallel()
+	keys := make([]int, 3000)
+	for i := range keys {
+		keys[i] = max(0, i-1000) // one of them is too large to be held
+	}
+	r, sets := wide(t, Full, keys[990:1200], keys, 500)
+	var now, fails atomic.Int64
+	files := &scratchFiles{t: t, dir: t.TempDir(), read: func([]byte) error {
+		if now.Add(1) == fails.Load() {
+			return errDisk
+		}
+		return nil
+	}}
+	room := Room{Bytes: 400_000, Scratch: files.make}
+	if _, err := r.Fold(sets(), io.Discard, room); err != nil {
+		t.Fatal(err)
+	}
+	for n, all := int64(1), now.Load(); n <= all; n += max(1, all/50) {
+		now.Store(0)
+		fails.Store(n)
+		if _, err := r.Fold(sets(), io.Discard, room); !errors.Is(err, errDisk) {
+			t.Errorf("read %d of %d: %v", n, all, err)
+		}
+	}
+	files.closed(files.made)
+}
