@@ -55,6 +55,10 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
+	if flag.NArg() > 0 || o.rounds < 1 {
+		fmt.Fprintf(os.Stderr, "bench: it takes no arguments but flags (%q), and at least one round; -help names them\n", flag.Args())
+		os.Exit(2)
+	}
 	debug.SetGCPercent(engine.UsualPace) // as fanfold serve does; all Go systems have it
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

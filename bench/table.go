@@ -19,6 +19,9 @@ func printTable(file, page string) error {
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 {
+		return fmt.Errorf("%s: no results: measure first", file)
+	}
 	if page == "" {
 		fmt.Print(markdown(list))
 		return nil
