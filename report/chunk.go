@@ -9,10 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// A chunk is full when it has one of these.
+// A chunk is full when it has one of these. With 1 MB, other clients of Redis waited
+// half as long again for their answers while a large dataset was stored; with this, the
+// dataset took as long.
 const (
 	MaxChunkRows  = 10_000
-	MaxChunkBytes = 1 << 20 // JSON of all columns together
+	MaxChunkBytes = 256 << 10 // JSON of all columns together
 )
 
 // Builder encodes rows into one JSON array for each column. For every row each

@@ -17,7 +17,7 @@ const (
 	leastCompressed = 256
 	// MaxExpandedBytes is the most that the compressed fields of a chunk may say
 	// together. A chunk that is larger, because one of its rows is, is not compressed.
-	MaxExpandedBytes = 16 * MaxChunkBytes
+	MaxExpandedBytes = 16 << 20
 )
 
 // zstdMagic begins a zstd frame (RFC 8878, section 3.1.1). No JSON begins with it.
