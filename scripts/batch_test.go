@@ -99,7 +99,7 @@ func TestCallsThatComeTogetherAreOne(t *testing.T) {
 
 // atOnce calls f for many ids at the same time: the first round trip is held until
 // all of them are queued.
-func atOnce(t *testing.T, s *Scripts, n int, f func(id string) error) {
+func atOnce(t testing.TB, s *Scripts, n int, f func(id string) error) {
 	t.Helper()
 	s.pipe.mu.Lock()
 	s.pipe.running += pipelineDepth

@@ -33,7 +33,13 @@ func BenchmarkJobInRedis(b *testing.B) {
 		round++
 		step := func(what string, f func(i int) error) {
 			before := redisTime(b, client)
-			together(b, s, jobs, f)
+			atOnce(b, s, jobs, func(number string) error {
+				i, _ := strconv.Atoi(number)
+				return f(i)
+			})
+			if b.Failed() {
+				b.FailNow()
+			}
 			spent[what] += redisTime(b, client) - before
 		}
 		must := func(outcome Outcome, err error, want Outcome) error {
@@ -82,34 +88,6 @@ func BenchmarkJobInRedis(b *testing.B) {
 	}
 	b.ReportMetric(all/float64(round*jobs), "µs/job")
 	b.ReportMetric(0, "ns/op")
-}
-
-// together calls f for all numbers at the same time, so that their calls share round
-// trips.
-func together(b *testing.B, s *Scripts, n int, f func(i int) error) {
-	b.Helper()
-	errs := make(chan error, n)
-	s.pipe.mu.Lock()
-	s.pipe.running += pipelineDepth // holds the first round trip until all are queued
-	s.pipe.mu.Unlock()
-	for i := range n {
-		go func() { errs <- f(i) }()
-	}
-	for queued := 0; queued < n; {
-		time.Sleep(100 * time.Microsecond)
-		s.pipe.mu.Lock()
-		queued = len(s.pipe.queue)
-		s.pipe.mu.Unlock()
-	}
-	s.pipe.mu.Lock()
-	s.pipe.running -= pipelineDepth - 1
-	s.pipe.mu.Unlock()
-	s.pipe.drain()
-	for range n {
-		if err := <-errs; err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 var mainThread = regexp.MustCompile(`used_cpu_(?:sys|user)_main_thread:([0-9.]+)`)
