@@ -86,10 +86,14 @@ func (s *Store) succeedWaiting() {
 		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
 		var n int64
 		var err error
-		if on == nil {
+		if on == nil && len(batch) > 1 { // one alone holds no others up
 			on, err = s.brief(ctx)
 		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case on == nil:
+			n, err = s.succeedAll(ctx, s.db, batch)
+		default:
 			n, err = s.succeedAll(ctx, on, batch)
 		}
 		cancel()
