@@ -95,3 +95,15 @@ func (p push) lookLater(why string) decision {
 		member: scripts.Later{ID: p.id, Attempt: p.look + 1, Step: scripts.StepTrigger},
 	}
 }
+
+// lookSoon looks again at a record that could not be started just now.
+func (p push) lookSoon() decision {
+	return decision{
+		act: actLookLater, why: "somebody has locked the record", pause: lockedPause,
+		member: scripts.Later{ID: p.id, Attempt: max(p.look, 1), Step: scripts.StepTrigger},
+	}
+}
+
+// lockedPause is how long it takes until a record is looked at again that somebody has
+// locked.
+const lockedPause = 2 * time.Second

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // oneReport is a report whose query takes as long as the record says.
@@ -180,4 +181,41 @@ func TestWhatAPushMeans(t *testing.T) {
 		})
 	})
 	s.idle()
+}
+
+// TestALockedRecordIsLookedAtSoon, and not held until its worker seems to have died.
+func TestALockedRecordIsLookedAtSoon(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ids := []string{s.insert("slow", "{}"), s.insert("slow", "{}"), s.insert("slow", "{}"), s.insert("slow", "{}")}
+	tx, err := s.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(t.Context(), "UPDATE file_download_record SET error = 'x' WHERE id = ?", ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	s.push(ids...)
+	s.serve(s.config)
+	succeeded := func(ids ...string) {
+		t.Helper()
+		for _, v := range s.wait(ids...) {
+			if v.Status != engine.Success {
+				t.Errorf("record %s is %s", v.ID, v.Status)
+			}
+		}
+	}
+	succeeded(ids[0], ids[2], ids[3])
+	delayed := scripts.Later{ID: ids[1], Attempt: 1, Step: scripts.StepTrigger}.String()
+	s.eventually("the locked one waits among the delayed", func() bool {
+		return s.b.redis.ZScore(t.Context(), s.b.scripts.Delayed(), delayed).Err() == nil
+	})
+	if n := s.b.redis.XLen(t.Context(), s.b.scripts.Jobs()).Val(); n != 0 {
+		t.Errorf("%d pushed ids are left in the stream", n)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	succeeded(ids[1])
 }

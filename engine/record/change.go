@@ -33,12 +33,18 @@ const (
 // contended repeats a change that lost against another writer. The server has
 // rolled it back, or its caller does.
 func contended[T any](ctx context.Context, change func() (T, error)) (T, error) {
+	return repeated(ctx, change, errChanged, errLockTimeout, errDeadlock)
+}
+
+// repeated repeats a change, a few times, that the server answers with one of these
+// numbers.
+func repeated[T any](ctx context.Context, change func() (T, error), numbers ...uint16) (T, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 5 * time.Millisecond
 	wait.MaxInterval = 500 * time.Millisecond
 	return backoff.Retry(ctx, func() (T, error) {
 		result, err := change()
-		if err != nil && !serverError(err, errChanged, errLockTimeout, errDeadlock) {
+		if err != nil && !serverError(err, numbers...) {
 			err = backoff.Permanent(err)
 		}
 		return result, err

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,24 +52,58 @@ type named struct {
 	index int
 }
 
+// startBatch returns those that it started. A locked row is waited for briefly, since
+// all others wait with it, and is not among them; one record alone waits as usual.
 func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
-	all, err := contended(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) })
-	if err != nil || len(batch) == 1 && !all {
+	if len(batch) == 1 {
+		n, err := contended(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, batch, attempt) })
+		return batch[:n], err
+	}
+	on, err := s.brief(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if all {
-		return batch, nil
+	defer release(on)
+	some, err := repeated(ctx, func() ([]named, error) {
+		if all, err := s.startAll(ctx, on, l, batch, attempt); err != nil || all {
+			return batch, err
+		}
+		return s.startSome(ctx, on, l, batch, attempt)
+	}, errChanged, errDeadlock)
+	if serverError(err, errLockTimeout) {
+		return s.startEach(ctx, on, l, batch, attempt)
 	}
-	return contended(ctx, func() ([]named, error) { return s.startSome(ctx, l, batch, attempt) })
+	return some, err
+}
+
+// mostLocked is how many locked rows are waited for, a second each, until the rest of
+// their batch is left alone.
+const mostLocked = 3
+
+// startEach starts one after the other, and leaves out those whose row is locked.
+func (s *Store) startEach(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) ([]named, error) {
+	var some []named
+	locked := 0
+	for i := range batch {
+		one := batch[i : i+1]
+		n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, on, l, one, attempt) }, errChanged, errDeadlock)
+		if serverError(err, errLockTimeout) {
+			if locked++; locked == mostLocked {
+				break
+			}
+			continue
+		}
+		if err != nil {
+			return some, err
+		}
+		some = append(some, one[:n]...)
+	}
+	return some, nil
 }
 
 // startAll starts either all of the batch or none.
-func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt int64) (bool, error) {
-	if len(batch) == 1 {
-		n, err := s.startRows(ctx, s.db, l, batch, attempt)
-		return n == 1, err
-	}
-	tx, err := s.db.BeginTx(ctx, nil)
+func (s *Store) startAll(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) (bool, error) {
+	tx, err := on.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}
@@ -82,8 +117,8 @@ func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt 
 
 // startSome starts those of the batch that can be started. They are locked
 // before they are changed, so that it is known which ones these are.
-func (s *Store) startSome(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
-	tx, err := s.db.BeginTx(ctx, nil)
+func (s *Store) startSome(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) ([]named, error) {
+	tx, err := on.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +161,14 @@ func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []nam
 	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" "+set+where, append([]any{l.statuses[engine.Processing]}, args...)...))
 }
 
-// startable is the condition under which a record may be started.
+// startable is the condition under which a record may be started. With COALESCE no index
+// on the status finds the rows: it would lock those of others.
 func (s *Store) startable(l *layout, batch []named, attempt int64) (where string, args []any) {
 	for _, n := range batch {
 		args = append(args, n.arg)
 	}
 	return " WHERE " + s.columns["id"] + " IN (" + marks(len(batch)) + ") AND COALESCE(" + s.columns["attempt"] + ", 0) = ? AND " +
-		s.columns["status"] + " IN (?, ?)" + s.filter, append(args, attempt, l.statuses[engine.Pending], l.statuses[engine.Processing])
+		"COALESCE(" + s.columns["status"] + ") IN (?, ?)" + s.filter, append(args, attempt, l.statuses[engine.Pending], l.statuses[engine.Processing])
 }
 
 // compareArguments orders ids as an index on their column would.

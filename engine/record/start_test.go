@@ -176,9 +176,101 @@ func TestDeadlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, done := range started {
-		if !done {
-			t.Errorf("record %d was not started", i+1)
+		if !done { // it was locked for longer than a batch waits
+			again, err := s.Start(t.Context(), runs[i:i+1])
+			if err != nil || !again[0] {
+				t.Errorf("record %d was not started: %v", i+1, err)
+			}
 		}
+	}
+}
+
+// TestAStartNeedsNoOtherRow: rows that it does not name hold it up by no index, even where
+// the index on the status has fewer rows.
+func TestAStartNeedsNoOtherRow(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	ctx := t.Context()
+	run(t, db, "INSERT INTO file_download_record (id, report, status) SELECT seq, 'r', IF(seq IN (1, 2, 2995), 'PENDING', 'FAILED') FROM seq_1_to_3000")
+	run(t, db, "ANALYZE TABLE file_download_record")
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "UPDATE file_download_record SET error = 'x' WHERE id = 2995"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.known(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := s.brief(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release(on)
+	var batch []named
+	for id := range int64(40) {
+		batch = append(batch, named{id: fmt.Sprint(id + 1), arg: id + 1})
+	}
+	if some, err := s.startSome(ctx, on, l, batch, 0); err != nil || len(some) != 2 {
+		t.Errorf("started %v: %v", some, err)
+	}
+}
+
+// TestALockedRecordHoldsNoStartUp: the others are started, and it is later.
+func TestALockedRecordHoldsNoStartUp(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	ctx := t.Context()
+	run(t, db, "INSERT INTO file_download_record (id, report) SELECT seq, 'r' FROM seq_1_to_3000")
+	if err := s.Check(ctx); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	locked := func(id int) bool { return id == 3 || id >= 12 && id <= 16 }
+	if _, err := tx.ExecContext(ctx, "UPDATE file_download_record SET error = 'x' WHERE id IN (3, 12, 13, 14, 15, 16)"); err != nil {
+		t.Fatal(err)
+	}
+	var runs []engine.Run
+	for id := 1; id <= 20; id++ {
+		runs = append(runs, engine.Run{ID: fmt.Sprint(id)})
+	}
+	start := func(runs []engine.Run) []bool {
+		t.Helper()
+		started, err := s.Start(ctx, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return started
+	}
+	// All of these are where the lock is not met, those behind too many locked ones wait.
+	for i, done := range start(runs) {
+		if id := i + 1; done != (!locked(id) && id < 12) {
+			t.Errorf("record %d: started %v", id, done)
+		}
+	}
+	for i, done := range start(runs[16:]) {
+		if !done {
+			t.Errorf("record %d was not started", i+17)
+		}
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	for i, done := range start(runs) {
+		if id := i + 1; done != locked(id) {
+			t.Errorf("record %d: started %v when the locks had gone", id, done)
+		}
+	}
+	var usual, most int
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout").Scan(&usual, &most); err != nil || usual != most {
+		t.Errorf("a connection waits for %d s, usually %d: %v", most, usual, err)
 	}
 }
 

@@ -175,5 +175,5 @@ func (s *Store) succeedAll(ctx context.Context, on execer, batch []*success) (in
 	args = append(args, batch[0].run.Attempt, batch[0].layout.statuses[engine.Processing])
 	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.noError()+s.columns["status"]+" = ?, "+
 		s.columns["updated"]+" = NOW(6) WHERE "+s.columns["id"]+" IN ("+marks(len(batch))+") AND COALESCE("+s.columns["attempt"]+
-		", 0) = ? AND "+s.columns["status"]+" = ?"+s.filter, args...))
+		", 0) = ? AND COALESCE("+s.columns["status"]+") = ?"+s.filter, args...))
 }
