@@ -53,7 +53,7 @@ func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) 
 		t.Fatal(err)
 	}
 	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
-		Name: "a", Database: "db", Columns: []string{"c"}, Query: query, Retry: retry, Timeout: limits.Grace,
+		Name: "a", Source: "db", Columns: []string{"c"}, Query: query, Retry: retry, Timeout: limits.Grace,
 	}}}}}
 	if limits.Tasks == 0 {
 		limits.Tasks, limits.Lease, limits.Stop = 1, time.Minute, limits.Stop+time.Millisecond

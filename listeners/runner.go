@@ -23,7 +23,7 @@ type Options struct {
 	Redis    redis.UniversalClient // for blocking reads, one connection for each listener
 	Scripts  *scripts.Scripts
 	Reports  map[string]*report.Report // by name
-	Sources  map[string]Source         // by the name of the database
+	Sources  map[string]Source         // by report.Listener.Source
 	Limits   report.Limits
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
@@ -57,8 +57,8 @@ func New(o Options) (*Runner, error) {
 		r.definitions[rep.Hash()] = rep
 		for _, stage := range rep.Stages {
 			for _, l := range stage.Listeners {
-				if o.Sources[l.Database] == nil {
-					return nil, fmt.Errorf("listeners: no source for database %q of listener %s", l.Database, l.Name)
+				if o.Sources[l.Source] == nil {
+					return nil, fmt.Errorf("listeners: no source %q for listener %s", l.Source, l.Name)
 				}
 				r.known[l.Name] = append(r.known[l.Name], rep.Hash())
 			}

@@ -53,7 +53,7 @@ func BenchmarkRunner(b *testing.B) {
 		b.Fatal(err)
 	}
 	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{
-		Name: "a", Database: "db", Columns: []string{"c"}, Query: query, Timeout: time.Minute,
+		Name: "a", Source: "db", Columns: []string{"c"}, Query: query, Timeout: time.Minute,
 	}}}}}
 	runner, err := New(Options{
 		Redis: client, Scripts: s, Reports: map[string]*report.Report{"r": definition}, Consumer: "c",

@@ -94,7 +94,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	defer giveUp()
 	out := NewWriter(r.flush(storing, t, start))
 	out.wait = limit.without
-	err = r.o.Sources[listener.Database].Read(ctx, Task{
+	err = r.o.Sources[listener.Source].Read(ctx, Task{
 		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: limit.restart,
 		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
 			return r.values(ctx, limit, t.ID, from, column)

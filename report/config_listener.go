@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 )
 
 var listenerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
@@ -55,22 +57,53 @@ func (d *draft) readStages(f fields) {
 }
 
 func (d *draft) readListener(stage int, at setting) {
-	f := at.fields("name", "database", "query", "columns", "timeout", "retry", "batch")
+	kind := at.kind()
+	f := at.fields(slices.Concat(listenerFields, kindFields[kind])...)
 	l := &draftListener{setting: at, stage: stage}
-	l.Line = at.line
+	l.Line, l.Kind = at.line, kind
 	l.Timeout = d.timeout(f.get("timeout"))
 	l.Retry = d.retry(f.get("retry"), d.Retry)
-	l.Batch = f.get("batch").integer(1000, 1, placeholders)
-	if !f.broken {
-		l.Database = f.databaseName(d.databases)
+	switch kind {
+	case FromMySQL:
+		l.Batch = f.get("batch").integer(1000, 1, placeholders)
+		if !f.broken {
+			l.Source = f.databaseName(d.databases)
+		}
+		l.readQuery(f)
+		l.readColumns(f.get("columns"))
 	}
-	l.readQuery(f)
-	l.readColumns(f.get("columns"))
 	if !d.readListenerName(l, f) {
 		d.nameless = true
 		return
 	}
 	d.listeners = append(d.listeners, l)
+}
+
+// listenerFields are those of every listener, kindFields those of its kind.
+var (
+	listenerFields = []string{"name", "kind", "columns", "timeout", "retry"}
+	kindFields     = map[ListenerKind][]string{FromMySQL: {"database", "query", "batch"}}
+)
+
+// kind reads the kind of a listener before its other fields: which they are depends on it.
+func (p setting) kind() ListenerKind {
+	if !p.is(yaml.MappingNode) {
+		return FromMySQL // what it is instead is said by whoever reads its fields
+	}
+	for i := 0; i+1 < len(p.node.Content); i += 2 {
+		if p.node.Content[i].Value != "kind" {
+			continue
+		}
+		at := p.reading.at(p.node.Content[i+1], child(p.path, "kind"))
+		text, ok := at.text()
+		if ok && slices.Contains(listenerKinds, text) {
+			return ListenerKind(text)
+		}
+		if ok {
+			at.problem("no such kind of listener", didYouMean(text, listenerKinds))
+		}
+	}
+	return FromMySQL
 }
 
 func (d *draft) readListenerName(l *draftListener, f fields) bool {

@@ -123,16 +123,28 @@ type Stage struct {
 
 // Listener is one data source of a stage.
 type Listener struct {
-	Name     string // unique in its report, such as plt_fund.vs_withdraw
-	Line     int
-	Database string
-	Query    Query
-	From     *Ref          // the column of an earlier stage that the query uses; nil: none
-	Columns  []string      // what the query gives, in its order
-	Timeout  time.Duration // of one try of a task, with all of its lists; default 5m
-	Retry    Retry         // default: the report's
-	Batch    int           // values of an earlier stage in one IN list; default 1000
+	Name    string // unique in its report, such as plt_fund.vs_withdraw
+	Line    int
+	Kind    ListenerKind
+	Source  string // what it reads: for MySQL the name of a Database
+	Query   Query
+	From    *Ref          // the column of an earlier stage that the query uses; nil: none
+	Columns []string      // what the query gives, in its order
+	Timeout time.Duration // of one try of a task, with all of its lists; default 5m
+	Retry   Retry         // default: the report's
+	Batch   int           // values of an earlier stage in one IN list; default 1000
 }
+
+// ListenerKind says where a listener's data comes from.
+type ListenerKind string
+
+// The kinds of listeners.
+const (
+	FromMySQL ListenerKind = "mysql" // a query of a database; the default
+)
+
+// listenerKinds are all of them.
+var listenerKinds = []string{string(FromMySQL)}
 
 // Ref is a column of a listener.
 type Ref struct {

@@ -18,6 +18,7 @@ func (r *Report) Hash() string {
 		Name, Database, Query string
 		Columns               []string
 		Batch                 int
+		Kind                  ListenerKind `json:",omitempty"` // empty for MySQL, as before there were others
 	}
 	definition := struct {
 		Name       string
@@ -30,7 +31,11 @@ func (r *Report) Hash() string {
 	for _, s := range r.Stages {
 		var listeners []listener
 		for _, l := range s.Listeners {
-			listeners = append(listeners, listener{l.Name, l.Database, l.Query.Text, l.Columns, l.Batch})
+			kind := l.Kind
+			if kind == FromMySQL {
+				kind = ""
+			}
+			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

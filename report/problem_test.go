@@ -93,6 +93,8 @@ var badFiles = []struct {
 	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, folds: 0, running_jobs: 1.5, grace: 1, lease: -1s"}},
 
 	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "stop: soon, memory: 101, job_bytes: 1.5GB, rebuild: 0"}},
+	{"a kind of listener that is not known", []string{"{name: shop.orders,", "{name: shop.orders, kind: oracle,"}},
+	{"a kind of listener that is no text", []string{"{name: shop.orders,", "{name: shop.orders, kind: [mysql],"}},
 	{"a compression that is not known", []string{`tasks: "${TASKS}"`, "compress: gzip"}},
 	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},
 	{"a fold of too many bytes", []string{`tasks: "${TASKS}"`, "fold_bytes: 9GB"}},

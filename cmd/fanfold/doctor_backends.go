@@ -37,7 +37,7 @@ func (b *backend) checkQueries(ctx context.Context, database string) findings {
 		for _, s := range b.config.Reports[name].Stages {
 			for i := range s.Listeners {
 				l := &s.Listeners[i]
-				if l.Database == database {
+				if l.Source == database {
 					fs = append(fs, judge("query "+name+" / "+l.Name, fail, "the server accepts it",
 						source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
 				}

@@ -17,7 +17,7 @@ func TestDiagnose(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
 	rep := &report.Report{Name: "r", Retry: report.Retry{Retries: 6}, Stages: []report.Stage{{Listeners: []report.Listener{
-		{Name: "a", Database: "da", Retry: report.Retry{Retries: 2}}, {Name: "b", Database: "db"},
+		{Name: "a", Source: "da", Retry: report.Retry{Retries: 2}}, {Name: "b", Source: "db"},
 	}}}}
 	alive := []consumer{{"w", time.Second}}
 	silent := []consumer{{"w", time.Hour}}

@@ -180,7 +180,7 @@ func (f *facts) openDatabases() []string {
 	var names []string
 	for _, step := range f.openSteps() {
 		if l := f.listener(step); l != nil {
-			names = append(names, l.Database)
+			names = append(names, l.Source)
 		}
 	}
 	slices.Sort(names)

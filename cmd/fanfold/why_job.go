@@ -76,7 +76,7 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	retry := report.Retry{}
 	database := ""
 	if l := f.listener(name); l != nil {
-		retry, database = l.Retry, l.Database
+		retry, database = l.Retry, l.Source
 		st.Tries = retry.Retries + 1
 	}
 	away := f.Databases[database]

@@ -60,7 +60,7 @@ func explain(ctx context.Context, l *report.Listener, err error) error {
 	}
 	var server *mysql.MySQLError
 	if !errors.As(err, &server) {
-		return listeners.Outage(fmt.Errorf("the connection to database %s broke, or cannot be made: %w", l.Database, err))
+		return listeners.Outage(fmt.Errorf("the connection to database %s broke, or cannot be made: %w", l.Source, err))
 	}
 	// A query reads, so a server that takes no changes is none that is away.
 	if server.Number != mysqldb.ReadOnly && mysqldb.Away(err) {

@@ -44,9 +44,9 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 		// The query has not begun: that is not its fault.
 		if stats := s.db.Stats(); stats.InUse >= stats.MaxOpenConnections {
 			return nil, listeners.Outage(fmt.Errorf("all %d connections to database %s were in use: raise its max_connections, or lower limits.tasks",
-				stats.MaxOpenConnections, l.Database))
+				stats.MaxOpenConnections, l.Source))
 		}
-		return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Database, context.Cause(ctx)))
+		return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Source, context.Cause(ctx)))
 	}
 	if err != nil {
 		return nil, explain(ctx, l, err)
@@ -56,7 +56,7 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 		session.spoilt = session.spoilt || ctx.Err() != nil
 		session.close(ctx)
 		if ctx.Err() != nil {
-			return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Database, context.Cause(ctx)))
+			return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Source, context.Cause(ctx)))
 		}
 		return nil, explain(ctx, l, err)
 	}

@@ -63,7 +63,7 @@ func task(t testing.TB, query, columns string) listeners.Task {
 		t.Fatal(err)
 	}
 	return listeners.Task{ID: "1", Attempt: 1, Listener: &report.Listener{
-		Name: "l", Database: "d", Query: q, Columns: strings.Fields(columns), Timeout: time.Minute, Batch: 1000,
+		Name: "l", Source: "d", Query: q, Columns: strings.Fields(columns), Timeout: time.Minute, Batch: 1000,
 	}}
 }
 
