@@ -57,7 +57,10 @@ type named struct {
 func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
 	if len(batch) == 1 {
 		n, err := contended(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, batch, attempt) })
-		return batch[:n], err
+		if err != nil || n != 1 {
+			return nil, err
+		}
+		return batch, nil
 	}
 	on, err := s.brief(ctx)
 	if err != nil {
@@ -96,7 +99,9 @@ func (s *Store) startEach(ctx context.Context, on *sql.Conn, l *layout, batch []
 		if err != nil {
 			return some, err
 		}
-		some = append(some, one[:n]...)
+		if n == 1 {
+			some = append(some, batch[i])
+		}
 	}
 	return some, nil
 }
