@@ -28,6 +28,10 @@ func (r *Runner) fail(ctx context.Context, t scripts.Task, why error) error {
 
 // requeue has a task come again.
 func (r *Runner) requeue(ctx context.Context, t scripts.Task, a scripts.Again) error {
+	if a.Waits {
+		r.log.Debug("task waits", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "in", a.Delay, "for", a.Error)
+		return r.giveUp(ctx, "requeue task", func() (scripts.Outcome, error) { return r.o.Scripts.RequeueTask(ctx, t, a) })
+	}
 	r.log.Warn("task comes again", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "in", a.Delay, "counts", a.Counts, "err", a.Error)
 	return r.giveUp(ctx, "requeue task", func() (scripts.Outcome, error) { return r.o.Scripts.RequeueTask(ctx, t, a) })
 }

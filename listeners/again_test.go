@@ -21,13 +21,16 @@ func TestMain(m *testing.M) { testmain.Main(m) }
 // source is a Source that is a function.
 type source func(ctx context.Context, try int64, out *Writer) error
 
+// taskSource is one that looks at its task, too.
+type taskSource func(ctx context.Context, try int64, out *Writer, task Task) error
+
 type counting struct {
-	source
-	tries atomic.Int64
+	source taskSource
+	tries  atomic.Int64
 }
 
-func (c *counting) Read(ctx context.Context, _ Task, out *Writer) error {
-	return c.source(ctx, c.tries.Add(1), out)
+func (c *counting) Read(ctx context.Context, task Task, out *Writer) error {
+	return c.source(ctx, c.tries.Add(1), out, task)
 }
 
 // bundle is a job of one listener and a Runner for it.
@@ -43,6 +46,12 @@ type bundle struct {
 
 // setup starts the job, and a Runner. The listener's timeout is limits.Grace.
 func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) *bundle {
+	t.Helper()
+	return setupTask(t, retry, limits, func(ctx context.Context, try int64, out *Writer, _ Task) error { return read(ctx, try, out) })
+}
+
+// setupTask is setup with a source that looks at its task.
+func setupTask(t *testing.T, retry report.Retry, limits report.Limits, read taskSource) *bundle {
 	t.Helper()
 	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), source: &counting{source: read}, limits: limits}
 	t.Cleanup(func() { _ = b.client.Close() })

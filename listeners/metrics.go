@@ -11,6 +11,7 @@ const (
 	taskDone   = "done"   // completed, or its job has ended meanwhile
 	taskRetry  = "retry"  // a try failed, and another one follows
 	taskOutage = "outage" // its source was away: no try was used
+	taskWaits  = "waits"  // for somebody else: it comes again, and no try was used
 	taskFailed = "failed" // and its job with it
 	taskLeft   = "left"   // lost to another worker, or handed back at a stop
 )
@@ -25,7 +26,7 @@ type metrics struct {
 func newMetrics(to prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, failed or left.",
+			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed or left.",
 		}, []string{"listener", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fanfold_query_duration_seconds", Help: "How long a try of a task took, with storing its rows, however it ended.",

@@ -14,8 +14,8 @@ import (
 //
 // The text of an error goes, behind the listener's name, into the record, where
 // people read it. One that is marked with Permanent fails the job; one that is
-// marked with Outage has the task come again in a few seconds and uses no try;
-// any other one has it come again after the delay of the listener's retries, and
+// marked with Outage has the task come again in a few seconds and uses no try; Wait
+// has it come again later, and is no error at all; any other one has it come again after the delay of the listener's retries, and
 // fails the job after the last of them.
 type Source interface {
 	Read(ctx context.Context, task Task, out *Writer) error
@@ -30,7 +30,14 @@ type Task struct {
 	// Begin is called by a source that has waited for its turn, such as for a
 	// connection, when it begins: the listener's timeout runs from then on. It may
 	// be left out. Waiting too long is an Outage.
-	Begin      func()
+	Begin func()
+	// Memo is what an earlier Read of this task has remembered with Remember, in this
+	// attempt; nil: nothing. Other than rows, it outlives the try.
+	Memo []byte
+	// Remember stores a memo (JSON, somewhat less than scripts.MaxMemo) in place of the
+	// one before. Where Redis is away, it waits. An error of it is returned from Read as
+	// it is; see Lost.
+	Remember   func(ctx context.Context, memo []byte) error
 	Parameters map[string]any // bound by report.Report.Bind: string, int64, uint64, bool, nil, or []any of these
 	// Values iterates over a column that an earlier stage found, chunk by chunk;
 	// each value is the JSON of a scalar and is valid until the next one. An

@@ -40,6 +40,7 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		return r.fail(held, t, fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure))
 	}
 	start := time.Now()
+	var waiting wait
 	err := r.read(held, t, taken)
 	r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
 	switch {
@@ -55,6 +56,9 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	case errors.Is(err, errLeft), held.Err() != nil:
 		outcome = taskLeft
 		return errors.Join(errLeft, context.Cause(held))
+	case errors.As(err, &waiting):
+		outcome = taskWaits
+		return r.requeue(held, t, waiting.again())
 	case errors.Is(err, ErrPermanent):
 		return r.fail(held, t, err)
 	case errors.Is(err, ErrOutage):
@@ -96,6 +100,10 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	out.wait = limit.without
 	err = r.o.Sources[listener.Source].Read(ctx, Task{
 		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: limit.restart,
+		Memo: remembered(taken.Memo).Memo,
+		Remember: func(ctx context.Context, memo []byte) error {
+			return limit.without(func() error { return r.remember(ctx, t, taken.Definition, memo) })
+		},
 		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
 			return r.values(ctx, limit, t.ID, from, column)
 		},
@@ -106,7 +114,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	giveUp()
 	out.Stop()
 	switch {
-	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, errEnded):
+	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, errEnded), errors.As(err, new(wait)):
 	case limit != nil && limit.away > 0 && !errors.Is(err, errLeft):
 		// Meanwhile the query stood still, and the server may have ended it.
 		return Outage(fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err))

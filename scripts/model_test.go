@@ -31,7 +31,7 @@ func TestModel(t *testing.T) {
 			s: New(Options{Redis: client, Keys: Keys{Prefix: name + ":", Hash: name + "-"}}),
 		}
 		rt.Repeat(map[string]func(*rapid.T){
-			"start": m.start, "take": m.take, "append": m.append, "complete": m.complete, "keep-task": m.keepTask,
+			"start": m.start, "take": m.take, "append": m.append, "complete": m.complete, "keep-task": m.keepTask, "remember": m.remember,
 			"claim": m.claim, "advance": m.advance, "publish": m.publish, "settle": m.settle, "keep-fold": m.keepFold,
 			"fail-task": m.failTask, "fail-fold": m.failFold, "expire": m.expire,
 			"requeue-task": m.requeueTask, "requeue-fold": m.requeueFold, "lose": m.lose,
@@ -62,6 +62,7 @@ type model struct {
 type modelTask struct {
 	stage, tries, chunks int64
 	owner, left          string
+	memo, waits          string
 	alive, done          bool
 }
 
@@ -132,7 +133,10 @@ func (m *machine) start(t *rapid.T) {
 
 func (m *machine) take(t *rapid.T) {
 	task, mt, dead := m.drawTask(t)
-	got, _, err := m.s.Take(t.Context(), task, []string{"d"})
+	got, taken, err := m.s.Take(t.Context(), task, []string{"d"})
+	if got == OK && mt != nil && string(taken.Memo) != mt.memo {
+		t.Fatalf("the memo is %q, the model's %q", taken.Memo, mt.memo)
+	}
 	switch {
 	case mt == nil:
 		m.check(t, got, err, Gone)
@@ -245,6 +249,21 @@ func (m *machine) keepTask(t *rapid.T) {
 	default:
 		m.check(t, got, err, OK)
 		mt.alive = !dead
+	}
+}
+
+func (m *machine) remember(t *rapid.T) {
+	task, mt, _ := m.drawTask(t)
+	memo := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "memo")
+	got, err := m.s.Remember(t.Context(), task, []byte(memo))
+	switch {
+	case !m.there || task.Attempt != m.attempt:
+		m.check(t, got, err, Gone)
+	case mt == nil || mt.owner != task.Owner || m.status != StatusRun || mt.done:
+		m.check(t, got, err, Busy)
+	default:
+		m.check(t, got, err, OK)
+		mt.memo = memo
 	}
 }
 
@@ -456,6 +475,7 @@ func (m *machine) drawAgain(t *rapid.T) Again {
 func (m *machine) requeueTask(t *rapid.T) {
 	task, mt, _ := m.drawTask(t)
 	again := m.drawAgain(t)
+	again.Waits = !again.Counts && rapid.Bool().Draw(t, "waits")
 	got, err := m.s.RequeueTask(t.Context(), task, again)
 	switch {
 	case !m.there || task.Attempt != m.attempt:
@@ -466,7 +486,10 @@ func (m *machine) requeueTask(t *rapid.T) {
 		m.check(t, got, err, Busy)
 	default:
 		m.check(t, got, err, OK)
-		mt.owner, mt.left = "", task.Owner
+		mt.owner, mt.left, mt.waits = "", task.Owner, ""
+		if again.Waits {
+			mt.waits = again.Error
+		}
 		if !again.Counts && mt.tries > 0 {
 			mt.tries--
 		}
@@ -532,7 +555,8 @@ func (m *machine) agree(t *rapid.T) {
 	}
 	for name, mt := range m.tasks {
 		task := state.Tasks[name]
-		if task.Owner != mt.owner || task.Tries != mt.tries || task.Done != mt.done || task.Chunks != mt.chunks || task.Stage != mt.stage {
+		if task.Owner != mt.owner || task.Tries != mt.tries || task.Done != mt.done || task.Chunks != mt.chunks || task.Stage != mt.stage ||
+			string(task.Memo) != mt.memo || task.Waits != mt.waits {
 			t.Fatalf("listener %s is %+v, the model's %+v", name, task, mt)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 type Again struct {
 	Delay  time.Duration // 0: at once
 	Counts bool          // the try is one of those that the step has
+	Waits  bool          // nothing went wrong: a task waits, and Error says for what; it does not count
 	Error  string        // why; empty leaves what the state says
 }
 
@@ -29,9 +30,12 @@ func (s *Scripts) RequeueFold(ctx context.Context, state *State, step string, a 
 
 func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step, token, stream string, a Again) (Outcome, error) {
 	keys := s.also([]string{s.Data(id), s.State(id)}, s.Delayed(), s.Events(), stream)
-	counts := 0
-	if a.Counts {
-		counts = 1
+	counts := "0"
+	switch {
+	case a.Waits:
+		counts = "wait"
+	case a.Counts:
+		counts = "1"
 	}
 	outcome, more, err := s.list(ctx, requeueScript.call(shared{}, keys, id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds()))
 	if err != nil || !s.split || outcome < OK {
@@ -41,7 +45,11 @@ func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step, t
 	if a.Delay > 0 {
 		entry = redis.NewIntCmd(ctx, "zadd", s.Delayed(), more[0], Later{ID: id, Attempt: attempt, Step: step}.String())
 	}
-	return outcome, s.send(ctx, entry, s.event(ctx, id, attempt, "retry", "step", step, "counts", counts, "next", more[0], "error", a.Error))
+	told := s.event(ctx, id, attempt, "retry", "step", step, "counts", counts, "next", more[0], "error", a.Error)
+	if a.Waits {
+		told = s.event(ctx, id, attempt, "waits", "step", step, "next", more[0], "for", a.Error)
+	}
+	return outcome, s.send(ctx, entry, told)
 }
 
 // silence is how long a consumer is silent before it is taken for gone. Readers

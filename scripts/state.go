@@ -70,6 +70,8 @@ type TaskState struct {
 	Done    bool
 	Took    time.Duration   // of the query; 0 until done
 	Columns json.RawMessage // as given to Append; nil until the first chunk
+	Waits   string          // what it waits for without a failure, such as a job of somebody else's; Next says until when
+	Memo    []byte          // see Scripts.Remember; nil: none
 }
 
 // ErrNoJob is returned where a job has no state.
@@ -205,6 +207,10 @@ func parseState(id string, fields map[string]string) (*State, error) {
 			Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"),
 			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
 			Done: fields[listener+":done"] != "", Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
+			Waits: fields[listener+":waits"],
+		}
+		if memo := fields[listener+":memo"]; memo != "" {
+			task.Memo = []byte(memo)
 		}
 		if c := fields[listener+":columns"]; c != "" {
 			task.Columns = json.RawMessage(c)

@@ -28,6 +28,7 @@ type Taken struct {
 	Stage      int64
 	Tries      int64  // that count, with this one
 	Failure    string // why the try before this one ended; empty where nothing is known
+	Memo       []byte // what an owner of this attempt has remembered; nil: nothing
 }
 
 // Take gives a task an owner for its lease, and clears what an earlier try left.
@@ -51,7 +52,7 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 		return outcome, Taken{}, nil
 	}
 	var taken Taken
-	if len(more) != 6 {
+	if len(more) != 7 {
 		return 0, taken, fmt.Errorf("script take: %w: %v", ErrReply, more)
 	}
 	taken.Report, _ = more[0].(string)
@@ -61,6 +62,9 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 	taken.Stage, _ = more[3].(int64)
 	taken.Tries, _ = more[4].(int64)
 	taken.Failure, _ = more[5].(string)
+	if memo, _ := more[6].(string); memo != "" {
+		taken.Memo = []byte(memo)
+	}
 	return outcome, taken, nil
 }
 

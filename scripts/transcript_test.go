@@ -143,12 +143,17 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 			if taken.Failure != "" {
 				text += ": " + taken.Failure
 			}
+			if taken.Memo != nil {
+				text += fmt.Sprintf(" memo=%s", taken.Memo)
+			}
 			return text, nil
 		}
 	case "append": // attempt listener owner number values
 		outcome, err = p.s.Append(ctx, task, chunk(number(4), arg(5)))
 	case "complete": // attempt listener owner number values
 		outcome, err = p.s.Complete(ctx, task, chunk(number(4), arg(5)), 7*time.Millisecond)
+	case "remember": // attempt listener owner memo
+		outcome, err = p.s.Remember(ctx, task, []byte(arg(4)))
 	case "keep-task":
 		task.Entry = Entry{p.s.Task(arg(2)), Group, "c", "0-1"}
 		outcome, err = p.s.KeepTask(ctx, task)
@@ -175,9 +180,9 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 		outcome, err = p.s.FailTask(ctx, task, arg(4))
 	case "fail-fold": // worker reason
 		outcome, err = p.s.FailFold(ctx, p.states[arg(1)], arg(2), arg(3) == "remove")
-	case "requeue-task": // attempt listener owner delay counts|free error
+	case "requeue-task": // attempt listener owner delay counts|free|waits error
 		delay, _ := time.ParseDuration(arg(4))
-		outcome, err = p.s.RequeueTask(ctx, task, Again{Delay: delay, Counts: arg(5) == "counts", Error: arg(6)})
+		outcome, err = p.s.RequeueTask(ctx, task, Again{Delay: delay, Counts: arg(5) == "counts", Waits: arg(5) == "waits", Error: arg(6)})
 	case "requeue-fold": // worker step delay counts|free error
 		delay, _ := time.ParseDuration(arg(3))
 		outcome, err = p.s.RequeueFold(ctx, p.states[arg(1)], arg(2), Again{Delay: delay, Counts: arg(4) == "counts", Error: arg(5)})

@@ -4,7 +4,8 @@
 -- KEYS  1 data, 2 state; on one node also 3 delayed, 4 events, 5 stream of the step
 -- ARGV  1 id, 2 attempt, 3 step: a listener's name, @fanin or @record, 4 its
 --       token: owner or fence, 5 delay (ms; 0: into the stream at once), 6 1: the
---       try counts, 7 error (empty: the last one stays), 8 cap of the events,
+--       try counts, wait: nothing went wrong, 7 error (empty: the last one stays), or
+--       what it waits for, 8 cap of the events,
 --       9 margin (ms that the keys live on at least, beyond the delay)
 -- Returns {outcome, when it is due (ms)}: 1 given up; 2 given up before; 0 another
 --       owner, or the job fails; -1 gone
@@ -15,7 +16,7 @@ local id, attempt, step, token, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonu
 local fold = step == '@fanin' or step == '@record'
 local name = fold and '@fanin' or step
 local have = redis.call('HMGET', state, 'attempt', 'status', fold and 'fence' or name .. ':owner', name .. ':done',
-  name .. ':left', name .. ':next', name .. ':tries')
+  name .. ':left', name .. ':next', name .. ':tries', name .. ':waits')
 if have[1] ~= attempt then return {-1} end
 local now = now()
 if have[3] ~= token then
@@ -36,7 +37,13 @@ redis.call('PEXPIRE', state, delay + ARGV[9], 'GT')
 local due = int(now + delay)
 redis.call('HSET', state, name .. ':left', token)
 if ARGV[6] ~= '1' and tonumber(have[7] or 0) > 0 then redis.call('HINCRBY', state, name .. ':tries', -1) end
-if ARGV[7] ~= '' then redis.call('HSET', state, name .. ':error', ARGV[7]) end
+local waits = ARGV[6] == 'wait'
+if waits then
+  redis.call('HSET', state, name .. ':waits', ARGV[7])
+elseif ARGV[7] ~= '' then
+  redis.call('HSET', state, name .. ':error', ARGV[7])
+  if have[8] then redis.call('HDEL', state, name .. ':waits') end
+end
 if delay > 0 then redis.call('HSET', state, name .. ':next', due) end
 if delayed then
   if delay > 0 then
@@ -44,7 +51,12 @@ if delayed then
   else
     redis.call('XADD', stream, '*', 'id', id, 'attempt', attempt)
   end
-  redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'retry',
-    'step', step, 'counts', ARGV[6], 'next', due, 'error', ARGV[7])
+  if waits and have[8] ~= ARGV[7] then -- told once, however often it looks
+    redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'waits',
+      'step', step, 'next', due, 'for', ARGV[7])
+  elseif not waits then
+    redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'retry',
+      'step', step, 'counts', ARGV[6], 'next', due, 'error', ARGV[7])
+  end
 end
 return {1, now + delay}

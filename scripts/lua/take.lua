@@ -4,7 +4,7 @@
 -- KEYS  1 data, 2 state
 -- ARGV  1 attempt, 2 owner
 -- SHARED  1 listener, 2 lease (ms), 3… definitions that the caller knows
--- Returns {1 taken, report, definition, parameters, stage, tries, last error};
+-- Returns {1 taken, report, definition, parameters, stage, tries, last error, memo};
 --       {2 done already, 1 if the barrier is reached and not claimed, stage, bytes of
 --       the job's data};
 --       0 another owner has it; -1 gone; -2 definition unknown
@@ -17,7 +17,7 @@ local report, definition, parameters = have[5], have[4], have[6]
 if have[1] ~= attempt or not have[7] then return {-1} end
 local before = {} -- what is there of an earlier try
 if have[8] then
-  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes')
+  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes', its.memo)
 end
 if before[1] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3]), tonumber(before[9] or 0)} end
 if have[2] ~= 'RUN' or have[7] ~= have[3] or redis.call('EXISTS', data) == 0 then return {-1} end
@@ -29,7 +29,7 @@ local ends = int(now + lease)
 if before[2] == owner then
   -- Its own call before this one, whose answer was lost: nothing was appended since.
   redis.call('HSET', state, its.lease, ends)
-  return {1, report, definition, parameters, tonumber(have[3]), tonumber(have[8]), before[4] or ''}
+  return {1, report, definition, parameters, tonumber(have[3]), tonumber(have[8]), before[4] or '', before[10] or ''}
 end
 if before[2] and tonumber(before[3]) > now then return {0} end
 
@@ -54,4 +54,4 @@ if before[5] then redis.call('HDEL', state, its.next) end
 local tries = tonumber(have[8] or 0) + 1
 redis.call('HSET', state, its.owner, owner, its.lease, ends, its.tries, int(tries), its.chunks, '0', its.rows, '0',
   its.bytes, '0', its.taken, int(now))
-return {1, report, definition, parameters, tonumber(have[3]), tries, failure}
+return {1, report, definition, parameters, tonumber(have[3]), tries, failure, before[10] or ''}

@@ -1,0 +1,77 @@
+package listeners
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Wait is the error with which a Source gives its task up although nothing is wrong:
+// it waits for something that somebody else does, such as a job of a vendor, and comes
+// again after d. No try is used, and no worker is held meanwhile. What it waits for is
+// shown to people. What the next Read must know is remembered before.
+func Wait(d time.Duration, what string) error { return wait{d, what} }
+
+type wait struct {
+	time time.Duration
+	what string
+}
+
+func (w wait) Error() string { return "waits for " + w.what }
+
+// leastWait keeps a source that asks for no time at all from going round and round.
+const leastWait = 10 * time.Millisecond
+
+// again is how the task of a source that waits comes again.
+func (w wait) again() scripts.Again {
+	return scripts.Again{Delay: max(w.time, leastWait), Waits: true, Error: w.what}
+}
+
+// memo is what is kept of a task: what its source remembers, and for which definition.
+type memo struct {
+	Definition string          `json:"definition"`
+	Memo       json.RawMessage `json:"memo"`
+}
+
+// remember stores what a source has to say, until Redis is there.
+func (r *Runner) remember(ctx context.Context, t scripts.Task, definition string, text []byte) error {
+	whole, err := json.Marshal(memo{definition, text})
+	if err != nil {
+		return Permanent(fmt.Errorf("a memo must be JSON: %w", err))
+	}
+	if len(whole) > scripts.MaxMemo {
+		return Permanent(fmt.Errorf("a memo of %d bytes, more than the %d that it may have", len(whole), scripts.MaxMemo))
+	}
+	var outcome scripts.Outcome
+	err = r.insist(ctx, "remember", func() (err error) {
+		outcome, err = r.o.Scripts.Remember(ctx, t, whole)
+		return err
+	})
+	switch {
+	case err != nil:
+		return away(err)
+	case outcome == scripts.Busy:
+		return errLeft
+	case outcome == scripts.Gone:
+		return errEnded
+	}
+	return nil
+}
+
+// remembered is what an earlier Read has remembered; nil where it is nothing, or not
+// ours.
+func remembered(text []byte) memo {
+	var m memo
+	if err := json.Unmarshal(text, &m); err != nil {
+		return memo{}
+	}
+	return m
+}
+
+// Lost tells whether an error of Remember means that the task is not this worker's
+// any more, or its job has ended: what was begun elsewhere is of no use.
+func Lost(err error) bool { return errors.Is(err, errLeft) || errors.Is(err, errEnded) }
