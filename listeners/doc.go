@@ -11,5 +11,6 @@
 // does not is told from the error of its Source, see Permanent and Outage.
 //
 // Source is what to implement for a new kind of data source. listeners/mysql is
-// the one for MySQL and MariaDB.
+// the one for MySQL and MariaDB. listeners/listenertest has what every one must do, as
+// tests.
 package listeners
