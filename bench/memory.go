@@ -72,6 +72,11 @@ func (m *memory) Start(_ context.Context, runs []engine.Run) ([]bool, error) {
 	return started, nil
 }
 
+// SucceedPartly is not used: no report here goes on without a listener.
+func (m *memory) SucceedPartly(context.Context, engine.Run, string, int64, string) (bool, error) {
+	return false, engine.ErrRefused
+}
+
 func (m *memory) Succeed(_ context.Context, run engine.Run, file string, _ int64) (bool, error) {
 	return m.finish(run, engine.Success, file)
 }

@@ -95,12 +95,12 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 		r, ok := records[state.ID]
 		name, ours := e.o.Sink.Name(r.File)
 		mine := ok && r.Attempt == state.Attempt
-		f.pointed = ours && name == objectName(state) || mine && r.Status == Success
+		f.pointed = ours && name == objectName(state) || mine && r.Status.HasFile()
 		f.running = mine && !r.Status.Final()
 		switch {
 		case !ok:
 			f.outcome = outcomeDeleted
-		case mine && r.Status == Success:
+		case mine && r.Status.HasFile():
 			f.outcome, f.detail = string(r.Status), r.File
 		case mine && r.Status.Final():
 			f.outcome = string(r.Status)

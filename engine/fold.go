@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
@@ -28,7 +31,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 			return err
 		}
 	}
-	w, rows, err := e.write(ctx, r, state)
+	w, rows, err := e.write(ctx, r.Without(slices.Collect(maps.Keys(state.Omitted()))), state)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errOutage):
 		return errors.Join(err, context.Cause(ctx))
@@ -149,8 +152,16 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 		e.left(state, err)
 	}
 	var ok bool
+	status, run, omitted := Success, Run{state.ID, state.Attempt}, state.Omitted()
+	if len(omitted) > 0 {
+		status = Partial
+	}
 	if err := e.onRecord(ctx, "finish record", func() (err error) {
-		ok, err = e.o.Records.Succeed(ctx, Run{state.ID, state.Attempt}, file, rows)
+		if status == Partial {
+			ok, err = e.o.Records.SucceedPartly(ctx, run, file, rows, withoutThese(omitted))
+		} else {
+			ok, err = e.o.Records.Succeed(ctx, run, file, rows)
+		}
 		return err
 	}); errors.Is(err, ErrRefused) {
 		return e.fail(ctx, state, err.Error(), true)
@@ -161,8 +172,17 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 		return e.finishForeign(ctx, state, true)
 	}
 	e.removeEarlier(ctx, state, earlier)
-	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "rows", rows, "bytes", committed.Bytes)
-	return e.settle(ctx, state, string(Success), file)
+	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "status", status, "rows", rows, "bytes", committed.Bytes)
+	return e.settle(ctx, state, string(status), file)
+}
+
+// withoutThese says which listeners a job has gone on without, and why.
+func withoutThese(omitted map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(omitted)) {
+		all = append(all, "without listener "+name+": "+omitted[name])
+	}
+	return strings.Join(all, "; ")
 }
 
 // fail fails a claimed job and ends it; with remove, its file may be there and

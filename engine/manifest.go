@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -22,7 +23,10 @@ func (e *Engine) writeManifest(ctx context.Context, state *scripts.State, rows i
 		for _, l := range stage.Listeners {
 			task := state.Tasks[l.Name]
 			made := sink.ManifestListener{Name: l.Name, Stage: i + 1, Rows: task.Rows, DurationMS: task.Took.Milliseconds()}
-			if err := json.Unmarshal(task.Columns, &made.Columns); err != nil {
+			made.OnFailure, made.Error = task.Policy, task.Failed
+			if task.Policy != "" {
+				made.Columns = []report.Column{}
+			} else if err := json.Unmarshal(task.Columns, &made.Columns); err != nil {
 				return fmt.Errorf("columns of %s: %w", l.Name, err)
 			}
 			m.Listeners = append(m.Listeners, made)

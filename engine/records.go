@@ -15,6 +15,7 @@ const (
 	Pending    Status = "PENDING"
 	Processing Status = "PROCESSING"
 	Success    Status = "SUCCESS"
+	Partial    Status = "PARTIAL" // a file without what some listeners should have given
 	Failed     Status = "FAILED"
 	Cancelled  Status = "CANCELLED"
 )
@@ -22,10 +23,13 @@ const (
 // Final tells whether the status never changes by itself.
 func (s Status) Final() bool { return s != Pending && s != Processing }
 
+// HasFile tells whether the record points to a file of its own attempt.
+func (s Status) HasFile() bool { return s == Success || s == Partial }
+
 // known tells whether the status is one of those above.
 func (s Status) known() bool {
 	switch s {
-	case Pending, Processing, Success, Failed, Cancelled:
+	case Pending, Processing, Success, Partial, Failed, Cancelled:
 		return true
 	}
 	return false
@@ -76,6 +80,8 @@ type Records interface {
 	// Succeed makes a PROCESSING record of this attempt SUCCESS with its file, or
 	// returns ErrRefused.
 	Succeed(ctx context.Context, run Run, file string, rows int64) (bool, error)
+	// SucceedPartly is Succeed for PARTIAL, with why listeners were left out.
+	SucceedPartly(ctx context.Context, run Run, file string, rows int64, reason string) (bool, error)
 	// Fail makes a PENDING or PROCESSING record of this attempt FAILED with the
 	// reason.
 	Fail(ctx context.Context, run Run, reason string) (bool, error)

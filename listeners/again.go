@@ -18,8 +18,25 @@ func (r *Runner) retry(t scripts.Task, taken scripts.Taken) report.Retry {
 	return report.DefaultRetry
 }
 
-// fail fails the job of a task.
-func (r *Runner) fail(ctx context.Context, t scripts.Task, why error) error {
+// fail gives a task up: its job fails, or goes on without its listener where that is
+// not required. It returns what became of the task.
+func (r *Runner) fail(ctx context.Context, t scripts.Task, taken scripts.Taken, why error) (outcome string, err error) {
+	if l, _, ok := r.definitions[taken.Definition].Listener(t.Listener); ok && l.CanOmit() {
+		return taskOmitted, r.omit(ctx, t, l.OnFailure, why)
+	}
+	return taskFailed, r.failJob(ctx, t, why)
+}
+
+// omit has the job of a task go on without its listener.
+func (r *Runner) omit(ctx context.Context, t scripts.Task, policy report.OnFailure, why error) error {
+	r.log.Warn("the job goes on without a listener", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "policy", policy, "err", why)
+	return r.giveUp(ctx, "omit task", func() (scripts.Outcome, error) {
+		return r.o.Scripts.OmitTask(ctx, t, string(policy), why.Error())
+	})
+}
+
+// failJob fails the job of a task.
+func (r *Runner) failJob(ctx context.Context, t scripts.Task, why error) error {
 	r.log.Warn("task failed", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", why)
 	return r.giveUp(ctx, "fail job", func() (scripts.Outcome, error) {
 		return r.o.Scripts.FailTask(ctx, t, fmt.Sprintf("listener %s: %v", t.Listener, why))

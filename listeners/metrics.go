@@ -8,12 +8,13 @@ import (
 
 // What becomes of a task that was taken.
 const (
-	taskDone   = "done"   // completed, or its job has ended meanwhile
-	taskRetry  = "retry"  // a try failed, and another one follows
-	taskOutage = "outage" // its source was away: no try was used
-	taskWaits  = "waits"  // for somebody else: it comes again, and no try was used
-	taskFailed = "failed" // and its job with it
-	taskLeft   = "left"   // lost to another worker, or handed back at a stop
+	taskDone    = "done"    // completed, or its job has ended meanwhile
+	taskRetry   = "retry"   // a try failed, and another one follows
+	taskOutage  = "outage"  // its source was away: no try was used
+	taskWaits   = "waits"   // for somebody else: it comes again, and no try was used
+	taskFailed  = "failed"  // and its job with it
+	taskOmitted = "omitted" // given up, and its job goes on without it
+	taskLeft    = "left"    // lost to another worker, or handed back at a stop
 )
 
 // metrics count the tasks of a Runner.
@@ -26,7 +27,7 @@ type metrics struct {
 func newMetrics(to prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed or left.",
+			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed, omitted or left.",
 		}, []string{"listener", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fanfold_query_duration_seconds", Help: "How long a try of a task took, with storing its rows, however it ended.",

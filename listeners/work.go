@@ -26,7 +26,7 @@ var errAcknowledged = errors.New("listeners: acknowledged")
 
 // work does a task that was taken. It returns nil where the entry is to be
 // acknowledged.
-func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) error {
+func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) (err error) {
 	held, stop := stream.Keep(ctx, t.Lease, func(ctx context.Context) (bool, error) {
 		kept, err := r.o.Scripts.KeepTask(ctx, t)
 		return kept == scripts.OK, err
@@ -37,11 +37,12 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	retry := r.retry(t, taken)
 	if taken.Tries > int64(retry.Retries)+1 {
 		// None of its workers lived to say why.
-		return r.fail(held, t, fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure))
+		outcome, err = r.fail(held, t, taken, fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure))
+		return err
 	}
 	start := time.Now()
 	var waiting wait
-	err := r.read(held, t, taken)
+	err = r.read(held, t, taken)
 	r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
 	switch {
 	case err == nil:
@@ -60,7 +61,8 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		outcome = taskWaits
 		return r.requeue(held, t, waiting.again())
 	case errors.Is(err, ErrPermanent):
-		return r.fail(held, t, err)
+		outcome, err = r.fail(held, t, taken, err)
+		return err
 	case errors.Is(err, ErrOutage):
 		outcome = taskOutage
 		return r.requeue(held, t, scripts.Again{Delay: retry.Outage(), Error: err.Error()})
@@ -68,7 +70,8 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		if retry.Retries > 0 {
 			err = fmt.Errorf("%w (try %d of %d)", err, taken.Tries, retry.Retries+1)
 		}
-		return r.fail(held, t, err)
+		outcome, err = r.fail(held, t, taken, err)
+		return err
 	}
 	outcome = taskRetry
 	return r.requeue(held, t, scripts.Again{Delay: retry.Before(int(taken.Tries)), Counts: true, Error: err.Error()})
@@ -189,6 +192,9 @@ func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column 
 			return
 		}
 		task := state.Tasks[listener]
+		if task.Policy != "" {
+			return // the job goes on without it
+		}
 		var columns []report.Column
 		if err := json.Unmarshal(task.Columns, &columns); err != nil {
 			yield(nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err)))

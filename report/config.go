@@ -94,6 +94,8 @@ type Environment struct {
 //	timeout          of one try of the task; default 5m
 //	retry            see below; default the report's, field by field
 //	batch            values of :listener.column in one execution; default 1000
+//	on_failure       required (default), optional, or {default: {column: value}}: what
+//	                 its failure means for its job
 //
 // In retry, which is also a number alone, that of the retries:
 //
@@ -186,6 +188,7 @@ func (r *reading) config(root setting) *Config {
 		}
 		c.Reports[e.name] = e.value.report(e.name, names)
 	}
+	c.checkPartial(f.get("records"))
 	c.Timers = f.get("timers").timers(c)
 	return c
 }

@@ -26,6 +26,7 @@ type draftListener struct {
 	stage   int     // from 0
 	known   bool    // whether Columns are known
 	source  bool    // a later query uses a column of it
+	failure setting // on_failure
 }
 
 func (d *draft) readStages(f fields) {
@@ -76,12 +77,13 @@ func (d *draft) readListener(stage int, at setting) {
 		d.nameless = true
 		return
 	}
+	l.readOnFailure(f.get("on_failure"))
 	d.listeners = append(d.listeners, l)
 }
 
 // listenerFields are those of every listener, kindFields those of its kind.
 var (
-	listenerFields = []string{"name", "kind", "columns", "timeout", "retry"}
+	listenerFields = []string{"name", "kind", "columns", "timeout", "retry", "on_failure"}
 	kindFields     = map[ListenerKind][]string{FromMySQL: {"database", "query", "batch"}}
 )
 

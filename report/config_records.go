@@ -13,7 +13,7 @@ var (
 )
 
 // recordStatuses are the statuses of a record, as in engine.Status.
-var recordStatuses = []string{"PENDING", "PROCESSING", "SUCCESS", "FAILED", "CANCELLED"}
+var recordStatuses = []string{"PENDING", "PROCESSING", "SUCCESS", "PARTIAL", "FAILED", "CANCELLED"}
 
 func (f fields) records(databases []string) Records {
 	r := Records{Table: "file_download_record"}

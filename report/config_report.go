@@ -48,6 +48,7 @@ func (p setting) report(name string, databases []string) *Report {
 	if d.readJoin(f.get("join")) {
 		d.readCSV(f.get("csv"))
 	}
+	d.checkDriver()
 	d.checkUse()
 	d.readTimeout(f.get("timeout"))
 	return d.Report

@@ -2,6 +2,7 @@ package report
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -52,6 +53,7 @@ type Records struct {
 	Columns  map[string]string // Fanfold's name → the table's; see RecordColumns. "-" where the table has none
 	Statuses map[string]string // Fanfold's status → the table's value
 	Filter   string            // SQL condition that the rows of Fanfold fulfil; empty for all
+	Partial  bool              // some report's job can end as PARTIAL
 }
 
 // RecordColumns are the columns that a record table can have. Those that are
@@ -133,6 +135,32 @@ type Listener struct {
 	Timeout time.Duration // of one try of a task, with all of its lists; default 5m
 	Retry   Retry         // default: the report's
 	Batch   int           // values of an earlier stage in one IN list; default 1000
+
+	OnFailure OnFailure         // what it means for its job that it is given up; default Required
+	Defaults  map[string]string // with Default: column → JSON of the value in every row; null for the others
+}
+
+// OnFailure says what it means for a job that one of its listeners is given up: it
+// can never work, or its last try has failed.
+type OnFailure string
+
+// The policies. A job goes on without a listener that is not required: as if it had
+// found nothing, and its columns are empty or have their defaults in every row.
+const (
+	Required OnFailure = "" // the job fails
+	Optional OnFailure = "optional"
+	Default  OnFailure = "default"
+)
+
+// CanOmit tells whether a job goes on without the listener where that is given up.
+func (l *Listener) CanOmit() bool { return l.OnFailure == Optional || l.OnFailure == Default }
+
+// CanOmit tells whether a job of the report can go on without one of its listeners,
+// and so end as PARTIAL.
+func (r *Report) CanOmit() bool {
+	return slices.ContainsFunc(r.Stages, func(s Stage) bool {
+		return slices.ContainsFunc(s.Listeners, func(l Listener) bool { return l.CanOmit() })
+	})
 }
 
 // ListenerKind says where a listener's data comes from.
@@ -182,6 +210,7 @@ const (
 // CSV says what the file looks like.
 type CSV struct {
 	Columns []CSVColumn
+	Fixed   map[int]string `json:",omitempty"` // number of a column from 0 → JSON of its cell in every row; made by Report.Without
 }
 
 // CSVColumn is one column of the file.

@@ -106,7 +106,7 @@ func TestFoldOfOneListener(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			a := datasetOf(t, columnsOf("a", "integer", "b", "text"), 1, []any{1, "x"}, []any{1, ""}, []any{nil, nil})
-			rows, err := (&Report{Join: test.join, CSV: CSV{test.csv}}).Fold(map[string]Dataset{"a": a}, &out, Room{})
+			rows, err := (&Report{Join: test.join, CSV: CSV{Columns: test.csv}}).Fold(map[string]Dataset{"a": a}, &out, Room{})
 			if err != nil || rows != 3 {
 				t.Errorf("%d rows, error %v", rows, err)
 			}
@@ -136,7 +136,7 @@ func TestNeeded(t *testing.T) {
 	single := &Report{
 		Stages: []Stage{{Listeners: []Listener{{Name: "a", Columns: []string{"x", "y", "z"}}}}},
 		Join:   Join{Keys: []string{"z"}, Listeners: []Joined{{Listener: "a", Keys: []string{"z"}}}},
-		CSV:    CSV{[]CSVColumn{{"y", "a", "y"}, {"x", "a", "x"}, {"again", "a", "y"}}},
+		CSV:    CSV{Columns: []CSVColumn{{"y", "a", "y"}, {"x", "a", "x"}, {"again", "a", "y"}}},
 	}
 	shown := *single
 	shown.CSV.Columns = []CSVColumn{{"z", "", "z"}, {"x", "a", "x"}}
@@ -228,7 +228,7 @@ func TestFoldEndsEarly(t *testing.T) {
 	for range 100 {
 		rows = append(rows, []any{strings.Repeat("x", 10_000)})
 	}
-	r := &Report{Join: Join{Listeners: []Joined{{Listener: "a"}}}, CSV: CSV{[]CSVColumn{{"a", "a", "a"}}}}
+	r := &Report{Join: Join{Listeners: []Joined{{Listener: "a"}}}, CSV: CSV{Columns: []CSVColumn{{"a", "a", "a"}}}}
 	for _, room := range []int{0, 70_000} {
 		a := datasetOf(t, columns, 1, rows...)
 		disk := &fullDisk{room: room}
@@ -259,7 +259,7 @@ func TestFoldCase(t *testing.T) {
 	t.Parallel()
 	r := &Report{
 		Join: Join{Keys: []string{"k"}, FoldCase: true, Listeners: []Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: Full, Keys: []string{"k"}}}},
-		CSV:  CSV{[]CSVColumn{{"k", "", "k"}, {"b", "b", "k"}}},
+		CSV:  CSV{Columns: []CSVColumn{{"k", "", "k"}, {"b", "b", "k"}}},
 	}
 	for fold, want := range map[bool]string{true: "k,b\r\nÉa,éA\r\n", false: "k,b\r\nÉa,\r\néA,éA\r\n"} {
 		r.Join.FoldCase = fold

@@ -18,7 +18,9 @@ func (r *Report) Hash() string {
 		Name, Database, Query string
 		Columns               []string
 		Batch                 int
-		Kind                  ListenerKind `json:",omitempty"` // empty for MySQL, as before there were others
+		Kind                  ListenerKind      `json:",omitempty"` // empty for MySQL, as before there were others
+		OnFailure             OnFailure         `json:",omitempty"` // empty for Required
+		Defaults              map[string]string `json:",omitempty"`
 	}
 	definition := struct {
 		Name       string
@@ -35,7 +37,7 @@ func (r *Report) Hash() string {
 			if kind == FromMySQL {
 				kind = ""
 			}
-			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind})
+			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

@@ -45,6 +45,9 @@ func TestHash(t *testing.T) {
 		{"batch", "{name: shop.items, database", "{name: shop.items, batch: 10, database", false},
 		{"the type of a join", "type: left", "type: full", false},
 		{"fold_case", "key: id\n", "key: id\n      fold_case: true\n", false},
+		{"a policy that is the default", "{name: shop.items, database", "{name: shop.items, on_failure: required, database", true},
+		{"a policy", "{name: shop.items, database", "{name: shop.items, on_failure: optional, database", false},
+		{"a policy with defaults", "{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: none}}, database", false},
 		{"a label", "label: Item", "label: item", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

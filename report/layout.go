@@ -21,12 +21,15 @@ type layout struct {
 
 // piece is a part of a line.
 type piece struct {
-	listener int    // fromOrigin: the one that the line comes from
+	listener int    // fromOrigin: the one that the line comes from; or fixedText
 	segments []int  // for each listener, which of its segments
 	blank    []byte // stands for it where that listener has no row
 }
 
 const fromOrigin = -1
+
+// fixedText is the listener of a piece that is its blank in every line.
+const fixedText = -2
 
 // layout finds where the columns of the file come from.
 func (r *Report) layout(inputs []*input) (*layout, error) {
@@ -35,8 +38,13 @@ func (r *Report) layout(inputs []*input) (*layout, error) {
 	}
 	l := &layout{segments: make([][][]int, len(inputs)), columns: len(r.CSV.Columns)}
 	full := slices.ContainsFunc(inputs, func(in *input) bool { return in.kind == Full })
-	last := fromOrigin - 1
-	for _, c := range r.CSV.Columns {
+	last := fixedText
+	for i, c := range r.CSV.Columns {
+		if cell, ok := r.CSV.Fixed[i]; ok {
+			l.pieces = append(l.pieces, piece{listener: fixedText, blank: appendCSV(nil, []byte(cell))})
+			last = fixedText
+			continue
+		}
 		columns, err := r.sources(c, inputs)
 		if err != nil {
 			return nil, err
@@ -148,7 +156,7 @@ func (l *layout) appendLine(dst []byte, origin int, rows [][]byte) []byte {
 		if n == fromOrigin {
 			n = origin
 		}
-		if rows[n] == nil {
+		if n == fixedText || rows[n] == nil {
 			dst = append(dst, p.blank...)
 			continue
 		}

@@ -18,7 +18,7 @@ func TestMergeIsFold(t *testing.T) {
 	t.Parallel()
 	keys := rapid.SampledFrom([]any{nil, -10, -9, -1, 0, 1, 2, 9, 10, 11, 100})
 	rapid.Check(t, func(t *rapid.T) {
-		r := &Report{Join: Join{Keys: []string{"k"}}, CSV: CSV{[]CSVColumn{{Label: "k", Column: "k"}}}}
+		r := &Report{Join: Join{Keys: []string{"k"}}, CSV: CSV{Columns: []CSVColumn{{Label: "k", Column: "k"}}}}
 		sorted := true
 		var tables [][][]any
 		for n := range rapid.IntRange(2, 4).Draw(t, "listeners") {

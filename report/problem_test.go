@@ -119,6 +119,11 @@ var badFiles = []struct {
 
 	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},
 	{"record columns", []string{"database: main}\nsink", "database: main, table: a.b.c, columns: {id: '-', state: x, file: 'a b', report: one, error: ONE, parameters: '-'}}\nsink"}},
+	{"no such policy", []string{"{name: shop.items, database", "{name: shop.items, on_failure: option, database"}},
+	{"policies of another form", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {defaults: {}}, database", "{name: shop.users, database", "{name: shop.users, on_failure: {default: {nam: x, id: }}, database"}},
+	{"a policy without columns", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {}}, database"}},
+	{"the first listener of the join is needed", []string{"{name: shop.orders, database", "{name: shop.orders, on_failure: optional, database"}},
+	{"no value for PARTIAL", []string{"{name: shop.items, database", "{name: shop.items, on_failure: optional, database", "database: main}\nsink", "database: main, statuses: {PENDING: 0}}\nsink"}},
 	{"record statuses", []string{"database: main}\nsink", "database: main, statuses: {PENDING: 0, FAILED: 0, SUCCES: 1, SUCCESS: processing}}\nsink"}},
 	{"a filter that reaches out", []string{"database: main}\nsink", "database: main, filter: \"a = 1) OR (1 = 1\"}\nsink"}},
 	{"a filter with a comment", []string{"database: main}\nsink", "database: main, filter: \"a = 1 -- \"}\nsink"}},

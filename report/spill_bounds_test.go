@@ -119,7 +119,7 @@ func TestSpillBegins(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000
 	const record = recordHead + 8 // the key is in the head, and the text is short
-	r := &Report{Join: Join{Keys: []string{"k"}}, CSV: CSV{[]CSVColumn{{"k", "", "k"}, {"v", "c", "v"}}}}
+	r := &Report{Join: Join{Keys: []string{"k"}}, CSV: CSV{Columns: []CSVColumn{{"k", "", "k"}, {"v", "c", "v"}}}}
 	for _, name := range []string{"a", "b", "c"} {
 		r.Join.Listeners = append(r.Join.Listeners, Joined{Listener: name, Type: Left, Keys: []string{"k"}})
 	}

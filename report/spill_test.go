@@ -158,7 +158,7 @@ func TestSpilledIsPlain(t *testing.T) {
 func wide(t fataler, kind JoinType, left, right []int, length int) (*Report, func() map[string]Dataset) {
 	r := &Report{
 		Join: Join{Keys: []string{"k"}, Listeners: []Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: kind, Keys: []string{"k"}}}},
-		CSV:  CSV{[]CSVColumn{{"k", "", "k"}, {"a", "a", "v"}, {"b", "b", "v"}}},
+		CSV:  CSV{Columns: []CSVColumn{{"k", "", "k"}, {"a", "a", "v"}, {"b", "b", "v"}}},
 	}
 	text := strings.Repeat("x", length)
 	return r, func() map[string]Dataset {

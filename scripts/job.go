@@ -123,6 +123,24 @@ func (s *Scripts) FailTask(ctx context.Context, t Task, reason string) (Outcome,
 	return outcome, err
 }
 
+// OmitTask gives up a task that its job can do without, as the policy of its listener
+// says: OK, Already where that reached the barrier, Busy, or Gone. What it had stored
+// goes.
+func (s *Scripts) OmitTask(ctx context.Context, t Task, policy, reason string) (Outcome, error) {
+	keys := s.also([]string{s.Data(t.ID), s.State(t.ID)}, s.FanIn(), s.Events())
+	outcome, more, err := s.list(ctx, omitScript.call(shared{}, keys, t.ID, t.Attempt, t.Listener, t.Owner, policy, reason, s.events))
+	if err != nil || !s.split || outcome < OK {
+		return outcome, err
+	}
+	cmds := []redis.Cmder{s.event(ctx, t.ID, t.Attempt, "omitted", "listener", t.Listener, "policy", policy, "reason", reason)}
+	if outcome == Already {
+		stage, _ := more[0].(int64)
+		bytes, _ := more[1].(int64)
+		cmds = append(cmds, s.toFanIn(ctx, t.ID, t.Attempt, stage, bytes))
+	}
+	return outcome, s.send(ctx, cmds...)
+}
+
 // FailFold fails a claimed job; its claim goes on, in order to end it. With
 // remove, whoever ends it removes its file.
 func (s *Scripts) FailFold(ctx context.Context, state *State, reason string, remove bool) (Outcome, error) {
@@ -160,7 +178,7 @@ func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token,
 }
 
 // Settle ends a claimed job whose record is final. Detail is the file where the
-// outcome is SUCCESS, and the reason elsewhere. With OK the state's Entry is
+// outcome is SUCCESS or PARTIAL, and the reason elsewhere. With OK the state's Entry is
 // acknowledged and emptied.
 func (s *Scripts) Settle(ctx context.Context, state *State, status, detail string) (Outcome, error) {
 	id, attempt := state.ID, state.Attempt

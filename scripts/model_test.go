@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestModel(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"start": m.start, "take": m.take, "append": m.append, "complete": m.complete, "keep-task": m.keepTask, "remember": m.remember,
 			"claim": m.claim, "advance": m.advance, "publish": m.publish, "settle": m.settle, "keep-fold": m.keepFold,
-			"fail-task": m.failTask, "fail-fold": m.failFold, "expire": m.expire,
+			"fail-task": m.failTask, "omit-task": m.omitTask, "fail-fold": m.failFold, "expire": m.expire,
 			"requeue-task": m.requeueTask, "requeue-fold": m.requeueFold, "lose": m.lose,
 			"": m.agree,
 		})
@@ -63,7 +64,7 @@ type modelTask struct {
 	stage, tries, chunks int64
 	owner, left          string
 	memo, waits          string
-	alive, done          bool
+	alive, done, omitted bool
 }
 
 func (m *model) live() bool {
@@ -375,7 +376,7 @@ func (m *machine) publish(t *rapid.T) {
 // CANCELLED.
 func (m *machine) settle(t *rapid.T) {
 	state := m.drawClaim(t)
-	outcome := rapid.SampledFrom([]string{"SUCCESS", "FAILED", "CANCELLED"}).Draw(t, "outcome")
+	outcome := rapid.SampledFrom([]string{"SUCCESS", "PARTIAL", "FAILED", "CANCELLED"}).Draw(t, "outcome")
 	got, err := m.s.Settle(t.Context(), state, outcome, "x")
 	switch {
 	case !m.mine(state):
@@ -421,6 +422,33 @@ func (m *machine) failTask(t *rapid.T) {
 	default:
 		m.check(t, got, err, OK)
 		m.failing()
+	}
+}
+
+func (m *machine) omitTask(t *rapid.T) {
+	task, mt, _ := m.drawTask(t)
+	got, err := m.s.OmitTask(t.Context(), task, "optional", "broken")
+	switch {
+	case mt != nil && mt.done && m.status == StatusReady:
+		m.check(t, got, err, Already)
+	case mt != nil && mt.done:
+		m.check(t, got, err, OK)
+	case !m.there || task.Attempt != m.attempt || m.status != StatusRun:
+		m.check(t, got, err, Gone)
+	case mt == nil || mt.owner != task.Owner:
+		m.check(t, got, err, Busy)
+	case !m.data:
+		m.check(t, got, err, Gone)
+	default:
+		mt.done, mt.omitted, mt.chunks = true, true, 0
+		m.done++
+		if m.done < m.target {
+			m.check(t, got, err, OK)
+			return
+		}
+		m.check(t, got, err, Already)
+		m.status = StatusReady
+		m.barriers[fmt.Sprintf("%d/%d", m.attempt, m.stage)]++
 	}
 }
 
@@ -556,13 +584,18 @@ func (m *machine) agree(t *rapid.T) {
 	for name, mt := range m.tasks {
 		task := state.Tasks[name]
 		if task.Owner != mt.owner || task.Tries != mt.tries || task.Done != mt.done || task.Chunks != mt.chunks || task.Stage != mt.stage ||
-			string(task.Memo) != mt.memo || task.Waits != mt.waits {
+			string(task.Memo) != mt.memo || task.Waits != mt.waits || (task.Policy != "") != mt.omitted {
 			t.Fatalf("listener %s is %+v, the model's %+v", name, task, mt)
 		}
 	}
 	data := m.client.HGetAll(t.Context(), m.s.Data("1")).Val()
 	if (len(data) > 0) != m.data {
 		t.Fatalf("data: %v, the model says %v", data, m.data)
+	}
+	for field := range data {
+		if name, _, ok := strings.Cut(field, "."); ok && m.tasks[name].omitted {
+			t.Fatalf("data: %s is left of a listener that was omitted", field)
+		}
 	}
 	if m.data && (data["queryDoneCount"] != fmt.Sprint(m.done) || data["queryTarget"] != fmt.Sprint(m.target)) {
 		t.Fatalf("data: %v, the model has %d of %d", data, m.done, m.target)

@@ -59,6 +59,7 @@ var (
 	advanceScript   = load("advance")
 	publishScript   = load("publish")
 	failScript      = load("fail")
+	omitScript      = load("omit")
 	settleScript    = load("settle")
 	keepaliveScript = load("keepalive")
 	delayScript     = load("delay")

@@ -72,6 +72,24 @@ type TaskState struct {
 	Columns json.RawMessage // as given to Append; nil until the first chunk
 	Waits   string          // what it waits for without a failure, such as a job of somebody else's; Next says until when
 	Memo    []byte          // see Scripts.Remember; nil: none
+	Failed  string          // why it was given up, where its job goes on without it; it is Done then
+	Policy  string          // of its listener, where it was given up so
+}
+
+// Omitted returns why the job has gone on without some of its listeners: by listener;
+// nil where it has all of them.
+func (s *State) Omitted() map[string]string {
+	var omitted map[string]string
+	for name, t := range s.Tasks {
+		if t.Policy == "" {
+			continue
+		}
+		if omitted == nil {
+			omitted = map[string]string{}
+		}
+		omitted[name] = t.Failed
+	}
+	return omitted
 }
 
 // ErrNoJob is returned where a job has no state.
@@ -207,7 +225,7 @@ func parseState(id string, fields map[string]string) (*State, error) {
 			Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"),
 			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
 			Done: fields[listener+":done"] != "", Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
-			Waits: fields[listener+":waits"],
+			Waits: fields[listener+":waits"], Failed: fields[listener+":failed"], Policy: fields[listener+":policy"],
 		}
 		if memo := fields[listener+":memo"]; memo != "" {
 			task.Memo = []byte(memo)

@@ -178,6 +178,8 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 		outcome, err = p.s.Publish(ctx, p.states[arg(1)])
 	case "fail-task": // attempt listener owner reason
 		outcome, err = p.s.FailTask(ctx, task, arg(4))
+	case "omit-task": // attempt listener owner reason
+		outcome, err = p.s.OmitTask(ctx, task, "optional", arg(4))
 	case "fail-fold": // worker reason
 		outcome, err = p.s.FailFold(ctx, p.states[arg(1)], arg(2), arg(3) == "remove")
 	case "requeue-task": // attempt listener owner delay counts|free|waits error

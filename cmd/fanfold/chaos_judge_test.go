@@ -156,7 +156,7 @@ func (r *round) histories(ctx context.Context) {
 			r.violated("history: %v", err)
 			return
 		}
-		if was == "SUCCESS" || was == "FAILED" {
+		if was != "PENDING" && was != "PROCESSING" {
 			r.violated("record %d was %s and became %s", id, was, status)
 		}
 		if attempt < attempts[id] {

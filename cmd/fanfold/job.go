@@ -29,7 +29,7 @@ type jobView struct {
 type listenerView struct {
 	Name  string `json:"name"`
 	Stage int64  `json:"stage"`
-	State string `json:"state"` // waiting, running, done, or stopped
+	State string `json:"state"` // waiting, running, done, omitted (given up, and the job goes on without it), or stopped
 	Rows  int64  `json:"rows"`
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
@@ -47,7 +47,7 @@ func (b *backend) view(ctx context.Context, id string) (jobView, error) {
 		return jobView{}, fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
 	}
 	v := jobView{ID: id, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
-	if v.Status != engine.Success {
+	if !v.Status.HasFile() {
 		v.File = "" // of an earlier attempt
 	}
 	state, err := b.scripts.Read(ctx, id)

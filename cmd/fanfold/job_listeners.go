@@ -30,6 +30,8 @@ func listenerViews(r *report.Report, state *scripts.State) []listenerView {
 		task := state.Tasks[views[i].Name]
 		views[i].State, views[i].Rows, views[i].Tries, views[i].Owner = "waiting", task.Rows, task.Tries, task.Owner
 		switch {
+		case task.Policy != "":
+			views[i].State = "omitted"
 		case task.Done:
 			views[i].State = "done"
 		case state.Status != scripts.StatusRun:

@@ -18,7 +18,7 @@ func newList(f *flags) *cobra.Command {
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			s := engine.Status(strings.ToUpper(status))
 			switch s {
-			case "", engine.Pending, engine.Processing, engine.Success, engine.Failed, engine.Cancelled:
+			case "", engine.Pending, engine.Processing, engine.Success, engine.Partial, engine.Failed, engine.Cancelled:
 			default:
 				return usage(fmt.Errorf("--status: %q is no status", status))
 			}
@@ -36,7 +36,7 @@ func newList(f *flags) *cobra.Command {
 			return f.print(c.OutOrStdout(), views)
 		}),
 	}
-	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, FAILED or CANCELLED")
+	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
 	c.Flags().IntVar(&limit, "limit", 50, "how many")
 	return c
 }

@@ -109,11 +109,14 @@ func (p *progress) show(v jobView) {
 			p.bars[name] = bar
 		}
 		bar.SetCurrent(l.Rows)
-		if l.State == "done" {
+		switch l.State {
+		case "omitted":
+			bar.Abort(false)
+		case "done":
 			bar.SetTotal(max(l.Rows, 1), false)
 			bar.SetCurrent(max(l.Rows, 1))
 			bar.SetTotal(-1, true)
-		} else {
+		default:
 			bar.SetTotal(l.Rows+l.Rows/2+1, false)
 		}
 	}

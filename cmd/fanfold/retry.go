@@ -19,8 +19,8 @@ func newRetry(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry ID…|--all",
 		Short: "Run records again that have a final status",
-		Long: `Retry makes a SUCCESS, FAILED or CANCELLED record PENDING and pushes its id. The
-job gets the next attempt; the file of the last one is removed when the new one
+		Long: `Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING and pushes its
+id. The job gets the next attempt; the file of the last one is removed when the new one
 is there.
 
 With --all it does so for the jobs on the list of dead ones whose records are still

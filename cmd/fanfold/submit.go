@@ -129,11 +129,11 @@ func (vs jobViews) table(t table.Writer) {
 	}
 }
 
-// failed is the error of jobs that have not ended in SUCCESS.
+// failed is the error of jobs that have not made a file.
 func (vs jobViews) failed() error {
 	var n int
 	for _, v := range vs {
-		if v.Status != engine.Success {
+		if !v.Status.HasFile() {
 			n++
 		}
 	}

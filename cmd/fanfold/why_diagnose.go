@@ -122,6 +122,10 @@ func (f *facts) judgeEnded(v *verdict) {
 	switch r.Status {
 	case engine.Success:
 		v.Summary = "It is done: " + r.File
+	case engine.Partial:
+		v.Summary = "It is done in part: " + r.File
+		v.Details = append(v.Details, "It is "+cmp.Or(r.Error, "without what some of its listeners should have given")+".")
+		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" makes it again")
 	case engine.Failed:
 		v.Summary = "It has failed: " + cmp.Or(r.Error, "the record gives no reason")
 		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" runs it again")

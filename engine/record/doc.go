@@ -10,8 +10,9 @@
 //
 //	Start    PENDING, PROCESSING   attempt n  →  PROCESSING, attempt n+1
 //	Succeed  PROCESSING            attempt n  →  SUCCESS with file and rows
+//	SucceedPartly  the same, to PARTIAL, with the reasons too
 //	Fail     PENDING, PROCESSING   attempt n  →  FAILED with the reason
-//	Retry    SUCCESS, FAILED, CANCELLED       →  PENDING; attempt and file stay
+//	Retry    SUCCESS, PARTIAL, FAILED, CANCELLED  →  PENDING; attempt and file stay
 //
 // Start changes many records in one transaction. Where fewer rows fulfil the
 // condition than were named, it is rolled back, those that do are locked and

@@ -14,17 +14,9 @@ import (
 // SUCCESS already, of the same attempt and with the same file, and
 // engine.ErrRefused where the file column is too short.
 func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
-	l, err := s.known(ctx)
+	l, err := s.takes(ctx, run, file)
 	if err != nil {
 		return false, err
-	}
-	if n := utf8.RuneCountInString(file); l.file > 0 && n > l.file {
-		// A database that is not strict would cut it, and the record point to nothing.
-		s.mu.Lock()
-		s.layout = nil // somebody may widen the column
-		s.mu.Unlock()
-		return false, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
-			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
 	}
 	id, ok := l.exact(run.ID)
 	if !ok {
@@ -33,17 +25,70 @@ func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows i
 	if done, err := s.together(ctx, &success{layout: l, run: run, id: id, file: file, rows: rows, done: make(chan struct{})}); err != nil || done {
 		return done, err
 	}
-	set := s.columns["file"] + " = ?, " + s.noError()
-	args := []any{file}
+	return s.succeed(ctx, l, run, engine.Success, file, rows, s.noError(), nil)
+}
+
+// SucceedPartly implements engine.Records, as Succeed does. The reason is cut as that
+// of Fail.
+func (s *Store) SucceedPartly(ctx context.Context, run engine.Run, file string, rows int64, reason string) (bool, error) {
+	l, err := s.takes(ctx, run, file)
+	if err != nil {
+		return false, err
+	}
+	if _, ok := l.statuses[engine.Partial]; !ok {
+		return false, fmt.Errorf("%w: record %s: no value for PARTIAL in column %s: map it under records.statuses", engine.ErrRefused, run.ID, s.columns["status"])
+	}
+	return s.withReason(l, reason, func(set string, args []any) (bool, error) {
+		return s.succeed(ctx, l, run, engine.Partial, file, rows, set, args)
+	})
+}
+
+// takes proves that the table takes a file's place. It returns the layout.
+func (s *Store) takes(ctx context.Context, run engine.Run, file string) (*layout, error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := utf8.RuneCountInString(file); l.file > 0 && n > l.file {
+		// A database that is not strict would cut it, and the record point to nothing.
+		s.mu.Lock()
+		s.layout = nil // somebody may widen the column
+		s.mu.Unlock()
+		return nil, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
+			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
+	}
+	return l, nil
+}
+
+// succeed gives the record of a run its file. set is as for finish.
+func (s *Store) succeed(ctx context.Context, l *layout, run engine.Run, to engine.Status, file string, rows int64, set string, args []any) (bool, error) {
+	set = s.columns["file"] + " = ?, " + set
+	args = append([]any{file}, args...)
 	if column, ok := s.columns["rows"]; ok {
 		set += column + " = ?, "
 		args = append(args, rows)
 	}
-	done, err := s.finish(ctx, l, run, engine.Success, set, args, engine.Processing)
+	done, err := s.finish(ctx, l, run, to, set, args, engine.Processing)
 	if err != nil || done {
 		return done, err
 	}
-	return s.is(ctx, run, func(r engine.Record) bool { return r.Status == engine.Success && r.File == file })
+	return s.is(ctx, run, func(r engine.Record) bool { return r.Status == to && r.File == file })
+}
+
+// withReason calls change with what sets the error column, where there is one.
+func (s *Store) withReason(l *layout, reason string, change func(set string, args []any) (bool, error)) (bool, error) {
+	column, ok := s.columns["error"]
+	if !ok {
+		return change("", nil)
+	}
+	reason = cut(reason, l.reason)
+	done, err := change(column+" = ?, ", []any{reason})
+	if serverError(err, errCharacter) {
+		// A status that cannot be written for the sake of its text would be tried
+		// for ever.
+		done, err = change(column+" = ?, ", []any{plain(reason)})
+	}
+	return done, err
 }
 
 // Fail implements engine.Records. The reason is cut to what the column takes, at
@@ -54,20 +99,9 @@ func (s *Store) Fail(ctx context.Context, run engine.Run, reason string) (bool, 
 	if err != nil {
 		return false, err
 	}
-	fail := func(reason string) (bool, error) {
-		column, ok := s.columns["error"]
-		if !ok {
-			return s.finish(ctx, l, run, engine.Failed, "", nil, engine.Pending, engine.Processing)
-		}
-		return s.finish(ctx, l, run, engine.Failed, column+" = ?, ", []any{reason}, engine.Pending, engine.Processing)
-	}
-	reason = cut(reason, l.reason)
-	done, err := fail(reason)
-	if serverError(err, errCharacter) {
-		// A status that cannot be written for the sake of its text would be tried
-		// for ever.
-		done, err = fail(plain(reason))
-	}
+	done, err := s.withReason(l, reason, func(set string, args []any) (bool, error) {
+		return s.finish(ctx, l, run, engine.Failed, set, args, engine.Pending, engine.Processing)
+	})
 	if err != nil || done {
 		return done, err
 	}
@@ -88,7 +122,7 @@ func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, to engine
 		s.columns["id"] + " = ? AND COALESCE(" + s.columns["attempt"] + ", 0) = ? AND " + s.columns["status"] + " IN (" + marks(len(from)) + ")" + s.filter
 	args = append(args, l.statuses[to], id, run.Attempt)
 	for _, status := range from {
-		args = append(args, l.statuses[status])
+		args = append(args, l.statuses[status]) // NULL for one that the table does not take
 	}
 	n, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, query, args...)) })
 	if err != nil {

@@ -88,7 +88,10 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 		l.statuses[status] = value
 		if integer(kinds["status"]) {
 			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil {
+			if err != nil && status == s.unused {
+				delete(l.statuses, status)
+				continue
+			} else if err != nil {
 				return nil, fmt.Errorf("record: value %q for %s, but column %s is an integer: map it under records.statuses", value, status, s.columns["status"])
 			}
 			l.statuses[status] = n
@@ -130,7 +133,7 @@ func (s *Store) measure(ctx context.Context, l *layout) error {
 func (s *Store) fits(kind string, length int) error {
 	for status, value := range s.statuses {
 		missing := strings.HasPrefix(kind, "enum(") && !strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))
-		if missing || len(value) > length {
+		if (missing || len(value) > length) && status != s.unused {
 			return fmt.Errorf("record: value %q for %s does not fit column %s, which is %s: map it under records.statuses", value, status, s.columns["status"], kind)
 		}
 	}

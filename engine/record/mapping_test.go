@@ -120,6 +120,13 @@ func TestCheckRefuses(t *testing.T) {
 		{"a short status", strings.Replace(good, "VARCHAR(16)", "VARCHAR(8)", 1), func(*report.Records) {}, "does not fit"},
 		{"an enum without a value", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED')", 1), func(*report.Records) {}, "CANCELLED"},
 		{"a whole enum", strings.Replace(good, "VARCHAR(16)", "ENUM('Pending','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(*report.Records) {}, ""},
+		{"an enum without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(o *report.Records) { o.Partial = true }, "PARTIAL"},
+		{"an integer without PARTIAL", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *report.Records) {
+			o.Statuses = map[string]string{"PENDING": "0", "PROCESSING": "1", "SUCCESS": "2", "FAILED": "3", "CANCELLED": "4"}
+		}, ""},
+		{"an integer without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *report.Records) {
+			o.Partial, o.Statuses = true, map[string]string{"PENDING": "0", "PROCESSING": "1", "SUCCESS": "2", "FAILED": "3", "CANCELLED": "4"}
+		}, "PARTIAL"},
 		{"words in an integer", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(*report.Records) {}, "integer"},
 		{"a filter that is no SQL", good, func(o *report.Records) { o.Filter = "nonsense(" }, "syntax"},
 		{"a filter with a placeholder", good, func(o *report.Records) { o.Filter = "id = ?" }, "syntax"},

@@ -13,7 +13,7 @@ import (
 // ErrRunning is returned by Retry for a record that is on its way.
 var ErrRunning = errors.New("record: still running")
 
-// Retry makes a record that is SUCCESS, FAILED or CANCELLED PENDING again and
+// Retry makes a record that is SUCCESS, PARTIAL, FAILED or CANCELLED PENDING again and
 // returns it; attempt and file stay, the error is cleared. The caller then
 // pushes its id. Errors: engine.ErrNoRecord, and ErrRunning where the record is
 // PENDING or PROCESSING.
@@ -33,7 +33,7 @@ func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 		return before, err
 	}
 	// Only from the status that was read: its attempt is part of the condition.
-	done, err := s.finish(ctx, l, engine.Run{ID: id, Attempt: before.Attempt}, engine.Pending, s.noError(), nil, engine.Success, engine.Failed, engine.Cancelled)
+	done, err := s.finish(ctx, l, engine.Run{ID: id, Attempt: before.Attempt}, engine.Pending, s.noError(), nil, engine.Success, engine.Partial, engine.Failed, engine.Cancelled)
 	if err != nil {
 		return before, err
 	}

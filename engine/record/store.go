@@ -28,7 +28,8 @@ type Store struct {
 	plain    map[string]string // Fanfold's name → the table's; none where the table has none
 	columns  map[string]string // the same, quoted
 	statuses map[engine.Status]string
-	filter   string // " AND (…)" or empty
+	unused   engine.Status // that the table need not take; empty: none
+	filter   string        // " AND (…)" or empty
 
 	mu     sync.Mutex
 	layout *layout // nil until it is learnt
@@ -54,6 +55,9 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 	}
 	if err := s.mapStatuses(options.Statuses); err != nil {
 		return nil, err
+	}
+	if _, mapped := options.Statuses[string(engine.Partial)]; !mapped && !options.Partial {
+		s.unused = engine.Partial
 	}
 	if options.Filter != "" {
 		// The line break ends a comment that the filter may end with.
@@ -86,7 +90,7 @@ func (s *Store) mapColumns(given map[string]string) error {
 }
 
 func (s *Store) mapStatuses(given map[string]string) error {
-	all := []engine.Status{engine.Pending, engine.Processing, engine.Success, engine.Failed, engine.Cancelled}
+	all := []engine.Status{engine.Pending, engine.Processing, engine.Success, engine.Partial, engine.Failed, engine.Cancelled}
 	for _, status := range all {
 		s.statuses[status] = string(status)
 	}

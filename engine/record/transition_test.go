@@ -18,7 +18,7 @@ import (
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, report.Records{})
-	all := []engine.Status{engine.Pending, engine.Processing, engine.Success, engine.Failed, engine.Cancelled, "ODD"}
+	all := []engine.Status{engine.Pending, engine.Processing, engine.Success, engine.Partial, engine.Failed, engine.Cancelled, "ODD"}
 	operations := []struct {
 		name string
 		from []engine.Status
@@ -36,6 +36,12 @@ func TestTransitions(t *testing.T) {
 			return s.Succeed(t.Context(), run, "new.csv", 7)
 		}, func(r engine.Record) engine.Record {
 			r.Status, r.File, r.Error = engine.Success, "new.csv", ""
+			return r
+		}},
+		{"succeed partly", []engine.Status{engine.Processing}, func(run engine.Run) (bool, error) {
+			return s.SucceedPartly(t.Context(), run, "new.csv", 7, "without one")
+		}, func(r engine.Record) engine.Record {
+			r.Status, r.File, r.Error = engine.Partial, "new.csv", "without one"
 			return r
 		}},
 		{"fail", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
@@ -133,22 +139,22 @@ func TestReasonsFitTheirColumn(t *testing.T) {
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, report.Records{})
-	for i, status := range []engine.Status{engine.Success, engine.Failed, engine.Cancelled, engine.Pending, engine.Processing, "ODD"} {
+	for i, status := range []engine.Status{engine.Success, engine.Partial, engine.Failed, engine.Cancelled, engine.Pending, engine.Processing, "ODD"} {
 		run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, file, error) VALUES (?, 'r', ?, 4, 'f', 'e')", i+1, string(status))
 		r, err := s.Retry(t.Context(), fmt.Sprint(i+1))
 		r.Age = 0
 		switch {
-		case i < 3:
+		case i < 4:
 			want := engine.Record{ID: fmt.Sprint(i + 1), Report: "r", Status: engine.Pending, Attempt: 4, File: "f"}
 			if diff := cmp.Diff(want, r); err != nil || diff != "" {
 				t.Errorf("from %s: %v (-want +got):\n%s", status, err, diff)
 			}
-		case i < 5:
+		case i < 6:
 			if !errors.Is(err, ErrRunning) || r.Status != status {
 				t.Errorf("from %s: %v, %v", status, r, err)
 			}
 		default:
-			if err == nil || read(t, s, "6").Status != "ODD" {
+			if err == nil || read(t, s, "7").Status != "ODD" {
 				t.Errorf("from %s: %v", status, err)
 			}
 		}

@@ -39,6 +39,8 @@ type ManifestListener struct {
 	Rows       int64           `json:"rows"`
 	DurationMS int64           `json:"duration_ms"`
 	Columns    []report.Column `json:"columns"`
+	OnFailure  string          `json:"on_failure,omitempty"` // its policy, where the file was made without it
+	Error      string          `json:"error,omitempty"`      // why it was
 }
 
 // ManifestName returns the name of the manifest of the object of that name.

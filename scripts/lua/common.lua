@@ -37,6 +37,17 @@ local function of(listener)
   return fields[listener]
 end
 
+-- drop removes the chunks that a task has stored; columns as they are in the state.
+local function drop(data, listener, columns, chunks)
+  for _, column in ipairs(cjson.decode(columns)) do
+    local field = listener .. '.' .. column.name
+    redis.call('HDEL', data, field)
+    for chunk = 1, tonumber(chunks) - 1 do
+      redis.call('HDEL', data, field .. '#' .. chunk)
+    end
+  end
+end
+
 local late, order = {}, {}
 
 -- at_end puts a command off to the end of the script, where the calls of one have

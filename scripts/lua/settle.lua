@@ -22,7 +22,8 @@ end
 if have[3] ~= fence then return 0 end
 if have[2] ~= 'FOLD' and have[2] ~= 'PUBLISHING' and have[2] ~= 'FAILING' then return -1 end
 at_end('UNLINK', nil, data, timeout)
-redis.call('HSET', state, 'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', detail)
+local what = (outcome == 'SUCCESS' or outcome == 'PARTIAL') and 'file' or 'reason'
+redis.call('HSET', state, 'status', outcome, what, detail)
 redis.call('PEXPIRE', state, SHARED[2])
 if deadlines then
   at_end('ZREM', deadlines, id)
@@ -32,7 +33,7 @@ if deadlines then
     at_end('ZREM', dead, id)
   end
   redis.call('XADD', events, 'MAXLEN', '~', SHARED[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
-    'status', outcome, outcome == 'SUCCESS' and 'file' or 'reason', detail)
+    'status', outcome, what, detail)
 end
 if fanin and ARGV[5] ~= '' then acknowledge(fanin, SHARED[4], ARGV[5]) end
 return 1

@@ -34,13 +34,7 @@ end
 if before[2] and tonumber(before[3]) > now then return {0} end
 
 if before[7] then
-  for _, column in ipairs(cjson.decode(before[7])) do
-    local field = listener .. '.' .. column.name
-    redis.call('HDEL', data, field)
-    for chunk = 1, tonumber(before[6]) - 1 do
-      redis.call('HDEL', data, field .. '#' .. chunk)
-    end
-  end
+  drop(data, listener, before[7], before[6])
   redis.call('HDEL', state, its.columns)
   redis.call('HINCRBY', state, 'bytes', -before[8])
 end
