@@ -91,9 +91,13 @@ func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, more 
 		names[more] = true
 	}
 	for attempt := max(1, state.Attempt-mostEarlier); attempt < state.Attempt; attempt++ {
-		names[objectNameOf(state, attempt)] = true
+		for _, name := range anyNames(state, attempt) {
+			names[name] = true
+		}
 	}
-	delete(names, objectName(state))
+	for _, name := range anyNames(state, state.Attempt) {
+		delete(names, name)
+	}
 	delete(names, now)
 	for name := range names {
 		if err := e.removeObject(ctx, name); errors.Is(err, sink.ErrRefused) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
@@ -15,14 +16,6 @@ const (
 	outcomeDeleted    = "DELETED"    // the row is gone
 	outcomeSuperseded = "SUPERSEDED" // it has another attempt, or a status that somebody set
 )
-
-// objectName is the name of a job's file. It holds id and attempt, so no two
-// jobs share one.
-func objectName(state *scripts.State) string { return objectNameOf(state, state.Attempt) }
-
-func objectNameOf(state *scripts.State, attempt int64) string {
-	return fmt.Sprintf("%s/%s-%d.csv", state.Report, state.ID, attempt)
-}
 
 // finishFailed ends a job that is FAILING: the record, the file, the rest. It
 // may run any number of times.
@@ -48,11 +41,13 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	if state.Remove {
 		remove = e.removeObject
 	}
-	if err := remove(ctx, objectName(state)); errors.Is(err, sink.ErrRefused) {
-		// The sink may never let us: that must not keep the job from its end.
-		e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(objectName(state)), "err", err)
-	} else if err != nil {
-		return fmt.Errorf("%w: remove what is left of the file: %w", errSink, err)
+	for _, name := range e.objectNames(state) {
+		if err := remove(ctx, name); errors.Is(err, sink.ErrRefused) {
+			// The sink may never let us: that must not keep the job from its end.
+			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
+		} else if err != nil {
+			return fmt.Errorf("%w: remove what is left of the file: %w", errSink, err)
+		}
 	}
 	e.removeEarlier(ctx, state, "")
 	return e.settle(ctx, state, string(Failed), state.Reason)
@@ -70,8 +65,10 @@ func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, commit
 	if committed && !f.pointed {
 		remove = e.removeObject
 	}
-	if err := remove(ctx, objectName(state)); err != nil {
-		return fmt.Errorf("%w: remove file: %w", errSink, err)
+	for _, name := range e.objectNames(state) {
+		if err := remove(ctx, name); err != nil {
+			return fmt.Errorf("%w: remove file: %w", errSink, err)
+		}
 	}
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
 	return e.settle(ctx, state, f.outcome, f.detail)
@@ -95,7 +92,7 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 		r, ok := records[state.ID]
 		name, ours := e.o.Sink.Name(r.File)
 		mine := ok && r.Attempt == state.Attempt
-		f.pointed = ours && name == objectName(state) || mine && r.Status.HasFile()
+		f.pointed = ours && slices.Contains(anyNames(state, state.Attempt), name) || mine && r.Status.HasFile()
 		f.running = mine && !r.Status.Final()
 		switch {
 		case !ok:

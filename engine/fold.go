@@ -17,9 +17,6 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// contentType is that of every file.
-const contentType = "text/csv; charset=utf-8"
-
 // fold makes the file of a claimed job and gives the record its final status.
 // Everything may run again after a crash: the chunks are the same, so the file
 // is the same, and the object that is there already is adopted.
@@ -31,7 +28,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 			return err
 		}
 	}
-	w, rows, err := e.write(ctx, r.Without(slices.Collect(maps.Keys(state.Omitted()))), state)
+	w, made, err := e.write(ctx, r.Without(slices.Collect(maps.Keys(state.Omitted()))), state)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errOutage):
 		return errors.Join(err, context.Cause(ctx))
@@ -74,35 +71,35 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	// that the record points to the file, or remove it.
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	return e.succeed(ctx, state, rows, committed)
+	return e.succeed(ctx, r, state, made, committed)
 }
 
 // write folds into a new object that is not yet committed. An error that is none
 // of errOutage, errSink and errScratch would come again.
-func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, int64, error) {
+func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, report.Made, error) {
 	p := &pace{}
 	defer p.end()
 	sets, err := e.datasets(ctx, r, state, p)
 	if err != nil {
-		return nil, 0, err
+		return nil, report.Made{}, err
 	}
 	if r.Mergeable(sets) {
-		w, rows, err := e.writeBy(ctx, r.Merge, sets, state)
+		w, made, err := e.writeBy(ctx, r, r.Merge, sets, state)
 		if !errors.Is(err, report.ErrUnmergeable) {
-			return w, rows, err
+			return w, made, err
 		}
 		if sets, err = e.datasets(ctx, r, state, p); err != nil {
-			return nil, 0, err
+			return nil, report.Made{}, err
 		}
 	}
-	return e.writeBy(ctx, r.Fold, sets, state)
+	return e.writeBy(ctx, r, r.Fold, sets, state)
 }
 
 // writeBy writes what join makes of the datasets.
-func (e *Engine) writeBy(ctx context.Context, join func(map[string]report.Dataset, io.Writer, report.Room) (int64, error), sets map[string]report.Dataset, state *scripts.State) (sink.Writer, int64, error) {
+func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(map[string]report.Dataset, io.Writer, report.Room) (report.Made, error), sets map[string]report.Dataset, state *scripts.State) (sink.Writer, report.Made, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	w, err := e.o.Sink.Create(ctx, sink.Object{
-		Name: objectName(state), ContentType: contentType,
+		Name: objectName(state, r), ContentType: contentType(r),
 		Metadata: map[string]string{
 			"fanfold-record":     state.ID,
 			"fanfold-attempt":    strconv.FormatInt(state.Attempt, 10),
@@ -111,14 +108,14 @@ func (e *Engine) writeBy(ctx context.Context, join func(map[string]report.Datase
 		},
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: create file: %w", errSink, err)
+		return nil, report.Made{}, fmt.Errorf("%w: create file: %w", errSink, err)
 	}
-	rows, err := join(sets, sinkWriter{w}, e.room(ctx))
+	made, err := join(sets, sinkWriter{w}, e.room(ctx))
 	if err != nil {
 		w.Abort()
-		return nil, 0, fmt.Errorf("make file: %w", err)
+		return nil, report.Made{}, fmt.Errorf("make file: %w", err)
 	}
-	return w, rows, nil
+	return w, made, nil
 }
 
 // errSink marks an error of the sink.
@@ -137,9 +134,9 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 
 // succeed gives the record the file that is now in the sink. Files of earlier
 // attempts go after that.
-func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, committed sink.Committed) error {
-	file := e.o.Sink.URL(objectName(state))
-	if err := e.writeManifest(ctx, state, rows, committed, file); err != nil {
+func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made report.Made, committed sink.Committed) error {
+	file := e.o.Sink.URL(objectName(state, r))
+	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
 	earlier, err := e.earlierFile(ctx, state)
@@ -158,9 +155,9 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 	}
 	if err := e.onRecord(ctx, "finish record", func() (err error) {
 		if status == Partial {
-			ok, err = e.o.Records.SucceedPartly(ctx, run, file, rows, withoutThese(omitted))
+			ok, err = e.o.Records.SucceedPartly(ctx, run, file, made.Rows, withoutThese(omitted))
 		} else {
-			ok, err = e.o.Records.Succeed(ctx, run, file, rows)
+			ok, err = e.o.Records.Succeed(ctx, run, file, made.Rows)
 		}
 		return err
 	}); errors.Is(err, ErrRefused) {
@@ -172,7 +169,7 @@ func (e *Engine) succeed(ctx context.Context, state *scripts.State, rows int64, 
 		return e.finishForeign(ctx, state, true)
 	}
 	e.removeEarlier(ctx, state, earlier)
-	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "status", status, "rows", rows, "bytes", committed.Bytes)
+	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "status", status, "rows", made.Rows, "bytes", committed.Bytes)
 	return e.settle(ctx, state, string(status), file)
 }
 

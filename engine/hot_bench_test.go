@@ -94,9 +94,9 @@ reports:
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		w, rows, err := e.write(ctx, r, state)
-		if err != nil || rows != 100 {
-			b.Fatal(rows, err)
+		w, made, err := e.write(ctx, r, state)
+		if err != nil || made.Rows != 100 {
+			b.Fatal(made.Rows, err)
 		}
 		w.Abort()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
@@ -12,25 +13,41 @@ import (
 )
 
 // writeManifest writes beside a job's file what it was made from.
-func (e *Engine) writeManifest(ctx context.Context, state *scripts.State, rows int64, committed sink.Committed, file string) error {
+func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scripts.State, made report.Made, committed sink.Committed) error {
 	m := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,
-		Rows: rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
-		File: file, CreatedAt: time.Now(),
+		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
+		File: e.o.Sink.URL(objectName(state, r)), CreatedAt: time.Now(), TimeZone: r.CSV.TimeZone,
 	}
-	for i, stage := range e.definitions[state.Definition].Stages {
+	kinds := map[report.Ref]report.Kind{}
+	for i, stage := range r.Stages {
 		for _, l := range stage.Listeners {
 			task := state.Tasks[l.Name]
-			made := sink.ManifestListener{Name: l.Name, Stage: i + 1, Rows: task.Rows, DurationMS: task.Took.Milliseconds()}
-			made.OnFailure, made.Error = task.Policy, task.Failed
+			given := sink.ManifestListener{Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries, DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds()}
+			given.OnFailure, given.Error = task.Policy, task.Failed
 			if task.Policy != "" {
-				made.Columns = []report.Column{}
-			} else if err := json.Unmarshal(task.Columns, &made.Columns); err != nil {
+				given.Columns = []report.Column{}
+			} else if err := json.Unmarshal(task.Columns, &given.Columns); err != nil {
 				return fmt.Errorf("columns of %s: %w", l.Name, err)
+			} else {
+				given.AsOf = task.DoneAt.Add(-task.Took)
 			}
-			m.Listeners = append(m.Listeners, made)
+			for _, c := range given.Columns {
+				kinds[report.Ref{Listener: l.Name, Column: c.Name}] = c.Kind
+			}
+			m.Listeners = append(m.Listeners, given)
 		}
 	}
-	return sink.WriteManifest(ctx, e.o.Sink, objectName(state), m)
+	for _, c := range r.CSV.Columns {
+		from := report.Ref{Listener: c.Listener, Column: c.Column}
+		if key := slices.Index(r.Join.Keys, c.Column); c.Listener == "" && key >= 0 {
+			first := r.Join.Listeners[0]
+			from = report.Ref{Listener: first.Listener, Column: first.Keys[key]}
+		}
+		m.Columns = append(m.Columns, sink.ManifestColumn{
+			Label: c.Label, Listener: c.Listener, Column: c.Column, Type: kinds[from], Escaped: made.Formulas[c.Label],
+		})
+	}
+	return sink.WriteManifest(ctx, e.o.Sink, objectName(state, r), m)
 }

@@ -118,9 +118,9 @@ func TestPaceOfAFold(t *testing.T) {
 	to := &watched{Sink: dir}
 	e := &Engine{o: Options{Scripts: s, Sink: to}, log: slog.New(slog.DiscardHandler)}
 	before := percent()
-	w, rows, err := e.write(ctx, r, state)
-	if err != nil || rows != 1 {
-		t.Fatal(rows, err)
+	w, made, err := e.write(ctx, r, state)
+	if err != nil || made.Rows != 1 {
+		t.Fatal(made.Rows, err)
 	}
 	w.Abort()
 	if len(to.paces) == 0 || to.paces[len(to.paces)-1] != largePace {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/stream"
@@ -88,7 +89,8 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	if err != nil {
 		return Permanent(err)
 	}
-	start := time.Now()
+	var began atomic.Pointer[time.Time] // the chunks are stored beside the reading
+	began.Store(new(time.Now()))
 	var limit *limit
 	if listener.Timeout > 0 {
 		var cancel context.CancelCauseFunc
@@ -99,10 +101,14 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	}
 	storing, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	out := NewWriter(r.flush(storing, t, start))
+	out := NewWriter(r.flush(storing, t, &began))
 	out.wait = limit.without
 	err = r.o.Sources[listener.Source].Read(ctx, Task{
-		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters, Begin: limit.restart,
+		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters,
+		Begin: func() {
+			began.Store(new(time.Now()))
+			limit.restart()
+		},
 		Memo: remembered(taken.Memo).Memo,
 		Remember: func(ctx context.Context, memo []byte) error {
 			return limit.without(func() error { return r.remember(ctx, t, taken.Definition, memo) })
@@ -136,7 +142,7 @@ var errLate = errors.New("listeners: timed out")
 
 // flush returns what stores the chunks of a task, and completes it with the last
 // one.
-func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) FlushFunc {
+func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointer[time.Time]) FlushFunc {
 	var number int64
 	var compressor report.Compressor
 	return func(columns []report.Column, b *report.Builder, last bool) error {
@@ -151,7 +157,7 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, start time.Time) Flu
 		var outcome scripts.Outcome
 		err := r.insist(ctx, "store chunk", func() (err error) {
 			if last {
-				outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(start))
+				outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(*began.Load()))
 			} else {
 				outcome, err = r.o.Scripts.Append(ctx, t, chunk)
 			}

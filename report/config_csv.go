@@ -7,9 +7,14 @@ import (
 	"unicode"
 )
 
-// readCSV decodes the CSV's columns. The join and its listeners are known.
+// readCSV decodes what the file looks like. The join and its listeners are known.
 func (d *draft) readCSV(at setting) {
-	f := at.fields("columns")
+	f := at.fields(append([]string{"columns"}, csvOptions...)...)
+	d.readCSVColumns(at, f)
+	d.readCSVOptions(f)
+}
+
+func (d *draft) readCSVColumns(at setting, f fields) {
 	list := f.get("columns")
 	if !list.given() {
 		if !f.broken {

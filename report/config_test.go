@@ -88,23 +88,27 @@ func TestLoad(t *testing.T) {
 				Join: Join{Keys: []string{"user_id"}, Listeners: []Joined{
 					{tag, Inner, []string{"user_id"}}, {withdraw, Left, []string{"user_id"}}, {payment, Full, []string{"uid"}},
 				}},
-				CSV: CSV{Columns: []CSVColumn{
-					{"user_id", "", "user_id"}, {"tag", tag, "tag"}, {"Withdrawn", withdraw, "amount"}, {"paid", payment, "paid"},
-				}},
+				CSV: CSV{
+					BOM: true, Delimiter: ";", LF: true, Null: new("NULL"), TimeZone: "Europe/Berlin", SourceTimeZone: "America/New_York",
+					Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: FormulasEscape, Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
+					Columns: []CSVColumn{
+						{"user_id", "", "user_id"}, {"tag", tag, "tag"}, {"Withdrawn", withdraw, "amount"}, {"paid", payment, "paid"},
+					},
+				},
 			},
 			"users": {
-				Name: "users", Line: 42, Timeout: 21 * time.Minute, Retry: DefaultRetry,
+				Name: "users", Line: 54, Timeout: 21 * time.Minute, Retry: DefaultRetry,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "users", Line: 45, Kind: FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: Retry{0, time.Minute, false, time.Hour}, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
+					{Name: "users", Line: 57, Kind: FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: Retry{0, time.Minute, false, time.Hour}, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: Join{Listeners: []Joined{{"users", Inner, nil}}},
 				CSV:  CSV{Columns: []CSVColumn{{"id", "users", "id"}}},
 			},
 			"pairs": {
-				Name: "pairs", Line: 46, Timeout: 71 * time.Minute, Retry: eight,
+				Name: "pairs", Line: 58, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "a", Line: 50, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", Line: 51, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", Line: 62, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 63, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: Join{Keys: []string{"x", "y"}, FoldCase: true, Listeners: []Joined{
 					{"a", Inner, []string{"x", "y"}}, {"b", Inner, []string{"x", "y2"}},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"io"
 	"slices"
 )
@@ -53,38 +54,56 @@ func (r *Report) shows(key string) bool {
 	return slices.ContainsFunc(r.CSV.Columns, func(c CSVColumn) bool { return c.Listener == "" && c.Column == key })
 }
 
-// Fold joins the datasets, writes the CSV with its header to w, and returns the
-// number of rows below the header. All datasets but the first of the join are held
+// Made says what a file has become.
+type Made struct {
+	Rows     int64            // below the header
+	Formulas map[string]int64 // cells that were escaped as formulas, by the label of their column; nil: none
+}
+
+// Fold joins the datasets, and writes the CSV with its header to w. All datasets but the first of the join are held
 // in memory, as far as there is room; with more rows than that, all of them go through
-// scratch files, and the lines too. The first error of a dataset or of w ends it and is returned,
+// scratch files, and the lines too. A file beyond csv.max_rows or max_bytes, or with a
+// formula where there must be none, is an error: ErrTooLarge or ErrFormula. The first error of a dataset or of w ends it and is returned,
 // wrapped; what was written until then is of no use. w is used by one goroutine at
 // a time, and by none after the return.
-func (r *Report) Fold(datasets map[string]Dataset, w io.Writer, room Room) (rows int64, err error) {
+func (r *Report) Fold(datasets map[string]Dataset, w io.Writer, room Room) (Made, error) {
 	return r.write(datasets, w, func(f *fold, inputs []*input) error { return f.hash(inputs, r.Join.FoldCase, room) })
 }
 
 // write writes the header, and below it what join emits.
-func (r *Report) write(datasets map[string]Dataset, w io.Writer, join func(*fold, []*input) error) (rows int64, err error) {
+func (r *Report) write(datasets map[string]Dataset, w io.Writer, join func(*fold, []*input) error) (made Made, err error) {
 	inputs, err := r.inputs(datasets)
 	if err != nil {
-		return 0, err
+		return made, err
 	}
 	defer func() {
 		for _, in := range inputs {
 			in.ahead.close()
 		}
 	}()
-	f := &fold{out: newOutput(w)}
+	file := r.CSV.file(w)
+	defer file.end()
+	f := &fold{out: newOutput(file), most: r.CSV.MaxRows}
 	defer func() { f.out.keep(f.out.lines) }()
 	if f.layout, err = r.layout(inputs); err != nil {
-		return 0, err
+		return made, err
 	}
-	f.header(r.CSV.Columns)
+	if r.CSV.BOM {
+		f.out.lines = append(f.out.lines, "\ufeff"...)
+	}
+	f.out.lines = f.layout.appendHeader(f.out.lines, r.CSV.Columns)
 	if err := join(f, inputs); err != nil {
 		_ = f.out.close() // its error is the one that join has met, if any
-		return f.rows, err
+		return made, err
 	}
-	return f.rows, f.out.flush()
+	if err := errors.Join(f.out.flush(), file.close()); err != nil {
+		return made, err
+	}
+	made.Rows = f.rows
+	if s := f.layout.style; s != nil {
+		made.Formulas = s.escaped()
+	}
+	return made, nil
 }
 
 // fold is one run of Fold or Merge.
@@ -92,22 +111,26 @@ type fold struct {
 	layout *layout
 	out    *output
 	rows   int64
-}
-
-func (f *fold) header(columns []CSVColumn) {
-	for i, c := range columns {
-		if i > 0 {
-			f.out.lines = append(f.out.lines, ',')
-		}
-		f.out.lines = appendCSVText(f.out.lines, []byte(c.Label))
-	}
-	f.out.lines = endCSVLine(f.out.lines, 0)
+	most   int64 // rows; 0: any number
 }
 
 // line writes the line of these rows.
 func (f *fold) line(origin int, rows [][]byte) error {
 	f.out.lines = f.layout.appendLine(f.out.lines, origin, rows)
+	return f.ended()
+}
+
+// ended counts a line.
+func (f *fold) ended() error {
 	f.rows++
+	if f.most > 0 && f.rows > f.most {
+		return tooLarge("%d rows, which is csv.max_rows", f.most)
+	}
+	if s := f.layout.style; s != nil {
+		if err := s.refused(); err != nil {
+			return err
+		}
+	}
 	return f.out.ended()
 }
 

@@ -126,9 +126,9 @@ func BenchmarkFold(b *testing.B) {
 			b.SetBytes(2 * size)
 			b.ReportAllocs()
 			for b.Loop() {
-				rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
-				if err != nil || rows != 100_000 {
-					b.Fatal(rows, err)
+				made, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
+				if err != nil || made.Rows != 100_000 {
+					b.Fatal(made.Rows, err)
 				}
 			}
 		})
@@ -141,9 +141,9 @@ func BenchmarkFoldSmall(b *testing.B) {
 	r := benchmarkReport(Inner)
 	b.ReportAllocs()
 	for b.Loop() {
-		rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
-		if err != nil || rows != 100 {
-			b.Fatal(rows, err)
+		made, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
+		if err != nil || made.Rows != 100 {
+			b.Fatal(made.Rows, err)
 		}
 	}
 }
@@ -173,9 +173,9 @@ func BenchmarkFoldMillion(b *testing.B) {
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
-		if err != nil || rows != 1_000_000 {
-			b.Fatal(rows, err)
+		made, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
+		if err != nil || made.Rows != 1_000_000 {
+			b.Fatal(made.Rows, err)
 		}
 	}
 	close(stop)

@@ -62,12 +62,12 @@ func TestFoldGolden(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			rows, err := foldReport(test.customers, test.refunds).Fold(foldDatasets(t), &out, Room{})
+			made, err := foldReport(test.customers, test.refunds).Fold(foldDatasets(t), &out, Room{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rows != test.rows {
-				t.Errorf("%d rows, want %d", rows, test.rows)
+			if made.Rows != test.rows {
+				t.Errorf("%d rows, want %d", made.Rows, test.rows)
 			}
 			file := "testdata/fold_" + test.name + ".csv"
 			if *update {
@@ -106,9 +106,9 @@ func TestFoldOfOneListener(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			a := datasetOf(t, columnsOf("a", "integer", "b", "text"), 1, []any{1, "x"}, []any{1, ""}, []any{nil, nil})
-			rows, err := (&Report{Join: test.join, CSV: CSV{Columns: test.csv}}).Fold(map[string]Dataset{"a": a}, &out, Room{})
-			if err != nil || rows != 3 {
-				t.Errorf("%d rows, error %v", rows, err)
+			made, err := (&Report{Join: test.join, CSV: CSV{Columns: test.csv}}).Fold(map[string]Dataset{"a": a}, &out, Room{})
+			if err != nil || made.Rows != 3 {
+				t.Errorf("%d rows, error %v", made.Rows, err)
 			}
 			if diff := cmp.Diff(test.want, out.String()); diff != "" {
 				t.Error(diff)
@@ -125,9 +125,9 @@ func TestFoldWithoutRows(t *testing.T) {
 		"refunds":   &memory{columns: columnsOf("cid", "float", "at", "datetime")},
 	}
 	var out bytes.Buffer
-	rows, err := foldReport(Full, Full).Fold(datasets, &out, Room{})
-	if want := "Customer,\"Name, or \"\"alias\"\"\",text,amount,refunded,id\r\n"; err != nil || rows != 0 || out.String() != want {
-		t.Errorf("%d rows, error %v, output %q", rows, err, out.String())
+	made, err := foldReport(Full, Full).Fold(datasets, &out, Room{})
+	if want := "Customer,\"Name, or \"\"alias\"\"\",text,amount,refunded,id\r\n"; err != nil || made.Rows != 0 || out.String() != want {
+		t.Errorf("%d rows, error %v, output %q", made.Rows, err, out.String())
 	}
 }
 

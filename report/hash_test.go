@@ -49,6 +49,16 @@ func TestHash(t *testing.T) {
 		{"a policy", "{name: shop.items, database", "{name: shop.items, on_failure: optional, database", false},
 		{"a policy with defaults", "{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: none}}, database", false},
 		{"a label", "label: Item", "label: item", false},
+		{"options of the file as they are without", "    csv:\n", "    csv:\n      bom: false\n      delimiter: \",\"\n      line_end: crlf\n      compress: off\n      formulas: off\n", true},
+		{"a byte order mark", "    csv:\n", "    csv:\n      bom: true\n", false},
+		{"the delimiter", "    csv:\n", "    csv:\n      delimiter: \";\"\n", false},
+		{"line ends", "    csv:\n", "    csv:\n      line_end: lf\n", false},
+		{"an empty text for NULL", "    csv:\n", "    csv:\n      null: \"\"\n", false},
+		{"the time zone of the file", "    csv:\n", "    csv:\n      time_zone: Europe/Berlin\n", false},
+		{"the form of dates", "    csv:\n", "    csv:\n      date: DD.MM.YYYY\n", false},
+		{"formulas", "    csv:\n", "    csv:\n      formulas: escape\n", false},
+		{"the compression of the file", "    csv:\n", "    csv:\n      compress: gzip\n", false},
+		{"what a file may have", "    csv:\n", "    csv:\n      max_rows: 10\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -136,13 +136,13 @@ func TestJoinIsSQL(t *testing.T) {
 			datasets[name] = datasetOf(t, columns, rapid.IntRange(1, 4).Draw(t, "chunk"), rows...)
 		}
 		var out bytes.Buffer
-		n, err := r.Fold(datasets, &out, Room{})
+		made, err := r.Fold(datasets, &out, Room{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := naiveJoin(types, tables, keys, class.equal)
-		if n != int64(len(want)) {
-			t.Errorf("Fold counts %d rows, want %d", n, len(want))
+		if made.Rows != int64(len(want)) {
+			t.Errorf("Fold counts %d rows, want %d", made.Rows, len(want))
 		}
 		if diff := cmp.Diff(naiveCSV(r, want, keys), out.String()); diff != "" {
 			t.Fatalf("types %v, tables %v\n%s", types, tables, diff)

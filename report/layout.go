@@ -17,6 +17,7 @@ type layout struct {
 	pieces   []piece
 	segments [][][]int // for each listener, for each of its segments, the columns
 	columns  int       // of the file
+	style    *style    // nil: as RFC 4180 has it
 }
 
 // piece is a part of a line.
@@ -24,6 +25,7 @@ type piece struct {
 	listener int    // fromOrigin: the one that the line comes from; or fixedText
 	segments []int  // for each listener, which of its segments
 	blank    []byte // stands for it where that listener has no row
+	first    int    // its first column, of those of the file
 }
 
 const fromOrigin = -1
@@ -37,11 +39,15 @@ func (r *Report) layout(inputs []*input) (*layout, error) {
 		return nil, errors.New("report: a CSV without columns")
 	}
 	l := &layout{segments: make([][][]int, len(inputs)), columns: len(r.CSV.Columns)}
+	var err error
+	if l.style, err = r.CSV.style(); err != nil {
+		return nil, err
+	}
 	full := slices.ContainsFunc(inputs, func(in *input) bool { return in.kind == Full })
 	last := fixedText
 	for i, c := range r.CSV.Columns {
 		if cell, ok := r.CSV.Fixed[i]; ok {
-			l.pieces = append(l.pieces, piece{listener: fixedText, blank: appendCSV(nil, []byte(cell))})
+			l.pieces = append(l.pieces, piece{listener: fixedText, blank: l.fixed([]byte(cell))})
 			last = fixedText
 			continue
 		}
@@ -55,7 +61,7 @@ func (r *Report) layout(inputs []*input) (*layout, error) {
 		} else if !full {
 			owner = 0 // every line comes from the first
 		}
-		l.add(owner, columns, inputs, owner != last)
+		l.add(i, owner, columns, inputs, owner != last)
 		last = owner
 	}
 	return l, nil
@@ -93,9 +99,9 @@ func (r *Report) sources(c CSVColumn, inputs []*input) ([]int, error) {
 }
 
 // add adds a column of the file to its last piece, or begins a new one.
-func (l *layout) add(owner int, columns []int, inputs []*input, begin bool) {
+func (l *layout) add(number, owner int, columns []int, inputs []*input, begin bool) {
 	if begin {
-		p := piece{listener: owner, segments: make([]int, len(inputs))}
+		p := piece{listener: owner, segments: make([]int, len(inputs)), first: number}
 		for n := range inputs {
 			if l.gives(n, owner, inputs) {
 				p.segments[n] = len(l.segments[n])
@@ -103,8 +109,10 @@ func (l *layout) add(owner int, columns []int, inputs []*input, begin bool) {
 			}
 		}
 		l.pieces = append(l.pieces, p)
-	} else {
-		p := &l.pieces[len(l.pieces)-1]
+	}
+	if p := &l.pieces[len(l.pieces)-1]; l.style != nil {
+		p.blank = l.style.blank(p.blank, begin)
+	} else if !begin {
 		p.blank = append(p.blank, ',')
 	}
 	for n := range inputs {
@@ -131,11 +139,15 @@ func (l *layout) appendRow(dst []byte, n int, c *Chunk, row int) []byte {
 			dst = append(dst, 0, 0, 0, 0)
 		}
 		at := len(dst)
-		for i, column := range columns {
-			if i > 0 {
-				dst = append(dst, ',')
+		if l.style != nil {
+			dst = l.style.appendSegment(dst, c, row, columns)
+		} else {
+			for i, column := range columns {
+				if i > 0 {
+					dst = append(dst, ',')
+				}
+				dst = appendCSV(dst, c.Cell(column, row))
 			}
-			dst = appendCSV(dst, c.Cell(column, row))
 		}
 		if !last {
 			binary.LittleEndian.PutUint32(dst[at-4:], uint32(len(dst)-at))
@@ -150,7 +162,7 @@ func (l *layout) appendLine(dst []byte, origin int, rows [][]byte) []byte {
 	for i := range l.pieces {
 		p := &l.pieces[i]
 		if i > 0 {
-			dst = append(dst, ',')
+			dst = append(dst, l.delimiter())
 		}
 		n := p.listener
 		if n == fromOrigin {
@@ -160,9 +172,52 @@ func (l *layout) appendLine(dst []byte, origin int, rows [][]byte) []byte {
 			dst = append(dst, p.blank...)
 			continue
 		}
-		dst = append(dst, segment(rows[n], p.segments[n], len(l.segments[n]))...)
+		cells := segment(rows[n], p.segments[n], len(l.segments[n]))
+		if l.style != nil {
+			cells = l.style.shown(cells, p.first)
+		}
+		dst = append(dst, cells...)
+	}
+	return l.endLine(dst, start)
+}
+
+// fixed returns the text of a cell that is the same in every line.
+func (l *layout) fixed(cell []byte) []byte {
+	if l.style == nil {
+		return appendCSV(nil, cell)
+	}
+	text, _ := l.style.appendCell(nil, cell, KindText)
+	return text
+}
+
+func (l *layout) delimiter() byte {
+	if l.style != nil {
+		return l.style.delimiter
+	}
+	return ','
+}
+
+func (l *layout) endLine(dst []byte, start int) []byte {
+	if l.style != nil {
+		return l.style.endLine(dst, start)
 	}
 	return endCSVLine(dst, start)
+}
+
+// appendHeader appends the labels of the columns.
+func (l *layout) appendHeader(dst []byte, columns []CSVColumn) []byte {
+	start := len(dst)
+	for i, c := range columns {
+		if i > 0 {
+			dst = append(dst, l.delimiter())
+		}
+		if l.style != nil {
+			dst = l.style.appendLabel(dst, c.Label)
+		} else {
+			dst = appendCSVText(dst, []byte(c.Label))
+		}
+	}
+	return l.endLine(dst, start)
 }
 
 // segment returns one of the segments of a row.

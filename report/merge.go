@@ -35,8 +35,16 @@ func (r *Report) Mergeable(datasets map[string]Dataset) bool {
 // returns ErrUnmergeable, as it does where the rows of one key need more than the
 // room, and what was written until then is of no use. The datasets are those of a
 // report that is Mergeable.
-func (r *Report) Merge(datasets map[string]Dataset, w io.Writer, room Room) (rows int64, err error) {
-	return r.write(datasets, w, func(f *fold, inputs []*input) error { return f.merge(inputs, room.bytes()/int64(len(inputs))) })
+//
+// A dataset that is not sorted can have a line without what belongs to it. With a text
+// for NULL that is longer than the whole line, so a file that is too large then is
+// ErrUnmergeable as well.
+func (r *Report) Merge(datasets map[string]Dataset, w io.Writer, room Room) (Made, error) {
+	made, err := r.write(datasets, w, func(f *fold, inputs []*input) error { return f.merge(inputs, room.bytes()/int64(len(inputs))) })
+	if errors.Is(err, errBytes) && r.CSV.Null != nil {
+		err = fmt.Errorf("%w: %w", ErrUnmergeable, err)
+	}
+	return made, err
 }
 
 // merge joins sorted datasets: a sort-merge join, whose first listener's rows are

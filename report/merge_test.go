@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -33,7 +34,7 @@ func TestMergeIsFold(t *testing.T) {
 			}
 			var rows [][]any
 			for i := range rapid.IntRange(0, 12).Draw(t, "rows") {
-				rows = append(rows, []any{keys.Draw(t, "key"), fmt.Sprint(name, " ", i)})
+				rows = append(rows, []any{keys.Draw(t, "key"), rapid.SampledFrom([]any{nil, "=", "=1", fmt.Sprint(name, " ", i)}).Draw(t, "v")})
 			}
 			if rapid.IntRange(0, 3).Draw(t, "sort") > 0 {
 				slices.SortStableFunc(rows, func(a, b []any) int { return number(a[0]) - number(b[0]) })
@@ -41,6 +42,7 @@ func TestMergeIsFold(t *testing.T) {
 			sorted = sorted && sortedWithoutNulls(rows)
 			tables = append(tables, rows)
 		}
+		drawOptions(t, &r.CSV)
 		perChunk := rapid.IntRange(1, 5).Draw(t, "per chunk")
 		datasets := func() map[string]Dataset {
 			sets := map[string]Dataset{}
@@ -53,16 +55,16 @@ func TestMergeIsFold(t *testing.T) {
 			t.Fatal("not mergeable")
 		}
 		var want, got bytes.Buffer
-		wantRows, err := r.Fold(datasets(), &want, Room{})
+		wantMade, err := r.Fold(datasets(), &want, Room{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := r.Merge(datasets(), &got, Room{})
+		made, err := r.Merge(datasets(), &got, Room{})
 		switch {
 		case !sorted && !errors.Is(err, ErrUnmergeable):
 			t.Fatalf("a dataset is not sorted: %v", err)
-		case sorted && (err != nil || rows != wantRows || got.String() != want.String()):
-			t.Fatalf("%d rows, %v\n%s\nwant %d\n%s", rows, err, &got, wantRows, &want)
+		case sorted && (err != nil || !cmp.Equal(made, wantMade) || got.String() != want.String()):
+			t.Fatalf("%+v, %v\n%s\nwant %+v\n%s", made, err, &got, wantMade, &want)
 		}
 	})
 }
@@ -138,9 +140,9 @@ func BenchmarkMerge(b *testing.B) {
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		rows, err := r.Merge(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
-		if err != nil || rows != 100_000 {
-			b.Fatal(rows, err)
+		made, err := r.Merge(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{})
+		if err != nil || made.Rows != 100_000 {
+			b.Fatal(made.Rows, err)
 		}
 	}
 }

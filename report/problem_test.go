@@ -117,6 +117,14 @@ var badFiles = []struct {
 	{"keys that are no mapping", []string{"sink:", "keys: \"fanfold:\"\nsink:"}},
 	{"other keys", []string{"sink:", "keys: {perfix: x, hash: [x]}\nsink:"}},
 
+	{"options of a file", []string{"    csv:\n", "    csv:\n      bom: yes\n      delimiter: \":\"\n      line_end: cr\n      null: NULL\n      time_zone: Berlin\n      date: YYYY-mm-dd\n      datetime: soon\n      formulas: quote\n      compress: zip\n      max_rows: 0\n      max_bytes: 6TB\n"}},
+	{"an option of a file with a wrong name", []string{"    csv:\n", "    csv:\n      delimeter: \";\"\n"}},
+	{"a text for NULL with a delimiter", []string{"    csv:\n", "    csv:\n      null: \"a;b\"\n"}},
+	{"an empty text for NULL in a file of one column", []string{"        - total\n        - {column: shop.items.item, label: Item}\n", "      null: \"\"\n"}},
+	{"a label that is a formula", []string{"label: Item", "label: \"=Item\"", "    csv:\n", "    csv:\n      formulas: fail\n"}},
+	{"the zone of the source alone", []string{"    csv:\n", "    csv:\n      source_time_zone: Europe/Berlin\n"}},
+	{"options of a file that are no single values", []string{"    csv:\n", "    csv:\n      delimiter: [\";\"]\n      null: {a: b}\n      max_bytes: []\n"}},
+
 	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},
 	{"record columns", []string{"database: main}\nsink", "database: main, table: a.b.c, columns: {id: '-', state: x, file: 'a b', report: one, error: ONE, parameters: '-'}}\nsink"}},
 	{"no such policy", []string{"{name: shop.items, database", "{name: shop.items, on_failure: option, database"}},

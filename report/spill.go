@@ -92,8 +92,7 @@ func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error 
 	s.parts.Close() // its bytes are not needed any more
 	return inOrder(lines, func(line record) error {
 		f.out.lines = append(f.out.lines, line.row()...)
-		f.rows++
-		return f.out.ended()
+		return f.ended()
 	})
 }
 

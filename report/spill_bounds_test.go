@@ -78,12 +78,12 @@ func foldBounded(t *testing.T, keys []int, length int, room int64, most uint64) 
 		read:    func([]byte) error { look(); return nil },
 		written: func([]byte) { look() },
 	}
-	rows, err := r.Fold(map[string]Dataset{
+	made, err := r.Fold(map[string]Dataset{
 		"a": &generated{keys: keys, text: []byte("a")},
 		"b": &generated{keys: keys, text: []byte(strings.Repeat("b", length))},
 	}, io.Discard, Room{Bytes: room, Scratch: files.make})
-	if err != nil || rows != int64(len(keys)) || peak > before+most {
-		t.Errorf("%d rows, error %v; %d MB were held, with room for %d", rows, err, (peak-before)>>20, room>>20)
+	if err != nil || made.Rows != int64(len(keys)) || peak > before+most {
+		t.Errorf("%d rows, error %v; %d MB were held, with room for %d", made.Rows, err, (peak-before)>>20, room>>20)
 	}
 	files.closed(2)
 }
@@ -140,8 +140,8 @@ func TestSpillBegins(t *testing.T) {
 		for _, l := range r.Join.Listeners {
 			sets[l.Listener] = &generated{keys: keys, text: []byte("x")}
 		}
-		if n, err := r.Fold(sets, io.Discard, Room{Bytes: test.room, Scratch: files.make}); err != nil || n != rows {
-			t.Errorf("%s: %d rows, error %v", name, n, err)
+		if made, err := r.Fold(sets, io.Discard, Room{Bytes: test.room, Scratch: files.make}); err != nil || made.Rows != rows {
+			t.Errorf("%s: %d rows, error %v", name, made.Rows, err)
 		}
 		files.closed(test.made)
 	}

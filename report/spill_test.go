@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -116,7 +117,7 @@ func TestSpilledIsPlain(t *testing.T) {
 					}
 					row = append(row, value)
 				}
-				tables[name] = append(tables[name], append(row, fmt.Sprint(name, ",", i), i))
+				tables[name] = append(tables[name], append(row, rapid.SampledFrom([]any{fmt.Sprint(name, ",", i), fmt.Sprint("=", name, i)}).Draw(t, "v"), i))
 				if constant && i == 5 {
 					break // or the product is too large
 				}
@@ -131,24 +132,25 @@ func TestSpilledIsPlain(t *testing.T) {
 			shown = append(shown, CSVColumn{name + "v", name, "v"}, CSVColumn{name + "w", name, "w"}, CSVColumn{name + "k", name, "k0"})
 		}
 		r.CSV.Columns = rapid.Permutation(shown).Draw(t, "columns")[:rapid.IntRange(1, len(shown)).Draw(t, "shown")]
+		drawOptions(t, &r.CSV)
 		perChunk := rapid.IntRange(1, 8).Draw(t, "per chunk")
-		fold := func(room Room) (int64, string) {
+		fold := func(room Room) (Made, string) {
 			sets := map[string]Dataset{}
 			for name := range columns {
 				sets[name] = datasetOf(t, columns[name], perChunk, tables[name]...)
 			}
 			var out bytes.Buffer
-			rows, err := r.Fold(sets, &out, room)
+			made, err := r.Fold(sets, &out, room)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return rows, out.String()
+			return made, out.String()
 		}
 		want, plain := fold(Room{})
 		files := &scratchFiles{t: t, dir: dir}
 		got, spilled := fold(Room{Bytes: rapid.SampledFrom([]int64{1, 500, blockBytes + 1000, 2*blockBytes + 1000}).Draw(t, "room"), Scratch: files.make})
-		if got != want || spilled != plain {
-			t.Fatalf("%d rows\n%s\nwant %d\n%s", got, spilled, want, plain)
+		if !cmp.Equal(got, want) || spilled != plain {
+			t.Fatalf("%+v\n%s\nwant %+v\n%s", got, spilled, want, plain)
 		}
 		files.closed(files.made)
 	})
@@ -196,8 +198,8 @@ func TestSpillOfOneKey(t *testing.T) {
 		}
 		files := &scratchFiles{t: t, dir: t.TempDir()}
 		got, err := r.Fold(sets(), &spilled, Room{Bytes: 1 << 20, Scratch: files.make})
-		if err != nil || got != want || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
-			t.Errorf("%s: %d rows, want %d, error %v", kind, got, want, err)
+		if err != nil || got.Rows != want.Rows || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
+			t.Errorf("%s: %d rows, want %d, error %v", kind, got.Rows, want.Rows, err)
 		}
 		files.closed(2)
 	}
@@ -218,8 +220,8 @@ func TestSpillOfLongRows(t *testing.T) {
 	}
 	files := &scratchFiles{t: t, dir: t.TempDir()}
 	got, err := r.Fold(sets(), &spilled, Room{Bytes: 1 << 20, Scratch: files.make})
-	if err != nil || got != want || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
-		t.Errorf("%d rows, want %d, error %v", got, want, err)
+	if err != nil || got.Rows != want.Rows || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
+		t.Errorf("%d rows, want %d, error %v", got.Rows, want.Rows, err)
 	}
 	files.closed(2)
 }
@@ -264,9 +266,9 @@ func BenchmarkSpill(b *testing.B) {
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		rows, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{Bytes: 16 << 20, Scratch: files.make})
-		if err != nil || rows != 1_000_000 {
-			b.Fatal(rows, err)
+		made, err := r.Fold(map[string]Dataset{"a": &stored{chunks: chunks}, "b": &stored{chunks: chunks}}, io.Discard, Room{Bytes: 16 << 20, Scratch: files.make})
+		if err != nil || made.Rows != 1_000_000 {
+			b.Fatal(made.Rows, err)
 		}
 	}
 }

@@ -68,7 +68,8 @@ type TaskState struct {
 	Rows    int64
 	Bytes   int64
 	Done    bool
-	Took    time.Duration   // of the query; 0 until done
+	DoneAt  time.Time       // zero until done
+	Took    time.Duration   // of the query, from when it began; 0 until done
 	Columns json.RawMessage // as given to Append; nil until the first chunk
 	Waits   string          // what it waits for without a failure, such as a job of somebody else's; Next says until when
 	Memo    []byte          // see Scripts.Remember; nil: none
@@ -224,7 +225,7 @@ func parseState(id string, fields map[string]string) (*State, error) {
 			StepState: p.step(listener), Stage: p.number(field), Owner: fields[listener+":owner"],
 			Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"),
 			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
-			Done: fields[listener+":done"] != "", Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
+			Done: fields[listener+":done"] != "", DoneAt: p.time(listener + ":done"), Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
 			Waits: fields[listener+":waits"], Failed: fields[listener+":failed"], Policy: fields[listener+":policy"],
 		}
 		if memo := fields[listener+":memo"]; memo != "" {

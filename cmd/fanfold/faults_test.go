@@ -304,7 +304,7 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"-1.csv", "-2.csv", "-2.csv.manifest.json"} {
+	for _, name := range []string{"-1.csv", "-2.csv", "-2.csv.manifest.json", "-1.csv.gz", "-1.csv.gz.manifest.json"} {
 		if err := os.WriteFile(s.dir+"/files/slow/"+id+name, []byte("left"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.dir+"/files/slow/"+id+"-2.csv", []byte("late"), 0o600); err != nil {
+	if err := os.WriteFile(s.dir+"/files/slow/"+id+"-2.csv.gz", []byte("late"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("the late file is gone", func() bool { return len(inSink()) == 2 })

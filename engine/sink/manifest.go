@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -19,10 +20,12 @@ type Manifest struct {
 	Parameters json.RawMessage    `json:"parameters"` // of the record; nil becomes null
 	Rows       int64              `json:"rows"`       // without the header
 	Bytes      int64              `json:"bytes"`
-	CRC32C     string             `json:"crc32c"`     // see Checksum
-	File       string             `json:"file"`       // the object's URL
-	CreatedAt  time.Time          `json:"created_at"` // written in UTC, to the millisecond
-	Listeners  []ManifestListener `json:"listeners"`  // in the order of the definition
+	CRC32C     string             `json:"crc32c"`              // see Checksum
+	File       string             `json:"file"`                // the object's URL
+	CreatedAt  time.Time          `json:"created_at"`          // written in UTC, to the millisecond
+	TimeZone   string             `json:"time_zone,omitempty"` // in which the file shows datetimes; empty: as their sources gave them
+	Columns    []ManifestColumn   `json:"columns"`             // of the file, in its order
+	Listeners  []ManifestListener `json:"listeners"`           // in the order of the definition
 }
 
 // ManifestJob names the job that made the object.
@@ -32,12 +35,25 @@ type ManifestJob struct {
 	Report  string `json:"report"`
 }
 
-// ManifestListener says what one listener gave to the object.
+// ManifestColumn says where a column of the object comes from.
+type ManifestColumn struct {
+	Label    string      `json:"label"`
+	Listener string      `json:"listener,omitempty"` // empty for a key of the join, which several give
+	Column   string      `json:"column"`             // the listener's, or the key
+	Type     report.Kind `json:"type,omitempty"`     // in its source; of a key, in that of the first listener; empty: not known
+	Escaped  int64       `json:"escaped,omitempty"`  // cells that csv.formulas has changed
+}
+
+// ManifestListener says what one listener gave to the object. Its times are Redis's,
+// in UTC, to the millisecond, and those of its last try.
 type ManifestListener struct {
 	Name       string          `json:"name"`
 	Stage      int             `json:"stage"`
 	Rows       int64           `json:"rows"`
-	DurationMS int64           `json:"duration_ms"`
+	Tries      int64           `json:"tries"`
+	AsOf       time.Time       `json:"as_of,omitzero"`   // its reading began: of a database, the moment that its rows are of
+	DoneAt     time.Time       `json:"done_at,omitzero"` // it was done, or given up
+	DurationMS int64           `json:"duration_ms"`      // from one to the other
 	Columns    []report.Column `json:"columns"`
 	OnFailure  string          `json:"on_failure,omitempty"` // its policy, where the file was made without it
 	Error      string          `json:"error,omitempty"`      // why it was
@@ -77,9 +93,18 @@ func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 }
 
 func (m Manifest) encode() ([]byte, error) {
+	m.Listeners = slices.Clone(m.Listeners)
 	m.CreatedAt = m.CreatedAt.UTC().Truncate(time.Millisecond)
+	for i := range m.Listeners {
+		for _, t := range []*time.Time{&m.Listeners[i].AsOf, &m.Listeners[i].DoneAt} {
+			*t = t.UTC().Truncate(time.Millisecond)
+		}
+	}
 	if m.Listeners == nil {
 		m.Listeners = []ManifestListener{} // [] and not null: readers loop over it
+	}
+	if m.Columns == nil {
+		m.Columns = []ManifestColumn{}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -21,9 +21,18 @@ func TestManifestBytes(t *testing.T) {
 		Parameters: json.RawMessage(`{"from":"2024-01-01","name":"<a&b>","id":12345678901234567890}`),
 		Rows:       2, Bytes: 30, CRC32C: sink.Checksum(0xbeef), File: "gs://bucket/withdrawals/1111-2.csv",
 		CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 891_999_999, time.FixedZone("", 2*60*60)),
+		TimeZone:  "Europe/Berlin",
+		Columns: []sink.ManifestColumn{
+			{Label: "id", Column: "id", Type: report.KindInteger},
+			{Label: "Note", Listener: "plt_fund.vs_withdraw", Column: "note", Type: report.KindText, Escaped: 3},
+		},
 		Listeners: []sink.ManifestListener{{
-			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 2, DurationMS: 15,
-			Columns: []report.Column{{Name: "id", Kind: report.KindInteger}},
+			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 2, Tries: 1, DurationMS: 15,
+			AsOf: time.Date(2024, 3, 4, 5, 6, 6, 885_000_000, time.FixedZone("", 2*60*60)), DoneAt: time.Date(2024, 3, 4, 3, 6, 6, 900_000_000, time.UTC),
+			Columns: []report.Column{{Name: "id", Kind: report.KindInteger}, {Name: "note", Kind: report.KindText}},
+		}, {
+			Name: "plt_fund.vs_payment", Stage: 2, Tries: 7, DoneAt: time.Date(2024, 3, 4, 3, 6, 7, 0, time.UTC),
+			Columns: []report.Column{}, OnFailure: "optional", Error: "query timed out after 5m0s",
 		}},
 	}
 	for name, m := range map[string]sink.Manifest{"manifest.json": m, "manifest_empty.json": {}} {

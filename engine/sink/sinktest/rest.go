@@ -149,8 +149,9 @@ func manifest(t *testing.T, p Place) {
 		Definition: "5f2c", Parameters: json.RawMessage(`{"from":"2024-01-01"}`),
 		Rows: 1, Bytes: 17, CRC32C: sink.Checksum(0xab12), File: p.Sink.URL(name),
 		CreatedAt: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC),
+		Columns:   []sink.ManifestColumn{{Label: "id", Column: "id", Type: report.KindInteger}},
 		Listeners: []sink.ManifestListener{{
-			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 1, DurationMS: 12,
+			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 1, Tries: 2, DurationMS: 12,
 			Columns: []report.Column{{Name: "id", Kind: report.KindInteger}},
 		}},
 	}

@@ -1,0 +1,126 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var csvOptions = []string{
+	"bom", "delimiter", "line_end", "null", "time_zone", "source_time_zone", "date", "datetime",
+	"formulas", "compress", "max_rows", "max_bytes",
+}
+
+// Delimiters are what can stand between the cells of a line. None of them is in a
+// number.
+var Delimiters = []string{",", ";", "\t", "|"}
+
+// mostRows is what a fold can count.
+const mostRows = 1<<32 - 1
+
+// largestFile is the largest object of Google Cloud Storage, 5 TiB.
+const largestFile = 5 << 40
+
+// readCSVOptions decodes how the file is written. Its columns are known.
+func (d *draft) readCSVOptions(f fields) {
+	c := &d.CSV
+	c.BOM = f.get("bom").boolean()
+	if text := f.get("delimiter").oneOf("a delimiter that is not possible", "", Delimiters...); text != "," {
+		c.Delimiter = text
+	}
+	c.LF = f.get("line_end").oneOf("neither crlf nor lf", "", "crlf", "lf") == "lf"
+	c.Gzip = f.get("compress").oneOf("neither off nor gzip", "", "off", "gzip") == "gzip"
+	c.MaxRows = int64(f.get("max_rows").integer(0, 1, mostRows))
+	c.MaxBytes = f.get("max_bytes").size(0, largestFile)
+	d.readNull(f)
+	d.readMoments(f)
+	switch text := f.get("formulas").oneOf("none of off, escape and fail", "", "off", "escape", "fail"); text {
+	case "escape", "fail":
+		c.Formulas = Formulas(text)
+	}
+	for _, column := range c.Columns {
+		if c.Formulas == FormulasFail && isFormula([]byte(column.Label), KindText) {
+			f.get("formulas").problem(fmt.Sprintf("the label %q is one that a spreadsheet takes for a formula", column.Label), "Give the column another label, or write formulas: escape")
+		}
+	}
+}
+
+// oneOf decodes a text that is one of these. In a gap it is the default.
+func (p setting) oneOf(message, otherwise string, of ...string) string {
+	if !p.given() {
+		return otherwise
+	}
+	text, ok := p.text()
+	if ok && !slices.Contains(of, text) {
+		quoted := make([]string, len(of))
+		for i, text := range of {
+			quoted[i] = fmt.Sprintf("%q", text)
+		}
+		p.problem(message, "Write one of "+listing(quoted))
+		return otherwise
+	}
+	return text
+}
+
+// readNull decodes what stands for NULL.
+func (d *draft) readNull(f fields) {
+	at, given := f.byName["null"]
+	if !given {
+		return
+	}
+	if at.null() {
+		if at.node.Value != "" {
+			at.problem("without quotes this is no text in YAML", fmt.Sprintf("Write null: %q", at.node.Value))
+		}
+		return
+	}
+	text, ok := at.text()
+	switch {
+	case !ok:
+		return
+	case len(text) > 64 || strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, "")):
+		at.problem("a text for NULL that is not allowed", `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`)
+		return
+	case text == "" && len(d.CSV.Columns) == 1:
+		at.problem("an empty text for NULL in a file of one column", "A line that says nothing is skipped by many readers: write a text such as NULL")
+		return
+	}
+	d.CSV.Null = &text
+}
+
+// readMoments decodes how dates and datetimes are shown.
+func (d *draft) readMoments(f fields) {
+	c := &d.CSV
+	if zone := f.get("time_zone"); zone.given() {
+		c.TimeZone = zone.timeZone().String()
+	}
+	for _, form := range []struct {
+		name   string
+		to     *string
+		tokens []string
+	}{{"date", &c.Date, dateTokens}, {"datetime", &c.Datetime, datetimeTokens}} {
+		at := f.get(form.name)
+		if !at.given() {
+			continue
+		}
+		text, ok := at.text()
+		if !ok {
+			continue
+		}
+		if _, err := parseForm(text, form.tokens); err != nil {
+			at.problem("not the form of a "+form.name, "Use "+strings.Join(form.tokens, ", ")+" with signs between them, such as DD.MM.YYYY")
+			continue
+		}
+		*form.to = text
+	}
+	source := f.get("source_time_zone")
+	if !source.given() {
+		return
+	}
+	if zone := source.timeZone().String(); zone != "UTC" {
+		c.SourceTimeZone = zone
+	}
+	if c.TimeZone == "" && !strings.Contains(c.Datetime, "ZZ") && !f.get("time_zone").given() {
+		source.problem("a time zone that changes nothing", "Give time_zone, too, or remove it")
+	}
+}

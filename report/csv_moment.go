@@ -1,0 +1,191 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// moments says how dates and datetimes are shown.
+type moments struct {
+	from, to       *time.Location
+	date, datetime form // nil: as the source gives them
+}
+
+// newMoments reads the options of a CSV.
+func newMoments(c *CSV) (m moments, err error) {
+	m.from = time.UTC
+	if c.SourceTimeZone != "" {
+		if m.from, err = time.LoadLocation(c.SourceTimeZone); err != nil {
+			return m, fmt.Errorf("report: source_time_zone: %w", err)
+		}
+	}
+	m.to = m.from
+	if c.TimeZone != "" && c.TimeZone != m.from.String() {
+		if m.to, err = time.LoadLocation(c.TimeZone); err != nil {
+			return m, fmt.Errorf("report: time_zone: %w", err)
+		}
+	}
+	if c.Date != "" {
+		if m.date, err = parseForm(c.Date, dateTokens); err != nil {
+			return m, fmt.Errorf("report: date: %w", err)
+		}
+	}
+	if c.Datetime != "" {
+		if m.datetime, err = parseForm(c.Datetime, datetimeTokens); err != nil {
+			return m, fmt.Errorf("report: datetime: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// shown tells whether datetimes are shown otherwise than the source gives them.
+func (m *moments) shown() bool { return m.datetime != nil || m.from != m.to }
+
+// sourceForm is the form of a datetime without its fraction.
+var sourceForm, _ = parseForm("YYYY-MM-DD HH:mm:ss", datetimeTokens)
+
+// rewrite shows the date or datetime that begins at start. What is no day of the
+// calendar, such as 0000-00-00, stays as it is; so does the zone of a moment that
+// would leave the years 0 to 9999.
+func (m *moments) rewrite(dst []byte, start int, kind Kind) []byte {
+	moment, fraction, ok := parseMoment(dst[start:], kind)
+	if !ok {
+		return dst
+	}
+	if kind == KindDate {
+		return m.date.append(dst[:start], moment)
+	}
+	if m.from != m.to {
+		moment = time.Date(moment.Year(), moment.Month(), moment.Day(), moment.Hour(), moment.Minute(), moment.Second(), moment.Nanosecond(), m.from)
+		if there := moment.In(m.to); there.Year() >= 0 && there.Year() <= 9999 {
+			moment = there
+		}
+	} else if m.from != time.UTC {
+		moment = time.Date(moment.Year(), moment.Month(), moment.Day(), moment.Hour(), moment.Minute(), moment.Second(), moment.Nanosecond(), m.from)
+	}
+	if m.datetime != nil {
+		return m.datetime.append(dst[:start], moment)
+	}
+	var digits [16]byte // the fraction keeps its digits, and lies where the form is written
+	n := copy(digits[:], fraction)
+	return append(sourceForm.append(dst[:start], moment), digits[:n]...)
+}
+
+// parseMoment reads a date or datetime as sources give them, as if it were of UTC,
+// and its fraction with the point.
+func parseMoment(text []byte, kind Kind) (moment time.Time, fraction []byte, ok bool) {
+	const mask = "0000-00-00 00:00:00"
+	length := len(mask)
+	if kind == KindDate {
+		length = len("0000-00-00")
+	}
+	if len(text) < length || kind == KindDate && len(text) > length {
+		return moment, nil, false
+	}
+	for i, c := range []byte(mask[:length]) {
+		if c == '0' && (text[i] < '0' || text[i] > '9') || c != '0' && text[i] != c {
+			return moment, nil, false
+		}
+	}
+	number := func(from, to int) (n int) {
+		for _, c := range text[from:to] {
+			n = 10*n + int(c-'0')
+		}
+		return n
+	}
+	year, month, day := number(0, 4), number(5, 7), number(8, 10)
+	var hour, minute, second, nanoseconds int
+	if kind != KindDate {
+		hour, minute, second = number(11, 13), number(14, 16), number(17, 19)
+		if fraction = text[length:]; len(fraction) > 0 {
+			if fraction[0] != '.' || len(fraction) > 10 || skipDigits(fraction, 1) != len(fraction) {
+				return moment, nil, false
+			}
+			nanoseconds = number(length+1, len(text))
+			for i := len(fraction); i < 10; i++ {
+				nanoseconds *= 10
+			}
+		}
+	}
+	moment = time.Date(year, time.Month(month), day, hour, minute, second, nanoseconds, time.UTC)
+	ok = moment.Year() == year && moment.Month() == time.Month(month) && moment.Day() == day && hour < 24 && minute < 60 && second < 60
+	return moment, fraction, ok
+}
+
+// form is how a moment is written: tokens, and texts between them.
+type form []string
+
+var (
+	dateTokens     = []string{"YYYY", "YY", "MM", "DD"}
+	datetimeTokens = append(slices.Clone(dateTokens), "HH", "hh", "mm", "ss", "ffffff", "fff", "AM", "ZZ")
+)
+
+var errForm = errors.New("not a form")
+
+// parseForm reads a form with these tokens. A letter that is in none of them must be
+// a T, for which nobody looks among the tokens.
+func parseForm(text string, tokens []string) (form, error) {
+	var f form
+	some := false
+	for text != "" {
+		i := slices.IndexFunc(tokens, func(token string) bool { return strings.HasPrefix(text, token) })
+		piece := text[:1]
+		if i >= 0 {
+			piece, some = tokens[i], true
+		} else if c := text[0] | 0x20; c >= 'a' && c <= 'z' && text[0] != 'T' || text[0] < ' ' || text[0] == 0x7f {
+			return nil, fmt.Errorf("%w: %q is none of %s", errForm, piece, strings.Join(tokens, " "))
+		}
+		f, text = append(f, piece), text[len(piece):]
+	}
+	if !some {
+		return nil, fmt.Errorf("%w: it has none of %s", errForm, strings.Join(tokens, " "))
+	}
+	return f, nil
+}
+
+func (f form) append(dst []byte, t time.Time) []byte {
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	for _, piece := range f {
+		switch piece {
+		case "YYYY":
+			dst = appendPadded0(dst, year, 4)
+		case "YY":
+			dst = appendPadded0(dst, year%100, 2)
+		case "MM":
+			dst = appendPadded0(dst, int(month), 2)
+		case "DD":
+			dst = appendPadded0(dst, day, 2)
+		case "HH":
+			dst = appendPadded0(dst, hour, 2)
+		case "hh":
+			dst = appendPadded0(dst, (hour+11)%12+1, 2)
+		case "mm":
+			dst = appendPadded0(dst, minute, 2)
+		case "ss":
+			dst = appendPadded0(dst, second, 2)
+		case "fff":
+			dst = appendPadded0(dst, t.Nanosecond()/1e6, 3)
+		case "ffffff":
+			dst = appendPadded0(dst, t.Nanosecond()/1e3, 6)
+		case "AM":
+			dst = t.AppendFormat(dst, "PM")
+		case "ZZ":
+			dst = t.AppendFormat(dst, "-07:00")
+		default:
+			dst = append(dst, piece...)
+		}
+	}
+	return dst
+}
+
+// appendPadded0 appends a number with at least so many digits, up to 6.
+func appendPadded0(dst []byte, n, digits int) []byte {
+	for unit := [...]int{1, 10, 100, 1e3, 1e4, 1e5}[digits-1]; unit > 0; unit /= 10 {
+		dst = append(dst, byte('0'+n/unit%10))
+	}
+	return dst
+}
