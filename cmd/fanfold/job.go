@@ -33,6 +33,9 @@ type listenerView struct {
 	Rows  int64  `json:"rows"`
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
+
+	Next *time.Time `json:"next,omitempty"` // it waits until then
+	Why  string     `json:"why,omitempty"`  // it waits: for what, or the error of its last try
 }
 
 // view reads a record and the state of its job. It returns engine.ErrNoRecord

@@ -29,6 +29,9 @@ func listenerViews(r *report.Report, state *scripts.State) []listenerView {
 	for i := range views {
 		task := state.Tasks[views[i].Name]
 		views[i].State, views[i].Rows, views[i].Tries, views[i].Owner = "waiting", task.Rows, task.Tries, task.Owner
+		if !task.Done && !task.Next.IsZero() {
+			views[i].Next, views[i].Why = &task.Next, cmp.Or(task.Waits, task.Error)
+		}
 		switch {
 		case task.Policy != "":
 			views[i].State = "omitted"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -22,10 +23,7 @@ const mostBars = 10
 // wait waits until the records are final, and shows the rows of each listener on
 // a terminal meanwhile.
 func (b *backend) wait(ctx context.Context, ids []string, terminal io.Writer) (jobViews, error) {
-	p := &progress{
-		bars: map[string]*mpb.Bar{}, named: len(ids) > 1,
-		all: mpb.NewWithContext(ctx, mpb.WithOutput(terminal), mpb.WithWidth(24)),
-	}
+	p := newProgress(ctx, terminal, len(ids))
 	defer p.close()
 	tick := time.NewTicker(look)
 	defer tick.Stop()
@@ -89,9 +87,33 @@ func (b *backend) waitView(ctx context.Context, id string) (jobView, error) {
 // progress is a bar for each listener of each job.
 type progress struct {
 	all   *mpb.Progress
-	bars  map[string]*mpb.Bar
+	bars  map[string]*listenerBar
 	named bool // by job, as there are several
+	jobs  int
 }
+
+type listenerBar struct {
+	*mpb.Bar
+	note atomic.Pointer[string] // stands behind the rows
+}
+
+func newProgress(ctx context.Context, terminal io.Writer, jobs int) *progress {
+	return &progress{
+		bars: map[string]*listenerBar{}, named: jobs > 1, jobs: jobs,
+		all: mpb.NewWithContext(ctx, mpb.WithOutput(terminal), mpb.WithWidth(24)),
+	}
+}
+
+// look is show, for a watcher.
+func (p *progress) look(v jobView) error {
+	if p.jobs <= mostBars {
+		p.show(v)
+	}
+	return nil
+}
+
+// event shows nothing: the next look does.
+func (p *progress) event(event) error { return nil }
 
 // show brings the bars of a job up to date. How many rows a query will find is
 // not known before its end: until then the bar only counts.
@@ -103,11 +125,14 @@ func (p *progress) show(v jobView) {
 		}
 		bar := p.bars[name]
 		if bar == nil {
-			bar = p.all.AddBar(0,
+			bar = &listenerBar{}
+			bar.note.Store(new(""))
+			bar.Bar = p.all.AddBar(0,
 				mpb.PrependDecorators(decor.Name(name, decor.WCSyncSpaceR)),
-				mpb.AppendDecorators(decor.CurrentNoUnit("%d rows"), decor.OnComplete(decor.Name(""), " done")))
+				mpb.AppendDecorators(decor.CurrentNoUnit("%d rows"), decor.Any(func(decor.Statistics) string { return *bar.note.Load() })))
 			p.bars[name] = bar
 		}
+		bar.note.Store(new(l.note()))
 		bar.SetCurrent(l.Rows)
 		switch l.State {
 		case "omitted":
@@ -120,6 +145,18 @@ func (p *progress) show(v jobView) {
 			bar.SetTotal(l.Rows+l.Rows/2+1, false)
 		}
 	}
+}
+
+// note says what a bar does not show.
+func (v listenerView) note() string {
+	text := suffix(", ", v.tried())
+	switch {
+	case v.State == "waiting" && v.Next != nil:
+		text += ", waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
+	case v.State != "running":
+		text = " " + v.State + text
+	}
+	return text
 }
 
 // close leaves the bars as they stand.

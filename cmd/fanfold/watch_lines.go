@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// lines shows jobs as a line for each change: for people, or as JSON.
+type lines struct {
+	out  io.Writer
+	json bool
+	told map[string]string // job, or job and listener → what was said last
+	rows map[string]time.Time
+}
+
+// rowsEvery is how often it is said how many rows a listener has so far.
+const rowsEvery = 2 * time.Second
+
+func newLines(out io.Writer, json bool) *lines {
+	return &lines{out: out, json: json, told: map[string]string{}, rows: map[string]time.Time{}}
+}
+
+// line is one change.
+type line struct {
+	At       time.Time     `json:"at"`
+	ID       string        `json:"id"`
+	Event    string        `json:"event"` // job, listener, ended, or what fanfold:events calls it
+	Status   engine.Status `json:"status,omitempty"`
+	Attempt  int64         `json:"attempt,omitempty"`
+	Job      string        `json:"job,omitempty"` // status of the state
+	Stage    int64         `json:"stage,omitempty"`
+	Listener *listenerView `json:"listener,omitempty"`
+	File     string        `json:"file,omitempty"`
+	Error    string        `json:"error,omitempty"`
+
+	Fields map[string]string `json:"fields,omitempty"` // of an event
+}
+
+// look says what is another than before.
+func (l *lines) look(v jobView) error {
+	now := time.Now()
+	if !v.Status.Final() {
+		text := string(v.Status)
+		if v.Attempt > 0 {
+			text += fmt.Sprintf(", attempt %d", v.Attempt)
+		}
+		if v.Job != "" {
+			text += fmt.Sprintf(", %s, stage %d", v.Job, v.Stage)
+		}
+		if err := l.say(v.ID, text, text, line{At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt, Job: v.Job, Stage: v.Stage}); err != nil {
+			return err
+		}
+	}
+	for _, listener := range v.Listeners {
+		if err := l.lookAt(now, v.ID, listener); err != nil {
+			return err
+		}
+	}
+	if !v.Status.Final() {
+		return nil
+	}
+	text := string(v.Status)
+	if v.Attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", v.Attempt)
+	}
+	if about := v.File + v.Error; v.File == "" || v.Error == "" {
+		text += suffix(": ", about)
+	} else {
+		text += ": " + v.File + " (" + v.Error + ")"
+	}
+	return l.say(v.ID, text, text, line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
+}
+
+// lookAt says what is another than before of a listener.
+func (l *lines) lookAt(now time.Time, id string, v listenerView) error {
+	key, text := id+" "+v.Name, v.says()
+	same := text
+	switch {
+	case v.State == "waiting" && v.Next != nil:
+		same = waitsUntil(v.Next.UnixMilli()) // which an event may have told
+	case v.State == "waiting", v.State == "stopped":
+		return nil
+	case v.State == "running" && now.Sub(l.rows[key]) < rowsEvery && strings.HasPrefix(l.told[key], v.State):
+		return nil
+	case v.State == "running":
+		l.rows[key] = now
+	}
+	return l.say(key, text, same, line{At: now, ID: id, Event: "listener", Listener: &v})
+}
+
+func waitsUntil(ms int64) string { return "waits until " + strconv.FormatInt(ms, 10) }
+
+func suffix(between, text string) string {
+	if text == "" {
+		return ""
+	}
+	return between + text
+}
+
+// says is the listener's part of a line.
+func (v listenerView) says() string {
+	text := v.State
+	switch {
+	case v.State == "waiting" && v.Next != nil:
+		return "waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
+	case v.State == "running" || v.Rows > 0:
+		text += fmt.Sprintf(", %d rows", v.Rows)
+	case v.State == "done":
+		text += ", 0 rows"
+	}
+	return text + suffix(", ", v.tried())
+}
+
+// tried says which try it is, where that is not the first.
+func (v listenerView) tried() string {
+	if v.Tries < 2 {
+		return ""
+	}
+	return "try " + strconv.FormatInt(v.Tries, 10)
+}
+
+// toldByLook are events of which look says as much, or more.
+var toldByLook = map[string]bool{"started": true, "stage": true, "done": true, "publishing": true, "finished": true}
+
+// event says what a look does not.
+func (l *lines) event(e event) error {
+	if toldByLook[e.Name] {
+		return nil
+	}
+	fields := maps.Clone(e.Fields)
+	for _, name := range []string{"id", "event"} {
+		delete(fields, name)
+	}
+	next, err := strconv.ParseInt(fields["next"], 10, 64)
+	if err == nil && (e.Name == "retry" || e.Name == "waits") {
+		l.told[e.ID+" "+fields["step"]] = waitsUntil(next)
+	}
+	written := line{At: e.At, ID: e.ID, Event: e.Name, Fields: fields}
+	if l.json {
+		return l.write("", written)
+	}
+	if err == nil {
+		fields["next"] = time.UnixMilli(next).Local().Format(time.TimeOnly)
+	}
+	var text string
+	switch e.Name {
+	case "retry":
+		text = fmt.Sprintf("%s failed, next try at %s: %s", fields["step"], fields["next"], fields["error"])
+		if fields["counts"] != "1" {
+			text = fmt.Sprintf("%s comes again at %s, which uses no try%s", fields["step"], fields["next"], suffix(": ", fields["error"]))
+		}
+	case "waits":
+		text = fmt.Sprintf("%s waits until %s for %s", fields["step"], fields["next"], fields["for"])
+	case "omitted":
+		text = fmt.Sprintf("%s was given up (%s): %s", fields["listener"], fields["policy"], fields["reason"])
+	case "failing":
+		text = "is to fail: " + fields["reason"]
+	case "ignored":
+		text = "a push had no effect: " + fields["reason"]
+	default:
+		delete(fields, "attempt")
+		text = e.Name
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			text += fmt.Sprintf(" %s=%q", name, fields[name])
+		}
+	}
+	return l.write(e.ID+" "+text, written)
+}
+
+// say writes a line unless the same was said last.
+func (l *lines) say(key, text, same string, of line) error {
+	if l.told[key] == same {
+		return nil
+	}
+	l.told[key] = same
+	return l.write(key+" "+text, of)
+}
+
+func (l *lines) write(text string, of line) error {
+	if l.json {
+		return json.NewEncoder(l.out).Encode(of)
+	}
+	at := cmp.Or(of.At, time.Now())
+	_, err := fmt.Fprintln(l.out, at.Local().Format(time.TimeOnly), strings.ReplaceAll(text, "\n", " "))
+	return err
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// written is what a command has written so far.
+type written struct {
+	mutex sync.Mutex
+	b     bytes.Buffer
+}
+
+func (t *written) Write(p []byte) (int, error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *written) String() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.b.String()
+}
+
+// start runs a command in this process, beside the test.
+func (s *stack) start(args ...string) (out *written, code func() int) {
+	out = &written{}
+	ended := make(chan int, 1)
+	go func() { ended <- run(s.t.Context(), append([]string{"-c", s.config}, args...), out, out) }()
+	return out, func() int { return <-ended }
+}
+
+// inOrder tells whether these stand one behind the other.
+func inOrder(text string, parts ...string) bool {
+	for _, part := range parts {
+		_, rest, ok := strings.Cut(text, part)
+		if !ok {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// TestWatch says what jobs do, from before they are pushed until they have ended,
+// also where nothing is told of them any more.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  steps:
+    retry: {retries: 1, delay: 1s}
+    stages:
+      - listeners: [{name: first, database: db, query: "SELECT id AS k FROM steps"}]
+      - listeners: [{name: second, database: db, query: "SELECT id AS k, SLEEP(0.2) AS v FROM steps WHERE id IN (:first.k)"}]
+    join: {key: k}
+  never:
+    retry: 0
+    stages: [{listeners: [{name: bad, database: db, query: "SELECT k FROM no_such_table"}]}]
+`)
+	good, bad := s.insert("steps", ""), s.insert("never", "")
+	out, code := s.start("watch", bad, good, bad)
+	jsonOut, jsonCode := s.start("watch", good, "-o", "json")
+	s.eventually("both are watched", func() bool {
+		return strings.Contains(out.String(), bad+" PENDING") && strings.Contains(jsonOut.String(), "PENDING")
+	})
+	s.exec("CREATE TABLE steps (id INT)")
+	s.exec("INSERT INTO steps VALUES (1), (2)")
+	s.serve(s.config)
+	s.push(good, bad)
+	if got := code(); got != exitJobFailed {
+		t.Errorf("exit code %d", got)
+	}
+	if got := out.String(); !inOrder(got, good+" PROCESSING, attempt 1", good+" first done, 2 rows", good+" second done, 2 rows", good+" SUCCESS, attempt 1: file://") ||
+		!inOrder(got, bad+" is to fail: listener bad", bad+" FAILED, attempt 1: listener bad") {
+		t.Errorf("%s", got)
+	}
+	if got := jsonCode(); got != exitOK {
+		t.Errorf("exit code %d", got)
+	}
+	var events []string
+	for d := json.NewDecoder(strings.NewReader(jsonOut.String())); ; {
+		var l line
+		if err := d.Decode(&l); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("%v:\n%s", err, jsonOut)
+		}
+		if events = append(events, l.Event); l.ID != good || l.At.IsZero() {
+			t.Errorf("%+v", l)
+		}
+	}
+	if !slices.Contains(events, "listener") || events[len(events)-1] != "ended" {
+		t.Errorf("%v:\n%s", events, jsonOut)
+	}
+	// What has ended is said at once, and many are shown by their ends.
+	if got, code := s.fanfold("watch", good); code != exitOK || !strings.Contains(got, good+" SUCCESS") {
+		t.Errorf("%d %s", code, got)
+	}
+	ids := []string{good}
+	for range mostLooked {
+		ids = append(ids, s.insert("never", ""))
+	}
+	out, code = s.start(append([]string{"watch"}, ids...)...)
+	s.push(ids[1:]...)
+	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != mostLooked {
+		t.Errorf("%d %s", got, out)
+	}
+}
+
+// TestWatchWithoutEvents ends with its jobs although the events are gone, and shows
+// one that fails and comes again.
+func TestWatchWithoutEvents(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.serve(s.config)
+	id := s.insert("slow", `{"seconds": 2}`)
+	out, code := s.start("watch", id)
+	s.push(id)
+	s.eventually("it runs", func() bool { return strings.Contains(out.String(), " running") })
+	if err := s.b.redis.Del(t.Context(), s.b.scripts.Events()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.b.redis.Do(t.Context(), "XADD", s.b.scripts.Events(), "1-1", "id", "other", "event", "done").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := code(); got != exitOK || !inOrder(out.String(), " done, 1 rows", id+" SUCCESS") {
+		t.Errorf("%d %s", got, out)
+	}
+	deletedID := s.insert("slow", "")
+	out, code = s.start("watch", deletedID)
+	s.eventually("it is watched", func() bool { return strings.Contains(out.String(), "PENDING") })
+	s.exec("DELETE FROM file_download_record WHERE id = ?", deletedID)
+	if got := code(); got != exitJobFailed || !strings.Contains(out.String(), deletedID+" DELETED: the record was deleted") {
+		t.Errorf("%d %s", got, out)
+	}
+}
+
+// TestLines are those of what is looked at and told.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := newLines(&out, false)
+	next := time.Now().Add(time.Minute).Truncate(time.Millisecond)
+	clock := next.Local().Format(time.TimeOnly)
+	running := jobView{ID: "1", Status: engine.Processing, Attempt: 1, Job: "RUN", Stage: 1, Listeners: []listenerView{
+		{Name: "a", Stage: 1, State: "running", Tries: 1}, {Name: "b", Stage: 2, State: "waiting"},
+	}}
+	waits := running
+	waits.Listeners = []listenerView{{Name: "a", Stage: 1, State: "waiting", Tries: 1, Next: &next, Why: "cut"}}
+	again := running
+	again.Listeners = []listenerView{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 5}}
+	more := again
+	more.Listeners = []listenerView{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 9}}
+	fails := event{ID: "1", Name: "retry", At: time.Now(), Fields: map[string]string{"step": "a", "counts": "1", "next": waitsUntil(next.UnixMilli())[len("waits until "):], "error": "cut"}}
+	for _, step := range []any{
+		running, running, event{ID: "1", Name: "started"}, fails, waits, again, more,
+		event{ID: "1", Name: "retry", Fields: map[string]string{"step": "@fanin", "counts": "0", "next": "5", "error": "sink\naway"}},
+		event{ID: "1", Name: "omitted", Fields: map[string]string{"listener": "b", "policy": "optional", "reason": "late"}},
+		event{ID: "1", Name: "new", Fields: map[string]string{"id": "1", "attempt": "1", "x": "y"}},
+		event{ID: "1", Name: "ignored", Fields: map[string]string{"reason": "duplicate"}},
+		jobView{ID: "1", Status: engine.Partial, Attempt: 1, File: "gs://b/1.csv", Error: "without listener b"},
+	} {
+		var err error
+		switch v := step.(type) {
+		case jobView:
+			err = l.look(v)
+		case event:
+			err = l.event(v)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Told by a look, where the event is gone.
+	lost := newLines(&out, false)
+	if err := lost.look(waits); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.TrimSpace(line[len("15:04:05 "):]))
+	}
+	five := time.UnixMilli(5).Local().Format(time.TimeOnly)
+	want := []string{
+		"1 PROCESSING, attempt 1, RUN, stage 1", "1 a running, 0 rows",
+		"1 a failed, next try at " + clock + ": cut", "1 a running, 5 rows, try 2",
+		"1 @fanin comes again at " + five + ", which uses no try: sink away",
+		"1 b was given up (optional): late", `1 new x="y"`, "1 a push had no effect: duplicate",
+		"1 PARTIAL, attempt 1: gs://b/1.csv (without listener b)",
+		"1 PROCESSING, attempt 1, RUN, stage 1", "1 a waits until " + clock + ": cut",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
