@@ -28,6 +28,7 @@ type Environment struct {
 //	redis            URL: redis://, rediss:// or unix://, with [user:]password@ and /db
 //	redis_file       a file that holds that URL, in place of redis
 //	databases        by name, see below
+//	apis             by name, see below; optional
 //	records          where the records are, see below
 //	sink             gs://bucket[/prefix] or file:///directory
 //	limits           see below; all optional
@@ -42,6 +43,14 @@ type Environment struct {
 //	dsn_file         a file that holds the DSN, in place of dsn
 //	password_file    a file that holds the password, for a dsn that has none
 //	max_connections  in each process, 1–10000; default 10
+//
+// Each of apis (see also API):
+//
+//	url              http:// or https://, with a path or without; requests go to this host alone
+//	headers          of each request, by name: a text, or {file: NAME} for one that a file holds
+//	timeout          of one request; default 30s
+//	max_bytes        of one answer; default 64MB
+//	redirects        that are followed, within the host; default 0
 //
 // In records (see also Records):
 //
@@ -96,6 +105,17 @@ type Environment struct {
 //	batch            values of :listener.column in one execution; default 1000
 //	on_failure       required (default), optional, or {default: {column: value}}: what
 //	                 its failure means for its job
+//
+// One of kind http has these in place of database, query and columns (see also HTTP
+// and HTTPRequest for what may stand in a request):
+//
+//	api              one of apis
+//	columns          by name: the path to its value in a row, or {path, type, optional};
+//	                 type is text, integer, decimal, float, date, datetime or json
+//	result           {method, path, query, json} of the request, {rows} for where the
+//	                 rows are in its answer, and how the next page is asked for: {next,
+//	                 next_as}, {page, first} or {offset}; {count} for how many rows it
+//	                 says that there are in all
 //
 // In retry, which is also a number alone, that of the retries:
 //
@@ -162,7 +182,7 @@ func (r *reading) config(root setting) *Config {
 		root.hidden().problem("not a mapping", "Begin with redis, databases, records, sink and reports")
 		return nil
 	}
-	f := root.fields("redis", "redis_file", "databases", "records", "sink", "limits", "keys", "admin", "reports", "timers")
+	f := root.fields("redis", "redis_file", "databases", "apis", "records", "sink", "limits", "keys", "admin", "reports", "timers")
 	c := &Config{
 		Redis:     f.redis(),
 		Databases: f.databases(),
@@ -172,8 +192,9 @@ func (r *reading) config(root setting) *Config {
 		Admin:     f.get("admin").address(),
 		Reports:   map[string]*Report{},
 	}
-	names := sortedKeys(c.Databases)
-	c.Records = f.records(names)
+	c.APIs = f.apis(c.Databases)
+	names := sourceNames{sortedKeys(c.Databases), sortedKeys(c.APIs)}
+	c.Records = f.records(names.databases)
 	reports, ok := f.need("reports", "Define at least one report")
 	if !ok {
 		return c

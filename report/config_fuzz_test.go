@@ -17,6 +17,10 @@ func FuzzLoad(f *testing.F) {
 	for _, c := range badFiles {
 		f.Add([]byte(strings.NewReplacer(c.edits...).Replace(base)))
 	}
+	f.Add([]byte(httpBase))
+	for _, c := range badHTTP {
+		f.Add([]byte(strings.NewReplacer(c.edits...).Replace(httpBase)))
+	}
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, csv: *x}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

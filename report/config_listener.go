@@ -27,6 +27,16 @@ type draftListener struct {
 	known   bool    // whether Columns are known
 	source  bool    // a later query uses a column of it
 	failure setting // on_failure
+	whole   bool    // what it asks for could be read
+	uses    []use   // names in what it asks for
+}
+
+// use is a name in what a listener asks for: a parameter, or <listener>.<column>.
+type use struct {
+	name   string
+	list   bool   // any number of values may stand there
+	remedy string // where a list stands and may not
+	at     setting
 }
 
 func (d *draft) readStages(f fields) {
@@ -61,17 +71,19 @@ func (d *draft) readListener(stage int, at setting) {
 	kind := at.kind()
 	f := at.fields(slices.Concat(listenerFields, kindFields[kind])...)
 	l := &draftListener{setting: at, stage: stage}
-	l.Line, l.Kind = at.line, kind
+	l.Line, l.Kind, l.query = at.line, kind, at
 	l.Timeout = d.timeout(f.get("timeout"))
 	l.Retry = d.retry(f.get("retry"), d.Retry)
 	switch kind {
 	case FromMySQL:
 		l.Batch = f.get("batch").integer(1000, 1, placeholders)
 		if !f.broken {
-			l.Source = f.databaseName(d.databases)
+			l.Source = f.databaseName(d.sources.databases)
 		}
 		l.readQuery(f)
 		l.readColumns(f.get("columns"))
+	case FromHTTP:
+		l.readHTTP(f, d.sources.apis)
 	}
 	if !d.readListenerName(l, f) {
 		d.nameless = true
@@ -84,7 +96,10 @@ func (d *draft) readListener(stage int, at setting) {
 // listenerFields are those of every listener, kindFields those of its kind.
 var (
 	listenerFields = []string{"name", "kind", "columns", "timeout", "retry", "on_failure"}
-	kindFields     = map[ListenerKind][]string{FromMySQL: {"database", "query", "batch"}}
+	kindFields     = map[ListenerKind][]string{
+		FromMySQL: {"database", "query", "batch"},
+		FromHTTP:  {"api", "result", "batch"},
+	}
 )
 
 // kind reads the kind of a listener before its other fields: which they are depends on it.
@@ -143,7 +158,10 @@ func (l *draftListener) readQuery(f fields) {
 		at.problem(strings.TrimPrefix(err.Error(), "report: "), "")
 		return
 	}
-	l.Query = query
+	l.Query, l.whole = query, true
+	for _, name := range query.Names() {
+		l.uses = append(l.uses, use{name, query.listed(name), fmt.Sprintf("Write IN (:%s)", name), at})
+	}
 }
 
 // readColumns takes the columns that the listener lists, or those that its

@@ -11,17 +11,17 @@ import (
 // are whole and go into their stages.
 func (d *draft) resolveQueries() {
 	for _, l := range d.listeners {
-		for _, name := range l.Query.Names() {
-			if d.isList(name) && !l.Query.listed(name) {
-				l.query.problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", name), fmt.Sprintf("Write IN (:%s)", name))
+		for _, u := range l.uses {
+			if d.isList(u.name) && !u.list {
+				u.at.problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", u.name), u.remedy)
 			}
-			if strings.Contains(name, ".") {
-				d.resolveColumn(l, name)
+			if strings.Contains(u.name, ".") {
+				d.resolveColumn(l, u)
 				continue
 			}
-			d.used[name] = true
-			if _, ok := d.parameters[name]; !ok {
-				l.query.problem("a query parameter that nothing supplies: :"+name, d.parameterRemedy(name))
+			d.used[u.name] = true
+			if _, ok := d.parameters[u.name]; !ok {
+				u.at.problem("a query parameter that nothing supplies: :"+u.name, d.parameterRemedy(u.name))
 			}
 		}
 	}
@@ -49,33 +49,37 @@ func (d *draft) parameterRemedy(name string) string {
 }
 
 // resolveColumn sets From of a listener whose query uses :listener.column.
-func (d *draft) resolveColumn(l *draftListener, name string) {
+func (d *draft) resolveColumn(l *draftListener, u use) {
+	name := u.name
 	ref, source := d.splitColumn(name)
 	switch {
 	case source == nil && d.nameless:
 		return
 	case source == nil:
-		l.query.problem(fmt.Sprintf("a query parameter that nothing supplies: :%s", name), "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(l))
+		u.at.problem(fmt.Sprintf("a query parameter that nothing supplies: :%s", name), "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(l))
 		return
 	case source.stage >= l.stage:
 		source.source = true
-		l.query.problem(fmt.Sprintf(":%s is found in stage %d, which is not before stage %d", name, source.stage+1, l.stage+1),
+		u.at.problem(fmt.Sprintf(":%s is found in stage %d, which is not before stage %d", name, source.stage+1, l.stage+1),
 			"Move this listener to a later stage")
 		return
 	case source.known && !slices.Contains(source.Columns, ref.Column):
 		source.source = true
-		l.query.problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), didYouMean(ref.Column, source.Columns))
+		u.at.problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), didYouMean(ref.Column, source.Columns))
 		return
 	}
 	source.source = true
+	if l.From != nil && *l.From == ref {
+		return
+	}
 	if l.From != nil {
-		l.query.problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
+		u.at.problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
 			"A query runs once for each batch of values, and two lists would be cut at different places. Use one list, and a listener for each")
 		return
 	}
 	l.From = &ref
 	if uses := l.Query.uses(name); uses*l.Batch > placeholders-len(l.Query.names) {
-		l.query.problem(fmt.Sprintf("batch %d × %d uses of :%s is more than the %d values that MySQL takes in one statement", l.Batch, uses, name, placeholders),
+		u.at.problem(fmt.Sprintf("batch %d × %d uses of :%s is more than the %d values that MySQL takes in one statement", l.Batch, uses, name, placeholders),
 			fmt.Sprintf("Give a batch of at most %d", (placeholders-len(l.Query.names))/uses))
 	}
 }

@@ -25,7 +25,7 @@ var parameterTypes = []string{
 type draft struct {
 	setting
 	*Report
-	databases  []string
+	sources    sourceNames
 	parameters map[string]setting
 	used       map[string]bool // parameters
 	listeners  []*draftListener
@@ -33,9 +33,12 @@ type draft struct {
 	nameless   bool // a listener has no usable name, so a name that is not there may be its
 }
 
+// sourceNames are what listeners can read, by the kind of listener.
+type sourceNames struct{ databases, apis []string }
+
 // report decodes one report. Each part is checked against the ones before.
-func (p setting) report(name string, databases []string) *Report {
-	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, databases: databases, parameters: map[string]setting{}, used: map[string]bool{}}
+func (p setting) report(name string, sources sourceNames) *Report {
+	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, sources: sources, parameters: map[string]setting{}, used: map[string]bool{}}
 	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv")
 	if f.broken {
 		return d.Report
@@ -143,5 +146,5 @@ func (d *draft) checkUse() {
 // allQueriesKnown tells whether every query could be read; if not, what seems
 // unused may be used in one of the others.
 func (d *draft) allQueriesKnown() bool {
-	return len(d.listeners) > 0 && !slices.ContainsFunc(d.listeners, func(l *draftListener) bool { return l.Query.Text == "" })
+	return len(d.listeners) > 0 && !slices.ContainsFunc(d.listeners, func(l *draftListener) bool { return !l.whole })
 }

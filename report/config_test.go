@@ -54,6 +54,7 @@ func TestLoad(t *testing.T) {
 			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
 			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20},
 		},
+		APIs: map[string]API{},
 		Records: Records{
 			Database: "user", Table: "file_download_record", Filter: "type = 'export'",
 			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"},

@@ -30,6 +30,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
 type Config struct {
 	Redis     Secret              // redis:// or rediss:// URL; may hold a password
 	Databases map[string]Database // by name
+	APIs      map[string]API      // by name; none has that of a database
 	Records   Records
 	Sink      string             // gs://bucket/prefix or file:///directory
 	Limits    Limits             // how much runs at once
@@ -128,13 +129,14 @@ type Listener struct {
 	Name    string // unique in its report, such as plt_fund.vs_withdraw
 	Line    int
 	Kind    ListenerKind
-	Source  string // what it reads: for MySQL the name of a Database
-	Query   Query
+	Source  string        // what it reads: the name of a Database, or of an API
+	Query   Query         // FromMySQL
+	HTTP    *HTTP         // FromHTTP
 	From    *Ref          // the column of an earlier stage that the query uses; nil: none
 	Columns []string      // what the query gives, in its order
 	Timeout time.Duration // of one try of a task, with all of its lists; default 5m
 	Retry   Retry         // default: the report's
-	Batch   int           // values of an earlier stage in one IN list; default 1000
+	Batch   int           // values of an earlier stage in one IN list, or request; default 1000
 
 	OnFailure OnFailure         // what it means for its job that it is given up; default Required
 	Defaults  map[string]string // with Default: column → JSON of the value in every row; null for the others
@@ -169,10 +171,11 @@ type ListenerKind string
 // The kinds of listeners.
 const (
 	FromMySQL ListenerKind = "mysql" // a query of a database; the default
+	FromHTTP  ListenerKind = "http"  // requests to an API
 )
 
 // listenerKinds are all of them.
-var listenerKinds = []string{string(FromMySQL)}
+var listenerKinds = []string{string(FromMySQL), string(FromHTTP)}
 
 // Ref is a column of a listener.
 type Ref struct {

@@ -21,6 +21,7 @@ func (r *Report) Hash() string {
 		Kind                  ListenerKind      `json:",omitempty"` // empty for MySQL, as before there were others
 		OnFailure             OnFailure         `json:",omitempty"` // empty for Required
 		Defaults              map[string]string `json:",omitempty"`
+		HTTP                  *HTTP             `json:",omitempty"`
 	}
 	definition := struct {
 		Name       string
@@ -37,7 +38,7 @@ func (r *Report) Hash() string {
 			if kind == FromMySQL {
 				kind = ""
 			}
-			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults})
+			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults, l.HTTP})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

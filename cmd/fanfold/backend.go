@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -33,6 +34,7 @@ type backend struct {
 	blocking  *redis.Client // for reads that wait
 	scripts   *scripts.Scripts
 	databases map[string]*sql.DB
+	apis      map[string]*http.Source
 	rows      *sql.DB // of the records: short statements alone
 	records   *record.Store
 	metrics   prometheus.Registerer // nil: none are asked for
@@ -67,7 +69,7 @@ func open(file string) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{config: config, databases: map[string]*sql.DB{}}
+	b := &backend{config: config, databases: map[string]*sql.DB{}, apis: map[string]*http.Source{}}
 	options, err := redis.ParseURL(config.Redis.Reveal())
 	if err != nil {
 		return nil, usage(errors.New("redis: not a URL that go-redis understands"))
@@ -93,6 +95,10 @@ func open(file string) (*backend, error) {
 		}
 		b.databases[name] = db
 		b.closers = append(b.closers, db)
+	}
+	for name, api := range config.APIs {
+		b.apis[name] = http.New(api)
+		b.closers = append(b.closers, b.apis[name])
 	}
 	// Records have connections of their own: their short statements do not wait
 	// behind long queries, and not for ever.

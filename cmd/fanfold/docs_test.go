@@ -78,12 +78,12 @@ func (s *stack) redisCLI(line string) string {
 // TestConfigurationsInTheDocs load as they stand.
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
-	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p"}
+	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p"}
 	environment := report.Environment{
 		Lookup:   func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
 	}
-	for _, page := range []string{"README.md", "docs/configuration.md"} {
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/http.md"} {
 		for _, block := range fenced(t, page, "yaml") {
 			if !strings.HasPrefix(block, "redis:") {
 				// A part, such as another records section: it goes into the whole.

@@ -29,7 +29,7 @@ type findings []finding
 func newDoctor(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at Redis, MySQL, the sink and the scratch folder, and say what is wrong",
+		Short: "Look at Redis, MySQL, APIs, the sink and the scratch folder, and say what is wrong",
 		Long: `Doctor looks at everything that the configuration names, writes and deletes one
 object in the sink and one scratch file, and changes nothing else. It ends with 1 if a check FAILs.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
@@ -38,6 +38,7 @@ object in the sink and one scratch file, and changes nothing else. It ends with 
 			var all findings
 			all = append(all, b.checkRedis(ctx)...)
 			all = append(all, b.checkDatabases(ctx)...)
+			all = append(all, b.checkAPIs(ctx)...)
 			if !all.failed("database " + b.config.Records.Database) {
 				all = append(all, b.checkRecords(ctx)...)
 			}

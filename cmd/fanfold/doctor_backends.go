@@ -27,6 +27,16 @@ func (b *backend) checkDatabases(ctx context.Context) findings {
 	return fs
 }
 
+// checkAPIs connects to each API, and sends it nothing.
+func (b *backend) checkAPIs(ctx context.Context) findings {
+	var fs findings
+	for _, name := range slices.Sorted(maps.Keys(b.apis)) {
+		err := b.askSource(ctx, name)
+		fs = append(fs, judge("API "+name, fail, "it takes connections", err, "is its url right, and may this process reach it?"))
+	}
+	return fs
+}
+
 func (b *backend) checkQueries(ctx context.Context, database string) findings {
 	source, err := b.source(database)
 	if err != nil {

@@ -137,6 +137,9 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			}
 			sources[name] = source
 		}
+		for name, api := range b.apis {
+			sources[name] = api
+		}
 		return listeners.New(listeners.Options{
 			Redis: b.blocking, Scripts: b.scripts, Reports: b.config.Reports, Sources: sources,
 			Limits: b.config.Limits, Consumer: consumer, Log: log, Metrics: b.metrics,

@@ -81,7 +81,7 @@ func TestDiagnose(t *testing.T) {
 		"one of two":            {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); done(f) }), barrier, "1 of 2 listeners are done"},
 		"the try is counted":    {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); done(f) }), barrier, "try 1 of 3"},
 		"the worst comes first": {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.Queues["b"] = queue{Key: "kb", Consumers: silent} }), noWorker, "no worker reads kb"},
-		"source away, in work":  {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.Databases = map[string]error{"da": away}; done(f) }), sourceAway, "database da does not answer"},
+		"source away, in work":  {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.Sources = map[string]error{"da": away}; done(f) }), sourceAway, "database da does not answer"},
 		"behind many":           {job(scripts.StatusRun, func(f *facts) { done(f); f.Queues["a"] = queue{Key: "ka", Searched: 10000, Consumers: alive} }), queued, "at least 10000"},
 		"hurried, not moved yet": {job(scripts.StatusRun, func(f *facts) {
 			done(f)

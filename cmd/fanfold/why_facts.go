@@ -35,7 +35,7 @@ type facts struct {
 	Memory    int            // percent of what Redis may use
 	Jobs      queue
 	Queues    map[string]queue // by step: open listeners, or scripts.StepFanIn
-	Databases map[string]error // of the open listeners; nil: it answers from here
+	Sources   map[string]error // databases and APIs of the open listeners; nil: it answers from here
 	Dead      time.Time        // since when it is listed as dead; zero: it is not
 	Aside     *aside           // nil: not in the part of the quarantine that was searched
 	AsideAll  bool             // all of the quarantine was searched
@@ -53,7 +53,7 @@ type aside struct {
 func (b *backend) gather(ctx context.Context, id string) facts {
 	f := facts{
 		ID: id, CLI: redisCLI(b.redis.Options()), Keys: b.scripts.Keys, Limits: b.config.Limits, Now: time.Now(),
-		Queues: map[string]queue{}, Databases: map[string]error{},
+		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
 	f.Record, f.RecordErr = b.askRecord(ctx, id)
 	if f.Record != nil {
@@ -64,8 +64,8 @@ func (b *backend) gather(ctx context.Context, id string) facts {
 	if f.RedisErr = b.askRedis(redisCtx, &f); f.RedisErr != nil {
 		return f
 	}
-	for _, name := range f.openDatabases() {
-		f.Databases[name] = b.askDatabase(ctx, name)
+	for _, name := range f.openSources() {
+		f.Sources[name] = b.askSource(ctx, name)
 	}
 	return f
 }
@@ -80,10 +80,17 @@ func (b *backend) askRecord(ctx context.Context, id string) (*engine.Record, err
 	return nil, err
 }
 
-func (b *backend) askDatabase(ctx context.Context, name string) error {
+// askSource connects to a database or an API. Other sources are not asked.
+func (b *backend) askSource(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	return b.databases[name].PingContext(ctx)
+	if db := b.databases[name]; db != nil {
+		return db.PingContext(ctx)
+	}
+	if api := b.apis[name]; api != nil {
+		return api.Connect(ctx)
+	}
+	return nil
 }
 
 // askRedis fills in what Redis knows.
@@ -175,8 +182,8 @@ func (f *facts) listener(name string) *report.Listener {
 	return nil
 }
 
-// openDatabases are those of the listeners that are not done.
-func (f *facts) openDatabases() []string {
+// openSources are those of the listeners that are not done.
+func (f *facts) openSources() []string {
 	var names []string
 	for _, step := range f.openSteps() {
 		if l := f.listener(step); l != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // severity orders the kinds of steps: the first that a step has is the job's.
-var severity = []kind{recordsAway, sourceAway, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, barrier, running, folding, ending}
+var severity = []kind{recordsAway, sourceAway, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, waiting, barrier, running, folding, ending}
 
 // judgeJob judges a job that has a state.
 func (f *facts) judgeJob(v *verdict) {
@@ -74,12 +74,12 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	t.Next = f.next(name, t.Next)
 	st := step{Name: name, Try: t.Tries, Owner: t.Owner, Since: optional(t.Taken), Lease: optional(t.Lease), Next: optional(t.Next), Error: t.Error}
 	retry := report.Retry{}
-	database := ""
+	source := ""
 	if l := f.listener(name); l != nil {
-		retry, database = l.Retry, l.Source
+		retry, source = l.Retry, l.Source
 		st.Tries = retry.Retries + 1
 	}
-	away := f.Databases[database]
+	away := f.Sources[source]
 	lease := f.Limits.Lease
 	switch {
 	case t.Owner != "" && f.Now.After(t.Lease):
@@ -88,7 +88,7 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		f.takeOver(v, q, listenersMissing)
 	case t.Owner != "" && away != nil:
 		st.Kind = sourceAway
-		st.Says = fmt.Sprintf("worker %s has it, and database %s does not answer from here: %v", t.Owner, database, away)
+		st.Says = fmt.Sprintf("worker %s has it, and %s does not answer from here: %v", t.Owner, f.sourceName(name), away)
 	case t.Owner != "":
 		st.Kind = running
 		st.Says = fmt.Sprintf("its query runs for %s%s, with worker %s", short(f.Now.Sub(t.Taken)), tryOf(st), t.Owner)
@@ -108,12 +108,17 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	case !t.Next.IsZero() && f.Now.Sub(t.Next) > missed && q.Entry == nil:
 		st.Kind, st.remedy = noScheduler, schedulerMissing
 		st.Says = fmt.Sprintf("its next try was due %s, and no scheduler has moved it; the last one failed: %s", when(t.Next, f.Now), t.Error)
+	case !t.Next.IsZero() && q.Entry == nil && t.Waits != "":
+		st.Kind = waiting
+		st.Says = fmt.Sprintf("it waits for %s; it looks again %s", t.Waits, when(t.Next, f.Now))
+		v.Upcoming = append(v.Upcoming, upcoming{t.Next, fmt.Sprintf("the next look of %s", name)})
+		st.remedy = "fanfold delay run " + f.ID + " looks now"
 	case !t.Next.IsZero() && q.Entry == nil:
 		st.Kind, st.Try = retryWaiting, t.Tries+1
 		st.Says = fmt.Sprintf("it failed and is tried again %s%s: %s", when(t.Next, f.Now), tryOf(st), t.Error)
 		if away != nil {
 			st.Kind = sourceAway
-			st.Says = fmt.Sprintf("database %s does not answer from here (%v); it is tried again %s", database, away, when(t.Next, f.Now))
+			st.Says = fmt.Sprintf("%s does not answer from here (%v); it is tried again %s", f.sourceName(name), away, when(t.Next, f.Now))
 		}
 		v.Upcoming = append(v.Upcoming, upcoming{t.Next, fmt.Sprintf("try %d of %s", st.Try, name)})
 		st.remedy = "fanfold delay run " + f.ID + " tries it now"
@@ -203,6 +208,18 @@ func (f *facts) judgeFold(v *verdict) step {
 		v.Details = append(v.Details, "The job is to fail: "+s.Reason)
 	}
 	return st
+}
+
+// sourceName is what a listener reads, in words.
+func (f *facts) sourceName(listener string) string {
+	switch l := f.listener(listener); {
+	case l == nil:
+		return "its source"
+	case l.Kind == report.FromHTTP:
+		return "API " + l.Source
+	default:
+		return "database " + l.Source
+	}
 }
 
 // bringBack is the command that sends a step's message again.

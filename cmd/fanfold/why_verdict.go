@@ -16,7 +16,7 @@ type kind string
 const (
 	redisAway     kind = "redis-away"     // nothing can go on
 	recordsAway   kind = "records-away"   // the records' database does not answer
-	sourceAway    kind = "source-away"    // the database of a listener does not answer
+	sourceAway    kind = "source-away"    // the database or the API of a listener does not answer
 	noScheduler   kind = "no-scheduler"   // something was due and nobody has moved it
 	noWorker      kind = "no-worker"      // nobody reads the stream
 	workerDead    kind = "worker-dead"    // who had it is silent
@@ -24,6 +24,7 @@ const (
 	sinkFails     kind = "sink-fails"     // the file could not be made, and will be tried again
 	lost          kind = "lost"           // nothing in Redis leads to it
 	queued        kind = "queued"         // others are before it
+	waiting       kind = "waiting"        // for somebody else, such as a vendor's job
 	running       kind = "running"        // somebody works on it
 	barrier       kind = "barrier"        // others are done, and it is waited for
 	folding       kind = "folding"        // the file is being made

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// TestAnAPI: an API is joined with a database, also by values that the database found;
+// a bad answer fails the job with what is wrong.
+func TestAnAPI(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ IDs []int }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.Header.Get("Authorization") != "Bearer secret-7Qx" {
+			t.Errorf("%v %v", err, r.Header)
+		}
+		if r.URL.Path == "/v2/bad" {
+			http.Error(w, "no such team: Bearer secret-7Qx", http.StatusNotFound)
+			return
+		}
+		var rows []string
+		for _, id := range asked.IDs {
+			rows = append(rows, fmt.Sprintf(`{"user": {"id": %d}, "score": -%d.50}`, id, id))
+		}
+		fmt.Fprintf(w, `{"rows": [%s]}`, strings.Join(rows, ","))
+	}))
+	t.Cleanup(api.Close)
+	s := newStack(t, `
+  scores:
+    parameters: {team: string}
+    stages:
+      - listeners: [{name: users, database: db, query: "SELECT id, name FROM {schema}.users ORDER BY id"}]
+      - listeners:
+          - name: scores
+            kind: http
+            api: vendor
+            columns: {id: $.user.id, score: $.score}
+            result: {method: POST, path: "/:team", json: {ids: ":users.id"}, rows: $.rows}
+    join: {key: id}
+`, fmt.Sprintf(`apis: {vendor: {url: "%s/v2", headers: {Authorization: Bearer secret-7Qx}}}`, api.URL))
+	s.exec("CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT)")
+	s.exec("INSERT INTO users VALUES (9007199254740993, 'a'), (2, 'b')")
+	if out, code := s.fanfold("doctor"); code != exitOK || !strings.Contains(out, "API vendor") || !strings.Contains(out, "it takes connections") {
+		t.Errorf("doctor: %d %s", code, out)
+	}
+	s.serve(s.config)
+	if got, want := s.succeed("scores", `{"team": "red"}`), "id,name,score\r\n2,b,-2.50\r\n9007199254740993,a,-9007199254740993.50\r\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	v := s.run("scores", `{"team": "bad"}`)
+	if want := "listener scores: API vendor: POST /:team: 404 Not Found: no such team: Bearer ***"; v.Status != engine.Failed || v.Error != want {
+		t.Errorf("%s %q, not %q", v.Status, v.Error, want)
+	}
+	api.Close()
+	out, code := s.fanfold("doctor")
+	if code != exitFailure || !strings.Contains(out, "connection refused") {
+		t.Errorf("doctor without the API: %d %s", code, out)
+	}
+}

@@ -1,0 +1,173 @@
+package http
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/listeners"
+)
+
+const (
+	// pauseInPlace is the longest that a page behind the first is waited for in place.
+	pauseInPlace = time.Minute
+	// pauses is how often, one after the other.
+	pauses = 10
+)
+
+// page is an answer that was read.
+type page struct {
+	rows   int
+	digest [sha256.Size]byte
+	next   any // nil: none
+	count  any
+	url    *url.URL
+}
+
+// pages reads all pages of a result.
+func (r *reader) pages(ctx context.Context) error {
+	result := r.task.Listener.HTTP.Result
+	what := result.Method + " " + result.Path
+	target, body, err := result.Fill(r.bind)
+	if err != nil {
+		return listeners.Permanent(fmt.Errorf("%s: %w", what, err))
+	}
+	first, err := r.source.target(target)
+	if err != nil {
+		return err
+	}
+	asked := request{what: what, method: result.Method, url: first, body: body, headers: http.Header{}}
+	seen := map[[sha256.Size]byte]int{sha256.Sum256([]byte(first.String())): 0} // pages, and what asks for them, by their digest
+	total := 0
+	for number := 0; ; number++ {
+		switch {
+		case result.Page != "":
+			asked.url = with(first, result.Page, strconv.Itoa(result.First+number))
+		case result.Offset != "":
+			asked.url = with(first, result.Offset, strconv.Itoa(total))
+		}
+		p, err := r.page(ctx, asked, number)
+		if err != nil {
+			return err
+		}
+		total += p.rows
+		if before, twice := seen[p.digest]; twice && p.rows > 0 {
+			return fmt.Errorf("API %s: %s: page %d is page %d again", r.source.api.Name, what, number+1, before+1)
+		}
+		seen[p.digest] = number
+		last := p.rows == 0
+		if result.Page == "" && result.Offset == "" {
+			if asked, last, err = r.next(asked, first, p); err != nil {
+				return err
+			}
+			way := sha256.Sum256([]byte(asked.url.String()))
+			if before, twice := seen[way]; twice && !last {
+				return fmt.Errorf("API %s: %s: page %d leads to the same page as page %d", r.source.api.Name, what, number+1, before+1)
+			}
+			seen[way] = number
+		} else if count, ok := scalar(p.count); ok && count == strconv.Itoa(total) {
+			last = true
+		}
+		if last {
+			return r.counted(p, total)
+		}
+	}
+}
+
+// next makes the request for the page behind one; last is true where there is none.
+func (r *reader) next(asked request, first *url.URL, p page) (after request, last bool, err error) {
+	result := r.task.Listener.HTTP.Result
+	text, ok := scalar(p.next)
+	switch {
+	case p.next == nil, p.next == false, ok && text == "":
+		return asked, true, nil
+	case !ok:
+		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which leads to no page", r.source.api.Name, asked.what, result.Next, shown(p.next)))
+	case result.NextAs != "":
+		asked.url = with(first, result.NextAs, text)
+		return asked, false, nil
+	}
+	to, err := p.url.Parse(text)
+	if err != nil || !sameHost(to, first) {
+		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: the next page is %.100q, which is not on the host of the API", r.source.api.Name, asked.what, text))
+	}
+	to.Fragment = ""
+	asked.url = to
+	return asked, false, nil
+}
+
+// counted compares how many rows there were with how many the API says that there are.
+func (r *reader) counted(p page, total int) error {
+	path := r.task.Listener.HTTP.Result.Count
+	if !path.Given() {
+		return nil
+	}
+	if text, _ := scalar(p.count); text != strconv.Itoa(total) {
+		return fmt.Errorf("API %s: %d rows came, and %s says %s", r.source.api.Name, total, path, shown(p.count))
+	}
+	return nil
+}
+
+// with sets a value in the query of a URL.
+func with(u *url.URL, name, value string) *url.URL {
+	changed := *u
+	query := changed.Query()
+	query.Set(name, value)
+	changed.RawQuery = query.Encode()
+	return &changed
+}
+
+// page reads one page. One behind the first is waited for in place, if it is not long.
+func (r *reader) page(ctx context.Context, asked request, number int) (page, error) {
+	for paused := 0; ; paused++ {
+		p, err := r.once(ctx, asked)
+		var l later
+		if !errors.As(err, &l) {
+			return p, err
+		}
+		if number == 0 || l.after > pauseInPlace || paused == pauses {
+			return p, r.source.patient(err)
+		}
+		if err := sleep(ctx, max(l.after, time.Second)); err != nil {
+			return p, err
+		}
+	}
+}
+
+// once asks for a page and reads it.
+func (r *reader) once(ctx context.Context, asked request) (page, error) {
+	result := r.task.Listener.HTTP.Result
+	answer, err := r.source.do(ctx, asked)
+	if err != nil {
+		return page{}, err
+	}
+	defer answer.close()
+	p := page{url: answer.url}
+	digest := sha256.New()
+	w := newWalk(io.TeeReader(answer.body, digest), func(row any) error {
+		p.rows++
+		return answer.time.without(func() error { return r.rows.add(row) })
+	}, result.Next, result.Count)
+	err = w.run(result.Rows)
+	switch {
+	case err != nil && answer.time.over():
+		return p, r.source.explain(ctx, answer.time, asked, err)
+	case errors.Is(err, errDocument):
+		return p, fmt.Errorf("API %s: %s: %w", r.source.api.Name, asked.what, err)
+	case err != nil && ctx.Err() != nil:
+		return p, context.Cause(ctx)
+	case err != nil:
+		return p, err
+	case !w.there:
+		return p, listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s", r.source.api.Name, asked.what, result.Rows))
+	}
+	digest.Sum(p.digest[:0])
+	p.next, p.count = w.found[0].value, w.found[1].value
+	return p, nil
+}

@@ -1,0 +1,221 @@
+package http
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+// A column without a type is a decimal where its first value is a number. So many rows
+// are held at most until that is known of each column.
+const unsureRows = 1000
+
+// rows writes the rows of a task.
+type rows struct {
+	listener *report.Listener
+	out      *listeners.Writer
+	kinds    []report.Kind // empty where it is not known yet
+	guessed  []bool
+	held     [][]any // rows while one is not known
+	begun    bool
+	count    int
+}
+
+func newRows(l *report.Listener, out *listeners.Writer) *rows {
+	r := &rows{listener: l, out: out, kinds: make([]report.Kind, len(l.HTTP.Fields)), guessed: make([]bool, len(l.HTTP.Fields))}
+	for i, f := range l.HTTP.Fields {
+		r.kinds[i], r.guessed[i] = f.Kind, f.Kind == ""
+	}
+	return r
+}
+
+// add takes a row.
+func (r *rows) add(row any) error {
+	r.count++
+	cells := make([]any, len(r.kinds))
+	unsure := false
+	for i, f := range r.listener.HTTP.Fields {
+		value, ok := f.Path.Find(row)
+		if !ok && !f.Optional {
+			return listeners.Permanent(fmt.Errorf("row %d has no %s, for column %s: correct the path, or make the column optional (%s: {path: \"%s\", optional: true})",
+				r.count, f.Path, r.listener.Columns[i], r.listener.Columns[i], f.Path))
+		}
+		cells[i] = value
+		if r.kinds[i] == "" && value != nil {
+			r.kinds[i] = report.KindText
+			if _, number := value.(json.Number); number {
+				r.kinds[i] = report.KindDecimal
+			}
+		}
+		unsure = unsure || r.kinds[i] == ""
+	}
+	if r.begun {
+		return r.write(cells, r.count)
+	}
+	r.held = append(r.held, cells)
+	if unsure && len(r.held) < unsureRows {
+		return nil
+	}
+	return r.begin()
+}
+
+// begin names the columns, and writes what was held.
+func (r *rows) begin() error {
+	r.begun = true
+	columns := make([]report.Column, len(r.kinds))
+	for i := range r.kinds {
+		if r.kinds[i] == "" {
+			r.kinds[i] = report.KindText
+		}
+		columns[i] = report.Column{Name: r.listener.Columns[i], Kind: r.kinds[i]}
+	}
+	if err := r.out.Columns(columns); err != nil {
+		return err
+	}
+	for i, cells := range r.held {
+		if err := r.write(cells, i+1); err != nil {
+			return err
+		}
+	}
+	r.held = nil
+	return nil
+}
+
+// end writes what is left.
+func (r *rows) end() error {
+	if r.begun {
+		return nil
+	}
+	return r.begin()
+}
+
+func (r *rows) write(cells []any, number int) error {
+	b := r.out.Builder()
+	for i, value := range cells {
+		if err := put(b, i, r.kinds[i], value); err != nil {
+			remedy := "give the column a type that all of its values have, such as text"
+			if r.guessed[i] {
+				remedy = "its first value was a number; " + remedy
+			}
+			return listeners.Permanent(fmt.Errorf("row %d, column %s: %w: %s", number, r.listener.Columns[i], err, remedy))
+		}
+	}
+	return r.out.EndRow()
+}
+
+var (
+	decimal  = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	datetime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ Tt](\d{2}:\d{2}:\d{2})(\.\d{1,6})?\d*([Zz]|[+-]\d{2}:\d{2})?$`)
+)
+
+// put writes a value as a cell of its column.
+func put(b *report.Builder, column int, kind report.Kind, value any) error {
+	if value == nil {
+		b.Null(column)
+		return nil
+	}
+	if kind == report.KindJSON {
+		text, err := encode(value)
+		b.Text(column, text)
+		return err
+	}
+	text, ok := scalar(value)
+	_, number := value.(json.Number)
+	wrong := fmt.Errorf("%s is no %s", shown(value), kind)
+	switch {
+	case !ok:
+		return fmt.Errorf("%s is no single value", shown(value))
+	case kind == report.KindText:
+		b.Text(column, []byte(text))
+	case kind == report.KindInteger:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && text[0] != '+' {
+			b.Int(column, n)
+		} else if n, err := strconv.ParseUint(text, 10, 64); err == nil && text[0] != '+' {
+			b.Uint(column, n)
+		} else {
+			return wrong
+		}
+	case kind == report.KindDecimal:
+		if !number && !decimal.MatchString(text) {
+			return wrong
+		}
+		b.Text(column, []byte(text))
+	case kind == report.KindFloat:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || !number && !decimal.MatchString(text) {
+			return wrong
+		}
+		b.Float(column, n, 64)
+	case kind == report.KindDate:
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
+			return wrong
+		}
+		b.Text(column, []byte(text))
+	case kind == report.KindDatetime:
+		text, ok := utc(text)
+		if !ok {
+			return wrong
+		}
+		b.Text(column, []byte(text))
+	default:
+		return wrong
+	}
+	return nil
+}
+
+// utc writes a time as Fanfold does: what has an offset becomes UTC, what has none
+// stays as it is.
+func utc(text string) (string, bool) {
+	m := datetime.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	offset := strings.ToUpper(m[4])
+	if offset == "" {
+		offset = "Z"
+	}
+	at, err := time.Parse(time.DateOnly+" "+time.TimeOnly+"Z07:00", m[1]+" "+m[2]+offset)
+	if err != nil {
+		return "", false
+	}
+	return at.UTC().Format(time.DateTime) + m[3], true
+}
+
+// scalar is the text of a single value.
+func scalar(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return "", false
+}
+
+// shown is a value for a message.
+func shown(value any) string {
+	text, err := encode(value)
+	if err != nil || len(text) > 60 {
+		return fmt.Sprintf("%.60s…", strings.ToValidUTF8(string(text[:min(60, len(text))]), ""))
+	}
+	return string(text)
+}
+
+func encode(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

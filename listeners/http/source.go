@@ -1,0 +1,107 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Source asks one API. It is safe for concurrent use.
+type Source struct {
+	api    report.API
+	client *http.Client
+}
+
+var _ listeners.Source = (*Source)(nil)
+
+// New returns the source of an API. It does no I/O. Close ends its connections.
+func New(api report.API) *Source {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 8
+	s := &Source{api: api}
+	s.client = &http.Client{Transport: transport, CheckRedirect: s.redirect}
+	return s
+}
+
+// Close closes the connections that nobody uses.
+func (s *Source) Close() error {
+	s.client.CloseIdleConnections()
+	return nil
+}
+
+// ErrTimeout is matched by the error of a task that took longer than its listener
+// allows.
+var ErrTimeout = errors.New("timed out")
+
+// Read implements listeners.Source.
+func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.Writer) error {
+	if task.Begin != nil {
+		task.Begin()
+	}
+	if limit := task.Listener.Timeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit,
+			fmt.Errorf("%w after %s: raise the timeout of the listener, or have the API give less", ErrTimeout, limit))
+		defer cancel()
+	}
+	r := &reader{source: s, task: task, rows: newRows(task.Listener, out)}
+	err := r.read(ctx)
+	if err == nil {
+		return r.rows.end()
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
+		return cause
+	}
+	return err
+}
+
+// reader does one task.
+type reader struct {
+	source *Source
+	task   listeners.Task
+	rows   *rows
+	values []any // the batch of an earlier stage
+}
+
+// read asks for the rows, once for each batch of values.
+func (r *reader) read(ctx context.Context) error {
+	if r.task.Listener.From == nil {
+		return r.pages(ctx)
+	}
+	for batch, err := range r.batches(ctx) {
+		if err != nil {
+			return err
+		}
+		r.values = batch
+		if err := r.pages(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bind gives the values of a request.
+func (r *reader) bind(name string) (any, bool) {
+	if from := r.task.Listener.From; from != nil && name == from.String() {
+		return r.values, r.values != nil
+	}
+	v, ok := r.task.Parameters[name]
+	return v, ok
+}
+
+// sleep waits, or ends with ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

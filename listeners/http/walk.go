@@ -1,0 +1,206 @@
+package http
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// walk reads a JSON document once, from its beginning to its end: rows go to row one
+// by one, and what is to be found beside them is kept.
+type walk struct {
+	decoder *json.Decoder
+	row     func(any) error
+	there   bool // the rows
+	found   []found
+}
+
+// found is a value that is looked for.
+type found struct {
+	path  report.JSONPath
+	value any
+	there bool
+}
+
+// errDocument is matched by the error for an answer that is not the JSON that it
+// should be.
+var errDocument = errors.New("not the JSON that it should be")
+
+func newWalk(from io.Reader, row func(any) error, others ...report.JSONPath) *walk {
+	w := &walk{decoder: json.NewDecoder(from), row: row}
+	w.decoder.UseNumber()
+	for _, p := range others {
+		w.found = append(w.found, found{path: p})
+	}
+	return w
+}
+
+// run reads the document.
+func (w *walk) run(rows report.JSONPath) error {
+	ways := make([][]report.JSONStep, len(w.found))
+	for i, f := range w.found {
+		ways[i] = f.path.Steps()
+	}
+	if err := w.value(rows.Steps(), ways); err != nil {
+		return cut(err)
+	}
+	if _, err := w.decoder.Token(); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = fmt.Errorf("%w: something comes after the document", errDocument)
+		}
+		return cut(err)
+	}
+	return nil
+}
+
+// cut says what an end in the middle is.
+func cut(err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: it ends in its middle", errDocument)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%w: %w (byte %d)", errDocument, err, syntax.Offset)
+	}
+	return err
+}
+
+// value reads the next value. rows and ways are what is left of the ways to what is
+// looked for: nil where it is not on the way, empty where it is the thing itself.
+func (w *walk) value(rows []report.JSONStep, ways [][]report.JSONStep) error {
+	if rows != nil && len(rows) == 0 {
+		return w.array()
+	}
+	on := rows != nil
+	for i, way := range ways {
+		if way != nil && len(way) == 0 {
+			return w.keep(i)
+		}
+		on = on || way != nil
+	}
+	if !on {
+		return w.skip()
+	}
+	token, err := w.decoder.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('{'):
+		for w.decoder.More() {
+			name, err := w.decoder.Token()
+			if err != nil {
+				return err
+			}
+			text, _ := name.(string)
+			is := func(s report.JSONStep) bool { return s.Index < 0 && s.Name == text }
+			if err := w.value(next(rows, is), nexts(ways, is)); err != nil {
+				return err
+			}
+		}
+	case json.Delim('['):
+		for i := 0; w.decoder.More(); i++ {
+			is := func(s report.JSONStep) bool { return s.Index == i }
+			if err := w.value(next(rows, is), nexts(ways, is)); err != nil {
+				return err
+			}
+		}
+	default:
+		return nil
+	}
+	_, err = w.decoder.Token()
+	return err
+}
+
+func next(way []report.JSONStep, is func(report.JSONStep) bool) []report.JSONStep {
+	if len(way) == 0 || !is(way[0]) {
+		return nil
+	}
+	return way[1:]
+}
+
+func nexts(ways [][]report.JSONStep, is func(report.JSONStep) bool) [][]report.JSONStep {
+	left := make([][]report.JSONStep, len(ways))
+	for i, way := range ways {
+		left[i] = next(way, is)
+	}
+	return left
+}
+
+// keep decodes a value that is looked for.
+func (w *walk) keep(i int) error {
+	if w.found[i].there {
+		return fmt.Errorf("%w: %s is there twice", errDocument, w.found[i].path)
+	}
+	w.found[i].there = true
+	return w.decoder.Decode(&w.found[i].value)
+}
+
+// skip passes over a value, without keeping it.
+func (w *walk) skip() error {
+	for depth := 0; ; {
+		token, err := w.decoder.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// array reads the rows. null are none.
+func (w *walk) array() error {
+	token, err := w.decoder.Token()
+	switch {
+	case err != nil:
+		return err
+	case w.there:
+		return fmt.Errorf("%w: the rows are there twice", errDocument)
+	case token == nil:
+		w.there = true
+		return nil
+	case token != json.Delim('['):
+		return fmt.Errorf("%w: the rows are no array", errDocument)
+	}
+	w.there = true
+	var raw json.RawMessage
+	for w.decoder.More() {
+		if err := w.decoder.Decode(&raw); err != nil {
+			return err
+		}
+		row, err := decode(raw)
+		if err != nil {
+			return err
+		}
+		if err := w.row(row); err != nil {
+			return err
+		}
+	}
+	_, err = w.decoder.Token()
+	return err
+}
+
+// decode decodes one value, whose numbers keep their digits.
+func decode(raw []byte) (any, error) {
+	if !utf8.Valid(raw) {
+		return nil, fmt.Errorf("%w: not UTF-8", errDocument)
+	}
+	var value any
+	w := newWalk(bytes.NewReader(raw), nil)
+	if err := w.decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return value, nil
+}

@@ -1,0 +1,258 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// httpBase is a file with a listener of kind http, without problems.
+const httpBase = `redis: redis://127.0.0.1:6379/0
+databases: {main: {dsn: "app@tcp(db:3306)/app"}}
+apis:
+  vendor:
+    url: https://api.vendor.example/v2/
+    headers: {Authorization: "Bearer ${USER_DB_PASSWORD}", X-Key: {file: fund.password}}
+    timeout: 10s
+    max_bytes: 1MB
+    redirects: 1
+records: {database: main}
+sink: gs://reports/exports
+reports:
+  scores:
+    parameters: {from: date, team: integer}
+    stages:
+      - listeners:
+          - {name: users, database: main, query: "SELECT id FROM users"}
+      - listeners:
+          - name: vendor.scores
+            kind: http
+            api: vendor
+            columns:
+              id: $.user.id
+              score: {path: "$['score']", type: decimal, optional: true}
+            batch: 10
+            result:
+              method: POST
+              path: /teams/:team/scores
+              query: {limit: "1000"}
+              json: {from: ":from", ids: ":users.id", deep: [1, 2.50, true, null, "::x"]}
+              rows: $.rows
+              next: $.next
+              next_as: {query: cursor}
+              count: $.total
+    join: {key: id}
+`
+
+func TestLoadHTTP(t *testing.T) {
+	t.Parallel()
+	c, err := Load("f.yaml", []byte(httpBase), testEnvironment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAPI := API{
+		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1,
+		Headers: map[string]Secret{"Authorization": "Bearer " + canary, "X-Key": canary},
+	}
+	if diff := cmp.Diff(wantAPI, c.APIs["vendor"]); diff != "" {
+		t.Error(diff)
+	}
+	path := func(text string) JSONPath {
+		p, err := ParseJSONPath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	want := &Listener{
+		Name: "vendor.scores", Line: 19, Kind: FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
+		From: &Ref{"users", "id"}, Batch: 10, Timeout: 5 * time.Minute, Retry: DefaultRetry,
+		HTTP: &HTTP{
+			Fields: []HTTPField{{Path: path("$.user.id")}, {Path: path("$['score']"), Kind: KindDecimal, Optional: true}},
+			Result: HTTPResult{
+				HTTPRequest: HTTPRequest{
+					Method: "POST", Path: "/teams/:team/scores", Query: []HTTPPair{{"limit", "1000"}},
+					JSON: map[string]any{"from": ":from", "ids": ":users.id", "deep": []any{json.Number("1"), json.Number("2.50"), true, nil, "::x"}},
+				},
+				Rows: path("$.rows"), Next: path("$.next"), NextAs: "cursor", First: 1, Count: path("$.total"),
+			},
+		},
+	}
+	l, stage, _ := c.Reports["scores"].Listener("vendor.scores")
+	if diff := cmp.Diff(want, l, cmp.AllowUnexported(Query{})); diff != "" || stage != 2 {
+		t.Error(stage, diff)
+	}
+	if text := fmt.Sprintf("%+v %#v", c.APIs, c.APIs); strings.Contains(text, "w0rd") {
+		t.Errorf("a secret is shown: %s", text)
+	}
+	// What changes the result changes the hash; an API can move.
+	hash := c.Reports["scores"].Hash()
+	for _, e := range []struct {
+		old, new string
+		same     bool
+	}{
+		{"https://api.vendor.example/v2/", "https://other.example", true},
+		{"$.user.id", "$.user.key", false},
+		{"type: decimal", "type: float", false},
+		{`limit: "1000"`, `limit: "10"`, false},
+		{"2.50", "2.5", false},
+		{"next: $.next", "next: $.after", false},
+		{"query: cursor", "query: page", false},
+	} {
+		c, err := Load("f.yaml", []byte(strings.Replace(httpBase, e.old, e.new, 1)), testEnvironment())
+		if err != nil {
+			t.Error(err)
+		} else if got := c.Reports["scores"].Hash(); (got == hash) != e.same {
+			t.Errorf("%s: %s, of base %s", e.new, got, hash)
+		}
+	}
+}
+
+// badHTTP breaks httpBase, as badFiles does base.
+var badHTTP = []struct {
+	name  string
+	edits []string
+}{
+	{"an API with the name of a database", []string{"  vendor:\n", "  main:\n"}},
+	{"an API that is not there", []string{"api: vendor", "api: vendro"}},
+	{"an API without url", []string{"    url: https://api.vendor.example/v2/\n", ""}},
+	{"a url with a password", []string{"https://api", "https://u:s/s@w0rd-7Qx@api"}},
+	{"a url with a query", []string{"v2/", "v2?key=w0rd"}},
+	{"a url that leads out of itself", []string{"v2/", "v2/../x"}},
+	{"a url of something else", []string{"https://api", "ftp://api"}},
+	{"headers", []string{`X-Key: {file`, `"X Key": a, Host: b, X-Line: "a\nb", Content-Length: "1", X-Key: {file`}},
+	{"a header's file", []string{"file: fund.password", "flie: fund.password"}},
+	{"fields of a database", []string{"api: vendor", "api: vendor\n            database: main\n            query: SELECT 1"}},
+	{"columns that are a list", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", "            columns: [id]\n"}},
+	{"no columns", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", ""}},
+	{"paths", []string{"$.user.id", "user.id", "$['score']", "$..score", "$.rows", "$.rows[*]", "next: $.next", "next: $.x[-1]"}},
+	{"a type", []string{"type: decimal", "type: number"}},
+	{"no result", []string{httpBase[strings.Index(httpBase, "            result:"):strings.Index(httpBase, "    join")], ""}},
+	{"a result that leads out of the url", []string{"/teams/:team/scores", "/teams/%2e%2E/scores"}},
+	{"a result with a query in its path", []string{"/teams/:team/scores", "/teams/:team?x=y"}},
+	{"a result on another host", []string{"/teams/:team/scores", "https://other.example/:team"}},
+	{"a brace", []string{"/teams/:team/scores", "/teams/:team/{name}/{id}"}},
+	{"a half escape", []string{"/teams/:team/scores", "/teams/:team/%2"}},
+	{"a list in a path", []string{"/teams/:team/scores", "/teams/:team/:users.id"}},
+	{"a parameter that is not there", []string{"/teams/:team/scores", "/teams/:taem/scores"}},
+	{"a column that is not there", []string{":users.id", ":users.di"}},
+	{"a body with GET", []string{"method: POST", "method: GET"}},
+	{"a method", []string{"method: POST", "method: FETCH"}},
+	{"next_as", []string{"next_as: {query: cursor}", "next_as: cursor"}},
+	{"no next_as", []string{"              next_as: {query: cursor}\n", ""}},
+	{"next_as without next", []string{"              next: $.next\n", ""}},
+	{"two ways to the next page", []string{"next: $.next", "next: $.next\n              page: page\n              offset: skip"}},
+	{"a first page without page", []string{"next: $.next", "next: $.next\n              first: 0"}},
+	{"the cursor in the query", []string{`{limit: "1000"}`, `{limit: "1000", cursor: "0"}`}},
+	{"a number that JSON does not have", []string{"2.50", "0x10"}},
+	{"a body without end", []string{"deep: [1, ", "deep: &deep [*deep, *deep, "}},
+	{"a body with too many values", []string{"deep: [1, ", "deep: &deep [" + strings.Repeat("&a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], *a, *a, *a, *a, *a, *a, *a, *a, *a, ", 100)}},
+	{"max_bytes and redirects", []string{"max_bytes: 1MB", "max_bytes: 1TB", "redirects: 1", "redirects: -1"}},
+}
+
+func TestHTTPProblems(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for _, c := range badHTTP {
+		for i := 0; i < len(c.edits); i += 2 {
+			if n := strings.Count(httpBase, c.edits[i]); n != 1 {
+				t.Errorf("%s: the file has %q %d times", c.name, c.edits[i], n)
+			}
+		}
+		_, err := Load("f.yaml", []byte(strings.NewReplacer(c.edits...).Replace(httpBase)), testEnvironment())
+		if problems := (Problems{}); !errors.As(err, &problems) {
+			t.Errorf("%s: no Problems but %v", c.name, err)
+			continue
+		}
+		fmt.Fprintf(&got, "== %s\n%v\n", c.name, err)
+	}
+	if strings.Contains(got.String(), canary) || strings.Contains(got.String(), "w0rd") {
+		t.Error("a message shows the password")
+	}
+	const golden = "testdata/config/http_problems.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatalf("%v (write it with: go test ./report -run TestHTTPProblems -update)", err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFill: a value stays in its place, whatever is in it.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	evil := `../a?b=c&d#e/"f` + "\r\nX: y"
+	values := func(name string) (any, bool) {
+		v, ok := map[string]any{
+			"evil": evil, "n": int64(-7), "yes": true, "none": nil, "dots": "..", "empty": "",
+			"list": []any{int64(1), "a&b"}, "of.ids": []any{json.RawMessage("12345678901234567890"), json.RawMessage(`"x"`)},
+			"{id}": "a/../b", "{key}": "k\"1",
+		}[name]
+		return v, ok
+	}
+	for _, c := range []struct {
+		request      HTTPRequest
+		target, body string
+		refused      bool
+	}{
+		{HTTPRequest{Path: "/a:b/:n/%20"}, "/a:b/-7/%20", "", false},
+		{HTTPRequest{Path: "/:evil"}, "/..%2Fa%3Fb=c&d%23e%2F%22f%0D%0AX:%20y", "", false},
+		{HTTPRequest{Path: "/x-{id}/{key}"}, "/x-a%2F..%2Fb/k%221", "", false},
+		{HTTPRequest{Path: "/:dots/x"}, "", "", true},
+		{HTTPRequest{Path: "/:empty/x"}, "", "", true},
+		{HTTPRequest{Path: "/:none/x"}, "", "", true},
+		{HTTPRequest{Path: "/:unknown"}, "", "", true},
+		{HTTPRequest{Path: "/", Query: []HTTPPair{{"q", ":evil"}, {"a b", "::n"}, {"none", ":none"}, {"l", ":list"}, {"ids", ":of.ids"}, {"y", ":yes"}}},
+			"/?q=..%2Fa%3Fb%3Dc%26d%23e%2F%22f%0D%0AX%3A+y&a+b=%3An&l=1&l=a%26b&ids=12345678901234567890&ids=x&y=true", "", false},
+		{HTTPRequest{Path: "/", JSON: map[string]any{"e": ":evil", "in": "not :evil", "l": ":list", "ids": ":of.ids", "n": ":none", "k": "{key}", "c": "::n", "d": []any{json.Number("1.50")}}},
+			"/", `{"c":":n","d":[1.50],"e":"../a?b=c&d#e/\"f\r\nX: y","ids":[12345678901234567890,"x"],"in":"not :evil","k":"k\"1","l":[1,"a&b"],"n":null}`, false},
+	} {
+		target, body, err := c.request.Fill(values)
+		if (err != nil) != c.refused || err != nil && !errors.Is(err, ErrValue) || err == nil && target != c.target || string(body) != c.body {
+			t.Errorf("%+v: %s %s %v", c.request, target, body, err)
+		}
+	}
+}
+
+func TestJSONPath(t *testing.T) {
+	t.Parallel()
+	var document any
+	if err := json.Unmarshal([]byte(`{"a": {"b c": [1, null, {"é": "x"}]}, "": 5}`), &document); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]any{
+		"$": document, "$.a['b c'][0]": 1.0, "$.a['b c'][1]": nil, `$["a"]["b c"][2].é`: "x", "$['']": 5.0, `$.a["b\u0020c"][0]`: 1.0,
+	} {
+		p, err := ParseJSONPath(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, ok := p.Find(document); !ok || !cmp.Equal(got, want) {
+			t.Errorf("%s: %v %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"$.b", "$.a[0]", "$.a['b c'].x", "$.a['b c'][3]", "$.a['b c'][0].x"} {
+		p, err := ParseJSONPath(text)
+		if got, ok := p.Find(document); err != nil || ok {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "a", "$.*", "$..a", "$[0,1]", "$[-1]", "$[?@.a]", "$.a[1:2]", "$.a b", "$["} {
+		if p, err := ParseJSONPath(text); !errors.Is(err, errJSONPath) || p.Given() {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

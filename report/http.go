@@ -1,0 +1,53 @@
+package report
+
+import "time"
+
+// API is an HTTP service that listeners of kind http ask.
+type API struct {
+	Name      string
+	URL       string            // scheme://host[:port][/path], without a slash at its end; all requests go to this host
+	Headers   map[string]Secret // of each request
+	Timeout   time.Duration     // of one request, with its answer; default 30s
+	MaxBytes  int64             // of one answer, decompressed; default 64 MiB
+	Redirects int               // how many are followed, within the host; default 0
+}
+
+// HTTP is what a listener of kind http asks its API for.
+type HTTP struct {
+	Fields []HTTPField // of a row, for each of the listener's Columns
+	Result HTTPResult
+}
+
+// HTTPField is a column's value in a row.
+type HTTPField struct {
+	Path     JSONPath
+	Kind     Kind `json:",omitempty"` // empty: a decimal where the first value that is there is a number, otherwise text
+	Optional bool `json:",omitempty"` // a row without it has a null
+}
+
+// HTTPRequest is a request to an API. In its path, the values of its query and the
+// texts of its JSON stands :name, as a whole, for a parameter, or :listener.column
+// for the values of an earlier stage; {id} and {key}, anywhere in a text, for the
+// vendor's job and the idempotency key; :: at the beginning for a colon.
+type HTTPRequest struct {
+	Method string
+	Path   string     // below the API's URL; begins with a slash
+	Query  []HTTPPair `json:",omitempty"`
+	JSON   any        `json:",omitempty"` // the body: maps, slices, texts, json.Number, bool and nil; nil: none
+}
+
+// HTTPPair is a name and a value of a URL's query.
+type HTTPPair struct{ Name, Value string }
+
+// HTTPResult says where the rows are, in one answer or several.
+type HTTPResult struct {
+	HTTPRequest
+	Rows JSONPath // to the array of rows
+	// How the page behind one is asked for: by what Next leads to, or by a number.
+	Next   JSONPath `json:",omitzero"`  // not there, null, false or an empty text in the last page; zero: see Page and Offset
+	NextAs string   `json:",omitempty"` // the name in the query for what Next leads to; empty: it is a URL
+	Page   string   `json:",omitempty"` // the name in the query for the number of the page; empty: none. A page without rows is behind the last
+	First  int      `json:",omitempty"` // number of the first page
+	Offset string   `json:",omitempty"` // the name in the query for how many rows came before; empty: none
+	Count  JSONPath `json:",omitzero"`  // to how many rows there are in all pages; zero: it is not looked at
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+)
+
+// JSONPath leads to one value in a JSON document: a path of RFC 9535 of names and
+// indexes, such as $.user['first name'] or $.rows[0]. The zero JSONPath leads nowhere;
+// one that is just $ leads to the document itself.
+type JSONPath struct {
+	text  string
+	steps []JSONStep
+}
+
+// JSONStep is a part of a path: the name of an object's member, or the index of an
+// array's element.
+type JSONStep struct {
+	Name  string
+	Index int // from 0; -1 where the step is a name
+}
+
+var errJSONPath = errors.New("report: not a path to one value")
+
+// ParseJSONPath reads a path. What can find more than one value is refused, and so is
+// an index from the end of an array.
+func ParseJSONPath(text string) (JSONPath, error) {
+	path, err := jsonpath.Parse(text)
+	if err != nil {
+		return JSONPath{}, fmt.Errorf("%w: %s", errJSONPath, strings.TrimPrefix(err.Error(), "jsonpath: "))
+	}
+	query := path.Query()
+	if query.Singular() == nil {
+		return JSONPath{}, errJSONPath
+	}
+	p := JSONPath{text: text, steps: []JSONStep{}}
+	for _, segment := range query.Segments() {
+		switch s := segment.Selectors()[0].(type) {
+		case spec.Name:
+			p.steps = append(p.steps, JSONStep{Name: string(s), Index: -1})
+		case spec.Index:
+			if s < 0 {
+				return JSONPath{}, fmt.Errorf("%w: an index from the end", errJSONPath)
+			}
+			p.steps = append(p.steps, JSONStep{Index: int(s)})
+		default:
+			return JSONPath{}, errJSONPath
+		}
+	}
+	return p, nil
+}
+
+// String is the path as it was written; empty for the zero JSONPath.
+func (p JSONPath) String() string { return p.text }
+
+// Equal tells whether both were written alike.
+func (p JSONPath) Equal(other JSONPath) bool { return p.text == other.text }
+
+// MarshalText gives the path as it was written.
+func (p JSONPath) MarshalText() ([]byte, error) { return []byte(p.text), nil }
+
+// Given tells whether this is a path at all.
+func (p JSONPath) Given() bool { return p.steps != nil }
+
+// Steps are the parts of the path, which must not be changed.
+func (p JSONPath) Steps() []JSONStep { return p.steps }
+
+// Find looks in a document as encoding/json decodes it into an any. False where it
+// leads nowhere.
+func (p JSONPath) Find(document any) (any, bool) {
+	if !p.Given() {
+		return nil, false
+	}
+	for _, s := range p.steps {
+		switch in := document.(type) {
+		case map[string]any:
+			value, ok := in[s.Name]
+			if !ok || s.Index >= 0 {
+				return nil, false
+			}
+			document = value
+		case []any:
+			if s.Index < 0 || s.Index >= len(in) {
+				return nil, false
+			}
+			document = in[s.Index]
+		default:
+			return nil, false
+		}
+	}
+	return document, true
+}
