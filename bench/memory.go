@@ -85,6 +85,10 @@ func (m *memory) Fail(_ context.Context, run engine.Run, reason string) (bool, e
 	return m.finish(run, engine.Failed, reason)
 }
 
+func (m *memory) Cancel(_ context.Context, run engine.Run, reason string) (bool, error) {
+	return m.finish(run, engine.Cancelled, reason)
+}
+
 func (m *memory) finish(run engine.Run, status engine.Status, file string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -50,6 +50,7 @@ type Engine struct {
 	made        time.Time    // when it was made
 	looked      atomic.Int64 // how long after that memory was looked at; 0: never
 	claims      atomic.Int64 // makes workers unique
+	holds       stream.Holds // the jobs that are claimed
 	metrics     *metrics
 	jobs        *jobMetrics
 }
@@ -81,6 +82,10 @@ func New(o Options) (*Engine, error) {
 // is waited out.
 func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		stream.Listen(ctx, e.o.Redis, e.o.Scripts.Cancelled(), e.holds.Hint)
+		return nil
+	})
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
 	group.Go(func() error { return newRebuilder(e).run(ctx) })

@@ -43,7 +43,7 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 	case scripts.OK, scripts.ToFail:
 		message := scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry.ID}
 		state.Entry = message
-		held, stop := stream.Keep(ctx, e.o.Limits.Lease, func(ctx context.Context) (bool, error) {
+		held, stop := e.holds.Keep(ctx, id, e.o.Limits.Lease, func(ctx context.Context) (bool, error) {
 			kept, err := e.o.Scripts.KeepFold(ctx, state, e.o.Limits.Lease, message)
 			return kept == scripts.OK, err
 		})

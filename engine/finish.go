@@ -17,7 +17,8 @@ const (
 	outcomeSuperseded = "SUPERSEDED" // it has another attempt, or a status that somebody set
 )
 
-// finishFailed ends a job that is FAILING: the record, the file, the rest. It
+// finishFailed ends a job that is FAILING, as FAILED or as CANCELLED: the record, the
+// file, the rest. It
 // may run any number of times.
 func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	// A failure does not wait for the sink: what is left is removed once more below.
@@ -25,8 +26,12 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 		e.left(state, err)
 	}
 	var ok bool
+	status, end := Failed, e.o.Records.Fail
+	if state.Outcome == scripts.StatusCancelled {
+		status, end = Cancelled, e.o.Records.Cancel
+	}
 	if err := e.onRecord(ctx, "fail record", func() (err error) {
-		ok, err = e.o.Records.Fail(ctx, Run{state.ID, state.Attempt}, state.Reason)
+		ok, err = end(ctx, Run{state.ID, state.Attempt}, state.Reason)
 		return err
 	}); err != nil {
 		return err
@@ -34,7 +39,11 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	if !ok {
 		return e.finishForeign(ctx, state, state.Remove)
 	}
-	e.log.Warn("job failed", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
+	if status == Failed {
+		e.log.Warn("job failed", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
+	} else {
+		e.log.Info("job cancelled", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
+	}
 	// Without Remove only what an interrupted write left behind can be there, or a
 	// file that is not ours.
 	remove := e.o.Sink.Clean
@@ -50,7 +59,7 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 		}
 	}
 	e.removeEarlier(ctx, state, "")
-	return e.settle(ctx, state, string(Failed), state.Reason)
+	return e.settle(ctx, state, string(status), state.Reason)
 }
 
 // finishForeign ends a job whose record does not take its outcome: it was

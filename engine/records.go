@@ -85,4 +85,6 @@ type Records interface {
 	// Fail makes a PENDING or PROCESSING record of this attempt FAILED with the
 	// reason.
 	Fail(ctx context.Context, run Run, reason string) (bool, error)
+	// Cancel is Fail for CANCELLED.
+	Cancel(ctx context.Context, run Run, reason string) (bool, error)
 }

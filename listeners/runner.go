@@ -38,6 +38,7 @@ type Runner struct {
 	definitions map[string]*report.Report // by hash
 	known       map[string][]string       // hashes of the definitions that have a listener
 	takes       atomic.Int64              // makes owners unique
+	holds       stream.Holds              // the tasks that are worked on
 }
 
 // New returns a Runner. It does no I/O.
@@ -71,6 +72,10 @@ func New(o Options) (*Runner, error) {
 // out.
 func (r *Runner) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		stream.Listen(ctx, r.o.Redis, r.o.Scripts.Cancelled(), r.holds.Hint)
+		return nil
+	})
 	for listener := range r.known {
 		reader := stream.New(stream.Options{
 			Redis: r.o.Redis, Stream: r.o.Scripts.Task(listener), Group: scripts.Group, Consumer: r.o.Consumer,

@@ -28,7 +28,7 @@ var errAcknowledged = errors.New("listeners: acknowledged")
 // work does a task that was taken. It returns nil where the entry is to be
 // acknowledged.
 func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) (err error) {
-	held, stop := stream.Keep(ctx, t.Lease, func(ctx context.Context) (bool, error) {
+	held, stop := r.holds.Keep(ctx, t.ID, t.Lease, func(ctx context.Context) (bool, error) {
 		kept, err := r.o.Scripts.KeepTask(ctx, t)
 		return kept == scripts.OK, err
 	})

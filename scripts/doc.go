@@ -13,6 +13,8 @@
 //	                   │ fail                            ▼ ▼                     ▼
 //	                   └────────────────────────────▶ FAILING ──settle──▶ SUCCESS, FAILED …
 //
+// FAILING is also the way to CANCELLED: the field outcome says so then.
+//
 // A PUBLISHING job fails, too, but only where its file can no longer be made or
 // its record does not take it; neither deadline nor cancel can do that.
 //

@@ -47,6 +47,10 @@ func (k Keys) Quarantined() string { return k.Prefix + "quarantine" }
 // Events is the capped stream of transitions.
 func (k Keys) Events() string { return k.Prefix + "events" }
 
+// Cancelled is the channel that tells of jobs as they are cancelled: the message is the
+// id.
+func (k Keys) Cancelled() string { return k.Prefix + "cancelled" }
+
 // Timers is the sorted set of timers: name → when it fires.
 func (k Keys) Timers() string { return k.Prefix + "timers" }
 

@@ -34,7 +34,7 @@ func TestModel(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"start": m.start, "take": m.take, "append": m.append, "complete": m.complete, "keep-task": m.keepTask, "remember": m.remember,
 			"claim": m.claim, "advance": m.advance, "publish": m.publish, "settle": m.settle, "keep-fold": m.keepFold,
-			"fail-task": m.failTask, "omit-task": m.omitTask, "fail-fold": m.failFold, "expire": m.expire,
+			"fail-task": m.failTask, "omit-task": m.omitTask, "fail-fold": m.failFold, "cancel": m.cancel, "expire": m.expire,
 			"requeue-task": m.requeueTask, "requeue-fold": m.requeueFold, "lose": m.lose,
 			"": m.agree,
 		})
@@ -51,6 +51,7 @@ type model struct {
 	attempt      int64
 	stage        int64
 	status       string
+	cancelled    bool
 	fence        int64
 	worker       string
 	alive        bool // the worker's lease
@@ -464,7 +465,7 @@ func (m *machine) failFold(t *rapid.T) {
 	switch {
 	case !m.mine(state):
 		m.check(t, got, err, Gone)
-	case m.status == StatusFailing:
+	case m.status == StatusFailing && state.Fence == m.fence:
 		m.check(t, got, err, Already)
 	case !m.live():
 		m.check(t, got, err, Gone)
@@ -473,6 +474,28 @@ func (m *machine) failFold(t *rapid.T) {
 	default:
 		m.check(t, got, err, OK)
 		m.status = StatusFailing
+	}
+}
+
+func (m *machine) cancel(t *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(t, "rarely") > 0 {
+		t.Skip("not now")
+	}
+	attempt := m.near(t)
+	got, _, err := m.s.Cancel(t.Context(), "1", attempt, "cancelled")
+	switch {
+	case !m.there || attempt != m.attempt:
+		m.check(t, got, err, Gone)
+	case m.status == StatusFailing && m.cancelled:
+		m.check(t, got, err, Already)
+	case m.status == StatusFailing || m.status == StatusPublishing:
+		m.check(t, got, err, Busy)
+	case !m.live():
+		m.check(t, got, err, Gone)
+	default:
+		m.check(t, got, err, OK)
+		m.failing()
+		m.cancelled = true
 	}
 }
 
@@ -580,6 +603,9 @@ func (m *machine) agree(t *rapid.T) {
 	want := part{m.attempt, m.stage, m.fence, m.done, m.target, m.foldTries, m.status, m.worker}
 	if got != want {
 		t.Fatalf("the state is %+v, the model's %+v", got, want)
+	}
+	if m.cancelled != (state.Outcome == StatusCancelled) {
+		t.Fatalf("the outcome is %q, in the model it is cancelled: %v", state.Outcome, m.cancelled)
 	}
 	for name, mt := range m.tasks {
 		task := state.Tasks[name]

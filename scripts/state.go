@@ -42,6 +42,7 @@ type State struct {
 	Target     int64
 	Listeners  []string // of the stage that it is in
 	Reason     string   // why it fails
+	Outcome    string   // StatusCancelled where it is to end so; empty where it fails, or does not
 	Remove     bool     // it fails, and its file may be there
 	File       string   // what it made
 	Tasks      map[string]TaskState
@@ -211,7 +212,7 @@ func parseState(id string, fields map[string]string) (*State, error) {
 		Started: time.UnixMilli(p.number("started")), Deadline: time.UnixMilli(p.number("deadline")),
 		Lease: p.time("lease"), Fold: p.step("@fanin"),
 		Done: p.number("done"), Target: p.number("target"),
-		Reason: fields["reason"], Remove: fields["remove"] != "", File: fields["file"], Tasks: map[string]TaskState{},
+		Reason: fields["reason"], Outcome: fields["outcome"], Remove: fields["remove"] != "", File: fields["file"], Tasks: map[string]TaskState{},
 	}
 	if l := fields["listeners"]; l != "" {
 		state.Listeners = strings.Split(l, ",")

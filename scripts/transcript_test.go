@@ -188,6 +188,11 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 	case "requeue-fold": // worker step delay counts|free error
 		delay, _ := time.ParseDuration(arg(3))
 		outcome, err = p.s.RequeueFold(ctx, p.states[arg(1)], arg(2), Again{Delay: delay, Counts: arg(4) == "counts", Error: arg(5)})
+	case "cancel": // attempt
+		var status string
+		if outcome, status, err = p.s.Cancel(ctx, job, number(1), "nobody-needs-it"); status != "" {
+			return outcome.String() + " " + status, err
+		}
 	case "expire":
 		outcome, _, err = p.s.Expire(ctx, job)
 	case "settle": // worker outcome detail

@@ -128,7 +128,7 @@ func newDelayRemove(f *flags) *cobra.Command {
 		Short: "Remove what is due later",
 		Long: `Rm removes members from the delayed set; for an id, all that it has there. Records
 are not changed: a PENDING one counts as work to be done, and the rebuild starts
-it after limits.grace; set its status to CANCELLED if it must not run. A running
+it after limits.grace; fanfold cancel makes sure that it does not. A running
 job whose retry is removed fails at its deadline.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {

@@ -130,7 +130,10 @@ func (f *facts) judgeEnded(v *verdict) {
 		v.Summary = "It has failed: " + cmp.Or(r.Error, "the record gives no reason")
 		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" runs it again")
 	case engine.Cancelled:
-		v.Summary = "It was cancelled."
+		v.Summary = "It was cancelled"
+		if r.Error != "" {
+			v.Summary += ": " + r.Error
+		}
 		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" runs it again")
 	default:
 		v.Summary = fmt.Sprintf("Its status is %q, which this configuration does not map: it counts as final.", r.Status)

@@ -27,7 +27,7 @@ func (f *facts) placed(v *verdict) bool {
 		v.Summary = fmt.Sprintf("It was put aside %s: %s.", when(f.Aside.At, f.Now), f.Aside.Reason)
 		v.Details = append(v.Details, fmt.Sprintf("It came by %s. The record was not changed.", f.Aside.Stream))
 		if f.Record != nil && f.Record.Status == engine.Pending {
-			v.Details = append(v.Details, fmt.Sprintf("It is PENDING: once it has not changed for %s, it is started by itself. Set its status to CANCELLED if it must not run.", short(f.Limits.Grace)))
+			v.Details = append(v.Details, fmt.Sprintf("It is PENDING: once it has not changed for %s, it is started by itself. fanfold cancel %s makes sure that it is not.", short(f.Limits.Grace), f.ID))
 		}
 		v.Remedies = append(v.Remedies, "mend what the reason names, then fanfold submit "+f.ID)
 		return true

@@ -12,6 +12,7 @@
 //	Succeed  PROCESSING            attempt n  →  SUCCESS with file and rows
 //	SucceedPartly  the same, to PARTIAL, with the reasons too
 //	Fail     PENDING, PROCESSING   attempt n  →  FAILED with the reason
+//	Cancel   the same, to CANCELLED
 //	Retry    SUCCESS, PARTIAL, FAILED, CANCELLED  →  PENDING; attempt and file stay
 //
 // Start changes many records in one transaction. Where fewer rows fulfil the

@@ -95,17 +95,26 @@ func (s *Store) withReason(l *layout, reason string, change func(set string, arg
 // most 4000 bytes. It is true as well where the record is FAILED already, of the
 // same attempt.
 func (s *Store) Fail(ctx context.Context, run engine.Run, reason string) (bool, error) {
+	return s.fail(ctx, run, engine.Failed, reason)
+}
+
+// Cancel implements engine.Records, as Fail does.
+func (s *Store) Cancel(ctx context.Context, run engine.Run, reason string) (bool, error) {
+	return s.fail(ctx, run, engine.Cancelled, reason)
+}
+
+func (s *Store) fail(ctx context.Context, run engine.Run, to engine.Status, reason string) (bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return false, err
 	}
 	done, err := s.withReason(l, reason, func(set string, args []any) (bool, error) {
-		return s.finish(ctx, l, run, engine.Failed, set, args, engine.Pending, engine.Processing)
+		return s.finish(ctx, l, run, to, set, args, engine.Pending, engine.Processing)
 	})
 	if err != nil || done {
 		return done, err
 	}
-	return s.is(ctx, run, func(r engine.Record) bool { return r.Status == engine.Failed })
+	return s.is(ctx, run, func(r engine.Record) bool { return r.Status == to })
 }
 
 // errCharacter: the column's character set has not all of the text.

@@ -50,6 +50,12 @@ func TestTransitions(t *testing.T) {
 			r.Status, r.Error = engine.Failed, "new reason"
 			return r
 		}},
+		{"cancel", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
+			return s.Cancel(t.Context(), run, "new reason")
+		}, func(r engine.Record) engine.Record {
+			r.Status, r.Error = engine.Cancelled, "new reason"
+			return r
+		}},
 	}
 	id := 0
 	for _, op := range operations {
@@ -70,7 +76,7 @@ func TestTransitions(t *testing.T) {
 					attempt = 2
 				}
 				// A failed record of this attempt is what fail would have made.
-				again := op.name == "fail" && status == engine.Failed && !late
+				again := !late && (op.name == "fail" && status == engine.Failed || op.name == "cancel" && status == engine.Cancelled)
 				if done := ok(t)(op.do(engine.Run{ID: fmt.Sprint(id), Attempt: attempt})); done != (wantDone || again) {
 					t.Errorf("%s: %v", name, done)
 				}

@@ -16,9 +16,14 @@ var ErrLost = errors.New("stream: another owner has taken over, or the job has e
 // changes nothing: every write is fenced anyway, and Redis may come back within
 // the lease. Stop waits for the last call of renew.
 func Keep(ctx context.Context, lease time.Duration, renew func(context.Context) (bool, error)) (held context.Context, stop func()) {
+	held, _, stop = keep(ctx, lease, renew)
+	return held, stop
+}
+
+// keep is Keep, and returns the timer of the renewals as well.
+func keep(ctx context.Context, lease time.Duration, renew func(context.Context) (bool, error)) (held context.Context, timer *time.Timer, stop func()) {
 	held, cancel := context.WithCancelCause(ctx)
 	var mu sync.Mutex // held while renew runs
-	var timer *time.Timer
 	mu.Lock()
 	defer mu.Unlock()
 	timer = time.AfterFunc(lease/3, func() {
@@ -32,7 +37,7 @@ func Keep(ctx context.Context, lease time.Duration, renew func(context.Context) 
 		}
 		timer.Reset(lease / 3)
 	})
-	return held, func() {
+	return held, timer, func() {
 		cancel(context.Canceled)
 		timer.Stop()
 		mu.Lock() // a call of renew that is under way ends first

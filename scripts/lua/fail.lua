@@ -17,7 +17,11 @@ local have = redis.call('HMGET', state, 'attempt', 'status', 'fence', 'deadline'
 if not have[1] or (attempt ~= '0' and have[1] ~= attempt) then return {-1} end
 attempt = have[1]
 local status, late = have[2], 0
-if status == 'FAILING' then return {2, tonumber(attempt)} end
+if status == 'FAILING' then
+  -- Somebody else's decision is not for a claim from before it to carry out.
+  if by == '@fanin' and have[3] ~= token then return {0} end
+  return {2, tonumber(attempt)}
+end
 if status ~= 'RUN' and status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUBLISHING' then return {-1} end
 if by == '@fanin' then
   if have[3] ~= token or status == 'RUN' or status == 'READY' then return {0} end

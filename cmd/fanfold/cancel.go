@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func newCancel(f *flags) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "cancel ID…",
+		Short: "Cancel records that have no final status",
+		Long: `Cancel makes a PENDING or PROCESSING record CANCELLED. The queries of its job stop
+within a moment, on their servers too, its file is not made, and what waits of it is
+taken away. A job whose file is being committed goes on, and a record with a final
+status stays as it is: the exit code is 1 then, and 3 where there is no such record.
+Cancelling again does nothing more, and finishes what was interrupted.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
+			for _, id := range ids {
+				if !scripts.ValidID(id) {
+					return usage(notID(id))
+				}
+			}
+			var done cancellations
+			var refused error
+			for _, id := range ids {
+				what, err := b.cancel(c.Context(), id, reason)
+				if refusal(err) {
+					refused = errors.Join(refused, err)
+					what = "refused"
+				} else if err != nil {
+					return errors.Join(refused, err)
+				}
+				done = append(done, cancellation{ID: id, Outcome: what})
+			}
+			if err := f.print(c.OutOrStdout(), done); err != nil {
+				return err
+			}
+			return refused
+		}),
+	}
+	c.Flags().StringVar(&reason, "reason", "cancelled with fanfold cancel", "for the error column of the record")
+	return c
+}
+
+// errNotCancelled is returned for a record that cannot be cancelled, or not any more.
+var errNotCancelled = errors.New("not cancelled")
+
+// refusal tells whether an error is about one record, and no other.
+func refusal(err error) bool {
+	return errors.Is(err, errNotCancelled) || errors.Is(err, engine.ErrNoRecord)
+}
+
+// cancellations are what became of ids.
+type cancellations []cancellation
+
+type cancellation struct {
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"` // cancelled, cancelled before, or refused
+}
+
+func (cs cancellations) table(t table.Writer) {
+	t.AppendHeader(table.Row{"id", "outcome"})
+	for _, c := range cs {
+		t.AppendRow(table.Row{c.ID, c.Outcome})
+	}
+}
+
+// cancelTries bounds how often a record is looked at that changes all the time.
+const cancelTries = 100
+
+// cancel cancels a record and its job. First the state decides, if there is one: what
+// can be interrupted after that, an engine finishes.
+func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string, err error) {
+	for range cancelTries {
+		records, err := b.records.Read(ctx, []string{id})
+		if err != nil {
+			return "", err
+		}
+		r, ok := records[id]
+		if !ok || r.ID != id {
+			return "", fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+		}
+		if r.Status.Final() && r.Status != engine.Cancelled {
+			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)
+		}
+		if err := b.stop(ctx, r, reason); err != nil {
+			return "", err
+		}
+		outcome = "cancelled before"
+		if r.Status != engine.Cancelled {
+			outcome = "cancelled"
+			ok, err := b.records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt}, reason)
+			if err != nil {
+				return "", err
+			}
+			if !ok {
+				continue // somebody has started it, or it has ended
+			}
+			// The trigger may have been between record and state.
+			if err := b.stop(ctx, r, reason); err != nil && !errors.Is(err, errNotCancelled) {
+				return "", err
+			}
+		}
+		return outcome, b.forget(ctx, r)
+	}
+	return "", fmt.Errorf("record %s: %w: it changes all the time", id, errNotCancelled)
+}
+
+// stop stops the job of a record, if there is one.
+func (b *backend) stop(ctx context.Context, r engine.Record, reason string) error {
+	outcome, status, err := b.scripts.Cancel(ctx, r.ID, r.Attempt, reason)
+	switch {
+	case err != nil:
+		return err
+	case outcome == scripts.Busy && status == scripts.StatusPublishing:
+		return fmt.Errorf("record %s: %w: its file is being committed", r.ID, errNotCancelled)
+	case outcome == scripts.Busy:
+		return fmt.Errorf("record %s: %w: its job fails already", r.ID, errNotCancelled)
+	}
+	return nil
+}
+
+// forget takes away the places in which a record waits that has not been started.
+func (b *backend) forget(ctx context.Context, r engine.Record) error {
+	members := []any{r.ID}
+	for look := range int64(looks) {
+		members = append(members, scripts.Later{ID: r.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
+	}
+	return b.redis.ZRem(ctx, b.scripts.Delayed(), members...).Err()
+}

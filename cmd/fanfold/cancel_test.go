@@ -1,0 +1,119 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestCancel: a job that runs stops within a moment, on the database's server too, and
+// leaves nothing.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	// With this lease the next renewal alone would come in 20 s.
+	s := newStack(t, `
+  long:
+    stages: [{listeners: [
+      {name: sleeps, database: db, query: "SELECT 1 AS k, SLEEP(50) AS v"},
+      {name: fails, database: db, query: "SELECT k, v FROM no_such_table"}]}]
+    join: {key: k}
+`, "limits: {lease: 1m}")
+	s.exec("CREATE TABLE no_such_table (k INT, v INT)")
+	s.serve(s.config)
+	id := s.insert("long", "")
+	s.push(id)
+	queries := func() int {
+		return s.number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'SELECT 1 AS k, SLEEP%'", s.schema)
+	}
+	s.eventually("its query runs", func() bool { return queries() == 1 })
+	began := time.Now()
+	if out, code := s.fanfold("cancel", id, "--reason", "nobody needs it"); code != exitOK || !strings.Contains(out, "cancelled") {
+		t.Fatalf("%d %s", code, out)
+	}
+	if v := s.wait(id)[0]; v.Status != engine.Cancelled || v.Error != "nobody needs it" {
+		t.Errorf("%+v", v)
+	}
+	s.eventually("its query is gone", func() bool { return queries() == 0 })
+	t.Logf("the query was gone after %s", time.Since(began))
+	s.eventually("its state says so", func() bool {
+		_, statuses, err := s.b.scripts.Attempts(t.Context(), []string{id})
+		return err == nil && statuses[0] == scripts.StatusCancelled
+	})
+	s.noFiles("long")
+	if n := s.b.redis.ZCard(t.Context(), s.b.scripts.Deadlines()).Val(); n != 0 {
+		t.Errorf("%d deadlines are left", n)
+	}
+	if out, code := s.fanfold("cancel", id); code != exitOK || !strings.Contains(out, "before") {
+		t.Errorf("again: %d %s", code, out)
+	}
+	if out, code := s.fanfold("why", id); code != exitOK || !strings.Contains(out, "nobody needs it") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestCancelWhatDoesNotRun: before its start a record needs no worker to be cancelled;
+// what has ended, or is about to, stays.
+func TestCancelWhatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	pending, delayed, done := s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")
+	if out, code := s.fanfold("submit", delayed, "--in", "1h"); code != exitOK {
+		t.Fatal(out)
+	}
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", done)
+	if out, code := s.fanfold("cancel", pending, delayed); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.b.redis.ZCard(t.Context(), s.b.scripts.Delayed()).Val(); n != 0 {
+		t.Errorf("%d are delayed", n)
+	}
+	out, code := s.fanfold("cancel", done, pending)
+	if code != exitFailure || !strings.Contains(out, "it is SUCCESS") || !strings.Contains(out, "before") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("cancel", "777"); code != exitNotFound {
+		t.Errorf("%d %s", code, out)
+	}
+	s.push(pending, delayed)
+	s.serve(s.config)
+	s.eventually("the pushes have no effect", func() bool { return s.b.redis.XLen(t.Context(), s.b.scripts.Jobs()).Val() == 0 })
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
+		t.Errorf("%d are CANCELLED", n)
+	}
+}
+
+// TestCancelThatIsInterrupted right after the state has decided: an engine finishes it.
+func TestCancelThatIsInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	stop := s.serve(s.config)
+	id := s.insert("slow", `{"seconds": 30}`)
+	s.push(id)
+	s.eventually("it runs", func() bool {
+		_, statuses, err := s.b.scripts.Attempts(t.Context(), []string{id})
+		return err == nil && statuses[0] == scripts.StatusRun
+	})
+	if outcome, _, err := s.b.scripts.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
+		t.Fatal(outcome, err)
+	}
+	if v := s.wait(id)[0]; v.Status != engine.Cancelled || v.Error != "half" {
+		t.Errorf("%+v", v)
+	}
+	stop()
+	if files, _ := filepath.Glob(s.dir + "/files/slow/" + id + "-*"); len(files) > 0 {
+		t.Errorf("in the sink: %v", files)
+	}
+	// One whose file is being committed is not cancelled any more.
+	late := s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", late)
+	if err := s.b.redis.HSet(t.Context(), s.b.scripts.State(late), "attempt", 1, "status", "PUBLISHING", "listeners", "a").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed") {
+		t.Errorf("%d %s", code, out)
+	}
+}
