@@ -14,14 +14,14 @@ import (
 // leaves nothing.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	// With this lease the next renewal alone would come in 20 s.
+	// With this lease the next renewal would come too late for this test.
 	s := newStack(t, `
   long:
     stages: [{listeners: [
-      {name: sleeps, database: db, query: "SELECT 1 AS k, SLEEP(50) AS v"},
+      {name: sleeps, database: db, query: "SELECT 1 AS k, SLEEP(280) AS v"},
       {name: fails, database: db, query: "SELECT k, v FROM no_such_table"}]}]
     join: {key: k}
-`, "limits: {lease: 1m}")
+`, "limits: {lease: 10m}")
 	s.exec("CREATE TABLE no_such_table (k INT, v INT)")
 	s.serve(s.config)
 	id := s.insert("long", "")
