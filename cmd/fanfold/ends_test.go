@@ -243,4 +243,11 @@ func TestGoogleCloudStorage(t *testing.T) {
 	if got := read(name + ".manifest.json"); !strings.Contains(got, `"rows": 20`) {
 		t.Errorf("%s", got)
 	}
+	// An emulator is spoken to without credentials, which cannot sign.
+	c := command("-c", s.config, "url", v.ID)
+	c.Env = append(c.Env, "STORAGE_EMULATOR_HOST="+host)
+	out, err := c.CombinedOutput()
+	if c.ProcessState.ExitCode() != exitFailure || !strings.Contains(string(out), "these credentials cannot sign for "+v.File) {
+		t.Errorf("%v: %s", err, out)
+	}
 }

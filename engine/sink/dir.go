@@ -64,6 +64,20 @@ func (d *Dir) Name(text string) (string, bool) {
 	return name, true
 }
 
+// Path returns the file of an object that is there.
+func (d *Dir) Path(name string) (string, error) {
+	if err := CheckName(name); err != nil {
+		return "", err
+	}
+	path := d.path(name)
+	if _, err := os.Stat(path); missing(err) {
+		return "", fmt.Errorf("%w: %s", ErrNoObject, path)
+	} else if err != nil {
+		return "", fmt.Errorf("sink: look at %s: %w", name, refused(err))
+	}
+	return path, nil
+}
+
 // Check writes and removes a hidden file. So it proves hard links, too.
 func (d *Dir) Check(ctx context.Context) error {
 	name := ".fanfold-check-" + randomHex()

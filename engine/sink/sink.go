@@ -28,6 +28,9 @@ var ErrConflict = errors.New("sink: another object of this name exists")
 // or does not know the bucket or folder: trying again soon does not help.
 var ErrRefused = errors.New("sink: refused")
 
+// ErrNoObject is matched by the errors of what needs an object that is not there.
+var ErrNoObject = errors.New("sink: no such object")
+
 // Sink is where files go. All methods are safe for concurrent use.
 type Sink interface {
 	// Create begins an object. Nothing can be seen of it until Commit. ctx is that

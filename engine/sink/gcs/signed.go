@@ -1,0 +1,43 @@
+package gcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"cloud.google.com/go/storage"
+
+	"github.com/fanfold/fanfold/engine/sink"
+)
+
+// LongestLink is how long a signed URL can be good.
+const LongestLink = 7 * 24 * time.Hour
+
+// ErrNoSigner is matched by the error of credentials that cannot sign.
+var ErrNoSigner = errors.New("sink: these credentials cannot sign")
+
+// SignedURL returns a URL (signature V4) by which anybody can read the object until
+// then, and nothing else. It is signed with the key of the service account, or, where
+// the credentials have none, by IAM, for which the account needs
+// iam.serviceAccounts.signBlob on itself. That the object is not there is
+// sink.ErrNoObject.
+func (s *Sink) SignedURL(ctx context.Context, name string, until time.Time) (string, error) {
+	if err := errors.Join(sink.CheckName(name), context.Cause(ctx)); err != nil {
+		return "", err
+	}
+	if _, err := look(ctx, s.object(name)); errors.Is(err, storage.ErrObjectNotExist) {
+		return "", fmt.Errorf("%w: %s", sink.ErrNoObject, s.URL(name))
+	} else if err != nil {
+		return "", fmt.Errorf("sink: look at %s: %w", s.URL(name), refused(err))
+	}
+	url, err := s.bucket.SignedURL(s.prefix+name, &storage.SignedURLOptions{
+		Scheme: storage.SigningSchemeV4, Method: http.MethodGet, Expires: until,
+	})
+	if err != nil {
+		return "", fmt.Errorf("%w for %s: %w; use those of a service account with a key (GOOGLE_APPLICATION_CREDENTIALS), "+
+			"or give the account the role Service Account Token Creator on itself", ErrNoSigner, s.URL(name), err)
+	}
+	return url, nil
+}
