@@ -88,9 +88,13 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 			if !strings.HasPrefix(block, "redis:") {
 				// A part, such as another records section: it goes into the whole.
 				whole := fenced(t, "docs/configuration.md", "yaml")[0]
-				if strings.HasPrefix(block, "timers:") {
+				switch {
+				case strings.HasPrefix(block, "timers:"):
 					block = whole + block
-				} else {
+				case strings.HasPrefix(strings.TrimSpace(block), "csv:"): // which stands last
+					above, _, _ := strings.Cut(whole, "    csv:\n")
+					block = above + block
+				default:
 					block = regexp.MustCompile(`(?m)^records: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
 				}
 			}
