@@ -35,6 +35,9 @@ func (k Keys) Task(listener string) string { return k.Prefix + "task:" + listene
 // FanIn is the stream of jobs whose barrier was reached or that are to end.
 func (k Keys) FanIn() string { return k.Prefix + "fanin" }
 
+// Reply is the stream of what external services have to say of their tasks.
+func (k Keys) Reply() string { return k.Prefix + "reply" }
+
 // Deadlines is the sorted set of running jobs.
 func (k Keys) Deadlines() string { return k.Prefix + "deadlines" }
 

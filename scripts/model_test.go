@@ -160,8 +160,9 @@ func (m *machine) take(t *rapid.T) {
 
 var oneValue = Chunk{Rows: 1, Columns: []map[string]string{{"name": "c"}}, Names: []string{"c"}, Fields: [][]byte{[]byte("[1]")}}
 
-// stored is what append should answer; gap where a chunk is missing.
-func (m *machine) stored(task Task, mt *modelTask, number int64) (want Outcome, gap bool) {
+// stored is what append should answer; gap where a chunk is missing. One that is bare
+// has nothing in it.
+func (m *machine) stored(task Task, mt *modelTask, number int64, bare bool) (want Outcome, gap bool) {
 	switch {
 	case !m.there || task.Attempt != m.attempt || m.status != StatusRun || mt != nil && mt.done:
 		return Gone, false
@@ -169,7 +170,7 @@ func (m *machine) stored(task Task, mt *modelTask, number int64) (want Outcome, 
 		return Busy, false
 	case number < mt.chunks:
 		return Already, false
-	case number > mt.chunks:
+	case number > mt.chunks || bare && number == mt.chunks:
 		return OK, true
 	case !m.data:
 		return Gone, false // whoever writes finds that
@@ -182,7 +183,7 @@ func (m *machine) append(t *rapid.T) {
 	chunk := oneValue
 	chunk.Number = rapid.Int64Range(0, 2).Draw(t, "number")
 	got, err := m.s.Append(t.Context(), task, chunk)
-	want, gap := m.stored(task, mt, chunk.Number)
+	want, gap := m.stored(task, mt, chunk.Number, false)
 	if gap {
 		if !errors.Is(err, ErrChunk) {
 			t.Fatalf("%v %v, the model says that a chunk is missing", got, err)
@@ -199,11 +200,15 @@ func (m *machine) append(t *rapid.T) {
 func (m *machine) complete(t *rapid.T) {
 	task, mt, dead := m.drawTask(t)
 	chunk := oneValue
+	bare := rapid.Bool().Draw(t, "bare")
+	if bare {
+		chunk = Chunk{}
+	}
 	if mt != nil {
 		chunk.Number = max(0, mt.chunks+int64(rapid.SampledFrom([]int{0, 0, 0, -1, 1}).Draw(t, "number")))
 	}
 	got, err := m.s.Complete(t.Context(), task, chunk, time.Millisecond)
-	want, gap := m.stored(task, mt, chunk.Number)
+	want, gap := m.stored(task, mt, chunk.Number, bare)
 	if gap || want == Already && chunk.Number+1 != mt.chunks {
 		if !errors.Is(err, ErrChunk) {
 			t.Fatalf("%v %v, the model says that a chunk is missing", got, err)

@@ -63,6 +63,7 @@ type TaskState struct {
 	StepState
 	Stage   int64
 	Owner   string    // who works on it; empty where nobody does
+	Left    string    // who has given it up last; empty: nobody
 	Lease   time.Time // until when it is the owner's; zero where nobody works on it
 	Taken   time.Time // when it was taken last; zero before the first try
 	Chunks  int64
@@ -223,7 +224,7 @@ func parseState(id string, fields map[string]string) (*State, error) {
 			continue
 		}
 		task := TaskState{
-			StepState: p.step(listener), Stage: p.number(field), Owner: fields[listener+":owner"],
+			StepState: p.step(listener), Stage: p.number(field), Owner: fields[listener+":owner"], Left: fields[listener+":left"],
 			Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"),
 			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
 			Done: fields[listener+":done"] != "", DoneAt: p.time(listener + ":done"), Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,

@@ -18,6 +18,7 @@ type Task struct {
 	Owner    string // token, unique for each take
 	Lease    time.Duration
 	Entry    Entry // its message, which Complete acknowledges; empty: none
+	Once     bool  // who has given it up does not take it again: the owner is a foreign one
 }
 
 // Taken is what an owner learns of its job.
@@ -39,7 +40,7 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 	for _, k := range known {
 		with.args = append(with.args, k)
 	}
-	outcome, more, err := s.list(ctx, takeScript.call(with, []string{s.Data(t.ID), s.State(t.ID)}, t.Attempt, t.Owner))
+	outcome, more, err := s.list(ctx, takeScript.call(with, []string{s.Data(t.ID), s.State(t.ID)}, t.Attempt, t.Owner, once(t.Once)))
 	if err != nil {
 		return 0, Taken{}, err
 	}
@@ -66,6 +67,13 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 		taken.Memo = []byte(memo)
 	}
 	return outcome, taken, nil
+}
+
+func once(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // Chunk is a part of a task's dataset.
@@ -123,7 +131,8 @@ func (s *Scripts) appendCall(script *script, t Task, c Chunk, took string) (*cal
 // Complete stores the last chunk of a task, counts its listener and acknowledges
 // its entry, in one round trip where the chunk is small: OK, Already where that
 // reached the barrier, Busy, Gone, or TooMuch. It returns ErrChunk where a chunk is
-// missing. Chunk is as for Append.
+// missing. Chunk is as for Append; one without names only says so, where the last chunk,
+// which has its number, is stored already.
 func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Duration) (Outcome, error) {
 	script := appendScript
 	if last.bytes() > sharedBytes {
@@ -133,6 +142,8 @@ func (s *Scripts) Complete(ctx context.Context, t Task, last Chunk, took time.Du
 		}
 		// Stored: the next call only says so, also to a Redis that is full.
 		script, last.Columns, last.Names, last.Fields = completeScript, nil, nil, nil
+	} else if len(last.Names) == 0 {
+		script = completeScript
 	}
 	call, err := s.appendCall(script, t, last, strconv.FormatInt(took.Milliseconds(), 10))
 	if err != nil {

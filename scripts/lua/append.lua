@@ -5,7 +5,7 @@
 -- KEYS  1 data, 2 state
 -- ARGV  1 id, 2 attempt, 3 owner, 4 number of the chunk from 0, 5 its rows, 6 columns
 --       (JSON), 7 duration (ms; empty: not the last chunk), 8 entry (empty: none),
---       9… field and value of each column
+--       9… field and value of each column; none where the last chunk is stored
 -- SHARED_KEYS  on one node: 1 fan-in, 2 events, 3 stream of the task
 -- SHARED  1 listener, 2 lease (ms), 3 most bytes of a job's data, 4 cap of the events,
 --       5 group
@@ -31,10 +31,10 @@ end
 if have[2] ~= 'RUN' or have[5] then return {-1} end
 if have[4] ~= owner then return {0} end
 local chunks, rows = tonumber(have[6]), have[7]
-if chunk > chunks or last and chunk + 1 < chunks then
+local stored, given = chunk < chunks, #ARGV > 8
+if chunk > chunks or last and (chunk + 1 < chunks or not stored and not given) then
   return redis.error_reply('CHUNK ' .. chunk .. ' of ' .. listener .. ' came after ' .. chunks .. ' chunks')
 end
-local stored = chunk < chunks
 if stored and not last then return {2, stage} end
 
 local done = have[10]

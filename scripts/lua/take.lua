@@ -2,7 +2,7 @@
 -- Takes a task: gives it an owner for the time of a lease, and clears what an
 -- earlier try left in the data.
 -- KEYS  1 data, 2 state
--- ARGV  1 attempt, 2 owner
+-- ARGV  1 attempt, 2 owner, 3 1: not where that owner has given it up last
 -- SHARED  1 listener, 2 lease (ms), 3… definitions that the caller knows
 -- Returns {1 taken, report, definition, parameters, stage, tries, last error, memo};
 --       {2 done already, 1 if the barrier is reached and not claimed, stage, bytes of
@@ -31,7 +31,7 @@ if before[2] == owner then
   redis.call('HSET', state, its.lease, ends)
   return {1, report, definition, parameters, tonumber(have[3]), tonumber(have[8]), before[4] or '', before[10] or ''}
 end
-if before[2] and tonumber(before[3]) > now then return {0} end
+if before[2] and tonumber(before[3]) > now or ARGV[3] == '1' and redis.call('HGET', state, its.left) == owner then return {0} end
 
 if before[7] then
   drop(data, listener, before[7], before[6])
