@@ -17,6 +17,7 @@ demo: deps build ## make a report on private servers with sample data
 
 test: deps vet ## run all tests
 	@./.ci/deps zstd:zstd
+	@./.ci/examples
 	$(GO) test -tags $(TAGS) -timeout 12m ./...
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x ./...
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -tags $(TAGS) ./...
@@ -33,6 +34,7 @@ vet:
 
 race: deps ## run all tests with the race detector (needs gcc)
 	@./.ci/deps gcc:gcc zstd:zstd
+	@./.ci/examples
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
 fuzz: ## run each fuzz target for a minute
@@ -57,4 +59,4 @@ bench-full: bench ## bench, and what takes long: joins of 10 million rows, a mil
 	$(BENCH) -table results.json -docs ../docs/benchmarks.md
 
 clean: ## remove what was built and the demo's files
-	rm -rf fanfold out bench/bullmq/node_modules
+	rm -rf fanfold out bench/bullmq/node_modules examples/external/node/node_modules

@@ -58,7 +58,7 @@ func New(o Options) (*Runner, error) {
 		r.definitions[rep.Hash()] = rep
 		for _, stage := range rep.Stages {
 			for _, l := range stage.Listeners {
-				if o.Sources[l.Source] == nil {
+				if l.Kind != report.External && o.Sources[l.Source] == nil {
 					return nil, fmt.Errorf("listeners: no source %q for listener %s", l.Source, l.Name)
 				}
 				r.known[l.Name] = append(r.known[l.Name], rep.Hash())
@@ -76,7 +76,15 @@ func (r *Runner) Run(ctx context.Context) error {
 		stream.Listen(ctx, r.o.Redis, r.o.Scripts.Cancelled(), r.holds.Hint)
 		return nil
 	})
+	external := r.newExternal()
+	if external != nil {
+		group.Go(func() error { return external.replies().Run(ctx) })
+		group.Go(func() error { return external.watch(ctx) })
+	}
 	for listener := range r.known {
+		if external.has(listener) {
+			continue // its service reads it
+		}
 		reader := stream.New(stream.Options{
 			Redis: r.o.Redis, Stream: r.o.Scripts.Task(listener), Group: scripts.Group, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,

@@ -97,6 +97,7 @@ type Environment struct {
 // Each of a stage's listeners:
 //
 //	name             unique in the report, such as plt_fund.vs_withdraw
+//	kind             mysql (default), or external: see below
 //	database         one of databases
 //	query            one SELECT, with :parameter and :listener.column
 //	columns          what the query gives; needed where its SELECT does not say
@@ -116,6 +117,13 @@ type Environment struct {
 //	                 rows are in its answer, and how the next page is asked for: {next,
 //	                 next_as}, {page, first} or {offset}; {count} for how many rows it
 //	                 says that there are in all
+//
+// One of kind external, whose tasks a service does (docs/external.md), has name, kind,
+// timeout and retry, and:
+//
+//	columns          what the service gives: a name, or {name, type}; type is integer,
+//	                 decimal, float, text (default), date, datetime, time, json or binary
+//	silence          of a worker, after which it is taken for dead; default 30s
 //
 // In retry, which is also a number alone, that of the retries:
 //

@@ -84,12 +84,16 @@ func (d *draft) readListener(stage int, at setting) {
 		l.readColumns(f.get("columns"))
 	case FromHTTP:
 		l.readHTTP(f, d.sources.apis)
+	case External:
+		l.Silence = f.get("silence").duration(silence)
+		l.readTypedColumns(f)
 	}
 	if !d.readListenerName(l, f) {
 		d.nameless = true
 		return
 	}
 	l.readOnFailure(f.get("on_failure"))
+	d.checkReader(l)
 	d.listeners = append(d.listeners, l)
 }
 
@@ -99,6 +103,7 @@ var (
 	kindFields     = map[ListenerKind][]string{
 		FromMySQL: {"database", "query", "batch"},
 		FromHTTP:  {"api", "result", "batch"},
+		External:  {"silence"},
 	}
 )
 

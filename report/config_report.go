@@ -144,7 +144,7 @@ func (d *draft) checkUse() {
 }
 
 // allQueriesKnown tells whether every query could be read; if not, what seems
-// unused may be used in one of the others.
+// unused may be used in one of the others, or by an external service.
 func (d *draft) allQueriesKnown() bool {
 	return len(d.listeners) > 0 && !slices.ContainsFunc(d.listeners, func(l *draftListener) bool { return !l.whole })
 }

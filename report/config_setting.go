@@ -15,6 +15,7 @@ type reading struct {
 	env      Environment
 	problems Problems
 	used     variables
+	readers  map[string]*draftListener // the first listener of each name, in any report
 }
 
 // setting is a value in the file, or the gap where one could be. The methods that

@@ -40,7 +40,7 @@ func (d *draft) arithmetic(sum time.Duration) string {
 	var terms []string
 	stages := d.longestListeners()
 	for _, l := range stages {
-		term := shortDuration(l.Timeout)
+		term := shortDuration(l.try())
 		if n := l.Retry.Retries; n > 0 {
 			term += fmt.Sprintf(" × %d + %s", n+1, shortDuration(l.Retry.Total()))
 			if len(stages) > 1 {

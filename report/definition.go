@@ -134,9 +134,11 @@ type Listener struct {
 	HTTP    *HTTP         // FromHTTP
 	From    *Ref          // the column of an earlier stage that the query uses; nil: none
 	Columns []string      // what the query gives, in its order
+	Types   []Kind        // of the columns; nil: the source says
 	Timeout time.Duration // of one try of a task, with all of its lists; default 5m
 	Retry   Retry         // default: the report's
 	Batch   int           // values of an earlier stage in one IN list, or request; default 1000
+	Silence time.Duration // of an external worker, after which it is taken for dead; default 30s
 
 	OnFailure OnFailure         // what it means for its job that it is given up; default Required
 	Defaults  map[string]string // with Default: column → JSON of the value in every row; null for the others
@@ -170,12 +172,13 @@ type ListenerKind string
 
 // The kinds of listeners.
 const (
-	FromMySQL ListenerKind = "mysql" // a query of a database; the default
-	FromHTTP  ListenerKind = "http"  // requests to an API
+	FromMySQL ListenerKind = "mysql"    // a query of a database; the default
+	FromHTTP  ListenerKind = "http"     // requests to an API
+	External  ListenerKind = "external" // a service that reads the listener's stream; it has no Source
 )
 
 // listenerKinds are all of them.
-var listenerKinds = []string{string(FromMySQL), string(FromHTTP)}
+var listenerKinds = []string{string(FromMySQL), string(FromHTTP), string(External)}
 
 // Ref is a column of a listener.
 type Ref struct {

@@ -22,6 +22,7 @@ func (r *Report) Hash() string {
 		OnFailure             OnFailure         `json:",omitempty"` // empty for Required
 		Defaults              map[string]string `json:",omitempty"`
 		HTTP                  *HTTP             `json:",omitempty"`
+		Types                 []Kind            `json:",omitempty"`
 	}
 	definition := struct {
 		Name       string
@@ -38,7 +39,7 @@ func (r *Report) Hash() string {
 			if kind == FromMySQL {
 				kind = ""
 			}
-			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults, l.HTTP})
+			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults, l.HTTP, l.Types})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

@@ -49,10 +49,13 @@ func (r *Report) longestListeners() []*Listener {
 func (l *Listener) total() time.Duration {
 	sum := l.Retry.Total()
 	for range l.Retry.Retries + 1 {
-		sum = plus(sum, l.Timeout)
+		sum = plus(sum, l.try())
 	}
 	return sum
 }
+
+// try returns what one try can take: an external worker may also be silent at its end.
+func (l *Listener) try() time.Duration { return plus(l.Timeout, l.Silence) }
 
 // plus adds durations that are not negative.
 func plus(a, b time.Duration) time.Duration {

@@ -45,6 +45,7 @@ func newRedisGauges(b *backend) *redisGauges {
 	set(desc("jobs_delayed", "Ids and retries that are due later."), k.Delayed())
 	set(desc("jobs_dead", "Failed jobs that nobody has run again or discarded."), k.Dead())
 	stream(desc("fanin_waiting", "Jobs whose listeners are done, and whose file is not, or that are to end."), k.FanIn())
+	stream(desc("replies_waiting", "What external services said and is not applied yet."), k.Reply())
 	stream(desc("quarantined", "Entries that were put aside; the oldest of about 10,000 go."), k.Quarantined())
 	set(desc("timers", "Timers that are set and not paused."), k.Timers())
 	stream(desc("timer_actions_waiting", "Timers that have fired and whose action is not done, in work or not."), k.Fired())

@@ -83,7 +83,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 		Lookup:   func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
 	}
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/http.md"} {
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/http.md", "docs/external.md"} {
 		for _, block := range fenced(t, page, "yaml") {
 			if !strings.HasPrefix(block, "redis:") {
 				// A part, such as another records section: it goes into the whole.
@@ -91,6 +91,9 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 				switch {
 				case strings.HasPrefix(block, "timers:"):
 					block = whole + block
+				case strings.HasPrefix(block, "reports:"):
+					above, _, _ := strings.Cut(whole, "reports:\n")
+					block = above + block
 				case strings.HasPrefix(strings.TrimSpace(block), "csv:"): // which stands last
 					above, _, _ := strings.Cut(whole, "    csv:\n")
 					block = above + block

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -84,22 +85,33 @@ func (b *backend) checkNotifications(ctx context.Context) finding {
 // checkStreams tells of streams that nobody reads, or that pile up.
 func (b *backend) checkStreams(ctx context.Context) findings {
 	names := []string{b.scripts.Jobs(), b.scripts.FanIn(), b.scripts.Fired()}
+	services := map[string]bool{} // streams that an external service reads
 	for _, r := range b.config.Reports {
 		for _, s := range r.Stages {
 			for _, l := range s.Listeners {
 				names = append(names, b.scripts.Task(l.Name))
+				if l.Kind == report.External {
+					services[b.scripts.Task(l.Name)] = true
+				}
 			}
 		}
+	}
+	if len(services) > 0 {
+		names = append(names, b.scripts.Reply())
 	}
 	slices.Sort(names)
 	var fs findings
 	for _, name := range slices.Compact(names) {
-		fs = append(fs, b.checkStream(ctx, name))
+		reader := "fanfold serve"
+		if services[name] {
+			reader = "the service of this listener"
+		}
+		fs = append(fs, b.checkStream(ctx, name, reader))
 	}
 	return fs
 }
 
-func (b *backend) checkStream(ctx context.Context, name string) finding {
+func (b *backend) checkStream(ctx context.Context, name, reader string) finding {
 	check := "stream " + name
 	groups, err := b.redis.XInfoGroups(ctx, name).Result()
 	if err != nil && strings.Contains(err.Error(), "no such key") {
@@ -119,7 +131,7 @@ func (b *backend) checkStream(ctx context.Context, name string) finding {
 		if g.Consumers == 0 && length > 0 {
 			err = errors.New(detail)
 		}
-		return judge(check, warn, detail, err, "nobody reads it: start fanfold serve")
+		return judge(check, warn, detail, err, "nobody reads it: start "+reader)
 	}
 	return finding{Check: check, Result: pass, Detail: fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length)}
 }

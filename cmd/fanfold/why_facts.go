@@ -186,7 +186,7 @@ func (f *facts) listener(name string) *report.Listener {
 func (f *facts) openSources() []string {
 	var names []string
 	for _, step := range f.openSteps() {
-		if l := f.listener(step); l != nil {
+		if l := f.listener(step); l != nil && l.Source != "" {
 			names = append(names, l.Source)
 		}
 	}

@@ -74,24 +74,26 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	t.Next = f.next(name, t.Next)
 	st := step{Name: name, Try: t.Tries, Owner: t.Owner, Since: optional(t.Taken), Lease: optional(t.Lease), Next: optional(t.Next), Error: t.Error}
 	retry := report.Retry{}
-	source := ""
+	source, works, remedy, lease := "", "its query runs", listenersMissing, f.Limits.Lease
 	if l := f.listener(name); l != nil {
 		retry, source = l.Retry, l.Source
 		st.Tries = retry.Retries + 1
+		if l.Kind == report.External {
+			works, remedy, lease = "it runs", "start the service that reads "+q.Key+", or look at its log", l.Silence
+		}
 	}
 	away := f.Sources[source]
-	lease := f.Limits.Lease
 	switch {
 	case t.Owner != "" && f.Now.After(t.Lease):
 		st.Kind = workerDead
 		st.Says = fmt.Sprintf("worker %s took it %s ago%s and is dead: its lease ended %s ago", t.Owner, short(f.Now.Sub(t.Taken)), tryOf(st), short(f.Now.Sub(t.Lease)))
-		f.takeOver(v, q, listenersMissing)
+		f.takeOver(v, q, remedy)
 	case t.Owner != "" && away != nil:
 		st.Kind = sourceAway
 		st.Says = fmt.Sprintf("worker %s has it, and %s does not answer from here: %v", t.Owner, f.sourceName(name), away)
 	case t.Owner != "":
 		st.Kind = running
-		st.Says = fmt.Sprintf("its query runs for %s%s, with worker %s", short(f.Now.Sub(t.Taken)), tryOf(st), t.Owner)
+		st.Says = fmt.Sprintf("%s for %s%s, with worker %s", works, short(f.Now.Sub(t.Taken)), tryOf(st), t.Owner)
 		if t.Rows > 0 {
 			st.Says += fmt.Sprintf("; %d rows so far", t.Rows)
 		}
@@ -125,9 +127,9 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	case q.Entry != nil && q.Entry.Consumer != "" && q.Entry.Idle > lease:
 		st.Kind = workerDead
 		st.Says = fmt.Sprintf("worker %s read its entry %s ago and is silent since then", q.Entry.Consumer, short(q.Entry.Idle))
-		f.takeOver(v, q, listenersMissing)
+		f.takeOver(v, q, remedy)
 	case !f.livesFor(q):
-		st.Kind, st.remedy = noWorker, listenersMissing
+		st.Kind, st.remedy = noWorker, remedy
 		st.Says = fmt.Sprintf("no worker reads %s, which has %d entries", q.Key, q.Length)
 	case q.Entry != nil && q.Entry.Consumer != "":
 		st.Kind, st.Says = running, fmt.Sprintf("worker %s read its entry %s ago and is taking it", q.Entry.Consumer, short(q.Entry.Idle))

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// scored is a report whose second stage is done by a service, as in docs/external.md.
+const scored = `
+  scored:
+    parameters: {from: date}
+    retry: {retries: 5, delay: 100ms}
+    stages:
+      - listeners:
+          - {name: shop.users, database: db, query: "SELECT user_id, name FROM users WHERE since >= :from ORDER BY user_id"}
+      - listeners:
+          - {name: vendor.scores, kind: external, columns: [user_id, {name: score, type: decimal}], silence: 3s}
+    join: {key: user_id}
+`
+
+// newScored is a stack with the report, and with so many users.
+func newScored(t *testing.T, users int, more ...string) *stack {
+	t.Helper()
+	s := newStack(t, scored, more...)
+	s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
+	s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
+	s.redisCLI(strings.TrimSpace(fenced(t, "docs/external.md", "sh")[0]))
+	return s
+}
+
+// service is the URL with which the service of docs/external.md connects.
+func (s *stack) service() string { return "redis://scores:secret@" + s.redis.Addr + "/0" }
+
+func (s *stack) wantScores(v jobView) {
+	s.t.Helper()
+	want := s.expect("user_id,name,score", "SELECT user_id, name, CAST(user_id * 1.5 AS DECIMAL(20,2)) FROM users ORDER BY user_id")
+	if got := s.content(v); got != want {
+		s.t.Errorf("%d bytes, not the %d expected: %.200q", len(got), len(want), got)
+	}
+}
+
+// TestExternalListener: a service that may do no more than docs/external.md says does
+// a task with values of an earlier stage that are compressed; people see what it waits
+// for.
+func TestExternalListener(t *testing.T) {
+	t.Parallel()
+	s := newScored(t, 300, "limits: {compress: zstd}")
+	options, err := redis.ParseURL(s.service())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	s.serve(s.config)
+	id := s.insert("scored", `{"from": "2024-01-01"}`)
+	s.push(id)
+	tasks, ctx := s.b.scripts.Task("vendor.scores"), t.Context()
+	s.eventually("stage 2", func() bool { return s.b.redis.XLen(ctx, tasks).Val() == 1 })
+	if out, _ := s.fanfold("why", id); !strings.Contains(out, "no worker reads "+tasks) || !strings.Contains(out, "start the service that reads "+tasks) {
+		t.Errorf("why says %s", out)
+	}
+	if out, _ := s.fanfold("doctor"); !strings.Contains(out, "nobody reads it: start the service of this listener") || !strings.Contains(out, "stream fanfold:reply") {
+		t.Errorf("doctor says %s", out)
+	}
+
+	streams, err := client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "c", Streams: []string{tasks, ">"}, Count: 1}).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := streams[0].Messages[0]
+	state := s.b.scripts.State(id)
+	look, err := client.HMGet(ctx, state, "report", "parameters", "shop.users:chunks").Result()
+	if want := []any{"scored", `{"from":"2024-01-01"}`, "1"}; err != nil || !slices.Equal(look, want) {
+		t.Errorf("%q, not %q: %v", look, want, err)
+	}
+	frame, err := client.HGet(ctx, s.b.scripts.Data(id), "shop.users.user_id").Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	var users []int
+	if text, err := decoder.DecodeAll(frame, nil); err != nil || json.Unmarshal(text, &users) != nil || len(users) != 300 {
+		t.Fatalf("%d users: %v", len(users), err)
+	}
+	say := func(fields ...string) {
+		t.Helper()
+		all := append([]string{"id", id, "attempt", "1", "listener", "vendor.scores", "worker", "w-1", "entry", entry.ID, "consumer", "c"}, fields...)
+		if err := client.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:reply", Values: all}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("type", "alive")
+	s.eventually("it runs", func() bool {
+		out, _ := s.fanfold("why", id)
+		return strings.Contains(out, "it runs for") && strings.Contains(out, "with worker w-1")
+	})
+	rows := make([][]any, len(users))
+	for i, u := range users {
+		rows[i] = []any{u, fmt.Sprintf("%.2f", float64(u)*1.5)}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	say("type", "done", "chunks", "1")
+	say("type", "rows", "number", "0", "rows", string(text))
+	s.wantScores(s.wait(id)[0])
+
+	for name, err := range map[string]error{
+		"change a state":         client.HSet(ctx, state, "status", "SUCCESS").Err(),
+		"change data":            client.HDel(ctx, s.b.scripts.Data(id), "queryDoneCount").Err(),
+		"read replies":           client.XRange(ctx, "fanfold:reply", "-", "+").Err(),
+		"push an id":             client.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:jobs", Values: []string{"id", "1"}}).Err(),
+		"read another's tasks":   client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "c", Streams: []string{"fanfold:task:other", ">"}, Block: -1}).Err(),
+		"acknowledge":            client.XAck(ctx, tasks, scripts.Group, "1-1").Err(),
+		"run a script":           client.Eval(ctx, "return 1", nil).Err(),
+		"delete what it reads":   client.Del(ctx, tasks).Err(),
+		"read the due times":     client.ZRange(ctx, "fanfold:delayed", 0, -1).Err(),
+		"change the server":      client.ConfigSet(ctx, "maxmemory", "1").Err(),
+		"read the timers' names": client.ZRange(ctx, "fanfold:timers", 0, -1).Err(),
+	} {
+		if !redis.HasErrorPrefix(err, "NOPERM") {
+			t.Errorf("the service can %s: %v", name, err)
+		}
+	}
+}
+
+// TestExternalExamples runs the services of examples/external, and kills them and
+// Fanfold in the midst.
+func TestExternalExamples(t *testing.T) {
+	t.Parallel()
+	folder, err := filepath.Abs("../../examples/external")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, more string
+		command    func(t *testing.T) []string
+	}{
+		{"python", "limits: {compress: zstd, lease: 2s}", func(t *testing.T) []string {
+			// Debian's own has Debian's packages.
+			for _, python := range []string{"python3", "/usr/bin/python3"} {
+				if exec.Command(python, "-c", "import redis, zstandard").Run() == nil {
+					return []string{python, filepath.Join(folder, "python", "service.py")}
+				}
+			}
+			t.Skip("no python3 with redis and zstandard: apt-get install python3-redis python3-zstandard")
+			return nil
+		}},
+		{"node", "limits: {lease: 2s}", func(t *testing.T) []string {
+			if _, err := exec.LookPath("node"); err != nil {
+				t.Skip("no node: apt-get install nodejs npm")
+			}
+			if _, err := os.Stat(filepath.Join(folder, "node", "node_modules", "ioredis")); err != nil {
+				t.Skip("its packages are missing: npm install --prefix examples/external/node")
+			}
+			return []string{"node", filepath.Join(folder, "node", "service.js")}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			command := c.command(t)
+			s := newScored(t, 60_000, c.more)
+			service := s.example(command)
+			fanfold := s.process("-c", s.config, "serve")
+			s.process("-c", s.config, "serve")
+
+			// The service is killed in the midst of a task.
+			id := s.insert("scored", `{"from": "2024-01-01"}`)
+			s.push(id)
+			s.midst(id)
+			kill(t, service)
+			service = s.example(command)
+			s.wantScores(s.wait(id)[0])
+
+			// And so is one of the processes that hear it.
+			id = s.insert("scored", `{"from": "2024-01-01"}`)
+			s.push(id)
+			s.midst(id)
+			kill(t, fanfold)
+			s.wantScores(s.wait(id)[0])
+
+			// It finds nothing, and what can never work.
+			if got := s.succeed("scored", `{"from": "2099-01-01"}`); got != "user_id,name,score\r\n" {
+				t.Errorf("nothing is %q", got)
+			}
+			s.exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
+			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != engine.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
+				t.Errorf("%s %s", v.Status, v.Error)
+			}
+			if n := s.b.redis.XLen(t.Context(), s.b.scripts.Quarantined()).Val(); n != 0 {
+				t.Errorf("%d entries in the quarantine", n)
+			}
+			s.eventually("nothing is left", func() bool {
+				return s.b.redis.XLen(t.Context(), s.b.scripts.Reply()).Val()+s.b.redis.XLen(t.Context(), s.b.scripts.Task("vendor.scores")).Val() == 0
+			})
+			_ = service
+		})
+	}
+}
+
+// midst waits until some of the scores are there; the rest may come at any moment.
+func (s *stack) midst(id string) {
+	s.t.Helper()
+	s.eventually("the service is at work", func() bool {
+		state, err := s.b.scripts.Read(s.t.Context(), id)
+		return err == nil && (state.Tasks["vendor.scores"].Rows > 0 || state.Status != scripts.StatusRun && state.Stage == 2)
+	})
+}
+
+// example starts a service as a process; the test kills it at its end.
+func (s *stack) example(command []string) *exec.Cmd {
+	s.t.Helper()
+	var log strings.Builder
+	c := exec.Command(command[0], append(slices.Clone(command[1:]), s.service())...)
+	c.Stdout, c.Stderr = &log, &log
+	if err := c.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		kill(s.t, c)
+		if s.t.Failed() {
+			s.t.Logf("%s: %s", command[0], cmp.Or(log.String(), "says nothing"))
+		}
+	})
+	return c
+}
+
+// kill ends a process at once, if it is there.
+func kill(t *testing.T, c *exec.Cmd) {
+	t.Helper()
+	if c.ProcessState == nil {
+		_ = c.Process.Signal(syscall.SIGKILL)
+		_ = c.Wait()
+	}
+}

@@ -1,0 +1,238 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// external does what external listeners need: it applies what their workers say by
+// the scripts of tasks, so that all fences hold for them, too, and sees when they
+// fall silent (silence.go). A worker is the owner of its task, from the first of its
+// replies on.
+type external struct {
+	*Runner
+	silences map[string]time.Duration // by listener, the longest of all reports
+	tidied   time.Time
+}
+
+// newExternal returns nil where no report has an external listener.
+func (r *Runner) newExternal() *external {
+	e := &external{Runner: r, silences: map[string]time.Duration{}}
+	for _, rep := range r.o.Reports {
+		for _, stage := range rep.Stages {
+			for _, l := range stage.Listeners {
+				if l.Kind == report.External {
+					e.silences[l.Name] = max(e.silences[l.Name], l.Silence)
+				}
+			}
+		}
+	}
+	if len(e.silences) == 0 {
+		return nil
+	}
+	return e
+}
+
+const (
+	// replySlots is how many replies are under way at once in one process: some MB.
+	replySlots = 16
+	// replyIdle is after how long a reply is looked at again that had to wait, or whose
+	// process died. What is applied twice has no effect the second time.
+	replyIdle = 2 * time.Second
+	// earlyLooks is how often a reply is looked at that came before one that it needs,
+	// where nothing before it is left.
+	earlyLooks = 4
+)
+
+// replies returns the reader of what workers say.
+func (e *external) replies() *stream.Reader {
+	return stream.New(stream.Options{
+		Redis: e.o.Redis, Stream: e.o.Scripts.Reply(), Group: scripts.Group, Consumer: e.o.Consumer,
+		Slots: replySlots, Batch: true, MinIdle: min(replyIdle, e.o.Limits.Lease), KeepAlive: true, Log: e.log,
+		Handle: e.handleAll, Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Reply()),
+	})
+}
+
+// handleAll handles entries in their order, those of different jobs at the same time.
+func (e *external) handleAll(ctx context.Context, entries []stream.Entry) {
+	jobs := map[string][]stream.Entry{}
+	for _, entry := range entries {
+		jobs[entry.Fields["id"]] = append(jobs[entry.Fields["id"]], entry)
+	}
+	var all sync.WaitGroup
+	for _, of := range jobs {
+		all.Go(func() {
+			for _, entry := range of {
+				e.handleReply(ctx, entry)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// refused is the error of a reply that has no effect, since its worker is not the
+// task's owner. It is told in an event.
+type refused struct{ why string }
+
+func (r refused) Error() string { return r.why }
+
+// errEarly is the error of a reply that needs one that is not here yet.
+var errEarly = errors.New("listeners: a reply before this one is missing")
+
+// handleReply applies a reply and acknowledges it.
+func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
+	from := e.o.Scripts.Reply()
+	a, err := parseReply(entry.Fields)
+	if !errors.Is(err, errNobody) {
+		wrong := err
+		err = e.insistEarly(ctx, func(last bool) error { return e.apply(ctx, a, entry, wrong, last) })
+	}
+	var no refused
+	switch {
+	case errors.As(err, &no):
+		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
+		err = e.insist(ctx, "append event", func() error {
+			return e.o.Scripts.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", cut(a.Type, 100), "reason", no.why)
+		})
+	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
+		err = e.aside(ctx, entry, err)
+	}
+	e.end(ctx, from, entry, err)
+}
+
+// aside puts a reply into the quarantine.
+func (e *external) aside(ctx context.Context, entry stream.Entry, why error) error {
+	e.log.Warn("quarantined", "stream", e.o.Scripts.Reply(), "entry", entry.ID, "err", why)
+	return e.insist(ctx, "quarantine", func() error {
+		return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Reply(), entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
+	})
+}
+
+// insistEarly gives a reply before this one, which another process has perhaps, a
+// moment.
+func (e *external) insistEarly(ctx context.Context, apply func(last bool) error) error {
+	for pause := 5 * time.Millisecond; ; pause *= 2 {
+		last := pause > 100*time.Millisecond
+		err := apply(last)
+		if !errors.Is(err, errEarly) || last {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errLeft
+		}
+	}
+}
+
+// apply does what a reply says. wrong is what is wrong with its fields: then its task
+// fails, if it is the worker's. The error is errEarly where it can be tried once more,
+// which the last time it can not.
+func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong error, last bool) error {
+	state, err := e.look(ctx, a)
+	if err != nil {
+		return err
+	}
+	rep := e.definitions[state.Definition]
+	if rep == nil {
+		return errLeft // another process has its definition
+	}
+	l, _, ok := rep.Listener(a.Listener)
+	if !ok || l.Kind != report.External {
+		return fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
+	}
+	w := &worker{external: e, reply: a, listener: l, job: state, state: state.Tasks[a.Listener], task: scripts.Task{
+		ID: a.ID, Attempt: a.Attempt, Listener: a.Listener, Owner: a.Worker, Lease: l.Silence, Once: true,
+		Entry: scripts.Entry{Stream: e.o.Scripts.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry},
+	}}
+	w.said = entryTime(entry.ID)
+	if err := w.take(ctx); err != nil || w.ended {
+		return err
+	}
+	if wrong != nil {
+		// People see what came; a service that sends this sends it with every try.
+		if err := e.aside(ctx, entry, wrong); err != nil {
+			return err
+		}
+		return w.fail(ctx, Permanent(wrong))
+	}
+	if err := w.apply(ctx); !last || !errors.Is(err, errEarly) {
+		return err
+	}
+	return w.early(ctx, entry)
+}
+
+// look reads the state of a reply's job, as long as the reply can have an effect.
+func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
+	var state *scripts.State
+	err := e.insist(ctx, "read state", func() (err error) {
+		state, err = e.o.Scripts.Read(ctx, a.ID)
+		return err
+	})
+	switch {
+	case errors.Is(err, scripts.ErrNoJob):
+		return nil, refused{"the job has ended, or there never was one"}
+	case errors.Is(err, scripts.ErrBroken):
+		return nil, err
+	case err != nil:
+		return nil, away(err)
+	case state.Attempt != a.Attempt:
+		return nil, refused{fmt.Sprintf("attempt %d runs, not %d", state.Attempt, a.Attempt)}
+	}
+	t, ok := state.Tasks[a.Listener]
+	switch {
+	case !ok:
+		return nil, refused{"the job has no such listener in its stages so far"}
+	case t.Done && t.Owner == a.Worker && a.Type != replyFailed:
+		return state, nil // the same once more
+	case t.Done:
+		return nil, refused{"the task is done"}
+	case state.Status != scripts.StatusRun || t.Stage != state.Stage:
+		return nil, refused{"the job is " + state.Status}
+	}
+	return state, nil
+}
+
+// entryTime is when an entry was appended, by Redis's clock.
+func entryTime(id string) time.Time {
+	ms, _, _ := strings.Cut(id, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64)
+	return time.UnixMilli(n)
+}
+
+// pending tells whether a task's entry is still to be done.
+func (e *external) pending(ctx context.Context, of scripts.Entry) (pending bool, err error) {
+	err = e.insist(ctx, "look for entry", func() error {
+		found, err := e.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+			Stream: of.Stream, Group: of.Group, Start: of.ID, End: of.ID, Count: 1,
+		}).Result()
+		if redis.HasErrorPrefix(err, "NOGROUP") {
+			err = nil
+		}
+		pending = len(found) > 0
+		return err
+	})
+	return pending, err
+}
+
+// has tells whether a listener is external.
+func (e *external) has(listener string) bool {
+	if e == nil {
+		return false
+	}
+	_, ok := e.silences[listener]
+	return ok
+}

@@ -1,0 +1,492 @@
+package listeners
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// outside is a job with an external listener, and processes that hear what its
+// service says.
+type outside struct {
+	*bundle
+	listener report.Listener
+	retries  int
+	lease    time.Duration
+}
+
+// setupOutside starts the job and so many processes.
+func setupOutside(t *testing.T, processes int, change func(*outside)) *outside {
+	t.Helper()
+	o := &outside{lease: 300 * time.Millisecond, listener: report.Listener{
+		Name: "a", Kind: report.External, Columns: []string{"c", "d"}, Types: []report.Kind{report.KindInteger, report.KindText},
+		Retry: minutely, Timeout: time.Minute, Silence: time.Minute,
+	}}
+	o.bundle = &bundle{t: t, client: testmain.SharedRedis(t).Client()}
+	t.Cleanup(func() { _ = o.client.Close() })
+	if change != nil {
+		change(o)
+	}
+	name := testmain.Name(t)
+	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes})
+	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{o.listener}}}}
+	o.limits.Tasks, o.limits.Lease, o.limits.Stop = 1, o.lease, time.Second
+	if _, err := o.s.Start(t.Context(), scripts.Start{
+		ID: "1", Attempt: 1, Report: "r", Definition: definition.Hash(), Parameters: []byte(`{"p":1}`), Timeout: time.Hour, Listeners: []string{"a"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range processes {
+		runner, err := New(Options{
+			Redis: o.client, Scripts: o.s, Reports: map[string]*report.Report{"r": definition}, Limits: o.limits, Consumer: fmt.Sprint("f", n),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- runner.Run(ctx) }()
+		t.Cleanup(sync.OnceFunc(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}))
+	}
+	return o
+}
+
+// spoken is a worker of the service.
+type spoken struct {
+	o     *outside
+	name  string
+	entry string
+}
+
+// reads has the service read its next entry; the group is there before it.
+func (o *outside) reads(worker string) spoken {
+	o.t.Helper()
+	var entry string
+	o.eventually("an entry", func() bool {
+		streams, err := o.client.XReadGroup(o.t.Context(), &redis.XReadGroupArgs{
+			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Task("a"), ">"}, Count: 1, Block: 10 * time.Millisecond,
+		}).Result()
+		if err != nil || len(streams) == 0 || len(streams[0].Messages) == 0 {
+			return false
+		}
+		m := streams[0].Messages[0]
+		entry = m.ID
+		return m.Values["id"] == "1" && m.Values["attempt"] == "1"
+	})
+	return spoken{o, worker, entry}
+}
+
+// says appends a reply, with these fields in place of the usual ones.
+func (w spoken) says(kind string, fields ...string) {
+	w.o.t.Helper()
+	all := map[string]any{
+		"id": "1", "attempt": "1", "listener": "a", "worker": w.name, "entry": w.entry, "consumer": "service", "type": kind,
+	}
+	for i := 0; i+1 < len(fields); i += 2 {
+		if all[fields[i]] = fields[i+1]; fields[i+1] == "-" {
+			delete(all, fields[i])
+		}
+	}
+	if err := w.o.client.XAdd(w.o.t.Context(), &redis.XAddArgs{Stream: w.o.s.Reply(), Values: all}).Err(); err != nil {
+		w.o.t.Fatal(err)
+	}
+}
+
+func (o *outside) eventually(what string, holds func() bool) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			state, err := o.s.Read(context.Background(), "1")
+			o.t.Fatalf("not within 30 s: %s: %+v %v; events %v; quarantine %v", what, state, err,
+				o.client.XRange(context.Background(), o.s.Events(), "-", "+").Val(), o.client.XRange(context.Background(), o.s.Quarantined(), "-", "+").Val())
+		case <-tick.C:
+		}
+	}
+}
+
+// heard waits until all that was said is applied.
+func (o *outside) heard() {
+	o.t.Helper()
+	o.eventually("all replies are applied", func() bool { return o.client.XLen(o.t.Context(), o.s.Reply()).Val() == 0 })
+}
+
+// ends waits for the end of a task's entries.
+func (o *outside) ends() {
+	o.t.Helper()
+	o.eventually("no entry is left", func() bool { return o.client.XLen(o.t.Context(), o.s.Task("a")).Val() == 0 })
+}
+
+// refusals are the reasons of the events that tell of refused replies.
+func (o *outside) refusals() (reasons []string) {
+	for _, e := range o.client.XRange(o.t.Context(), o.s.Events(), "-", "+").Val() {
+		if e.Values["event"] == "refused" {
+			reasons = append(reasons, fmt.Sprint(e.Values["worker"], " ", e.Values["type"], ": ", e.Values["reason"]))
+		}
+	}
+	return reasons
+}
+
+func (o *outside) quarantined() (reasons []string) {
+	for _, e := range o.client.XRange(o.t.Context(), o.s.Quarantined(), "-", "+").Val() {
+		reasons = append(reasons, fmt.Sprint(e.Values["reason"]))
+	}
+	return reasons
+}
+
+// wantData compares the data of the listener, and that it is done.
+func (o *outside) wantData(c, d []string) {
+	o.t.Helper()
+	state := o.until("done", func(s *scripts.State) bool { return s.Status == scripts.StatusReady })
+	if n := state.Tasks["a"].Chunks; n != int64(len(c)) {
+		o.t.Fatalf("%d chunks, not %d", n, len(c))
+	}
+	for n := range c {
+		fields, err := o.s.Columns(o.t.Context(), "1", "a", []string{"c", "d"}, int64(n))
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		chunk, err := report.DecodeChunk([]report.Column{{Name: "c"}, {Name: "d"}}, fields)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		for i, want := range []string{c[n], d[n]} {
+			var cells []string
+			for row := range chunk.Rows() {
+				cells = append(cells, string(chunk.Cell(i, row)))
+			}
+			if got := "[" + strings.Join(cells, ",") + "]"; got != want {
+				o.t.Errorf("chunk %d, column %d: %s, not %s", n, i, got, want)
+			}
+		}
+	}
+	o.heard()
+	o.ends()
+}
+
+// TestExternalInAnyOrder: over two processes, with what comes twice, and the end first.
+func TestExternalInAnyOrder(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 2, nil)
+	w := o.reads("w1")
+	w.says("done", "chunks", "3")
+	w.says("rows", "number", "2", "rows", `[[5,"e"]]`)
+	w.says("alive")
+	w.says("rows", "number", "0", "rows", `[[1,"a"],[2,null]]`)
+	w.says("rows", "number", "0", "rows", `[[1,"a"],[2,null]]`)
+	w.says("rows", "number", "1", "rows", `[{"d":"c","c":12345678901234567890},{"c":4,"d":"d"}]`)
+	w.says("rows", "number", "2", "rows", `[[5,"e"]]`)
+	w.says("done", "chunks", "3")
+	o.wantData([]string{"[1,2]", "[12345678901234567890,4]", "[5]"}, []string{`["a",null]`, `["c","d"]`, `["e"]`})
+	if all := append(o.refusals(), o.quarantined()...); len(all) > 0 {
+		t.Errorf("%q", all)
+	}
+	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Rows != 5 || state.Tasks["a"].Tries != 1 {
+		t.Errorf("%+v %v", state, err)
+	}
+}
+
+// TestExternalFindsNothing, and its chunks are compressed like all others.
+func TestExternalFindsNothing(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, nil)
+	o.reads("w1").says("done", "chunks", "0")
+	o.wantData([]string{"[]"}, []string{"[]"})
+}
+
+func TestExternalIsCompressed(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, func(o *outside) { o.limits.Compress = true })
+	w := o.reads("w1")
+	long := strings.Repeat("x", 5000)
+	w.says("rows", "number", "0", "rows", `[[1,"`+long+`"]]`)
+	w.says("done", "chunks", "1")
+	o.wantData([]string{"[1]"}, []string{`["` + long + `"]`})
+	if field := o.client.HGet(t.Context(), o.s.Data("1"), "a.d").Val(); !strings.HasPrefix(field, "\x28\xb5\x2f\xfd") {
+		t.Errorf("%.20q is no frame", field)
+	}
+}
+
+// TestExternalFences: what is not the owner's has no effect, and an event says so.
+func TestExternalFences(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, nil)
+	w := o.reads("w1")
+	rows := []string{"number", "0", "rows", `[[9,"wrong"]]`}
+	w.says("rows", append(rows, "attempt", "2")...)
+	w.says("rows", append(rows, "id", "2")...)
+	w.says("rows", append(rows, "listener", "b")...)
+	w.says("rows", append(rows, "entry", "1-1")...)
+	o.heard()
+	w.says("alive")
+	o.heard()
+	w.says("rows", append(rows, "worker", "w2")...)
+	w.says("failed", "worker", "w2", "permanent", "1")
+	o.heard()
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	w.says("done", "chunks", "1")
+	o.wantData([]string{"[1]"}, []string{`["a"]`})
+	w.says("alive")                            // late, and nothing
+	w.says("done", "chunks", "1")              // its answer was lost
+	w.says("alive", "worker", "w3")            // nobody
+	w.says("failed", "error", "after the end") // too late
+	o.heard()
+	want := []string{
+		"w1 rows: attempt 1 runs, not 2", "w1 rows: the job has ended, or there never was one", "w1 rows: the job has no such listener in its stages so far",
+		"w1 rows: entry 1-1 is not pending in " + o.s.Task("a") + ": the task was given to another worker",
+		"w2 rows: another worker has the task", "w2 failed: another worker has the task", "w3 alive: the task is done", "w1 failed: the task is done",
+	}
+	got := o.refusals()
+	for _, reason := range want {
+		if !strings.Contains(strings.Join(got, "\n")+"\n", reason+"\n") {
+			t.Errorf("no event tells %q", reason)
+		}
+	}
+	if len(got) != len(want) || len(o.quarantined()) > 0 {
+		t.Errorf("events: %q; quarantine: %q", got, o.quarantined())
+	}
+}
+
+// TestExternalThatFails: a try, and again; and what can never work at once.
+func TestExternalThatFails(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, nil)
+	for try := range int64(2) {
+		w := o.reads(fmt.Sprint("w", try))
+		w.says("rows", "number", "0", "rows", `[[9,"left over"]]`)
+		w.says("failed", "error", "the wind was wrong")
+		w.says("failed", "error", "the wind was wrong") // its answer was lost
+		w.says("rows", "number", "1", "rows", `[[9,"late"]]`)
+		state := o.until("a retry", func(s *scripts.State) bool { return s.Tasks["a"].Tries == try+1 && s.Tasks["a"].Owner == "" })
+		if task := state.Tasks["a"]; task.Error != "the wind was wrong" || !task.Next.Equal(o.delayed()) {
+			t.Errorf("%+v, delayed %v", task, o.delayed())
+		}
+		o.heard()
+		o.ends()
+		o.comes()
+	}
+	o.reads("w9").says("failed", "error", "no luck\nat all")
+	state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	if want := "listener a: no luck\nat all (try 3 of 3)"; state.Reason != want {
+		t.Errorf("%q, not %q", state.Reason, want)
+	}
+	o.ends()
+}
+
+// TestExternalThatCanNeverWork: what a service says or sends fails the job at once, and
+// what is wrong with it is kept.
+func TestExternalThatCanNeverWork(t *testing.T) {
+	t.Parallel()
+	many := "[" + strings.Repeat(`[1,2],`, report.MaxChunkRows) + `[1,2]]`
+	for name, c := range map[string]struct {
+		say  []string
+		want string
+		kept bool // in the quarantine
+	}{
+		"permanent":       {[]string{"failed", "error", "no such account", "permanent", "1"}, "no such account", false},
+		"no error":        {[]string{"failed", "permanent", "1"}, "the worker says failed and gives no error", false},
+		"no rows":         {[]string{"rows", "number", "0"}, "rows number 0: byte 0: a JSON array of rows must begin here", false},
+		"a column less":   {[]string{"rows", "number", "0", "rows", "[[1,2],[1]]"}, "row 2, byte 10: 1 values for 2 columns", false},
+		"nested":          {[]string{"rows", "number", "0", "rows", "[[1,[2]]]"}, "arrays and objects inside", false},
+		"too many rows":   {[]string{"rows", "number", "0", "rows", many}, "10001 rows in one entry, more than 10000: send them in several", false},
+		"too many bytes":  {[]string{"rows", "number", "0", "rows", strings.Repeat(" ", 1<<20) + "[]"}, "rows of 1048578 bytes in one entry, more than 1048576", true},
+		"no number":       {[]string{"rows", "rows", "[]"}, `field number of type rows is "", not a whole number`, true},
+		"a number":        {[]string{"rows", "number", "-1", "rows", "[]"}, `field number of type rows is "-1", not a whole number`, true},
+		"no chunks":       {[]string{"done"}, `field chunks of type done is "", not a whole number`, true},
+		"another type":    {[]string{"finished"}, `field type is "finished", not rows, done, failed or alive`, true},
+		"maybe permanent": {[]string{"failed", "permanent", "yes"}, `field permanent of type failed is "yes", not 1`, true},
+		"job_bytes":       {[]string{"rows", "number", "0", "rows", `[[1,"` + strings.Repeat("x", 30_000) + `"]]`}, "limits.job_bytes", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := setupOutside(t, 1, func(o *outside) { o.limits.JobBytes = 20_000 })
+			w := o.reads("w1")
+			w.says("alive")
+			w.says(c.say[0], c.say[1:]...)
+			state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+			if !strings.HasPrefix(state.Reason, "listener a: ") || !strings.Contains(state.Reason, c.want) {
+				t.Errorf("%q, not %q", state.Reason, c.want)
+			}
+			o.heard()
+			o.ends()
+			if kept := o.quarantined(); (len(kept) == 1) != c.kept || c.kept && !strings.Contains(kept[0], c.want) {
+				t.Errorf("quarantine: %q", kept)
+			}
+		})
+	}
+}
+
+// TestExternalRepliesOfNobody go to the quarantine, and change nothing.
+func TestExternalRepliesOfNobody(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, nil)
+	w := o.reads("w1")
+	for _, c := range []struct{ field, value string }{
+		{"id", "no/id"}, {"id", "-"}, {"attempt", "0"}, {"attempt", "one"}, {"listener", "a b"}, {"worker", "-"}, {"worker", "w 1"},
+		{"entry", "5"}, {"consumer", ""}, {"listener", "-"},
+	} {
+		w.says("failed", c.field, c.value, "permanent", "1")
+	}
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	w.says("done", "chunks", "1")
+	o.wantData([]string{"[1]"}, []string{`["a"]`})
+	kept := o.quarantined()
+	if len(kept) != 10 || !strings.Contains(strings.Join(kept, "\n"), `not a reply: field worker is "w 1"`) {
+		t.Errorf("%q", kept)
+	}
+}
+
+// TestExternalChunkThatNeverComes: the end waits for it, and then the try has failed.
+func TestExternalChunkThatNeverComes(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string][]string{
+		"done says %d entries of rows, and they did not all come": {"done", "chunks", "2"},
+		"rows number %d came, and not what comes before":          {"rows", "number", "2", "rows", "[]"},
+	} {
+		t.Run(last[0], func(t *testing.T) {
+			t.Parallel()
+			o := setupOutside(t, 2, nil)
+			w := o.reads("w1")
+			w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+			w.says(last[0], last[1:]...)
+			state := o.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+			if task := state.Tasks["a"]; task.Tries != 1 || task.Error != fmt.Sprintf(name, 2) {
+				t.Errorf("%+v", task)
+			}
+			o.heard()
+			o.ends()
+		})
+	}
+	t.Run("more than there are", func(t *testing.T) {
+		t.Parallel()
+		o := setupOutside(t, 1, nil)
+		w := o.reads("w1")
+		w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+		w.says("rows", "number", "1", "rows", `[[1,"a"]]`)
+		o.heard()
+		w.says("done", "chunks", "1")
+		state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+		if want := "listener a: done says 1 entries of rows, and there were 2"; state.Reason != want {
+			t.Errorf("%q", state.Reason)
+		}
+	})
+}
+
+// TestExternalTakesTooLong, although it says that it is alive.
+func TestExternalTakesTooLong(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, func(o *outside) { o.listener.Timeout = time.Millisecond })
+	w := o.reads("w1")
+	o.eventually("it is too late", func() bool {
+		w.says("alive")
+		state, err := o.s.Read(t.Context(), "1")
+		return err == nil && strings.HasPrefix(state.Tasks["a"].Error, "timed out after 1ms") && state.Tasks["a"].Tries == 1
+	})
+	o.heard()
+	o.ends()
+}
+
+// TestExternalSilence: of a worker that has said something, of one that never has, and
+// of all.
+func TestExternalSilence(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 2, func(o *outside) { o.listener.Silence = 300 * time.Millisecond })
+	o.reads("w1").says("rows", "number", "0", "rows", `[[9,"left over"]]`)
+	for _, c := range []struct{ worker, want string }{
+		{"w2", "worker w1 fell silent"},
+		{"w3", "its entry was read, and nobody said anything for 300ms"},
+	} {
+		o.until(c.want, func(s *scripts.State) bool {
+			return s.Tasks["a"].Error == c.want && s.Tasks["a"].Owner == "" && !o.delayed().IsZero()
+		})
+		o.ends()
+		o.comes()
+		o.reads(c.worker)
+	}
+	state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	if want := "listener a: given up after 3 tries: its entry was read, and nobody said anything for 300ms"; state.Reason != want {
+		t.Errorf("%q", state.Reason)
+	}
+	o.ends()
+}
+
+// TestExternalThatSpeaksIsNotSilent, however long it takes; and who wakes up too late
+// is refused.
+func TestExternalThatSpeaksIsNotSilent(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 2, func(o *outside) { o.listener.Silence = 1500 * time.Millisecond })
+	late := o.reads("late")
+	late.says("alive")
+	o.until("silent", func(s *scripts.State) bool {
+		return s.Tasks["a"].Error == "worker late fell silent" && !o.delayed().IsZero()
+	})
+	o.ends()
+	o.comes()
+	w := o.reads("w1")
+	begin := time.Now()
+	for time.Since(begin) < 4*time.Second {
+		w.says("alive")
+		late.says("rows", "number", "0", "rows", `[[9,"late"]]`)
+		o.heard()
+		timer := time.NewTimer(200 * time.Millisecond)
+		<-timer.C
+	}
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	w.says("done", "chunks", "1")
+	o.wantData([]string{"[1]"}, []string{`["a"]`})
+	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 2 || state.Tasks["a"].Owner != "w1" {
+		t.Errorf("%+v %v", state, err)
+	}
+}
+
+// TestExternalWhileNobodyListens: what was said in that time counts, however long ago.
+func TestExternalWhileNobodyListens(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 0, func(o *outside) { o.listener.Silence = 100 * time.Millisecond })
+	if err := o.client.XGroupCreateMkStream(t.Context(), o.s.Task("a"), scripts.Group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	w := o.reads("w1")
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	o.eventually("silent for long", func() bool {
+		p := o.client.XPendingExt(t.Context(), &redis.XPendingExtArgs{Stream: o.s.Task("a"), Group: scripts.Group, Start: "-", End: "+", Count: 1}).Val()
+		return len(p) == 1 && p[0].Idle > 500*time.Millisecond
+	})
+	w.says("done", "chunks", "1")
+	rep := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{o.listener}}}}
+	runner, err := New(Options{Redis: o.client, Scripts: o.s, Reports: map[string]*report.Report{"r": rep}, Limits: o.limits, Consumer: "f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	o.wantData([]string{"[1]"}, []string{`["a"]`})
+	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 1 {
+		t.Errorf("%+v %v", state, err)
+	}
+}

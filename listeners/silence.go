@@ -1,0 +1,214 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// watchEvery is how often entries are looked for whose workers are silent.
+const watchEvery = time.Second
+
+// watchBatch is how many are looked at at once.
+const watchBatch = 100
+
+// watch ends the tries of external workers that fall silent, and of those that have
+// read an entry and never said anything. Entries that are idle for long enough are
+// claimed, so that one process looks at each, and again if that one dies.
+//
+// A worker is silent only where all is applied that was said until then: the oldest
+// reply that is left is added to the silence. And where Redis was away, workers get
+// the time to say something.
+func (e *external) watch(ctx context.Context) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var quiet time.Time // nothing is done until then
+	said := ""
+	for {
+		for _, listener := range slices.Sorted(maps.Keys(e.silences)) {
+			silence := e.silences[listener]
+			if time.Now().Before(quiet) {
+				break
+			}
+			err := e.watchListener(ctx, listener, silence)
+			if err != nil && ctx.Err() == nil {
+				if said != err.Error() {
+					e.log.Warn("look for silent workers; trying again until it works", "listener", listener, "err", err)
+				}
+				said = err.Error()
+				quiet = time.Now().Add(silence)
+			}
+		}
+		e.tidy(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// tidy removes consumers that are gone, once a minute.
+func (e *external) tidy(ctx context.Context) {
+	if time.Since(e.tidied) < time.Minute {
+		return
+	}
+	e.tidied = time.Now()
+	for listener := range e.silences {
+		if err := e.o.Scripts.Tidy(e.o.Scripts.Task(listener))(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("tidy stream; trying again in a minute", "listener", listener, "err", err)
+		}
+	}
+}
+
+// watchListener looks at the idle entries of a listener.
+func (e *external) watchListener(ctx context.Context, listener string, silence time.Duration) error {
+	behind, err := e.behind(ctx)
+	if err != nil {
+		return err
+	}
+	from := e.o.Scripts.Task(listener)
+	for start := "0-0"; ; {
+		messages, next, err := e.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
+			Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, MinIdle: silence + behind, Start: start, Count: watchBatch,
+		}).Result()
+		if redis.HasErrorPrefix(err, "NOGROUP") {
+			// Before its service comes: from the first entry on.
+			err = e.o.Redis.XGroupCreateMkStream(ctx, from, scripts.Group, "0").Err()
+			if redis.HasErrorPrefix(err, "BUSYGROUP") {
+				err = nil
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			fields := make(map[string]string, len(m.Values))
+			for k, v := range m.Values {
+				fields[k], _ = v.(string)
+			}
+			if err := e.silent(ctx, listener, m.ID, fields); err != nil {
+				return err
+			}
+		}
+		if next == "0-0" || ctx.Err() != nil {
+			return nil
+		}
+		start = next
+	}
+}
+
+// oldestReply is the oldest reply that is not applied; empty: there is none.
+func (e *external) oldestReply(ctx context.Context) (string, error) {
+	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Reply(), "-", "+", 1).Result()
+	if err != nil || len(oldest) == 0 {
+		return "", err
+	}
+	return oldest[0].ID, nil
+}
+
+// behind is how old that is.
+func (e *external) behind(ctx context.Context) (time.Duration, error) {
+	oldest, err := e.oldestReply(ctx)
+	if err != nil || oldest == "" {
+		return 0, err
+	}
+	now, err := e.o.Redis.Time(ctx).Result()
+	if err != nil {
+		return 0, err
+	}
+	return max(0, now.Sub(entryTime(oldest))), nil
+}
+
+// silent ends what an idle entry stands for, if it stands for anything.
+func (e *external) silent(ctx context.Context, listener, entry string, fields map[string]string) error {
+	from := e.o.Scripts.Task(listener)
+	ack := func() error { return e.o.Scripts.Ack(ctx, from, entry) }
+	a := reply{ID: fields["id"], Listener: listener}
+	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
+	if !scripts.ValidID(a.ID) || err != nil || attempt < 1 {
+		e.log.Warn("quarantined", "stream", from, "entry", entry)
+		if err := e.o.Scripts.Quarantine(ctx, from, entry, fields, "not a task: id and attempt are needed"); err != nil {
+			return err
+		}
+		return ack()
+	}
+	a.Attempt = attempt
+	state, err := e.look(ctx, a)
+	var no refused
+	switch {
+	case errors.As(err, &no):
+		return ack() // nothing is left to do for it
+	case errors.Is(err, scripts.ErrBroken):
+		if err := e.o.Scripts.Quarantine(ctx, from, entry, fields, err.Error()); err != nil {
+			return err
+		}
+		return ack()
+	case err != nil:
+		return err
+	}
+	if state.Tasks[listener].Owner == "" {
+		later := scripts.Later{ID: a.ID, Attempt: attempt, Step: listener}
+		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Delayed(), later.String()).Err()
+		if err == nil {
+			return ack() // its try was given up, and the next one is on its way
+		} else if !errors.Is(err, redis.Nil) {
+			return err
+		}
+	}
+	return e.endSilent(ctx, state, scripts.Task{
+		ID: a.ID, Attempt: attempt, Listener: listener, Lease: e.o.Limits.Lease,
+		Owner: fmt.Sprintf("%s/silent/%d", e.o.Consumer, e.takes.Add(1)),
+		Entry: scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry},
+	})
+}
+
+// endSilent takes a task from its worker, unless that has spoken again, and gives it up:
+// that was a try.
+func (e *external) endSilent(ctx context.Context, state *scripts.State, t scripts.Task) error {
+	rep := e.definitions[state.Definition]
+	if rep == nil {
+		return nil // another process has its definition
+	}
+	l, _, ok := rep.Listener(t.Listener)
+	if !ok {
+		return nil
+	}
+	took, taken, err := e.o.Scripts.Take(ctx, t, e.known[t.Listener])
+	if err != nil {
+		return err
+	}
+	switch took {
+	case scripts.OK:
+	case scripts.Busy, scripts.Unknown:
+		return nil
+	default:
+		return e.o.Scripts.Ack(ctx, t.Entry.Stream, t.Entry.ID)
+	}
+	// To be moved at once, and seen as on its way until then.
+	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence)}
+	tries, outcome := taken.Tries, ""
+	if state.Tasks[t.Listener].Owner != "" {
+		// The worker's own take has counted.
+		again.Counts, again.Error, tries = false, taken.Failure, taken.Tries-1
+	}
+	if tries > int64(l.Retry.Retries) {
+		outcome, err = e.fail(ctx, t, taken, fmt.Errorf("given up after %d tries: %s", tries, again.Error))
+	} else {
+		outcome, err = taskRetry, e.requeue(ctx, t, again)
+	}
+	if err != nil {
+		return err
+	}
+	e.metrics.tasks.WithLabelValues(t.Listener, outcome).Inc()
+	return e.o.Scripts.Ack(ctx, t.Entry.Stream, t.Entry.ID)
+}

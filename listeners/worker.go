@@ -1,0 +1,263 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// worker is an external worker as it says one thing.
+type worker struct {
+	*external
+	reply
+	listener *report.Listener
+	task     scripts.Task
+	job      *scripts.State
+	state    scripts.TaskState // of the task
+	said     time.Time
+	ended    bool // nothing is left to do for the reply
+}
+
+// take makes the worker the owner of its task, with the first of its replies that is
+// seen. It may be so once: who has given the task up takes it no more, and neither
+// does one whose entry was given to another.
+func (w *worker) take(ctx context.Context) error {
+	switch {
+	case w.state.Done:
+		w.ended = true
+		return w.acknowledge(ctx)
+	case w.state.Owner == w.Worker:
+		return nil
+	case w.state.Left == w.Worker:
+		return w.left(ctx)
+	}
+	pending, err := w.pending(ctx, w.task.Entry)
+	if err != nil {
+		return away(err)
+	}
+	if !pending {
+		return refused{fmt.Sprintf("entry %s is not pending in %s: the task was given to another worker", w.Entry, w.task.Entry.Stream)}
+	}
+	var outcome scripts.Outcome
+	var taken scripts.Taken
+	if err := w.insist(ctx, "take task", func() (err error) {
+		outcome, taken, err = w.o.Scripts.Take(ctx, w.task, w.known[w.Listener])
+		return err
+	}); err != nil {
+		return w.lost(err)
+	}
+	switch outcome {
+	case scripts.OK:
+	case scripts.Busy:
+		return w.over(ctx)
+	case scripts.Unknown:
+		return errLeft
+	default:
+		return refused{"the job has moved on"}
+	}
+	w.state = scripts.TaskState{StepState: scripts.StepState{Tries: taken.Tries}, Owner: w.Worker, Taken: w.said}
+	if taken.Tries > int64(w.listener.Retry.Retries)+1 {
+		w.ended = true
+		return w.fail(ctx, Permanent(fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure)))
+	}
+	return nil
+}
+
+// left is what becomes of what a worker says that has given its task up.
+func (w *worker) left(ctx context.Context) error {
+	w.ended = true
+	if err := w.acknowledge(ctx); err != nil || w.Type == replyFailed { // that was said, perhaps by this reply
+		return err
+	}
+	return refused{"this worker has given the task up"}
+}
+
+// over is what becomes of a reply whose task is not the worker's, which has changed just
+// now: it is done, the worker has given it up, or another one has it.
+func (w *worker) over(ctx context.Context) error {
+	w.ended = true
+	state, err := w.look(ctx, w.reply)
+	if err != nil {
+		return err
+	}
+	switch t := state.Tasks[w.Listener]; {
+	case t.Done:
+		return w.acknowledge(ctx) // by this worker
+	case t.Owner != w.Worker && t.Left == w.Worker:
+		return w.left(ctx)
+	}
+	return refused{"another worker has the task"}
+}
+
+// lost is what becomes of an error of Redis.
+func (w *worker) lost(err error) error {
+	if errors.Is(err, scripts.ErrBroken) {
+		return err
+	}
+	return away(err)
+}
+
+// apply does what an owner says.
+func (w *worker) apply(ctx context.Context) error {
+	late := w.said.Sub(w.state.Taken)
+	if w.Type != replyDone && w.Type != replyFailed && late > w.listener.Timeout {
+		return w.fail(ctx, fmt.Errorf("timed out after %s: raise the timeout of the listener, or make its service faster", w.listener.Timeout))
+	}
+	switch w.Type {
+	case replyRows:
+		return w.store(ctx)
+	case replyDone:
+		return w.complete(ctx, max(0, late))
+	case replyFailed:
+		err := errors.New(w.Error)
+		if w.Permanent {
+			err = Permanent(err)
+		}
+		return w.fail(ctx, err)
+	}
+	return w.keep(ctx)
+}
+
+// keep renews the worker's lease, and keeps its entry from being idle.
+func (w *worker) keep(ctx context.Context) error {
+	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.o.Scripts.KeepTask(ctx, w.task) })
+}
+
+// store stores a chunk.
+func (w *worker) store(ctx context.Context) error {
+	fields, rows, err := report.Rows(w.listener.Columns, w.Rows)
+	if err == nil && rows > maxReplyRows {
+		err = fmt.Errorf("%d rows in one entry, more than %d: send them in several", rows, maxReplyRows)
+	}
+	if err != nil {
+		return w.fail(ctx, Permanent(fmt.Errorf("rows number %d: %w", w.Number, err)))
+	}
+	chunk := w.chunk(w.Number, fields)
+	chunk.Rows = int64(rows)
+	if err := w.done(ctx, "store chunk", func() (scripts.Outcome, error) { return w.o.Scripts.Append(ctx, w.task, chunk) }); err != nil {
+		return err
+	}
+	if w.ended {
+		return nil
+	}
+	return w.keep(ctx)
+}
+
+// chunk makes a chunk of the columns' JSON.
+func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
+	columns := make([]report.Column, len(w.listener.Columns))
+	for i, name := range w.listener.Columns {
+		columns[i] = report.Column{Name: name, Kind: w.listener.Types[i]}
+	}
+	chunk := scripts.Chunk{Number: number, Columns: columns, Names: w.listener.Columns, Fields: fields}
+	if w.o.Limits.Compress {
+		var c report.Compressor
+		chunk.Fields = c.Fields(fields)
+	}
+	return chunk
+}
+
+// complete counts the listener, once all chunks are there.
+func (w *worker) complete(ctx context.Context, took time.Duration) error {
+	var last scripts.Chunk
+	if w.Number > 0 {
+		last.Number = w.Number - 1
+	} else if w.state.Chunks == 0 {
+		fields := make([][]byte, len(w.listener.Columns))
+		for i := range fields {
+			fields[i] = []byte("[]")
+		}
+		last = w.chunk(0, fields)
+	}
+	if w.state.Chunks > w.Number {
+		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, and there were %d", w.Number, w.state.Chunks)))
+	}
+	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.o.Scripts.Complete(ctx, w.task, last, took) })
+	if err == nil && !w.ended {
+		w.count(taskDone)
+		w.metrics.seconds.WithLabelValues(w.Listener).Observe(took.Seconds())
+	}
+	return err
+}
+
+// done runs a script for the owner, and says what its outcome means for the reply.
+func (w *worker) done(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
+	var outcome scripts.Outcome
+	err := w.insist(ctx, what, func() (err error) {
+		outcome, err = script()
+		return err
+	})
+	switch {
+	case errors.Is(err, scripts.ErrChunk):
+		return errEarly
+	case errors.Is(err, scripts.ErrFull):
+		// Waiting would keep the memory that others need to end.
+		return w.fail(ctx, Outage(err))
+	case err != nil:
+		return w.lost(err)
+	case outcome == scripts.TooMuch:
+		return w.fail(ctx, Permanent(errors.New("the job's data has more bytes than limits.job_bytes allows: have the service find less, or raise it")))
+	case outcome == scripts.Busy, outcome == scripts.Gone:
+		return w.over(ctx)
+	}
+	return nil
+}
+
+// early is what becomes of a reply that needs one before it: it waits, as long as there
+// is any. Then that is not known to anybody, and the try has failed.
+func (w *worker) early(ctx context.Context, entry stream.Entry) error {
+	if entry.Deliveries <= earlyLooks {
+		return errLeft
+	}
+	oldest, err := w.oldestReply(ctx)
+	if err != nil || oldest != entry.ID {
+		return errors.Join(errLeft, err)
+	}
+	err = fmt.Errorf("rows number %d came, and not what comes before", w.Number)
+	if w.Type == replyDone {
+		err = fmt.Errorf("done says %d entries of rows, and they did not all come", w.Number)
+	}
+	return w.fail(ctx, err)
+}
+
+// fail ends the worker's try, as the error says, and then its entry.
+func (w *worker) fail(ctx context.Context, why error) error {
+	retry := w.listener.Retry
+	giveUp := errors.Is(why, ErrPermanent)
+	if !giveUp && !errors.Is(why, ErrOutage) && w.state.Tries > int64(retry.Retries) {
+		giveUp = true
+		if retry.Retries > 0 {
+			why = fmt.Errorf("%w (try %d of %d)", why, w.state.Tries, retry.Retries+1)
+		}
+	}
+	outcome, err := taskRetry, error(nil)
+	switch {
+	case giveUp:
+		outcome, err = w.Runner.fail(ctx, w.task, scripts.Taken{Definition: w.job.Definition}, why)
+	case errors.Is(why, ErrOutage):
+		outcome = taskOutage
+		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Outage(), Error: why.Error()})
+	default:
+		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Before(int(w.state.Tries)), Counts: true, Error: why.Error()})
+	}
+	if err != nil {
+		return err
+	}
+	w.count(outcome)
+	return w.acknowledge(ctx)
+}
+
+// acknowledge ends the task's entry, which external services never do.
+func (w *worker) acknowledge(ctx context.Context) error {
+	if err := w.insist(ctx, "acknowledge task", func() error { return w.o.Scripts.Ack(ctx, w.task.Entry.Stream, w.Entry) }); err != nil {
+		return away(err)
+	}
+	return nil
+}
+
+func (w *worker) count(outcome string) { w.metrics.tasks.WithLabelValues(w.Listener, outcome).Inc() }
