@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -92,16 +91,6 @@ func (p *process) await(ctx context.Context, ready func(context.Context) error) 
 		case <-tick.C:
 		}
 	}
-}
-
-// freePort returns a port of the loopback interface that was free a moment ago.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // packages names the Debian package of each program that is looked for.

@@ -1,0 +1,38 @@
+package testenv
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+)
+
+// Servers get ports below those that the kernel gives to clients: otherwise a client
+// of any test may take the port of a server that is being started again.
+const (
+	lowestPort    = 10_000
+	lowestClients = 32_768 // of Linux; /proc/sys/net/ipv4/ip_local_port_range says it
+)
+
+// freePort returns a port of the loopback interface that was free a moment ago.
+func freePort() (int, error) {
+	end := lowestClients
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		_, _ = fmt.Sscan(string(text), &end)
+	}
+	var err error
+	for range 100 {
+		port := 0 // any, where clients may have them all
+		if end > lowestPort {
+			port = lowestPort + rand.IntN(end-lowestPort)
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			port = l.Addr().(*net.TCPAddr).Port
+			return port, l.Close()
+		}
+	}
+	return 0, errors.Join(errors.New("testenv: no free port"), err)
+}
