@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO      ?= go
 
-.PHONY: help demo test build deps vet race fuzz chaos bench bench-full clean
+.PHONY: help demo test build deps vet race fuzz chaos kills bench bench-full clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -46,6 +46,9 @@ fuzz: ## run each fuzz target for a minute
 
 chaos: deps ## let everything break for TIME (1h), with seeds from SEED on
 	CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold
+
+kills: deps ## kill workers 100 times while an API makes jobs for them
+	HTTP_KILLS=100 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestWorkersAreKilledAroundSubmits$$' ./cmd/fanfold
 
 BENCH = cd bench && $(GO) run -tags $(TAGS) .
 

@@ -111,6 +111,10 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 		Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10),
 		Entry: scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID},
 	}
+	if entry.Fields["cancel"] == "1" {
+		r.cancel(ctx, task, entry)
+		return
+	}
 	var outcome scripts.Outcome
 	var taken scripts.Taken
 	err = r.insist(ctx, "take task", func() (err error) {

@@ -51,6 +51,7 @@ type Environment struct {
 //	timeout          of one request; default 30s
 //	max_bytes        of one answer; default 64MB
 //	redirects        that are followed, within the host; default 0
+//	idempotency      the header by which it tells a repetition, or none; needed for submit
 //
 // In records (see also Records):
 //
@@ -117,6 +118,12 @@ type Environment struct {
 //	                 rows are in its answer, and how the next page is asked for: {next,
 //	                 next_as}, {page, first} or {offset}; {count} for how many rows it
 //	                 says that there are in all
+//	submit           {method, path, query, json} of the request that makes a job, {id} for
+//	                 where its id is, {unknown}: resubmit, fail or {look_up: {…, id}}
+//	poll             {method, path, query, json} of the request that looks at it, {every},
+//	                 {status}, {done, failed, working}, {error}
+//	cancel           {method, path, query, json} of the request that ends it
+//	total            from the first request to the last row; default 2h, only with submit
 //
 // One of kind external, whose tasks a service does (docs/external.md), has name, kind,
 // timeout and retry, and:
@@ -201,7 +208,7 @@ func (r *reading) config(root setting) *Config {
 		Reports:   map[string]*Report{},
 	}
 	c.APIs = f.apis(c.Databases)
-	names := sourceNames{sortedKeys(c.Databases), sortedKeys(c.APIs)}
+	names := sourceNames{sortedKeys(c.Databases), c.APIs}
 	c.Records = f.records(names.databases)
 	reports, ok := f.need("reports", "Define at least one report")
 	if !ok {

@@ -34,13 +34,22 @@ func (f fields) apis(databases map[string]Database) map[string]API {
 }
 
 func (p setting) api(name string) API {
-	f := p.fields("url", "headers", "timeout", "max_bytes", "redirects")
+	f := p.fields("url", "headers", "timeout", "max_bytes", "redirects", "idempotency")
 	api := API{
 		Name:      name,
 		Headers:   f.get("headers").headers(),
 		Timeout:   f.get("timeout").duration(30 * time.Second),
 		MaxBytes:  f.get("max_bytes").size(64<<20, largestAnswer),
 		Redirects: f.get("redirects").integer(0, 0, 20),
+	}
+	if at := f.get("idempotency"); at.given() {
+		name, ok := at.name(headerName, "the name of a header", "Write the header by which the API tells a repetition, such as Idempotency-Key, or none")
+		if _, taken := api.Headers[name]; taken {
+			at.problem("a header that is in headers, too", "Remove it there: each job has its own key")
+		} else if wrong, remedy := badHeader(name, ""); ok && wrong != "" {
+			at.problem(wrong, remedy)
+		}
+		api.Idempotency = name
 	}
 	if at, ok := f.need("url", apiForm); ok {
 		at = at.hidden() // somebody may have put a password into it

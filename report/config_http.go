@@ -23,24 +23,25 @@ var httpKinds = []string{
 }
 
 // readHTTP decodes what a listener of kind http asks for.
-func (l *draftListener) readHTTP(f fields, apis []string) {
+func (l *draftListener) readHTTP(f fields, apis map[string]API) {
 	l.HTTP = &HTTP{}
 	l.Batch = f.get("batch").integer(1000, 1, 1_000_000)
 	if at, ok := f.need("api", "Name one of apis"); ok {
-		if name, ok := at.text(); ok && !slices.Contains(apis, name) {
-			at.problem("no such API", didYouMean(name, apis))
+		if name, ok := at.text(); ok && apis[name].Name == "" {
+			at.problem("no such API", didYouMean(name, sortedKeys(apis)))
 		} else {
 			l.Source = name
 		}
 	}
 	l.query = f.at
 	l.readHTTPColumns(f)
+	before := len(l.problems)
+	l.readJob(f, apis[l.Source])
 	at, ok := f.need("result", "Say where the rows are: {path: /…, rows: $.…}")
 	if !ok {
 		return
 	}
 	l.query = at
-	before := len(l.problems)
 	l.readResult(at)
 	l.whole = len(l.problems) == before
 }
@@ -115,7 +116,7 @@ var requestFields = []string{"method", "path", "query", "json"}
 func (l *draftListener) readResult(at setting) {
 	f := at.fields(slices.Concat(requestFields, []string{"rows", "next", "next_as", "page", "first", "offset", "count"})...)
 	result := &l.HTTP.Result
-	result.HTTPRequest = l.request(f, "GET", places{values: true})
+	result.HTTPRequest = l.request(f, "GET", places{values: l.HTTP.Submit == nil, id: l.HTTP.Submit != nil})
 	if rows := f.get("rows"); rows.given() {
 		result.Rows, _ = rows.jsonPath()
 	} else {
@@ -179,6 +180,8 @@ type places struct {
 	values bool // those of an earlier stage
 	id     bool // the vendor's job
 	key    bool // the idempotency key
+	// no parameters: they may be gone with the job
+	nothing bool
 }
 
 // request decodes what all requests have in common.
@@ -226,6 +229,8 @@ func (l *draftListener) use(at setting, part HTTPRequest, may places) {
 		case u.name == "{id}" && !may.id, u.name == "{key}" && !may.key:
 			at.problem(u.name+" is not known here", "{id} is the vendor's job, which submit finds; {key} is the idempotency key of submit")
 		case strings.HasPrefix(u.name, "{"):
+		case may.nothing:
+			at.problem(fmt.Sprintf("a value (:%s), which is not known here", u.name), "Use {key} or {id}, or a value as it is")
 		case strings.Contains(u.name, ".") && !may.values:
 			at.problem(fmt.Sprintf("values of an earlier stage (:%s), which cannot be used here", u.name), "Use them where the rows are asked for first")
 		default:

@@ -22,6 +22,7 @@ apis:
     timeout: 10s
     max_bytes: 1MB
     redirects: 1
+    idempotency: none
 records: {database: main}
 sink: gs://reports/exports
 reports:
@@ -47,6 +48,19 @@ reports:
               next: $.next
               next_as: {query: cursor}
               count: $.total
+          - name: vendor.export
+            kind: http
+            api: vendor
+            columns: {id: $.id}
+            submit:
+              path: /exports
+              json: {from: ":from", reference: "{key}"}
+              id: $.job.id
+              unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}
+            poll: {path: "/exports/{id}", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}
+            cancel: {path: "/exports/{id}"}
+            result: {path: "/exports/{id}/rows", rows: $.rows, page: page, first: 0}
+            total: 30m
     join: {key: id}
 `
 
@@ -57,7 +71,7 @@ func TestLoadHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantAPI := API{
-		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1,
+		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1, Idempotency: NotIdempotent,
 		Headers: map[string]Secret{"Authorization": "Bearer " + canary, "X-Key": canary},
 	}
 	if diff := cmp.Diff(wantAPI, c.APIs["vendor"]); diff != "" {
@@ -71,7 +85,7 @@ func TestLoadHTTP(t *testing.T) {
 		return p
 	}
 	want := &Listener{
-		Name: "vendor.scores", Line: 19, Kind: FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
+		Name: "vendor.scores", Line: 20, Kind: FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
 		From: &Ref{"users", "id"}, Batch: 10, Timeout: 5 * time.Minute, Retry: DefaultRetry,
 		HTTP: &HTTP{
 			Fields: []HTTPField{{Path: path("$.user.id")}, {Path: path("$['score']"), Kind: KindDecimal, Optional: true}},
@@ -87,6 +101,30 @@ func TestLoadHTTP(t *testing.T) {
 	l, stage, _ := c.Reports["scores"].Listener("vendor.scores")
 	if diff := cmp.Diff(want, l, cmp.AllowUnexported(Query{})); diff != "" || stage != 2 {
 		t.Error(stage, diff)
+	}
+	want = &Listener{
+		Name: "vendor.export", Line: 36, Kind: FromHTTP, Source: "vendor", Columns: []string{"id"}, Batch: 1000, Timeout: 5 * time.Minute, Retry: DefaultRetry,
+		HTTP: &HTTP{
+			Fields: []HTTPField{{Path: path("$.id")}}, Total: 30 * time.Minute,
+			Submit: &HTTPSubmit{
+				HTTPRequest: HTTPRequest{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path("$.job.id"),
+				Unknown: LookUpJob, LookUp: &HTTPLookUp{HTTPRequest: HTTPRequest{Method: "GET", Path: "/exports", Query: []HTTPPair{{"reference", "{key}"}}}, ID: path("$.jobs[0].id")},
+			},
+			Poll: HTTPPoll{
+				HTTPRequest: HTTPRequest{Method: "GET", Path: "/exports/{id}"}, Every: 5 * time.Second, Status: path("$.state"),
+				Done: []string{"done"}, Failed: []string{"error", "gone"}, Working: []string{"queued"}, Error: path("$.message"),
+			},
+			Cancel: &HTTPRequest{Method: "DELETE", Path: "/exports/{id}"},
+			Result: HTTPResult{HTTPRequest: HTTPRequest{Method: "GET", Path: "/exports/{id}/rows"}, Rows: path("$.rows"), Page: "page"},
+		},
+	}
+	l, _, _ = c.Reports["scores"].Listener("vendor.export")
+	if diff := cmp.Diff(want, l, cmp.AllowUnexported(Query{})); diff != "" {
+		t.Error(diff)
+	}
+	// Its total has its place in the timeout of the report, whatever its tries are.
+	if got, want := c.Reports["scores"].DefaultTimeout(), 2*41*time.Minute+16*time.Minute; got != want {
+		t.Errorf("the default timeout is %v, not %v", got, want)
 	}
 	if text := fmt.Sprintf("%+v %#v", c.APIs, c.APIs); strings.Contains(text, "w0rd") {
 		t.Errorf("a secret is shown: %s", text)
@@ -104,6 +142,14 @@ func TestLoadHTTP(t *testing.T) {
 		{"2.50", "2.5", false},
 		{"next: $.next", "next: $.after", false},
 		{"query: cursor", "query: page", false},
+		{"path: /exports\n", "path: /export\n", false},
+		{"$.job.id", "$.job.key", false},
+		{"done: done", "done: ready", false},
+		{"every: 5s", "every: 6s", true},
+		{"total: 30m", "total: 1h", true},
+		{`cancel: {path: "/exports/{id}"}`, `cancel: {path: "/export/{id}"}`, true},
+		{`unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`, "unknown: resubmit", true},
+		{"idempotency: none", "idempotency: none # still", true},
 	} {
 		c, err := Load("f.yaml", []byte(strings.Replace(httpBase, e.old, e.new, 1)), testEnvironment())
 		if err != nil {
@@ -120,7 +166,7 @@ var badHTTP = []struct {
 	edits []string
 }{
 	{"an API with the name of a database", []string{"  vendor:\n", "  main:\n"}},
-	{"an API that is not there", []string{"api: vendor", "api: vendro"}},
+	{"an API that is not there", []string{"api: vendor\n            columns:\n", "api: vendro\n            columns:\n"}},
 	{"an API without url", []string{"    url: https://api.vendor.example/v2/\n", ""}},
 	{"a url with a password", []string{"https://api", "https://u:s/s@w0rd-7Qx@api"}},
 	{"a url with a query", []string{"v2/", "v2?key=w0rd"}},
@@ -128,12 +174,28 @@ var badHTTP = []struct {
 	{"a url of something else", []string{"https://api", "ftp://api"}},
 	{"headers", []string{`X-Key: {file`, `"X Key": a, Host: b, X-Line: "a\nb", Content-Length: "1", X-Key: {file`}},
 	{"a header's file", []string{"file: fund.password", "flie: fund.password"}},
-	{"fields of a database", []string{"api: vendor", "api: vendor\n            database: main\n            query: SELECT 1"}},
+	{"fields of a database", []string{"api: vendor\n            columns:\n", "api: vendor\n            database: main\n            query: SELECT 1\n            columns:\n"}},
 	{"columns that are a list", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", "            columns: [id]\n"}},
 	{"no columns", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", ""}},
-	{"paths", []string{"$.user.id", "user.id", "$['score']", "$..score", "$.rows", "$.rows[*]", "next: $.next", "next: $.x[-1]"}},
+	{"paths", []string{"$.user.id", "user.id", "$['score']", "$..score", "rows: $.rows\n", "rows: $.rows[*]\n", "next: $.next", "next: $.x[-1]"}},
 	{"a type", []string{"type: decimal", "type: number"}},
-	{"no result", []string{httpBase[strings.Index(httpBase, "            result:"):strings.Index(httpBase, "    join")], ""}},
+	{"an API of which it is not said whether it tells repetitions", []string{"    idempotency: none\n", ""}},
+	{"unknown where the API tells repetitions", []string{"idempotency: none", "idempotency: X-Request-Id"}},
+	{"an idempotency that is no header, or one of the headers", []string{"idempotency: none", "idempotency: X-Key"}},
+	{"an idempotency with a space", []string{"idempotency: none", "idempotency: request id"}},
+	{"no unknown", []string{"              unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}\n", ""}},
+	{"another unknown", []string{"unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}", "unknown: ignore"}},
+	{"a look_up without the key", []string{"query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}", "query: {reference: \":from\"}}"}},
+	{"a job without id and path", []string{"              path: /exports\n", "", "              id: $.job.id\n", ""}},
+	{"a job that is made by GET", []string{"              path: /exports\n", "              path: /exports\n              method: GET\n"}},
+	{"a poll with nothing", []string{"poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}", "poll: {}"}},
+	{"no poll", []string{"            poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}\n", ""}},
+	{"statuses twice, and none", []string{"done: done, failed: [error, gone], working: [queued]", "done: [done, gone], failed: [error, gone], working: []"}},
+	{"poll, cancel and total without submit", []string{httpBase[strings.Index(httpBase, "            submit:"):strings.Index(httpBase, "            poll:")], ""}},
+	{"the job's id before there is one", []string{"reference: \"{key}\"}\n", "reference: \"{id}\"}\n"}},
+	{"values where they cannot be known", []string{"cancel: {path: \"/exports/{id}\"}", "cancel: {path: \"/exports/{id}/:from\"}", "/exports/{id}/rows\"", "/exports/{id}/rows\", query: {ids: \":users.id\"}"}},
+	{"a total that is longer than the report's", []string{"total: 30m", "total: 3h", "    parameters: {from", "    timeout: 2h\n    parameters: {from"}},
+	{"no result", []string{httpBase[strings.Index(httpBase, "            result:"):strings.Index(httpBase, "          - name: vendor.export")], ""}},
 	{"a result that leads out of the url", []string{"/teams/:team/scores", "/teams/%2e%2E/scores"}},
 	{"a result with a query in its path", []string{"/teams/:team/scores", "/teams/:team?x=y"}},
 	{"a result on another host", []string{"/teams/:team/scores", "https://other.example/:team"}},

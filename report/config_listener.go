@@ -102,7 +102,7 @@ var (
 	listenerFields = []string{"name", "kind", "columns", "timeout", "retry", "on_failure"}
 	kindFields     = map[ListenerKind][]string{
 		FromMySQL: {"database", "query", "batch"},
-		FromHTTP:  {"api", "result", "batch"},
+		FromHTTP:  {"api", "submit", "poll", "cancel", "result", "total", "batch"},
 		External:  {"silence"},
 	}
 )

@@ -34,7 +34,10 @@ type draft struct {
 }
 
 // sourceNames are what listeners can read, by the kind of listener.
-type sourceNames struct{ databases, apis []string }
+type sourceNames struct {
+	databases []string
+	apis      map[string]API
+}
 
 // report decodes one report. Each part is checked against the ones before.
 func (p setting) report(name string, sources sourceNames) *Report {

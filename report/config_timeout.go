@@ -41,7 +41,9 @@ func (d *draft) arithmetic(sum time.Duration) string {
 	stages := d.longestListeners()
 	for _, l := range stages {
 		term := shortDuration(l.try())
-		if n := l.Retry.Retries; n > 0 {
+		if l.HTTP != nil && l.HTTP.Submit != nil {
+			term = shortDuration(l.HTTP.Total)
+		} else if n := l.Retry.Retries; n > 0 {
 			term += fmt.Sprintf(" × %d + %s", n+1, shortDuration(l.Retry.Total()))
 			if len(stages) > 1 {
 				term = "(" + term + ")"

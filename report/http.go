@@ -10,12 +10,60 @@ type API struct {
 	Timeout   time.Duration     // of one request, with its answer; default 30s
 	MaxBytes  int64             // of one answer, decompressed; default 64 MiB
 	Redirects int               // how many are followed, within the host; default 0
+	// Idempotency is the name of the header by which it tells a request from its
+	// repetition, NotIdempotent where it does not; empty: nothing was said, and no
+	// listener submits a job to it.
+	Idempotency string
 }
 
-// HTTP is what a listener of kind http asks its API for.
+// NotIdempotent is the Idempotency of an API that does everything again.
+const NotIdempotent = "none"
+
+// HTTP is what a listener of kind http asks its API for: rows, which are there at once,
+// or a job, which is looked at until it is done.
 type HTTP struct {
 	Fields []HTTPField // of a row, for each of the listener's Columns
+	Submit *HTTPSubmit `json:",omitempty"` // nil: the rows are there at once
+	Poll   HTTPPoll    `json:",omitzero"`  // of no meaning without Submit
 	Result HTTPResult
+	Cancel *HTTPRequest  `json:"-"` // of a job that nobody needs any more; nil: none
+	Total  time.Duration `json:"-"` // from the first request to the last row, with all tries; 0 without Submit
+}
+
+// HTTPSubmit makes a job.
+type HTTPSubmit struct {
+	HTTPRequest
+	ID      JSONPath    // to the job's id in the answer: a text or a number
+	Unknown HTTPUnknown `json:"-"` // of no meaning where the API tells repetitions
+	LookUp  *HTTPLookUp `json:"-"` // with LookUpJob
+}
+
+// HTTPUnknown says what to do where it is not known whether an API has a job: the
+// connection broke off before its answer, or the worker died.
+type HTTPUnknown string
+
+// What can be done then.
+const (
+	ResubmitJob HTTPUnknown = "resubmit" // there may be two jobs
+	FailJob     HTTPUnknown = "fail"
+	LookUpJob   HTTPUnknown = "look_up"
+)
+
+// HTTPLookUp looks for a job by its key.
+type HTTPLookUp struct {
+	HTTPRequest
+	ID JSONPath // leads nowhere, or to null, where there is no such job
+}
+
+// HTTPPoll looks at a job.
+type HTTPPoll struct {
+	HTTPRequest
+	Every   time.Duration `json:"-"`
+	Status  JSONPath
+	Done    []string // statuses
+	Failed  []string
+	Working []string // empty: all others
+	Error   JSONPath `json:",omitzero"` // to why it failed
 }
 
 // HTTPField is a column's value in a row.

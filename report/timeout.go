@@ -45,8 +45,12 @@ func (r *Report) longestListeners() []*Listener {
 	return longest
 }
 
-// total returns what all tries of a listener can take, and the delays between them.
+// total returns what all tries of a listener can take, and the delays between them;
+// where it waits for a job of an API, all of that together.
 func (l *Listener) total() time.Duration {
+	if l.HTTP != nil && l.HTTP.Submit != nil {
+		return l.HTTP.Total
+	}
 	sum := l.Retry.Total()
 	for range l.Retry.Retries + 1 {
 		sum = plus(sum, l.try())

@@ -97,7 +97,7 @@ func open(file string) (*backend, error) {
 		b.closers = append(b.closers, db)
 	}
 	for name, api := range config.APIs {
-		b.apis[name] = http.New(api)
+		b.apis[name] = http.New(api, config.Keys.Prefix)
 		b.closers = append(b.closers, b.apis[name])
 	}
 	// Records have connections of their own: their short statements do not wait

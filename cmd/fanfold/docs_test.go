@@ -97,6 +97,9 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 				case strings.HasPrefix(strings.TrimSpace(block), "csv:"): // which stands last
 					above, _, _ := strings.Cut(whole, "    csv:\n")
 					block = above + block
+				case strings.HasPrefix(block, "apis:"):
+					whole, _, _ = strings.Cut(whole, "\nrecords:")
+					block = whole + "\nsink: file:///tmp\n" + block
 				default:
 					block = regexp.MustCompile(`(?m)^records: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
 				}

@@ -82,7 +82,12 @@ func TestDiagnose(t *testing.T) {
 		"the try is counted":    {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); done(f) }), barrier, "try 1 of 3"},
 		"the worst comes first": {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.Queues["b"] = queue{Key: "kb", Consumers: silent} }), noWorker, "no worker reads kb"},
 		"source away, in work":  {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.Sources = map[string]error{"da": away}; done(f) }), sourceAway, "database da does not answer"},
-		"behind many":           {job(scripts.StatusRun, func(f *facts) { done(f); f.Queues["a"] = queue{Key: "ka", Searched: 10000, Consumers: alive} }), queued, "at least 10000"},
+		"waits for a vendor": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			task(f, "a", func(t *scripts.TaskState) { t.Next, t.Waits = now.Add(7*time.Second), "API vendor: job 5 is queued" })
+			f.Delayed = soon("a")
+		}), waiting, "it waits for API vendor: job 5 is queued; it looks again in "},
+		"behind many": {job(scripts.StatusRun, func(f *facts) { done(f); f.Queues["a"] = queue{Key: "ka", Searched: 10000, Consumers: alive} }), queued, "at least 10000"},
 		"hurried, not moved yet": {job(scripts.StatusRun, func(f *facts) {
 			done(f)
 			task(f, "a", func(t *scripts.TaskState) { t.Next = now.Add(time.Hour); t.Error = "x" })

@@ -32,6 +32,9 @@ type request struct {
 	url     *url.URL
 	body    []byte // JSON; nil: none
 	headers http.Header
+	// alone keeps it from a connection that the API may have closed: whether that has
+	// taken it would not be known.
+	alone bool
 }
 
 // answer is a success, whose body is read within the time and the bytes that the API
@@ -56,6 +59,14 @@ func (l later) Unwrap() error { return l.error }
 type unsent struct{ error }
 
 func (u unsent) Unwrap() error { return u.error }
+
+// answered marks an error that the API itself has answered with.
+type answered struct {
+	error
+	code int
+}
+
+func (a answered) Unwrap() error { return a.error }
 
 // redirect follows a redirect within the host, as often as it may.
 func (s *Source) redirect(next *http.Request, via []*http.Request) error {
@@ -111,7 +122,11 @@ func (s *Source) do(parent context.Context, r request) (*answer, error) {
 	for name, values := range r.headers {
 		asked.Header[name] = values
 	}
-	response, err := s.client.Do(asked)
+	client := s.client
+	if r.alone {
+		client = s.alone
+	}
+	response, err := client.Do(asked)
 	if err != nil {
 		err = s.explain(parent, limit, r, err)
 		if parent.Err() == nil && !connected.Load() {
@@ -132,7 +147,7 @@ func (s *Source) do(parent context.Context, r request) (*answer, error) {
 	}
 	defer a.close()
 	text, _ := io.ReadAll(io.LimitReader(limited, 64<<10))
-	return nil, s.judge(r, response, text)
+	return nil, answered{s.judge(r, response, text), response.StatusCode}
 }
 
 // explain makes the error of a request that has no answer.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -33,16 +32,11 @@ type page struct {
 // pages reads all pages of a result.
 func (r *reader) pages(ctx context.Context) error {
 	result := r.task.Listener.HTTP.Result
-	what := result.Method + " " + result.Path
-	target, body, err := result.Fill(r.bind)
-	if err != nil {
-		return listeners.Permanent(fmt.Errorf("%s: %w", what, err))
-	}
-	first, err := r.source.target(target)
+	asked, err := r.request(result.HTTPRequest)
 	if err != nil {
 		return err
 	}
-	asked := request{what: what, method: result.Method, url: first, body: body, headers: http.Header{}}
+	first, what := asked.url, asked.what
 	seen := map[[sha256.Size]byte]int{sha256.Sum256([]byte(first.String())): 0} // pages, and what asks for them, by their digest
 	total := 0
 	for number := 0; ; number++ {

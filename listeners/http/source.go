@@ -14,23 +14,30 @@ import (
 // Source asks one API. It is safe for concurrent use.
 type Source struct {
 	api    report.API
+	prefix string
 	client *http.Client
+	alone  *http.Client // each request over a connection of its own
 }
 
 var _ listeners.Source = (*Source)(nil)
 
-// New returns the source of an API. It does no I/O. Close ends its connections.
-func New(api report.API) *Source {
+// New returns the source of an API; prefix is what the idempotency keys of this
+// installation begin with. It does no I/O. Close ends its connections.
+func New(api report.API, prefix string) *Source {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 8
-	s := &Source{api: api}
+	alone := transport.Clone()
+	alone.DisableKeepAlives = true
+	s := &Source{api: api, prefix: prefix}
 	s.client = &http.Client{Transport: transport, CheckRedirect: s.redirect}
+	s.alone = &http.Client{Transport: alone, CheckRedirect: s.redirect}
 	return s
 }
 
 // Close closes the connections that nobody uses.
 func (s *Source) Close() error {
 	s.client.CloseIdleConnections()
+	s.alone.CloseIdleConnections()
 	return nil
 }
 
@@ -66,10 +73,15 @@ type reader struct {
 	task   listeners.Task
 	rows   *rows
 	values []any // the batch of an earlier stage
+	batch  int   // its number
+	memo   *memo // nil without jobs
 }
 
 // read asks for the rows, once for each batch of values.
 func (r *reader) read(ctx context.Context) error {
+	if r.task.Listener.HTTP.Submit != nil {
+		return r.job(ctx)
+	}
 	if r.task.Listener.From == nil {
 		return r.pages(ctx)
 	}
@@ -89,6 +101,12 @@ func (r *reader) read(ctx context.Context) error {
 func (r *reader) bind(name string) (any, bool) {
 	if from := r.task.Listener.From; from != nil && name == from.String() {
 		return r.values, r.values != nil
+	}
+	switch name {
+	case "{id}":
+		return r.memo.Jobs[r.batch].ID, r.memo.Jobs[r.batch].ID != ""
+	case "{key}":
+		return r.key(), true
 	}
 	v, ok := r.task.Parameters[name]
 	return v, ok

@@ -80,7 +80,7 @@ func path(t *testing.T, text string) report.JSONPath {
 // read reads the task, and returns its columns as JSON, and their kinds.
 func (b *bundle) read() (data []string, kinds []report.Kind, err error) {
 	b.t.Helper()
-	source := New(b.api)
+	source := New(b.api, "p:")
 	defer source.Close()
 	data = make([]string, len(b.listener.Columns))
 	out := listeners.NewWriter(func(columns []report.Column, builder *report.Builder, last bool) error {

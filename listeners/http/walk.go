@@ -192,6 +192,19 @@ func (w *walk) array() error {
 	return err
 }
 
+// whole decodes a document of one value.
+func whole(text []byte) (any, error) {
+	if !utf8.Valid(text) {
+		return nil, fmt.Errorf("%w: not UTF-8", errDocument)
+	}
+	everything, _ := report.ParseJSONPath("$")
+	w := newWalk(bytes.NewReader(text), nil, everything)
+	if err := w.run(report.JSONPath{}); err != nil {
+		return nil, err
+	}
+	return w.found[0].value, nil
+}
+
 // decode decodes one value, whose numbers keep their digits.
 func decode(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/testenv/testvendor"
+)
+
+// killReports are exports of two vendors: keyed honours the key, and the others do not.
+const killReports = `
+  keyed: &report
+    retry: {retries: 100, delay: 100ms}
+    timeout: 1h
+    stages:
+      - listeners:
+          - &listener
+            name: keyed
+            kind: http
+            api: keyed
+            columns: {n: $.n, twice: $.twice}
+            submit: &submit {path: /exports, json: {reference: "{key}"}, id: $.job.id}
+            poll: {path: "/exports/{id}", every: 200ms, status: $.state, done: done, failed: error}
+            result: {path: "/exports/{id}/rows", rows: $.rows, next: $.next_cursor, next_as: {query: cursor}}
+            total: 20m
+`
+
+// killConfig writes the four reports out, which differ in a few words.
+func killConfig() string {
+	keyed := strings.NewReplacer("&report", "", "&submit ", "", "- &listener\n            ", "- ").Replace(killReports)
+	all := keyed
+	for name, unknown := range map[string]string{
+		"resubmitted": "resubmit", "failing": "fail", "looked_up": `{look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`,
+	} {
+		all += strings.NewReplacer("api: keyed", "api: careless", "keyed", name, "id: $.job.id}", "id: $.job.id, unknown: "+unknown+"}").Replace(keyed)
+	}
+	return all
+}
+
+// TestWorkersAreKilledAroundSubmits: workers are killed with kill -9 while a vendor makes jobs
+// for them, again and again. A vendor that honours the key has one job for each task;
+// at one that does not it is as unknown says. HTTP_KILLS is how often.
+func TestWorkersAreKilledAroundSubmits(t *testing.T) {
+	t.Parallel()
+	kills := 4
+	if n, err := strconv.Atoi(os.Getenv("HTTP_KILLS")); err == nil {
+		kills = n
+	}
+	var made atomic.Int64
+	vendors := map[string]*testvendor.Vendor{}
+	apis := "apis:"
+	for name, idempotency := range map[string]string{"keyed": "Idempotency-Key", "careless": "none"} {
+		v := &testvendor.Vendor{Idempotent: name == "keyed", Looks: 1, Pages: 2, Made: func(r *http.Request, _ *testvendor.Job) {
+			made.Add(1)
+			select { // the answer takes its time, in which the worker is killed
+			case <-r.Context().Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}}
+		v.Start()
+		t.Cleanup(v.Close)
+		vendors[name] = v
+		apis += "\n  " + name + ": {url: \"" + v.URL + "\", idempotency: " + idempotency + "}"
+	}
+	s := newStack(t, killConfig(), "limits: {lease: 1s, tasks: 2}", apis)
+	var ids []string
+	reports := []string{"keyed", "resubmitted", "failing", "looked_up"}
+	for range 4 * kills {
+		for _, r := range reports {
+			ids = append(ids, s.insert(r, ""))
+		}
+	}
+	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
+	s.push(ids...)
+	for range kills {
+		before := made.Load()
+		victim := s.process("-c", s.config, "serve", "--roles", "listeners")
+		s.eventually("a job is being made", func() bool { return made.Load() > before+2 || made.Load() >= int64(len(ids)) })
+		if err := victim.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		_ = victim.Wait()
+	}
+	s.process("-c", s.config, "serve", "--roles", "listeners")
+	views := s.wait(ids...)
+	doubles, failures := 0, 0
+	for i, v := range views {
+		report := reports[i%len(reports)]
+		vendor := vendors["careless"]
+		if report == "keyed" {
+			vendor = vendors["keyed"]
+		}
+		n := len(vendor.Jobs()["fanfold:"+v.ID+"/1/"+report])
+		switch {
+		case report == "failing" && v.Status == engine.Failed && strings.Contains(v.Error, "it is not known whether the job was made") && n <= 1:
+			failures++
+		case v.Status != engine.Success:
+			t.Errorf("%s %s is %s: %s", report, v.ID, v.Status, v.Error)
+		case s.content(v) != "n,twice\r\n1,2\r\n2,4\r\n3,6\r\n4,8\r\n":
+			t.Errorf("%s %s: %q", report, v.ID, s.content(v))
+		case report == "resubmitted" && n > 1:
+			doubles++
+		case n != 1:
+			t.Errorf("%s %s: %d jobs", report, v.ID, n)
+		}
+	}
+	t.Logf("%d kills, %d tasks of each kind: %d made twice, %d failed since it was not known", kills, 4*kills, doubles, failures)
+	if doubles+failures == 0 {
+		t.Error("no worker was killed in the midst of a submit: the test is not what it says")
+	}
+}

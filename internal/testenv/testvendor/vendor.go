@@ -1,0 +1,172 @@
+// Package testvendor plays an API that makes exports: a job is submitted, looked at
+// until it is done, and its rows are read page by page.
+package testvendor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Vendor is the API. Its fields are set before it is asked, or under Lock.
+type Vendor struct {
+	sync.Mutex
+	URL        string
+	Idempotent bool // it honours Idempotency-Key
+	Looks      int  // how often a job is not done yet
+	Pages      int  // of each job, of two rows
+	// Before is called with each request, without the lock; true means that it has
+	// answered.
+	Before func(w http.ResponseWriter, r *http.Request) bool
+	// Made is called when a job was made, before the answer, without the lock.
+	Made func(r *http.Request, j *Job)
+	// State is the state of a job that was looked at so often; nil: queued, running, done.
+	State func(j *Job) (state, message string)
+
+	jobs   []*Job
+	server *httptest.Server
+}
+
+// Job is one that the vendor has.
+type Job struct {
+	ID        string
+	Key       string          // idempotency key, or reference
+	Asked     json.RawMessage // body
+	Looks     int
+	Cancelled int
+}
+
+// Start starts the API on a port of its own. Close ends it.
+func (v *Vendor) Start() {
+	v.server = httptest.NewServer(v)
+	v.URL = v.server.URL + "/v2"
+}
+
+// Close ends the API.
+func (v *Vendor) Close() {
+	v.server.CloseClientConnections()
+	v.server.Close()
+}
+
+// Jobs are copies of the jobs that were made, by their keys.
+func (v *Vendor) Jobs() map[string][]Job {
+	v.Lock()
+	defer v.Unlock()
+	all := map[string][]Job{}
+	for _, j := range v.jobs {
+		all[j.Key] = append(all[j.Key], *j)
+	}
+	return all
+}
+
+// ServeHTTP answers a request.
+func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if v.Before != nil && v.Before(w, r) {
+		return
+	}
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v2/exports"), "/")
+	switch {
+	case len(path) == 1 && r.Method == http.MethodPost:
+		v.submit(w, r)
+	case len(path) == 1:
+		v.find(w, r.URL.Query().Get("reference"))
+	case len(path) == 2 && r.Method == http.MethodDelete:
+		v.with(w, path[1], func(j *Job) any { j.Cancelled++; return nil })
+	case len(path) == 2:
+		v.with(w, path[1], func(j *Job) any {
+			state, message := v.state(j)
+			j.Looks++
+			return map[string]any{"state": state, "progress": 100, "message": message}
+		})
+	case len(path) == 3 && path[2] == "rows":
+		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+		v.with(w, path[1], func(j *Job) any { return v.rows(j, page) })
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (v *Vendor) submit(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Reference string `json:"reference"`
+	}
+	var raw json.RawMessage
+	if err := json.NewDecoder(r.Body).Decode(&raw); err != nil || json.Unmarshal(raw, &body) != nil {
+		http.Error(w, "no JSON", http.StatusBadRequest)
+		return
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" {
+		key = body.Reference
+	}
+	v.Lock()
+	var j *Job
+	for _, known := range v.jobs {
+		if v.Idempotent && known.Key == key {
+			j = known
+		}
+	}
+	if j == nil {
+		j = &Job{ID: fmt.Sprintf("x-%d", len(v.jobs)+1), Key: key, Asked: raw}
+		v.jobs = append(v.jobs, j)
+	}
+	v.Unlock()
+	if v.Made != nil {
+		v.Made(r, j)
+	}
+	answer(w, map[string]any{"job": map[string]any{"id": j.ID}})
+}
+
+// find looks for jobs by their reference.
+func (v *Vendor) find(w http.ResponseWriter, key string) {
+	found := []any{}
+	for _, j := range v.Jobs()[key] {
+		found = append(found, map[string]any{"id": j.ID})
+	}
+	answer(w, map[string]any{"jobs": found})
+}
+
+func (v *Vendor) with(w http.ResponseWriter, id string, f func(*Job) any) {
+	v.Lock()
+	defer v.Unlock()
+	for _, j := range v.jobs {
+		if j.ID == id {
+			answer(w, f(j))
+			return
+		}
+	}
+	http.Error(w, "no such export", http.StatusNotFound)
+}
+
+func (v *Vendor) state(j *Job) (state, message string) {
+	switch {
+	case v.State != nil:
+		return v.State(j)
+	case j.Looks < v.Looks/2:
+		return "queued", ""
+	case j.Looks < v.Looks:
+		return "running", ""
+	}
+	return "done", ""
+}
+
+// rows are two for each page: n and twice that.
+func (v *Vendor) rows(_ *Job, page int) any {
+	if page >= v.Pages {
+		return map[string]any{"rows": []any{}}
+	}
+	a := map[string]any{"rows": []any{map[string]int{"n": 2*page + 1, "twice": 4*page + 2}, map[string]int{"n": 2*page + 2, "twice": 4*page + 4}}}
+	if page+1 < v.Pages {
+		a["next_cursor"] = strconv.Itoa(page + 1)
+	}
+	return a
+}
+
+func answer(w http.ResponseWriter, what any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(what)
+}

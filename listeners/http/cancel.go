@@ -1,0 +1,65 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+var _ listeners.Canceler = (*Source)(nil)
+
+// Cancel implements listeners.Canceler: it ends the jobs that the memo of a task tells
+// of and that are not done, as far as the listener says how. One whose id nobody knows is looked for, if the
+// listener says how.
+func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
+	if task.Listener.HTTP == nil || task.Listener.HTTP.Cancel == nil || task.Memo == nil {
+		return nil
+	}
+	r := &reader{source: s, task: task, memo: &memo{}}
+	if err := json.Unmarshal(task.Memo, r.memo); err != nil {
+		return listeners.Permanent(fmt.Errorf("the memo: %w", err))
+	}
+	var failed error
+	for i := range r.memo.Jobs {
+		j := &r.memo.Jobs[i]
+		r.batch = i
+		if j.ID == "" && j.Asked && task.Listener.HTTP.Submit.Unknown == report.LookUpJob {
+			id, err := r.lookUp(ctx)
+			failed = errors.Join(failed, err)
+			j.ID = id
+		}
+		if j.ID != "" && !j.Done {
+			failed = errors.Join(failed, s.end(ctx, r))
+		}
+	}
+	return failed
+}
+
+// end ends the job that a reader works on. One that is not there, or at its end, needs
+// no end.
+func (s *Source) end(ctx context.Context, r *reader) error {
+	cancel := r.task.Listener.HTTP.Cancel
+	if cancel == nil {
+		return nil
+	}
+	asked, err := r.request(*cancel)
+	if err != nil {
+		return err
+	}
+	a, err := s.do(ctx, asked)
+	if of := (answered{}); errors.As(err, &of) {
+		switch of.code {
+		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
+			return nil
+		}
+	}
+	if err == nil {
+		a.close()
+	}
+	return err
+}
