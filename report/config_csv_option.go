@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 var csvOptions = []string{
@@ -37,6 +38,9 @@ func (d *draft) readCSVOptions(f fields) {
 	switch text := f.get("formulas").oneOf("none of off, escape and fail", "", "off", "escape", "fail"); text {
 	case "escape", "fail":
 		c.Formulas = Formulas(text)
+	}
+	if c.Null != nil && c.Formulas != FormulasOff && isFormula([]byte(*c.Null), KindText) {
+		f.get("null").problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
 	}
 	for _, column := range c.Columns {
 		if c.Formulas == FormulasFail && isFormula([]byte(column.Label), KindText) {
@@ -78,7 +82,7 @@ func (d *draft) readNull(f fields) {
 	switch {
 	case !ok:
 		return
-	case len(text) > 64 || strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, "")):
+	case !isNullText(text):
 		at.problem("a text for NULL that is not allowed", `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`)
 		return
 	case text == "" && len(d.CSV.Columns) == 1:
@@ -86,6 +90,12 @@ func (d *draft) readNull(f fields) {
 		return
 	}
 	d.CSV.Null = &text
+}
+
+// isNullText tells whether a text can stand for NULL: without quotes it reads back as
+// it is, whatever the delimiter.
+func isNullText(text string) bool {
+	return len(text) <= 64 && utf8.ValidString(text) && !strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, ""))
 }
 
 // readMoments decodes how dates and datetimes are shown.

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -21,6 +23,9 @@ func FuzzLoad(f *testing.F) {
 	for _, c := range badHTTP {
 		f.Add([]byte(strings.NewReplacer(c.edits...).Replace(httpBase)))
 	}
+	for _, bad := range badTimers {
+		f.Add([]byte(base + "timers:\n  x: " + bad + "\n"))
+	}
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, csv: *x}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -29,6 +34,13 @@ func FuzzLoad(f *testing.F) {
 		if err == nil {
 			for _, r := range config.Reports {
 				proved(t, r)
+			}
+			if u := r.used["USER_DB_PASSWORD"]; u != nil && u.secret && !u.open && !strings.Contains(string(data), canary) {
+				// It is in secrets alone, which are not printed in any form.
+				asJSON, err := json.Marshal(config)
+				if shown := fmt.Sprintf("%v %+v %#v %s", config, config, config, asJSON); err != nil || strings.Contains(shown, canary) {
+					t.Errorf("a secret in what is printed of a configuration, %v", err)
+				}
 			}
 			return
 		}
@@ -70,6 +82,9 @@ func proved(t *testing.T, r *Report) {
 		if l, _, ok := r.Listener(c.Listener); c.Listener != "" && (!ok || !has(l, c.Column)) {
 			t.Errorf("%s: no column %q of %q", r.Name, c.Column, c.Listener)
 		}
+	}
+	if _, err := r.CSV.style(); err != nil || r.CSV.MaxRows < 0 || r.CSV.MaxBytes < 0 || len(r.Hash()) != 12 {
+		t.Errorf("%s: options of a file that cannot be, %v: %+v", r.Name, err, r.CSV)
 	}
 	for s, stage := range r.Stages {
 		for _, l := range stage.Listeners {

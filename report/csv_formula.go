@@ -25,8 +25,6 @@ func isFormula(text []byte, kind Kind) bool {
 		return false
 	}
 	switch {
-	case first > 0:
-		return true
 	case len(text) == 1:
 		return false
 	case kind == KindBinary:
