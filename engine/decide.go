@@ -24,6 +24,7 @@ type push struct {
 	attempt int64   // of the state in Redis; 0: there is none
 	broken  bool    // the key of the state is something else
 	report  *report.Report
+	paused  bool // its report is
 }
 
 // entry is the first that carries the id; empty where a rebuild found it.
@@ -43,6 +44,7 @@ const (
 	actLookLater             // after a pause
 	actQuarantine            // with the reason
 	actFail                  // the record, with the reason
+	actPark                  // until its report is resumed
 )
 
 // decision is an act with its reason, and for actLookLater the pause.
@@ -76,6 +78,8 @@ func decide(p push, grace time.Duration) decision {
 			act: actLookLater, why: "the record is PROCESSING and has no state yet",
 			pause: grace - p.record.Age, member: scripts.Later{ID: p.id},
 		}
+	case p.paused:
+		return decision{act: actPark, why: "its report " + p.record.Report + " is paused"}
 	case p.report == nil && int(p.look) < len(lookAgain):
 		// A process with a newer configuration may know it.
 		return p.lookLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))

@@ -43,6 +43,10 @@ func TestDecide(t *testing.T) {
 		{"no report yet", push{record: record(Pending, 0, 0), look: 2}, actLookLater, `"r" is not in`},
 		{"no report", push{record: record(Pending, 0, 0), look: 3}, actQuarantine, `"r" is not in`},
 		{"a status of somebody else", push{record: record("WAITING", 0, 0), report: known}, actQuarantine, "WAITING"},
+		{"a paused report", push{record: record(Pending, 0, 0), report: known, paused: true}, actPark, "is paused"},
+		{"a paused report that this process does not know", push{record: record(Pending, 0, 0), paused: true}, actPark, "is paused"},
+		{"a paused report, running", push{record: record(Processing, 2, time.Hour), attempt: 2, report: known, paused: true}, actIgnore, "duplicate"},
+		{"a paused report, lost", push{record: record(Processing, 2, time.Minute), report: known, paused: true}, actPark, "is paused"},
 		{"bad parameters", push{record: bad, report: known}, actFail, "n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -89,6 +89,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
 	group.Go(func() error { return newRebuilder(e).run(ctx) })
+	group.Go(func() error { return e.release(ctx) })
 	return group.Wait()
 }
 

@@ -29,7 +29,7 @@ const (
 // sets are the sorted sets that are mirrored.
 func (r *rebuilder) sets() []string {
 	k := r.e.o.Scripts.Keys
-	return []string{k.Delayed(), k.Timers(), k.PausedTimers()}
+	return []string{k.PausedSet(), k.Delayed(), k.Timers(), k.PausedTimers()}
 }
 
 // mirror keeps the copy of the sets in MySQL: every two seconds the differences

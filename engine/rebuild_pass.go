@@ -190,6 +190,9 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 		for i, p := range pushes {
 			p.attempt, p.broken = attempts[i], statuses[i] == scripts.StatusBroken
 		}
+		if err := w.e.lookAtPauses(ctx, pushes); err != nil {
+			return err
+		}
 		if placed, err = w.e.o.Scripts.Scores(ctx, w.e.o.Scripts.Delayed(), places); err != nil {
 			return err
 		}

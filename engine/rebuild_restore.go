@@ -111,6 +111,8 @@ func (r *rebuilder) restore(ctx context.Context, set string, what restoring) (re
 	k := r.e.o.Scripts.Keys
 	from, other := what.from, ""
 	switch {
+	case set == k.PausedSet():
+		from = math.MinInt64 // it says since when
 	case set == k.Timers():
 		other = k.PausedTimers()
 	case set == k.PausedTimers():

@@ -93,6 +93,9 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	if err != nil {
 		return err
 	}
+	if err := e.insist(ctx, "look what is paused", func() error { return e.lookAtPauses(ctx, pushes) }); err != nil {
+		return err
+	}
 	var running []*push
 	var runningIDs []string
 	for _, p := range pushes {
@@ -112,6 +115,19 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	})
 }
 
+// lookAtPauses notes of which pushes the report is paused.
+func (e *Engine) lookAtPauses(ctx context.Context, pushes []*push) (err error) {
+	for _, p := range pushes {
+		if p.paused = false; p.record == nil || p.record.Status.Final() {
+			continue
+		}
+		if p.paused, err = e.o.Scripts.IsPaused(ctx, scripts.PausedReport(p.record.Report)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // carryOut does what was decided where that is not to start the job.
 func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 	return e.insist(ctx, "handle a pushed id", func() error {
@@ -121,6 +137,11 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 		case actQuarantine:
 			e.log.Warn("quarantined", "job", p.id, "why", d.why)
 			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), p.entry(), map[string]string{"id": p.id}, d.why)
+		case actPark:
+			if err := e.o.Scripts.Park(ctx, p.record.Report, p.id); err != nil {
+				return err
+			}
+			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "paused", "report", p.record.Report)
 		case actFail:
 			// Listed first: nobody would list it after a crash.
 			if err := e.o.Scripts.Bury(ctx, p.id); err != nil {
@@ -232,7 +253,7 @@ func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) erro
 		outcome, err = e.o.Scripts.Start(ctx, scripts.Start{
 			ID: p.id, Attempt: p.record.Attempt + 1,
 			Report: p.report.Name, Definition: e.hashes[p.report], Parameters: parameters,
-			Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]), Incarnation: incarnation,
+			Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]), Incarnation: incarnation, Waits: p.report.DeadlineWaits,
 		})
 		return err
 	})

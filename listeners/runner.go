@@ -90,10 +90,21 @@ func (r *Runner) Run(ctx context.Context) error {
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   func(ctx context.Context, entries []stream.Entry) { r.handle(ctx, listener, entries[0]) },
 			Patience: r.o.Limits.Stop, Tidy: r.o.Scripts.Tidy(r.o.Scripts.Task(listener)),
+			Admit: func(ctx context.Context) (int, error) { return r.admit(ctx, listener) },
 		})
 		group.Go(func() error { return reader.Run(ctx) })
 	}
 	return group.Wait()
+}
+
+// admit returns how many tasks of a listener may be under way here: none that is new
+// while it is paused.
+func (r *Runner) admit(ctx context.Context, listener string) (int, error) {
+	paused, err := r.o.Scripts.IsPaused(ctx, scripts.PausedListener(listener))
+	if err != nil || paused {
+		return 0, err
+	}
+	return r.o.Limits.Tasks, nil
 }
 
 // handle takes a task, does it and acknowledges its entry.
@@ -104,6 +115,11 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 		r.log.Warn("quarantined", "stream", from, "entry", entry.ID)
 		err := r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, "not a task: id and attempt are needed")
 		r.end(ctx, from, entry, err)
+		return
+	}
+	if n, err := r.admit(ctx, listener); err == nil && n == 0 {
+		// It was paused while this read waited for an entry.
+		r.end(ctx, from, entry, r.insist(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.Fields) }))
 		return
 	}
 	task := scripts.Task{

@@ -93,6 +93,8 @@ type Environment struct {
 //	                 give a value
 //	stages           list of {listeners: [...]}, one after the other
 //	join             {key, fold_case, listeners}; needed for two or more listeners
+//	paused_deadline  runs (default), or waits: the timeout is longer by the time for
+//	                 which a listener that the job waits for is paused
 //	csv              {columns}; default: the join keys, then every other column
 //
 // Each of a stage's listeners:

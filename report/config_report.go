@@ -42,12 +42,13 @@ type sourceNames struct {
 // report decodes one report. Each part is checked against the ones before.
 func (p setting) report(name string, sources sourceNames) *Report {
 	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, sources: sources, parameters: map[string]setting{}, used: map[string]bool{}}
-	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv")
+	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv", "paused_deadline")
 	if f.broken {
 		return d.Report
 	}
 	d.readParameters(f.get("parameters"))
 	d.Retry = d.retry(f.get("retry"), DefaultRetry)
+	d.DeadlineWaits = f.get("paused_deadline").deadlineWaits()
 	d.readStages(f)
 	d.checkFieldNames()
 	d.resolveQueries()
@@ -58,6 +59,18 @@ func (p setting) report(name string, sources sourceNames) *Report {
 	d.checkUse()
 	d.readTimeout(f.get("timeout"))
 	return d.Report
+}
+
+// deadlineWaits decodes runs or waits. In a gap it is false.
+func (p setting) deadlineWaits() bool {
+	if !p.given() {
+		return false
+	}
+	text, ok := p.text()
+	if choices := []string{"runs", "waits"}; ok && !slices.Contains(choices, text) {
+		p.problem("neither runs nor waits", didYouMean(text, choices))
+	}
+	return text == "waits"
 }
 
 func (d *draft) readParameters(at setting) {

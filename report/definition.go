@@ -96,6 +96,8 @@ type Report struct {
 	CSV        CSV
 	Timeout    time.Duration // from start to PUBLISHING; default: see Report.DefaultTimeout
 	Retry      Retry         // of fan-in, and of the listeners that have none of their own
+
+	DeadlineWaits bool // the timeout is longer by the time for which a listener that a job waits for is paused
 }
 
 // Parameter is a value that the record gives and that queries use as :name.

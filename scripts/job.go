@@ -29,6 +29,9 @@ type Start struct {
 	// Incarnation is the one that was read before the attempt was started for the
 	// first time; empty: any.
 	Incarnation string
+	// Waits has the deadline move by the time for which a listener that the job waits
+	// for is paused.
+	Waits bool
 }
 
 // Start starts an attempt: OK, Already where it or a later one has a state, or
@@ -37,9 +40,13 @@ type Start struct {
 // cluster the messages of stage 1 are sent again where it is Already, as those of the
 // first call may be lost; doubles do nothing.
 func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
+	waits := ""
+	if j.Waits {
+		waits = "1"
+	}
 	with := shared{
 		keys: s.also(nil, s.Deadlines(), s.Events(), s.Incarnation()),
-		args: []any{j.Report, j.Definition, j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, j.Incarnation},
+		args: []any{j.Report, j.Definition, j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, j.Incarnation, waits},
 	}
 	if s.split && j.Incarnation != "" {
 		if now, err := s.ReadIncarnation(ctx); err != nil || now != j.Incarnation {
@@ -154,7 +161,13 @@ func (s *Scripts) FailFold(ctx context.Context, state *State, reason string, rem
 
 // Expire fails a job that is past its deadline, whatever its attempt. With OK it
 // also returns how long ago that deadline was.
+//
+// One that waits for a listener that is paused does not fail where its report wants
+// that: its deadline moves, and the outcome is Busy.
 func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
+	if outcome, err := s.extendPaused(ctx, id); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
+		return Busy, 0, err
+	}
 	outcome, late, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed", 0)
 	return outcome, time.Duration(late) * time.Millisecond, err
 }

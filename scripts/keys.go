@@ -20,8 +20,10 @@ func (k Keys) State(id string) string { return "{" + k.Hash + id + "}:state" }
 
 // Timeout is the string whose expiry is the timeout of an attempt.
 func (k Keys) Timeout(id string, attempt int64) string {
-	return "{" + k.Hash + id + "}:timeout:" + strconv.FormatInt(attempt, 10)
+	return k.timeout(id, strconv.FormatInt(attempt, 10))
 }
+
+func (k Keys) timeout(id, attempt string) string { return "{" + k.Hash + id + "}:timeout:" + attempt }
 
 // Jobs is the stream into which services push ids.
 func (k Keys) Jobs() string { return k.Prefix + "jobs" }
@@ -49,6 +51,14 @@ func (k Keys) Quarantined() string { return k.Prefix + "quarantine" }
 
 // Events is the capped stream of transitions.
 func (k Keys) Events() string { return k.Prefix + "events" }
+
+// PausedSet is the sorted set of what is paused: listener/<name> or report/<name> →
+// since when.
+func (k Keys) PausedSet() string { return k.Prefix + "paused" }
+
+// Waiting is the sorted set of the ids that wait for a report that is paused: id →
+// since when.
+func (k Keys) Waiting(report string) string { return k.Prefix + "waiting:" + report }
 
 // Cancelled is the channel that tells of jobs as they are cancelled: the message is the
 // id.

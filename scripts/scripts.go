@@ -43,6 +43,7 @@ type Scripts struct {
 	events string // cap, as an argument
 	bytes  int64  // most of a job's data
 	pipe   *pipeline
+	paused pauses
 }
 
 // script is one Lua file.
@@ -60,6 +61,7 @@ var (
 	publishScript   = load("publish")
 	failScript      = load("fail")
 	omitScript      = load("omit")
+	extendScript    = load("extend")
 	settleScript    = load("settle")
 	keepaliveScript = load("keepalive")
 	delayScript     = load("delay")

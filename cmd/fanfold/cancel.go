@@ -135,5 +135,8 @@ func (b *backend) forget(ctx context.Context, r engine.Record) error {
 	for look := range int64(looks) {
 		members = append(members, scripts.Later{ID: r.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
 	}
-	return b.redis.ZRem(ctx, b.scripts.Delayed(), members...).Err()
+	if err := b.redis.ZRem(ctx, b.scripts.Delayed(), members...).Err(); err != nil {
+		return err
+	}
+	return b.redis.ZRem(ctx, b.scripts.Waiting(r.Report), r.ID).Err()
 }

@@ -119,6 +119,7 @@ const drainTime = time.Minute
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:incarnation", "fanfold:mirrored", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
+	"fanfold:paused",
 	"fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c",
 }
 

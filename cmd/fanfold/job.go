@@ -23,6 +23,7 @@ type jobView struct {
 	Job       string         `json:"job,omitempty"` // status of the state in Redis
 	Stage     int64          `json:"stage,omitempty"`
 	Deadline  *time.Time     `json:"deadline,omitempty"`
+	Paused    []string       `json:"paused,omitempty"` // that it waits for: report/<name>, listener/<name>
 	Listeners []listenerView `json:"listeners,omitempty"`
 }
 
@@ -54,10 +55,18 @@ func (b *backend) view(ctx context.Context, id string) (jobView, error) {
 		v.File = "" // of an earlier attempt
 	}
 	state, err := b.scripts.Read(ctx, id)
-	if errors.Is(err, scripts.ErrNoJob) {
-		return v, nil
-	} else if err != nil {
+	if err != nil && !errors.Is(err, scripts.ErrNoJob) {
 		return v, err
+	}
+	if !r.Status.Final() {
+		found, err := b.scripts.Paused(ctx)
+		if err != nil {
+			return v, err
+		}
+		v.Paused = pausedFor(found, r.Report, state)
+	}
+	if state == nil {
+		return v, nil
 	}
 	if state.Attempt == r.Attempt {
 		v.Job, v.Stage = state.Status, state.Stage
@@ -86,6 +95,9 @@ func (v jobView) table(t table.Writer) {
 			job += ", deadline " + stamp(*v.Deadline)
 		}
 		t.AppendRow(table.Row{"job", job})
+	}
+	for _, p := range v.Paused {
+		t.AppendRow(table.Row{"paused", p})
 	}
 	for _, l := range v.Listeners {
 		t.AppendRow(table.Row{l.Name, fmt.Sprintf("%s, %d rows, try %d", l.State, l.Rows, l.Tries)})

@@ -56,6 +56,11 @@ func (f *facts) judge(v *verdict) {
 		v.Details = append(v.Details, "The job ends as SUPERSEDED, without a file; then the record can be pushed again.")
 		f.addDeadline(v)
 	case f.placed(v):
+	case !f.Paused[scripts.PausedReport(r.Report)].IsZero():
+		v.Kind = pausedKind
+		v.Summary = fmt.Sprintf("Its report %s is paused since %s.", r.Report, stamp(f.Paused[scripts.PausedReport(r.Report)]))
+		v.Details = append(v.Details, "No deadline runs while it waits.")
+		v.Remedies = append(v.Remedies, "fanfold resume report "+r.Report)
 	case f.Report == nil:
 		v.Kind, v.Summary = unknownReport, fmt.Sprintf("Its report %q is not in this configuration, and the id waits nowhere.", r.Report)
 		v.Remedies = append(v.Remedies, "add the report to the configuration of every process, then fanfold submit "+f.ID)

@@ -93,6 +93,15 @@ func TestDiagnose(t *testing.T) {
 			task(f, "a", func(t *scripts.TaskState) { t.Next = now.Add(time.Hour); t.Error = "x" })
 			f.Delayed = []delayed{newDelayed("1/2/a", float64(now.Add(-time.Minute).UnixMilli()), now)}
 		}), noScheduler, "no scheduler has moved it"},
+		"a paused listener": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			f.Paused = scripts.Pauses{scripts.PausedListener("a"): now}
+		}), pausedKind, "the listener is paused since"},
+		"a paused listener, running still": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			task(f, "a", own)
+			f.Paused = scripts.Pauses{scripts.PausedListener("a"): now}
+		}), barrier, "its query runs"},
 		"an older definition":   {job(scripts.StatusRun, func(f *facts) { f.State.Definition = "old"; task(f, "a", own); done(f) }), barrier, "only a process that has it"},
 		"deadline passed":       {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.State.Deadline = now.Add(-time.Minute) }), noScheduler, "no scheduler has failed it"},
 		"record deleted":        {job(scripts.StatusRun, func(f *facts) { f.Record = nil; task(f, "a", own); done(f) }), barrier, "The record was deleted"},

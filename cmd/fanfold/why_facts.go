@@ -36,6 +36,7 @@ type facts struct {
 	Jobs      queue
 	Queues    map[string]queue // by step: open listeners, or scripts.StepFanIn
 	Sources   map[string]error // databases and APIs of the open listeners; nil: it answers from here
+	Paused    scripts.Pauses   // listeners and reports, with since when
 	Dead      time.Time        // since when it is listed as dead; zero: it is not
 	Aside     *aside           // nil: not in the part of the quarantine that was searched
 	AsideAll  bool             // all of the quarantine was searched
@@ -117,6 +118,9 @@ func (b *backend) askRedis(ctx context.Context, f *facts) error {
 		return err
 	}
 	if f.Memory, err = b.scripts.MemoryUsed(ctx); err != nil {
+		return err
+	}
+	if f.Paused, err = b.scripts.Paused(ctx); err != nil {
 		return err
 	}
 	if at, err := b.redis.ZScore(ctx, b.scripts.Dead(), f.ID).Result(); err == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // severity orders the kinds of steps: the first that a step has is the job's.
-var severity = []kind{recordsAway, sourceAway, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, waiting, barrier, running, folding, ending}
+var severity = []kind{recordsAway, sourceAway, pausedKind, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, waiting, barrier, running, folding, ending}
 
 // judgeJob judges a job that has a state.
 func (f *facts) judgeJob(v *verdict) {
@@ -42,6 +42,9 @@ func (f *facts) judgeJob(v *verdict) {
 	}
 	if f.definition() == nil {
 		v.Details = append(v.Details, "It runs with a definition of its report that this configuration does not have: only a process that has it goes on with it.")
+	}
+	if r := f.definition(); r != nil && r.DeadlineWaits && v.Kind == pausedKind {
+		v.Details = append(v.Details, "Its deadline moves by the time of the pause.")
 	}
 	f.addDeadline(v)
 }
@@ -84,6 +87,9 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	}
 	away := f.Sources[source]
 	switch {
+	case !f.Paused[scripts.PausedListener(name)].IsZero() && (t.Owner == "" || f.Now.After(t.Lease)):
+		st.Kind, st.remedy = pausedKind, "fanfold resume listener "+name
+		st.Says = fmt.Sprintf("the listener is paused since %s", stamp(f.Paused[scripts.PausedListener(name)]))
 	case t.Owner != "" && f.Now.After(t.Lease):
 		st.Kind = workerDead
 		st.Says = fmt.Sprintf("worker %s took it %s ago%s and is dead: its lease ended %s ago", t.Owner, short(f.Now.Sub(t.Taken)), tryOf(st), short(f.Now.Sub(t.Lease)))

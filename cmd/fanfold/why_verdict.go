@@ -17,6 +17,7 @@ const (
 	redisAway     kind = "redis-away"     // nothing can go on
 	recordsAway   kind = "records-away"   // the records' database does not answer
 	sourceAway    kind = "source-away"    // the database or the API of a listener does not answer
+	pausedKind    kind = "paused"         // somebody has paused what it waits for
 	noScheduler   kind = "no-scheduler"   // something was due and nobody has moved it
 	noWorker      kind = "no-worker"      // nobody reads the stream
 	workerDead    kind = "worker-dead"    // who had it is silent

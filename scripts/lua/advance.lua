@@ -10,7 +10,7 @@ local data, state, events = KEYS[1], KEYS[2], KEYS[3]
 local id, attempt, stage, fence = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local listeners = {unpack(ARGV, 6)}
 
-local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'fence', 'expires')
+local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'fence', 'expires', 'waits')
 if have[1] ~= attempt or redis.call('EXISTS', data) == 0 then return -1 end
 if have[4] ~= fence then return 0 end
 if have[2] == 'RUN' and tonumber(have[3]) == stage + 1 then return 1 end
@@ -20,6 +20,11 @@ local fields = {'stage', stage + 1, 'status', 'RUN', 'listeners', table.concat(l
 for _, listener in ipairs(listeners) do
   fields[#fields + 1] = listener .. ':stage'
   fields[#fields + 1] = stage + 1
+end
+if have[6] then
+  -- What was paused before is of no meaning to this stage.
+  fields[#fields + 1] = 'began'
+  fields[#fields + 1] = int(now())
 end
 redis.call('HSET', state, unpack(fields))
 redis.call('HDEL', state, 'worker', 'lease', '@fanin:tries', '@fanin:error')

@@ -7,14 +7,15 @@
 --       one for each listener
 -- SHARED  1 report, 2 definition, 3 timeout (ms from now), 4 margin (ms that the keys
 --       outlive it), 5 cap of the events, 6 incarnation in which the attempt may
---       start (empty: any), 7… listeners of stage 1
+--       start (empty: any), 7 1: the deadline moves while a listener is paused that it
+--       waits for (or empty), 8… listeners of stage 1
 -- Returns {outcome, deadline}: 1 started; 2 this attempt or a later one is there;
 --       -1 Redis has lost its memory, perhaps that this attempt has run
 -- Cost  O(listeners)
 local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
 local deadlines, events, incarnation = SHARED_KEYS[1], SHARED_KEYS[2], SHARED_KEYS[3]
 local id, attempt, report, definition = ARGV[1], tonumber(ARGV[2]), SHARED[1], SHARED[2]
-local listeners = {unpack(SHARED, 7)}
+local listeners = {unpack(SHARED, 8)}
 
 local have = redis.call('HMGET', state, 'attempt', 'deadline')
 if have[1] and tonumber(have[1]) >= attempt then
@@ -45,6 +46,10 @@ local fields = {
 for _, listener in ipairs(listeners) do
   fields[#fields + 1] = of(listener).stage
   fields[#fields + 1] = '1'
+end
+if SHARED[7] ~= '' then
+  fields[#fields + 1] = 'waits'
+  fields[#fields + 1] = SHARED[7]
 end
 fresh(state, fields)
 expires = int(expires)

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func newPause(f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "pause",
+		Short: "Pause a listener or a report",
+		Long: `A listener that is paused takes no new tasks, in any process, within a second; those
+that run go on. An external one is its service's to stop. A report that is paused is not started: its ids wait in Redis, and
+nobody else waits for them. No try is used. What is paused stays so until it is
+resumed, also when Redis loses its memory (after fanfold migrate).
+
+The deadline of a job that waits for a listener runs on, unless its report has
+paused_deadline: waits.`,
+	}
+	c.AddCommand(
+		&cobra.Command{
+			Use: "listener NAME", Short: "Let no task of a listener begin", Args: cobra.ExactArgs(1),
+			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+				if !slices.Contains(b.listenerNames(), args[0]) {
+					return usage(fmt.Errorf("no listener %q in the configuration; there is %s", args[0], strings.Join(b.listenerNames(), ", ")))
+				}
+				if b.isExternal(args[0]) {
+					return usage(fmt.Errorf("listener %s is external: its service reads %s by itself, so stop that", args[0], b.scripts.Task(args[0])))
+				}
+				return f.pause(c, b, scripts.PausedListener(args[0]))
+			}),
+		},
+		&cobra.Command{
+			Use: "report NAME", Short: "Let no job of a report begin", Args: cobra.ExactArgs(1),
+			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+				if b.config.Reports[args[0]] == nil {
+					return usage(fmt.Errorf("no report %q in the configuration; there is %s", args[0], strings.Join(slices.Sorted(maps.Keys(b.config.Reports)), ", ")))
+				}
+				return f.pause(c, b, scripts.PausedReport(args[0]))
+			}),
+		},
+		&cobra.Command{
+			Use: "ls", Short: "List what is paused", Args: cobra.NoArgs,
+			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+				list, err := b.paused(c.Context())
+				if err != nil {
+					return err
+				}
+				return f.print(c.OutOrStdout(), list)
+			}),
+		},
+	)
+	return c
+}
+
+func newResume(f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "resume",
+		Short: "Resume a listener or a report that is paused",
+		Long: `Resume lets the tasks of a listener, or the jobs of a report, begin again: those that
+wait come first. What is not paused stays as it is.`,
+	}
+	c.AddCommand(
+		&cobra.Command{
+			Use: "listener NAME", Short: "Let the tasks of a listener begin again", Args: cobra.ExactArgs(1),
+			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+				was, err := b.scripts.ResumeListener(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return f.print(c.OutOrStdout(), resumed{What: scripts.PausedListener(args[0]), Was: was})
+			}),
+		},
+		&cobra.Command{
+			Use: "report NAME", Short: "Let the jobs of a report begin again", Args: cobra.ExactArgs(1),
+			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
+				was, n, err := b.scripts.ResumeReport(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return f.print(c.OutOrStdout(), resumed{What: scripts.PausedReport(args[0]), Was: was, Released: n})
+			}),
+		},
+	)
+	return c
+}
+
+// pause pauses a member and says since when it is.
+func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
+	since, err := b.scripts.Pause(c.Context(), member)
+	if err != nil {
+		return err
+	}
+	return f.print(c.OutOrStdout(), pausedList{{What: member, Since: since}})
+}
+
+// paused lists what is paused, by name.
+func (b *backend) paused(ctx context.Context) (pausedList, error) {
+	found, err := b.scripts.Paused(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := pausedList{}
+	for _, member := range slices.Sorted(maps.Keys(found)) {
+		one := pausedView{What: member, Since: found[member]}
+		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
+			if one.Waiting, err = b.redis.ZCard(ctx, b.scripts.Waiting(name)).Result(); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// listenerNames are those of all reports, each once.
+func (b *backend) listenerNames() []string {
+	names := map[string]bool{}
+	for _, r := range b.config.Reports {
+		for _, s := range r.Stages {
+			for _, l := range s.Listeners {
+				names[l.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// isExternal tells whether a listener is not read by Fanfold.
+func (b *backend) isExternal(name string) bool {
+	for _, r := range b.config.Reports {
+		if l, _, ok := r.Listener(name); ok && l.Kind == report.External {
+			return true
+		}
+	}
+	return false
+}
+
+// pausedList is what is paused.
+type pausedList []pausedView
+
+type pausedView struct {
+	What    string    `json:"what"` // listener/<name> or report/<name>
+	Since   time.Time `json:"since"`
+	Waiting int64     `json:"waiting"` // ids of a report
+}
+
+func (l pausedList) table(t table.Writer) {
+	t.AppendHeader(table.Row{"paused", "since", "ids that wait"})
+	for _, p := range l {
+		waiting := ""
+		if p.Waiting > 0 {
+			waiting = fmt.Sprint(p.Waiting)
+		}
+		t.AppendRow(table.Row{p.What, stamp(p.Since), waiting})
+	}
+}
+
+// resumed is what resume has done.
+type resumed struct {
+	What     string `json:"what"`
+	Was      bool   `json:"was_paused"`
+	Released int    `json:"released"` // ids of a report that were pushed
+}
+
+func (r resumed) table(t table.Writer) {
+	t.AppendHeader(table.Row{"resumed", "was paused", "ids pushed"})
+	t.AppendRow(table.Row{r.What, r.Was, r.Released})
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const pauseReports = `
+  two:
+    paused_deadline: waits
+    retry: 0
+    timeout: 3s
+    stages: [{listeners: [
+      {name: first, database: db, timeout: 1s, query: "SELECT 1 AS k"},
+      {name: second, database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}]}]
+    join: {key: k}
+  runs:
+    retry: 0
+    timeout: 2s
+    stages: [{listeners: [{name: second, database: db, timeout: 1s, query: "SELECT 1 AS k, 2 AS v"}]}]
+  external:
+    stages: [{listeners: [{name: service, kind: external, columns: [k], silence: 30s}]}]
+  other:
+    stages: [{listeners: [{name: first, database: db, query: "SELECT 1 AS k"}]}]
+`
+
+// must runs a command that succeeds and says something.
+func (s *stack) must(command, want string) {
+	s.t.Helper()
+	if out, code := s.fanfold(strings.Fields(command)...); code != exitOK || !strings.Contains(out, want) {
+		s.t.Fatalf("fanfold %s: %d, not with %q: %s", command, code, want, out)
+	}
+}
+
+// TestPauseListener: no process begins a task of it, no try is used, and a deadline
+// waits where its report says so.
+func TestPauseListener(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, pauseReports)
+	s.serve(s.config)
+	s.must("pause listener second", "listener/second")
+	// A process may take up to a second to see it.
+	var id string
+	s.eventually("a task waits while the other one is done", func() bool {
+		id = s.insert("two", "")
+		s.push(id)
+		var state *scripts.State
+		s.eventually("its other listener is done", func() bool {
+			var err error
+			state, err = s.b.scripts.Read(t.Context(), id)
+			return err == nil && state.Tasks["first"].Done
+		})
+		return state.Status == scripts.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
+	})
+	s.must("status "+id, "listener/second")
+	s.must("why "+id, "the listener is paused since")
+	s.must("pause ls", "listener/second")
+	state, err := s.b.scripts.Read(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its deadline passes, and moves.
+	first := state.Deadline
+	s.eventually("its deadline has moved", func() bool {
+		state, err = s.b.scripts.Read(t.Context(), id)
+		return err == nil && state.Deadline.After(first)
+	})
+	if task := state.Tasks["second"]; state.Status != scripts.StatusRun || task.Tries != 0 || task.Owner != "" {
+		t.Errorf("%+v", state)
+	}
+	if v := s.run("runs", ""); v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for second" {
+		t.Errorf("%+v", v)
+	}
+	s.must("resume listener second", "true")
+	if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,2\r\n" {
+		t.Errorf("%q", got)
+	}
+	s.must("resume listener second", "false")
+	s.idle()
+	for _, name := range []string{"third", "service"} {
+		if out, code := s.fanfold("pause", "listener", name); code != exitUsage || !strings.Contains(out, name) {
+			t.Errorf("%s: %d %s", name, code, out)
+		}
+	}
+}
+
+// TestPauseReport: its ids wait without an attempt, those of others do not wait for
+// them, no rebuild starts them, and one that is cancelled does not come back.
+func TestPauseReport(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, pauseReports, "limits: {grace: 1s}")
+	s.must("pause report two", "report/two")
+	s.serve(s.config)
+	ids := []string{s.insert("two", ""), s.insert("two", ""), s.insert("two", ""), s.insert("two", "")}
+	s.push(ids[:3]...)
+	waiting := s.b.scripts.Waiting("two")
+	s.eventually("they wait", func() bool { return s.b.redis.ZCard(t.Context(), waiting).Val() == 3 })
+	if v := s.run("other", ""); v.Status != engine.Success {
+		t.Errorf("%+v", v)
+	}
+	s.must("status "+ids[0], "report/two")
+	s.must("why "+ids[0], "is paused since")
+	s.must("pause ls", "report/two")
+	s.must("cancel "+ids[1], "cancelled")
+	// The rebuild of another process, which sees them older than the grace time.
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 HOUR WHERE status = 'PENDING'")
+	s.serve(s.config)
+	if v := s.run("other", ""); v.Status != engine.Success {
+		t.Errorf("%+v", v)
+	}
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE report = 'two' AND attempt > 0"); n != 0 {
+		t.Errorf("%d have an attempt", n)
+	}
+	s.must("resume report two", "2")
+	s.push(ids[3])
+	for _, v := range s.wait(ids[0], ids[2], ids[3]) {
+		if v.Status != engine.Success || v.Attempt != 1 {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.idle()
+}
+
+// TestAResumeThatIsInterrupted: what waits comes nevertheless.
+func TestAResumeThatIsInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, pauseReports)
+	s.serve(s.config)
+	s.must("pause report two", "report/two")
+	s.eventually("a push waits", func() bool {
+		s.push(s.insert("two", ""))
+		return s.b.redis.ZCard(t.Context(), s.b.scripts.Waiting("two")).Val() > 0
+	})
+	if err := s.b.redis.ZRem(t.Context(), s.b.scripts.PausedSet(), scripts.PausedReport("two")).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("all are done", func() bool {
+		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status <> 'SUCCESS'") == 0
+	})
+}
+
+// TestAPauseOutlivesRedis, as a due time does.
+func TestAPauseOutlivesRedis(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, pauseReports)
+	s.serve(s.config)
+	s.must("pause listener first", "listener/first")
+	s.must("pause report two", "report/two")
+	s.eventually("they are mirrored", func() bool {
+		return s.number("SELECT COUNT(*) FROM fanfold_due WHERE kind LIKE '%paused' AND member IN ('listener/first', 'report/two')") == 2
+	})
+	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("they are paused again", func() bool {
+		found, err := s.b.scripts.Paused(t.Context())
+		return err == nil && len(found) == 2
+	})
+}

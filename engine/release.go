@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// releaseEvery is how often it is looked whether reports are paused.
+const releaseEvery = time.Second
+
+// release pushes the ids that wait for reports that are not paused any more, until ctx
+// ends. Whoever resumes a report does so, too, but may die in the middle.
+func (e *Engine) release(ctx context.Context) error {
+	tick := time.NewTicker(releaseEvery)
+	defer tick.Stop()
+	held := map[string]bool{} // reports for which ids may wait
+	for name := range e.o.Reports {
+		held[name] = true
+	}
+	for {
+		err := stream.Insist(ctx, e.log, "release ids of reports that are resumed", func() error { return e.releaseResumed(ctx, held) })
+		if err != nil || !wait(ctx, tick.C) {
+			return nil // ctx has ended
+		}
+	}
+}
+
+// releaseResumed releases what is not paused, and notes what is.
+func (e *Engine) releaseResumed(ctx context.Context, held map[string]bool) error {
+	for name := range e.o.Reports {
+		paused, err := e.o.Scripts.IsPaused(ctx, scripts.PausedReport(name))
+		if err != nil {
+			return err
+		}
+		if paused || !held[name] {
+			held[name] = held[name] || paused
+			continue
+		}
+		if _, err := e.o.Scripts.Release(ctx, name); err != nil {
+			return err
+		}
+		held[name] = false
+	}
+	return nil
+}

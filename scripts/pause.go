@@ -1,0 +1,211 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Pauses are the members of the set of what is paused, with since when.
+type Pauses map[string]time.Time
+
+// PausedListener is the member of a listener that is paused, PausedReport that of a
+// report.
+func PausedListener(name string) string { return pausedListener + name }
+func PausedReport(name string) string   { return "report/" + name }
+
+const pausedListener = "listener/"
+
+// pausesTime is how long what is paused is known before it is asked for again.
+const pausesTime = 500 * time.Millisecond
+
+// pauses is what was paused when it was asked for last.
+type pauses struct {
+	mu    sync.Mutex
+	known Pauses
+	at    time.Time
+}
+
+// Paused returns what is paused.
+func (s *Scripts) Paused(ctx context.Context) (Pauses, error) {
+	members, err := s.rdb.ZRangeWithScores(ctx, s.PausedSet(), 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("what is paused: %w", err)
+	}
+	found := Pauses{}
+	for _, z := range members {
+		name, _ := z.Member.(string)
+		found[name] = time.UnixMilli(int64(z.Score))
+	}
+	return found, nil
+}
+
+// IsPaused tells whether a member is paused, as it was half a second ago at most.
+func (s *Scripts) IsPaused(ctx context.Context, member string) (bool, error) {
+	s.paused.mu.Lock()
+	defer s.paused.mu.Unlock()
+	if s.paused.known == nil || time.Since(s.paused.at) > pausesTime {
+		found, err := s.Paused(ctx)
+		if err != nil {
+			return false, err
+		}
+		s.paused.known, s.paused.at = found, time.Now()
+	}
+	_, ok := s.paused.known[member]
+	return ok, nil
+}
+
+// Pause pauses a member, if it is not paused already, and returns since when it is.
+func (s *Scripts) Pause(ctx context.Context, member string) (since time.Time, err error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return since, err
+	}
+	if err := s.rdb.ZAddNX(ctx, s.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
+		return since, fmt.Errorf("pause %s: %w", member, err)
+	}
+	at, err := s.rdb.ZScore(ctx, s.PausedSet(), member).Result()
+	if err != nil {
+		return since, fmt.Errorf("pause %s: %w", member, err)
+	}
+	return time.UnixMilli(int64(at)), nil
+}
+
+// ResumeListener lets a listener's stream be read again. First the deadlines move of
+// the jobs that wait for it, where their reports want that. It tells whether it was
+// paused; after an error it may be called again.
+func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error) {
+	found, err := s.Paused(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, ok := found[PausedListener(name)]; !ok {
+		return false, nil
+	}
+	// All that run now; one that starts from now on has hardly waited.
+	ids, err := s.rdb.ZRange(ctx, s.Deadlines(), 0, -1).Result()
+	if err != nil {
+		return false, fmt.Errorf("running jobs: %w", err)
+	}
+	for _, id := range ids {
+		if _, err := s.extend(ctx, id, found, 0); err != nil && !errors.Is(err, ErrBroken) {
+			return false, err
+		}
+	}
+	n, err := s.rdb.ZRem(ctx, s.PausedSet(), PausedListener(name)).Result()
+	if err != nil {
+		return false, fmt.Errorf("resume %s: %w", name, err)
+	}
+	return n > 0, nil
+}
+
+// extend moves the deadline of a job that waits for a listener that is paused: OK,
+// Busy where it does not move, or Gone. At least that much is left then.
+func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, least time.Duration) (Outcome, error) {
+	have := redis.NewSliceCmd(ctx, "hmget", s.State(id), "waits", "attempt", "listeners")
+	if err := s.send(ctx, have); err != nil {
+		return 0, asError("extend", err)
+	}
+	waits, _ := have.Val()[0].(string)
+	attempt, _ := have.Val()[1].(string)
+	listeners, _ := have.Val()[2].(string)
+	var args []any
+	for l := range strings.SplitSeq(listeners, ",") {
+		if since, ok := paused[PausedListener(l)]; ok {
+			args = append(args, l, since.UnixMilli())
+		}
+	}
+	if waits == "" || len(args) == 0 {
+		return Busy, nil
+	}
+	keys := s.also([]string{s.Data(id), s.State(id), s.timeout(id, attempt)}, s.Deadlines())
+	outcome, more, err := s.list(ctx, extendScript.call(shared{}, keys, append([]any{id, attempt, Margin.Milliseconds(), least.Milliseconds()}, args...)...))
+	if err != nil || !s.split || outcome != OK {
+		return outcome, err
+	}
+	return outcome, s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Deadlines(), more[0], id))
+}
+
+// PutBack appends an entry to its stream once more, which is acknowledged after that.
+func (s *Scripts) PutBack(ctx context.Context, stream string, fields map[string]string) error {
+	args := []any{"xadd", stream, "*"}
+	for name, value := range fields {
+		args = append(args, name, value)
+	}
+	return s.send(ctx, redis.NewStringCmd(ctx, args...))
+}
+
+// leastExtended is what a deadline is moved by at least that passes during a pause.
+const leastExtended = time.Second
+
+// extendPaused is extend for a job whose deadline has passed: is anything paused that
+// it waits for?
+func (s *Scripts) extendPaused(ctx context.Context, id string) (Outcome, error) {
+	found, err := s.Paused(ctx)
+	if err != nil || len(found) == 0 {
+		return Busy, err
+	}
+	return s.extend(ctx, id, found, leastExtended)
+}
+
+// releasePage is how many ids are released at once.
+const releasePage = 500
+
+// Park has the id of a record whose report is paused wait until that is resumed.
+func (s *Scripts) Park(ctx context.Context, report, id string) error {
+	c := delayScript.call(shared{}, []string{s.Waiting(report)}, id, 0)
+	if err := s.pipe.do(ctx, c); err != nil {
+		return err
+	}
+	if c.Err() != nil {
+		return asError("delay", c.Err())
+	}
+	// Looked at after that: whoever has resumed the report meanwhile may have released
+	// the others before this one was there.
+	_, err := s.rdb.ZScore(ctx, s.PausedSet(), PausedReport(report)).Result()
+	if errors.Is(err, redis.Nil) {
+		s.paused.mu.Lock()
+		s.paused.known = nil // or what is released now would be parked again
+		s.paused.mu.Unlock()
+		_, err = s.Release(ctx, report)
+	}
+	return err
+}
+
+// Release pushes all ids that wait for a report, in their order, and returns how many
+// those were. One that is pushed twice does nothing the second time.
+func (s *Scripts) Release(ctx context.Context, report string) (n int, err error) {
+	for {
+		ids, err := s.rdb.ZRange(ctx, s.Waiting(report), 0, releasePage-1).Result()
+		if err != nil || len(ids) == 0 {
+			return n, err
+		}
+		cmds, gone := make([]redis.Cmder, 0, len(ids)+1), []any{"zrem", s.Waiting(report)}
+		for _, id := range ids {
+			cmds, gone = append(cmds, redis.NewStringCmd(ctx, "xadd", s.Jobs(), "*", "id", id)), append(gone, id)
+		}
+		if err := s.send(ctx, cmds...); err != nil {
+			return n, err
+		}
+		if err := s.send(ctx, redis.NewIntCmd(ctx, gone...)); err != nil {
+			return n, err
+		}
+		n += len(ids)
+	}
+}
+
+// ResumeReport has the records of a report started again, those that wait first. It
+// tells whether it was paused, and how many have waited.
+func (s *Scripts) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
+	n, err := s.rdb.ZRem(ctx, s.PausedSet(), PausedReport(name)).Result()
+	if err != nil {
+		return false, 0, fmt.Errorf("resume %s: %w", name, err)
+	}
+	released, err = s.Release(ctx, name)
+	return n > 0, released, err
+}
