@@ -36,7 +36,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	claim := func(worker string, lease time.Duration) *scripts.State {
@@ -84,7 +84,7 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	found := client.XRange(ctx, s.FanIn(), "-", "+").Val()
@@ -119,7 +119,7 @@ func TestALostAnswerIsNoTry(t *testing.T) {
 			t.Fatalf("%+v %v", taken, err)
 		}
 	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -158,7 +158,7 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	if _, _, err := s.Take(ctx, task, e.known); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0); err != nil {
+	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {

@@ -105,7 +105,7 @@ func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
 	outcome, _, err := sc.Take(ctx, task, []string{"gone"})
 	must(outcome, err)
-	must(sc.Complete(ctx, task, scripts.Chunk{Columns: []string{}}, 0))
+	must(sc.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0))
 	outcome, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{"gone"}})
 	must(outcome, err)
 	must(sc.Publish(ctx, state))
