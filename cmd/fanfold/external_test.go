@@ -245,7 +245,7 @@ func (s *stack) example(command []string) *exec.Cmd {
 }
 
 // kill ends a process at once, if it is there.
-func kill(t *testing.T, c *exec.Cmd) {
+func kill(t testing.TB, c *exec.Cmd) {
 	t.Helper()
 	if c.ProcessState == nil {
 		_ = c.Process.Signal(syscall.SIGKILL)

@@ -25,7 +25,7 @@ import (
 // stack is what a test of the whole needs: a redis-server of its own, a schema,
 // a folder for files and a configuration.
 type stack struct {
-	t      *testing.T
+	t      testing.TB
 	redis  *testenv.Redis
 	schema string
 	db     *sql.DB
@@ -37,13 +37,13 @@ type stack struct {
 // newStack starts a stack. Reports is the YAML below "reports:", in which
 // {schema} stands for the schema's name; the database is named db. More is put
 // above it, such as limits; databases in it replace that one, with {dsn} for it.
-func newStack(t *testing.T, reports string, more ...string) *stack {
+func newStack(t testing.TB, reports string, more ...string) *stack {
 	t.Helper()
 	return newStackOn(t, nil, reports, more...)
 }
 
 // newStackOn is newStack on a redis-server with more settings.
-func newStackOn(t *testing.T, settings []string, reports string, more ...string) *stack {
+func newStackOn(t testing.TB, settings []string, reports string, more ...string) *stack {
 	t.Helper()
 	s := &stack{t: t, dir: t.TempDir()}
 	var err error
@@ -124,7 +124,7 @@ func (s *stack) serve(config string) (stop func()) {
 }
 
 // testLog writes to the test's log.
-type testLog struct{ t *testing.T }
+type testLog struct{ t testing.TB }
 
 func (l testLog) Write(b []byte) (int, error) {
 	l.t.Log(strings.TrimSpace(string(b)))

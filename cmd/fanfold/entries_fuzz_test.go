@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// What foreign hands put into Redis, by its number in a fuzzed input.
+const (
+	intoJobs = iota
+	intoTask
+	intoReply
+	intoFanIn
+	intoFired
+	intoDelayed
+	intoTimers
+	places
+)
+
+// FuzzEntries puts anything into each of the streams and sets that services write to,
+// while all roles run: nothing crashes, whatever it is leaves its place, and what
+// cannot be used is in the quarantine.
+func FuzzEntries(f *testing.F) {
+	s := newStack(f, `
+  r:
+    retry: {retries: 1, delay: 100ms}
+    stages: [{listeners: [{name: q, database: db, query: "SELECT 1 AS a"}, {name: x, kind: external, columns: [a], silence: 30s}]}]
+    join: {key: a}
+`, "limits: {lease: 1s, stop: 1s}", `timers: {known: {key: "known-{a}", append: {stream: "fuzz:{a}", fields: {a: "{a}"}}}}`)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	b := s.open(s.config)
+	go func() { done <- serve(ctx, b, roles, slog.New(slog.DiscardHandler)) }()
+	f.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			f.Errorf("serve: %v", err)
+		}
+	})
+	// A job that waits for its service, of which inputs can tell.
+	id := s.insert("r", "")
+	s.push(id)
+	var entry string
+	s.eventually("a task of the service", func() bool {
+		streams, err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.scripts.Task("x"), ">"}, Block: 10 * time.Millisecond,
+		}).Result()
+		if err == nil && len(streams) > 0 {
+			entry = streams[0].Messages[0].ID
+		}
+		return entry != ""
+	})
+
+	f.Add(byte(intoJobs), "1", "", "", "", 0.0)
+	f.Add(byte(intoJobs), "no id", "-1", "look", "x", 0.0)
+	f.Add(byte(intoJobs), "404", "9223372036854775807", "traceparent", "\x00\xff", 0.0)
+	f.Add(byte(intoTask), "1", "1", "cancel", "1", 0.0)
+	f.Add(byte(intoTask), "2", "0", "", "", 0.0)
+	f.Add(byte(intoTask), "1", "99", "memo", "{", 0.0)
+	f.Add(byte(intoReply), "1", "1", "rows", `[[1]]`, 0.0)
+	f.Add(byte(intoReply), "1", "1", "rows", `{}`, 2.0)
+	f.Add(byte(intoReply), "1", "1", "done", "", 1.0)
+	f.Add(byte(intoReply), "1", "1", "failed", "no\xffluck", 0.0)
+	f.Add(byte(intoReply), "1", "1", "alive", "", 0.0)
+	f.Add(byte(intoReply), "1", "2", "more", "", -1.0)
+	f.Add(byte(intoReply), "../1", "", "rows", "", 0.5)
+	f.Add(byte(intoFanIn), "1", "1", "stage", "0", 0.0)
+	f.Add(byte(intoFanIn), "1", "one", "bytes", "-5", 0.0)
+	f.Add(byte(intoFired), "known-1", "5", "try", "99999999999999999999", 0.0)
+	f.Add(byte(intoFired), "unknown", "-5", "late", "x", 0.0)
+	f.Add(byte(intoFired), "a b", "soon", "", "", 0.0)
+	f.Add(byte(intoDelayed), "1/1/q", "", "", "", 1.0)
+	f.Add(byte(intoDelayed), "1/x/q", "", "", "", math.Inf(1))
+	f.Add(byte(intoDelayed), "404", "", "", "", -3.7)
+	f.Add(byte(intoDelayed), "a//\x00", "", "", "", 1e18)
+	f.Add(byte(intoTimers), "known-2", "", "", "", 5.0)
+	f.Add(byte(intoTimers), "a b", "", "", "", 1e300)
+	f.Add(byte(intoTimers), "unknown", "", "", "", math.Inf(-1))
+	f.Fuzz(func(t *testing.T, place byte, id, attempt, name, value string, number float64) {
+		sub := *s
+		sub.t = t
+		e := entryFuzz{stack: &sub, place: int(place) % places, id: id, attempt: attempt, name: name, value: value, number: number, entry: entry}
+		e.run()
+		select {
+		case err := <-done:
+			done <- err
+			t.Fatalf("serve has ended: %v", err)
+		default:
+		}
+	})
+}
+
+// entryFuzz is one input.
+type entryFuzz struct {
+	*stack
+	place                    int
+	id, attempt, name, value string
+	number                   float64
+	entry                    string // of the service's task
+}
+
+func (e entryFuzz) run() {
+	e.t.Helper()
+	k := e.b.scripts.Keys
+	attempt, err := strconv.ParseInt(e.attempt, 10, 64)
+	task := scripts.ValidID(e.id) && err == nil && attempt > 0
+	switch e.place {
+	case intoJobs:
+		e.append(k.Jobs(), scripts.ValidID(e.id), "id", e.id, "look", e.attempt, e.name, e.value)
+	case intoTask:
+		e.append(k.Task("q"), task, "id", e.id, "attempt", e.attempt, e.name, e.value)
+	case intoReply:
+		n := strconv.FormatFloat(e.number, 'f', -1, 64)
+		e.append(k.Reply(), task, "id", e.id, "attempt", e.attempt, "listener", "x", "worker", "w", "entry", e.entry, "consumer", "c",
+			"type", e.name, "rows", e.value, "error", e.value, "number", n, "chunks", n)
+	case intoFanIn:
+		e.append(k.FanIn(), task, "id", e.id, "attempt", e.attempt, e.name, e.value)
+	case intoFired:
+		e.append(k.Fired(), scripts.ValidTimer(e.id) && err == nil, "name", e.id, "due", e.attempt, e.name, e.value)
+	case intoDelayed:
+		_, err := scripts.ParseLater(e.id)
+		e.set(k.Delayed(), err == nil)
+	case intoTimers:
+		e.set(k.Timers(), scripts.ValidTimer(e.id))
+	}
+}
+
+// append appends an entry: it leaves its stream, into the quarantine where it cannot be
+// used.
+func (e entryFuzz) append(stream string, sound bool, fields ...string) {
+	e.t.Helper()
+	ctx := e.t.Context()
+	entry, err := e.b.redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Result()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.eventually(fmt.Sprintf("%s %s leaves its stream: %q", stream, entry, fields), func() bool {
+		left, err := e.b.redis.XRange(ctx, stream, entry, entry).Result()
+		return err == nil && len(left) == 0
+	})
+	if !sound && !e.quarantined(func(q map[string]any) bool { return q["stream"] == stream && q["entry"] == entry }) {
+		e.t.Errorf("%s %s is not in the quarantine: %q", stream, entry, fields)
+	}
+}
+
+// set puts a member into a set of times, and looks that it does not stay there once it
+// is due, or has no time.
+func (e entryFuzz) set(key string, sound bool) {
+	e.t.Helper()
+	ctx := e.t.Context()
+	if math.IsNaN(e.number) {
+		return // Redis takes none
+	}
+	at := e.number
+	if at < 1e11 {
+		at *= 1000
+	}
+	timeless := math.IsInf(at, 0) || at >= 1e14
+	if at > float64(time.Now().UnixMilli()) && !timeless {
+		return // not due
+	}
+	if key == e.b.scripts.Timers() && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
+		return // it waits for a process that knows it
+	}
+	if err := e.b.redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
+		e.t.Fatal(err)
+	}
+	e.eventually(fmt.Sprintf("%q with %v leaves %s", e.id, e.number, key), func() bool {
+		score, err := e.b.redis.ZScore(ctx, key, e.id).Result()
+		// It may have come again, to be looked for later.
+		return err == redis.Nil || err == nil && score > 1e12 && score < 1e14
+	})
+	if sound && !timeless {
+		return
+	}
+	if !e.quarantined(func(q map[string]any) bool { return q["stream"] == key && q["entry"] == "" }) {
+		e.t.Errorf("%q with %v of %s is not in the quarantine", e.id, e.number, key)
+	}
+}
+
+// quarantined tells whether one of the newest entries of the quarantine is such a one.
+func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
+	found, err := e.b.redis.XRevRangeN(e.t.Context(), e.b.scripts.Quarantined(), "+", "-", 100).Result()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	for _, q := range found {
+		if is(q.Values) {
+			return true
+		}
+	}
+	return false
+}
