@@ -50,8 +50,8 @@ const (
 	// replyIdle is after how long a reply is looked at again that had to wait, or whose
 	// process died. What is applied twice has no effect the second time.
 	replyIdle = 2 * time.Second
-	// earlyLooks is how often a reply is looked at that came before one that it needs,
-	// where nothing before it is left.
+	// earlyLooks is how often a reply is looked at that cannot be applied yet: it came
+	// before one that it needs, or here nobody has its job's definition.
 	earlyLooks = 4
 )
 
@@ -102,9 +102,12 @@ func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
 	switch {
 	case errors.As(err, &no):
 		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
-		err = e.insist(ctx, "append event", func() error {
+		err = e.unlessFull(ctx, "append event", func() error {
 			return e.o.Scripts.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", cut(a.Type, 100), "reason", no.why)
 		})
+		if errors.Is(err, scripts.ErrFull) {
+			err = nil // that it was refused is in the log
+		}
 	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
 		err = e.aside(ctx, entry, err)
 	}
@@ -114,8 +117,20 @@ func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
 // aside puts a reply into the quarantine.
 func (e *external) aside(ctx context.Context, entry stream.Entry, why error) error {
 	e.log.Warn("quarantined", "stream", e.o.Scripts.Reply(), "entry", entry.ID, "err", why)
-	return e.insist(ctx, "quarantine", func() error {
+	return e.unlessFull(ctx, "quarantine", func() error {
 		return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Reply(), entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
+	})
+}
+
+// unlessFull repeats what appends to Redis, and gives up with scripts.ErrFull where that
+// takes nothing: others must go on, so that it has room again.
+func (e *external) unlessFull(ctx context.Context, what string, add func() error) error {
+	return e.insist(ctx, what, func() error {
+		err := add()
+		if err != nil && strings.Contains(err.Error(), "OOM command not allowed") {
+			err = fmt.Errorf("%w: %w", scripts.ErrFull, err)
+		}
+		return err
 	})
 }
 
@@ -148,7 +163,7 @@ func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong
 	}
 	rep := e.definitions[state.Definition]
 	if rep == nil {
-		return errLeft // another process has its definition
+		return e.handOn(ctx, a, entry)
 	}
 	l, _, ok := rep.Listener(a.Listener)
 	if !ok || l.Kind != report.External {
@@ -173,6 +188,18 @@ func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong
 		return err
 	}
 	return w.early(ctx, entry)
+}
+
+// handOn leaves a reply to a process that has its job's definition. Where none takes it
+// for a while, it goes to the end of the stream: what is behind it counts as heard.
+func (e *external) handOn(ctx context.Context, a reply, entry stream.Entry) error {
+	if entry.Deliveries <= earlyLooks {
+		return errLeft
+	}
+	e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener", a.Listener, "type", a.Type)
+	return e.unlessFull(ctx, "hand reply on", func() error {
+		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Reply(), Values: entry.Fields}).Err()
+	})
 }
 
 // look reads the state of a reply's job, as long as the reply can have an effect.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -31,14 +31,17 @@ func setupOutside(t *testing.T, processes int, change func(*outside)) *outside {
 		Name: "a", Kind: report.External, Columns: []string{"c", "d"}, Types: []report.Kind{report.KindInteger, report.KindText},
 		Retry: minutely, Timeout: time.Minute, Silence: time.Minute,
 	}}
-	o.bundle = &bundle{t: t, client: testmain.SharedRedis(t).Client()}
-	t.Cleanup(func() { _ = o.client.Close() })
+	o.bundle = &bundle{t: t}
 	if change != nil {
 		change(o)
 	}
+	if o.client == nil {
+		o.client = testmain.SharedRedis(t).Client()
+	}
+	t.Cleanup(func() { _ = o.client.Close() })
 	name := testmain.Name(t)
 	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes})
-	definition := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{o.listener}}}}
+	definition := o.definition()
 	o.limits.Tasks, o.limits.Lease, o.limits.Stop = 1, o.lease, time.Second
 	if _, err := o.s.Start(t.Context(), scripts.Start{
 		ID: "1", Attempt: 1, Report: "r", Definition: definition.Hash(), Parameters: []byte(`{"p":1}`), Timeout: time.Hour, Listeners: []string{"a"},
@@ -46,23 +49,44 @@ func setupOutside(t *testing.T, processes int, change func(*outside)) *outside {
 		t.Fatal(err)
 	}
 	for n := range processes {
-		runner, err := New(Options{
-			Redis: o.client, Scripts: o.s, Reports: map[string]*report.Report{"r": definition}, Limits: o.limits, Consumer: fmt.Sprint("f", n),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- runner.Run(ctx) }()
-		t.Cleanup(sync.OnceFunc(func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}))
+		o.process(fmt.Sprint("f", n), definition)
 	}
 	return o
+}
+
+// process starts one that has this definition.
+func (o *outside) process(consumer string, definition *report.Report) {
+	o.t.Helper()
+	runner, err := New(Options{
+		Redis: o.client, Scripts: o.s, Reports: map[string]*report.Report{"r": definition}, Limits: o.limits, Consumer: consumer,
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(ctx) }()
+	o.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			o.t.Error(err)
+		}
+	})
+}
+
+// group makes the groups, before Fanfold does.
+func (o *outside) group() {
+	o.t.Helper()
+	for _, name := range []string{o.s.Task("a"), o.s.Reply()} {
+		if err := o.client.XGroupCreateMkStream(o.t.Context(), name, scripts.Group, "0").Err(); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+}
+
+// definition is that of the job.
+func (o *outside) definition() *report.Report {
+	return &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{o.listener}}}}
 }
 
 // spoken is a worker of the service.
@@ -461,9 +485,7 @@ func TestExternalThatSpeaksIsNotSilent(t *testing.T) {
 func TestExternalWhileNobodyListens(t *testing.T) {
 	t.Parallel()
 	o := setupOutside(t, 0, func(o *outside) { o.listener.Silence = 100 * time.Millisecond })
-	if err := o.client.XGroupCreateMkStream(t.Context(), o.s.Task("a"), scripts.Group, "0").Err(); err != nil {
-		t.Fatal(err)
-	}
+	o.group()
 	w := o.reads("w1")
 	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 	o.eventually("silent for long", func() bool {
@@ -471,22 +493,69 @@ func TestExternalWhileNobodyListens(t *testing.T) {
 		return len(p) == 1 && p[0].Idle > 500*time.Millisecond
 	})
 	w.says("done", "chunks", "1")
-	rep := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{o.listener}}}}
-	runner, err := New(Options{Redis: o.client, Scripts: o.s, Reports: map[string]*report.Report{"r": rep}, Limits: o.limits, Consumer: "f"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- runner.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
+	o.process("f", o.definition())
 	o.wantData([]string{"[1]"}, []string{`["a"]`})
 	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
+}
+
+// TestExternalOfAnotherDefinition: a reply waits for a process that has its job's
+// definition, and holds up nobody.
+func TestExternalOfAnotherDefinition(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 0, nil)
+	o.group()
+	w := o.reads("w1")
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	w.says("done", "chunks", "1")
+	first := o.client.XRange(t.Context(), o.s.Reply(), "-", "+").Val()[1].ID
+	other := o.definition()
+	other.Stages[0].Listeners[0].Columns = []string{"c", "other"}
+	o.process("f1", other)
+	o.eventually("they are handed on", func() bool {
+		left := o.client.XRange(t.Context(), o.s.Reply(), "-", "+").Val()
+		return len(left) == 2 && left[0].ID > first
+	})
+	o.process("f2", o.definition())
+	o.wantData([]string{"[1]"}, []string{`["a"]`})
+	if all := append(o.refusals(), o.quarantined()...); len(all) > 0 {
+		t.Errorf("%q", all)
+	}
+}
+
+// TestExternalInAFullRedis: rows that Redis has no room for have the task come again,
+// and no try is used. What has no effect is not told then, and holds up nobody.
+func TestExternalInAFullRedis(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	o := setupOutside(t, 0, func(o *outside) { o.client = server.Client() })
+	o.group()
+	w := o.reads("w1")
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	w.says("rows", "number", "1", "rows", `[[1,"a"]]`)
+	full := func(memory string) {
+		t.Helper()
+		if err := o.client.ConfigSet(t.Context(), "maxmemory", memory).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full("1mb")
+	o.process("f", o.definition())
+	state := o.until("it comes again", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+	if task := state.Tasks["a"]; task.Tries != 0 || !strings.Contains(task.Error, "Redis is full") || o.delayed().IsZero() {
+		t.Errorf("%+v", task)
+	}
+	o.heard()
+	o.ends()
+	full("0")
+	o.comes()
+	w = o.reads("w2")
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	w.says("done", "chunks", "1")
+	o.wantData([]string{"[1]"}, []string{`["a"]`})
 }

@@ -227,6 +227,7 @@ func (w *worker) early(ctx context.Context, entry stream.Entry) error {
 
 // fail ends the worker's try, as the error says, and then its entry.
 func (w *worker) fail(ctx context.Context, why error) error {
+	w.ended = true
 	retry := w.listener.Retry
 	giveUp := errors.Is(why, ErrPermanent)
 	if !giveUp && !errors.Is(why, ErrOutage) && w.state.Tries > int64(retry.Retries) {
