@@ -164,6 +164,11 @@ func (l *lines) event(e event) error {
 		text = fmt.Sprintf("%s was given up (%s): %s", fields["listener"], fields["policy"], fields["reason"])
 	case "failing":
 		text = "is to fail: " + fields["reason"]
+		if fields["by"] == "@cancel" {
+			text = "is to be cancelled: " + fields["reason"]
+		}
+	case "refused":
+		text = fmt.Sprintf("%s: an entry of worker %s was refused: %s", fields["listener"], fields["worker"], fields["reason"])
 	case "ignored":
 		text = "a push had no effect: " + fields["reason"]
 	default:
