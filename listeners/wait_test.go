@@ -30,7 +30,10 @@ func TestATaskThatWaits(t *testing.T) {
 		return Wait(10*time.Second, "vendor")
 	})
 	for look := range 6 {
-		state := b.until("it waits", func(s *scripts.State) bool { return s.Tasks["a"].Owner == "" && s.Tasks["a"].Next.Equal(b.delayed()) })
+		state := b.until("it waits", func(s *scripts.State) bool {
+			next := s.Tasks["a"].Next
+			return s.Tasks["a"].Owner == "" && !next.IsZero() && next.Equal(b.delayed())
+		})
 		if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" || task.Waits != "vendor" || !task.Next.Equal(b.delayed()) {
 			t.Fatalf("look %d: %+v", look, task)
 		}
