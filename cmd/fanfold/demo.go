@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -17,14 +19,15 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 )
 
-// demoReport and demoParameters are what the demo asks for.
+// What the demo asks for, plain and full.
 const (
 	demoReport     = "tagged-withdrawals"
+	demoFullReport = "customer-value"
 	demoParameters = `{"tag": "vip", "from": "2024-06-01"}`
 )
 
 func newDemo(f *flags) *cobra.Command {
-	var keep bool
+	var keep, full bool
 	var dir string
 	c := &cobra.Command{
 		Use:   "demo",
@@ -32,13 +35,17 @@ func newDemo(f *flags) *cobra.Command {
 		Long: `Demo starts a redis-server and a mariadbd of its own on the loopback interface,
 fills them with sample data, writes a record, pushes its id with redis-cli, and
 shows the file. The servers end with it; the file stays. It needs redis-server,
-redis-tools and mariadb-server to be installed (make demo installs them).`,
+redis-tools and mariadb-server to be installed (make demo installs them).
+
+With --full the report has three queries, a slow HTTP API, which the demo starts as
+well, and a listener that is a service of its own, in two stages.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			d := demo{flags: f, dir: dir, keep: keep, out: c.OutOrStdout(), err: c.ErrOrStderr()}
+			d := demo{flags: f, dir: dir, keep: keep, full: full, out: c.OutOrStdout(), err: c.ErrOrStderr()}
 			return d.run(c.Context())
 		},
 	}
 	c.Flags().BoolVar(&keep, "keep", false, "stay up until Ctrl-C, and print what to try with redis-cli")
+	c.Flags().BoolVar(&full, "full", false, "a report with an HTTP API and an external service, too")
 	c.Flags().StringVar(&dir, "dir", "fanfold-demo", "folder for the configuration, the log and the files")
 	return c
 }
@@ -48,6 +55,7 @@ type demo struct {
 	flags    *flags
 	dir      string // stays
 	keep     bool
+	full     bool
 	out, err io.Writer
 }
 
@@ -59,7 +67,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	d.say("Starting a private redis-server and mariadbd, and filling plt_user and plt_fund …")
-	servers, err := startDemoServers(ctx, d.dir)
+	servers, err := startDemoServers(ctx, d.dir, d.full)
 	if err != nil {
 		return err
 	}
@@ -69,8 +77,10 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.Close()
-	if _, err := record.Migrate(ctx, b.databases["user"], b.config.Records.Table); err != nil {
-		return err
+	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateMemory} {
+		if _, err := migrate(ctx, b.databases["user"], b.config.Records.Table); err != nil {
+			return err
+		}
 	}
 
 	logFile, err := os.Create(filepath.Join(d.dir, "serve.log"))
@@ -89,13 +99,21 @@ func (d *demo) run(ctx context.Context) (err error) {
 		err = errors.Join(err, <-served)
 	}()
 
+	if d.full {
+		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.vendor.url, demoServiceListener)
+		go func() {
+			if err := (demoService{redis: b.blocking}).run(serving); err != nil {
+				stop(err)
+			}
+		}()
+	}
 	id, err := d.push(serving, b, servers)
 	if err != nil {
-		return err
+		return cmp.Or(context.Cause(serving), err)
 	}
 	views, err := b.wait(serving, []string{id}, d.err)
 	if err != nil {
-		return err
+		return cmp.Or(context.Cause(serving), err)
 	}
 	if err := views.failed(); err != nil {
 		return fmt.Errorf("%w: %s", err, views[0].Error)
@@ -115,11 +133,15 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // push writes a record and pushes its id, exactly as a service would.
 func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (string, error) {
-	id, err := b.records.Insert(ctx, demoReport, []byte(demoParameters))
+	report := demoReport
+	if d.full {
+		report = demoFullReport
+	}
+	id, err := b.records.Insert(ctx, report, []byte(demoParameters))
 	if err != nil {
 		return "", err
 	}
-	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", demoReport, demoParameters, id)
+	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", report, demoParameters, id)
 	args := append(servers.redisCLI(), "XADD", b.scripts.Jobs(), "*", "id", id)
 	d.say("… and pushes its id:\n  %s\n", shellLine(args))
 	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {

@@ -14,6 +14,9 @@ import (
 //go:embed demo/fanfold.yaml
 var demoConfig string
 
+//go:embed demo/full.yaml
+var demoFullConfig string
+
 //go:embed demo/data.sql
 var demoData string
 
@@ -22,26 +25,27 @@ var demoData string
 type demoServers struct {
 	redis   *testenv.Redis
 	mariadb *testenv.MariaDB
-	folder  string // of the servers' files
-	config  string // file
+	vendor  *demoVendor // only of the full demo
+	folder  string      // of the servers' files
+	config  string      // file
 }
 
 // startDemoServers starts servers with sample data and writes a configuration
 // for them into dir.
-func startDemoServers(ctx context.Context, dir string) (*demoServers, error) {
+func startDemoServers(ctx context.Context, dir string, full bool) (*demoServers, error) {
 	folder, err := os.MkdirTemp("", "fanfold-demo-")
 	if err != nil {
 		return nil, err
 	}
 	s := &demoServers{folder: folder, config: filepath.Join(dir, "fanfold.yaml")}
-	if err := s.start(ctx, "file://"+filepath.Join(dir, "files")); err != nil {
+	if err := s.start(ctx, "file://"+filepath.Join(dir, "files"), full); err != nil {
 		s.stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *demoServers) start(ctx context.Context, files string) (err error) {
+func (s *demoServers) start(ctx context.Context, files string, full bool) (err error) {
 	for _, name := range []string{"redis", "mariadb"} {
 		if err := os.Mkdir(filepath.Join(s.folder, name), 0o700); err != nil {
 			return err
@@ -61,12 +65,21 @@ func (s *demoServers) start(ctx context.Context, files string) (err error) {
 	if _, err := db.ExecContext(ctx, demoData); err != nil {
 		return fmt.Errorf("sample data: %w", err)
 	}
+	text, vendor := demoConfig, ""
+	if full {
+		if s.vendor, err = startDemoVendor(); err != nil {
+			return err
+		}
+		text, vendor = demoFullConfig, s.vendor.url
+	}
 	config := strings.NewReplacer(
+		"${DEMO_VENDOR_TOKEN}", demoToken,
+		"${DEMO_VENDOR}", vendor,
 		"${DEMO_REDIS}", s.redis.URL(),
 		"${DEMO_USER_DSN}", s.mariadb.DSN("plt_user"),
 		"${DEMO_FUND_DSN}", s.mariadb.DSN("plt_fund"),
 		"${DEMO_SINK}", files,
-	).Replace(demoConfig)
+	).Replace(text)
 	return os.WriteFile(s.config, []byte(config), 0o600)
 }
 
@@ -83,6 +96,9 @@ func (s *demoServers) stop() {
 	}
 	if s.mariadb != nil {
 		s.mariadb.Stop()
+	}
+	if s.vendor != nil {
+		s.vendor.stop()
 	}
 	_ = os.RemoveAll(s.folder)
 }

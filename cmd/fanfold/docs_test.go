@@ -137,21 +137,33 @@ func TestArithmeticInTheDocs(t *testing.T) {
 // TestDemo runs the demo as a new user does.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	c := command("demo", "--dir", dir)
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, want := range []string{
-		"XADD fanfold:jobs '*' id 1", "Record 1 is SUCCESS", "User,Name,Tag,Withdrawn,Status,At,Paid in all",
-		filepath.Join(dir, "files/tagged-withdrawals/1-1.csv"),
+	for _, demo := range []struct {
+		name, report, header, row string
+		args                      []string
+	}{
+		{"plain", demoReport, "User,Name,Tag,Withdrawn,Status,At,Paid in all", `(?m)^\d+,.+,vip,\d+\.\d\d,`, nil},
+		{"full", demoFullReport, "User,Name,Tag,Withdrawn,Paid in all,Team,Score", `(?m)^\d+,.+,vip,.*,(north|south|east|west),0\.\d\d\r$`, []string{"--full"}},
 	} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("the demo does not say %q:\n%s", want, out)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "files/tagged-withdrawals/1-1.csv")); err != nil {
-		t.Error(err)
+		t.Run(demo.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			out, err := command(append([]string{"demo", "--dir", dir}, demo.args...)...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			file := filepath.Join(dir, "files", demo.report, "1-1.csv")
+			for _, want := range []string{"XADD fanfold:jobs '*' id 1", "Record 1 is SUCCESS", demo.header, file} {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("the demo does not say %q:\n%s", want, out)
+				}
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows := len(regexp.MustCompile(demo.row).FindAll(text, -1)); rows < 1000 || rows != strings.Count(string(text), "\n")-1 {
+				t.Errorf("%d rows are as they should be", rows)
+			}
+		})
 	}
 }
