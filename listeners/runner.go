@@ -117,11 +117,6 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 		r.end(ctx, from, entry, err)
 		return
 	}
-	if n, err := r.admit(ctx, listener); err == nil && n == 0 {
-		// It was paused while this read waited for an entry.
-		r.end(ctx, from, entry, r.insist(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.Fields) }))
-		return
-	}
 	task := scripts.Task{
 		ID: entry.Fields["id"], Attempt: attempt, Listener: listener, Lease: r.o.Limits.Lease,
 		Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10),
@@ -129,6 +124,11 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 	}
 	if entry.Fields["cancel"] == "1" {
 		r.cancel(ctx, task, entry)
+		return
+	}
+	if n, err := r.admit(ctx, listener); err == nil && n == 0 {
+		// It was paused while this read waited for an entry.
+		r.end(ctx, from, entry, r.insist(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.Fields) }))
 		return
 	}
 	var outcome scripts.Outcome

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +57,56 @@ func TestCancel(t *testing.T) {
 	if out, code := s.fanfold("why", id); code != exitOK || !strings.Contains(out, "nobody needs it") {
 		t.Errorf("%d %s", code, out)
 	}
+}
+
+// TestCancelEndsAVendorsJob: a task that waits for somebody else's job goes, and so does
+// that job, also where the task is not held by anybody.
+func TestCancelEndsAVendorsJob(t *testing.T) {
+	t.Parallel()
+	var looked atomic.Bool
+	ended := make(chan string, 10)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodPost:
+			fmt.Fprint(w, `{"id": "j7"}`)
+		case http.MethodDelete:
+			ended <- r.URL.Path
+		default:
+			looked.Store(true)
+			fmt.Fprint(w, `{"state": "working"}`)
+		}
+	}))
+	t.Cleanup(api.Close)
+	s := newStack(t, `
+  export:
+    stages:
+      - listeners:
+          - name: scores
+            kind: http
+            api: vendor
+            columns: {id: $.id}
+            submit: {path: /jobs, id: $.id, unknown: fail}
+            poll: {path: "/jobs/{id}", every: 1h, status: $.state, done: [done], failed: [error]}
+            cancel: {path: "/jobs/{id}"}
+            result: {path: "/jobs/{id}/rows", rows: $}
+            total: 3h
+`, fmt.Sprintf(`apis: {vendor: {url: "%s", idempotency: none}}`, api.URL))
+	s.serve(s.config)
+	id := s.insert("export", "")
+	s.push(id)
+	waits := func() bool { return s.b.redis.ZCard(t.Context(), s.b.scripts.Delayed()).Val() == 1 }
+	s.eventually("it waits for the vendor", func() bool { return looked.Load() && waits() })
+	s.must("cancel "+id, "cancelled")
+	if waits() {
+		t.Error("its next look is not taken away")
+	}
+	if path := <-ended; path != "/jobs/j7" {
+		t.Errorf("%s is ended", path)
+	}
+	if v := s.wait(id)[0]; v.Status != engine.Cancelled {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
 }
 
 // TestCancelWhatDoesNotRun: before its start a record needs no worker to be cancelled;
