@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,6 +45,13 @@ func newRedisGauges(b *backend) *redisGauges {
 	set(desc("jobs_running", "Jobs that run, in all processes."), k.Deadlines())
 	set(desc("jobs_delayed", "Ids and retries that are due later."), k.Delayed())
 	set(desc("jobs_dead", "Failed jobs that nobody has run again or discarded."), k.Dead())
+	set(desc("paused", "Listeners and reports that are paused."), k.PausedSet())
+	parked := desc("jobs_parked", "Pushed ids that wait for their report, which is paused.", "report")
+	for _, name := range slices.Sorted(maps.Keys(b.config.Reports)) {
+		g.gauges = append(g.gauges, gauge{parked, []string{name}, func(ctx context.Context, p redis.Pipeliner) redis.Cmder {
+			return p.ZCard(ctx, k.Waiting(name))
+		}})
+	}
 	stream(desc("fanin_waiting", "Jobs whose listeners are done, and whose file is not, or that are to end."), k.FanIn())
 	stream(desc("replies_waiting", "What external services said and is not applied yet."), k.Reply())
 	stream(desc("quarantined", "Entries that were put aside; the oldest of about 10,000 go."), k.Quarantined())

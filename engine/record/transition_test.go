@@ -94,9 +94,13 @@ func TestTransitions(t *testing.T) {
 func TestChangesThatAreRepeated(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, report.Records{})
-	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) VALUES (1, 'r', 'PROCESSING', 2), (2, 'r', 'PROCESSING', 2)")
+	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) VALUES (1, 'r', 'PROCESSING', 2), (2, 'r', 'PROCESSING', 2), (3, 'r', 'PROCESSING', 2), (4, 'r', 'PENDING', 0)")
 	one, two := engine.Run{ID: "1", Attempt: 2}, engine.Run{ID: "2", Attempt: 2}
+	three, four := engine.Run{ID: "3", Attempt: 2}, engine.Run{ID: "4"}
 	for range 2 {
+		if !ok(t)(s.SucceedPartly(t.Context(), three, "c.csv", 5, "without a")) || !ok(t)(s.Cancel(t.Context(), four, "why")) {
+			t.Error("a repetition was refused")
+		}
 		if !ok(t)(s.Succeed(t.Context(), one, "a.csv", 5)) || !ok(t)(s.Fail(t.Context(), two, "why")) {
 			t.Error("a repetition was refused")
 		}
@@ -107,6 +111,10 @@ func TestChangesThatAreRepeated(t *testing.T) {
 	}
 	if ok(t)(s.Succeed(t.Context(), one, "b.csv", 5)) {
 		t.Error("another file was taken for the same")
+	}
+	if ok(t)(s.SucceedPartly(t.Context(), three, "d.csv", 5, "without a")) || ok(t)(s.Succeed(t.Context(), three, "c.csv", 5)) ||
+		ok(t)(s.Cancel(t.Context(), three, "late")) || ok(t)(s.Fail(t.Context(), four, "late")) {
+		t.Error("a final status was overwritten, or taken for another one")
 	}
 	if ok(t)(s.Fail(t.Context(), one, "late")) || ok(t)(s.Succeed(t.Context(), two, "a.csv", 5)) {
 		t.Error("a final status was overwritten")
