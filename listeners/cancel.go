@@ -50,19 +50,15 @@ func (r *Runner) tryCancel(ctx context.Context, t scripts.Task, m memo) error {
 		return nil
 	}
 	task := Task{ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Memo: m.Memo}
-	for _, pause := range append(cancelPauses, 0) {
+	for _, wait := range append(cancelPauses, 0) {
 		try, done := context.WithTimeout(ctx, cancelTime)
 		err := canceler.Cancel(try, task)
 		done()
-		if err == nil || errors.Is(err, ErrPermanent) || pause == 0 || ctx.Err() != nil {
+		if err == nil || errors.Is(err, ErrPermanent) || wait == 0 || ctx.Err() != nil {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := pause(ctx, wait); err != nil {
+			return err
 		}
 	}
 	return nil

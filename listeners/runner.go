@@ -18,12 +18,13 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options configures a Runner. All fields but Log and Metrics are needed.
+// Options configures a Runner. All fields but Bounds, Log and Metrics are needed.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads, one connection for each listener
 	Scripts  *scripts.Scripts
 	Reports  map[string]*report.Report // by name
 	Sources  map[string]Source         // by report.Listener.Source
+	Bounds   map[string]report.Bound   // by report.Listener.Source; what is not in it is not bounded
 	Limits   report.Limits
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent

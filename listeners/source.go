@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -37,12 +38,32 @@ type Task struct {
 	// Remember stores a memo (JSON, somewhat less than scripts.MaxMemo) in place of the
 	// one before. Where Redis is away, it waits. An error of it is returned from Read as
 	// it is; see Lost.
-	Remember   func(ctx context.Context, memo []byte) error
+	Remember func(ctx context.Context, memo []byte) error
+	// Turn waits until the source may be asked once more, of what all processes together
+	// may ask of it: call it, or Ask, before each query or request. Where that would
+	// be longer than the patience, it is the error of a task that waits, to be returned
+	// as it is. nil: nothing bounds it.
+	Turn       func(ctx context.Context, patience time.Duration) error
 	Parameters map[string]any // bound by report.Report.Bind: string, int64, uint64, bool, nil, or []any of these
 	// Values iterates over a column that an earlier stage found, chunk by chunk;
 	// each value is the JSON of a scalar and is valid until the next one. An
 	// error ends the iteration.
 	Values func(ctx context.Context, listener, column string) iter.Seq2[[]byte, error]
+}
+
+// Patience for a turn: before a task has done anything, and in its middle, where it would
+// lose what it has done.
+const (
+	AtFirst     = time.Second
+	InTheMiddle = 5 * time.Minute
+)
+
+// Ask is Turn, where there is one.
+func (t Task) Ask(ctx context.Context, patience time.Duration) error {
+	if t.Turn == nil {
+		return nil
+	}
+	return t.Turn(ctx, patience)
 }
 
 // Permanent marks an error that would come again with every try, such as bad

@@ -89,6 +89,11 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	if err != nil {
 		return Permanent(err)
 	}
+	leave, err := r.place(ctx, t, listener.Source)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var began atomic.Pointer[time.Time] // the chunks are stored beside the reading
 	began.Store(new(time.Now()))
 	var limit *limit
@@ -109,6 +114,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 			began.Store(new(time.Now()))
 			limit.restart()
 		},
+		Turn: r.turn(listener.Source, limit),
 		Memo: remembered(taken.Memo).Memo,
 		Remember: func(ctx context.Context, memo []byte) error {
 			return limit.without(func() error { return r.remember(ctx, t, taken.Definition, memo) })

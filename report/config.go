@@ -43,6 +43,8 @@ type Environment struct {
 //	dsn_file         a file that holds the DSN, in place of dsn
 //	password_file    a file that holds the password, for a dsn that has none
 //	max_connections  in each process, 1–10000; default 10
+//	parallel         tasks that query it at once, in all processes; 0 (default) is no limit
+//	rate             queries in all processes, such as 10/s, 300/m or 1000/h; default no limit
 //
 // Each of apis (see also API):
 //
@@ -52,6 +54,7 @@ type Environment struct {
 //	max_bytes        of one answer; default 64MB
 //	redirects        that are followed, within the host; default 0
 //	idempotency      the header by which it tells a repetition, or none; needed for submit
+//	parallel, rate   as for databases: tasks at once, and requests
 //
 // In records (see also Records):
 //

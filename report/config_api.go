@@ -34,13 +34,14 @@ func (f fields) apis(databases map[string]Database) map[string]API {
 }
 
 func (p setting) api(name string) API {
-	f := p.fields("url", "headers", "timeout", "max_bytes", "redirects", "idempotency")
+	f := p.fields("url", "headers", "timeout", "max_bytes", "redirects", "idempotency", "parallel", "rate")
 	api := API{
 		Name:      name,
 		Headers:   f.get("headers").headers(),
 		Timeout:   f.get("timeout").duration(30 * time.Second),
 		MaxBytes:  f.get("max_bytes").size(64<<20, largestAnswer),
 		Redirects: f.get("redirects").integer(0, 0, 20),
+		Bound:     f.bound(),
 	}
 	if at := f.get("idempotency"); at.given() {
 		name, ok := at.name(headerName, "the name of a header", "Write the header by which the API tells a repetition, such as Idempotency-Key, or none")

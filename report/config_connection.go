@@ -68,8 +68,8 @@ func (f fields) databases() map[string]Database {
 }
 
 func (p setting) database(name string) Database {
-	f := p.fields("dsn", "dsn_file", "password_file", "max_connections")
-	db := Database{Name: name, MaxConnections: f.get("max_connections").integer(10, 1, 10_000)}
+	f := p.fields("dsn", "dsn_file", "password_file", "max_connections", "parallel", "rate")
+	db := Database{Name: name, MaxConnections: f.get("max_connections").integer(10, 1, 10_000), Bound: f.bound()}
 	text, at, ok := f.secret("dsn", "dsn_file", dsnForm)
 	if !ok {
 		return db

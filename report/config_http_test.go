@@ -23,6 +23,8 @@ apis:
     max_bytes: 1MB
     redirects: 1
     idempotency: none
+    parallel: 4
+    rate: 300/m
 records: {database: main}
 sink: gs://reports/exports
 reports:
@@ -72,6 +74,7 @@ func TestLoadHTTP(t *testing.T) {
 	}
 	wantAPI := API{
 		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1, Idempotency: NotIdempotent,
+		Bound:   Bound{Parallel: 4, Rate: Rate{300, time.Minute}},
 		Headers: map[string]Secret{"Authorization": "Bearer " + canary, "X-Key": canary},
 	}
 	if diff := cmp.Diff(wantAPI, c.APIs["vendor"]); diff != "" {
@@ -85,7 +88,7 @@ func TestLoadHTTP(t *testing.T) {
 		return p
 	}
 	want := &Listener{
-		Name: "vendor.scores", Line: 20, Kind: FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
+		Name: "vendor.scores", Line: 22, Kind: FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
 		From: &Ref{"users", "id"}, Batch: 10, Timeout: 5 * time.Minute, Retry: DefaultRetry,
 		HTTP: &HTTP{
 			Fields: []HTTPField{{Path: path("$.user.id")}, {Path: path("$['score']"), Kind: KindDecimal, Optional: true}},
@@ -103,7 +106,7 @@ func TestLoadHTTP(t *testing.T) {
 		t.Error(stage, diff)
 	}
 	want = &Listener{
-		Name: "vendor.export", Line: 36, Kind: FromHTTP, Source: "vendor", Columns: []string{"id"}, Batch: 1000, Timeout: 5 * time.Minute, Retry: DefaultRetry,
+		Name: "vendor.export", Line: 38, Kind: FromHTTP, Source: "vendor", Columns: []string{"id"}, Batch: 1000, Timeout: 5 * time.Minute, Retry: DefaultRetry,
 		HTTP: &HTTP{
 			Fields: []HTTPField{{Path: path("$.id")}}, Total: 30 * time.Minute,
 			Submit: &HTTPSubmit{
@@ -195,6 +198,7 @@ var badHTTP = []struct {
 	{"the job's id before there is one", []string{"reference: \"{key}\"}\n", "reference: \"{id}\"}\n"}},
 	{"values where they cannot be known", []string{"cancel: {path: \"/exports/{id}\"}", "cancel: {path: \"/exports/{id}/:from\"}", "/exports/{id}/rows\"", "/exports/{id}/rows\", query: {ids: \":users.id\"}"}},
 	{"a total that is longer than the report's", []string{"total: 30m", "total: 3h", "    parameters: {from", "    timeout: 2h\n    parameters: {from"}},
+	{"rates", []string{"rate: 300/m", "rate: 0/s", "parallel: 4", "parallel: -1", "{dsn: \"app@tcp(db:3306)/app\"}", "{dsn: \"app@tcp(db:3306)/app\", rate: 10, parallel: many}"}},
 	{"no result", []string{httpBase[strings.Index(httpBase, "            result:"):strings.Index(httpBase, "          - name: vendor.export")], ""}},
 	{"a result that leads out of the url", []string{"/teams/:team/scores", "/teams/%2e%2E/scores"}},
 	{"a result with a query in its path", []string{"/teams/:team/scores", "/teams/:team?x=y"}},

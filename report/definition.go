@@ -45,6 +45,27 @@ type Database struct {
 	Name           string
 	DSN            Secret // go-sql-driver form: user:password@tcp(host:port)/schema?options
 	MaxConnections int    // per process; default 10
+	Bound
+}
+
+// Bound is how much all processes together ask of a source.
+type Bound struct {
+	Parallel int  // tasks at once; 0 is no limit
+	Rate     Rate // of queries or requests; zero is no limit
+}
+
+// Rate is a number in a time.
+type Rate struct {
+	Count int
+	Per   time.Duration
+}
+
+// Distance is the time between one and the next; 0 where there is no limit.
+func (r Rate) Distance() time.Duration {
+	if r.Count == 0 {
+		return 0
+	}
+	return r.Per / time.Duration(r.Count)
 }
 
 // Records says where the records are. The zero mapping is Fanfold's own table.

@@ -14,6 +14,7 @@ type API struct {
 	// repetition, NotIdempotent where it does not; empty: nothing was said, and no
 	// listener submits a job to it.
 	Idempotency string
+	Bound
 }
 
 // NotIdempotent is the Idempotency of an API that does everything again.

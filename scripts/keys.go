@@ -99,6 +99,12 @@ func (k Keys) Mirrored() string { return k.Prefix + "mirrored" }
 // Lock is the string of a lock.
 func (k Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
 
+// Turns is the string that says when the next turn at a source is.
+func (k Keys) Turns(source string) string { return k.Prefix + "rate:" + source }
+
+// Places is the sorted set of the tasks that have a place at a source.
+func (k Keys) Places(source string) string { return k.Prefix + "parallel:" + source }
+
 // Canary is the string with a TTL by whose expiry a subscriber proves that it
 // hears.
 func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 )
 
@@ -142,6 +143,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		}
 		return listeners.New(listeners.Options{
 			Redis: b.blocking, Scripts: b.scripts, Reports: b.config.Reports, Sources: sources,
+			Bounds: bounds(b.config),
 			Limits: b.config.Limits, Consumer: consumer, Log: log, Metrics: b.metrics,
 		})
 	default:
@@ -160,4 +162,16 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		}
 		return together{s, timers}, nil
 	}
+}
+
+// bounds are those of all sources.
+func bounds(c *report.Config) map[string]report.Bound {
+	all := map[string]report.Bound{}
+	for name, d := range c.Databases {
+		all[name] = d.Bound
+	}
+	for name, a := range c.APIs {
+		all[name] = a.Bound
+	}
+	return all
 }

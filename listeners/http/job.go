@@ -140,6 +140,12 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 			return err
 		}
 	}
+	if !again {
+		r.asked = false // what the batches before this one have is not lost
+	}
+	if err := r.turn(ctx); err != nil {
+		return err // before it is stored that a request goes out
+	}
 	if !j.Asked {
 		j.Asked = true
 		if err := r.remember(ctx); err != nil {
@@ -202,6 +208,9 @@ func (r *reader) doubtful(err error) error {
 func (r *reader) lookUp(ctx context.Context) (id string, err error) {
 	look := r.task.Listener.HTTP.Submit.LookUp
 	asked, err := r.request(look.HTTPRequest)
+	if err == nil {
+		err = r.turn(ctx)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -234,6 +243,9 @@ func (r *reader) look(ctx context.Context) error {
 		r.batch = i
 		asked, err := r.request(p.HTTPRequest)
 		if err != nil {
+			return err
+		}
+		if err := r.turn(ctx); err != nil {
 			return err
 		}
 		document, header, err := r.source.short(ctx, asked)

@@ -363,3 +363,34 @@ func TestCancelEndsJobs(t *testing.T) {
 		t.Errorf("%s", e.memo)
 	}
 }
+
+// TestTurns: each request has its turn; before anything was asked, and before a job is
+// made, the task gives up soon where that is far off, and nothing is thought of it.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	for _, unknown := range []report.HTTPUnknown{"", report.LookUpJob} {
+		e := newExports(t, unknown)
+		var patiences []time.Duration
+		refuse := true
+		e.task.Turn = func(_ context.Context, patience time.Duration) error {
+			if patiences = append(patiences, patience); refuse {
+				return listeners.Wait(time.Minute, "a turn")
+			}
+			return nil
+		}
+		e.waits("a turn")
+		if e.memo != nil || len(e.Jobs()) != 0 {
+			t.Errorf("%s, %v", e.memo, e.Jobs())
+		}
+		patiences, refuse = nil, false
+		e.done()
+		if want := []time.Duration{listeners.AtFirst, listeners.InTheMiddle, listeners.InTheMiddle, listeners.InTheMiddle}; !cmp.Equal(patiences, want) {
+			t.Errorf("a job, a look and two pages: %v", patiences)
+		}
+		e.memo, patiences = []byte(`{"started":`+fmt.Sprint(time.Now().UnixMilli())+`,"jobs":[{"asked":true}]}`), nil
+		e.done()
+		if len(patiences) != 4 || patiences[1] != listeners.InTheMiddle {
+			t.Errorf("%q, with a job that is not known: %v", unknown, patiences)
+		}
+	}
+}

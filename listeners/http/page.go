@@ -120,6 +120,9 @@ func with(u *url.URL, name, value string) *url.URL {
 // page reads one page. One behind the first is waited for in place, if it is not long.
 func (r *reader) page(ctx context.Context, asked request, number int) (page, error) {
 	for paused := 0; ; paused++ {
+		if err := r.turn(ctx); err != nil {
+			return page{}, err
+		}
 		p, err := r.once(ctx, asked)
 		var l later
 		if !errors.As(err, &l) {

@@ -75,6 +75,7 @@ type reader struct {
 	values []any // the batch of an earlier stage
 	batch  int   // its number
 	memo   *memo // nil without jobs
+	asked  bool  // something was asked in this try
 }
 
 // read asks for the rows, once for each batch of values.
@@ -95,6 +96,17 @@ func (r *reader) read(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// turn waits for the turn of a request: not for long where it is the first one, since
+// nothing is lost yet.
+func (r *reader) turn(ctx context.Context) error {
+	patience := listeners.AtFirst
+	if r.asked {
+		patience = listeners.InTheMiddle
+	}
+	r.asked = true
+	return r.task.Ask(ctx, patience)
 }
 
 // bind gives the values of a request.

@@ -19,6 +19,7 @@ type reader struct {
 	out     *listeners.Writer
 	columns []report.Column // nil before the first result
 	cells   []cell          // one for each column
+	asked   bool            // the first query has had its turn
 }
 
 // bind gives the query's text and arguments; list is for the values of an
@@ -51,6 +52,12 @@ func (r *reader) run(parent context.Context, s *session, list []any) error {
 	if err != nil {
 		return err
 	}
+	if r.asked { // the first turn came before the connection
+		if err := r.task.Ask(parent, listeners.InTheMiddle); err != nil {
+			return err
+		}
+	}
+	r.asked = true
 	ctx, abort, done := s.query(parent)
 	defer done()
 	fail := func(err error) error {

@@ -27,6 +27,9 @@ func New(db, side *sql.DB) *Source { return &Source{db: db, side: side} }
 // long is ErrTimeout.
 func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.Writer) error {
 	r := &reader{task: task, out: out}
+	if err := task.Ask(ctx, listeners.AtFirst); err != nil {
+		return err
+	}
 	session, err := s.open(ctx, task.Listener)
 	if err != nil {
 		return err

@@ -1,0 +1,101 @@
+package listeners
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const (
+	// placePatience is how long a worker waits for a place at a source before it gives
+	// the task up for a while.
+	placePatience = time.Second
+	// placeLook is how often it looks.
+	placeLook = 50 * time.Millisecond
+)
+
+// place takes a place at a source, of those that all processes together have. The
+// place is held until release is called.
+func (r *Runner) place(ctx context.Context, t scripts.Task, source string) (release func(), err error) {
+	places := r.o.Bounds[source].Parallel
+	if places == 0 {
+		return func() {}, nil
+	}
+	take := func(ctx context.Context) (held bool, err error) {
+		err = r.insist(ctx, "take place", func() (err error) {
+			held, err = r.o.Scripts.TakePlace(ctx, source, t.Owner, places, t.Lease)
+			return err
+		})
+		return held, err
+	}
+	for end := time.Now().Add(placePatience); ; {
+		held, err := take(ctx)
+		if err != nil {
+			return nil, away(err)
+		}
+		if held {
+			break
+		}
+		if time.Now().After(end) {
+			return nil, Wait(placePatience+rand.N(placePatience), fmt.Sprintf("one of the %d places at %s", places, source))
+		}
+		if err := pause(ctx, placeLook/2+rand.N(placeLook)); err != nil {
+			return nil, err
+		}
+	}
+	// That the place was lost meanwhile, to a pause of this process, does not end the
+	// task: it is one too many for a while.
+	_, stop := stream.Keep(ctx, t.Lease, func(ctx context.Context) (bool, error) {
+		_, err := r.o.Scripts.TakePlace(ctx, source, t.Owner, places, t.Lease)
+		return true, err
+	})
+	return func() {
+		stop()
+		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+		defer cancel()
+		_ = r.o.Scripts.LeavePlace(quick, source, t.Owner) // or its lease ends
+	}, nil
+}
+
+// turn is Task.Turn for a source; nil where nothing bounds it.
+func (r *Runner) turn(source string, limit *limit) func(context.Context, time.Duration) error {
+	rate := r.o.Bounds[source].Rate
+	if rate.Count == 0 {
+		return nil
+	}
+	return func(ctx context.Context, patience time.Duration) error {
+		var wait time.Duration
+		var mine bool
+		if err := limit.without(func() error {
+			return r.insist(ctx, "take turn", func() (err error) {
+				wait, mine, err = r.o.Scripts.Turn(ctx, source, rate.Distance(), patience)
+				return err
+			})
+		}); err != nil {
+			return away(err)
+		}
+		if !mine {
+			return Wait(wait+rand.N(wait/8+1), fmt.Sprintf("a turn at %s, which is asked %d times in %s", source, rate.Count, rate.Per))
+		}
+		return pause(ctx, wait)
+	}
+}
+
+// pause waits, or ends with ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

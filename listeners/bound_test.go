@@ -1,0 +1,68 @@
+package listeners
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestATaskWithoutAPlace waits for one, and then for a turn, without using a try.
+func TestATaskWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	b := setupTask(t, minutely, report.Limits{}, func(ctx context.Context, try int64, out *Writer, task Task) error {
+		if try == 1 {
+			return Wait(time.Hour, "the runner of the test")
+		}
+		if err := task.Ask(ctx, AtFirst); err != nil {
+			return err
+		}
+		return one(out)
+	})
+	b.until("it waits", func(s *scripts.State) bool { return s.Tasks["a"].Waits != "" })
+	b.stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	if held, err := b.s.TakePlace(ctx, "db", "somebody", 1, time.Hour); !held || err != nil {
+		t.Fatal(held, err)
+	}
+	if _, mine, err := b.s.Turn(ctx, "db", time.Hour, 0); !mine || err != nil {
+		t.Fatal(mine, err)
+	}
+	o := b.runner.o
+	o.Bounds = map[string]report.Bound{"db": {Parallel: 1, Rate: report.Rate{Count: 1, Per: time.Hour}}}
+	runner, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(ctx) }()
+	waits := func(what string) {
+		t.Helper()
+		b.comes()
+		state := b.until(what, func(s *scripts.State) bool { return s.Tasks["a"].Waits == what && s.Tasks["a"].Owner == "" })
+		if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" {
+			t.Errorf("%+v", task)
+		}
+	}
+	waits("one of the 1 places at db")
+	if err := b.s.LeavePlace(ctx, "db", "somebody"); err != nil {
+		t.Fatal(err)
+	}
+	waits("a turn at db, which is asked 1 times in 1h0m0s")
+	if in := time.Until(b.delayed()); in < 30*time.Minute {
+		t.Errorf("it comes again in %v", in)
+	}
+	b.client.Del(ctx, b.s.Turns("db"))
+	b.comes()
+	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	b.emptied(b.s.Task("a"))
+	if n, err := b.client.ZCard(ctx, b.s.Places("db")).Result(); err != nil || n != 0 {
+		t.Errorf("%d places are not given back: %v", n, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
