@@ -57,10 +57,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	b.client.Del(ctx, b.s.Turns("db"))
 	b.comes()
 	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
-	b.emptied(b.s.Task("a"))
-	if n, err := b.client.ZCard(ctx, b.s.Places("db")).Result(); err != nil || n != 0 {
-		t.Errorf("%d places are not given back: %v", n, err)
-	}
+	b.until("its place is given back", func(*scripts.State) bool { return b.client.ZCard(ctx, b.s.Places("db")).Val() == 0 })
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
