@@ -58,13 +58,11 @@ func (m *moments) rewrite(dst []byte, start int, kind Kind) []byte {
 	if kind == KindDate {
 		return m.date.append(dst[:start], moment)
 	}
-	if m.from != m.to {
-		moment = time.Date(moment.Year(), moment.Month(), moment.Day(), moment.Hour(), moment.Minute(), moment.Second(), moment.Nanosecond(), m.from)
-		if there := moment.In(m.to); there.Year() >= 0 && there.Year() <= 9999 {
-			moment = there
-		}
-	} else if m.from != time.UTC {
-		moment = time.Date(moment.Year(), moment.Month(), moment.Day(), moment.Hour(), moment.Minute(), moment.Second(), moment.Nanosecond(), m.from)
+	if m.from != time.UTC {
+		moment = onDay(moment, m.from)
+	}
+	if there := moment.In(m.to); there.Year() >= 0 && there.Year() <= 9999 {
+		moment = there
 	}
 	if m.datetime != nil {
 		return m.datetime.append(dst[:start], moment)

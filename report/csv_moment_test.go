@@ -37,7 +37,7 @@ func TestMoments(t *testing.T) {
 		fraction := time.Duration(micros) * time.Microsecond
 		text := moment.Add(fraction).Format("2006-01-02 15:04:05.000000")
 		// As a wall clock of the source's zone.
-		at := time.Date(moment.Year(), moment.Month(), moment.Day(), moment.Hour(), moment.Minute(), moment.Second(), int(fraction), m.from).In(m.to)
+		at := onDay(moment.Add(fraction), m.from).In(m.to)
 		layout := layouts[c.Datetime]
 		if c.Datetime == "" {
 			layout += ".000000"
@@ -56,6 +56,24 @@ func TestMoments(t *testing.T) {
 			t.Fatalf("%s from %q in %q as %q: %s, want %s", text, c.SourceTimeZone, c.TimeZone, c.Datetime, got, want)
 		}
 	})
+}
+
+// TestMomentsThatAreNoneOrTwo: where the clocks are put forward, a time that is not
+// there comes later, and where they are put back, one that is there twice is the first.
+func TestMomentsThatAreNoneOrTwo(t *testing.T) {
+	t.Parallel()
+	m, err := newMoments(&CSV{SourceTimeZone: "Europe/Berlin", TimeZone: "UTC", Datetime: "DD HH:mm ZZ"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"2024-03-31 02:30:00": "31 01:30 +00:00", "2024-03-31 01:59:59": "31 00:59 +00:00", "2024-03-31 03:00:00": "31 01:00 +00:00",
+		"2024-10-27 02:30:00": "27 00:30 +00:00", "2024-10-27 03:00:00": "27 02:00 +00:00", "2024-10-27 01:59:59": "26 23:59 +00:00",
+	} {
+		if got := string(m.rewrite([]byte(text), 0, KindDatetime)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
 }
 
 // FuzzMoment: what is no moment stays, whatever it is.
