@@ -201,14 +201,17 @@ func (r *round) migrate(ctx context.Context) {
 	}
 }
 
-// await waits until all records are final, and returns how many are not.
+// await waits until all records are final, and returns how many are not: it gives up
+// when none has become so for that long, however slow the machine is.
 func (r *round) await(ctx context.Context, most time.Duration) (left int) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
 	left = r.jobs
-	for left > 0 && ctx.Err() == nil {
+	for moved := time.Now(); left > 0 && ctx.Err() == nil && time.Since(moved) < most; {
 		elapse(ctx, 100*time.Millisecond)
-		_ = r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING')").Scan(&left)
+		now := left
+		_ = r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING')").Scan(&now)
+		if now != left {
+			left, moved = now, time.Now()
+		}
 	}
 	return left
 }
