@@ -107,10 +107,17 @@ type entryFuzz struct {
 	id, attempt, name, value string
 	number                   float64
 	entry                    string // of the service's task
+	before                   string // the newest entry of the quarantine, before it
 }
 
 func (e entryFuzz) run() {
 	e.t.Helper()
+	e.before = "-"
+	if newest, err := e.b.redis.XRevRangeN(e.t.Context(), e.b.scripts.Quarantined(), "+", "-", 1).Result(); err != nil {
+		e.t.Fatal(err)
+	} else if len(newest) > 0 {
+		e.before = "(" + newest[0].ID
+	}
 	k := e.b.scripts.Keys
 	attempt, err := strconv.ParseInt(e.attempt, 10, 64)
 	task := scripts.ValidID(e.id) && err == nil && attempt > 0
@@ -178,7 +185,7 @@ func (e entryFuzz) set(key string, sound bool) {
 	e.eventually(fmt.Sprintf("%q with %v leaves %s", e.id, e.number, key), func() bool {
 		score, err := e.b.redis.ZScore(ctx, key, e.id).Result()
 		// It may have come again, to be looked for later.
-		return err == redis.Nil || err == nil && score > 1e12 && score < 1e14
+		return err == redis.Nil || sound && err == nil && score > float64(time.Now().UnixMilli()) && score < 1e14
 	})
 	if sound && !timeless {
 		return
@@ -188,9 +195,9 @@ func (e entryFuzz) set(key string, sound bool) {
 	}
 }
 
-// quarantined tells whether one of the newest entries of the quarantine is such a one.
+// quarantined tells whether one of the new entries of the quarantine is such a one.
 func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
-	found, err := e.b.redis.XRevRangeN(e.t.Context(), e.b.scripts.Quarantined(), "+", "-", 100).Result()
+	found, err := e.b.redis.XRange(e.t.Context(), e.b.scripts.Quarantined(), e.before, "+").Result()
 	if err != nil {
 		e.t.Fatal(err)
 	}
