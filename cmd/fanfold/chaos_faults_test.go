@@ -78,6 +78,8 @@ func (r *round) cause(ctx context.Context, f fault) error {
 		}
 		elapse(ctx, f.lasts)
 		return r.mariadb.Start(ctx)
+	case faultCancel:
+		r.cancel(ctx)
 	case faultSink:
 		r.sink.bad.Store(true)
 		elapse(ctx, f.lasts)
@@ -90,6 +92,20 @@ func (r *round) cause(ctx context.Context, f fault) error {
 		}[f.kind](ctx, w.proxies[f.server], f.lasts)
 	}
 	return nil
+}
+
+// cancel cancels some job, if it can: the servers may be away, or take themselves away
+// in the middle.
+func (r *round) cancel(ctx context.Context) {
+	var id string
+	if r.db.QueryRowContext(ctx, "SELECT id FROM file_download_record WHERE status IN ('PENDING', 'PROCESSING') ORDER BY status DESC, RAND() LIMIT 1").Scan(&id) != nil {
+		return
+	}
+	if _, err := r.fanfold("cancel", id); err == nil {
+		r.totals.add("CANCELLED", 1)
+	} else {
+		r.totals.add("cancels that failed or were refused", 1)
+	}
 }
 
 // push pushes all ids during the first part of the storm, some for later and

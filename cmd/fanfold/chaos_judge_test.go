@@ -163,7 +163,7 @@ func (r *round) histories(ctx context.Context) {
 		if attempt < attempts[id] {
 			r.violated("record %d went from attempt %d back to %d", id, attempts[id], attempt)
 		}
-		if attempts[id] = attempt; status == "SUCCESS" || status == "FAILED" {
+		if attempts[id] = attempt; status != "PENDING" && status != "PROCESSING" {
 			ends[id]++
 		}
 		if attempt > 1 && was != status && status == "SUCCESS" {

@@ -22,11 +22,12 @@ const (
 	faultCut     = "cut"     // the connections of one worker to a server break; new ones are refused
 	faultHalf    = "half"    // half-open: what one worker and a server send is swallowed
 	faultDouble  = "double"  // entries come twice
+	faultCancel  = "cancel"  // somebody cancels a job
 )
 
 var faultKinds = []string{
 	faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFlush,
-	faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble,
+	faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble, faultCancel,
 }
 
 // fault is one entry of a schedule.
@@ -61,7 +62,7 @@ func schedule(seed uint64, kinds []string, storm time.Duration) []fault {
 	random := rand.New(rand.NewPCG(seed, 1))
 	weights := map[string]int{
 		faultKill: 4, faultTerm: 2, faultZombie: 4, faultRedis: 2, faultFlush: 1, faultMySQL: 2,
-		faultSink: 4, faultLatency: 4, faultCut: 5, faultHalf: 4,
+		faultSink: 4, faultLatency: 4, faultCut: 5, faultHalf: 4, faultCancel: 4,
 	}
 	var deck []string // crash and double go on all the time
 	for _, k := range faultKinds {
