@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -202,9 +203,12 @@ func TestWorkersThatDie(t *testing.T) {
 			e := newExports(t, unknown)
 			e.Looks = 2
 			ctx, die := context.WithCancelCause(t.Context())
+			var mu sync.Mutex // the vendor's side has effects, too
 			effects, dead := 0, false
 			// effect is one that the worker may die before or behind.
 			effect := func() bool {
+				mu.Lock()
+				defer mu.Unlock()
 				if effects++; effects == dies {
 					dead = true
 					die(lost)
@@ -222,7 +226,11 @@ func TestWorkersThatDie(t *testing.T) {
 				}
 				return nil
 			}
-			e.Before = func(http.ResponseWriter, *http.Request) bool { return dead }
+			e.Before = func(http.ResponseWriter, *http.Request) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return dead
+			}
 			e.Made = func(r *http.Request, _ *testvendor.Job) {
 				if effect() {
 					<-r.Context().Done()
@@ -231,10 +239,12 @@ func TestWorkersThatDie(t *testing.T) {
 			var err error
 			for try := range 20 {
 				e.task.Memo = e.memo
-				if dead && ctx.Err() != nil { // another worker
+				mu.Lock()
+				if dead { // another worker
 					ctx, die = context.WithCancelCause(t.Context())
 					dead = false
 				}
+				mu.Unlock()
 				data := make([]string, 2)
 				source := New(e.api, "p:")
 				out := listeners.NewWriter(func(_ []report.Column, b *report.Builder, _ bool) error {

@@ -451,17 +451,19 @@ func TestPagesThatRepeat(t *testing.T) {
 // twice; one that is far off has the task come again.
 func TestAPageThatIsToCome(t *testing.T) {
 	t.Parallel()
-	after, refused := "1", atomic.Bool{}
+	var after atomic.Value
+	var refused atomic.Bool
+	after.Store("1")
 	b := setup(t, pages(t, 3, func(w http.ResponseWriter, _ *http.Request, page int) bool {
 		if page != 1 || refused.Swap(true) {
 			return false
 		}
-		w.Header().Set("Retry-After", after)
+		w.Header().Set("Retry-After", after.Load().(string))
 		w.WriteHeader(http.StatusTooManyRequests)
 		return true
 	}), paged(t, "cursor"), "$.v integer")
 	b.expect(`[0,1,2,3,4,5]`)
-	after = "3000"
+	after.Store("3000")
 	refused.Store(false)
 	b.fails("waits for API vendor: GET /rows: 429", false)
 }
