@@ -1,0 +1,63 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+)
+
+// TestAHintEndsWhatIsLost: it is found by a message, long before the next renewal; what
+// is not lost stays.
+func TestAHintEndsWhatIsLost(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	channel := testmain.Name(t)
+	listening, end := context.WithCancel(t.Context())
+	var holds Holds
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		Listen(listening, client, channel, holds.Hint)
+	}()
+	var lost atomic.Bool
+	var asked atomic.Int64
+	renew := func(context.Context) (bool, error) {
+		asked.Add(1)
+		return !lost.Load(), nil
+	}
+	held, stop := holds.Keep(t.Context(), "1", time.Hour, renew)
+	other, stopOther := holds.Keep(t.Context(), "2", time.Hour, func(context.Context) (bool, error) { return false, nil })
+	defer stopOther()
+	publish := func(until func() bool) {
+		t.Helper()
+		for !until() {
+			if err := client.Publish(t.Context(), channel, "1").Err(); err != nil {
+				t.Fatal(err)
+			}
+			if wait(t.Context(), 5*time.Millisecond) != nil {
+				t.Fatal("not before the end of the test")
+			}
+		}
+	}
+	publish(func() bool { return asked.Load() > 0 })
+	if held.Err() != nil {
+		t.Error("what is not lost has ended")
+	}
+	lost.Store(true)
+	publish(func() bool { return held.Err() != nil })
+	if !errors.Is(context.Cause(held), ErrLost) || other.Err() != nil {
+		t.Errorf("%v, and of another job %v", context.Cause(held), context.Cause(other))
+	}
+	stop()
+	holds.Hint("1") // nothing is held any more
+	if _, still := holds.held["1"]; still || len(holds.held) != 1 {
+		t.Errorf("%v is held", holds.held)
+	}
+	end()
+	<-done
+}
