@@ -87,6 +87,16 @@ func TestDiagnose(t *testing.T) {
 			task(f, "a", func(t *scripts.TaskState) { t.Next, t.Waits = now.Add(7*time.Second), "API vendor: job 5 is queued" })
 			f.Delayed = soon("a")
 		}), waiting, "it waits for API vendor: job 5 is queued; it looks again in "},
+		"a wait that nobody ends": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			task(f, "a", func(t *scripts.TaskState) { t.Next, t.Waits = now.Add(time.Hour), "API vendor: job 5 is queued" })
+			f.Delayed = []delayed{newDelayed("1/2/a", float64(now.Add(-time.Minute).UnixMilli()), now)}
+		}), noScheduler, "no scheduler has moved it; it waits for API vendor"},
+		"waits for a vendor that is away": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			task(f, "a", func(t *scripts.TaskState) { t.Next, t.Waits = now.Add(7*time.Second), "API vendor: job 5 is queued" })
+			f.Delayed, f.Sources = soon("a"), map[string]error{"da": away}
+		}), sourceAway, "does not answer from here"},
 		"behind many": {job(scripts.StatusRun, func(f *facts) { done(f); f.Queues["a"] = queue{Key: "ka", Searched: 10000, Consumers: alive} }), queued, "at least 10000"},
 		"hurried, not moved yet": {job(scripts.StatusRun, func(f *facts) {
 			done(f)

@@ -111,16 +111,20 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		st.remedy = "keep a process with the old configuration until its jobs are done"
 	case !t.Next.IsZero() && f.delayedStep(name) == nil && q.Entry == nil && q.Whole:
 		st.Kind = lost
-		st.Says = fmt.Sprintf("its next try was to come %s, and is neither in %s nor in %s any more; the last one failed: %s", when(t.Next, f.Now), f.Keys.Delayed(), q.Key, t.Error)
+		st.Says = fmt.Sprintf("its next try was to come %s, and is neither in %s nor in %s any more; %s", when(t.Next, f.Now), f.Keys.Delayed(), q.Key, before(t))
 		st.remedy = f.bringBack(q.Key)
 	case !t.Next.IsZero() && f.Now.Sub(t.Next) > missed && q.Entry == nil:
 		st.Kind, st.remedy = noScheduler, schedulerMissing
-		st.Says = fmt.Sprintf("its next try was due %s, and no scheduler has moved it; the last one failed: %s", when(t.Next, f.Now), t.Error)
+		st.Says = fmt.Sprintf("its next try was due %s, and no scheduler has moved it; %s", when(t.Next, f.Now), before(t))
 	case !t.Next.IsZero() && q.Entry == nil && t.Waits != "":
 		st.Kind = waiting
 		st.Says = fmt.Sprintf("it waits for %s; it looks again %s", t.Waits, when(t.Next, f.Now))
 		v.Upcoming = append(v.Upcoming, upcoming{t.Next, fmt.Sprintf("the next look of %s", name)})
 		st.remedy = "fanfold delay run " + f.ID + " looks now"
+		if away != nil {
+			st.Kind = sourceAway
+			st.Says = fmt.Sprintf("%s does not answer from here (%v); %s", f.sourceName(name), away, st.Says)
+		}
 	case !t.Next.IsZero() && q.Entry == nil:
 		st.Kind, st.Try = retryWaiting, t.Tries+1
 		st.Says = fmt.Sprintf("it failed and is tried again %s%s: %s", when(t.Next, f.Now), tryOf(st), t.Error)
@@ -216,6 +220,14 @@ func (f *facts) judgeFold(v *verdict) step {
 		v.Details = append(v.Details, "The job is to fail: "+s.Reason)
 	}
 	return st
+}
+
+// before says how the try before the next one ended.
+func before(t scripts.TaskState) string {
+	if t.Waits != "" {
+		return "it waits for " + t.Waits
+	}
+	return "the last one failed: " + t.Error
 }
 
 // sourceName is what a listener reads, in words.

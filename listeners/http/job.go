@@ -50,10 +50,25 @@ func (r *reader) job(ctx context.Context) error {
 	defer cancel()
 	err := r.jobs(ctx)
 	if errors.Is(context.Cause(ctx), errTotal) && err != nil && !listeners.Lost(err) {
+		r.abandon(ctx)
 		return over
 	}
 	return err
 }
+
+// abandon ends the jobs that are not done, as far as that can be done.
+func (r *reader) abandon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	for i, j := range r.memo.Jobs {
+		if r.batch = i; j.ID != "" && !j.Done {
+			_ = r.source.end(ctx, r)
+		}
+	}
+}
+
+// abandonTime bounds how long that takes.
+const abandonTime = 10 * time.Second
 
 // jobs makes the jobs that are not made yet, looks at those that are not done, and
 // reads their rows once all are.

@@ -141,6 +141,9 @@ func TestExportWithoutEnd(t *testing.T) {
 	if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "not done within 1h0m0s, the total of the listener") {
 		t.Error(err)
 	}
+	if e.one().Cancelled != 1 {
+		t.Errorf("%+v", e.one())
+	}
 }
 
 // TestSubmitThatIsRefused: it is known that there is no job, and nothing else is
