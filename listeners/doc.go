@@ -8,9 +8,12 @@
 // its next chunk refused.
 //
 // A task that fails is given up, to come again: again.go. What uses a try and what
-// does not is told from the error of its Source, see Permanent and Outage.
+// does not is told from the error of its Source, see Permanent and Outage. One that
+// waits for somebody else's work is no failure (Wait), and what it must know then it
+// remembers (Task.Remember); what it has begun elsewhere can be ended (Canceler).
+// What all processes together ask of a source is bounded in Redis: bound.go.
 //
 // Source is what to implement for a new kind of data source. listeners/mysql is
-// the one for MySQL and MariaDB. listeners/listenertest has what every one must do, as
+// the one for MySQL and MariaDB, listeners/http the one for HTTP APIs. listeners/listenertest has what every one must do, as
 // tests.
 package listeners
