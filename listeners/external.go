@@ -207,7 +207,7 @@ func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
 	var state *scripts.State
 	err := e.insist(ctx, "read state", func() (err error) {
 		state, err = e.o.Scripts.Read(ctx, a.ID)
-		return err
+		return broken(err)
 	})
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
@@ -250,9 +250,17 @@ func (e *external) pending(ctx context.Context, of scripts.Entry) (pending bool,
 			err = nil
 		}
 		pending = len(found) > 0
-		return err
+		return broken(err)
 	})
 	return pending, err
+}
+
+// broken marks the error of a key that is of another type: trying again does not help.
+func broken(err error) error {
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return fmt.Errorf("%w: %w", scripts.ErrBroken, err)
+	}
+	return err
 }
 
 // has tells whether a listener is external.

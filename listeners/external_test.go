@@ -378,6 +378,33 @@ func TestExternalRepliesOfNobody(t *testing.T) {
 	}
 }
 
+// TestExternalKeysOfAnotherType: what cannot be applied is put aside, and so is a task
+// whose worker is silent.
+func TestExternalKeysOfAnotherType(t *testing.T) {
+	t.Parallel()
+	for name, key := range map[string]func(*outside) string{
+		"state": func(o *outside) string { return o.s.State("1") },
+		"task":  func(o *outside) string { return o.s.Task("a") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := setupOutside(t, 1, func(o *outside) { o.listener.Silence = 300 * time.Millisecond })
+			w := o.reads("w1")
+			if err := o.client.Set(t.Context(), key(o), "x", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+			o.heard()
+			if kept := o.quarantined(); len(kept) == 0 || !strings.Contains(kept[0], "a key is not what it should be") {
+				t.Errorf("%q", kept)
+			}
+			if name == "state" {
+				o.ends()
+			}
+		})
+	}
+}
+
 // TestExternalChunkThatNeverComes: the end waits for it, and then the try has failed.
 func TestExternalChunkThatNeverComes(t *testing.T) {
 	t.Parallel()

@@ -30,13 +30,13 @@ const watchBatch = 100
 func (e *external) watch(ctx context.Context) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	var quiet time.Time // nothing is done until then
+	quiet := map[string]time.Time{} // by listener: nothing is done until then
 	said := ""
 	for {
 		for _, listener := range slices.Sorted(maps.Keys(e.silences)) {
 			silence := e.silences[listener]
-			if time.Now().Before(quiet) {
-				break
+			if time.Now().Before(quiet[listener]) {
+				continue
 			}
 			err := e.watchListener(ctx, listener, silence)
 			if err != nil && ctx.Err() == nil {
@@ -44,7 +44,7 @@ func (e *external) watch(ctx context.Context) error {
 					e.log.Warn("look for silent workers; trying again until it works", "listener", listener, "err", err)
 				}
 				said = err.Error()
-				quiet = time.Now().Add(silence)
+				quiet[listener] = time.Now().Add(silence)
 			}
 		}
 		e.tidy(ctx)

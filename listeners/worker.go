@@ -38,7 +38,7 @@ func (w *worker) take(ctx context.Context) error {
 	}
 	pending, err := w.pending(ctx, w.task.Entry)
 	if err != nil {
-		return away(err)
+		return w.lost(err)
 	}
 	if !pending {
 		return refused{fmt.Sprintf("entry %s is not pending in %s: the task was given to another worker", w.Entry, w.task.Entry.Stream)}
