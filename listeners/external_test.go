@@ -508,6 +508,31 @@ func TestExternalThatSpeaksIsNotSilent(t *testing.T) {
 	}
 }
 
+// TestExternalWhileRedisIsAway: in that time a worker cannot say anything, which uses no
+// try.
+func TestExternalWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	o := setupOutside(t, 2, func(o *outside) { o.client, o.listener.Silence = server.Client(), 1500*time.Millisecond })
+	w := o.reads("w1")
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
+	o.heard()
+	const pause = 2500 // ms, in which Redis answers nobody
+	if err := o.client.Do(t.Context(), "CLIENT", "PAUSE", pause, "ALL").Err(); err != nil {
+		t.Fatal(err)
+	}
+	w.says("alive") // waits until it is back
+	w.says("done", "chunks", "1")
+	o.wantData([]string{"[1]"}, []string{`["a"]`})
+	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 1 || len(o.refusals()) > 0 {
+		t.Errorf("%+v %v %q", state, err, o.refusals())
+	}
+}
+
 // TestExternalWhileNobodyListens: what was said in that time counts, however long ago.
 func TestExternalWhileNobodyListens(t *testing.T) {
 	t.Parallel()

@@ -30,12 +30,16 @@ const watchBatch = 100
 func (e *external) watch(ctx context.Context) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	quiet := map[string]time.Time{} // by listener: nothing is done until then
-	said := ""
+	var away time.Time // when Redis was away last
+	failed, said := map[string]time.Time{}, ""
 	for {
+		began := time.Now()
+		if err := e.o.Redis.Ping(ctx).Err(); err != nil || time.Since(began) > watchEvery {
+			away = time.Now()
+		}
 		for _, listener := range slices.Sorted(maps.Keys(e.silences)) {
 			silence := e.silences[listener]
-			if time.Now().Before(quiet[listener]) {
+			if time.Since(away) < silence || time.Since(failed[listener]) < silence {
 				continue
 			}
 			err := e.watchListener(ctx, listener, silence)
@@ -43,8 +47,7 @@ func (e *external) watch(ctx context.Context) error {
 				if said != err.Error() {
 					e.log.Warn("look for silent workers; trying again until it works", "listener", listener, "err", err)
 				}
-				said = err.Error()
-				quiet[listener] = time.Now().Add(silence)
+				said, failed[listener] = err.Error(), time.Now()
 			}
 		}
 		e.tidy(ctx)
@@ -77,6 +80,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 	}
 	from := e.o.Scripts.Task(listener)
 	for start := "0-0"; ; {
+		began := time.Now()
 		messages, next, err := e.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
 			Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, MinIdle: silence + behind, Start: start, Count: watchBatch,
 		}).Result()
@@ -90,6 +94,9 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 		}
 		if err != nil {
 			return err
+		}
+		if took := time.Since(began); took > watchEvery {
+			return fmt.Errorf("Redis took %s to answer", took.Round(time.Second)) // and workers had to wait, too
 		}
 		for _, m := range messages {
 			fields := make(map[string]string, len(m.Values))
