@@ -13,6 +13,7 @@
 //	                   │ fail                            ▼ ▼                     ▼
 //	                   └────────────────────────────▶ FAILING ──settle──▶ SUCCESS, FAILED …
 //
+// A task that is given up and that its job can do without counts as complete: OmitTask.
 // FAILING is also the way to CANCELLED: the field outcome says so then.
 //
 // A PUBLISHING job fails, too, but only where its file can no longer be made or
