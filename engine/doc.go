@@ -21,8 +21,8 @@
 // with the state's attempt and fence what is left to be done:
 //
 //	trigger  record PROCESSING, attempt+1 → start → acknowledge
-//	fan-in   claim → fold → PUBLISHING → object → manifest → record SUCCESS → settle → acknowledge
-//	         claim → record FAILED → remove the file → settle → acknowledge
+//	fan-in   claim → fold → PUBLISHING → object → manifest → record SUCCESS or PARTIAL → settle → acknowledge
+//	         claim → record FAILED or CANCELLED → remove the file → settle → acknowledge
 //
 // Where records and files are is behind Records (engine/record for MySQL) and
 // sink.Sink (engine/sink, engine/sink/gcs).

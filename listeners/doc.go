@@ -8,7 +8,8 @@
 // its next chunk refused.
 //
 // A task that fails is given up, to come again: again.go. What uses a try and what
-// does not is told from the error of its Source, see Permanent and Outage. One that
+// does not is told from the error of its Source, see Permanent and Outage. After its
+// last try the job fails, or goes on without the listener, as its OnFailure says. One that
 // waits for somebody else's work is no failure (Wait), and what it must know then it
 // remembers (Task.Remember); what it has begun elsewhere can be ended (Canceler).
 // What all processes together ask of a source is bounded in Redis: bound.go.
