@@ -148,6 +148,9 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 			}
 			return text, nil
 		}
+	case "take-once": // attempt listener owner
+		task.Once = true
+		outcome, _, err = p.s.Take(ctx, task, []string{"d1"})
 	case "append": // attempt listener owner number values
 		outcome, err = p.s.Append(ctx, task, chunk(number(4), arg(5)))
 	case "complete": // attempt listener owner number values
