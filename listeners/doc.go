@@ -14,6 +14,10 @@
 // remembers (Task.Remember); what it has begun elsewhere can be ended (Canceler).
 // What all processes together ask of a source is bounded in Redis: bound.go.
 //
+// The stream of an external listener is read by a service. What that says, in
+// fanfold:reply, is applied by the same scripts, with the service's worker as the owner:
+// external.go and worker.go; silence.go sees when a worker falls silent.
+//
 // Source is what to implement for a new kind of data source. listeners/mysql is
 // the one for MySQL and MariaDB, listeners/http the one for HTTP APIs. listeners/listenertest has what every one must do, as
 // tests.
