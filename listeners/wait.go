@@ -55,9 +55,9 @@ func (r *Runner) remember(ctx context.Context, t scripts.Task, definition string
 	case err != nil:
 		return away(err)
 	case outcome == scripts.Busy:
-		return errLeft
+		return ErrTaken
 	case outcome == scripts.Gone:
-		return errEnded
+		return ErrEnded
 	}
 	return nil
 }
@@ -72,6 +72,10 @@ func remembered(text []byte) memo {
 	return m
 }
 
-// Lost tells whether an error of Remember means that the task is not this worker's
-// any more, or its job has ended: what was begun elsewhere is of no use.
-func Lost(err error) bool { return errors.Is(err, errLeft) || errors.Is(err, errEnded) }
+// ErrTaken is matched by the error of Remember where another worker has the task.
+var ErrTaken = fmt.Errorf("%w: another worker has the task", errLeft)
+
+// Lost tells whether an error of Remember means that nothing is remembered, or that
+// this is not known: the task is not this worker's any more (ErrTaken), its job has
+// ended (ErrEnded), or Redis is away and the worker must stop.
+func Lost(err error) bool { return errors.Is(err, errLeft) || errors.Is(err, ErrEnded) }

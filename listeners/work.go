@@ -18,9 +18,9 @@ import (
 // somebody else has the task, or Redis is away. It comes again.
 var errLeft = errors.New("listeners: not done here")
 
-// errEnded means that the job has ended or moved on: there is nothing left to
-// do for the entry.
-var errEnded = errors.New("listeners: the job has ended")
+// ErrEnded is matched by an error that means that the job has ended or moved on: there
+// is nothing left to do for the entry.
+var ErrEnded = errors.New("listeners: the job has ended")
 
 // errAcknowledged means that the last script has acknowledged the entry, too.
 var errAcknowledged = errors.New("listeners: acknowledged")
@@ -49,7 +49,7 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	case err == nil:
 		outcome = taskDone
 		return errAcknowledged
-	case errors.Is(err, errEnded):
+	case errors.Is(err, ErrEnded):
 		outcome = taskDone
 		return nil
 	case errors.Is(context.Cause(held), stream.ErrStopping):
@@ -129,7 +129,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	giveUp()
 	out.Stop()
 	switch {
-	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, errEnded), errors.As(err, new(wait)):
+	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):
 	case limit != nil && limit.away > 0 && !errors.Is(err, errLeft):
 		// Meanwhile the query stood still, and the server may have ended it.
 		return Outage(fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err))
@@ -180,7 +180,7 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointe
 		case outcome == scripts.Busy:
 			return errLeft
 		case outcome == scripts.Gone:
-			return errEnded
+			return ErrEnded
 		}
 		return nil
 	}

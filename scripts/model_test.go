@@ -264,9 +264,9 @@ func (m *machine) remember(t *rapid.T) {
 	memo := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "memo")
 	got, err := m.s.Remember(t.Context(), task, []byte(memo))
 	switch {
-	case !m.there || task.Attempt != m.attempt:
+	case !m.there || task.Attempt != m.attempt || m.status != StatusRun || mt != nil && mt.done:
 		m.check(t, got, err, Gone)
-	case mt == nil || mt.owner != task.Owner || m.status != StatusRun || mt.done:
+	case mt == nil || mt.owner != task.Owner:
 		m.check(t, got, err, Busy)
 	default:
 		m.check(t, got, err, OK)

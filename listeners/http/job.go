@@ -148,8 +148,8 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 		return err
 	}
 	again := j.Asked
-	if name := r.source.api.Idempotency; name != "" && name != report.NotIdempotent {
-		asked.headers.Set(name, r.key())
+	if r.idempotent() {
+		asked.headers.Set(r.source.api.Idempotency, r.key())
 	} else if again {
 		if err := r.unknown(ctx, j); err != nil || j.ID != "" {
 			return err
@@ -169,18 +169,19 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	}
 	asked.alone = true
 	document, _, err := r.source.short(ctx, asked)
-	switch refused, of := (later{}), (answered{}); {
+	switch of := (answered{}); {
 	case err == nil:
 	case again && errors.As(err, &of) && of.code == http.StatusConflict:
 		return r.source.patient(later{of.error, 0}) // it still works on the first request of this key
-	case errors.As(err, new(unsent)), errors.As(err, &refused), errors.As(err, new(answered)) && errors.Is(err, listeners.ErrPermanent):
-		// The API has no job, for certain.
+	case again: // whatever became of this one, there may be the job of an earlier one
+		return r.source.patient(err)
+	case refused(err):
 		j.Asked = false
 		return errors.Join(r.remember(ctx), r.source.patient(err))
 	case ctx.Err() == nil && s.Unknown == report.FailJob:
 		return r.doubtful(err)
 	default:
-		return err
+		return r.source.patient(err)
 	}
 	id, ok := identity(s.ID.Find(document))
 	if !ok {
@@ -188,12 +189,40 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	}
 	*j = job{ID: id}
 	if err := r.remember(ctx); err != nil {
-		if listeners.Lost(err) {
-			_ = r.source.end(context.WithoutCancel(ctx), r) // nobody else knows of it
-		}
+		r.orphan(ctx, err)
 		return err
 	}
 	return nil
+}
+
+// refused tells whether an error of submit says for certain that no job was made. A 503
+// that does not say when to come again does not: it may be that of a gateway whose
+// connection to the API broke off.
+func refused(err error) bool {
+	l, of := later{}, answered{}
+	switch {
+	case errors.As(err, new(unsent)):
+		return true
+	case !errors.As(err, &of):
+		return false
+	case errors.As(err, &l):
+		return of.code == http.StatusTooManyRequests || l.after > 0
+	}
+	return errors.Is(err, listeners.ErrPermanent)
+}
+
+// orphan ends a job that was made, but not remembered, where nobody else finds it.
+func (r *reader) orphan(ctx context.Context, why error) {
+	found := r.idempotent() || r.task.Listener.HTTP.Submit.Unknown == report.LookUpJob // by whoever has the task now
+	if errors.Is(why, listeners.ErrEnded) || errors.Is(why, listeners.ErrTaken) && !found {
+		_ = r.source.end(context.WithoutCancel(ctx), r)
+	}
+}
+
+// idempotent tells whether the API tells a request from its repetition.
+func (r *reader) idempotent() bool {
+	name := r.source.api.Idempotency
+	return name != "" && name != report.NotIdempotent
 }
 
 // unknown decides what comes where a request for a job went out, and its answer did

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -322,6 +324,90 @@ func TestAnswersThatAreLost(t *testing.T) {
 	e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusConflict); return true }
 	if _, err := e.try(); !errors.Is(err, listeners.ErrOutage) {
 		t.Error(err)
+	}
+}
+
+// TestARefusalAfterADoubt: that a later request was refused says nothing of an earlier
+// one, on which the vendor may still work.
+func TestARefusalAfterADoubt(t *testing.T) {
+	t.Parallel()
+	e := newExports(t, "")
+	e.memo = []byte(`{"started":` + fmt.Sprint(time.Now().UnixMilli()) + `,"jobs":[{"asked":true}]}`)
+	code := http.StatusTooManyRequests
+	e.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		if code != 0 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(code)
+		}
+		return code != 0
+	}
+	e.waits("429")
+	code = http.StatusConflict
+	if _, err := e.try(); !errors.Is(err, listeners.ErrOutage) {
+		t.Error(err)
+	}
+	code = 0
+	e.done()
+	e.one()
+}
+
+// TestUnavailable: a 503 that does not say when to come again may be that of a gateway
+// that has lost the answer.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	for unknown, want := range map[report.HTTPUnknown]int{"": 1, report.ResubmitJob: 2, report.LookUpJob: 1, report.FailJob: 1} {
+		e := newExports(t, unknown)
+		var lose atomic.Bool
+		lose.Store(true)
+		gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && lose.Swap(false) {
+				e.ServeHTTP(httptest.NewRecorder(), r)
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			e.ServeHTTP(w, r)
+		}))
+		defer gateway.Close()
+		e.api.URL = gateway.URL + "/v2"
+		_, err := e.try()
+		if unknown == report.FailJob {
+			if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "503") {
+				t.Error(err)
+			}
+		} else if !errors.Is(err, listeners.ErrOutage) {
+			t.Errorf("%q: %v", unknown, err)
+		} else {
+			e.done()
+		}
+		if n := len(e.Jobs()["p:1/1/l"]); n != want {
+			t.Errorf("%q: %d jobs, not %d", unknown, n, want)
+		}
+	}
+}
+
+// TestATaskThatIsLost while its job is made: the job is ended, unless who has the task
+// now finds the same job.
+func TestATaskThatIsLost(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		unknown report.HTTPUnknown
+		lost    error
+		want    int
+	}{
+		{"", listeners.ErrTaken, 0}, {report.LookUpJob, listeners.ErrTaken, 0}, {report.ResubmitJob, listeners.ErrTaken, 1}, {report.FailJob, listeners.ErrTaken, 1},
+		{"", listeners.ErrEnded, 1}, {report.LookUpJob, listeners.ErrEnded, 1},
+	} {
+		e := newExports(t, test.unknown)
+		remember := e.task.Remember
+		e.task.Remember = func(ctx context.Context, memo []byte) error {
+			if len(e.Jobs()) > 0 {
+				return fmt.Errorf("%w", test.lost)
+			}
+			return remember(ctx, memo)
+		}
+		if _, err := e.try(); !errors.Is(err, test.lost) || e.one().Cancelled != test.want {
+			t.Errorf("%q: %v, %+v", test.unknown, err, e.one())
+		}
 	}
 }
 
