@@ -365,7 +365,7 @@ func TestExternalRepliesOfNobody(t *testing.T) {
 	w := o.reads("w1")
 	for _, c := range []struct{ field, value string }{
 		{"id", "no/id"}, {"id", "-"}, {"attempt", "0"}, {"attempt", "one"}, {"listener", "a b"}, {"worker", "-"}, {"worker", "w 1"},
-		{"entry", "5"}, {"consumer", ""}, {"listener", "-"},
+		{"entry", "5"}, {"consumer", ""}, {"listener", "-"}, {"entry", "18446744073709551616-0"}, {"entry", "1-99999999999999999999"},
 	} {
 		w.says("failed", c.field, c.value, "permanent", "1")
 	}
@@ -373,7 +373,7 @@ func TestExternalRepliesOfNobody(t *testing.T) {
 	w.says("done", "chunks", "1")
 	o.wantData([]string{"[1]"}, []string{`["a"]`})
 	kept := o.quarantined()
-	if len(kept) != 10 || !strings.Contains(strings.Join(kept, "\n"), `not a reply: field worker is "w 1"`) {
+	if len(kept) != 12 || !strings.Contains(strings.Join(kept, "\n"), `not a reply: field worker is "w 1"`) {
 		t.Errorf("%q", kept)
 	}
 }

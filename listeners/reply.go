@@ -43,7 +43,6 @@ type reply struct {
 var (
 	replyListener = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 	replyWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
-	replyEntry    = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)
 	replyNumber   = regexp.MustCompile(`^[0-9]{1,9}$`)
 )
 
@@ -68,7 +67,7 @@ func parseReply(fields map[string]string) (reply, error) {
 		{"attempt", err == nil && attempt > 0},
 		{"listener", len(r.Listener) <= 100 && replyListener.MatchString(r.Listener)},
 		{"worker", replyWord.MatchString(r.Worker)},
-		{"entry", replyEntry.MatchString(r.Entry)},
+		{"entry", isEntry(r.Entry)},
 		{"consumer", replyWord.MatchString(r.Consumer)},
 	} {
 		if !field.ok {
@@ -77,6 +76,18 @@ func parseReply(fields map[string]string) (reply, error) {
 	}
 	return r, r.parseType(fields)
 }
+
+// isEntry tells whether Redis takes a text for the id of an entry: one that it refuses
+// would be asked for again and again.
+func isEntry(id string) bool {
+	ms, number, ok := strings.Cut(id, "-")
+	_, err := strconv.ParseUint(ms, 10, 64)
+	_, wrong := strconv.ParseUint(number, 10, 64)
+	return ok && err == nil && wrong == nil && len(id) <= maxEntry
+}
+
+// maxEntry is how long that of the last entry is that there can be.
+const maxEntry = len("18446744073709551615-18446744073709551615")
 
 // parseType reads the fields of a reply's type.
 func (r *reply) parseType(fields map[string]string) error {
