@@ -19,7 +19,7 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 		return nil, err
 	}
 	groups := map[int64][]named{}
-	seen := map[engine.Run]bool{}
+	seen := map[engine.Run]bool{} // those that may be started
 	for i, run := range runs {
 		arg, ok := l.exact(run.ID)
 		if ok && !seen[run] {
@@ -33,7 +33,7 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 		// One order for all writers: they queue up instead of blocking each other.
 		slices.SortFunc(group, func(a, b named) int { return compareArguments(a.arg, b.arg) })
 		for batch := range slices.Chunk(group, maxIDs) {
-			started, err := s.startBatch(ctx, l, batch, attempt)
+			started, err := s.startBatch(ctx, l, batch, attempt, len(seen) == 1)
 			if err != nil {
 				return nil, fmt.Errorf("record: start of %d records: %w", len(batch), err)
 			}
@@ -53,9 +53,10 @@ type named struct {
 }
 
 // startBatch returns those that it started. A locked row is waited for briefly, since
-// all others wait with it, and is not among them; one record alone waits as usual.
-func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
-	if len(batch) == 1 {
+// all others wait with it, those of other batches too, and is not among them; one record
+// alone waits as usual.
+func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64, alone bool) ([]named, error) {
+	if alone {
 		n, err := contended(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, batch, attempt) })
 		if err != nil || n != 1 {
 			return nil, err
@@ -67,6 +68,9 @@ func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attemp
 		return nil, err
 	}
 	defer release(on)
+	if len(batch) == 1 {
+		return s.startEach(ctx, on, l, batch, attempt)
+	}
 	some, err := repeated(ctx, func() ([]named, error) {
 		if all, err := s.startAll(ctx, on, l, batch, attempt); err != nil || all {
 			return batch, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -271,6 +272,32 @@ func TestALockedRecordHoldsNoStartUp(t *testing.T) {
 	var usual, most int
 	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout").Scan(&usual, &most); err != nil || usual != most {
 		t.Errorf("a connection waits for %d s, usually %d: %v", most, usual, err)
+	}
+}
+
+// TestALockedRecordOfAnotherAttempt: nobody waits for it either, though no other of its
+// batch has its attempt.
+func TestALockedRecordOfAnotherAttempt(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "INSERT INTO file_download_record (report, attempt) VALUES ('r', 0), ('r', 1), ('r', 2)")
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec("UPDATE file_download_record SET error = 'x' WHERE id = 2"); err != nil {
+		t.Fatal(err)
+	}
+	// As usual is 50 s, and once more: whoever waited so long has waited as usual.
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	started, err := s.Start(ctx, []engine.Run{{ID: "1"}, {ID: "2", Attempt: 1}, {ID: "3", Attempt: 2}})
+	if err != nil || !slices.Equal(started, []bool{true, false, true}) {
+		t.Error(started, err)
 	}
 }
 
