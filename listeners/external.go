@@ -220,6 +220,11 @@ func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
 		return nil, refused{fmt.Sprintf("attempt %d runs, not %d", state.Attempt, a.Attempt)}
 	}
 	t, ok := state.Tasks[a.Listener]
+	if t.Done {
+		if err := e.tellAgain(ctx, a); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case !ok:
 		return nil, refused{"the job has no such listener in its stages so far"}
@@ -231,6 +236,19 @@ func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
 		return nil, refused{"the job is " + state.Status}
 	}
 	return state, nil
+}
+
+// tellAgain tells of a barrier that a task has reached which is done: in a cluster, whoever
+// has counted it may have died before.
+func (e *external) tellAgain(ctx context.Context, a reply) error {
+	task := scripts.Task{ID: a.ID, Attempt: a.Attempt, Listener: a.Listener, Owner: a.Worker}
+	if err := e.insist(ctx, "take task", func() error {
+		_, _, err := e.o.Scripts.Take(ctx, task, e.known[a.Listener])
+		return err
+	}); err != nil {
+		return away(err)
+	}
+	return nil
 }
 
 // entryTime is when an entry was appended, by Redis's clock.

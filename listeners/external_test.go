@@ -22,6 +22,7 @@ type outside struct {
 	listener report.Listener
 	retries  int
 	lease    time.Duration
+	split    bool // as in a cluster
 }
 
 // setupOutside starts the job and so many processes.
@@ -40,7 +41,7 @@ func setupOutside(t *testing.T, processes int, change func(*outside)) *outside {
 	}
 	t.Cleanup(func() { _ = o.client.Close() })
 	name := testmain.Name(t)
-	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes})
+	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes, Split: o.split})
 	definition := o.definition()
 	o.limits.Tasks, o.limits.Lease, o.limits.Stop = 1, o.lease, time.Second
 	if _, err := o.s.Start(t.Context(), scripts.Start{
@@ -610,4 +611,50 @@ func TestExternalInAFullRedis(t *testing.T) {
 	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 	w.says("done", "chunks", "1")
 	o.wantData([]string{"[1]"}, []string{`["a"]`})
+}
+
+// TestExternalBarrierIsToldAgain: in a cluster a process can die when it has counted a
+// task and told nobody. Then what is left of the task tells it.
+func TestExternalBarrierIsToldAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		say   []string
+		count func(*outside, scripts.Task) (scripts.Outcome, error)
+	}{
+		"done": {[]string{"done", "chunks", "0"}, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
+			return o.s.Complete(t.Context(), task, scripts.Chunk{Columns: []report.Column{{Name: "c"}}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0)
+		}},
+		"omitted": {[]string{"failed", "permanent", "1"}, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
+			return o.s.OmitTask(t.Context(), task, "optional", "no")
+		}},
+		"silent": {nil, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
+			return o.s.OmitTask(t.Context(), task, "optional", "silent")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := setupOutside(t, 0, func(o *outside) { o.split, o.listener.Silence = true, 100*time.Millisecond })
+			o.group()
+			w := o.reads("w1")
+			task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "w1", Lease: time.Minute, Once: true}
+			if outcome, _, err := o.s.Take(t.Context(), task, []string{o.definition().Hash()}); outcome != scripts.OK || err != nil {
+				t.Fatal(outcome, err)
+			}
+			if outcome, err := c.count(o, task); outcome != scripts.Already || err != nil {
+				t.Fatal(outcome, err)
+			}
+			if err := o.client.Del(t.Context(), o.s.FanIn()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if c.say != nil {
+				w.says(c.say[0], c.say[1:]...)
+			}
+			o.process("f", o.definition())
+			o.heard()
+			o.ends()
+			if n := o.client.XLen(t.Context(), o.s.FanIn()).Val(); n == 0 {
+				t.Error("nobody is told that the barrier is reached")
+			}
+		})
+	}
 }
