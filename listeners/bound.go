@@ -81,7 +81,8 @@ func (r *Runner) turn(source string, limit *limit) func(context.Context, time.Du
 		if !mine {
 			return Wait(wait+rand.N(wait/8+1), fmt.Sprintf("a turn at %s, which is asked %d times in %s", source, rate.Count, rate.Per))
 		}
-		return pause(ctx, wait)
+		_, err := limit.stopped(func() error { return pause(ctx, wait) })
+		return err
 	}
 }
 

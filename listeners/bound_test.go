@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -61,5 +62,36 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWaitingForATurnTakesNoTime of those that the listener's timeout gives a task.
+func TestWaitingForATurnTakesNoTime(t *testing.T) {
+	t.Parallel()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	r, err := New(Options{
+		Redis: client, Scripts: scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: testmain.Name(t) + ":"}}), Consumer: "c",
+		Bounds: map[string]report.Bound{"db": {Rate: report.Rate{Count: 1, Per: time.Second}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := make(chan struct{})
+	limit := newLimit(500*time.Millisecond, func() { close(late) })
+	defer limit.stop()
+	turn := r.turn("db", limit)
+	for range 2 {
+		if err := turn(t.Context(), InTheMiddle); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if limit.away > 0 {
+		t.Errorf("Redis was away for %v", limit.away)
+	}
+	select {
+	case <-late:
+		t.Error("the task is late, which has only waited")
+	default:
 	}
 }

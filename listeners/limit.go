@@ -2,8 +2,8 @@ package listeners
 
 import "time"
 
-// limit ends a task that takes too long. Time in which Redis is asked does not
-// count: that it is away is not the task's fault. It is used by one goroutine, and
+// limit ends a task that takes too long. Time in which Redis is asked, or the task waits
+// for a turn, does not count: that is not the task's fault. It is used by one goroutine, and
 // a nil limit never ends.
 type limit struct {
 	time  time.Duration
@@ -30,22 +30,25 @@ func (l *limit) restart() {
 
 func (l *limit) stop() { l.timer.Stop() }
 
-// without runs f, whose time does not count.
+// without runs f, which asks Redis.
 func (l *limit) without(f func() error) error {
-	if l == nil {
-		return f()
+	took, err := l.stopped(f)
+	if l != nil && took >= slow {
+		l.away += took
 	}
-	if !l.timer.Stop() {
-		return f() // it is late already
-	}
+	return err
+}
+
+// stopped runs f, whose time does not count, and returns how long it took.
+func (l *limit) stopped(f func() error) (time.Duration, error) {
 	began := time.Now()
-	defer func() {
-		took := time.Since(began)
-		if took >= slow {
-			l.away += took
-		}
-		l.end = l.end.Add(took)
-		l.timer.Reset(time.Until(l.end))
-	}()
-	return f()
+	if l == nil || !l.timer.Stop() { // it is late already
+		err := f()
+		return 0, err
+	}
+	err := f()
+	took := time.Since(began)
+	l.end = l.end.Add(took)
+	l.timer.Reset(time.Until(l.end))
+	return took, err
 }
