@@ -167,7 +167,8 @@ func (s *Source) explain(parent context.Context, limit *patience, r request, err
 // judge says what an answer means that is no success.
 func (s *Source) judge(r request, response *http.Response, text []byte) error {
 	code := response.StatusCode
-	err := fmt.Errorf("API %s: %s: %s: %s", s.api.Name, r.what, response.Status, s.story(text))
+	status := s.story([]byte(response.Status)) // which holds what the API likes to say
+	err := fmt.Errorf("API %s: %s: %s: %s", s.api.Name, r.what, status, s.story(text))
 	switch {
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
 		after, _ := retryAfter(response.Header, time.Now())
@@ -180,7 +181,7 @@ func (s *Source) judge(r request, response *http.Response, text []byte) error {
 			to = at.Scheme + "://" + at.Host
 		}
 		return listeners.Permanent(fmt.Errorf("API %s: %s: %s, a redirect to %s, which is not followed: correct url or path, or allow it with redirects (never to another host)",
-			s.api.Name, r.what, response.Status, to))
+			s.api.Name, r.what, status, to))
 	}
 	return listeners.Permanent(err)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/listeners"
@@ -89,6 +90,7 @@ func (r *reader) next(asked request, first *url.URL, p page) (after request, las
 	}
 	to, err := p.url.Parse(text)
 	if err != nil || !sameHost(to, first) {
+		text, _, _ = strings.Cut(text, "?") // behind which a token may stand
 		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: the next page is %.100q, which is not on the host of the API", r.source.api.Name, asked.what, text))
 	}
 	to.Fragment = ""

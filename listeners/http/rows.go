@@ -13,9 +13,12 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// A column without a type is a decimal where its first value is a number. So many rows
-// are held at most until that is known of each column.
-const unsureRows = 1000
+// A column without a type is a decimal where its first value is a number. So many rows,
+// and bytes of texts, are held at most until that is known of each column.
+const (
+	unsureRows  = 1000
+	unsureBytes = 8 << 20
+)
 
 // rows writes the rows of a task.
 type rows struct {
@@ -24,6 +27,7 @@ type rows struct {
 	kinds    []report.Kind // empty where it is not known yet
 	guessed  []bool
 	held     [][]any // rows while one is not known
+	bytes    int     // of the texts in them
 	begun    bool
 	count    int
 }
@@ -55,12 +59,14 @@ func (r *rows) add(row any) error {
 			}
 		}
 		unsure = unsure || r.kinds[i] == ""
+		text, _ := value.(string)
+		r.bytes += len(text)
 	}
 	if r.begun {
 		return r.write(cells, r.count)
 	}
 	r.held = append(r.held, cells)
-	if unsure && len(r.held) < unsureRows {
+	if unsure && len(r.held) < unsureRows && r.bytes < unsureBytes {
 		return nil
 	}
 	return r.begin()
@@ -112,7 +118,7 @@ func (r *rows) write(cells []any, number int) error {
 
 var (
 	decimal  = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	datetime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ Tt](\d{2}:\d{2}:\d{2})(\.\d{1,6})?\d*([Zz]|[+-]\d{2}:\d{2})?$`)
+	datetime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ Tt](\d{2}:\d{2}:\d{2})(?:(\.\d{1,6})\d*)?([Zz]|[+-]\d{2}:\d{2})?$`)
 )
 
 // put writes a value as a cell of its column.
@@ -182,10 +188,10 @@ func utc(text string) (string, bool) {
 		offset = "Z"
 	}
 	at, err := time.Parse(time.DateOnly+" "+time.TimeOnly+"Z07:00", m[1]+" "+m[2]+offset)
-	if err != nil {
+	if at = at.UTC(); err != nil || at.Year() < 0 || at.Year() > 9999 {
 		return "", false
 	}
-	return at.UTC().Format(time.DateTime) + m[3], true
+	return at.Format(time.DateTime) + m[3], true
 }
 
 // scalar is the text of a single value.

@@ -141,7 +141,7 @@ func TestTypes(t *testing.T) {
 	}
 	for of, wrong := range map[string]string{
 		"integer": `1.0 "x" 1e3 99999999999999999999 {} ""`, "decimal": `"x" "1,5" [] true`, "float": `"NaN" "0x1p2" 1e999`,
-		"date": `"2023-02-29" 20240101`, "datetime": `"2024-01-01" "2024-13-01T00:00:00" 5`, "text": `{} [1]`,
+		"date": `"2023-02-29" 20240101`, "datetime": `"2024-01-01" "2024-13-01T00:00:00" "2024-01-01T00:00:00123" "2024-01-01T00:00:00." "0000-01-01T00:00:00+01:00" "9999-12-31T23:59:59-01:00" 5`, "text": `{} [1]`,
 	} {
 		for value := range strings.SplitSeq(wrong, " ") {
 			setup(t, says(`{"rows": [{"v": `+value+`}]}`), report.HTTPResult{}, "$.v "+of).fails("row 1, column a", true)
@@ -169,6 +169,13 @@ func TestManyRowsBeforeAValue(t *testing.T) {
 	if kinds[0] != report.KindText {
 		t.Error(kinds)
 	}
+	// Nor are long rows held for long.
+	rows = `{"v": null, "w": "` + strings.Repeat("x", unsureBytes) + `"}, {"v": 1.50, "w": ""}`
+	b = setup(t, says(`{"rows": [`+rows+`]}`), report.HTTPResult{}, "$.v", "$.w")
+	b.api.MaxBytes = 2 * unsureBytes
+	if _, kinds, err := b.read(); err != nil || kinds[0] != report.KindText {
+		t.Error(err, kinds)
+	}
 }
 
 // TestBrokenAnswers: each is an error that says what is wrong, and none is cut.
@@ -190,6 +197,7 @@ func TestBrokenAnswers(t *testing.T) {
 		"no object":          {`7`, "the answer has no $.rows", true},
 		"no value":           {`{"rows": [{"v": 1}, {"w": 1}]}`, "row 2 has no $.v, for column a", true},
 		"a row is a text":    {`{"rows": ["x"]}`, "row 1 has no $.v", true},
+		"no end of arrays":   {`{"other": ` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `, "rows": []}`, "more than 10000 levels", false},
 		"not UTF-8":          {"{\"rows\": [{\"v\": \"\xff\"}]}", "not UTF-8", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,6 +267,24 @@ func TestStatuses(t *testing.T) {
 		if errors.Is(err, listeners.ErrOutage) != c.outage || strings.HasPrefix(err.Error(), "waits for") != c.wait {
 			t.Errorf("%d: %v", code, err)
 		}
+	}
+}
+
+// TestStatusLine: what an API says behind its code goes into no record as it is.
+func TestStatusLine(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprintf(conn, "HTTP/1.1 400 \x1b[2J %s%s\r\nContent-Length: 0\r\n\r\n", secret, strings.Repeat("x", 100_000))
+		_ = conn.Close()
+	}, report.HTTPResult{}, "$.v")
+	err := b.fails("400", true)
+	if len(err.Error()) > 500 || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("%d bytes: %.200q", len(err.Error()), err)
 	}
 }
 
@@ -441,7 +467,7 @@ func TestPagesThatRepeat(t *testing.T) {
 		}, paged(t, how), "$.v")
 		b.fails("leads to the same page as page", false)
 	}
-	for _, next := range []string{`"http://127.0.0.2:1/x"`, `"//evil.example/x"`, `"https:rows"`, `"\u0000"`, `"mailto:x"`} {
+	for _, next := range []string{`"http://127.0.0.2:1/x"`, `"//evil.example/x"`, `"https:rows"`, `"\u0000"`, `"mailto:x"`, `"//evil.example/x?token=` + secret + `"`} {
 		setup(t, says(`{"rows": [{"v": 1}], "url": `+next+`}`), paged(t, "url"), "$.v").fails("not on the host of the API", true)
 	}
 	setup(t, says(`{"rows": [{"v": 1}], "cursor": {}}`), paged(t, "cursor"), "$.v").fails("$.cursor is {}, which leads to no page", true)

@@ -141,6 +141,9 @@ func (w *walk) keep(i int) error {
 	return w.decoder.Decode(&w.found[i].value)
 }
 
+// deepest is how many levels encoding/json goes down in a value that it decodes.
+const deepest = 10_000
+
 // skip passes over a value, without keeping it.
 func (w *walk) skip() error {
 	for depth := 0; ; {
@@ -154,8 +157,11 @@ func (w *walk) skip() error {
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
-		if depth == 0 {
+		switch {
+		case depth == 0:
 			return nil
+		case depth > deepest: // the decoder remembers each of them
+			return fmt.Errorf("%w: more than %d levels", errDocument, deepest)
 		}
 	}
 }
