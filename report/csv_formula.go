@@ -1,5 +1,10 @@
 package report
 
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
 // Formulas says what becomes of a text that a spreadsheet takes for a formula. The
 // zero value leaves it as it is.
 type Formulas string
@@ -12,25 +17,26 @@ const (
 )
 
 // isFormula tells whether a spreadsheet could take a text for a formula: it begins
-// with = + - @ or a control character, such as TAB or CR, and is neither a number nor
-// this character alone. One that has single quotes before those counts, too, so that
-// whoever takes one quote off each cell that begins with quotes and one of these has
-// what was there.
+// with = + - @, their full-width forms, which some take for the same, or a control
+// character, such as TAB or CR, and is neither a number nor this character alone. Spaces
+// before it do not count: there are programs that take them off. One that has single
+// quotes before those counts, too, so that whoever takes one quote off each cell that
+// begins with quotes and one of these has what was there.
 func isFormula(text []byte, kind Kind) bool {
-	first := 0
-	for first < len(text) && text[first] == '\'' {
-		first++
+	rest := text
+	for len(rest) > 0 && rest[0] == '\'' {
+		rest = rest[1:]
 	}
-	if first == len(text) || !beginsFormula(text[first]) {
-		return false
-	}
+	quoted := len(rest) < len(text)
+	rest = skipSpaces(rest)
+	sign := formulaSign(rest)
 	switch {
-	case len(text) == 1:
+	case sign == 0, sign == len(rest) && !quoted:
 		return false
 	case kind == KindBinary:
 		return false // base64 calls nothing, and its readers take it as it is
 	case kind == KindText || kind == KindJSON || kind == "":
-		return !isDecimal(text)
+		return quoted || !isDecimal(rest)
 	}
 	for _, c := range text { // a number, a date or a time
 		if !inMoments[c] {
@@ -40,8 +46,39 @@ func isFormula(text []byte, kind Kind) bool {
 	return false
 }
 
-func beginsFormula(c byte) bool {
-	return c == '=' || c == '+' || c == '-' || c == '@' || c < ' '
+// beginsFormula tells whether a text begins as formulas do.
+func beginsFormula(text []byte) bool { return formulaSign(skipSpaces(text)) > 0 }
+
+// formulaSign is how many bytes the sign has with which a formula begins; 0: this is
+// none.
+func formulaSign(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	switch c := text[0]; {
+	case c == '=' || c == '+' || c == '-' || c == '@' || c < ' ':
+		return 1
+	case c < utf8.RuneSelf:
+		return 0
+	}
+	switch r, size := utf8.DecodeRune(text); r {
+	case '＝', '＋', '－', '＠':
+		return size
+	}
+	return 0
+}
+
+// skipSpaces skips spaces of any kind, and what has no width. A control character is
+// none.
+func skipSpaces(text []byte) []byte {
+	for len(text) > 0 && (text[0] == ' ' || text[0] >= utf8.RuneSelf) {
+		r, size := utf8.DecodeRune(text)
+		if !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) {
+			break
+		}
+		text = text[size:]
+	}
+	return text
 }
 
 var inMoments = func() (is [256]bool) {

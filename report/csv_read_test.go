@@ -61,9 +61,9 @@ func readCSV(text string, delimiter byte, lineEnd string) ([][]readCell, error) 
 }
 
 // unescaped is what a program does about formulas: it takes one quote off each text
-// that begins with quotes and a sign of a formula.
+// that begins with quotes and a sign of a formula, perhaps with spaces between them.
 func unescaped(text string) string {
-	if rest := strings.TrimLeft(text, "'"); rest != text && rest != "" && beginsFormula(rest[0]) {
+	if rest := strings.TrimLeft(text, "'"); rest != text && beginsFormula([]byte(rest)) {
 		return text[1:]
 	}
 	return text
