@@ -37,11 +37,11 @@ func (r *Report) Mergeable(datasets map[string]Dataset) bool {
 // report that is Mergeable.
 //
 // A dataset that is not sorted can have a line without what belongs to it. With a text
-// for NULL that is longer than the whole line, so a file that is too large then is
-// ErrUnmergeable as well.
+// for NULL, or in a file of one column, that can be longer than the whole line, and gaps
+// are worse to compress: a file that is too large then is ErrUnmergeable as well.
 func (r *Report) Merge(datasets map[string]Dataset, w io.Writer, room Room) (Made, error) {
 	made, err := r.write(datasets, w, func(f *fold, inputs []*input) error { return f.merge(inputs, room.bytes()/int64(len(inputs))) })
-	if errors.Is(err, errBytes) && r.CSV.Null != nil {
+	if errors.Is(err, errBytes) && (r.CSV.Null != nil || r.CSV.Gzip || len(r.CSV.Columns) == 1) {
 		err = fmt.Errorf("%w: %w", ErrUnmergeable, err)
 	}
 	return made, err
