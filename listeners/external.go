@@ -174,6 +174,9 @@ func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong
 		Entry: scripts.Entry{Stream: e.o.Scripts.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry},
 	}}
 	w.said = entryTime(entry.ID)
+	if err := e.ofAnother(ctx, a, w.task.Entry); err != nil {
+		return err
+	}
 	if err := w.take(ctx); err != nil || w.ended {
 		return err
 	}
@@ -279,6 +282,22 @@ func broken(err error) error {
 		return fmt.Errorf("%w: %w", scripts.ErrBroken, err)
 	}
 	return err
+}
+
+// ofAnother refuses a reply that names the entry of another task, which would end with it.
+// One that is not there any more is nobody's.
+func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) error {
+	return e.insist(ctx, "read entry", func() error {
+		found, err := e.o.Redis.XRangeN(ctx, named.Stream, named.ID, named.ID, 1).Result()
+		if err != nil || len(found) == 0 {
+			return broken(err)
+		}
+		id, attempt := fmt.Sprint(found[0].Values["id"]), fmt.Sprint(found[0].Values["attempt"])
+		if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
+			return stream.Final(refused{fmt.Sprintf("entry %s is that of job %s, attempt %s", named.ID, cut(id, 100), cut(attempt, 100))})
+		}
+		return nil
+	})
 }
 
 // has tells whether a listener is external.

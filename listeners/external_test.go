@@ -290,6 +290,39 @@ func TestExternalFences(t *testing.T) {
 	}
 }
 
+// TestExternalEntryOfAnotherTask: a service that takes one task's entry for another's does
+// not end it.
+func TestExternalEntryOfAnotherTask(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, nil)
+	w := o.reads("w1")
+	if _, err := o.s.Start(t.Context(), scripts.Start{
+		ID: "2", Attempt: 1, Report: "r", Definition: o.definition().Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"a"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("its entry is read", func() bool {
+		return len(o.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
+			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Task("a"), ">"}, Block: -1,
+		}).Val()) > 0
+	})
+	other := o.client.XRange(t.Context(), o.s.Task("a"), "("+w.entry, "+").Val()[0].ID
+	w.says("alive", "entry", other)
+	w.says("alive")
+	o.heard()
+	w.says("rows", "number", "0", "rows", `[[1,"a"]]`, "entry", other)
+	w.says("done", "chunks", "0", "entry", other)
+	w.says("failed", "permanent", "1", "entry", other)
+	o.heard()
+	why := "entry " + other + " is that of job 2, attempt 1"
+	if got, want := fmt.Sprint(o.refusals()), fmt.Sprint([]string{"w1 alive: " + why, "w1 rows: " + why, "w1 done: " + why, "w1 failed: " + why}); got != want {
+		t.Errorf("%s", got)
+	}
+	if n := o.client.XPending(t.Context(), o.s.Task("a"), scripts.Group).Val().Count; n != 2 {
+		t.Errorf("%d entries are pending, not those of both jobs", n)
+	}
+}
+
 // TestExternalThatFails: a try, and again; and what can never work at once.
 func TestExternalThatFails(t *testing.T) {
 	t.Parallel()
