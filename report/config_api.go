@@ -45,7 +45,7 @@ func (p setting) api(name string) API {
 	}
 	if at := f.get("idempotency"); at.given() {
 		name, ok := at.name(headerName, "the name of a header", "Write the header by which the API tells a repetition, such as Idempotency-Key, or none")
-		if _, taken := api.Headers[name]; taken {
+		if sameHeader(api.Headers, name) {
 			at.problem("a header that is in headers, too", "Remove it there: each job has its own key")
 		} else if wrong, remedy := badHeader(name, ""); ok && wrong != "" {
 			at.problem(wrong, remedy)
@@ -100,9 +100,23 @@ func (p setting) headers() map[string]Secret {
 			at.problem(wrong, remedy)
 			continue
 		}
+		if sameHeader(headers, e.name) {
+			at.problem("a header that is there in another way of writing", "Keep one: the names of headers are the same in capitals and small letters")
+			continue
+		}
 		headers[e.name] = Secret(value)
 	}
 	return headers
+}
+
+// sameHeader tells whether headers have one of that name.
+func sameHeader(headers map[string]Secret, name string) bool {
+	for other := range headers {
+		if strings.EqualFold(other, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // badHeader says why a header cannot be sent with each request.

@@ -226,6 +226,8 @@ func (l *draftListener) request(f fields, method string, may places) HTTPRequest
 func (l *draftListener) use(at setting, part HTTPRequest, may places) {
 	for _, u := range part.uses() {
 		switch {
+		case strings.HasPrefix(u.name, ":"):
+			at.problem("a text that begins with a colon and is no name", "Write :name for a value, as a whole, or :: for a text that begins with a colon")
 		case u.name == "{id}" && !may.id, u.name == "{key}" && !may.key:
 			at.problem(u.name+" is not known here", "{id} is the vendor's job, which submit finds; {key} is the idempotency key of submit")
 		case strings.HasPrefix(u.name, "{"):
@@ -311,8 +313,8 @@ func (p setting) json(left *int, levels int) (any, bool) {
 	}
 	switch p.node.Tag {
 	case "!!bool":
-		if text == "true" || text == "false" {
-			return text == "true", true
+		if is := strings.EqualFold(text, "true"); is || strings.EqualFold(text, "false") {
+			return is, true
 		}
 	case "!!int", "!!float":
 		var number json.Number

@@ -56,6 +56,9 @@ func (l *draftListener) submit(at setting, api API) *HTTPSubmit {
 		s.Unknown = LookUpJob
 		if in, ok := unknown.fields("look_up").need("look_up", "Write {look_up: {path: /…, id: $.…}}"); ok {
 			s.LookUp = l.lookUp(in)
+			if s.LookUp.usesKey() && !s.usesKey() {
+				at.problem("no {key}, by which look_up looks for the job", "Put {key} where the API keeps it, such as json: {reference: \"{key}\"}")
+			}
 		}
 	}
 	return s
@@ -67,7 +70,7 @@ func (l *draftListener) lookUp(at setting) *HTTPLookUp {
 	if id, ok := f.need("id", "Say where the job's id is in the answer: id: $.jobs[0].id"); ok {
 		look.ID, _ = id.jsonPath()
 	}
-	if !slices.ContainsFunc(look.uses(), func(u httpUse) bool { return u.name == "{key}" }) && !f.broken {
+	if !look.usesKey() && !f.broken {
 		at.problem("no {key}, by which the job is found", "Put {key} into submit, where the API keeps it, and here where it is looked for")
 	}
 	return look

@@ -45,7 +45,7 @@ reports:
               method: POST
               path: /teams/:team/scores
               query: {limit: "1000"}
-              json: {from: ":from", ids: ":users.id", deep: [1, 2.50, true, null, "::x"]}
+              json: {from: ":from", ids: ":users.id", deep: [1, 2.50, True, null, "::x"]}
               rows: $.rows
               next: $.next
               next_as: {query: cursor}
@@ -176,6 +176,7 @@ var badHTTP = []struct {
 	{"a url that leads out of itself", []string{"v2/", "v2/../x"}},
 	{"a url of something else", []string{"https://api", "ftp://api"}},
 	{"headers", []string{`X-Key: {file`, `"X Key": a, Host: b, X-Line: "a\nb", Content-Length: "1", X-Key: {file`}},
+	{"headers in two ways of writing", []string{`X-Key: {file`, `authorization: other, x-key: a, X-Key: {file`, "idempotency: none", "idempotency: AUTHORIZATION"}},
 	{"a header's file", []string{"file: fund.password", "flie: fund.password"}},
 	{"fields of a database", []string{"api: vendor\n            columns:\n", "api: vendor\n            database: main\n            query: SELECT 1\n            columns:\n"}},
 	{"columns that are a list", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", "            columns: [id]\n"}},
@@ -189,6 +190,7 @@ var badHTTP = []struct {
 	{"no unknown", []string{"              unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}\n", ""}},
 	{"another unknown", []string{"unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}", "unknown: ignore"}},
 	{"a look_up without the key", []string{"query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}", "query: {reference: \":from\"}}"}},
+	{"a look_up by a key that nobody has got", []string{"json: {from: \":from\", reference: \"{key}\"}", "json: {from: \":from\"}"}},
 	{"a job without id and path", []string{"              path: /exports\n", "", "              id: $.job.id\n", ""}},
 	{"a job that is made by GET", []string{"              path: /exports\n", "              path: /exports\n              method: GET\n"}},
 	{"a poll with nothing", []string{"poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}", "poll: {}"}},
@@ -208,6 +210,7 @@ var badHTTP = []struct {
 	{"a list in a path", []string{"/teams/:team/scores", "/teams/:team/:users.id"}},
 	{"a parameter that is not there", []string{"/teams/:team/scores", "/teams/:taem/scores"}},
 	{"a column that is not there", []string{":users.id", ":users.di"}},
+	{"names that are none", []string{"/teams/:team/scores", "/teams/:team/:team-id", `{limit: "1000"}`, `{limit: ":limit!"}`, `from: ":from", ids`, `from: ": from", ids`}},
 	{"a body with GET", []string{"method: POST", "method: GET"}},
 	{"a method", []string{"method: POST", "method: FETCH"}},
 	{"next_as", []string{"next_as: {query: cursor}", "next_as: cursor"}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,8 +23,8 @@ type HTTPValues func(name string) (any, bool)
 
 // httpUse is a name in a request and where it stands.
 type httpUse struct {
-	name string
-	list bool // a list may stand there
+	name string // with its colon where it is none
+	list bool   // a list may stand there
 }
 
 // uses lists the names in a request, in its order; id and key among them.
@@ -32,6 +33,8 @@ func (r HTTPRequest) uses() []httpUse {
 	add := func(text string, list bool) {
 		if m := httpName.FindStringSubmatch(text); m != nil {
 			found = append(found, httpUse{m[1], list})
+		} else if strings.HasPrefix(text, ":") && !strings.HasPrefix(text, "::") {
+			found = append(found, httpUse{text, list})
 		}
 		for _, m := range httpBrace.FindAllStringSubmatch(text, -1) {
 			found = append(found, httpUse{"{" + m[1] + "}", false})
@@ -60,6 +63,11 @@ func (r HTTPRequest) uses() []httpUse {
 	}
 	walk(r.JSON)
 	return found
+}
+
+// usesKey tells whether {key} is in a request.
+func (r HTTPRequest) usesKey() bool {
+	return slices.ContainsFunc(r.uses(), func(u httpUse) bool { return u.name == "{key}" })
 }
 
 // Fill puts values into a request, each escaped for its place: the path and query of
