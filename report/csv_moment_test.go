@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,33 @@ var layouts = map[string]string{
 	"MM/DD/YYYY hh:mm:ss AM":     "01/02/2006 03:04:05 PM",
 	"YYYYMMDD HHmmss.ffffff / é": "20060102 150405.000000 / é",
 	"HH:mm:ss.fff":               "15:04:05.000",
+}
+
+// TestMomentsOfAnAPI: source_time_zone is not theirs.
+func TestMomentsOfAnAPI(t *testing.T) {
+	t.Parallel()
+	r := &Report{
+		Stages: []Stage{{Listeners: []Listener{{Name: "db", Kind: FromMySQL}, {Name: "api", Kind: FromHTTP}}}},
+		Join:   Join{Keys: []string{"id"}, Listeners: []Joined{{Listener: "db", Keys: []string{"id"}}, {Listener: "api", Type: Inner, Keys: []string{"id"}}}},
+	}
+	columns := []CSVColumn{{"a", "db", "at"}, {"b", "api", "at"}}
+	for want, c := range map[string]CSV{
+		"a,b\r\n2024-01-01 10:00:00,2024-01-01 11:00:00\r\n": {SourceTimeZone: "Europe/Berlin", TimeZone: "Europe/Berlin"},
+		"a,b\r\n2024-01-01 09:00:00,2024-01-01 10:00:00\r\n": {SourceTimeZone: "Europe/Berlin", TimeZone: "UTC"},
+		"a,b\r\n10:00 +01:00,10:00 +00:00\r\n":               {SourceTimeZone: "Europe/Berlin", Datetime: "HH:mm ZZ"},
+	} {
+		r.CSV = c
+		r.CSV.Columns = columns
+		for _, join := range []func(map[string]Dataset, io.Writer, Room) (Made, error){r.Fold, r.Merge} {
+			var out strings.Builder
+			if _, err := join(map[string]Dataset{
+				"db":  datasetOf(t, columnsOf("id", "integer", "at", "datetime"), 1, []any{1, "2024-01-01 10:00:00"}),
+				"api": datasetOf(t, columnsOf("id", "integer", "at", "datetime"), 1, []any{1, "2024-01-01 10:00:00"}),
+			}, &out, Room{}); err != nil || out.String() != want {
+				t.Errorf("%v: %q, want %q", err, out.String(), want)
+			}
+		}
+	}
 }
 
 // TestMoments: datetimes are shown as the time package shows them.

@@ -16,7 +16,8 @@ type style struct {
 	lineEnd   string
 	quoted    [256]bool // bytes of a text that has to be in quotes
 	null      []byte    // what stands for NULL
-	moments   moments
+	moments   moments   // of databases and external services
+	apis      moments   // of APIs, whose datetimes are in UTC
 
 	// found counts, for each column of the file, the formulas in its lines. Lines are
 	// made by several goroutines.
@@ -41,13 +42,18 @@ func (c *CSV) style() (*style, error) {
 		s.null = []byte(*c.Null)
 	}
 	var err error
-	s.moments, err = newMoments(c)
+	if s.moments, err = newMoments(c); err != nil {
+		return nil, err
+	}
+	utc := *c
+	utc.SourceTimeZone = ""
+	s.apis, err = newMoments(&utc)
 	return s, err
 }
 
 // appendCell is appendCSV for a value of a column of this kind, and tells whether it
 // is a formula.
-func (s *style) appendCell(dst, cell []byte, kind Kind) (_ []byte, formula bool) {
+func (s *style) appendCell(dst, cell []byte, kind Kind, m *moments) (_ []byte, formula bool) {
 	if isNull(cell) {
 		return append(dst, s.null...), false
 	}
@@ -58,8 +64,8 @@ func (s *style) appendCell(dst, cell []byte, kind Kind) (_ []byte, formula bool)
 	}
 	dst = appendUnescaped(dst, cell[1:len(cell)-1])
 	switch {
-	case kind == KindDate && s.moments.date != nil, kind == KindDatetime && s.moments.shown():
-		dst = s.moments.rewrite(dst, start, kind)
+	case kind == KindDate && m.date != nil, kind == KindDatetime && m.shown():
+		dst = m.rewrite(dst, start, kind)
 	}
 	if s.csv.Formulas != FormulasOff && isFormula(dst[start:], kind) {
 		formula = true
@@ -113,14 +119,14 @@ func (s *style) endLine(dst []byte, start int) []byte {
 // appendSegment appends the cells of a row that stand side by side. Behind them it
 // says which of them are formulas: the number of each, counted from 0, and how many.
 // So those of a row count in each line that the row is in, and in no other.
-func (s *style) appendSegment(dst []byte, c *Chunk, row int, columns []int) []byte {
+func (s *style) appendSegment(dst []byte, c *Chunk, row int, columns []int, m *moments) []byte {
 	var found []uint32
 	for i, column := range columns {
 		if i > 0 {
 			dst = append(dst, s.delimiter)
 		}
 		var formula bool
-		if dst, formula = s.appendCell(dst, c.Cell(column, row), c.columns[column].Kind); formula {
+		if dst, formula = s.appendCell(dst, c.Cell(column, row), c.columns[column].Kind, m); formula {
 			found = append(found, uint32(i))
 		}
 	}

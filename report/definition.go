@@ -246,7 +246,7 @@ type CSV struct {
 	LF             bool           `json:",omitempty"` // lines end with LF, not with CRLF
 	Null           *string        `json:",omitempty"` // stands for NULL; a text that is the same or empty is quoted then. nil: NULL is empty, and so is an empty text
 	TimeZone       string         `json:",omitempty"` // in which datetimes are shown; empty: in that of the source
-	SourceTimeZone string         `json:",omitempty"` // of the source's datetimes; empty: UTC
+	SourceTimeZone string         `json:",omitempty"` // of the datetimes of databases and external services; empty: UTC. Those of APIs are in UTC
 	Date           string         `json:",omitempty"` // form of dates, such as DD.MM.YYYY; empty: as the source gives them
 	Datetime       string         `json:",omitempty"` // form of datetimes, such as DD.MM.YYYY HH:mm; empty: as the source gives them
 	Formulas       Formulas       `json:",omitempty"` // what becomes of texts that a spreadsheet takes for formulas

@@ -15,9 +15,10 @@ import (
 // has the same key, and what it lacks has none.
 type layout struct {
 	pieces   []piece
-	segments [][][]int // for each listener, for each of its segments, the columns
-	columns  int       // of the file
-	style    *style    // nil: as RFC 4180 has it
+	segments [][][]int  // for each listener, for each of its segments, the columns
+	columns  int        // of the file
+	style    *style     // nil: as RFC 4180 has it
+	moments  []*moments // for each listener; with a style
 }
 
 // piece is a part of a line.
@@ -42,6 +43,15 @@ func (r *Report) layout(inputs []*input) (*layout, error) {
 	var err error
 	if l.style, err = r.CSV.style(); err != nil {
 		return nil, err
+	}
+	if l.style != nil {
+		for _, in := range inputs {
+			m := &l.style.moments
+			if of, _, ok := r.Listener(in.name); ok && of.Kind == FromHTTP {
+				m = &l.style.apis
+			}
+			l.moments = append(l.moments, m)
+		}
 	}
 	full := slices.ContainsFunc(inputs, func(in *input) bool { return in.kind == Full })
 	last := fixedText
@@ -140,7 +150,7 @@ func (l *layout) appendRow(dst []byte, n int, c *Chunk, row int) []byte {
 		}
 		at := len(dst)
 		if l.style != nil {
-			dst = l.style.appendSegment(dst, c, row, columns)
+			dst = l.style.appendSegment(dst, c, row, columns, l.moments[n])
 		} else {
 			for i, column := range columns {
 				if i > 0 {
@@ -186,7 +196,7 @@ func (l *layout) fixed(cell []byte) []byte {
 	if l.style == nil {
 		return appendCSV(nil, cell)
 	}
-	text, _ := l.style.appendCell(nil, cell, KindText)
+	text, _ := l.style.appendCell(nil, cell, KindText, &l.style.moments)
 	return text
 }
 
