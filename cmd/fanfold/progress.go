@@ -152,7 +152,7 @@ func (v listenerView) note() string {
 	text := suffix(", ", v.tried())
 	switch {
 	case v.State == "waiting" && v.Next != nil:
-		text += ", waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
+		text += ", waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", printable(v.Why))
 	case v.State != "running":
 		text = " " + v.State + text
 	}

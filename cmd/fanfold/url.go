@@ -88,7 +88,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	l := link{ID: id}
 	switch files := files.(type) {
 	case *gcs.Sink:
-		until := time.Now().Add(expires).Truncate(time.Second)
+		until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second) // whole seconds count, and 0 is none
 		l.URL, err = files.SignedURL(ctx, name, until)
 		l.Expires = &until
 	case *sink.Dir:

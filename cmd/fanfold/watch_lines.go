@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fanfold/fanfold/engine"
 )
@@ -195,6 +196,16 @@ func (l *lines) write(text string, of line) error {
 		return json.NewEncoder(l.out).Encode(of)
 	}
 	at := cmp.Or(of.At, time.Now())
-	_, err := fmt.Fprintln(l.out, at.Local().Format(time.TimeOnly), strings.ReplaceAll(text, "\n", " "))
+	_, err := fmt.Fprintln(l.out, at.Local().Format(time.TimeOnly), printable(text))
 	return err
+}
+
+// printable is a text of foreign hands as one line, without what a terminal would do.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
