@@ -96,7 +96,7 @@ func (s *Source) target(below string) (*url.URL, error) {
 
 // do sends a request. Its answer is a success, and is closed by the caller.
 func (s *Source) do(parent context.Context, r request) (*answer, error) {
-	limit := newPatience(parent, s.api.Timeout)
+	limit := newPatience(parent, s.api.Timeout, errSlow)
 	var connected atomic.Bool
 	ctx := httptrace.WithClientTrace(limit.ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	fail := func(err error) (*answer, error) {

@@ -50,13 +50,12 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	if task.Begin != nil {
 		task.Begin()
 	}
-	if limit := task.Listener.Timeout; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit,
-			fmt.Errorf("%w after %s: raise the timeout of the listener, or have the API give less", ErrTimeout, limit))
-		defer cancel()
-	}
 	r := &reader{source: s, task: task, rows: newRows(task.Listener, out)}
+	if limit := task.Listener.Timeout; limit > 0 {
+		r.time = newPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or have the API give less", ErrTimeout, limit))
+		defer r.time.stop()
+		ctx = r.time.ctx
+	}
 	err := r.read(ctx)
 	if err == nil {
 		return r.rows.end()
@@ -72,10 +71,11 @@ type reader struct {
 	source *Source
 	task   listeners.Task
 	rows   *rows
-	values []any // the batch of an earlier stage
-	batch  int   // its number
-	memo   *memo // nil without jobs
-	asked  bool  // something was asked in this try
+	values []any     // the batch of an earlier stage
+	batch  int       // its number
+	memo   *memo     // nil without jobs
+	asked  bool      // something was asked in this try
+	time   *patience // of the try; nil: no limit
 }
 
 // read asks for the rows, once for each batch of values.
@@ -106,7 +106,7 @@ func (r *reader) turn(ctx context.Context) error {
 		patience = listeners.InTheMiddle
 	}
 	r.asked = true
-	return r.task.Ask(ctx, patience)
+	return r.time.stopped(func() error { return r.task.Ask(ctx, patience) })
 }
 
 // bind gives the values of a request.

@@ -545,3 +545,21 @@ func TestValues(t *testing.T) {
 	values = []string{"1"}
 	b.fails(`".." in the path of a URL`, true)
 }
+
+// TestWaitingForATurnTakesNoTime of those that the listener's timeout gives a task.
+func TestWaitingForATurnTakesNoTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t, says(`{"rows":[{"x":1}]}`), report.HTTPResult{}, "$.x")
+	b.listener.Timeout = 500 * time.Millisecond
+	b.task.Turn = func(ctx context.Context, _ time.Duration) error {
+		turn := time.NewTimer(time.Second)
+		defer turn.Stop()
+		select {
+		case <-turn.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	b.expect(`["1"]`)
+}
