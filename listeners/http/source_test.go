@@ -170,7 +170,7 @@ func TestManyRowsBeforeAValue(t *testing.T) {
 		t.Error(kinds)
 	}
 	// Nor are long rows held for long.
-	rows = `{"v": null, "w": "` + strings.Repeat("x", unsureBytes) + `"}, {"v": 1.50, "w": ""}`
+	rows = strings.Repeat(`{"v": null, "w": "`+strings.Repeat("x", unsureBytes/4)+`"},`, 4) + `{"v": 1.50, "w": ""}`
 	b = setup(t, says(`{"rows": [`+rows+`]}`), report.HTTPResult{}, "$.v", "$.w")
 	b.api.MaxBytes = 2 * unsureBytes
 	if _, kinds, err := b.read(); err != nil || kinds[0] != report.KindText {
@@ -235,6 +235,27 @@ func TestTooMuch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLongRow: a row is held whole, and what it becomes in memory is far more than its
+// text.
+func TestLongRow(t *testing.T) {
+	t.Parallel()
+	row := func(length int) string {
+		const frame = len(`{"v":"","w":[]}`)
+		return `{"v":"` + strings.Repeat("x", length-frame) + `","w":[]}`
+	}
+	for name, text := range map[string]string{
+		"row 2 of it has more than 4194304 bytes": `{"rows": [` + row(100) + `, ` + row(mostValue+1) + `]}`,
+		"$.next has more than 4194304 bytes":      `{"rows": [], "next": [` + strings.Repeat("{},", mostValue/3) + `0]}`,
+	} {
+		b := setup(t, says(text), report.HTTPResult{Next: path(t, "$.next"), NextAs: "cursor"}, "$.v")
+		b.api.MaxBytes = 1 << 30
+		b.fails(name, true)
+	}
+	b := setup(t, says(`{"rows": [`+row(mostValue)+`]}`), report.HTTPResult{}, "$.w json")
+	b.api.MaxBytes = 1 << 30
+	b.expect(`["[]"]`)
 }
 
 // TestStatuses: which answers use a try, which do not, and which end the task.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -138,7 +139,16 @@ func (w *walk) keep(i int) error {
 		return fmt.Errorf("%w: %s is there twice", errDocument, w.found[i].path)
 	}
 	w.found[i].there = true
-	return w.decoder.Decode(&w.found[i].value)
+	var raw json.RawMessage
+	if err := w.decoder.Decode(&raw); err != nil {
+		return err
+	}
+	if len(raw) > mostValue {
+		return tooLong(w.found[i].path.String())
+	}
+	value, err := decode(raw)
+	w.found[i].value = value
+	return err
 }
 
 // deepest is how many levels encoding/json goes down in a value that it decodes.
@@ -182,9 +192,12 @@ func (w *walk) array() error {
 	}
 	w.there = true
 	var raw json.RawMessage
-	for w.decoder.More() {
+	for number := 1; w.decoder.More(); number++ {
 		if err := w.decoder.Decode(&raw); err != nil {
 			return err
+		}
+		if len(raw) > mostValue {
+			return tooLong(fmt.Sprintf("row %d of it", number))
 		}
 		row, err := decode(raw)
 		if err != nil {
@@ -209,6 +222,14 @@ func whole(text []byte) (any, error) {
 		return nil, err
 	}
 	return w.found[0].value, nil
+}
+
+// mostValue is how many bytes a row, or a value beside the rows, may have: decoded it
+// can have 50 times as many.
+const mostValue = 4 << 20
+
+func tooLong(what string) error {
+	return listeners.Permanent(fmt.Errorf("%w: %s has more than %d bytes", errDocument, what, mostValue))
 }
 
 // decode decodes one value, whose numbers keep their digits.
