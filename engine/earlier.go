@@ -44,7 +44,7 @@ func (e *Engine) removeLost(ctx context.Context, state *scripts.State) error {
 	if err := e.noteLate(ctx, state); err != nil {
 		return err
 	}
-	return e.removeAttempts(ctx, state, "", func(r Record) bool { return !r.Status.Final() })
+	return e.removeAttempts(ctx, state, state.Attempt-1, "", func(r Record) bool { return !r.Status.Final() })
 }
 
 // removeEarlier is removeLost once the record is final, for what was committed
@@ -52,7 +52,7 @@ func (e *Engine) removeLost(ctx context.Context, state *scripts.State) error {
 // That it fails leaves files to which nothing points, for the next attempt to
 // remove, and is no reason to keep the job.
 func (e *Engine) removeEarlier(ctx context.Context, state *scripts.State, pointed string) {
-	if err := e.removeAttempts(ctx, state, pointed, func(r Record) bool { return r.Status.Final() }); err != nil {
+	if err := e.removeAttempts(ctx, state, state.Attempt-1, pointed, func(r Record) bool { return r.Status.Final() }); err != nil {
 		e.left(state, err)
 	}
 }
@@ -67,11 +67,11 @@ func (e *Engine) left(state *scripts.State, err error) {
 // is given up.
 const mostFence = 10
 
-// removeAttempts removes the files of a job's earlier attempts, and one more that
-// may be given, where the record is as it should be. What the sink refuses to
-// remove stays.
-func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, more string, right func(Record) bool) error {
-	if state.Attempt == 1 {
+// removeAttempts removes the files of a job's attempts up to this one, and one more
+// that may be given, where the record is as it should be. What it points to stays, and
+// what the sink refuses to remove.
+func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, last int64, more string, right func(Record) bool) error {
+	if last == 0 {
 		return nil
 	}
 	var records map[string]Record
@@ -90,13 +90,13 @@ func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, more 
 	if more != "" {
 		names[more] = true
 	}
-	for attempt := max(1, state.Attempt-mostEarlier); attempt < state.Attempt; attempt++ {
+	for _, name := range anyNames(state, state.Attempt) {
+		delete(names, name)
+	}
+	for attempt := max(1, last+1-mostEarlier); attempt <= last; attempt++ {
 		for _, name := range anyNames(state, attempt) {
 			names[name] = true
 		}
-	}
-	for _, name := range anyNames(state, state.Attempt) {
-		delete(names, name)
 	}
 	delete(names, now)
 	for name := range names {

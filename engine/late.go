@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -15,10 +16,10 @@ const (
 	latePage = 100
 )
 
-// lateAfter is how long after a job's end the files of its earlier attempts are
+// LateAfter is how long after a job's end the files of its earlier attempts are
 // looked for once more: a worker that hung, or a sink that was slow, may make one
 // visible after they were removed, and die before it removes it itself.
-func (e *Engine) lateAfter() time.Duration { return 5 * e.o.Limits.Grace }
+func LateAfter(l report.Limits) time.Duration { return 5 * l.Grace }
 
 // noteLate has late files of a job's earlier attempts be looked for, whatever
 // becomes of Redis until then. Without tables nobody does.
@@ -27,7 +28,7 @@ func (e *Engine) noteLate(ctx context.Context, state *scripts.State) error {
 		return nil
 	}
 	return e.onRecord(ctx, "note late files", func() error {
-		err := e.o.Memory.NoteLate(ctx, Run{state.ID, state.Attempt}, e.lateAfter())
+		err := e.o.Memory.NoteLate(ctx, Run{state.ID, state.Attempt}, LateAfter(e.o.Limits))
 		if errors.Is(err, ErrNoMemory) {
 			return nil
 		}
@@ -61,7 +62,7 @@ func (r *rebuilder) removeLate(ctx context.Context) error {
 		for _, run := range runs {
 			if err := r.e.removeLateOf(ctx, run); err != nil {
 				failed = err
-				_ = r.e.o.Memory.NoteLate(ctx, run, r.e.lateAfter()) // the others come first
+				_ = r.e.o.Memory.NoteLate(ctx, run, LateAfter(r.e.o.Limits)) // the others come first
 			}
 		}
 		if failed != nil || len(runs) < latePage {
@@ -75,7 +76,8 @@ func (r *rebuilder) removeLate(ctx context.Context) error {
 }
 
 // removeLateOf looks for the files of the attempts before this one, if it has
-// ended. Where a later one runs or has ended, that one does.
+// ended, and for its own if it was cancelled: Redis may not have known its job then.
+// Where a later one runs or has ended, that one does.
 func (e *Engine) removeLateOf(ctx context.Context, run Run) error {
 	records, err := e.o.Records.Read(ctx, []string{run.ID})
 	if err != nil {
@@ -86,7 +88,11 @@ func (e *Engine) removeLateOf(ctx context.Context, run Run) error {
 			return e.noteLate(ctx, &scripts.State{ID: run.ID, Attempt: run.Attempt})
 		}
 		state := &scripts.State{ID: run.ID, Attempt: run.Attempt, Report: r.Report}
-		if err := e.removeAttempts(ctx, state, "", func(r Record) bool { return r.Status.Final() }); err != nil {
+		last := run.Attempt - 1
+		if r.Status == Cancelled {
+			last = run.Attempt
+		}
+		if err := e.removeAttempts(ctx, state, last, "", func(r Record) bool { return r.Status.Final() }); err != nil {
 			return err
 		}
 	}

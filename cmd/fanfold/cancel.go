@@ -98,6 +98,9 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		outcome = "cancelled before"
 		if r.Status != engine.Cancelled {
 			outcome = "cancelled"
+			if err := b.noteLate(ctx, r); err != nil {
+				return "", err
+			}
 			ok, err := b.records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt}, reason)
 			if err != nil {
 				return "", err
@@ -127,6 +130,19 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) erro
 		return fmt.Errorf("record %s: %w: its job fails already", r.ID, errNotCancelled)
 	}
 	return nil
+}
+
+// noteLate has an engine look for files of the record's attempts in a while: where
+// Redis has lost a job, nobody else knows that it may have made one.
+func (b *backend) noteLate(ctx context.Context, r engine.Record) error {
+	if r.Attempt == 0 {
+		return nil
+	}
+	err := b.records.NoteLate(ctx, engine.Run{ID: r.ID, Attempt: r.Attempt}, engine.LateAfter(b.config.Limits))
+	if errors.Is(err, engine.ErrNoMemory) {
+		return nil
+	}
+	return err
 }
 
 // forget takes away the places in which a record waits that has not been started.

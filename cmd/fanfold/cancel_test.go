@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -138,6 +139,28 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
 		t.Errorf("%d are CANCELLED", n)
 	}
+}
+
+// TestCancelOfALostJob: Redis has lost it, and nobody knows of the file that it made.
+func TestCancelOfALostJob(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	id := s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"-1.csv", "-1.csv.manifest.json"} {
+		if err := os.WriteFile(s.dir+"/files/slow/"+id+name, []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.must("cancel "+id, "cancelled")
+	s.serve(s.config)
+	s.eventually("its file is gone", func() bool {
+		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
+		return len(files) == 0
+	})
 }
 
 // TestCancelThatIsInterrupted right after the state has decided: an engine finishes it.
