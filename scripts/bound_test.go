@@ -55,7 +55,11 @@ func TestPlaces(t *testing.T) {
 		take("c", -time.Millisecond, true) // and silent
 		take("d", time.Hour, true)
 		take("c", time.Hour, false)
-		if ttl := client.PTTL(t.Context(), s.Places("db")).Val(); ttl <= 0 || ttl > 2*time.Hour {
+		if err := s.LeavePlace(t.Context(), "db", "d"); err != nil {
+			t.Error(err)
+		}
+		take("e", time.Second, true) // of a process with another lease
+		if ttl := client.PTTL(t.Context(), s.Places("db")).Val(); ttl <= time.Minute || ttl > 2*time.Hour {
 			t.Errorf("its key lives for %v", ttl)
 		}
 	}

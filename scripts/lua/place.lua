@@ -11,5 +11,6 @@ local now = now()
 redis.call('ZREMRANGEBYSCORE', key, '-inf', int(now))
 if not redis.call('ZSCORE', key, who) and redis.call('ZCARD', key) >= places then return 0 end
 redis.call('ZADD', key, int(now + lease), who)
-redis.call('PEXPIRE', key, lease + 1000)
+local last = redis.call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]
+redis.call('PEXPIREAT', key, int(last + 1000))
 return 1
