@@ -45,11 +45,14 @@ func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step, t
 	if a.Delay > 0 {
 		entry = redis.NewIntCmd(ctx, "zadd", s.Delayed(), more[0], Later{ID: id, Attempt: attempt, Step: step}.String())
 	}
-	told := s.event(ctx, id, attempt, "retry", "step", step, "counts", counts, "next", more[0], "error", a.Error)
-	if a.Waits {
-		told = s.event(ctx, id, attempt, "waits", "step", step, "next", more[0], "for", a.Error)
+	cmds := []redis.Cmder{entry}
+	switch {
+	case !a.Waits:
+		cmds = append(cmds, s.event(ctx, id, attempt, "retry", "step", step, "counts", counts, "next", more[0], "error", a.Error))
+	case more[1] == int64(1):
+		cmds = append(cmds, s.event(ctx, id, attempt, "waits", "step", step, "next", more[0], "for", a.Error))
 	}
-	return outcome, s.send(ctx, entry, told)
+	return outcome, s.send(ctx, cmds...)
 }
 
 // silence is how long a consumer is silent before it is taken for gone. Readers

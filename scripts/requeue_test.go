@@ -38,6 +38,36 @@ func TestAStopHandsATaskBackAtOnce(t *testing.T) {
 	}
 }
 
+// TestWhatIsWaitedForIsToldOnce, however often a task looks for it.
+func TestWhatIsWaitedForIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for _, split := range []bool{false, true} {
+		s, client := newScripts(t, split)
+		ctx := t.Context()
+		if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+			t.Fatal(err)
+		}
+		for i, what := range []string{"a job", "a job", "its rows"} {
+			task := Task{ID: "1", Attempt: 1, Listener: "a", Owner: string(rune('a' + i)), Lease: time.Minute}
+			if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
+				t.Fatal(err)
+			}
+			if outcome, err := s.RequeueTask(ctx, task, Again{Delay: time.Minute, Waits: true, Error: what}); outcome != OK || err != nil {
+				t.Fatal(outcome, err)
+			}
+		}
+		var told []any
+		for _, e := range client.XRange(ctx, s.Events(), "-", "+").Val() {
+			if e.Values["event"] == "waits" {
+				told = append(told, e.Values["for"])
+			}
+		}
+		if len(told) != 2 || told[0] != "a job" || told[1] != "its rows" {
+			t.Errorf("split %v: %v", split, told)
+		}
+	}
+}
+
 // TestForget: a consumer that is gone goes, unless something is pending for it.
 func TestForget(t *testing.T) {
 	t.Parallel()

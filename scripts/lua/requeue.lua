@@ -7,8 +7,8 @@
 --       try counts, wait: nothing went wrong, 7 error (empty: the last one stays), or
 --       what it waits for, 8 cap of the events,
 --       9 margin (ms that the keys live on at least, beyond the delay)
--- Returns {outcome, when it is due (ms)}: 1 given up; 2 given up before; 0 another
---       owner, or the job fails; -1 gone
+-- Returns {outcome, when it is due (ms), 1 if that is to be told}: 1 given up; 2 given up
+--       before; 0 another owner, or the job fails; -1 gone
 -- Cost  O(log n)
 local data, state, delayed, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, attempt, step, token, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
@@ -20,7 +20,7 @@ local have = redis.call('HMGET', state, 'attempt', 'status', fold and 'fence' or
 if have[1] ~= attempt then return {-1} end
 local now = now()
 if have[3] ~= token then
-  if have[5] == token then return {2, tonumber(have[6] or now)} end
+  if have[5] == token then return {2, tonumber(have[6] or now), 1} end
   return {0}
 end
 local status = have[2]
@@ -45,13 +45,14 @@ elseif ARGV[7] ~= '' then
   if have[8] then redis.call('HDEL', state, name .. ':waits') end
 end
 if delay > 0 then redis.call('HSET', state, name .. ':next', due) end
+local told = not waits or have[8] ~= ARGV[7] -- what it waits for once, however often it looks
 if delayed then
   if delay > 0 then
     redis.call('ZADD', delayed, due, id .. '/' .. attempt .. '/' .. step)
   else
     redis.call('XADD', stream, '*', 'id', id, 'attempt', attempt)
   end
-  if waits and have[8] ~= ARGV[7] then -- told once, however often it looks
+  if waits and told then
     redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'waits',
       'step', step, 'next', due, 'for', ARGV[7])
   elseif not waits then
@@ -59,4 +60,4 @@ if delayed then
       'step', step, 'counts', ARGV[6], 'next', due, 'error', ARGV[7])
   end
 end
-return {1, now + delay}
+return {1, now + delay, told and 1 or 0}
