@@ -123,6 +123,16 @@ func (l *draftListener) readResult(at setting) {
 		result.Rows, _ = ParseJSONPath("$")
 	}
 	result.Next, result.Count = f.get("next").optionalPath(), f.get("count").optionalPath()
+	for i, one := range []struct {
+		name string
+		path JSONPath
+	}{{"next", result.Next}, {"count", result.Count}} {
+		for _, other := range []JSONPath{result.Rows, result.Next}[:i+1] {
+			if one.path.overlaps(other) {
+				f.get(one.name).problem(fmt.Sprintf("in the same place as %s", other), "Each of rows, next and count has a place of its own in the answer; without rows, the whole answer is the array of rows")
+			}
+		}
+	}
 	result.Page, result.Offset = f.get("page").queryName(), f.get("offset").queryName()
 	result.First = f.get("first").integer(1, 0, 1_000_000)
 	if first := f.get("first"); first.given() && result.Page == "" {

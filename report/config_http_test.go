@@ -214,6 +214,8 @@ var badHTTP = []struct {
 	{"a body with GET", []string{"method: POST", "method: GET"}},
 	{"a method", []string{"method: POST", "method: FETCH"}},
 	{"next_as", []string{"next_as: {query: cursor}", "next_as: cursor"}},
+	{"next in the rows", []string{"              rows: $.rows\n", ""}},
+	{"paths that lie in each other", []string{"rows: $.rows\n", "rows: $.answer.rows\n", "next: $.next", "next: $.answer['rows'][0].next", "count: $.total", "count: $.answer"}},
 	{"no next_as", []string{"              next_as: {query: cursor}\n", ""}},
 	{"next_as without next", []string{"              next: $.next\n", ""}},
 	{"two ways to the next page", []string{"next: $.next", "next: $.next\n              page: page\n              offset: skip"}},

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/theory/jsonpath"
@@ -68,6 +69,12 @@ func (p JSONPath) Given() bool { return p.steps != nil }
 
 // Steps are the parts of the path, which must not be changed.
 func (p JSONPath) Steps() []JSONStep { return p.steps }
+
+// overlaps tells whether one leads to the other, or into it.
+func (p JSONPath) overlaps(other JSONPath) bool {
+	n := min(len(p.steps), len(other.steps))
+	return p.Given() && other.Given() && slices.Equal(p.steps[:n], other.steps[:n])
+}
 
 // Find looks in a document as encoding/json decodes it into an any. False where it
 // leads nowhere.
