@@ -198,13 +198,17 @@ func (s *Source) patient(err error) error {
 	return listeners.Outage(l.error)
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter reads the header of that name: seconds, or a date, which is by the clock of
+// the API.
 func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, longestWait), true
 	}
 	if at, err := http.ParseTime(text); err == nil {
+		if its, err := http.ParseTime(header.Get("Date")); err == nil {
+			now = its
+		}
 		return max(0, min(at.Sub(now), longestWait)), true
 	}
 	return 0, false

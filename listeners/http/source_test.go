@@ -322,6 +322,11 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%q: %v %v", text, got, ok)
 		}
 	}
+	// The API's clock counts, where it says how it stands.
+	header := http.Header{"Date": {"Mon, 01 Jan 2024 05:00:00 GMT"}, "Retry-After": {"Mon, 01 Jan 2024 05:00:30 GMT"}}
+	if got, ok := retryAfter(header, now); !ok || got != 30*time.Second {
+		t.Errorf("%v %v", got, ok)
+	}
 }
 
 // TestNobodyThere: that nobody takes the connection is an outage; that nobody answers
