@@ -349,6 +349,25 @@ func TestExternalThatFails(t *testing.T) {
 	o.ends()
 }
 
+// TestExternalWorkerThatKeepsItsName is refused with its next entry, and that is not lost.
+func TestExternalWorkerThatKeepsItsName(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 1, func(o *outside) { o.listener.Silence = 300 * time.Millisecond })
+	o.reads("host").says("failed", "error", "no luck")
+	o.until("a retry", func(*scripts.State) bool { return !o.delayed().IsZero() })
+	o.ends()
+	o.comes()
+	o.reads("host").says("alive")
+	o.until("a silent one", func(s *scripts.State) bool { return s.Tasks["a"].Tries == 2 && !o.delayed().IsZero() })
+	if got := fmt.Sprint(o.refusals()); got != "[host alive: this worker has given the task up: each entry that is read needs a new one]" {
+		t.Error(got)
+	}
+	o.ends()
+	o.comes()
+	o.reads("host").says("done", "chunks", "0")
+	o.wantData([]string{"[]"}, []string{"[]"})
+}
+
 // TestExternalThatCanNeverWork: what a service says or sends fails the job at once, and
 // what is wrong with it is kept.
 func TestExternalThatCanNeverWork(t *testing.T) {

@@ -68,9 +68,13 @@ func (w *worker) take(ctx context.Context) error {
 	return nil
 }
 
-// left is what becomes of what a worker says that has given its task up.
+// left is what becomes of what a worker says that has given its task up. Its entry ends,
+// which it had read before it took the task; a later one is somebody else's to do.
 func (w *worker) left(ctx context.Context) error {
 	w.ended = true
+	if entryTime(w.Entry).After(w.state.Taken) {
+		return refused{"this worker has given the task up: each entry that is read needs a new one"}
+	}
 	if err := w.acknowledge(ctx); err != nil || w.Type == replyFailed { // that was said, perhaps by this reply
 		return err
 	}
@@ -89,6 +93,7 @@ func (w *worker) over(ctx context.Context) error {
 	case t.Done:
 		return w.acknowledge(ctx) // by this worker
 	case t.Owner != w.Worker && t.Left == w.Worker:
+		w.state = t
 		return w.left(ctx)
 	}
 	return refused{"another worker has the task"}
