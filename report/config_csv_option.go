@@ -46,6 +46,12 @@ func (d *draft) readCSVOptions(f fields) {
 		if c.Formulas == FormulasFail && isFormula([]byte(column.Label), KindText) {
 			f.get("formulas").problem(fmt.Sprintf("the label %q is one that a spreadsheet takes for a formula", column.Label), "Give the column another label, or write formulas: escape")
 		}
+		if column.Listener == "" || c.Formulas != FormulasFail {
+			continue
+		}
+		if cell := d.listener(column.Listener).Defaults[column.Column]; isFormula(AppendText(nil, []byte(cell)), KindText) {
+			f.get("formulas").problem(fmt.Sprintf("the default of %s is one that a spreadsheet takes for a formula", column.Column), "Give another default, or write formulas: escape")
+		}
 	}
 }
 

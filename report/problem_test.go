@@ -128,6 +128,7 @@ var badFiles = []struct {
 	{"a text for NULL with a delimiter", []string{"    csv:\n", "    csv:\n      null: \"a;b\"\n"}},
 	{"an empty text for NULL in a file of one column", []string{"        - total\n        - {column: shop.items.item, label: Item}\n", "      null: \"\"\n"}},
 	{"a label that is a formula", []string{"label: Item", "label: \"=Item\"", "    csv:\n", "    csv:\n      formulas: fail\n"}},
+	{"a default that is a formula", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: \"=1+1\"}}, database", "    csv:\n", "    csv:\n      formulas: fail\n"}},
 	{"a text for NULL that is a formula", []string{"    csv:\n", "    csv:\n      null: \"=NA()\"\n      formulas: escape\n"}},
 	{"the zone of the source alone", []string{"    csv:\n", "    csv:\n      source_time_zone: Europe/Berlin\n"}},
 	{"options of a file that are no single values", []string{"    csv:\n", "    csv:\n      delimiter: [\";\"]\n      null: {a: b}\n      max_bytes: []\n"}},
