@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,7 +125,9 @@ func (d *draft) readMoments(f fields) {
 			continue
 		}
 		if _, err := parseForm(text, form.tokens); err != nil {
-			at.problem("not the form of a "+form.name, "Use "+strings.Join(form.tokens, ", ")+" with signs between them, such as DD.MM.YYYY")
+			wrong := &formError{"not the form of a " + form.name, "Use " + strings.Join(form.tokens, ", ") + " with signs between them, such as DD.MM.YYYY"}
+			errors.As(err, &wrong)
+			at.problem(wrong.message, wrong.remedy)
 			continue
 		}
 		*form.to = text

@@ -123,7 +123,49 @@ var (
 
 var errForm = errors.New("not a form")
 
-// parseForm reads a form with these tokens. A letter that is in none of them must be
+// formParts says which part of a moment each token writes.
+var formParts = map[string]string{
+	"YYYY": "the year", "YY": "the year", "MM": "the month", "DD": "the day", "HH": "the hour", "hh": "the hour", "mm": "the minute",
+	"ss": "the second", "ffffff": "the fraction", "fff": "the fraction", "AM": "AM or PM", "ZZ": "the zone",
+}
+
+// formError is what is wrong with a form whose tokens are known.
+type formError struct{ message, remedy string }
+
+func (e *formError) Error() string { return e.message + ". " + e.remedy }
+
+// check finds a part that comes twice, such as a month where the minute was meant, and
+// an hour that does not say which half of the day it is in.
+func (f form) check() error {
+	tokens := map[string]string{} // part → its token
+	for _, piece := range f {
+		part, ok := formParts[piece]
+		if !ok {
+			continue
+		}
+		if before, twice := tokens[part]; twice {
+			by := before
+			if before != piece {
+				by += " and " + piece
+			}
+			remedy := "Write it once"
+			if piece == "MM" {
+				remedy += ": MM is the month, and mm the minute"
+			}
+			return &formError{fmt.Sprintf("%s comes twice (%s)", part, by), remedy}
+		}
+		tokens[part] = piece
+	}
+	switch half := tokens["AM or PM"] != ""; {
+	case tokens["the hour"] == "hh" && !half:
+		return &formError{"hh (12 hours) without AM shows 02:00 and 14:00 as the same", "Write HH for 24 hours, or add AM"}
+	case half && tokens["the hour"] != "hh":
+		return &formError{"AM goes with hh (12 hours)", "Write hh for the hour, or remove AM"}
+	}
+	return nil
+}
+
+// parseForm reads a form with these tokens, each part at most once. A letter that is in none of them must be
 // a T, for which nobody looks among the tokens.
 func parseForm(text string, tokens []string) (form, error) {
 	var f form
@@ -140,6 +182,9 @@ func parseForm(text string, tokens []string) (form, error) {
 	}
 	if !some {
 		return nil, fmt.Errorf("%w: it has none of %s", errForm, strings.Join(tokens, " "))
+	}
+	if err := f.check(); err != nil {
+		return nil, err
 	}
 	return f, nil
 }

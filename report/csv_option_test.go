@@ -299,10 +299,16 @@ func TestParseForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]form{
 		"YYYYMMDD": {"YYYY", "MM", "DD"}, "YY-MM": {"YY", "-", "MM"}, "DD é": {"DD", " ", "\xc3", "\xa9"}, "TT": nil, "": nil, "D.M": nil, "YYYY-mm": nil, "DD\n": nil,
+		"MM.DD.MM": nil, "YY/YYYY": nil,
 	} {
 		got, err := parseForm(text, dateTokens)
 		if !reflect.DeepEqual(got, want) || (err == nil) != (want != nil) {
 			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+	for text, good := range map[string]bool{"hh:mm AM": true, "DD HH:mm:ss.fff ZZ": true, "HH:MM DD.MM": false, "hh:mm": false, "HH:mm AM": false, "HH hh AM": false, "fff ffffff": false, "ZZ ZZ": false} {
+		if _, err := parseForm(text, datetimeTokens); (err == nil) != good {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

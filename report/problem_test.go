@@ -124,6 +124,10 @@ var badFiles = []struct {
 	{"other keys", []string{"sink:", "keys: {perfix: x, hash: [x]}\nsink:"}},
 
 	{"options of a file", []string{"    csv:\n", "    csv:\n      bom: yes\n      delimiter: \":\"\n      line_end: cr\n      null: NULL\n      time_zone: Berlin\n      date: YYYY-mm-dd\n      datetime: soon\n      formulas: quote\n      compress: zip\n      max_rows: 0\n      max_bytes: 6TB\n"}},
+	{"a month where the minute was meant", []string{"    csv:\n", "    csv:\n      datetime: DD.MM.YYYY HH:MM\n"}},
+	{"12 hours without AM", []string{"    csv:\n", "    csv:\n      datetime: DD.MM.YYYY hh:mm\n"}},
+	{"AM without 12 hours", []string{"    csv:\n", "    csv:\n      datetime: HH:mm AM\n"}},
+	{"a part of a form that comes twice", []string{"    csv:\n", "    csv:\n      date: DD.MM.YY YYYY\n      datetime: HH hh:mm AM\n"}},
 	{"an option of a file with a wrong name", []string{"    csv:\n", "    csv:\n      delimeter: \";\"\n"}},
 	{"a text for NULL with a delimiter", []string{"    csv:\n", "    csv:\n      null: \"a;b\"\n"}},
 	{"an empty text for NULL in a file of one column", []string{"        - total\n        - {column: shop.items.item, label: Item}\n", "      null: \"\"\n"}},
