@@ -308,13 +308,13 @@ func TestExternalEntryOfAnotherTask(t *testing.T) {
 		}).Val()) > 0
 	})
 	other := o.client.XRange(t.Context(), o.s.Task("a"), "("+w.entry, "+").Val()[0].ID
-	w.says("alive", "entry", other)
-	w.says("alive")
-	o.heard()
-	w.says("rows", "number", "0", "rows", `[[1,"a"]]`, "entry", other)
-	w.says("done", "chunks", "0", "entry", other)
-	w.says("failed", "permanent", "1", "entry", other)
-	o.heard()
+	for _, say := range [][]string{
+		{"alive", "entry", other}, {"alive"}, {"rows", "number", "0", "rows", `[[1,"a"]]`, "entry", other},
+		{"done", "chunks", "0", "entry", other}, {"failed", "permanent", "1", "entry", other},
+	} {
+		w.says(say[0], say[1:]...)
+		o.heard() // one after the other
+	}
 	why := "entry " + other + " is that of job 2, attempt 1"
 	got := slices.Sorted(slices.Values(o.refusals())) // replies of one task can be heard at once
 	if want := []string{"w1 alive: " + why, "w1 done: " + why, "w1 failed: " + why, "w1 rows: " + why}; !slices.Equal(got, want) {
@@ -356,8 +356,12 @@ func TestExternalWorkerThatKeepsItsName(t *testing.T) {
 	t.Parallel()
 	o := setupOutside(t, 1, func(o *outside) { o.listener.Silence = 300 * time.Millisecond })
 	o.reads("host").says("failed", "error", "no luck")
-	o.until("a retry", func(*scripts.State) bool { return !o.delayed().IsZero() })
+	state := o.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
 	o.ends()
+	o.eventually("a later moment, as with every delay", func() bool {
+		now, err := o.s.Now(t.Context())
+		return err == nil && now.UnixMilli() > state.Tasks["a"].Taken.UnixMilli()
+	})
 	o.comes()
 	o.reads("host").says("alive")
 	o.until("a silent one", func(s *scripts.State) bool { return s.Tasks["a"].Tries == 2 && !o.delayed().IsZero() })
