@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -64,6 +65,17 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 			case <-time.After(50 * time.Millisecond):
 			}
 		}}
+		var posts sync.Map // how many a key has
+		v.Before = func(w http.ResponseWriter, r *http.Request) bool {
+			key := r.Header.Get("Idempotency-Key")
+			n, _ := posts.LoadOrStore(key, new(atomic.Int64))
+			if r.Method != http.MethodPost || key == "" || n.(*atomic.Int64).Add(1) != 2 {
+				return false
+			}
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusConflict) // it still works on the first one
+			return true
+		}
 		v.Start()
 		t.Cleanup(v.Close)
 		vendors[name] = v

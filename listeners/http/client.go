@@ -63,7 +63,8 @@ func (u unsent) Unwrap() error { return u.error }
 // answered marks an error that the API itself has answered with.
 type answered struct {
 	error
-	code int
+	code  int
+	after time.Duration // for which Retry-After asks; 0: it does not say
 }
 
 func (a answered) Unwrap() error { return a.error }
@@ -147,7 +148,8 @@ func (s *Source) do(parent context.Context, r request) (*answer, error) {
 	}
 	defer a.close()
 	text, _ := io.ReadAll(io.LimitReader(limited, 64<<10))
-	return nil, answered{s.judge(r, response, text), response.StatusCode}
+	after, _ := retryAfter(response.Header, time.Now())
+	return nil, answered{s.judge(r, response, text, after), response.StatusCode, after}
 }
 
 // explain makes the error of a request that has no answer.
@@ -165,13 +167,12 @@ func (s *Source) explain(parent context.Context, limit *patience, r request, err
 }
 
 // judge says what an answer means that is no success.
-func (s *Source) judge(r request, response *http.Response, text []byte) error {
+func (s *Source) judge(r request, response *http.Response, text []byte, after time.Duration) error {
 	code := response.StatusCode
 	status := s.story([]byte(response.Status)) // which holds what the API likes to say
 	err := fmt.Errorf("API %s: %s: %s: %s", s.api.Name, r.what, status, s.story(text))
 	switch {
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
-		after, _ := retryAfter(response.Header, time.Now())
 		return later{err, after}
 	case code >= 500, code == http.StatusRequestTimeout:
 		return err

@@ -171,8 +171,9 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	document, _, err := r.source.short(ctx, asked)
 	switch of := (answered{}); {
 	case err == nil:
-	case again && errors.As(err, &of) && of.code == http.StatusConflict:
-		return r.source.patient(later{of.error, 0}) // it still works on the first request of this key
+	case again && r.keyed() && errors.As(err, &of) && of.code == http.StatusConflict:
+		// It still works on the first request of this key. Its text alone: any other 409 is for good.
+		return r.source.patient(later{errors.New(of.Error()), of.after})
 	case again: // whatever became of this one, there may be the job of an earlier one
 		return r.source.patient(err)
 	case refused(err):
@@ -213,8 +214,8 @@ func refused(err error) bool {
 
 // orphan ends a job that was made, but not remembered, where nobody else finds it.
 func (r *reader) orphan(ctx context.Context, why error) {
-	found := r.idempotent() || r.task.Listener.HTTP.Submit.Unknown == report.LookUpJob // by whoever has the task now
-	if errors.Is(why, listeners.ErrEnded) || errors.Is(why, listeners.ErrTaken) && !found {
+	// By its key whoever has the task now finds it.
+	if errors.Is(why, listeners.ErrEnded) || errors.Is(why, listeners.ErrTaken) && !r.keyed() {
 		_ = r.source.end(context.WithoutCancel(ctx), r)
 	}
 }
@@ -223,6 +224,11 @@ func (r *reader) orphan(ctx context.Context, why error) {
 func (r *reader) idempotent() bool {
 	name := r.source.api.Idempotency
 	return name != "" && name != report.NotIdempotent
+}
+
+// keyed tells whether the API has got the key with a request for a job.
+func (r *reader) keyed() bool {
+	return r.idempotent() || r.task.Listener.HTTP.Submit.Unknown == report.LookUpJob
 }
 
 // unknown decides what comes where a request for a job went out, and its answer did

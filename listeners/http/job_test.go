@@ -318,13 +318,6 @@ func TestAnswersThatAreLost(t *testing.T) {
 	if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
 	}
-	// A vendor that still works on the first request of a key.
-	e = newExports(t, "")
-	e.memo = []byte(`{"started":` + fmt.Sprint(time.Now().UnixMilli()) + `,"jobs":[{"asked":true}]}`)
-	e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusConflict); return true }
-	if _, err := e.try(); !errors.Is(err, listeners.ErrOutage) {
-		t.Error(err)
-	}
 }
 
 // TestARefusalAfterADoubt: that a later request was refused says nothing of an earlier
@@ -343,9 +336,7 @@ func TestARefusalAfterADoubt(t *testing.T) {
 	}
 	e.waits("429")
 	code = http.StatusConflict
-	if _, err := e.try(); !errors.Is(err, listeners.ErrOutage) {
-		t.Error(err)
-	}
+	e.waits("409")
 	code = 0
 	e.done()
 	e.one()
