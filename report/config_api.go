@@ -2,6 +2,7 @@ package report
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -89,11 +90,15 @@ func (p setting) headers() map[string]Secret {
 			if !given {
 				continue
 			}
-			value, ok = file.hidden().content()
+			value, ok = file.nameOfFile().content()
 		} else {
 			value, ok = at.text()
 		}
 		if !ok {
+			continue
+		}
+		if strings.TrimSpace(value) == "" {
+			at.problem("nothing but an empty value for "+e.name, "Write the value, set the variable that it comes from, or remove the header")
 			continue
 		}
 		if wrong, remedy := badHeader(e.name, value); wrong != "" {
@@ -107,6 +112,17 @@ func (p setting) headers() map[string]Secret {
 		headers[e.name] = Secret(value)
 	}
 	return headers
+}
+
+// plainPath is what no secret looks like.
+var plainPath = regexp.MustCompile(`^(\.{0,2}/[A-Za-z0-9._/-]{1,200}|[A-Za-z0-9._/-]{1,100}\.[a-z]{2,5})$`)
+
+// nameOfFile hides a name that may be the secret itself.
+func (p setting) nameOfFile() setting {
+	if p.node != nil {
+		p.secret = !plainPath.MatchString(p.node.Value)
+	}
+	return p
 }
 
 // sameHeader tells whether headers have one of that name.

@@ -88,7 +88,7 @@ func (p setting) database(name string) Database {
 		case password != "":
 			at.problem("a DSN with a password, and a password_file", "Write user@tcp(host:port)/schema, or remove password_file")
 		default:
-			secret, _ := file.content()
+			secret, _ := file.hidden().content()
 			text = user + ":" + secret + "@" + address
 		}
 	}
@@ -131,10 +131,9 @@ func (f fields) secret(name, fileName, form string) (string, setting, bool) {
 }
 
 // content reads the file that a field names, without the line end at its end.
-// Neither the name nor the system's whole message is shown: a secret may have
-// been put where its file's name belongs.
+// The system's message is not shown, and the caller hides the name where a secret may
+// have been put in its place.
 func (p setting) content() (string, bool) {
-	p = p.hidden()
 	name, ok := p.text()
 	if !ok {
 		return "", false

@@ -117,6 +117,9 @@ func (l *draftListener) readResult(at setting) {
 	f := at.fields(slices.Concat(requestFields, []string{"rows", "next", "next_as", "page", "first", "offset", "count"})...)
 	result := &l.HTTP.Result
 	result.HTTPRequest = l.request(f, "GET", places{values: l.HTTP.Submit == nil, id: l.HTTP.Submit != nil})
+	if l.HTTP.Submit != nil {
+		result.needJob(f, "{id}")
+	}
 	if rows := f.get("rows"); rows.given() {
 		result.Rows, _ = rows.jsonPath()
 	} else {

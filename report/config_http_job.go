@@ -24,7 +24,9 @@ func (l *draftListener) readJob(f fields, api API) {
 		l.HTTP.Poll = l.poll(poll)
 	}
 	if at := f.get("cancel"); at.given() {
-		r := l.request(at.fields(requestFields...), "DELETE", places{id: true, key: true, nothing: true})
+		in := at.fields(requestFields...)
+		r := l.request(in, "DELETE", places{id: true, key: true, nothing: true})
+		r.needJob(in, "{id}", "{key}")
 		l.HTTP.Cancel = &r
 	}
 }
@@ -92,6 +94,7 @@ func (l *draftListener) poll(at setting) HTTPPoll {
 	if failed := f.get("failed"); !failed.given() && len(p.Working) == 0 && !f.broken {
 		failed.problem("neither failed nor working", "List the statuses of a job that has failed: failed: [failed]")
 	}
+	p.needJob(f, "{id}", "{key}")
 	first := map[string]string{}
 	for _, list := range []struct {
 		name     string
@@ -105,6 +108,14 @@ func (l *draftListener) poll(at setting) HTTPPoll {
 		}
 	}
 	return p
+}
+
+// needJob refuses a request that is the same for every job. Any of the names tells one.
+func (r HTTPRequest) needJob(f fields, names ...string) {
+	if r.Path == "" || slices.ContainsFunc(names, r.usesName) {
+		return
+	}
+	f.get("path").problem("no {id} in path, query or json: it would not be about the job that submit has made", "Put {id} where the API wants the job's id, such as /exports/{id}")
 }
 
 // statuses decodes a list of texts.

@@ -66,8 +66,13 @@ func (r HTTPRequest) uses() []httpUse {
 }
 
 // usesKey tells whether {key} is in a request.
-func (r HTTPRequest) usesKey() bool {
-	return slices.ContainsFunc(r.uses(), func(u httpUse) bool { return u.name == "{key}" })
+func (r HTTPRequest) usesKey() bool { return r.usesName("{key}") }
+
+// UsesID tells whether {id}, the vendor's job, is in a request.
+func (r HTTPRequest) UsesID() bool { return r.usesName("{id}") }
+
+func (r HTTPRequest) usesName(name string) bool {
+	return slices.ContainsFunc(r.uses(), func(u httpUse) bool { return u.name == name })
 }
 
 // Fill puts values into a request, each escaped for its place: the path and query of
