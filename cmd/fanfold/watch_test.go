@@ -80,7 +80,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("exit code %d", got)
 	}
 	if got := out.String(); !inOrder(got, good+" PROCESSING, attempt 1", good+" first done, 2 rows", good+" second done, 2 rows", good+" SUCCESS, attempt 1: file://") ||
-		!inOrder(got, bad+" is to fail: listener bad", bad+" FAILED, attempt 1: listener bad") {
+		!inOrder(got, bad+" FAILED, attempt 1: listener bad") {
 		t.Errorf("%s", got)
 	}
 	if got := jsonCode(); got != exitOK {
