@@ -60,7 +60,7 @@ func lastTry(r *report.Report, state *scripts.State, err error) bool {
 
 // tried is the reason of a job whose last try has failed.
 func tried(r *report.Report, state *scripts.State, err error) string {
-	return fmt.Sprintf("%v (try %d of %d)", err, state.Fold.Tries, r.Retry.Retries+1)
+	return fmt.Sprintf("%s (try %d of %d)", Reason(err), state.Fold.Tries, r.Retry.Retries+1)
 }
 
 // errRecord marks an error of the records, in a job that only needs its record

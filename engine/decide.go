@@ -87,7 +87,7 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actQuarantine, why: fmt.Sprintf("report %q is not in the configuration", p.record.Report)}
 	}
 	if _, err := p.report.Bind(p.record.Parameters); err != nil {
-		return decision{act: actFail, why: err.Error()}
+		return decision{act: actFail, why: Reason(err)}
 	}
 	return decision{act: actStart}
 }

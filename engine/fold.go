@@ -38,7 +38,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 		return err // where it was published it may be there: it must be found, or made
 	case err != nil:
 		// One that was published cannot be made any more, and may be there.
-		return e.fail(ctx, state, err.Error(), published)
+		return e.fail(ctx, state, Reason(err), published)
 	}
 	defer w.Abort()
 
@@ -59,7 +59,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	}
 	committed, err := w.Commit()
 	if errors.Is(err, sink.ErrConflict) {
-		return e.fail(ctx, state, err.Error(), false) // that file is not ours
+		return e.fail(ctx, state, Reason(err), false) // that file is not ours
 	}
 	if lastTry(r, state, err) {
 		return e.fail(ctx, state, tried(r, state, err), true)
@@ -161,7 +161,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.S
 		}
 		return err
 	}); errors.Is(err, ErrRefused) {
-		return e.fail(ctx, state, err.Error(), true)
+		return e.fail(ctx, state, Reason(err), true)
 	} else if err != nil {
 		return err
 	}

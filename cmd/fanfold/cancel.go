@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
@@ -29,22 +28,11 @@ Cancelling again does nothing more, and finishes what was interrupted.`,
 					return usage(notID(id))
 				}
 			}
-			var done cancellations
-			var refused error
-			for _, id := range ids {
-				what, err := b.cancel(c.Context(), id, reason)
-				if refusal(err) {
-					refused = errors.Join(refused, err)
-					what = "refused"
-				} else if err != nil {
-					return errors.Join(refused, err)
-				}
-				done = append(done, cancellation{ID: id, Outcome: what})
+			done, err := each(ids, func(id string) (string, error) { return b.cancel(c.Context(), id, reason) })
+			if printErr := f.print(c.OutOrStdout(), done); printErr != nil {
+				return printErr
 			}
-			if err := f.print(c.OutOrStdout(), done); err != nil {
-				return err
-			}
-			return refused
+			return err
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "cancelled with fanfold cancel", "for the error column of the record")
@@ -53,26 +41,6 @@ Cancelling again does nothing more, and finishes what was interrupted.`,
 
 // errNotCancelled is returned for a record that cannot be cancelled, or not any more.
 var errNotCancelled = errors.New("not cancelled")
-
-// refusal tells whether an error is about one record, and no other.
-func refusal(err error) bool {
-	return errors.Is(err, errNotCancelled) || errors.Is(err, engine.ErrNoRecord)
-}
-
-// cancellations are what became of ids.
-type cancellations []cancellation
-
-type cancellation struct {
-	ID      string `json:"id"`
-	Outcome string `json:"outcome"` // cancelled, cancelled before, or refused
-}
-
-func (cs cancellations) table(t table.Writer) {
-	t.AppendHeader(table.Row{"id", "outcome"})
-	for _, c := range cs {
-		t.AppendRow(table.Row{c.ID, c.Outcome})
-	}
-}
 
 // cancelTries bounds how often a record is looked at that changes all the time.
 const cancelTries = 100

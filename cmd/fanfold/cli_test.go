@@ -214,3 +214,34 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestRetryOfSeveral does all that can be done, and says what became of each.
+func TestRetryOfSeveral(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	done, runs, last := s.insert("slow", ""), s.insert("slow", ""), s.insert("slow", "")
+	stranger := s.insert("no-such-report", "")
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id IN (?, ?, ?)", done, last, stranger)
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", runs)
+	out, code := s.fanfold("retry", done, runs, "99999", stranger, last)
+	if code != exitNotFound || !strings.Contains(out, "still running: record "+runs) || !strings.Contains(out, "no such record: 99999") || !strings.Contains(out, `"no-such-report" is not in the configuration`) ||
+		strings.Count(out, "pushed") != 2 || strings.Count(out, "refused") != 3 || strings.Contains(out, "engine: ") || strings.Contains(out, "record: still") {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.b.redis.XLen(t.Context(), s.b.scripts.Jobs()).Val(); n != 2 {
+		t.Errorf("%d are pushed", n)
+	}
+	if out, code := s.fanfold("retry", runs); code != exitFailure || !strings.Contains(out, "refused") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("retry", "no id", last); code != exitUsage || s.b.redis.XLen(t.Context(), s.b.scripts.Jobs()).Val() != 2 {
+		t.Errorf("%d %s", code, out)
+	}
+	s.serve(s.config)
+	s.wait(done, last)
+	if out, code := s.fanfold("retry", last, runs, "--wait"); code != exitFailure || !strings.Contains(out, last+" ") || !strings.Contains(out, "SUCCESS") || !strings.Contains(out, "still running") {
+		t.Errorf("%d %s", code, out)
+	}
+	s.exec("UPDATE file_download_record SET status = 'PARTIAL', file = 'file:///f/1.csv', error = 'without listener b' WHERE id = ?", done)
+	s.must("list", "file:///f/1.csv (without listener b)")
+}

@@ -14,7 +14,7 @@ func newList(f *flags) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List records, the newest first",
+		Short: "List records, the one that was changed last first",
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			s := engine.Status(strings.ToUpper(status))
 			switch s {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 func newRetry(f *flags) *cobra.Command {
@@ -22,6 +23,9 @@ func newRetry(f *flags) *cobra.Command {
 		Long: `Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING and pushes its
 id. The job gets the next attempt; the file of the last one is removed when the new one
 is there.
+
+Each id is done by itself: one that is refused, since its job runs or its record or
+report is not there, holds up no other, and the exit code is that of the worst.
 
 With --all it does so for the jobs on the list of dead ones whose records are still
 FAILED, the oldest first; a job that fails again meanwhile is not taken twice.`,
@@ -36,15 +40,28 @@ FAILED, the oldest first; a job that fails again meanwhile is not taken twice.`,
 				sweep.unable = b.unableToRetry
 				return f.sweep(c, b, sweep, b.retryPage)
 			}
-			if err := b.checkIDs(c.Context(), ids, true); err != nil {
-				return err
-			}
 			for _, id := range ids {
-				if err := b.retry(c.Context(), id); err != nil {
-					return err
+				if !scripts.ValidID(id) {
+					return usage(notID(id))
 				}
 			}
-			return f.afterPush(c, b, ids, wait)
+			done, refused := each(ids, func(id string) (string, error) { return "pushed", b.retry(c.Context(), id) })
+			if !wait {
+				if err := f.print(c.OutOrStdout(), done); err != nil {
+					return err
+				}
+				return refused
+			}
+			var pushed []string
+			for _, o := range done {
+				if o.Outcome == "pushed" {
+					pushed = append(pushed, o.ID)
+				}
+			}
+			if len(pushed) == 0 {
+				return refused
+			}
+			return worst(refused, f.waitFor(c, b, pushed))
 		}),
 	}
 	c.Args = cobra.ArbitraryArgs
@@ -53,8 +70,20 @@ FAILED, the oldest first; a job that fails again meanwhile is not taken twice.`,
 	return c
 }
 
+// errNotRetried is returned for a record that cannot run again.
+var errNotRetried = errors.New("not run again")
+
 // retry runs one record again.
 func (b *backend) retry(ctx context.Context, id string) error {
+	records, err := b.records.Read(ctx, []string{id})
+	if err != nil {
+		return err
+	}
+	if r, ok := records[id]; !ok || r.ID != id {
+		return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+	} else if b.config.Reports[r.Report] == nil {
+		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
+	}
 	// One that is PENDING was perhaps not pushed: a push too many does nothing.
 	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != engine.Pending {
 		return err

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // flags are those that all commands share.
@@ -24,10 +28,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(stderr, "fanfold:", err)
+		fmt.Fprintln(stderr, "fanfold:", message(err))
 		return exitCode(err)
 	}
 	return exitOK
+}
+
+// message is an error for people. Problems of a configuration name its fields, one of
+// which may be called as a package is.
+func message(err error) string {
+	if errors.As(err, new(report.Problems)) {
+		return err.Error()
+	}
+	return engine.Reason(err)
 }
 
 func newRoot() *cobra.Command {

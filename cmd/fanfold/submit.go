@@ -30,7 +30,7 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 			if err != nil {
 				return err
 			}
-			if err := b.checkIDs(c.Context(), ids, false); err != nil {
+			if err := b.checkIDs(c.Context(), ids); err != nil {
 				return err
 			}
 			if due.given() {
@@ -43,7 +43,10 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 			if err := b.push(c.Context(), ids); err != nil {
 				return err
 			}
-			return f.afterPush(c, b, ids, wait)
+			if wait {
+				return f.waitFor(c, b, ids)
+			}
+			return f.print(c.OutOrStdout(), pushed(ids))
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
@@ -52,9 +55,9 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 	return c
 }
 
-// checkIDs proves that each id is one and has a record of a known report, and,
-// unless it is to run again, that it has no final status.
-func (b *backend) checkIDs(ctx context.Context, ids []string, again bool) error {
+// checkIDs proves that each id is one and has a record of a known report without a
+// final status.
+func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		if !scripts.ValidID(id) {
 			return usage(notID(id))
@@ -69,7 +72,7 @@ func (b *backend) checkIDs(ctx context.Context, ids []string, again bool) error 
 			return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
 		} else if b.config.Reports[r.Report] == nil {
 			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
-		} else if r.Status.Final() && !again {
+		} else if r.Status.Final() {
 			return fmt.Errorf("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
 		}
 	}
@@ -94,11 +97,8 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// afterPush prints what was pushed, or waits for it.
-func (f *flags) afterPush(c *cobra.Command, b *backend, ids []string, wait bool) error {
-	if !wait {
-		return f.print(c.OutOrStdout(), pushed(ids))
-	}
+// waitFor waits for what was pushed, and prints what became of it.
+func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
 	views, err := b.wait(c.Context(), ids, c.ErrOrStderr())
 	if err != nil {
 		return err
@@ -123,10 +123,18 @@ func (p pushed) table(t table.Writer) {
 type jobViews []jobView
 
 func (vs jobViews) table(t table.Writer) {
-	t.AppendHeader(table.Row{"id", "report", "status", "attempt", "file or error"})
+	t.AppendHeader(table.Row{"id", "report", "status", "attempt", "file (error)"})
 	for _, v := range vs {
-		t.AppendRow(table.Row{v.ID, v.Report, v.Status, v.Attempt, v.File + v.Error})
+		t.AppendRow(table.Row{v.ID, v.Report, v.Status, v.Attempt, v.about()})
 	}
+}
+
+// about is the file, the error, or both.
+func (v jobView) about() string {
+	if v.File != "" && v.Error != "" {
+		return v.File + " (" + v.Error + ")"
+	}
+	return v.File + v.Error
 }
 
 // failed is the error of jobs that have not made a file.
