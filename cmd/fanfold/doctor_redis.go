@@ -39,7 +39,25 @@ func (b *backend) checkRedis(ctx context.Context) findings {
 	}
 	fs = append(fs, b.checkNotifications(ctx))
 	fs = append(fs, judge("redis scripts", fail, "all scripts load", b.scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
+	fs = append(fs, b.checkPauses(ctx))
 	return append(fs, b.checkStreams(ctx)...)
+}
+
+// checkPauses names what is paused: somebody may have forgotten it.
+func (b *backend) checkPauses(ctx context.Context) finding {
+	list, err := b.paused(ctx)
+	if err == nil && len(list) > 0 {
+		var all []string
+		for _, p := range list {
+			text := p.What + " is paused since " + stamp(p.Since)
+			if p.Waiting > 0 {
+				text += fmt.Sprintf(", %d ids wait", p.Waiting)
+			}
+			all = append(all, text)
+		}
+		err = errors.New(strings.Join(all, "; "))
+	}
+	return judge("pauses", warn, "nothing is paused", err, "fanfold resume listener NAME, or report NAME, ends one")
 }
 
 func atLeast7(version string) error {

@@ -37,6 +37,8 @@ type listenerView struct {
 
 	Next *time.Time `json:"next,omitempty"` // it waits until then
 	Why  string     `json:"why,omitempty"`  // it waits: for what, or the error of its last try
+
+	Waits bool `json:"-"` // why is no error: it waits for something
 }
 
 // view reads a record and the state of its job. It returns engine.ErrNoRecord

@@ -31,6 +31,7 @@ func listenerViews(r *report.Report, state *scripts.State) []listenerView {
 		views[i].State, views[i].Rows, views[i].Tries, views[i].Owner = "waiting", task.Rows, task.Tries, task.Owner
 		if !task.Done && !task.Next.IsZero() {
 			views[i].Next, views[i].Why = &task.Next, cmp.Or(task.Waits, task.Error)
+			views[i].Waits = task.Waits != ""
 		}
 		switch {
 		case task.Policy != "":

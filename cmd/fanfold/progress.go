@@ -33,7 +33,7 @@ func (b *backend) wait(ctx context.Context, ids []string, terminal io.Writer) (j
 		for _, id := range waiting {
 			v, err := b.waitView(ctx, id)
 			if err != nil {
-				return nil, fmt.Errorf("%w\nThe jobs go on; ask fanfold status", err)
+				return nil, goOn(ctx, err)
 			}
 			if len(ids) <= mostBars {
 				p.show(v)
@@ -50,13 +50,13 @@ func (b *backend) wait(ctx context.Context, ids []string, terminal io.Writer) (j
 		for next := false; !next; {
 			select {
 			case <-ctx.Done():
-				return nil, context.Cause(ctx)
+				return nil, goOn(ctx, ctx.Err())
 			case <-tick.C:
 			}
 			// One query for all, until one of them has ended or is to be shown.
 			records, err := b.records.Read(ctx, waiting)
 			if err != nil {
-				return nil, fmt.Errorf("%w\nThe jobs go on; ask fanfold status", err)
+				return nil, goOn(ctx, err)
 			}
 			next = len(ids) <= mostBars
 			for _, id := range waiting {
@@ -89,7 +89,8 @@ type progress struct {
 	all   *mpb.Progress
 	bars  map[string]*listenerBar
 	named bool // by job, as there are several
-	jobs  int
+
+	pauses pauses
 }
 
 type listenerBar struct {
@@ -99,15 +100,18 @@ type listenerBar struct {
 
 func newProgress(ctx context.Context, terminal io.Writer, jobs int) *progress {
 	return &progress{
-		bars: map[string]*listenerBar{}, named: jobs > 1, jobs: jobs,
+		bars: map[string]*listenerBar{}, named: jobs > 1, pauses: pauses{},
 		all: mpb.NewWithContext(ctx, mpb.WithOutput(terminal), mpb.WithWidth(24)),
 	}
 }
 
-// look is show, for a watcher.
+// look is show, for a watcher. Pauses are lines above the bars.
 func (p *progress) look(v jobView) error {
-	if p.jobs <= mostBars {
-		p.show(v)
+	p.show(v)
+	for _, text := range p.pauses.changes(v) {
+		if _, err := fmt.Fprintln(p.all, v.ID, text.says()); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ func newWatch(f *flags) *cobra.Command {
 		Short: "Show what jobs do, until they end",
 		Long: `Watch follows jobs that somebody has pushed, or will push, until their records are
 final, and changes nothing. On a terminal it shows a bar for each listener of up to
-10 jobs; elsewhere a line for each change, with -o json as JSON. It ends with 0
-where each job has made a file, and with 4 where one has not.`,
+10 jobs; of more, and elsewhere, a line for each change, with -o json as JSON. It ends
+with 0 where each job has made a file, and with 4 where one has not.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			for _, id := range ids {
@@ -41,7 +41,8 @@ where each job has made a file, and with 4 where one has not.`,
 				}
 			}
 			out := c.OutOrStdout()
-			if file, ok := out.(*os.File); ok && f.output == "table" && cwriter.IsTerminal(int(file.Fd())) {
+			file, ok := out.(*os.File)
+			if showsBars(ok && cwriter.IsTerminal(int(file.Fd())), f.output, len(ids)) {
 				bars := newProgress(c.Context(), out, len(ids))
 				views, err := b.watch(c.Context(), ids, bars)
 				bars.close()
@@ -60,6 +61,11 @@ where each job has made a file, and with 4 where one has not.`,
 			return views.failed()
 		}),
 	}
+}
+
+// showsBars tells whether so many jobs are shown as bars, or as lines.
+func showsBars(terminal bool, output string, jobs int) bool {
+	return terminal && output == "table" && jobs <= mostBars
 }
 
 // watcher is shown what becomes of jobs.
@@ -83,7 +89,7 @@ const (
 func (b *backend) watch(ctx context.Context, ids []string, show watcher) (jobViews, error) {
 	follow, err := b.follow(ctx)
 	if err != nil {
-		return nil, err
+		return nil, goOn(ctx, err)
 	}
 	ended, ours := map[string]jobView{}, map[string]bool{}
 	for _, id := range ids {
@@ -101,7 +107,7 @@ func (b *backend) watch(ctx context.Context, ids []string, show watcher) (jobVie
 			// One query tells which have ended.
 			records, err := b.records.Read(ctx, waiting)
 			if err != nil {
-				return nil, goOn(err)
+				return nil, goOn(ctx, err)
 			}
 			waiting = slices.DeleteFunc(waiting, func(id string) bool {
 				r, ok := records[id]
@@ -111,7 +117,7 @@ func (b *backend) watch(ctx context.Context, ids []string, show watcher) (jobVie
 		for _, id := range waiting {
 			v, err := b.waitView(ctx, id)
 			if err != nil {
-				return nil, goOn(err)
+				return nil, goOn(ctx, err)
 			}
 			if err := show.look(v); err != nil {
 				return nil, err
@@ -129,7 +135,7 @@ func (b *backend) watch(ctx context.Context, ids []string, show watcher) (jobVie
 			}
 			return true, show.event(e)
 		}); err != nil {
-			return nil, goOn(err)
+			return nil, goOn(ctx, err)
 		}
 	}
 	var views jobViews
@@ -139,5 +145,11 @@ func (b *backend) watch(ctx context.Context, ids []string, show watcher) (jobVie
 	return views, nil
 }
 
-// goOn says that what ended is only the looking.
-func goOn(err error) error { return fmt.Errorf("%w\nThe jobs go on; ask fanfold status", err) }
+// goOn says that what ended is only the looking: by a signal, where there was one,
+// whatever it has interrupted.
+func goOn(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return fmt.Errorf("%w\nThe jobs go on; ask fanfold status", err)
+}

@@ -21,13 +21,15 @@ type lines struct {
 	json bool
 	told map[string]string // job, or job and listener → what was said last
 	rows map[string]time.Time
+
+	pauses pauses
 }
 
 // rowsEvery is how often it is said how many rows a listener has so far.
 const rowsEvery = 2 * time.Second
 
 func newLines(out io.Writer, json bool) *lines {
-	return &lines{out: out, json: json, told: map[string]string{}, rows: map[string]time.Time{}}
+	return &lines{out: out, json: json, told: map[string]string{}, rows: map[string]time.Time{}, pauses: pauses{}}
 }
 
 // line is one change.
@@ -61,6 +63,15 @@ func (l *lines) look(v jobView) error {
 			return err
 		}
 	}
+	for _, p := range l.pauses.changes(v) {
+		of := line{At: now, ID: v.ID, Event: "resumed", Fields: map[string]string{"what": p.what}}
+		if p.paused {
+			of.Event = "paused"
+		}
+		if err := l.write(v.ID+" "+p.says(), of); err != nil {
+			return err
+		}
+	}
 	for _, listener := range v.Listeners {
 		if err := l.lookAt(now, v.ID, listener); err != nil {
 			return err
@@ -73,11 +84,7 @@ func (l *lines) look(v jobView) error {
 	if v.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", v.Attempt)
 	}
-	if about := v.File + v.Error; v.File == "" || v.Error == "" {
-		text += suffix(": ", about)
-	} else {
-		text += ": " + v.File + " (" + v.Error + ")"
-	}
+	text += suffix(": ", v.about())
 	return l.say(v.ID, text, text, line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
 }
 
@@ -86,6 +93,10 @@ func (l *lines) lookAt(now time.Time, id string, v listenerView) error {
 	key, text := id+" "+v.Name, v.says()
 	same := text
 	switch {
+	case v.State == "waiting" && v.Next != nil && v.Waits:
+		same = waitsFor + v.Why // until when changes with each look
+	case v.State == "running" && v.Rows == 0 && strings.HasPrefix(l.told[key], waitsFor):
+		return nil // it looks again at what it waits for
 	case v.State == "waiting" && v.Next != nil:
 		same = waitsUntil(v.Next.UnixMilli()) // which an event may have told
 	case v.State == "waiting", v.State == "stopped":
@@ -97,6 +108,9 @@ func (l *lines) lookAt(now time.Time, id string, v listenerView) error {
 	}
 	return l.say(key, text, same, line{At: now, ID: id, Event: "listener", Listener: &v})
 }
+
+// waitsFor begins what was told of a listener that waits for something.
+const waitsFor = "waits for "
 
 func waitsUntil(ms int64) string { return "waits until " + strconv.FormatInt(ms, 10) }
 
@@ -142,8 +156,13 @@ func (l *lines) event(e event) error {
 		delete(fields, name)
 	}
 	next, err := strconv.ParseInt(fields["next"], 10, 64)
-	if err == nil && (e.Name == "retry" || e.Name == "waits") {
-		l.told[e.ID+" "+fields["step"]] = waitsUntil(next)
+	switch key := e.ID + " " + fields["step"]; {
+	case e.Name == "waits" && l.told[key] == waitsFor+fields["for"]:
+		return nil
+	case e.Name == "waits":
+		l.told[key] = waitsFor + fields["for"]
+	case err == nil && e.Name == "retry":
+		l.told[key] = waitsUntil(next)
 	}
 	written := line{At: e.At, ID: e.ID, Event: e.Name, Fields: fields}
 	if l.json {

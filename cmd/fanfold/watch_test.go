@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -206,3 +208,89 @@ func TestLines(t *testing.T) {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
 }
+
+// TestLinesOfWaiting: looks at somebody else's job are no lines, and a pause is one.
+func TestLinesOfWaiting(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := newLines(&out, false)
+	look := func(listener listenerView, paused ...string) {
+		listener.Name, listener.Stage, listener.Tries = "a", 1, 1
+		if err := l.look(jobView{ID: "1", Status: engine.Processing, Attempt: 1, Job: "RUN", Stage: 1, Paused: paused, Listeners: []listenerView{listener}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	waits := func(n int, why string) listenerView {
+		next := start.Add(time.Duration(n) * time.Second)
+		return listenerView{State: "waiting", Next: &next, Why: why, Waits: true}
+	}
+	look(listenerView{State: "waiting"}, "listener/a")
+	look(listenerView{State: "waiting"}, "listener/a")
+	look(listenerView{State: "running"})
+	if err := l.event(event{ID: "1", Name: "waits", At: start, Fields: map[string]string{"step": "a", "next": waitsUntil(start.UnixMilli())[len("waits until "):], "for": "job 7"}}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		look(waits(n, "job 7"))
+		look(listenerView{State: "running"})
+	}
+	look(waits(4, "job 8"))
+	look(waits(5, "job 8"))
+	look(listenerView{State: "running", Rows: 3})
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.TrimSpace(line[len("15:04:05 "):]))
+	}
+	want := []string{
+		"1 PROCESSING, attempt 1, RUN, stage 1", "1 waits: listener/a is paused, until fanfold resume listener a", "1 goes on: listener/a is resumed", "1 a running, 0 rows",
+		"1 a waits until " + start.Local().Format(time.TimeOnly) + " for job 7",
+		"1 a waits until " + start.Add(4*time.Second).Local().Format(time.TimeOnly) + ": job 8",
+		"1 a running, 3 rows",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestWatchOfManyOnATerminal: more jobs than have bars are shown as lines.
+func TestWatchOfManyOnATerminal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		terminal bool
+		output   string
+		jobs     int
+		bars     bool
+	}{{true, "table", mostBars, true}, {true, "table", mostBars + 1, false}, {true, "json", 1, false}, {false, "table", 1, false}} {
+		if got := showsBars(c.terminal, c.output, c.jobs); got != c.bars {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestWatchThatIsEnded by a signal says so, wherever it was.
+func TestWatchThatIsEnded(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ids := []string{s.insert("slow", ""), s.insert("slow", "")}
+	signal := errors.New("terminated signal received")
+	for _, event := range []bool{false, true} {
+		ctx, end := context.WithCancelCause(t.Context())
+		show := endsWatch(func() { end(signal) })
+		if event {
+			end(signal)
+		}
+		if _, err := s.b.watch(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
+			t.Errorf("%v", err)
+		}
+		if _, err := s.b.wait(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// endsWatch is a watcher that ends the watch with its first look.
+type endsWatch func()
+
+func (e endsWatch) look(jobView) error { e(); return nil }
+func (e endsWatch) event(event) error  { return nil }
