@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -165,17 +166,28 @@ func (s *Scripts) FailFold(ctx context.Context, state *State, reason string, rem
 // One that waits for a listener that is paused does not fail where its report wants
 // that: its deadline moves, and the outcome is Busy.
 func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
-	if outcome, err := s.extendPaused(ctx, id); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
+	found, err := s.Paused(ctx)
+	if err != nil {
 		return Busy, 0, err
 	}
-	outcome, late, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed", 0)
+	if outcome, err := s.extendPaused(ctx, id, found); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
+		return Busy, 0, err
+	}
+	var paused []any
+	for member := range found {
+		if name, ok := strings.CutPrefix(member, pausedListener); ok {
+			paused = append(paused, name)
+		}
+	}
+	outcome, late, err := s.fail(ctx, id, 0, "@deadline", "", "deadline passed", 0, paused...)
 	return outcome, time.Duration(late) * time.Millisecond, err
 }
 
-// fail runs the script and returns how late it is (ms), too.
-func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string, remove int) (Outcome, int64, error) {
+// fail runs the script and returns how late it is (ms), too. Paused are the listeners
+// that are, for the reason of a deadline.
+func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string, remove int, paused ...any) (Outcome, int64, error) {
 	keys := s.also([]string{s.State(id)}, s.FanIn(), s.Events())
-	outcome, more, err := s.list(ctx, failScript.call(shared{}, keys, id, attempt, by, token, reason, s.events, remove))
+	outcome, more, err := s.list(ctx, failScript.call(shared{}, keys, append([]any{id, attempt, by, token, reason, s.events, remove}, paused...)...))
 	if err != nil || len(more) == 0 {
 		return outcome, 0, err
 	}

@@ -145,10 +145,9 @@ const leastExtended = time.Second
 
 // extendPaused is extend for a job whose deadline has passed: is anything paused that
 // it waits for?
-func (s *Scripts) extendPaused(ctx context.Context, id string) (Outcome, error) {
-	found, err := s.Paused(ctx)
-	if err != nil || len(found) == 0 {
-		return Busy, err
+func (s *Scripts) extendPaused(ctx context.Context, id string, found Pauses) (Outcome, error) {
+	if len(found) == 0 {
+		return Busy, nil
 	}
 	return s.extend(ctx, id, found, leastExtended)
 }

@@ -96,6 +96,9 @@ func TestADeadlineThatDoesNotWait(t *testing.T) {
 			if got, _, err := s.Expire(t.Context(), "1"); got != c.want || err != nil {
 				t.Error(got, err)
 			}
+			if state, err := s.Read(t.Context(), "1"); err != nil || c.field == "x" && c.want == OK && state.Reason != "deadline passed in stage 1, waiting for a (paused), b" {
+				t.Error(state, err)
+			}
 		})
 	}
 }

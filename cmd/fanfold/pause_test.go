@@ -58,6 +58,9 @@ func TestPauseListener(t *testing.T) {
 	s.must("status "+id, "listener/second")
 	s.must("why "+id, "the listener is paused since")
 	s.must("pause ls", "listener/second")
+	s.must("doctor -o json", "listener/second is paused since ")
+	watched, code := s.start("watch", id)
+	s.eventually("the pause is shown", func() bool { return strings.Contains(watched.String(), id+" waits: listener/second is paused") })
 	state, err := s.b.scripts.Read(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +74,18 @@ func TestPauseListener(t *testing.T) {
 	if task := state.Tasks["second"]; state.Status != scripts.StatusRun || task.Tries != 0 || task.Owner != "" {
 		t.Errorf("%+v", state)
 	}
-	if v := s.run("runs", ""); v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for second" {
+	if v := s.run("runs", ""); v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for second (paused)" {
 		t.Errorf("%+v", v)
 	}
 	s.must("resume listener second", "true")
 	if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,2\r\n" {
 		t.Errorf("%q", got)
 	}
+	if got := code(); got != exitOK || strings.Count(watched.String(), "is paused") != 1 || !inOrder(watched.String(), "is paused", "goes on: listener/second", "SUCCESS") {
+		t.Errorf("%d %s", got, watched)
+	}
 	s.must("resume listener second", "false")
+	s.must("doctor -o json", "nothing is paused")
 	s.idle()
 	for _, name := range []string{"third", "service"} {
 		if out, code := s.fanfold("pause", "listener", name); code != exitUsage || !strings.Contains(out, name) {

@@ -4,12 +4,13 @@
 -- KEYS  1 state; on one node also 2 fan-in, 3 events
 -- ARGV  1 id, 2 attempt (0: any), 3 who decides: a listener's name, @fanin or
 --       @deadline, 4 its token: owner, fence, or nothing, 5 reason,
---       6 cap of the events, 7 1: the job's file may be there and is to be removed
+--       6 cap of the events, 7 1: the job's file may be there and is to be removed,
+--       then the listeners that are paused, which the reason of @deadline says
 -- Returns {outcome, attempt}: 1 failing, 2 failing before; 0 refused: not its
 --       owner, not past the deadline, or PUBLISHING; -1 gone. With 1 there is a
 --       third number: how long ago the deadline was (ms; 0 where @deadline is not
 --       who decides)
--- Cost  O(1)
+-- Cost  O(listeners of the stage + listeners that are paused)
 local state, fanin, events = KEYS[1], KEYS[2], KEYS[3]
 local id, attempt, by, token, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
@@ -30,10 +31,11 @@ elseif by == '@deadline' then
   if now < tonumber(have[4]) or status == 'PUBLISHING' then return {0} end
   late = now - tonumber(have[4])
   if status == 'RUN' then
-    local open = {}
+    local open, paused = {}, {}
+    for i = 8, #ARGV do paused[ARGV[i]] = true end
     for listener in string.gmatch(have[7], '[^,]+') do
       local is = redis.call('HMGET', state, listener .. ':done', listener .. ':error')
-      if not is[1] then open[#open + 1] = is[2] and listener .. ' (last error: ' .. is[2] .. ')' or listener end
+      if not is[1] then open[#open + 1] = listener .. (paused[listener] and ' (paused)' or '') .. (is[2] and ' (last error: ' .. is[2] .. ')' or '') end
     end
     reason = reason .. ' in stage ' .. have[6] .. ', waiting for ' .. table.concat(open, ', ')
   else
