@@ -112,6 +112,13 @@ func TestDiagnose(t *testing.T) {
 			task(f, "a", own)
 			f.Paused = scripts.Pauses{scripts.PausedListener("a"): now}
 		}), barrier, "its query runs"},
+		"asks an API": {job(scripts.StatusRun, func(f *facts) {
+			api := *rep
+			api.Stages = []report.Stage{{Listeners: []report.Listener{{Name: "a", Source: "v", Kind: report.FromHTTP, HTTP: &report.HTTP{}}, rep.Stages[0].Listeners[1]}}}
+			f.Report, f.State.Definition = &api, api.Hash()
+			task(f, "a", own)
+			done(f)
+		}), barrier, "it asks API v, for 1m0s so far"},
 		"an older definition":   {job(scripts.StatusRun, func(f *facts) { f.State.Definition = "old"; task(f, "a", own); done(f) }), barrier, "only a process that has it"},
 		"deadline passed":       {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.State.Deadline = now.Add(-time.Minute) }), noScheduler, "no scheduler has failed it"},
 		"record deleted":        {job(scripts.StatusRun, func(f *facts) { f.Record = nil; task(f, "a", own); done(f) }), barrier, "The record was deleted"},

@@ -77,12 +77,15 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	t.Next = f.next(name, t.Next)
 	st := step{Name: name, Try: t.Tries, Owner: t.Owner, Since: optional(t.Taken), Lease: optional(t.Lease), Next: optional(t.Next), Error: t.Error}
 	retry := report.Retry{}
-	source, works, remedy, lease := "", "its query runs", listenersMissing, f.Limits.Lease
+	source, works, remedy, lease := "", "its query runs for %s", listenersMissing, f.Limits.Lease
 	if l := f.listener(name); l != nil {
 		retry, source = l.Retry, l.Source
 		st.Tries = retry.Retries + 1
 		if l.Kind == report.External {
-			works, remedy, lease = "it runs", "start the service that reads "+q.Key+", or look at its log", l.Silence
+			works, remedy, lease = "it runs for %s", "start the service that reads "+q.Key+", or look at its log", l.Silence
+		}
+		if l.Kind == report.FromHTTP {
+			works = "it asks " + f.sourceName(name) + ", for %s so far"
 		}
 	}
 	away := f.Sources[source]
@@ -99,7 +102,7 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		st.Says = fmt.Sprintf("worker %s has it, and %s does not answer from here: %v", t.Owner, f.sourceName(name), away)
 	case t.Owner != "":
 		st.Kind = running
-		st.Says = fmt.Sprintf("%s for %s%s, with worker %s", works, short(f.Now.Sub(t.Taken)), tryOf(st), t.Owner)
+		st.Says = fmt.Sprintf(works, short(f.Now.Sub(t.Taken))) + fmt.Sprintf("%s, with worker %s", tryOf(st), t.Owner)
 		if t.Rows > 0 {
 			st.Says += fmt.Sprintf("; %d rows so far", t.Rows)
 		}
