@@ -35,6 +35,9 @@ type Task struct {
 	// Memo is what an earlier Read of this task has remembered with Remember, in this
 	// attempt; nil: nothing. Other than rows, it outlives the try.
 	Memo []byte
+	// Before is why the try before this one ended, or what it waited for; empty where
+	// nothing is known.
+	Before string
 	// Remember stores a memo (JSON, somewhat less than scripts.MaxMemo) in place of the
 	// one before. Where Redis is away, it waits. An error of it is returned from Read as
 	// it is; see Lost.

@@ -19,6 +19,8 @@ func TestATaskThatWaits(t *testing.T) {
 		switch want := fmt.Sprintf(`{"look":%d}`, min(try-1, 6)); {
 		case try == 1 && task.Memo != nil, try > 1 && string(task.Memo) != want:
 			return Permanent(fmt.Errorf("look %d knows %s, not %s", try, task.Memo, want))
+		case try == 1 && task.Before != "", try > 1 && try < 8 && task.Before != "vendor", try == 8 && task.Before != "the answer was cut":
+			return Permanent(fmt.Errorf("try %d comes after %q", try, task.Before))
 		case try == 7:
 			return errors.New("the answer was cut") // what was remembered stays
 		case try > 7:

@@ -115,7 +115,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 			limit.restart()
 		},
 		Turn: r.turn(listener.Source, limit),
-		Memo: remembered(taken.Memo).Memo,
+		Memo: remembered(taken.Memo).Memo, Before: taken.Failure,
 		Remember: func(ctx context.Context, memo []byte) error {
 			return limit.without(func() error { return r.remember(ctx, t, taken.Definition, memo) })
 		},

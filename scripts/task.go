@@ -28,7 +28,7 @@ type Taken struct {
 	Parameters []byte // JSON object
 	Stage      int64
 	Tries      int64  // that count, with this one
-	Failure    string // why the try before this one ended; empty where nothing is known
+	Failure    string // why the try before this one ended, or what it waited for; empty where nothing is known
 	Memo       []byte // what an owner of this attempt has remembered; nil: nothing
 }
 

@@ -30,7 +30,9 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 		r.batch = i
 		if j.ID == "" && j.Asked && task.Listener.HTTP.Submit.Unknown == report.LookUpJob {
 			id, err := r.lookUp(ctx)
-			failed = errors.Join(failed, err)
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("the job of the key %s: %w", r.key(), err))
+			}
 			j.ID = id
 		}
 		if j.ID != "" && !j.Done {
@@ -60,6 +62,8 @@ func (s *Source) end(ctx context.Context, r *reader) error {
 	}
 	if err == nil {
 		a.close()
+	} else if ctx.Err() != nil {
+		err = fmt.Errorf("API %s: %s: %w", s.api.Name, asked.what, err)
 	}
 	return err
 }

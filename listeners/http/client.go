@@ -27,7 +27,8 @@ const (
 
 // request is one that is ready to go.
 type request struct {
-	what    string // for messages: the method, and the path as it is configured
+	what    string // for messages: the method, the path as it is configured, and the job that it is about
+	job     bool   // it is about a job
 	method  string
 	url     *url.URL
 	body    []byte // JSON; nil: none
@@ -63,6 +64,7 @@ func (u unsent) Unwrap() error { return u.error }
 // answered marks an error that the API itself has answered with.
 type answered struct {
 	error
+	said  error // the same without what to do
 	code  int
 	after time.Duration // for which Retry-After asks; 0: it does not say
 }
@@ -149,7 +151,8 @@ func (s *Source) do(parent context.Context, r request) (*answer, error) {
 	defer a.close()
 	text, _ := io.ReadAll(io.LimitReader(limited, 64<<10))
 	after, _ := retryAfter(response.Header, time.Now())
-	return nil, answered{s.judge(r, response, text, after), response.StatusCode, after}
+	said := s.said(r, response, text)
+	return nil, answered{s.judge(r, response, said, after), said, response.StatusCode, after}
 }
 
 // explain makes the error of a request that has no answer.
@@ -166,11 +169,18 @@ func (s *Source) explain(parent context.Context, limit *patience, r request, err
 	return fmt.Errorf("API %s: %s: %w", s.api.Name, r.what, err)
 }
 
+// said is what an API answers that is no success.
+func (s *Source) said(r request, response *http.Response, text []byte) error {
+	story := s.story([]byte(response.Status)) // which holds what the API likes to say
+	if more := s.story(text); more != "" {
+		story += ": " + more
+	}
+	return fmt.Errorf("API %s: %s: %s", s.api.Name, r.what, story)
+}
+
 // judge says what an answer means that is no success.
-func (s *Source) judge(r request, response *http.Response, text []byte, after time.Duration) error {
+func (s *Source) judge(r request, response *http.Response, err error, after time.Duration) error {
 	code := response.StatusCode
-	status := s.story([]byte(response.Status)) // which holds what the API likes to say
-	err := fmt.Errorf("API %s: %s: %s: %s", s.api.Name, r.what, status, s.story(text))
 	switch {
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
 		return later{err, after}
@@ -182,9 +192,25 @@ func (s *Source) judge(r request, response *http.Response, text []byte, after ti
 			to = at.Scheme + "://" + at.Host
 		}
 		return listeners.Permanent(fmt.Errorf("API %s: %s: %s, a redirect to %s, which is not followed: correct url or path, or allow it with redirects (never to another host)",
-			s.api.Name, r.what, status, to))
+			s.api.Name, r.what, s.story([]byte(response.Status)), to))
 	}
-	return listeners.Permanent(err)
+	return listeners.Permanent(fmt.Errorf("%w; %s", err, remedy(code, r.job)))
+}
+
+// remedy says what to do about an answer that would come again, to a request that is
+// about a job or not.
+func remedy(code int, job bool) string {
+	switch {
+	case code == http.StatusUnauthorized:
+		return "correct the headers of the API"
+	case code == http.StatusForbidden:
+		return "correct the headers of the API, or have it allow this to its user"
+	case (code == http.StatusNotFound || code == http.StatusGone) && job:
+		return "correct the path, or run the record again if the API has forgotten the job"
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return "correct the url of the API, or the path"
+	}
+	return "correct what the listener asks for"
 }
 
 // patient is the error of a task for an answer that asks for another try.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/listeners"
@@ -45,15 +46,26 @@ func (r *reader) job(ctx context.Context) error {
 		}
 	}
 	r.memo = &m
-	over := listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or ask for less", l.Source, l.HTTP.Total))
 	ctx, cancel := context.WithDeadlineCause(ctx, time.UnixMilli(m.Started).Add(l.HTTP.Total), errTotal)
 	defer cancel()
 	err := r.jobs(ctx)
 	if errors.Is(context.Cause(ctx), errTotal) && err != nil && !listeners.Lost(err) {
 		r.abandon(ctx)
-		return over
+		return r.over(err)
 	}
 	return err
+}
+
+// over is the error of a task whose total is over, with what happened last.
+func (r *reader) over(err error) error {
+	l, last := r.task.Listener, r.task.Before
+	if !errors.Is(err, errTotal) {
+		last = err.Error()
+	}
+	if last = strings.TrimPrefix(strings.TrimPrefix(last, "waits for "), "API "+l.Source+": "); last != "" {
+		last = "; at last: " + last
+	}
+	return listeners.Permanent(fmt.Errorf("API %s: not done within %s, the total of the listener: raise it, or ask for less%s", l.Source, l.HTTP.Total, last))
 }
 
 // abandon ends the jobs that are not done, as far as that can be done.
@@ -172,8 +184,8 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	switch of := (answered{}); {
 	case err == nil:
 	case again && r.keyed() && errors.As(err, &of) && of.code == http.StatusConflict:
-		// It still works on the first request of this key. Its text alone: any other 409 is for good.
-		return r.source.patient(later{errors.New(of.Error()), of.after})
+		// It still works on the first request of this key. Any other 409 is for good.
+		return r.source.patient(later{of.said, of.after})
 	case again: // whatever became of this one, there may be the job of an earlier one
 		return r.source.patient(err)
 	case refused(err):
@@ -313,12 +325,12 @@ func (r *reader) look(ctx context.Context) error {
 		case slices.Contains(p.Done, status):
 			r.memo.Jobs[i].Done, changed = true, true
 		case slices.Contains(p.Failed, status):
-			return listeners.Permanent(r.failed(i, status, document))
+			return listeners.Permanent(r.failed(status, document))
 		case len(p.Working) > 0 && !slices.Contains(p.Working, status):
 			return listeners.Permanent(fmt.Errorf("API %s: job %s: %s is %s, which is in none of done, failed and working: add it to one of them",
-				r.source.api.Name, r.memo.Jobs[i].ID, p.Status, shown(value)))
+				r.source.api.Name, r.name(), p.Status, shown(value)))
 		default:
-			open = append(open, fmt.Sprintf("job %s is %s", r.memo.Jobs[i].ID, shown(value)))
+			open = append(open, fmt.Sprintf("job %s is %s", r.name(), shown(value)))
 			if after, ok := retryAfter(header, time.Now()); ok {
 				wait = max(wait, after)
 			}
@@ -343,7 +355,7 @@ func (r *reader) look(ctx context.Context) error {
 }
 
 // failed says why a job has failed.
-func (r *reader) failed(batch int, status string, document any) error {
+func (r *reader) failed(status string, document any) error {
 	why := ""
 	if value, ok := r.task.Listener.HTTP.Poll.Error.Find(document); ok && value != nil {
 		text, single := scalar(value)
@@ -352,19 +364,35 @@ func (r *reader) failed(batch int, status string, document any) error {
 		}
 		why = ": " + r.source.story([]byte(text))
 	}
-	return fmt.Errorf("API %s: job %s is %s%s", r.source.api.Name, r.memo.Jobs[batch].ID, status, why)
+	return fmt.Errorf("API %s: job %s is %s%s", r.source.api.Name, r.name(), status, why)
 }
 
 // request fills in a request of the job that is worked on.
 func (r *reader) request(of report.HTTPRequest) (request, error) {
 	what := of.Method + " " + of.Path
+	about := of.UsesID() && r.memo != nil
+	if about {
+		what += " (job " + r.name() + ")"
+	}
 	target, body, err := of.Fill(r.bind)
 	if err != nil {
 		return request{}, listeners.Permanent(fmt.Errorf("API %s: %s: %w", r.source.api.Name, what, err))
 	}
 	u, err := r.source.target(target)
-	return request{what: what, method: of.Method, url: u, body: body, headers: http.Header{}}, err
+	return request{what: what, job: about, method: of.Method, url: u, body: body, headers: http.Header{}}, err
 }
+
+// name is the id of the job that is worked on, for people: one short line.
+func (r *reader) name() string {
+	text := r.source.story([]byte(r.memo.Jobs[r.batch].ID))
+	if len(text) > nameBytes {
+		text = strings.ToValidUTF8(text[:nameBytes], "") + "…"
+	}
+	return text
+}
+
+// nameBytes is how much of an id is told.
+const nameBytes = 100
 
 // key is the same in every try of a batch.
 func (r *reader) key() string {

@@ -120,7 +120,7 @@ func TestExportThatFails(t *testing.T) {
 		"error":   "API vendor: job x-1 is error: out of paper",
 		"sleepy":  `job x-1: $.state is "sleepy", which is in none of done, failed and working`,
 		"":        `$.state is ""`,
-		"unknown": "404 Not Found",
+		"unknown": "GET /exports/{id} (job x-9): 404 Not Found: no such export",
 	} {
 		e := newExports(t, "")
 		e.State = func(*testvendor.Job) (string, string) { return state, "out of paper" }
@@ -140,10 +140,17 @@ func TestExportWithoutEnd(t *testing.T) {
 	e.Looks = 1000
 	e.waits("queued")
 	e.memo = []byte(fmt.Sprintf(`{"started":%d,"all":true,"jobs":[{"id":"x-1"}]}`, time.Now().Add(-time.Hour).UnixMilli()))
-	if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "not done within 1h0m0s, the total of the listener") {
-		t.Error(err)
+	for before, words := range map[string]string{
+		"":                                      "not done within 1h0m0s, the total of the listener: raise it, or ask for less",
+		`API vendor: job x-1 is "queued"`:       `or ask for less; at last: job x-1 is "queued"`,
+		"API vendor: GET /x: dial tcp: refused": "or ask for less; at last: GET /x: dial tcp: refused",
+	} {
+		e.task.Before = before
+		if _, err := e.try(); !errors.Is(err, listeners.ErrPermanent) || !strings.HasSuffix(err.Error(), words) {
+			t.Errorf("%s: %v", before, err)
+		}
 	}
-	if e.one().Cancelled != 1 {
+	if e.one().Cancelled != 3 {
 		t.Errorf("%+v", e.one())
 	}
 }
@@ -445,6 +452,21 @@ func TestCancelEndsJobs(t *testing.T) {
 			t.Errorf("%v, %+v", err, e.one())
 		}
 	}
+	for id, name := range map[string]string{"x-9": "x-9", "\x1b[2Jx\n" + strings.Repeat("9", 400): "[2Jx " + strings.Repeat("9", 95) + "…"} {
+		text, _ := json.Marshal(memo{Jobs: []job{{ID: id}}})
+		e.task.Memo = text
+		e.Before = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+		if err := source.Cancel(t.Context(), e.task); err == nil || !strings.Contains(err.Error(), "DELETE /exports/{id} (job "+name+"): 403 Forbidden") {
+			t.Errorf("%q", err)
+		}
+		e.Before = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
+		ctx, late := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := source.Cancel(ctx, e.task); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "DELETE /exports/{id} (job "+name+"): ") {
+			t.Errorf("%q", err)
+		}
+		late()
+	}
+	e.Before = nil
 	cancel(string(e.memo), 1)
 	cancel(`{"jobs":[{"asked":true}]}`, 2)
 	cancel(`{"jobs":[{"id":"x-1","done":true},{"id":"x-99"},{}]}`, 2)

@@ -164,7 +164,7 @@ func (r *reader) once(ctx context.Context, asked request) (page, error) {
 	case err != nil:
 		return p, err
 	case !w.there:
-		return p, listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s", r.source.api.Name, asked.what, result.Rows))
+		return p, listeners.Permanent(fmt.Errorf("API %s: %s: the answer has no %s: correct rows, the path to the array of rows", r.source.api.Name, asked.what, result.Rows))
 	}
 	digest.Sum(p.digest[:0])
 	p.next, p.count = w.found[0].value, w.found[1].value

@@ -193,7 +193,7 @@ func TestBrokenAnswers(t *testing.T) {
 		"something behind":   {`{"rows": []} {}`, "something comes after", false},
 		"rows twice":         {`{"rows": [], "rows": []}`, "the rows are there twice", false},
 		"rows are a text":    {`{"rows": "x"}`, "the rows are no array", false},
-		"no rows":            {`{"row": []}`, "the answer has no $.rows", true},
+		"no rows":            {`{"row": []}`, "the answer has no $.rows: correct rows, the path to the array of rows", true},
 		"no object":          {`7`, "the answer has no $.rows", true},
 		"no value":           {`{"rows": [{"v": 1}, {"w": 1}]}`, "row 2 has no $.v, for column a", true},
 		"a row is a text":    {`{"rows": ["x"]}`, "row 1 has no $.v", true},
@@ -268,9 +268,10 @@ func TestStatuses(t *testing.T) {
 		outage    bool
 		wait      bool
 	}{
-		400: {"", "400 Bad Request: no Bearer *** here", true, false, false},
-		401: {"", "401", true, false, false},
-		404: {"", "GET /rows: 404 Not Found", true, false, false},
+		400: {"", "400 Bad Request: no Bearer *** here; correct what the listener asks for", true, false, false},
+		401: {"", "401 Unauthorized: no Bearer *** here; correct the headers of the API", true, false, false},
+		403: {"", "403 Forbidden: no Bearer *** here; correct the headers of the API, or have it allow this to its user", true, false, false},
+		404: {"", "GET /rows: 404 Not Found: no Bearer *** here; correct the url of the API, or the path", true, false, false},
 		408: {"", "408", false, false, false},
 		429: {"7", "429", false, false, true},
 		500: {"", "500 Internal Server Error", false, false, false},

@@ -4,7 +4,8 @@
 -- KEYS  1 data, 2 state
 -- ARGV  1 attempt, 2 owner, 3 1: not where that owner has given it up last
 -- SHARED  1 listener, 2 lease (ms), 3… definitions that the caller knows
--- Returns {1 taken, report, definition, parameters, stage, tries, last error, memo};
+-- Returns {1 taken, report, definition, parameters, stage, tries, last error, or what the
+--       last try waited for, memo};
 --       {2 done already, 1 if the barrier is reached and not claimed, stage, bytes of
 --       the job's data};
 --       0 another owner has it; -1 gone; -2 definition unknown
@@ -17,7 +18,7 @@ local report, definition, parameters = have[5], have[4], have[6]
 if have[1] ~= attempt or not have[7] then return {-1} end
 local before = {} -- what is there of an earlier try
 if have[8] then
-  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes', its.memo)
+  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes', its.memo, its.waits)
 end
 if before[1] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3]), tonumber(before[9] or 0)} end
 if have[2] ~= 'RUN' or have[7] ~= have[3] or redis.call('EXISTS', data) == 0 then return {-1} end
@@ -26,10 +27,11 @@ for i = 3, #SHARED do known = known or SHARED[i] == definition end
 if not known then return {-2, report, definition} end
 local now = now()
 local ends = int(now + lease)
+local failure = before[11] or before[4] or ''
 if before[2] == owner then
   -- Its own call before this one, whose answer was lost: nothing was appended since.
   redis.call('HSET', state, its.lease, ends)
-  return {1, report, definition, parameters, tonumber(have[3]), tonumber(have[8]), before[4] or '', before[10] or ''}
+  return {1, report, definition, parameters, tonumber(have[3]), tonumber(have[8]), failure, before[10] or ''}
 end
 if before[2] and tonumber(before[3]) > now or ARGV[3] == '1' and redis.call('HGET', state, its.left) == owner then return {0} end
 
@@ -38,7 +40,6 @@ if before[7] then
   redis.call('HDEL', state, its.columns)
   redis.call('HINCRBY', state, 'bytes', -before[8])
 end
-local failure = before[4] or ''
 if before[2] then
   -- Whoever gives a task up says so; this one has not, and counts as a try.
   failure = 'worker ' .. before[2] .. ' fell silent'
