@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vbauerster/mpb/v8"
+
 	"github.com/fanfold/fanfold/engine"
 )
 
@@ -294,3 +296,25 @@ type endsWatch func()
 
 func (e endsWatch) look(jobView) error { e(); return nil }
 func (e endsWatch) event(event) error  { return nil }
+
+// TestBarsAndPauses: a pause is a line above the bars.
+func TestBarsAndPauses(t *testing.T) {
+	t.Parallel()
+	var out written
+	p := newProgress(t.Context(), &out, 1)
+	p.all = mpb.New(mpb.WithOutput(&out), mpb.WithAutoRefresh()) // as on a terminal
+	v := jobView{ID: "1", Status: engine.Pending, Paused: []string{"report/two"}}
+	for range 2 {
+		if err := p.look(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.Paused, v.Listeners = nil, []listenerView{{Name: "a", Stage: 1, State: "running"}}
+	if err := p.look(v); err != nil {
+		t.Fatal(err)
+	}
+	p.close()
+	if got := out.String(); strings.Count(got, "1 waits: report/two is paused") != 1 || !inOrder(got, "is paused", "1 goes on: report/two is resumed") {
+		t.Errorf("%q", got)
+	}
+}
