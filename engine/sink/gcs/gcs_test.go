@@ -19,7 +19,10 @@ import (
 
 func TestMain(m *testing.M) {
 	// The SDK starts it as it is loaded, and it has no end.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		// A connection whose dial ends after the request that asked for it was served by
+		// another one rests in the client's pool for a while.
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
 const (
