@@ -31,7 +31,10 @@ func (s demoService) run(ctx context.Context) error {
 		case errors.Is(err, redis.Nil):
 			continue
 		case redis.HasErrorPrefix(err, "NOGROUP"): // Fanfold makes it when it starts
-			time.Sleep(100 * time.Millisecond)
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
 			continue
 		case err != nil:
 			return fmt.Errorf("crm: %w", err)
