@@ -316,7 +316,11 @@ func TestATaskThatTakesTooLong(t *testing.T) {
 type reading struct{}
 
 func (reading) Read(ctx context.Context, task Task, _ *Writer) error {
-	for _, err := range task.Values(ctx, "earlier", "c") {
+	_, values, err := task.Values(ctx, "earlier", "c")
+	if err != nil {
+		return err
+	}
+	for _, err := range values {
 		if err != nil {
 			return err
 		}

@@ -48,10 +48,11 @@ type Task struct {
 	// as it is. nil: nothing bounds it.
 	Turn       func(ctx context.Context, patience time.Duration) error
 	Parameters map[string]any // bound by report.Report.Bind: string, int64, uint64, bool, nil, or []any of these
-	// Values iterates over a column that an earlier stage found, chunk by chunk;
-	// each value is the JSON of a scalar and is valid until the next one. An
-	// error ends the iteration.
-	Values func(ctx context.Context, listener, column string) iter.Seq2[[]byte, error]
+	// Values opens a column that an earlier stage found, and iterates over it chunk by
+	// chunk; each value is the JSON of a scalar and is valid until the next one. An
+	// error ends the iteration. The column is the zero Column where the job goes on
+	// without its listener.
+	Values func(ctx context.Context, listener, column string) (report.Column, iter.Seq2[[]byte, error], error)
 }
 
 // Patience for a turn: before a task has done anything, and in its middle, where it would

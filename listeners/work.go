@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -119,7 +120,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		Remember: func(ctx context.Context, memo []byte) error {
 			return limit.without(func() error { return r.remember(ctx, t, taken.Definition, memo) })
 		},
-		Values: func(ctx context.Context, from, column string) iter.Seq2[[]byte, error] {
+		Values: func(ctx context.Context, from, column string) (report.Column, iter.Seq2[[]byte, error], error) {
 			return r.values(ctx, limit, t.ID, from, column)
 		},
 	}, out)
@@ -189,29 +190,31 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointe
 // away is the error of a task that Redis has kept from going on: it comes again.
 func away(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
 
-// values iterates over a column that an earlier stage found.
-func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) iter.Seq2[[]byte, error] {
+// values opens a column that an earlier stage found.
+func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (report.Column, iter.Seq2[[]byte, error], error) {
 	ask := func(what string, f func() error) error {
 		return limit.without(func() error { return r.insist(ctx, what, f) })
 	}
-	return func(yield func([]byte, error) bool) {
-		var state *scripts.State
-		if err := ask("read state", func() (err error) {
-			state, err = r.o.Scripts.Read(ctx, id)
-			return err
-		}); err != nil {
-			yield(nil, away(err))
-			return
-		}
-		task := state.Tasks[listener]
-		if task.Policy != "" {
-			return // the job goes on without it
-		}
-		var columns []report.Column
-		if err := json.Unmarshal(task.Columns, &columns); err != nil {
-			yield(nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err)))
-			return
-		}
+	var state *scripts.State
+	if err := ask("read state", func() (err error) {
+		state, err = r.o.Scripts.Read(ctx, id)
+		return err
+	}); err != nil {
+		return report.Column{}, nil, away(err)
+	}
+	task := state.Tasks[listener]
+	if task.Policy != "" { // the job goes on without it
+		return report.Column{}, func(func([]byte, error) bool) {}, nil
+	}
+	var columns []report.Column
+	if err := json.Unmarshal(task.Columns, &columns); err != nil {
+		return report.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
+	}
+	at := slices.IndexFunc(columns, func(c report.Column) bool { return c.Name == column })
+	if at < 0 {
+		return report.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
+	}
+	return columns[at], func(yield func([]byte, error) bool) {
 		for number := range task.Chunks {
 			var fields [][]byte
 			if err := ask("read chunk", func() (err error) {
@@ -232,5 +235,5 @@ func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column 
 				}
 			}
 		}
-	}
+	}, nil
 }

@@ -21,4 +21,5 @@ const (
 type Column struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"type"`
+	Bits int    `json:"bits,omitempty"` // of a KindFloat: 32 for single precision, 0 for double
 }

@@ -13,9 +13,6 @@ import (
 
 var listenerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
-// placeholders is how many ? MySQL takes in one statement.
-const placeholders = 65535
-
 // draftListener is a listener that is being read. Its Listener becomes part of
 // the report when its query is resolved.
 type draftListener struct {
@@ -76,7 +73,6 @@ func (d *draft) readListener(stage int, at setting) {
 	l.Retry = d.retry(f.get("retry"), d.Retry)
 	switch kind {
 	case FromMySQL:
-		l.Batch = f.get("batch").integer(1000, 1, placeholders)
 		if !f.broken {
 			l.Source = f.databaseName(d.sources.databases)
 		}
@@ -101,7 +97,7 @@ func (d *draft) readListener(stage int, at setting) {
 var (
 	listenerFields = []string{"name", "kind", "columns", "timeout", "retry", "on_failure"}
 	kindFields     = map[ListenerKind][]string{
-		FromMySQL: {"database", "query", "batch"},
+		FromMySQL: {"database", "query"},
 		FromHTTP:  {"api", "submit", "poll", "cancel", "result", "total", "batch"},
 		External:  {"silence"},
 	}

@@ -74,14 +74,10 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 	}
 	if l.From != nil {
 		u.at.problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
-			"A query runs once for each batch of values, and two lists would be cut at different places. Use one list, and a listener for each")
+			"A listener can use one column of an earlier stage. Add a listener for the other one")
 		return
 	}
 	l.From = &ref
-	if uses := l.Query.uses(name); uses*l.Batch > placeholders-len(l.Query.names) {
-		u.at.problem(fmt.Sprintf("batch %d × %d uses of :%s is more than the %d values that MySQL takes in one statement", l.Batch, uses, name, placeholders),
-			fmt.Sprintf("Give a batch of at most %d", (placeholders-len(l.Query.names))/uses))
-	}
 }
 
 // splitColumn finds the listener in <listener>.<column>. Both may have dots in

@@ -73,13 +73,13 @@ func TestLoad(t *testing.T) {
 				},
 				Stages: []Stage{
 					{Listeners: []Listener{
-						{Name: tag, Line: 18, Kind: FromMySQL, Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries, Batch: 1000,
+						{Name: tag, Line: 18, Kind: FromMySQL, Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries,
 							Query: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
-						{Name: withdraw, Line: 19, Kind: FromMySQL, Source: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: Retry{3, 20 * time.Second, true, 25 * time.Second}, Batch: 1000,
+						{Name: withdraw, Line: 19, Kind: FromMySQL, Source: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: Retry{3, 20 * time.Second, true, 25 * time.Second},
 							Query: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
 					}},
 					{Listeners: []Listener{
-						{Name: payment, Line: 21, Kind: FromMySQL, Source: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: Retry{1, 10 * time.Second, false, 25 * time.Second}, Batch: 500,
+						{Name: payment, Line: 21, Kind: FromMySQL, Source: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: Retry{1, 10 * time.Second, false, 25 * time.Second},
 							From: &Ref{withdraw, "user_id"},
 							Query: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
 								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
@@ -100,7 +100,7 @@ func TestLoad(t *testing.T) {
 			"users": {
 				Name: "users", Line: 54, Timeout: 21 * time.Minute, Retry: DefaultRetry,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "users", Line: 57, Kind: FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: Retry{0, time.Minute, false, time.Hour}, Batch: 1000, Query: parsed(t, "SELECT id FROM users")},
+					{Name: "users", Line: 57, Kind: FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: Retry{0, time.Minute, false, time.Hour}, Query: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: Join{Listeners: []Joined{{"users", Inner, nil}}},
 				CSV:  CSV{Columns: []CSVColumn{{"id", "users", "id"}}},
@@ -108,8 +108,8 @@ func TestLoad(t *testing.T) {
 			"pairs": {
 				Name: "pairs", Line: 58, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "a", Line: 62, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", Line: 63, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Batch: 1000, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", Line: 62, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 63, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: Join{Keys: []string{"x", "y"}, FoldCase: true, Listeners: []Joined{
 					{"a", Inner, []string{"x", "y"}}, {"b", Inner, []string{"x", "y2"}},

@@ -75,7 +75,7 @@ func fileOf(t fataler, c CSV, rows ...[]any) string {
 	var columns []Column
 	for i := range rows[0] {
 		name := fmt.Sprint("c", i)
-		columns = append(columns, Column{name, KindText})
+		columns = append(columns, Column{Name: name, Kind: KindText})
 		r.CSV.Columns = append(r.CSV.Columns, CSVColumn{name, "a", name})
 	}
 	var out bytes.Buffer

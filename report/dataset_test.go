@@ -35,7 +35,7 @@ type fataler interface {
 func columnsOf(pairs ...string) []Column {
 	var columns []Column
 	for i := 0; i < len(pairs); i += 2 {
-		columns = append(columns, Column{pairs[i], Kind(pairs[i+1])})
+		columns = append(columns, Column{Name: pairs[i], Kind: Kind(pairs[i+1])})
 	}
 	return columns
 }

@@ -160,7 +160,7 @@ type Listener struct {
 	Types   []Kind        // of the columns; nil: the source says
 	Timeout time.Duration // of one try of a task, with all of its lists; default 5m
 	Retry   Retry         // default: the report's
-	Batch   int           // values of an earlier stage in one IN list, or request; default 1000
+	Batch   int           // FromHTTP: values of an earlier stage in one request; default 1000
 	Silence time.Duration // of an external worker, after which it is taken for dead; default 30s
 
 	OnFailure OnFailure         // what it means for its job that it is given up; default Required

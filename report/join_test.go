@@ -118,10 +118,10 @@ func TestJoinIsSQL(t *testing.T) {
 				if n > 0 {
 					of = rapid.SampledFrom(class.kinds).Draw(t, "kind")
 				}
-				columns = append(columns, Column{fmt.Sprint(name, "k", k), of})
+				columns = append(columns, Column{Name: fmt.Sprint(name, "k", k), Kind: of})
 				joined.Keys = append(joined.Keys, columns[k].Name)
 			}
-			columns = append(columns, Column{"v", KindText})
+			columns = append(columns, Column{Name: "v", Kind: KindText})
 			var rows [][]any
 			for i := range rapid.IntRange(0, 8).Draw(t, "rows") {
 				var row []any

@@ -17,7 +17,7 @@ func keyOf(t testing.TB, k *keyer, cells ...string) (string, bool) {
 	var fields [][]byte
 	var numbers []int
 	for i, cell := range cells {
-		columns = append(columns, Column{fmt.Sprint(i), KindText})
+		columns = append(columns, Column{Name: fmt.Sprint(i), Kind: KindText})
 		fields = append(fields, []byte("["+cell+"]"))
 		numbers = append(numbers, i)
 	}

@@ -109,8 +109,8 @@ func (q Query) Names() []string {
 	return names
 }
 
-// uses counts how often a parameter occurs.
-func (q Query) uses(name string) int {
+// Uses counts how often a parameter occurs.
+func (q Query) Uses(name string) int {
 	n := 0
 	for _, used := range q.names {
 		if used == name {
@@ -125,10 +125,14 @@ func (q Query) uses(name string) int {
 // without asking the server: *, t.*, an expression without alias, WITH.
 func (q Query) SelectList() ([]string, bool) { return slices.Clone(q.columns), q.known }
 
+// Literals is a list of values as SQL text, with commas between them. Whoever makes it
+// answers for its quotes.
+type Literals string
+
 // Bind returns the SQL with a ? for every parameter, and the arguments for
 // them. value gives the value for a name, and false where there is none, which
-// is an error. A []any becomes as many ? as it has elements; an empty one
-// becomes NULL, so that IN (NULL) finds nothing.
+// is an error. A []any becomes as many ? as it has elements, and Literals stay as
+// they are; where they are empty, they become NULL, so that IN (NULL) finds nothing.
 func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any, err error) {
 	if len(q.texts) == 0 {
 		return "", nil, errors.New("report: an empty query")
@@ -141,8 +145,11 @@ func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any
 			return "", nil, fmt.Errorf("report: query parameter :%s has no value", name)
 		}
 		list, isList := v.([]any)
+		literals, isText := v.(Literals)
 		switch {
-		case !isList:
+		case isText && literals != "":
+			out.WriteString(string(literals))
+		case !isList && !isText:
 			out.WriteByte('?')
 			args = append(args, v)
 		case len(list) == 0:

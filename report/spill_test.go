@@ -105,9 +105,9 @@ func TestSpilledIsPlain(t *testing.T) {
 			}
 			r.Join.Listeners = append(r.Join.Listeners, joined)
 			for _, key := range r.Join.Keys {
-				columns[name] = append(columns[name], Column{key, rapid.SampledFrom(kinds).Draw(t, "kind")})
+				columns[name] = append(columns[name], Column{Name: key, Kind: rapid.SampledFrom(kinds).Draw(t, "kind")})
 			}
-			columns[name] = append(columns[name], Column{"v", KindText}, Column{"w", KindInteger})
+			columns[name] = append(columns[name], Column{Name: "v", Kind: KindText}, Column{Name: "w", Kind: KindInteger})
 			for i := range rapid.IntRange(0, 30).Draw(t, "rows") {
 				var row []any
 				for _, c := range columns[name][:keys] {

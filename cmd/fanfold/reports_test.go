@@ -180,9 +180,9 @@ const reportsYAML = `
       - listeners:
           - {name: tags, database: db, query: "SELECT user_id, tag FROM tags WHERE tag = 'zz' ORDER BY user_id"}
       - listeners:
-          - {name: payments, database: db, batch: 500, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id) ORDER BY id"}
+          - {name: payments, database: db, query: "SELECT user_id, amount FROM payments WHERE user_id IN (:tags.user_id) ORDER BY id"}
       - listeners:
-          - {name: withdraws, database: db, batch: 10000, query: "SELECT user_id, note FROM withdraws WHERE user_id IN (:payments.user_id) ORDER BY id"}
+          - {name: withdraws, database: db, query: "SELECT user_id, note FROM withdraws WHERE user_id IN (:payments.user_id) ORDER BY id"}
     join: {key: user_id, listeners: [tags, {name: payments, type: left}, {name: withdraws, type: left}]}
   nothing:
     stages:

@@ -86,6 +86,7 @@ func parse(dsn report.Secret) (*mysql.Config, error) {
 		return nil, errDSN
 	}
 	config.AllowAllFiles = false
+	config.MaxAllowedPacket = 1 << 30 // the server's limit decides
 	config.ClientFoundRows = false
 	config.ColumnsWithAlias = false
 	config.InterpolateParams = false

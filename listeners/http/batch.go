@@ -13,7 +13,12 @@ func (r *reader) batches(ctx context.Context) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		seen := map[string]struct{}{}
 		var batch []any
-		for raw, err := range r.task.Values(ctx, from.Listener, from.Column) {
+		_, values, err := r.task.Values(ctx, from.Listener, from.Column)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for raw, err := range values {
 			if err != nil {
 				yield(nil, err)
 				return

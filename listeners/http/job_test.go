@@ -417,14 +417,14 @@ func TestExportsOfBatches(t *testing.T) {
 	e.Looks, e.Pages = 1, 1
 	e.listener.From = &report.Ref{Listener: "earlier", Column: "id"}
 	e.listener.HTTP.Submit.JSON = map[string]any{"ids": ":earlier.id"}
-	e.task.Values = func(context.Context, string, string) iter.Seq2[[]byte, error] {
-		return func(yield func([]byte, error) bool) {
+	e.task.Values = func(context.Context, string, string) (report.Column, iter.Seq2[[]byte, error], error) {
+		return report.Column{}, func(yield func([]byte, error) bool) {
 			for _, v := range []string{"1", "2", "3"} {
 				if !yield([]byte(v), nil) {
 					return
 				}
 			}
-		}
+		}, nil
 	}
 	e.waits(`job x-1 is "running", and 1 more`)
 	data, err := e.try()

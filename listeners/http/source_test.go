@@ -547,8 +547,8 @@ func TestValues(t *testing.T) {
 	b.task.Parameters["team"] = "a/b"
 	b.listener.From = &report.Ref{Listener: "earlier", Column: "id"}
 	values := []string{"1", `"x"`, "null", "1", "12345678901234567890", `"1"`, `"x"`}
-	b.task.Values = func(_ context.Context, listener, column string) iter.Seq2[[]byte, error] {
-		return func(yield func([]byte, error) bool) {
+	b.task.Values = func(_ context.Context, listener, column string) (report.Column, iter.Seq2[[]byte, error], error) {
+		return report.Column{}, func(yield func([]byte, error) bool) {
 			if listener != "earlier" || column != "id" {
 				t.Error(listener, column)
 			}
@@ -557,7 +557,7 @@ func TestValues(t *testing.T) {
 					return
 				}
 			}
-		}
+		}, nil
 	}
 	b.expect(`["1","x","12345678901234567890","1"]`)
 	if n := b.asked.Load(); n != 2 {

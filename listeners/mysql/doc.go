@@ -3,8 +3,8 @@
 // # One task
 //
 // A task has a connection of its own and one read-only transaction with a
-// consistent snapshot at REPEATABLE READ: however many batches its query runs
-// for, all rows are of one moment, and a query cannot write. Queries always run
+// consistent snapshot at REPEATABLE READ: all rows are of one moment, and a query
+// cannot write. Queries always run
 // as prepared statements, so that values never become SQL and come back in one
 // form. Rows are streamed; at most two chunks are in memory, one of which is being
 // stored. A source that is read slowly keeps the query open, which counts towards
@@ -23,11 +23,15 @@
 //
 // # Values of an earlier stage
 //
-// A query with :listener.column runs once for each batch of distinct values, in
-// the order in which these first appear; nulls are left out. Distinct means the
-// same JSON value. Where the database finds two values equal that are not (a and
-// A in most collations), and they fall into different batches, rows come twice:
-// make them one in the query of the earlier stage, for instance with LOWER().
+// A query with :listener.column runs once, with all distinct values in its place as
+// SQL literals; nulls are left out. So it means what it says, with aggregates, DISTINCT,
+// LIMIT and NOT IN too, and the server compares the values by the collation of its own
+// column. A literal has the type of the earlier column: binary values are x'…', a FLOAT
+// is the double that it equals. The statement may be as long as the server's
+// max_allowed_packet (16 MiB on MariaDB, 64 MiB on MySQL unless set): about 1.5
+// million integers for 16 MiB. More values fail the task for good, and the error says so.
+// MariaDB turns a long list into a derived table by itself.
+//
 // Without any value the dataset is empty; its types are learnt by running the
 // query with NULL in the list and reading none of its rows.
 //

@@ -17,14 +17,12 @@ import (
 type reader struct {
 	task    listeners.Task
 	out     *listeners.Writer
-	columns []report.Column // nil before the first result
+	columns []report.Column // nil before the result
 	cells   []cell          // one for each column
-	asked   bool            // the first query has had its turn
 }
 
-// bind gives the query's text and arguments; list is for the values of an
-// earlier stage.
-func (r *reader) bind(list []any) (text string, args []any, err error) {
+// bind gives the query's text and arguments; list has the values of an earlier stage.
+func (r *reader) bind(list report.Literals) (text string, args []any, err error) {
 	l := r.task.Listener
 	text, args, err = l.Query.Bind(func(name string) (any, bool) {
 		if l.From != nil && name == l.From.String() {
@@ -45,19 +43,13 @@ func (r *reader) bind(list []any) (text string, args []any, err error) {
 // maxPlaceholders is what the protocol can count.
 const maxPlaceholders = 65535
 
-// run executes the query once and writes all of its rows; none where list is
-// empty and not nil: then only the columns are learnt.
-func (r *reader) run(parent context.Context, s *session, list []any) error {
+// run executes the query and writes all of its rows; none where it asks for the values
+// of an earlier stage and there are none: then only the columns are learnt.
+func (r *reader) run(parent context.Context, s *session, list report.Literals) error {
 	text, args, err := r.bind(list)
 	if err != nil {
 		return err
 	}
-	if r.asked { // the first turn came before the connection
-		if err := r.task.Ask(parent, listeners.InTheMiddle); err != nil {
-			return err
-		}
-	}
-	r.asked = true
 	ctx, abort, done := s.query(parent)
 	defer done()
 	fail := func(err error) error {
@@ -83,7 +75,7 @@ func (r *reader) run(parent context.Context, s *session, list []any) error {
 				return nil
 			case err != nil:
 				return fail(err)
-			case list != nil && len(list) == 0:
+			case r.task.Listener.From != nil && list == "":
 				abort()
 				return nil
 			}
@@ -107,8 +99,7 @@ func (r *reader) write(row []driver.Value) error {
 	return r.out.EndRow()
 }
 
-// describe takes the columns of the first result, and proves that every result
-// has the same ones.
+// describe takes the columns of the result.
 func (r *reader) describe(rows driver.Rows) error {
 	l := r.task.Listener
 	types, ok := rows.(driver.RowsColumnTypeDatabaseTypeName)
@@ -121,13 +112,10 @@ func (r *reader) describe(rows driver.Rows) error {
 	for i, name := range names {
 		kind := types.ColumnTypeDatabaseTypeName(i)
 		columns[i] = report.Column{Name: name, Kind: kindOf(kind)}
-		cells[i] = cell{column: i, kind: columns[i].Kind, bits: kind == "BIT"}
-	}
-	if r.columns != nil {
-		if !slices.Equal(r.columns, columns) {
-			return listeners.Permanent(fmt.Errorf("columns of one batch are %v, of another %v", r.columns, columns))
+		if kind == "FLOAT" || kind == "UNSIGNED FLOAT" {
+			columns[i].Bits = 32
 		}
-		return nil
+		cells[i] = cell{column: i, kind: columns[i].Kind, bits: kind == "BIT"}
 	}
 	if err := compareNames(l.Columns, names); err != nil {
 		return listeners.Permanent(err)

@@ -33,9 +33,9 @@ type session struct {
 	id        int64  // of the connection, on the server
 	server    string // its name and port
 	limit     string // name of the variable that limits a query; empty where the server has none
+	packet    int    // bytes of the longest statement that the server takes
 	statement driver.Stmt
-	text      string // of statement
-	spoilt    bool   // not to be used again
+	spoilt    bool // not to be used again
 }
 
 func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error) {
@@ -66,7 +66,7 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 // begin limits the queries and starts the transaction.
 func (s *session) begin(ctx context.Context) error {
 	var version string
-	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), VERSION(), "+serverName).Scan(&s.id, &version, &s.server); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), VERSION(), @@max_allowed_packet, "+serverName).Scan(&s.id, &version, &s.packet, &s.server); err != nil {
 		return err
 	}
 	timeout := s.listener.Timeout
@@ -117,16 +117,8 @@ func (s *session) start(ctx context.Context, conn any, text string, args []any) 
 	return query.QueryContext(ctx, values)
 }
 
-// prepare returns the statement for a text, which is often the one of the batch
-// before.
+// prepare returns the statement for a text, which close closes.
 func (s *session) prepare(ctx context.Context, conn any, text string) (driver.Stmt, error) {
-	if s.statement != nil && s.text == text {
-		return s.statement, nil
-	}
-	if s.statement != nil {
-		_ = s.statement.Close()
-		s.statement = nil
-	}
 	preparer, ok := conn.(driver.ConnPrepareContext)
 	if !ok {
 		return nil, fmt.Errorf("connections of Go type %T take no context", conn)
@@ -135,8 +127,8 @@ func (s *session) prepare(ctx context.Context, conn any, text string) (driver.St
 	if err != nil {
 		return nil, err
 	}
-	s.statement, s.text = statement, text
-	s.spoilt = s.spoilt || leavesTraces.MatchString(text)
+	s.statement = statement
+	s.spoilt = s.spoilt || leavesTraces.MatchString(s.listener.Query.Text)
 	return statement, nil
 }
 

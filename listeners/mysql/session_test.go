@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +78,7 @@ func TestTimeoutWithoutTheServer(t *testing.T) {
 	}
 	read.Listener.Timeout = 100 * time.Millisecond
 	session.listener = read.Listener
-	err = (&reader{task: read, out: listeners.NewWriter(nil)}).run(t.Context(), session, nil)
+	err = (&reader{task: read, out: listeners.NewWriter(nil)}).run(t.Context(), session, "")
 	session.close(t.Context())
 	if !errors.Is(err, ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
@@ -140,24 +139,20 @@ func TestKilledByAnOperator(t *testing.T) {
 	}
 }
 
-// TestOneSnapshot: what is committed between two batches is not seen.
+// TestOneSnapshot: what is committed after the start of a task is not seen.
 func TestOneSnapshot(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.exec(t, "CREATE TABLE t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB", "INSERT INTO t VALUES (1, 0), (2, 0)")
 	dsn := testmain.SharedMariaDB(t).DSN(b.schema) + "?tx_isolation=%27READ-COMMITTED%27"
 	b.source = New(connect(t, dsn), connect(t, dsn))
-	read := from(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"))
-	read.Listener.Batch = 1
-	read.Values = func(context.Context, string, string) iter.Seq2[[]byte, error] {
-		return func(yield func([]byte, error) bool) {
-			b.exec(t, "UPDATE t SET v = 1")
-			if yield([]byte("1"), nil) {
-				b.exec(t, "UPDATE t SET v = 2")
-				yield([]byte("2"), nil)
-			}
+	read := fromColumn(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), report.Column{Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
+		b.exec(t, "UPDATE t SET v = 1")
+		if yield([]byte("1"), nil) {
+			b.exec(t, "UPDATE t SET v = 2")
+			yield([]byte("2"), nil)
 		}
-	}
+	})
 	if got := b.mustRead(t, read).fields["v"][0]; got != "[0,0]" {
 		t.Errorf("%s", got)
 	}

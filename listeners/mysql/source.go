@@ -38,10 +38,13 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	if task.Begin != nil {
 		task.Begin()
 	}
-	if task.Listener.From == nil {
-		return r.run(ctx, session, nil)
+	var list report.Literals
+	if task.Listener.From != nil {
+		if list, err = r.literals(ctx, session.packet); err != nil {
+			return err
+		}
 	}
-	return r.batches(ctx, session)
+	return r.run(ctx, session, list)
 }
 
 // Prepare has the server parse a listener's query and look for its tables,

@@ -63,21 +63,25 @@ func task(t testing.TB, query, columns string) listeners.Task {
 		t.Fatal(err)
 	}
 	return listeners.Task{ID: "1", Attempt: 1, Listener: &report.Listener{
-		Name: "l", Source: "d", Query: q, Columns: strings.Fields(columns), Timeout: time.Minute, Batch: 1000,
+		Name: "l", Source: "d", Query: q, Columns: strings.Fields(columns), Timeout: time.Minute,
 	}}
 }
 
 // from makes the task use the JSON values of an earlier stage as :s.v.
 func from(task listeners.Task, values ...string) listeners.Task {
-	task.Listener.From = &report.Ref{Listener: "s", Column: "v"}
-	task.Values = func(context.Context, string, string) iter.Seq2[[]byte, error] {
-		return func(yield func([]byte, error) bool) {
-			for _, v := range values {
-				if !yield([]byte(v), nil) {
-					return
-				}
+	return fromColumn(task, report.Column{Name: "v", Kind: report.KindText}, func(yield func([]byte, error) bool) {
+		for _, v := range values {
+			if !yield([]byte(v), nil) {
+				return
 			}
 		}
+	})
+}
+
+func fromColumn(task listeners.Task, column report.Column, values iter.Seq2[[]byte, error]) listeners.Task {
+	task.Listener.From = &report.Ref{Listener: "s", Column: "v"}
+	task.Values = func(context.Context, string, string) (report.Column, iter.Seq2[[]byte, error], error) {
+		return column, values, nil
 	}
 	return task
 }
@@ -229,7 +233,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	if err := b.source.Prepare(t.Context(), from(good).Listener); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.read(t.Context(), good); !errors.Is(err, listeners.ErrPermanent) {
+	if _, err := b.read(t.Context(), from(good)); !errors.Is(err, listeners.ErrPermanent) {
 		t.Errorf("a parameter without a value: %v", err)
 	}
 	down := connect(t, "u:s3cret@tcp(127.0.0.1:1)/x")

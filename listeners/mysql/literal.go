@@ -1,0 +1,165 @@
+package mysql
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+)
+
+// literals reads the values of an earlier stage as one list of SQL literals, so that
+// the query runs once, whatever it makes of them, and the server compares them as it
+// compares constants. packet is the longest statement that the server takes.
+//
+// Literals, and not placeholders, of which a statement has 65,535; nor a temporary
+// table, which needs a grant, and whose column has a collation that can be at odds with
+// that of the query's.
+func (r *reader) literals(ctx context.Context, packet int) (report.Literals, error) {
+	from := r.task.Listener.From
+	column, values, err := r.task.Values(ctx, from.Listener, from.Column)
+	if err != nil {
+		return "", err
+	}
+	text, args, err := r.bind(report.Literals(""))
+	if err != nil {
+		return "", err
+	}
+	uses := r.task.Listener.Query.Uses(from.String())
+	most := (packet - len(text) - len(args) - packetMargin) / max(1, uses)
+	seen := distinct{}
+	var list strings.Builder
+	count := 0
+	for raw, err := range values {
+		if err != nil {
+			return "", err
+		}
+		switch fresh, err := seen.add(raw); {
+		case err != nil:
+			return "", listeners.Permanent(fmt.Errorf("value of %s: %w", from, err))
+		case !fresh:
+			continue
+		}
+		if count++; count > 1 {
+			list.WriteByte(',')
+		}
+		if err := writeLiteral(&list, column, raw); err != nil {
+			return "", listeners.Permanent(fmt.Errorf("value of %s: %w", from, err))
+		}
+		if list.Len() > most {
+			return "", listeners.Permanent(fmt.Errorf("the first %d values of %s are more than the %d MiB that one statement may have: raise max_allowed_packet of database %s (at most 1 GiB), or let %s find less",
+				count, from, packet>>20, r.task.Listener.Source, from.Listener))
+		}
+	}
+	return report.Literals(list.String()), nil
+}
+
+// packetMargin is for what the protocol puts before a statement.
+const packetMargin = 1024
+
+// writeLiteral writes the JSON scalar of a column as the SQL constant that compares as
+// the column's own value does.
+func writeLiteral(out *strings.Builder, column report.Column, raw []byte) error {
+	switch raw[0] {
+	case 't':
+		out.WriteString("TRUE")
+		return nil
+	case 'f':
+		out.WriteString("FALSE")
+		return nil
+	case '"':
+		return writeString(out, column.Kind, raw)
+	}
+	if !json.Valid(raw) {
+		return fmt.Errorf("no JSON: %.40q", raw)
+	}
+	if column.Kind != report.KindFloat {
+		out.Write(raw) // a JSON number is an SQL number, with all of its digits
+		return nil
+	}
+	// A FLOAT is compared as the double that it is: 0.1 as 0.10000000149011612.
+	size := column.Bits
+	if size != 32 {
+		size = 64
+	}
+	f, err := strconv.ParseFloat(string(raw), size)
+	if err != nil {
+		return err
+	}
+	out.WriteString(strconv.FormatFloat(f, 'e', -1, 64))
+	return nil
+}
+
+// writeString writes a JSON string.
+func writeString(out *strings.Builder, kind report.Kind, raw []byte) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return err
+	}
+	switch {
+	case kind == report.KindBinary:
+		octets, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return err
+		}
+		out.WriteString("x'" + hex.EncodeToString(octets) + "'")
+	case kind == report.KindDecimal && isDecimal(text):
+		out.WriteString(text)
+	case strings.ContainsFunc(text, func(c rune) bool { return c == '\\' || c < ' ' || c == 0x7f }):
+		// What a backslash means depends on the session's sql_mode.
+		out.WriteString("_utf8mb4 x'" + hex.EncodeToString([]byte(text)) + "'")
+	default:
+		out.WriteString("'" + strings.ReplaceAll(text, "'", "''") + "'")
+	}
+	return nil
+}
+
+// isDecimal tells whether a text is an exact number in SQL.
+func isDecimal(text string) bool {
+	whole, fraction, dot := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	return digits(whole) && (!dot || digits(fraction))
+}
+
+func digits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// distinct remembers JSON scalars, each in the least room.
+type distinct struct {
+	integers map[int64]struct{}
+	others   map[string]struct{} // JSON
+}
+
+// add tells whether a JSON scalar is seen for the first time; a null never is.
+func (d *distinct) add(raw []byte) (fresh bool, err error) {
+	if len(raw) == 0 {
+		return false, fmt.Errorf("no JSON: %q", raw)
+	}
+	switch c := raw[0]; {
+	case c == 'n':
+		return false, nil
+	case c == '-', c >= '0' && c <= '9':
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			return insert(&d.integers, n), nil
+		}
+	case c != '"' && c != 't' && c != 'f':
+		return false, fmt.Errorf("no scalar: %.40q", raw)
+	}
+	return insert(&d.others, string(raw)), nil
+}
+
+func insert[K comparable](set *map[K]struct{}, key K) bool {
+	if _, ok := (*set)[key]; ok {
+		return false
+	}
+	if *set == nil {
+		*set = map[K]struct{}{}
+	}
+	(*set)[key] = struct{}{}
+	return true
+}
