@@ -168,6 +168,10 @@ func TestConnectionsAreCleanForTheNext(t *testing.T) {
 	if again := connection(); again != first {
 		t.Errorf("connection %s after %s", again, first)
 	}
+	b.mustRead(t, from(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' NOT IN (:s.v)", "v"), `"a@x"`, `"get_lock("`))
+	if again := connection(); again != first {
+		t.Error("values of an earlier stage cost the connection")
+	}
 	b.mustRead(t, task(t, "SELECT @x := 5 AS v", "v"))
 	if got := b.mustRead(t, task(t, "SELECT @x AS v", "v")).fields["v"][0]; got != "[null]" {
 		t.Errorf("the variable of another task: %s", got)
