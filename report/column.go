@@ -21,5 +21,6 @@ const (
 type Column struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"type"`
-	Bits int    `json:"bits,omitempty"` // of a KindFloat: 32 for single precision, 0 for double
+	Bits int    `json:"bits,omitempty"`      // of a KindFloat: 32 for single precision, 0 for double
+	Zone string `json:"time_zone,omitempty"` // whose wall clock datetimes are, a name of the tz database; empty: UTC
 }

@@ -43,6 +43,7 @@ type Environment struct {
 //	dsn_file         a file that holds the DSN, in place of dsn
 //	password_file    a file that holds the password, for a dsn that has none
 //	max_connections  in each process, 1–10000; default 10
+//	time_zone        of its DATETIME columns, such as Europe/Berlin; default UTC
 //	parallel         tasks that query it at once, in all processes; 0 (default) is no limit
 //	rate             queries in all processes, such as 10/s, 300/m or 1000/h; default no limit
 //
@@ -228,10 +229,22 @@ func (r *reading) config(root setting) *Config {
 			e.value.problem("a report's name that is not allowed", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit")
 		}
 		c.Reports[e.name] = e.value.report(e.name, names)
+		c.setZones(c.Reports[e.name])
 	}
 	c.checkPartial(f.get("records"))
 	c.Timers = f.get("timers").timers(c)
 	return c
+}
+
+// setZones tells the listeners of a report the time zones of their databases.
+func (c *Config) setZones(r *Report) {
+	for _, s := range r.Stages {
+		for i := range s.Listeners {
+			if zone := c.Databases[s.Listeners[i].Source].TimeZone; zone != "UTC" {
+				s.Listeners[i].Zone = zone
+			}
+		}
+	}
 }
 
 // parse reads the YAML, which must be one document.

@@ -12,6 +12,7 @@ import (
 var (
 	databaseName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 	dsnNetwork   = regexp.MustCompile(`^(tcp|unix)?$|^[A-Za-z0-9_+.-]*\([^()]*\)$`)
+	plainZone    = regexp.MustCompile(`^'?([+-][0-9:]{1,6}|[A-Z][A-Za-z_]*(/[A-Za-z_]+)*)'?$`)
 	bucketURL    = regexp.MustCompile(`^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$`)
 )
 
@@ -68,8 +69,11 @@ func (f fields) databases() map[string]Database {
 }
 
 func (p setting) database(name string) Database {
-	f := p.fields("dsn", "dsn_file", "password_file", "max_connections", "parallel", "rate")
+	f := p.fields("dsn", "dsn_file", "password_file", "max_connections", "time_zone", "parallel", "rate")
 	db := Database{Name: name, MaxConnections: f.get("max_connections").integer(10, 1, 10_000), Bound: f.bound()}
+	if zone := f.get("time_zone"); zone.given() {
+		db.TimeZone = zone.timeZone().String()
+	}
 	text, at, ok := f.secret("dsn", "dsn_file", dsnForm)
 	if !ok {
 		return db
@@ -78,6 +82,9 @@ func (p setting) database(name string) Database {
 	if !ok {
 		at.problem("not a DSN", dsnForm)
 		return db
+	}
+	if option, ok := timeZoneOption(address); ok {
+		at.problem("a DSN with "+option, "Remove it: Fanfold sets the session's time zone to UTC. What DATETIME columns mean is said by time_zone beside the dsn")
 	}
 	if file := f.get("password_file"); file.given() {
 		switch {
@@ -108,6 +115,24 @@ func splitDSN(dsn string) (user, password, address string, ok bool) {
 		user, password, _ = strings.Cut(dsn[:at], ":")
 	}
 	return user, password, dsn[at+1:], dsnNetwork.MatchString(dsn[at+1 : slash])
+}
+
+// timeZoneOption finds what would set the time zone of a session in the options of a
+// DSN. It returns the option where that can be nothing else, and can be shown.
+func timeZoneOption(address string) (string, bool) {
+	_, options, _ := strings.Cut(address[strings.LastIndexByte(address, '/')+1:], "?")
+	for option := range strings.SplitSeq(options, "&") {
+		name, value, _ := strings.Cut(option, "=")
+		text, err := url.QueryUnescape(value)
+		if err != nil || !strings.Contains(strings.ToLower(name+text), "time_zone") {
+			continue
+		}
+		if plainZone.MatchString(text) {
+			return name + "=" + text, true
+		}
+		return "time_zone", true
+	}
+	return "", false
 }
 
 // secret reads a value that is given in one field, or in the file that another

@@ -9,7 +9,7 @@ import (
 )
 
 var csvOptions = []string{
-	"bom", "delimiter", "line_end", "null", "time_zone", "source_time_zone", "date", "datetime",
+	"bom", "delimiter", "line_end", "null", "time_zone", "date", "datetime",
 	"formulas", "compress", "max_rows", "max_bytes",
 }
 
@@ -131,15 +131,5 @@ func (d *draft) readMoments(f fields) {
 			continue
 		}
 		*form.to = text
-	}
-	source := f.get("source_time_zone")
-	if !source.given() {
-		return
-	}
-	if zone := source.timeZone().String(); zone != "UTC" {
-		c.SourceTimeZone = zone
-	}
-	if c.TimeZone == "" && !strings.Contains(c.Datetime, "ZZ") && !f.get("time_zone").given() {
-		source.problem("a time zone that changes nothing", "Give time_zone, too, or remove it")
 	}
 }

@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 		Redis: "redis://127.0.0.1:6379/0",
 		Databases: map[string]Database{
 			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
-			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20},
+			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20, TimeZone: "Europe/Berlin"},
 		},
 		APIs: map[string]API{},
 		Records: Records{
@@ -75,11 +75,11 @@ func TestLoad(t *testing.T) {
 					{Listeners: []Listener{
 						{Name: tag, Line: 18, Kind: FromMySQL, Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries,
 							Query: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
-						{Name: withdraw, Line: 19, Kind: FromMySQL, Source: "fund", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: Retry{3, 20 * time.Second, true, 25 * time.Second},
+						{Name: withdraw, Line: 19, Kind: FromMySQL, Source: "fund", Zone: "Europe/Berlin", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: Retry{3, 20 * time.Second, true, 25 * time.Second},
 							Query: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
 					}},
 					{Listeners: []Listener{
-						{Name: payment, Line: 21, Kind: FromMySQL, Source: "fund", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: Retry{1, 10 * time.Second, false, 25 * time.Second},
+						{Name: payment, Line: 21, Kind: FromMySQL, Source: "fund", Zone: "Europe/Berlin", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: Retry{1, 10 * time.Second, false, 25 * time.Second},
 							From: &Ref{withdraw, "user_id"},
 							Query: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
 								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
@@ -90,7 +90,7 @@ func TestLoad(t *testing.T) {
 					{tag, Inner, []string{"user_id"}}, {withdraw, Left, []string{"user_id"}}, {payment, Full, []string{"uid"}},
 				}},
 				CSV: CSV{
-					BOM: true, Delimiter: ";", LF: true, Null: new("NULL"), TimeZone: "Europe/Berlin", SourceTimeZone: "America/New_York",
+					BOM: true, Delimiter: ";", LF: true, Null: new("NULL"), TimeZone: "Europe/Berlin",
 					Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: FormulasEscape, Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
 					Columns: []CSVColumn{
 						{"user_id", "", "user_id"}, {"tag", tag, "tag"}, {"Withdrawn", withdraw, "amount"}, {"paid", payment, "paid"},
@@ -98,18 +98,18 @@ func TestLoad(t *testing.T) {
 				},
 			},
 			"users": {
-				Name: "users", Line: 54, Timeout: 21 * time.Minute, Retry: DefaultRetry,
+				Name: "users", Line: 53, Timeout: 21 * time.Minute, Retry: DefaultRetry,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "users", Line: 57, Kind: FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: Retry{0, time.Minute, false, time.Hour}, Query: parsed(t, "SELECT id FROM users")},
+					{Name: "users", Line: 56, Kind: FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: Retry{0, time.Minute, false, time.Hour}, Query: parsed(t, "SELECT id FROM users")},
 				}}},
 				Join: Join{Listeners: []Joined{{"users", Inner, nil}}},
 				CSV:  CSV{Columns: []CSVColumn{{"id", "users", "id"}}},
 			},
 			"pairs": {
-				Name: "pairs", Line: 58, Timeout: 71 * time.Minute, Retry: eight,
+				Name: "pairs", Line: 57, Timeout: 71 * time.Minute, Retry: eight,
 				Stages: []Stage{{Listeners: []Listener{
-					{Name: "a", Line: 62, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y, note, only FROM a")},
-					{Name: "b", Line: 63, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+					{Name: "a", Line: 61, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 62, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
 				Join: Join{Keys: []string{"x", "y"}, FoldCase: true, Listeners: []Joined{
 					{"a", Inner, []string{"x", "y"}}, {"b", Inner, []string{"x", "y2"}},

@@ -14,13 +14,10 @@ type moments struct {
 	date, datetime form // nil: as the source gives them
 }
 
-// newMoments reads the options of a CSV.
-func newMoments(c *CSV) (m moments, err error) {
-	m.from = time.UTC
-	if c.SourceTimeZone != "" {
-		if m.from, err = time.LoadLocation(c.SourceTimeZone); err != nil {
-			return m, fmt.Errorf("report: source_time_zone: %w", err)
-		}
+// newMoments reads the options of a CSV, for datetimes of this zone; empty is UTC.
+func newMoments(c *CSV, zone string) (m moments, err error) {
+	if m.from, err = time.LoadLocation(zone); err != nil {
+		return m, fmt.Errorf("report: zone of a column: %w", err)
 	}
 	m.to = m.from
 	if c.TimeZone != "" && c.TimeZone != m.from.String() {

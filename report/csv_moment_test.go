@@ -19,25 +19,29 @@ var layouts = map[string]string{
 	"HH:mm:ss.fff":               "15:04:05.000",
 }
 
-// TestMomentsOfAnAPI: source_time_zone is not theirs.
-func TestMomentsOfAnAPI(t *testing.T) {
+// TestMomentsOfSeveralZones: each column is of its own zone, also in one listener, and
+// those of an API are in UTC.
+func TestMomentsOfSeveralZones(t *testing.T) {
 	t.Parallel()
 	r := &Report{
-		Stages: []Stage{{Listeners: []Listener{{Name: "db", Kind: FromMySQL}, {Name: "api", Kind: FromHTTP}}}},
-		Join:   Join{Keys: []string{"id"}, Listeners: []Joined{{Listener: "db", Keys: []string{"id"}}, {Listener: "api", Type: Inner, Keys: []string{"id"}}}},
+		Join: Join{Keys: []string{"id"}, Listeners: []Joined{{Listener: "db", Keys: []string{"id"}}, {Listener: "api", Type: Inner, Keys: []string{"id"}}}},
 	}
-	columns := []CSVColumn{{"a", "db", "at"}, {"b", "api", "at"}}
+	columns := []CSVColumn{{"a", "db", "at"}, {"b", "api", "at"}, {"c", "db", "stamp"}}
 	for want, c := range map[string]CSV{
-		"a,b\r\n2024-01-01 10:00:00,2024-01-01 11:00:00\r\n": {SourceTimeZone: "Europe/Berlin", TimeZone: "Europe/Berlin"},
-		"a,b\r\n2024-01-01 09:00:00,2024-01-01 10:00:00\r\n": {SourceTimeZone: "Europe/Berlin", TimeZone: "UTC"},
-		"a,b\r\n10:00 +01:00,10:00 +00:00\r\n":               {SourceTimeZone: "Europe/Berlin", Datetime: "HH:mm ZZ"},
+		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": {BOM: true, Null: new("NULL")},
+		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 11:00:00,2024-01-01 11:00:00\r\n": {TimeZone: "Europe/Berlin"},
+		"a,b,c\r\n2024-01-01 09:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": {TimeZone: "UTC"},
+		"a,b,c\r\n10:00 +01:00,10:00 +00:00,10:00 +00:00\r\n":                      {Datetime: "HH:mm ZZ"},
 	} {
+		if c.BOM {
+			want = "\ufeff" + want
+		}
 		r.CSV = c
 		r.CSV.Columns = columns
 		for _, join := range []func(map[string]Dataset, io.Writer, Room) (Made, error){r.Fold, r.Merge} {
 			var out strings.Builder
 			if _, err := join(map[string]Dataset{
-				"db":  datasetOf(t, columnsOf("id", "integer", "at", "datetime"), 1, []any{1, "2024-01-01 10:00:00"}),
+				"db":  datasetOf(t, columnsOf("id", "integer", "at", "datetime Europe/Berlin", "stamp", "datetime"), 1, []any{1, "2024-01-01 10:00:00", "2024-01-01 10:00:00"}),
 				"api": datasetOf(t, columnsOf("id", "integer", "at", "datetime"), 1, []any{1, "2024-01-01 10:00:00"}),
 			}, &out, Room{}); err != nil || out.String() != want {
 				t.Errorf("%v: %q, want %q", err, out.String(), want)
@@ -55,8 +59,8 @@ func TestMoments(t *testing.T) {
 	}
 	zones := rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia"})
 	rapid.Check(t, func(t *rapid.T) {
-		c := CSV{TimeZone: zones.Draw(t, "zone"), SourceTimeZone: zones.Draw(t, "source"), Datetime: rapid.SampledFrom(forms).Draw(t, "form")}
-		m, err := newMoments(&c)
+		c, source := CSV{TimeZone: zones.Draw(t, "zone"), Datetime: rapid.SampledFrom(forms).Draw(t, "form")}, zones.Draw(t, "source")
+		m, err := newMoments(&c, source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +85,7 @@ func TestMoments(t *testing.T) {
 			want = text
 		}
 		if got != want {
-			t.Fatalf("%s from %q in %q as %q: %s, want %s", text, c.SourceTimeZone, c.TimeZone, c.Datetime, got, want)
+			t.Fatalf("%s from %q in %q as %q: %s, want %s", text, source, c.TimeZone, c.Datetime, got, want)
 		}
 	})
 }
@@ -90,7 +94,7 @@ func TestMoments(t *testing.T) {
 // there comes later, and where they are put back, one that is there twice is the first.
 func TestMomentsThatAreNoneOrTwo(t *testing.T) {
 	t.Parallel()
-	m, err := newMoments(&CSV{SourceTimeZone: "Europe/Berlin", TimeZone: "UTC", Datetime: "DD HH:mm ZZ"})
+	m, err := newMoments(&CSV{TimeZone: "UTC", Datetime: "DD HH:mm ZZ"}, "Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +113,7 @@ func FuzzMoment(f *testing.F) {
 	for _, seed := range []string{"", "2024-02-29", "2023-02-29", "2024-02-29 23:59:60", "2024-02-29 24:00:00", "2024-01-01 00:00:00.", "2024-01-01 00:00:00.1234567890", "0000-00-00 00:00:00", "2024-1-1", "9999-12-31 23:59:59.999999", "2024-01-01T00:00:00Z", "２024-01-01"} {
 		f.Add(seed)
 	}
-	m, err := newMoments(&CSV{TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY"})
+	m, err := newMoments(&CSV{TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY"}, "")
 	if err != nil {
 		f.Fatal(err)
 	}

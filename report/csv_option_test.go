@@ -30,9 +30,11 @@ func optionReport(c CSV) *Report {
 	return r
 }
 
-func optionDatasets(t fataler) map[string]Dataset {
+// optionDatasets are the datasets of optionReport, their datetimes of a zone.
+func optionDatasets(t fataler, zone ...string) map[string]Dataset {
+	datetime := strings.Join(append([]string{"datetime"}, zone...), " ")
 	return map[string]Dataset{
-		"a": datasetOf(t, columnsOf("id", "integer", "amount", "decimal", "rate", "float", "note", "text", "day", "date", "at", "datetime", "took", "time", "doc", "json", "raw", "binary"), 3,
+		"a": datasetOf(t, columnsOf("id", "integer", "amount", "decimal", "rate", "float", "note", "text", "day", "date", "at", datetime, "took", "time", "doc", "json", "raw", "binary"), 3,
 			[]any{-5, "-1.50", -1e-7, "plain", "2024-03-31", "2024-03-31 00:30:00", "-12:00:00", `{"a":1}`, "+AAA"},
 			[]any{0, "+2", 1.5, "semi;colon, \"quoted\"\ttab|bar", "2024-02-29", "2024-07-01 22:15:09.120000", "01:02:03", "-1", "AAA="},
 			[]any{1, nil, nil, nil, nil, nil, nil, nil, nil},
@@ -41,7 +43,7 @@ func optionDatasets(t fataler) map[string]Dataset {
 			[]any{4, "1", 1.0, "'=1+1", "2024-02-30", "2024-13-01 00:00:00", "1:0", `"=x"`, "x"},
 			[]any{5, "1", 1.0, "line\r\nbreak", "1999-12-31", "1999-12-31 12:00:00", "0", "x", "x"},
 			[]any{6, "1", 1.0, "NULL", "1999-12-31", "1999-12-31 23:59:59.999999", "0", "x", "x"}),
-		"b": datasetOf(t, columnsOf("id", "integer", "name", "text", "seen", "datetime"), 2,
+		"b": datasetOf(t, columnsOf("id", "integer", "name", "text", "seen", datetime), 2,
 			[]any{-5, "@cmd", "2024-10-27 00:30:00"}, []any{0, "-5.25", nil}, []any{0, "+49 30 1234", "2024-10-27 01:30:00"},
 			[]any{3, "-", "2024-01-01 00:00:00.5"}, []any{3, "\t=1", "x"}, []any{7, "=never in the file", nil}),
 	}
@@ -51,18 +53,19 @@ func optionDatasets(t fataler) map[string]Dataset {
 var options = []struct {
 	name string
 	csv  CSV
+	zone string // of the datetimes
 }{
-	{"plain", CSV{}},
-	{"bom", CSV{BOM: true}},
-	{"semicolon_lf", CSV{Delimiter: ";", LF: true}},
-	{"tab", CSV{Delimiter: "\t"}},
-	{"null", CSV{Null: new("NULL")}},
-	{"null_empty", CSV{Null: new("")}},
-	{"zone", CSV{TimeZone: "Europe/Berlin"}},
-	{"source_zone", CSV{TimeZone: "America/New_York", SourceTimeZone: "Asia/Kolkata", Datetime: "MM/DD/YY hh:mm:ss.fff AM ZZ"}},
-	{"forms", CSV{Date: "DD.MM.YYYY", Datetime: "YYYY-MM-DDTHH:mm:ss.ffffffZZ"}},
-	{"escape", CSV{Formulas: FormulasEscape}},
-	{"all", CSV{BOM: true, Delimiter: ";", LF: true, Null: new("-"), TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: FormulasEscape}},
+	{"plain", CSV{}, ""},
+	{"bom", CSV{BOM: true}, ""},
+	{"semicolon_lf", CSV{Delimiter: ";", LF: true}, ""},
+	{"tab", CSV{Delimiter: "\t"}, ""},
+	{"null", CSV{Null: new("NULL")}, ""},
+	{"null_empty", CSV{Null: new("")}, ""},
+	{"zone", CSV{TimeZone: "Europe/Berlin"}, ""},
+	{"source_zone", CSV{TimeZone: "America/New_York", Datetime: "MM/DD/YY hh:mm:ss.fff AM ZZ"}, "Asia/Kolkata"},
+	{"forms", CSV{Date: "DD.MM.YYYY", Datetime: "YYYY-MM-DDTHH:mm:ss.ffffffZZ"}, ""},
+	{"escape", CSV{Formulas: FormulasEscape}, ""},
+	{"all", CSV{BOM: true, Delimiter: ";", LF: true, Null: new("-"), TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: FormulasEscape}, ""},
 }
 
 // TestOptions holds the bytes of files with options, whichever way they are joined.
@@ -75,10 +78,12 @@ func TestOptions(t *testing.T) {
 			files := &scratchFiles{t: t, dir: t.TempDir()}
 			var first Made
 			for way, join := range map[string]func(r *Report, out io.Writer) (Made, error){
-				"hash":  func(r *Report, out io.Writer) (Made, error) { return r.Fold(optionDatasets(t), out, Room{}) },
-				"merge": func(r *Report, out io.Writer) (Made, error) { return r.Merge(optionDatasets(t), out, Room{}) },
+				"hash": func(r *Report, out io.Writer) (Made, error) { return r.Fold(optionDatasets(t, test.zone), out, Room{}) },
+				"merge": func(r *Report, out io.Writer) (Made, error) {
+					return r.Merge(optionDatasets(t, test.zone), out, Room{})
+				},
 				"spill": func(r *Report, out io.Writer) (Made, error) {
-					return r.Fold(optionDatasets(t), out, Room{Bytes: 1, Scratch: files.make})
+					return r.Fold(optionDatasets(t, test.zone), out, Room{Bytes: 1, Scratch: files.make})
 				},
 			} {
 				var out bytes.Buffer

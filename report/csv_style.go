@@ -16,8 +16,6 @@ type style struct {
 	lineEnd   string
 	quoted    [256]bool // bytes of a text that has to be in quotes
 	null      []byte    // what stands for NULL
-	moments   moments   // of databases and external services
-	apis      moments   // of APIs, whose datetimes are in UTC
 
 	// found counts, for each column of the file, the formulas in its lines. Lines are
 	// made by several goroutines.
@@ -41,14 +39,19 @@ func (c *CSV) style() (*style, error) {
 	if c.Null != nil {
 		s.null = []byte(*c.Null)
 	}
-	var err error
-	if s.moments, err = newMoments(c); err != nil {
-		return nil, err
+	return s, nil
+}
+
+// moments says for each column how its dates and datetimes are shown.
+func (s *style) moments(columns []Column) ([]moments, error) {
+	all := make([]moments, len(columns))
+	for i, c := range columns {
+		var err error
+		if all[i], err = newMoments(s.csv, c.Zone); err != nil {
+			return nil, err
+		}
 	}
-	utc := *c
-	utc.SourceTimeZone = ""
-	s.apis, err = newMoments(&utc)
-	return s, err
+	return all, nil
 }
 
 // appendCell is appendCSV for a value of a column of this kind, and tells whether it
@@ -119,14 +122,14 @@ func (s *style) endLine(dst []byte, start int) []byte {
 // appendSegment appends the cells of a row that stand side by side. Behind them it
 // says which of them are formulas: the number of each, counted from 0, and how many.
 // So those of a row count in each line that the row is in, and in no other.
-func (s *style) appendSegment(dst []byte, c *Chunk, row int, columns []int, m *moments) []byte {
+func (s *style) appendSegment(dst []byte, c *Chunk, row int, columns []int, m []moments) []byte {
 	var found []uint32
 	for i, column := range columns {
 		if i > 0 {
 			dst = append(dst, s.delimiter)
 		}
 		var formula bool
-		if dst, formula = s.appendCell(dst, c.Cell(column, row), c.columns[column].Kind, m); formula {
+		if dst, formula = s.appendCell(dst, c.Cell(column, row), c.columns[column].Kind, &m[column]); formula {
 			found = append(found, uint32(i))
 		}
 	}

@@ -1,6 +1,9 @@
 package report
 
-import "io"
+import (
+	"io"
+	"strings"
+)
 
 // memory is a Dataset of chunks that are there already.
 type memory struct {
@@ -31,11 +34,13 @@ type fataler interface {
 	Fatal(args ...any)
 }
 
-// columnsOf makes columns from pairs of name and kind.
+// columnsOf makes columns from pairs of name and kind, which a time zone may follow
+// after a space.
 func columnsOf(pairs ...string) []Column {
 	var columns []Column
 	for i := 0; i < len(pairs); i += 2 {
-		columns = append(columns, Column{Name: pairs[i], Kind: Kind(pairs[i+1])})
+		kind, zone, _ := strings.Cut(pairs[i+1], " ")
+		columns = append(columns, Column{Name: pairs[i], Kind: Kind(kind), Zone: zone})
 	}
 	return columns
 }

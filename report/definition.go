@@ -45,6 +45,7 @@ type Database struct {
 	Name           string
 	DSN            Secret // go-sql-driver form: user:password@tcp(host:port)/schema?options
 	MaxConnections int    // per process; default 10
+	TimeZone       string // of DATETIME columns, a name of the tz database; empty: not said, which is UTC
 	Bound
 }
 
@@ -153,6 +154,7 @@ type Listener struct {
 	Line    int
 	Kind    ListenerKind
 	Source  string        // what it reads: the name of a Database, or of an API
+	Zone    string        // of the DATETIME columns of its Database; empty: UTC
 	Query   Query         // FromMySQL
 	HTTP    *HTTP         // FromHTTP
 	From    *Ref          // the column of an earlier stage that the query uses; nil: none
@@ -240,20 +242,19 @@ const (
 // JSON is a part of the definition's hash, which an option that is not given does
 // not change.
 type CSV struct {
-	Columns        []CSVColumn
-	BOM            bool           `json:",omitempty"` // the file begins with a byte order mark
-	Delimiter      string         `json:",omitempty"` // one of Delimiters; empty: a comma
-	LF             bool           `json:",omitempty"` // lines end with LF, not with CRLF
-	Null           *string        `json:",omitempty"` // stands for NULL; a text that is the same or empty is quoted then. nil: NULL is empty, and so is an empty text
-	TimeZone       string         `json:",omitempty"` // in which datetimes are shown; empty: in that of the source
-	SourceTimeZone string         `json:",omitempty"` // of the datetimes of databases and external services; empty: UTC. Those of APIs are in UTC
-	Date           string         `json:",omitempty"` // form of dates, such as DD.MM.YYYY; empty: as the source gives them
-	Datetime       string         `json:",omitempty"` // form of datetimes, such as DD.MM.YYYY HH:mm; empty: as the source gives them
-	Formulas       Formulas       `json:",omitempty"` // what becomes of texts that a spreadsheet takes for formulas
-	Gzip           bool           `json:",omitempty"` // the file is compressed
-	MaxRows        int64          `json:",omitempty"` // rows that it may have, without the header; 0: any number
-	MaxBytes       int64          `json:",omitempty"` // its size in the sink at most; 0: any
-	Fixed          map[int]string `json:",omitempty"` // number of a column from 0 → JSON of its cell in every row; made by Report.Without
+	Columns   []CSVColumn
+	BOM       bool           `json:",omitempty"` // the file begins with a byte order mark
+	Delimiter string         `json:",omitempty"` // one of Delimiters; empty: a comma
+	LF        bool           `json:",omitempty"` // lines end with LF, not with CRLF
+	Null      *string        `json:",omitempty"` // stands for NULL; a text that is the same or empty is quoted then. nil: NULL is empty, and so is an empty text
+	TimeZone  string         `json:",omitempty"` // in which datetimes are shown; empty: each as its source gives it
+	Date      string         `json:",omitempty"` // form of dates, such as DD.MM.YYYY; empty: as the source gives them
+	Datetime  string         `json:",omitempty"` // form of datetimes, such as DD.MM.YYYY HH:mm; empty: as the source gives them
+	Formulas  Formulas       `json:",omitempty"` // what becomes of texts that a spreadsheet takes for formulas
+	Gzip      bool           `json:",omitempty"` // the file is compressed
+	MaxRows   int64          `json:",omitempty"` // rows that it may have, without the header; 0: any number
+	MaxBytes  int64          `json:",omitempty"` // its size in the sink at most; 0: any
+	Fixed     map[int]string `json:",omitempty"` // number of a column from 0 → JSON of its cell in every row; made by Report.Without
 }
 
 // CSVColumn is one column of the file.

@@ -12,7 +12,7 @@ import (
 // Hash returns 12 hexadecimal digits that change when the report's result could:
 // with its parameters, listeners, queries, join and CSV columns. Timeouts, the
 // place in the file and the order of the parameters do not change it. Databases
-// count by their names, so moving one to another host does not change it.
+// count by their names and time zones, so moving one to another host does not change it.
 func (r *Report) Hash() string {
 	type listener struct {
 		Name, Database, Query string
@@ -23,6 +23,7 @@ func (r *Report) Hash() string {
 		Defaults              map[string]string `json:",omitempty"`
 		HTTP                  *HTTP             `json:",omitempty"`
 		Types                 []Kind            `json:",omitempty"`
+		Zone                  string            `json:",omitempty"`
 	}
 	definition := struct {
 		Name       string
@@ -39,7 +40,7 @@ func (r *Report) Hash() string {
 			if kind == FromMySQL {
 				kind = ""
 			}
-			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults, l.HTTP, l.Types})
+			listeners = append(listeners, listener{l.Name, l.Source, l.Query.Text, l.Columns, l.Batch, kind, l.OnFailure, l.Defaults, l.HTTP, l.Types, l.Zone})
 		}
 		definition.Stages = append(definition.Stages, listeners)
 	}

@@ -54,6 +54,8 @@ func TestHash(t *testing.T) {
 		{"line ends", "    csv:\n", "    csv:\n      line_end: lf\n", false},
 		{"an empty text for NULL", "    csv:\n", "    csv:\n      null: \"\"\n", false},
 		{"the time zone of the file", "    csv:\n", "    csv:\n      time_zone: Europe/Berlin\n", false},
+		{"the zone of the database", "/app\"}", "/app\", time_zone: Europe/Berlin}", false},
+		{"UTC as the zone of the database", "/app\"}", "/app\", time_zone: UTC}", true},
 		{"the form of dates", "    csv:\n", "    csv:\n      date: DD.MM.YYYY\n", false},
 		{"formulas", "    csv:\n", "    csv:\n      formulas: escape\n", false},
 		{"the compression of the file", "    csv:\n", "    csv:\n      compress: gzip\n", false},

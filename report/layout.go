@@ -15,10 +15,10 @@ import (
 // has the same key, and what it lacks has none.
 type layout struct {
 	pieces   []piece
-	segments [][][]int  // for each listener, for each of its segments, the columns
-	columns  int        // of the file
-	style    *style     // nil: as RFC 4180 has it
-	moments  []*moments // for each listener; with a style
+	segments [][][]int   // for each listener, for each of its segments, the columns
+	columns  int         // of the file
+	style    *style      // nil: as RFC 4180 has it
+	moments  [][]moments // for each listener and each of its columns; with a style
 }
 
 // piece is a part of a line.
@@ -46,9 +46,9 @@ func (r *Report) layout(inputs []*input) (*layout, error) {
 	}
 	if l.style != nil {
 		for _, in := range inputs {
-			m := &l.style.moments
-			if of, _, ok := r.Listener(in.name); ok && of.Kind == FromHTTP {
-				m = &l.style.apis
+			m, err := l.style.moments(in.columns)
+			if err != nil {
+				return nil, err
 			}
 			l.moments = append(l.moments, m)
 		}
@@ -196,7 +196,7 @@ func (l *layout) fixed(cell []byte) []byte {
 	if l.style == nil {
 		return appendCSV(nil, cell)
 	}
-	text, _ := l.style.appendCell(nil, cell, KindText, &l.style.moments)
+	text, _ := l.style.appendCell(nil, cell, KindText, nil)
 	return text
 }
 

@@ -134,7 +134,10 @@ var badFiles = []struct {
 	{"a label that is a formula", []string{"label: Item", "label: \"=Item\"", "    csv:\n", "    csv:\n      formulas: fail\n"}},
 	{"a default that is a formula", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: \"=1+1\"}}, database", "    csv:\n", "    csv:\n      formulas: fail\n"}},
 	{"a text for NULL that is a formula", []string{"    csv:\n", "    csv:\n      null: \"=NA()\"\n      formulas: escape\n"}},
-	{"the zone of the source alone", []string{"    csv:\n", "    csv:\n      source_time_zone: Europe/Berlin\n"}},
+	{"the zone of a database", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app\", time_zone: Berlin"}},
+	{"a time zone in a DSN", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?charset=utf8mb4&time_zone=%27%2B02%3A00%27\""}},
+	{"a time zone in a DSN with other letters", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?@@Session.Time_Zone=%27Europe%2FBerlin%27\""}},
+	{"a time zone in a DSN behind another variable", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?sql_mode=%27%27%2C+time_zone%3D%27SYSTEM%27\""}},
 	{"options of a file that are no single values", []string{"    csv:\n", "    csv:\n      delimiter: [\";\"]\n      null: {a: b}\n      max_bytes: []\n"}},
 
 	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},

@@ -103,7 +103,14 @@ func open(file string) (*backend, error) {
 	// Records have connections of their own: their short statements do not wait
 	// behind long queries, and not for ever.
 	of := config.Databases[config.Records.Database]
-	db, err := mysqldb.Connect(of.DSN, of.MaxConnections, patience)
+	var zone *time.Location // of the server
+	if of.TimeZone != "" {
+		zone, err = time.LoadLocation(of.TimeZone)
+	}
+	var db *sql.DB
+	if err == nil {
+		db, err = mysqldb.ConnectRecords(of.DSN, of.MaxConnections, patience, zone)
+	}
 	if err != nil {
 		b.Close()
 		return nil, usage(fmt.Errorf("databases.%s: %w", of.Name, err))

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // checkDatabases connects to each database and has it parse each query.
@@ -21,10 +23,55 @@ func (b *backend) checkDatabases(ctx context.Context) findings {
 		fs = append(fs, judge("database "+name, fail, version, err, "is the DSN right, with account and password, and the server up?"))
 		if err == nil {
 			fs = append(fs, judgeSkew("clock of database "+name, time.UnixMicro(micros), nil))
+			fs = append(fs, b.checkTimeZone(ctx, name))
 			fs = append(fs, b.checkQueries(ctx, name)...)
 		}
 	}
 	return fs
+}
+
+// checkTimeZone says what the times of a database mean. It warns where nobody has said
+// that of a DATETIME, the server's zone is not UTC, and a report shows datetimes in
+// another zone than they were written in.
+func (b *backend) checkTimeZone(ctx context.Context, name string) finding {
+	check := "time zone of database " + name
+	var zone, system string
+	if err := b.databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
+		return judge(check, warn, "", err, "")
+	}
+	if zone == "SYSTEM" {
+		zone = system
+	}
+	detail := fmt.Sprintf("the server's is %s; queries run in UTC", zone)
+	said := b.config.Databases[name].TimeZone
+	if said != "" {
+		return finding{Check: check, Result: pass, Detail: detail + ", and DATETIME columns are in " + said}
+	}
+	detail += ", and DATETIME columns count as UTC"
+	shown := b.showsZones(name)
+	if zone == "UTC" || zone == "+00:00" || shown == "" {
+		return finding{Check: check, Result: pass, Detail: detail}
+	}
+	return finding{
+		Check: check, Result: warn, Detail: fmt.Sprintf("%s; %s shows datetimes in a time zone", detail, shown),
+		Hint: fmt.Sprintf("write databases.%s.time_zone: the zone that its DATETIME columns were written in, such as Europe/Berlin or UTC. TIMESTAMP columns need none", name),
+	}
+}
+
+// showsZones names the first report that shows datetimes of a database in a time zone.
+func (b *backend) showsZones(database string) string {
+	for _, name := range slices.Sorted(maps.Keys(b.config.Reports)) {
+		r := b.config.Reports[name]
+		if r.CSV.TimeZone == "" && !strings.Contains(r.CSV.Datetime, "ZZ") {
+			continue
+		}
+		for _, s := range r.Stages {
+			if slices.ContainsFunc(s.Listeners, func(l report.Listener) bool { return l.Source == database }) {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // checkAPIs connects to each API, and sends it nothing.

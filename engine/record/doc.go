@@ -30,8 +30,9 @@
 // The columns id, report, status, attempt, file and updated must be there;
 // parameters, error and rows can be mapped to "-". The id is an integer or a
 // text and unique; attempt is an integer; updated is a DATETIME or TIMESTAMP.
-// A DATETIME says nothing about its time zone: if the service writes UTC into it,
-// the DSN needs time_zone=%27%2B00%3A00%27, or ages are wrong by the offset. A
+// A DATETIME says nothing about its time zone: it is in that of the session, which
+// the pool must have from whoever else writes it (mysqldb.ConnectRecords), or ages
+// are wrong by the offset. A
 // row without a time counts as very old, and a status that is not mapped as
 // final: it is left alone.
 //

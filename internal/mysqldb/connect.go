@@ -1,6 +1,7 @@
 package mysqldb
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -17,15 +18,17 @@ const (
 	DefaultMaxConnections = 10
 	dialTimeout           = 5 * time.Second
 	idleTime              = 5 * time.Minute
+	zoneTime              = 5 * time.Minute // of a connection whose offset daylight saving changes
 )
 
 // Connect returns a pool of at most maxConnections connections (default 10). It
 // does no I/O: the first query connects. The caller closes the pool.
 //
 // The DSN decides about address, account, schema, TLS, timeouts and session
-// variables (time_zone, for example). A dial takes at most 5 s where it does not
+// variables. A dial takes at most 5 s where it does not
 // say otherwise; reads and writes end with the caller's context. A connection
-// that was idle for 5 minutes is closed. Whatever the DSN says: text is
+// that was idle for 5 minutes is closed. Whatever the DSN says: the session's time
+// zone is UTC, text is
 // utf8mb4, a statement is one statement whose values travel apart from it, dates
 // and times come as the server's text, and no file of the client is sent.
 //
@@ -39,6 +42,52 @@ func Connect(dsn report.Secret, maxConnections int, patience time.Duration) (*sq
 	if err != nil {
 		return nil, err
 	}
+	setTimeZone(config, utc)
+	return open(config, maxConnections, patience)
+}
+
+// ConnectRecords is Connect for the table of the records, which other services write,
+// too. If its column updated is a DATETIME, it says nothing about its time zone, and
+// Fanfold has to write it and compare it with NOW() in the zone of those services: in
+// UTC ages would be wrong by hours on a server with another zone. Without a zone
+// (nil) the session keeps the server's, in which DEFAULT CURRENT_TIMESTAMP and the
+// NOW() of a service are. A TIMESTAMP is right in every zone.
+func ConnectRecords(dsn report.Secret, maxConnections int, patience time.Duration, zone *time.Location) (*sql.DB, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if zone == nil {
+		return open(config, maxConnections, patience)
+	}
+	// The offset and not the name: many servers have no table of names.
+	err = config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) error {
+		setTimeZone(config, time.Now().In(zone).Format("'-07:00'"))
+		return nil
+	}))
+	if err != nil {
+		return nil, errDSN
+	}
+	db, err := open(config, maxConnections, patience)
+	if err == nil {
+		db.SetConnMaxLifetime(zoneTime)
+	}
+	return db, err
+}
+
+// utc is the time zone of sessions, as SQL. It needs no table of names.
+const utc = "'+00:00'"
+
+// setTimeZone has each connection begin with this time zone.
+func setTimeZone(config *mysql.Config, zone string) {
+	if config.Params == nil {
+		config.Params = map[string]string{}
+	}
+	config.Params["time_zone"] = zone
+}
+
+// open makes the pool.
+func open(config *mysql.Config, maxConnections int, patience time.Duration) (*sql.DB, error) {
 	if config.ReadTimeout == 0 {
 		config.ReadTimeout = patience
 	}

@@ -1,10 +1,12 @@
 package mysqldb
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
@@ -13,7 +15,7 @@ func TestMain(m *testing.M) { testmain.Main(m) }
 
 func TestParseOverridesWhatCallersRelyOn(t *testing.T) {
 	t.Parallel()
-	config, err := parse("u:p@tcp(h:3306)/s?parseTime=true&multiStatements=true&interpolateParams=true&clientFoundRows=true&columnsWithAlias=true&allowAllFiles=true&collation=latin1_swedish_ci&charset=latin1&readTimeout=7s&time_zone=%27%2B00%3A00%27")
+	config, err := parse("u:p@tcp(h:3306)/s?parseTime=true&multiStatements=true&interpolateParams=true&clientFoundRows=true&columnsWithAlias=true&allowAllFiles=true&collation=latin1_swedish_ci&charset=latin1&readTimeout=7s&sql_mode=%27ANSI%27")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +25,7 @@ func TestParseOverridesWhatCallersRelyOn(t *testing.T) {
 	if config.Timeout != 5*time.Second || config.ReadTimeout != 7*time.Second || config.WriteTimeout != 0 {
 		t.Errorf("timeouts %v, %v, %v", config.Timeout, config.ReadTimeout, config.WriteTimeout)
 	}
-	if config.Collation != "" || config.Params["time_zone"] != "'+00:00'" {
+	if config.Collation != "" || config.Params["sql_mode"] != "'ANSI'" {
 		t.Errorf("collation %q, params %v", config.Collation, config.Params)
 	}
 	config, err = parse("u:p@tcp(h:3306)/s?timeout=1s&collation=utf8mb4_bin")
@@ -64,6 +66,49 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 	defer db.Close()
 	if err := db.PingContext(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("ping: %v", err)
+	}
+}
+
+// TestTimeZoneOfSessions: whatever the DSN says, queries run in UTC, and the records
+// in the zone of the server, or in the one that is said.
+func TestTimeZoneOfSessions(t *testing.T) {
+	t.Parallel()
+	m, err := testenv.StartMariaDB(t.Context(), t.TempDir(), "--default-time-zone=-03:30")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Stop)
+	dsn := report.Secret(m.DSN("") + "?time_zone=%27%2B02%3A00%27")
+	queries, err := Connect(dsn, 2, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer queries.Close()
+	plain, err := ConnectRecords(report.Secret(m.DSN("")), 2, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := ConnectRecords(report.Secret(m.DSN("")), 2, 0, berlin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	_, offset := time.Now().In(berlin).Zone()
+	for name, test := range map[string]struct {
+		db      *sql.DB
+		minutes int
+	}{"queries": {queries, 0}, "records": {plain, -210}, "records in Berlin": {said, offset / 60}} {
+		for range 3 { // connections are taken again
+			var minutes int
+			if err := test.db.QueryRowContext(t.Context(), "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW())").Scan(&minutes); err != nil || minutes != test.minutes {
+				t.Errorf("%s: %d minutes from UTC, want %d; %v", name, minutes, test.minutes, err)
+			}
+		}
 	}
 }
 

@@ -40,7 +40,8 @@
 //	integer types, YEAR, BIT                      integer
 //	DECIMAL                                       decimal, as the server writes it
 //	FLOAT, DOUBLE                                 float
-//	DATE; DATETIME, TIMESTAMP; TIME               date; datetime; time, with their digits; zero dates stay
+//	DATE; DATETIME, TIMESTAMP; TIME               date; datetime; time, with their digits; zero dates stay.
+//	                                              A TIMESTAMP is in UTC, a DATETIME in the zone of its listener
 //	JSON                                          json (MariaDB has none of its own: text)
 //	BLOB types, BINARY, VARBINARY, GEOMETRY       binary
 //	CHAR, VARCHAR, TEXT types, ENUM, SET, others  text

@@ -112,8 +112,11 @@ func (r *reader) describe(rows driver.Rows) error {
 	for i, name := range names {
 		kind := types.ColumnTypeDatabaseTypeName(i)
 		columns[i] = report.Column{Name: name, Kind: kindOf(kind)}
-		if kind == "FLOAT" || kind == "UNSIGNED FLOAT" {
+		switch kind {
+		case "FLOAT", "UNSIGNED FLOAT":
 			columns[i].Bits = 32
+		case "DATETIME": // a TIMESTAMP is in the session's zone, UTC
+			columns[i].Zone = l.Zone
 		}
 		cells[i] = cell{column: i, kind: columns[i].Kind, bits: kind == "BIT"}
 	}

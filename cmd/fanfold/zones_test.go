@@ -1,0 +1,214 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
+)
+
+// serverIn starts a MariaDB whose time zone is that, with an empty schema x.
+func serverIn(t *testing.T, zone string) (*testenv.MariaDB, *sql.DB) {
+	t.Helper()
+	m, err := testenv.StartMariaDB(t.Context(), t.TempDir(), "--default-time-zone="+zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Stop)
+	admin, err := m.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if _, err := admin.ExecContext(t.Context(), "CREATE SCHEMA x"); err != nil {
+		t.Fatal(err)
+	}
+	db, err := m.Open("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return m, db
+}
+
+// TestTimeZones: a TIMESTAMP is the same moment whatever the server's time zone is, a
+// DATETIME is in the zone of its database, and databases of several zones can be in
+// one report.
+func TestTimeZones(t *testing.T) {
+	t.Parallel()
+	m, source := serverIn(t, "+02:00")
+	if _, err := source.ExecContext(t.Context(), `CREATE TABLE t (id INT, ts TIMESTAMP(3) NULL, dt DATETIME, us DATETIME(6));
+		SET time_zone = '+00:00';
+		INSERT INTO t VALUES (1, '2024-07-01 12:00:00.5', '2024-07-01 14:00:00', '2024-07-01 08:00:00'), (2, '2024-01-01 12:00:00', '2024-01-01 13:00:00', '2024-01-01 07:00:00.25'), (3, NULL, NULL, NULL);
+		SET time_zone = DEFAULT`); err != nil {
+		t.Fatal(err)
+	}
+	const stages = `    stages: [{listeners: [
+      {name: ops, database: ops, query: "SELECT id, ts, dt FROM t ORDER BY id"},
+      {name: crm, database: crm, query: "SELECT id, us, ts AS seen FROM t ORDER BY id"}]}]
+    join: {key: id}
+`
+	s := newStack(t, `
+  shown:
+`+stages+`    csv: {time_zone: Europe/Berlin}
+  given:
+`+stages+`  offsets:
+`+stages+`    csv: {datetime: "DD HH:mm ZZ"}
+  later:
+    parameters: {from: datetime}
+    stages: [{listeners: [{name: later, database: ops, query: "SELECT id, @@session.time_zone AS zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW()) AS hours, FROM_UNIXTIME(0) AS epoch FROM t WHERE ts >= :from"}]}]
+`, fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, ops: {dsn: %q, time_zone: Europe/Berlin}, crm: {dsn: %[1]q, time_zone: America/New_York}}", m.DSN("x")))
+	s.serve(s.config)
+	for name, want := range map[string]string{
+		"shown": "id,ts,dt,us,seen\r\n" +
+			"1,2024-07-01 14:00:00.500,2024-07-01 14:00:00,2024-07-01 14:00:00.000000,2024-07-01 14:00:00.500\r\n" +
+			"2,2024-01-01 13:00:00.000,2024-01-01 13:00:00,2024-01-01 13:00:00.250000,2024-01-01 13:00:00.000\r\n3,,,,\r\n",
+		"given": "id,ts,dt,us,seen\r\n" +
+			"1,2024-07-01 12:00:00.500,2024-07-01 14:00:00,2024-07-01 08:00:00.000000,2024-07-01 12:00:00.500\r\n" +
+			"2,2024-01-01 12:00:00.000,2024-01-01 13:00:00,2024-01-01 07:00:00.250000,2024-01-01 12:00:00.000\r\n3,,,,\r\n",
+		"offsets": "id,ts,dt,us,seen\r\n1,01 12:00 +00:00,01 14:00 +02:00,01 08:00 -04:00,01 12:00 +00:00\r\n" +
+			"2,01 12:00 +00:00,01 13:00 +01:00,01 07:00 -05:00,01 12:00 +00:00\r\n3,,,,\r\n",
+	} {
+		if diff := cmp.Diff(want, s.succeed(name, "")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	// What a query says is in UTC, too.
+	if diff := cmp.Diff("id,zone,hours,epoch\r\n1,+00:00,0,1970-01-01 00:00:00\r\n", s.succeed("later", `{"from": "2024-07-01 12:00:00"}`)); diff != "" {
+		t.Error(diff)
+	}
+	data, err := os.ReadFile(sink.ManifestName(strings.TrimPrefix(s.run("shown", "").File, "file://")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest sink.Manifest
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	zones := map[string]string{}
+	for _, l := range manifest.Listeners {
+		for _, c := range l.Columns {
+			if c.Kind == report.KindDatetime {
+				zones[c.Name] = c.Zone
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"ts": "", "dt": "Europe/Berlin", "us": "America/New_York", "seen": ""}, zones); diff != "" || manifest.TimeZone != "Europe/Berlin" {
+		t.Errorf("zones of the manifest: %s\n%s", diff, data)
+	}
+}
+
+// TestDoctorOnTimeZones: doctor warns where datetimes are shown in a zone, and nobody
+// has said what those of a server with another zone than UTC mean.
+func TestDoctorOnTimeZones(t *testing.T) {
+	t.Parallel()
+	m, source := serverIn(t, "+02:00")
+	if _, err := source.ExecContext(t.Context(), "CREATE TABLE t (id INT, dt DATETIME)"); err != nil {
+		t.Fatal(err)
+	}
+	const stages = `    stages: [{listeners: [{name: ops, database: ops, query: "SELECT id, dt FROM t"}]}]` + "\n"
+	databases := func(more string) string {
+		return fmt.Sprintf("databases: {db: {dsn: \"{dsn}\"}, ops: {dsn: %q%s}}", m.DSN("x"), more)
+	}
+	given, shown := "  r:\n"+stages, "  r:\n"+stages+"    csv: {time_zone: Europe/Berlin}\n"
+	s := newStack(t, shown, databases(""))
+	for _, test := range []struct {
+		reports, more, result string
+		says                  []string
+	}{
+		{shown, "", warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "r shows", "databases.ops.time_zone"}},
+		{shown, ", time_zone: Europe/Berlin", pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are in Europe/Berlin"}},
+		{shown, ", time_zone: UTC", pass, []string{"DATETIME columns are in UTC"}},
+		{given, "", pass, []string{"+02:00", "DATETIME columns count as UTC"}},
+	} {
+		s.config = s.write("zones.yaml", test.reports, databases(test.more))
+		f := s.finding("time zone of database ops")
+		if f.Result != test.result {
+			t.Errorf("%q: %+v, want %s", test.more, f, test.result)
+		}
+		for _, words := range test.says {
+			if !strings.Contains(f.Detail+f.Hint, words) {
+				t.Errorf("%q: no %q in %+v", test.more, words, f)
+			}
+		}
+	}
+	if f := s.finding("time zone of database db"); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
+}
+
+// finding is what doctor says of a check.
+func (s *stack) finding(check string) finding {
+	s.t.Helper()
+	out, _ := s.fanfold("doctor", "-o", "json")
+	var all findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
+		s.t.Fatalf("%v\n%s", err, out)
+	}
+	i := slices.IndexFunc(all, func(f finding) bool { return f.Check == check })
+	if i < 0 {
+		s.t.Fatalf("no check %q in\n%s", check, out)
+	}
+	return all[i]
+}
+
+// TestAgesOfRecordsInADatetime: a DATETIME that says when a record changed is in the
+// zone of the server, in which services write it, or in the one that is said; so a
+// record is as old as it is.
+func TestAgesOfRecordsInADatetime(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, zone, more, now string }{
+		{"server ahead", "+02:00", "", "NOW()"},
+		{"server behind", "-05:00", "", "NOW()"},
+		{"service in UTC", "+02:00", ", time_zone: UTC", "UTC_TIMESTAMP()"},
+		{"service in India", "-05:00", ", time_zone: Asia/Kolkata", "UTC_TIMESTAMP() + INTERVAL 330 MINUTE"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m, db := serverIn(t, test.zone)
+			if _, err := db.ExecContext(t.Context(), `CREATE TABLE exports (id INT AUTO_INCREMENT PRIMARY KEY, report VARCHAR(64), parameters JSON, status VARCHAR(16) DEFAULT 'PENDING',
+				attempt INT DEFAULT 0, file VARCHAR(500), error TEXT, row_count BIGINT, updated_at DATETIME);
+				INSERT INTO exports (report, updated_at) VALUES ('r', `+test.now+` - INTERVAL 2 MINUTE), ('r', `+test.now+` - INTERVAL 2 SECOND), ('r', `+test.now+`)`); err != nil {
+				t.Fatal(err)
+			}
+			s := newStack(t, `
+  r:
+    stages: [{listeners: [{name: x, database: db, query: "SELECT 1 AS id FROM DUAL"}]}]
+`)
+			// The records are on the server with that zone.
+			file, err := os.ReadFile(s.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.NewReplacer("records: {database: db}", "records: {database: own, table: exports}",
+				"databases: {", fmt.Sprintf("limits: {grace: 1m}\ndatabases: {own: {dsn: %q%s}, ", m.DSN("x"), test.more)).Replace(string(file))
+			s.config = s.dir + "/own.yaml"
+			if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, code := s.fanfold("migrate"); code != exitOK {
+				t.Fatalf("%d %s", code, out)
+			}
+			if f := s.finding("records to be started"); !strings.HasPrefix(f.Detail, "1 PENDING, 0 PROCESSING") {
+				t.Errorf("%+v", f)
+			}
+			// What Fanfold writes is in that zone, too.
+			s.b = s.open(s.config)
+			s.serve(s.config)
+			s.succeed("r", "")
+			var seconds int
+			if err := db.QueryRowContext(t.Context(), "SELECT TIMESTAMPDIFF(SECOND, MAX(updated_at), "+test.now+") FROM exports WHERE status = 'SUCCESS'").Scan(&seconds); err != nil || seconds < -1 || seconds > 60 {
+				t.Errorf("changed %d seconds ago, error %v", seconds, err)
+			}
+		})
+	}
+}
