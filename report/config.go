@@ -148,7 +148,8 @@ type Environment struct {
 // In join:
 //
 //	key              a column, or several, by which the listeners are joined
-//	fold_case        true: text keys are equal regardless of case; default false
+//	fold_case        true: text keys are equal regardless of case, letter by letter;
+//	                 full: ß is equal to ss, too; default false
 //	listeners        in the order of the join: a name, or {name, type, key}; type is
 //	                 inner (default), left or full, key its own columns where they
 //	                 have other names. Default: all, inner. What is left out here is

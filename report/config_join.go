@@ -13,7 +13,7 @@ func (d *draft) readJoin(at setting) bool {
 	if f.broken {
 		return false
 	}
-	d.Join.FoldCase = f.get("fold_case").boolean()
+	d.Join.FoldCase = f.get("fold_case").caseFolding()
 	if list := f.get("listeners"); list.given() {
 		items, ok := list.list()
 		if ok && len(items) == 0 {
@@ -41,6 +41,17 @@ func (d *draft) readJoin(at setting) bool {
 		}
 	}
 	return sound && ok
+}
+
+// caseFolding decodes fold_case.
+func (p setting) caseFolding() CaseFolding {
+	switch p.oneOf("none of false, true and full", "false", "false", "true", "full") {
+	case "true":
+		return FoldSimple
+	case "full":
+		return FoldFull
+	}
+	return FoldNone
 }
 
 // readKeys decodes join.key.

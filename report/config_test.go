@@ -111,7 +111,7 @@ func TestLoad(t *testing.T) {
 					{Name: "a", Line: 61, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y, note, only FROM a")},
 					{Name: "b", Line: 62, Kind: FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
 				}}},
-				Join: Join{Keys: []string{"x", "y"}, FoldCase: true, Listeners: []Joined{
+				Join: Join{Keys: []string{"x", "y"}, FoldCase: FoldFull, Listeners: []Joined{
 					{"a", Inner, []string{"x", "y"}}, {"b", Inner, []string{"x", "y2"}},
 				}},
 				CSV: CSV{Columns: []CSVColumn{

@@ -3,6 +3,7 @@ package report
 import (
 	"log/slog"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -217,8 +218,28 @@ func (r Ref) String() string { return r.Listener + "." + r.Column }
 // Join says how the datasets meet.
 type Join struct {
 	Keys      []string // names of the key columns in the output
-	FoldCase  bool     // text keys are compared without regard to case
+	FoldCase  CaseFolding
 	Listeners []Joined // in the order of the join; the first one drives it
+}
+
+// CaseFolding says which text keys are equal although their letters are not, by
+// Unicode's case folding.
+type CaseFolding string
+
+// The ways of folding. Simple folding takes one character for another one of the same
+// letter, full folding takes ß for ss as well.
+const (
+	FoldNone   CaseFolding = ""
+	FoldSimple CaseFolding = "simple"
+	FoldFull   CaseFolding = "full"
+)
+
+// MarshalJSON writes it as the configuration has it: false, true or "full".
+func (c CaseFolding) MarshalJSON() ([]byte, error) {
+	if c == FoldFull {
+		return []byte(`"full"`), nil
+	}
+	return strconv.AppendBool(nil, c == FoldSimple), nil
 }
 
 // Joined is one dataset in a join.

@@ -135,8 +135,8 @@ func (f *fold) ended() error {
 }
 
 // hash joins with a table for each dataset but the first: a hash join.
-func (f *fold) hash(inputs []*input, foldCase bool, room Room) error {
-	m := &maker{layout: f.layout, keyer: newKeyer(comparisons(inputs, foldCase))}
+func (f *fold) hash(inputs []*input, folding CaseFolding, room Room) error {
+	m := &maker{layout: f.layout, keyer: newKeyer(comparisons(inputs, folding))}
 	rows, sides := make([]*held, len(inputs)), make([]*side, len(inputs))
 	left := room.bytes()
 	for n, in := range inputs {

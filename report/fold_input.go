@@ -95,14 +95,14 @@ func (in *input) failed(err error) error {
 }
 
 // comparisons decides how the parts of the key compare.
-func comparisons(inputs []*input, foldCase bool) []comparison {
+func comparisons(inputs []*input, folding CaseFolding) []comparison {
 	compared := make([]comparison, len(inputs[0].keys))
 	for i := range compared {
 		var kinds []Kind
 		for _, in := range inputs {
 			kinds = append(kinds, in.columns[in.keys[i]].Kind)
 		}
-		compared[i] = compare(kinds, foldCase)
+		compared[i] = compare(kinds, folding)
 	}
 	return compared
 }

@@ -258,14 +258,18 @@ func TestFoldEndsEarly(t *testing.T) {
 func TestFoldCase(t *testing.T) {
 	t.Parallel()
 	r := &Report{
-		Join: Join{Keys: []string{"k"}, FoldCase: true, Listeners: []Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: Full, Keys: []string{"k"}}}},
+		Join: Join{Keys: []string{"k"}, Listeners: []Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: Full, Keys: []string{"k"}}}},
 		CSV:  CSV{Columns: []CSVColumn{{"k", "", "k"}, {"b", "b", "k"}}},
 	}
-	for fold, want := range map[bool]string{true: "k,b\r\nÉa,éA\r\n", false: "k,b\r\nÉa,\r\néA,éA\r\n"} {
+	for fold, want := range map[CaseFolding]string{
+		FoldNone:   "k,b\r\nÉa,\r\nß,\r\néA,éA\r\nSS,SS\r\n",
+		FoldSimple: "k,b\r\nÉa,éA\r\nß,\r\nSS,SS\r\n",
+		FoldFull:   "k,b\r\nÉa,éA\r\nß,SS\r\n",
+	} {
 		r.Join.FoldCase = fold
 		var out bytes.Buffer
 		_, err := r.Fold(map[string]Dataset{
-			"a": datasetOf(t, columnsOf("k", "text"), 1, []any{"Éa"}), "b": datasetOf(t, columnsOf("k", "text"), 1, []any{"éA"}),
+			"a": datasetOf(t, columnsOf("k", "text"), 1, []any{"Éa"}, []any{"ß"}), "b": datasetOf(t, columnsOf("k", "text"), 1, []any{"éA"}, []any{"SS"}),
 		}, &out, Room{})
 		if diff := cmp.Diff(want, out.String()); err != nil || diff != "" {
 			t.Error(err, diff)

@@ -44,6 +44,8 @@ func TestHash(t *testing.T) {
 		{"columns", "shop.orders.id)\"}", "shop.orders.id)\", columns: [id, item2]}", false},
 		{"the type of a join", "type: left", "type: full", false},
 		{"fold_case", "key: id\n", "key: id\n      fold_case: true\n", false},
+		{"full folding", "key: id\n", "key: id\n      fold_case: full\n", false},
+		{"no folding", "key: id\n", "key: id\n      fold_case: false\n", true},
 		{"a policy that is the default", "{name: shop.items, database", "{name: shop.items, on_failure: required, database", true},
 		{"a policy", "{name: shop.items, database", "{name: shop.items, on_failure: optional, database", false},
 		{"a policy with defaults", "{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: none}}, database", false},

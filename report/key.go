@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/transform"
@@ -12,8 +14,8 @@ import (
 // comparison is how the values at one position of a join's key compare. All
 // listeners of the join share it: else A = B and B = C would not make A = C.
 type comparison struct {
-	by       comparedBy
-	foldCase bool
+	by      comparedBy
+	folding CaseFolding
 }
 
 type comparedBy uint8
@@ -26,8 +28,11 @@ const (
 
 // compare decides for the kinds of all columns at one position. Base64 has no
 // case to fold: a and A are different bytes there.
-func compare(kinds []Kind, foldCase bool) comparison {
-	c := comparison{foldCase: foldCase && !slices.Contains(kinds, KindBinary)}
+func compare(kinds []Kind, folding CaseFolding) comparison {
+	c := comparison{folding: folding}
+	if slices.Contains(kinds, KindBinary) {
+		c.folding = FoldNone
+	}
 	for _, k := range kinds {
 		switch k {
 		case KindInteger, KindDecimal, KindFloat:
@@ -108,10 +113,37 @@ func (k *keyer) appendValue(dst []byte, c comparison, cell []byte) []byte {
 			return dst
 		}
 	}
-	if !c.foldCase {
-		return append(dst, k.plain...)
+	switch c.folding {
+	case FoldSimple:
+		return appendSimplyFolded(dst, k.plain)
+	case FoldFull:
+		return k.appendFolded(dst)
 	}
-	return k.appendFolded(dst)
+	return append(dst, k.plain...)
+}
+
+// appendSimplyFolded appends a text without regard to case, each character by itself:
+// as strings.EqualFold compares.
+func appendSimplyFolded(dst, text []byte) []byte {
+	for len(text) > 0 {
+		c, size := rune(text[0]), 1
+		switch {
+		case c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
+		case c >= utf8.RuneSelf:
+			c, size = utf8.DecodeRune(text)
+			// The characters of one letter are a ring that SimpleFold goes around
+			// upwards: the one that it falls to stands for all of them.
+			for next := unicode.SimpleFold(c); ; c, next = next, unicode.SimpleFold(next) {
+				if next <= c {
+					c = next
+					break
+				}
+			}
+		}
+		dst, text = utf8.AppendRune(dst, c), text[size:]
+	}
+	return dst
 }
 
 // appendFolded appends the text without regard to case, by Unicode's full case

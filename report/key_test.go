@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 )
@@ -31,92 +32,119 @@ func TestKeysOfOneColumn(t *testing.T) {
 	mixed := []Kind{KindInteger, KindText}
 	times := []Kind{KindDate, KindDatetime}
 	for _, test := range []struct {
-		kinds    []Kind
-		foldCase bool
-		a, b     string
-		equal    bool
+		kinds   []Kind
+		folding CaseFolding
+		a, b    string
+		equal   bool
 	}{
-		{numbers, false, `1`, `"1"`, true},
-		{numbers, false, `1`, `"1.00"`, true},
-		{numbers, false, `1`, `"01"`, true},
-		{numbers, false, `1`, `1e0`, true},
-		{numbers, false, `1`, `10e-1`, true},
-		{numbers, false, `1`, `"+1"`, true},
-		{numbers, false, `100`, `1e2`, true},
-		{numbers, false, `100`, `1E+02`, true},
-		{numbers, false, `0.5`, `".5"`, true},
-		{numbers, false, `5`, `"5."`, true},
-		{numbers, false, `0.05`, `0.005`, false},
-		{numbers, false, `0.05`, `5e-2`, true},
-		{numbers, false, `0`, `-0`, true},
-		{numbers, false, `0`, `"0.000"`, true},
-		{numbers, false, `0`, `0e99999999999999999999`, true},
-		{numbers, false, `1`, `-1`, false},
-		{numbers, false, `1`, `10`, false},
-		{numbers, false, `1`, `11`, false},
-		{numbers, false, `101`, `11`, false},
-		{numbers, false, `9007199254740992`, `9007199254740993`, false},
-		{numbers, false, `18446744073709551615`, `"18446744073709551615.0"`, true},
-		{numbers, false, `1e1000000000`, `10e999999999`, true},
-		{numbers, false, `1e1000000000`, `1e1000000001`, false},
-		{numbers, false, `1e99999999999999999999`, `10e99999999999999999998`, true},
-		{numbers, false, `1e99999999999999999999`, `1e99999999999999999998`, false},
-		{numbers, false, `1e00000000000000000000000001`, `10`, true},
-		{numbers, false, `1e-99999999999999999999`, `0.1e-99999999999999999998`, true},
+		{numbers, FoldNone, `1`, `"1"`, true},
+		{numbers, FoldNone, `1`, `"1.00"`, true},
+		{numbers, FoldNone, `1`, `"01"`, true},
+		{numbers, FoldNone, `1`, `1e0`, true},
+		{numbers, FoldNone, `1`, `10e-1`, true},
+		{numbers, FoldNone, `1`, `"+1"`, true},
+		{numbers, FoldNone, `100`, `1e2`, true},
+		{numbers, FoldNone, `100`, `1E+02`, true},
+		{numbers, FoldNone, `0.5`, `".5"`, true},
+		{numbers, FoldNone, `5`, `"5."`, true},
+		{numbers, FoldNone, `0.05`, `0.005`, false},
+		{numbers, FoldNone, `0.05`, `5e-2`, true},
+		{numbers, FoldNone, `0`, `-0`, true},
+		{numbers, FoldNone, `0`, `"0.000"`, true},
+		{numbers, FoldNone, `0`, `0e99999999999999999999`, true},
+		{numbers, FoldNone, `1`, `-1`, false},
+		{numbers, FoldNone, `1`, `10`, false},
+		{numbers, FoldNone, `1`, `11`, false},
+		{numbers, FoldNone, `101`, `11`, false},
+		{numbers, FoldNone, `9007199254740992`, `9007199254740993`, false},
+		{numbers, FoldNone, `18446744073709551615`, `"18446744073709551615.0"`, true},
+		{numbers, FoldNone, `1e1000000000`, `10e999999999`, true},
+		{numbers, FoldNone, `1e1000000000`, `1e1000000001`, false},
+		{numbers, FoldNone, `1e99999999999999999999`, `10e99999999999999999998`, true},
+		{numbers, FoldNone, `1e99999999999999999999`, `1e99999999999999999998`, false},
+		{numbers, FoldNone, `1e00000000000000000000000001`, `10`, true},
+		{numbers, FoldNone, `1e-99999999999999999999`, `0.1e-99999999999999999998`, true},
 
-		{mixed, false, `1`, `"1.0"`, true},
-		{mixed, false, `"1"`, `"1.0"`, true},
-		{mixed, false, `1`, `"1x"`, false},
-		{mixed, false, `1`, `" 1"`, false},
-		{mixed, false, `1`, `"one"`, false},
-		{mixed, false, `0`, `""`, false},
-		{mixed, false, `0`, `"."`, false},
-		{mixed, false, `0`, `"-"`, false},
-		{mixed, false, `1`, `"1e"`, false},
-		{mixed, false, `1`, `"1e+"`, false},
-		{mixed, false, `1`, `"+1e0"`, true},
-		{mixed, false, `1`, `"n+1e0"`, false},
-		{mixed, false, `"a"`, `"A"`, false},
-		{mixed, true, `"a"`, `"A"`, true},
+		{mixed, FoldNone, `1`, `"1.0"`, true},
+		{mixed, FoldNone, `"1"`, `"1.0"`, true},
+		{mixed, FoldNone, `1`, `"1x"`, false},
+		{mixed, FoldNone, `1`, `" 1"`, false},
+		{mixed, FoldNone, `1`, `"one"`, false},
+		{mixed, FoldNone, `0`, `""`, false},
+		{mixed, FoldNone, `0`, `"."`, false},
+		{mixed, FoldNone, `0`, `"-"`, false},
+		{mixed, FoldNone, `1`, `"1e"`, false},
+		{mixed, FoldNone, `1`, `"1e+"`, false},
+		{mixed, FoldNone, `1`, `"+1e0"`, true},
+		{mixed, FoldNone, `1`, `"n+1e0"`, false},
+		{mixed, FoldNone, `"a"`, `"A"`, false},
+		{mixed, FoldSimple, `"a"`, `"A"`, true},
 
-		{[]Kind{KindText}, false, `"1"`, `"1.0"`, false},
-		{[]Kind{KindText}, false, `"a"`, `"A"`, false},
-		{[]Kind{KindText}, false, `"a"`, `"a "`, false},
-		{[]Kind{KindText}, false, `"é\n"`, `"\u00e9\u000a"`, true},
-		{[]Kind{KindText}, false, `"2024-01-01"`, `"2024-01-01 00:00:00"`, false},
-		{[]Kind{KindText}, true, `"Ab1é"`, `"aB1É"`, true},
-		{[]Kind{KindText}, true, `"straße"`, `"STRASSE"`, true},
-		{[]Kind{KindText}, true, `"k"`, `"\u212a"`, true}, // the Kelvin sign
-		{[]Kind{KindText}, true, `"a"`, `"b"`, false},
-		{[]Kind{KindText}, true, `"@"`, "\"`\"", false},
-		{[]Kind{KindText, KindJSON}, true, `"A"`, `"a"`, true},
-		{[]Kind{KindBinary}, true, `"QQ=="`, `"qq=="`, false},
-		{[]Kind{KindTime}, false, `"10:00:00"`, `"10:00:00"`, true},
+		{[]Kind{KindText}, FoldNone, `"1"`, `"1.0"`, false},
+		{[]Kind{KindText}, FoldNone, `"a"`, `"A"`, false},
+		{[]Kind{KindText}, FoldNone, `"a"`, `"a "`, false},
+		{[]Kind{KindText}, FoldNone, `"é\n"`, `"\u00e9\u000a"`, true},
+		{[]Kind{KindText}, FoldNone, `"2024-01-01"`, `"2024-01-01 00:00:00"`, false},
+		{[]Kind{KindText}, FoldSimple, `"Ab1é"`, `"aB1É"`, true},
+		{[]Kind{KindText}, FoldSimple, `"straße"`, `"STRASSE"`, false},
+		{[]Kind{KindText}, FoldSimple, `"straße"`, `"STRAẞE"`, true},
+		{[]Kind{KindText}, FoldSimple, `"İ"`, `"i"`, false},
+		{[]Kind{KindText}, FoldSimple, `"ı"`, `"I"`, false},
+		{[]Kind{KindText}, FoldSimple, `"ſς"`, `"SΣ"`, true},
+		{[]Kind{KindText}, FoldSimple, `"ﬁ"`, `"fi"`, false},
+		{[]Kind{KindText}, FoldSimple, `"Ǆ"`, `"ǆ"`, true},
+		{[]Kind{KindText}, FoldSimple, `"ǅ"`, `"ǆ"`, true},
+		{[]Kind{KindText}, FoldFull, `"straße"`, `"STRASSE"`, true},
+		{[]Kind{KindText}, FoldFull, `"İ"`, `"i"`, false},
+		{[]Kind{KindText}, FoldFull, `"ﬁ"`, `"FI"`, true},
+		{[]Kind{KindText}, FoldFull, `"a"`, `"b"`, false},
+		{[]Kind{KindBinary}, FoldFull, `"QQ=="`, `"qq=="`, false},
+		{[]Kind{KindText}, FoldSimple, `"k"`, `"\u212a"`, true}, // the Kelvin sign
+		{[]Kind{KindText}, FoldSimple, `"a"`, `"b"`, false},
+		{[]Kind{KindText}, FoldSimple, `"@"`, "\"`\"", false},
+		{[]Kind{KindText, KindJSON}, FoldSimple, `"A"`, `"a"`, true},
+		{[]Kind{KindBinary}, FoldSimple, `"QQ=="`, `"qq=="`, false},
+		{[]Kind{KindTime}, FoldNone, `"10:00:00"`, `"10:00:00"`, true},
 
-		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:00"`, true},
-		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:00.000000"`, true},
-		{times, false, `"2024-01-01"`, `"2024-01-01T00:00:00"`, true},
-		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:01"`, false},
-		{times, false, `"2024-01-01"`, `"2024-01-01 00:00:00.000001"`, false},
-		{times, false, `"2024-01-01"`, `"2024-01-02"`, false},
-		{times, false, `"2024-01-01 10:00:00.5"`, `"2024-01-01 10:00:00.500"`, true},
-		{times, false, `"2024-01-01 10:00:00"`, `"2024-01-01 10:00:00.0"`, true},
-		{times, false, `"2024-01-01 10:00:10"`, `"2024-01-01 10:00:1"`, false},
-		{times, false, `"2024-01-01 10:00:00"`, `"2024-01-01 10:00:00."`, false},
-		{times, false, `"2024-01-01"`, `"2024-01-01 "`, false},
-		{[]Kind{KindDate, KindText}, false, `"2024-01-01"`, `"x"`, false},
+		{times, FoldNone, `"2024-01-01"`, `"2024-01-01 00:00:00"`, true},
+		{times, FoldNone, `"2024-01-01"`, `"2024-01-01 00:00:00.000000"`, true},
+		{times, FoldNone, `"2024-01-01"`, `"2024-01-01T00:00:00"`, true},
+		{times, FoldNone, `"2024-01-01"`, `"2024-01-01 00:00:01"`, false},
+		{times, FoldNone, `"2024-01-01"`, `"2024-01-01 00:00:00.000001"`, false},
+		{times, FoldNone, `"2024-01-01"`, `"2024-01-02"`, false},
+		{times, FoldNone, `"2024-01-01 10:00:00.5"`, `"2024-01-01 10:00:00.500"`, true},
+		{times, FoldNone, `"2024-01-01 10:00:00"`, `"2024-01-01 10:00:00.0"`, true},
+		{times, FoldNone, `"2024-01-01 10:00:10"`, `"2024-01-01 10:00:1"`, false},
+		{times, FoldNone, `"2024-01-01 10:00:00"`, `"2024-01-01 10:00:00."`, false},
+		{times, FoldNone, `"2024-01-01"`, `"2024-01-01 "`, false},
+		{[]Kind{KindDate, KindText}, FoldNone, `"2024-01-01"`, `"x"`, false},
 	} {
-		k := newKeyer([]comparison{compare(test.kinds, test.foldCase)})
+		k := newKeyer([]comparison{compare(test.kinds, test.folding)})
 		a, okA := keyOf(t, k, test.a)
 		b, okB := keyOf(t, k, test.b)
 		if !okA || !okB || (a == b) != test.equal {
-			t.Errorf("%v, fold %v: %s is %q, %s is %q, want equal %v", test.kinds, test.foldCase, test.a, a, test.b, b, test.equal)
+			t.Errorf("%v, fold %v: %s is %q, %s is %q, want equal %v", test.kinds, test.folding, test.a, a, test.b, b, test.equal)
 		}
-		back, _ := keyOf(t, newKeyer([]comparison{compare([]Kind{test.kinds[len(test.kinds)-1], test.kinds[0]}, test.foldCase)}), test.a)
+		back, _ := keyOf(t, newKeyer([]comparison{compare([]Kind{test.kinds[len(test.kinds)-1], test.kinds[0]}, test.folding)}), test.a)
 		if back != a {
 			t.Errorf("%v: the order of the kinds matters for %s: %q and %q", test.kinds, test.a, a, back)
 		}
 	}
+}
+
+// TestSimpleFoldingIsEqualFold: two texts have one key where strings.EqualFold says so.
+func TestSimpleFoldingIsEqualFold(t *testing.T) {
+	t.Parallel()
+	letters := rapid.StringOfN(rapid.OneOf(rapid.RuneFrom([]rune("kKsSßẞſ\u212aåÅ\u212bςσΣiİıI@[`{µμΜ")), rapid.Rune()), 0, 3, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := letters.Draw(t, "a"), letters.Draw(t, "b")
+		if rapid.Bool().Draw(t, "other case") {
+			b = strings.Map(unicode.SimpleFold, a)
+		}
+		if got := bytes.Equal(appendSimplyFolded(nil, []byte(a)), appendSimplyFolded(nil, []byte(b))); got != strings.EqualFold(a, b) {
+			t.Fatalf("%q and %q: equal %v", a, b, got)
+		}
+	})
 }
 
 func TestKeysOfManyColumns(t *testing.T) {

@@ -205,7 +205,7 @@ func TestMostRows(t *testing.T) {
 	}
 	d := s.divide(0)
 	d.rows[1] = math.MaxUint32 - 1 // one more can be numbered
-	m := &maker{layout: layout, keyer: newKeyer(comparisons(inputs, false))}
+	m := &maker{layout: layout, keyer: newKeyer(comparisons(inputs, FoldNone))}
 	expect(d.read(1, m, inputs[1], nil), errNumbers, `"b"`)
 	if d.rows[1] != math.MaxUint32 {
 		t.Errorf("%d rows", d.rows[1])

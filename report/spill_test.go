@@ -90,7 +90,7 @@ func TestSpilledIsPlain(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "keys")
-		r := &Report{Join: Join{FoldCase: rapid.Bool().Draw(t, "fold case")}}
+		r := &Report{Join: Join{FoldCase: rapid.SampledFrom([]CaseFolding{FoldNone, FoldSimple, FoldFull}).Draw(t, "fold case")}}
 		for k := range keys {
 			r.Join.Keys = append(r.Join.Keys, fmt.Sprint("k", k))
 		}
