@@ -13,22 +13,35 @@ import (
 // before are never looked for.
 const mostEarlier = 10
 
-// earlierFile is the object to which the record points from an earlier attempt,
-// as long as this one runs; empty where it points to none of this sink.
+// earlierFile is the object of an earlier attempt to which the record points, as long
+// as this one runs; empty where it points to none.
 func (e *Engine) earlierFile(ctx context.Context, state *scripts.State) (string, error) {
 	if state.Attempt == 1 {
 		return "", nil
 	}
-	records, err := e.o.Records.Read(ctx, []string{state.ID})
-	if err != nil {
-		return "", fmt.Errorf("%w: read record: %w", errRecord, err)
+	var records map[string]Record
+	if err := e.onRecord(ctx, "read record", func() (err error) {
+		records, err = e.o.Records.Read(ctx, []string{state.ID})
+		return err
+	}); err != nil {
+		return "", err
 	}
 	r := records[state.ID]
-	name, ours := e.o.Sink.Name(r.File)
-	if !ours || r.Status != Processing || r.Attempt != state.Attempt {
+	if r.Status.Final() || r.Attempt != state.Attempt {
 		return "", nil
 	}
-	return name, nil
+	return e.pointedBefore(r, state.Attempt), nil
+}
+
+// pointedBefore is the object of an attempt before this one to which a record points.
+// The column alone proves nothing: rows are copied and edited, so that it can name the
+// file of another record.
+func (e *Engine) pointedBefore(r Record, before int64) string {
+	name, ours := e.o.Sink.Name(r.File)
+	if attempt, own := e.owns(name, r.ID); ours && own && attempt < before {
+		return name
+	}
+	return ""
 }
 
 // removeLost removes what earlier attempts left that were lost between the commit
@@ -41,7 +54,7 @@ func (e *Engine) removeLost(ctx context.Context, state *scripts.State) error {
 		return nil
 	}
 	// Noted first, since more may come while these are removed, and after it.
-	if err := e.noteLate(ctx, state); err != nil {
+	if err := e.noteLate(ctx, Run{state.ID, state.Attempt}); err != nil {
 		return err
 	}
 	return e.removeAttempts(ctx, state, state.Attempt-1, "", func(r Record) bool { return !r.Status.Final() })
@@ -71,7 +84,7 @@ const mostFence = 10
 // that may be given, where the record is as it should be. What it points to stays, and
 // what the sink refuses to remove.
 func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, last int64, more string, right func(Record) bool) error {
-	if last == 0 {
+	if e.o.Installation == "" || last == 0 && more == "" {
 		return nil
 	}
 	var records map[string]Record
@@ -90,21 +103,31 @@ func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, last 
 	if more != "" {
 		names[more] = true
 	}
-	for _, name := range anyNames(state, state.Attempt) {
-		delete(names, name)
-	}
 	for attempt := max(1, last+1-mostEarlier); attempt <= last; attempt++ {
-		for _, name := range anyNames(state, attempt) {
+		for _, name := range e.anyNames(state, attempt) {
 			names[name] = true
 		}
 	}
 	delete(names, now)
 	for name := range names {
-		if err := e.removeObject(ctx, name); errors.Is(err, sink.ErrRefused) {
+		if err := e.removeObject(ctx, state.ID, name); errors.Is(err, sink.ErrRefused) {
 			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
 		} else if err != nil {
 			return fmt.Errorf("%w: remove file of an earlier attempt: %w", errSink, err)
 		}
 	}
 	return nil
+}
+
+// removeObject removes a file of this record and its manifest, and what interrupted
+// writes left of both. A file of which it is not certain that it is this record's stays.
+func (e *Engine) removeObject(ctx context.Context, id, name string) error {
+	remove := e.o.Sink.Remove
+	if _, own := e.owns(name, id); !own {
+		remove = e.o.Sink.Clean
+	}
+	if err := remove(ctx, name); err != nil {
+		return err
+	}
+	return remove(ctx, sink.ManifestName(name))
 }

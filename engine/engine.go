@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,11 @@ type Options struct {
 	Consumer string       // unique for this process
 	Log      *slog.Logger // nil: silent
 
+	// Installation is the tag in the names of its files, see NewTag: by it two
+	// installations that share a sink tell their files apart. Empty: none is known, and
+	// no file is ever removed.
+	Installation string
+
 	Memory       Memory                // nil: due times and timers do not outlive Redis
 	RebuildEvery time.Duration         // between passes over the records; 0 means 5 minutes
 	MirrorEvery  time.Duration         // between passes over due times and timers; 0 means 2 s
@@ -59,6 +65,9 @@ type Engine struct {
 func New(o Options) (*Engine, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Records == nil || o.Sink == nil || o.Consumer == "" {
 		return nil, errors.New("engine: Redis, Scripts, Records, Sink and Consumer are needed")
+	}
+	if o.Installation != "" && !ValidTag(o.Installation) {
+		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
 	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
 	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, hashes: map[*report.Report]string{}}

@@ -21,6 +21,11 @@ const (
 // file, the rest. It
 // may run any number of times.
 func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
+	// The record loses the file of an earlier attempt together with its status.
+	earlier, err := e.earlierFile(ctx, state)
+	if err != nil {
+		return err
+	}
 	// A failure does not wait for the sink: what is left is removed once more below.
 	if err := e.removeLost(ctx, state); err != nil {
 		e.left(state, err)
@@ -46,19 +51,15 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	}
 	// Without Remove only what an interrupted write left behind can be there, or a
 	// file that is not ours.
-	remove := e.o.Sink.Clean
-	if state.Remove {
-		remove = e.removeObject
-	}
 	for _, name := range e.objectNames(state) {
-		if err := remove(ctx, name); errors.Is(err, sink.ErrRefused) {
+		if err := e.endObject(ctx, state, name, state.Remove); errors.Is(err, sink.ErrRefused) {
 			// The sink may never let us: that must not keep the job from its end.
 			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
 		} else if err != nil {
 			return fmt.Errorf("%w: remove what is left of the file: %w", errSink, err)
 		}
 	}
-	e.removeEarlier(ctx, state, "")
+	e.removeEarlier(ctx, state, earlier)
 	return e.settle(ctx, state, string(status), state.Reason)
 }
 
@@ -70,12 +71,8 @@ func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, commit
 	if err != nil {
 		return err
 	}
-	remove := e.o.Sink.Clean
-	if committed && !f.pointed {
-		remove = e.removeObject
-	}
 	for _, name := range e.objectNames(state) {
-		if err := remove(ctx, name); err != nil {
+		if err := e.endObject(ctx, state, name, committed && !f.pointed); err != nil {
 			return fmt.Errorf("%w: remove file: %w", errSink, err)
 		}
 	}
@@ -101,7 +98,7 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 		r, ok := records[state.ID]
 		name, ours := e.o.Sink.Name(r.File)
 		mine := ok && r.Attempt == state.Attempt
-		f.pointed = ours && slices.Contains(anyNames(state, state.Attempt), name) || mine && r.Status.HasFile()
+		f.pointed = ours && slices.Contains(e.anyNames(state, state.Attempt), name) || mine && r.Status.HasFile()
 		f.running = mine && !r.Status.Final()
 		switch {
 		case !ok:
@@ -116,12 +113,12 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 	return f, err
 }
 
-// removeObject removes a file and its manifest.
-func (e *Engine) removeObject(ctx context.Context, name string) error {
-	if err := e.o.Sink.Remove(ctx, name); err != nil {
-		return err
+// endObject removes the file of a job, or only what an interrupted write of it left.
+func (e *Engine) endObject(ctx context.Context, state *scripts.State, name string, remove bool) error {
+	if remove {
+		return e.removeObject(ctx, state.ID, name)
 	}
-	return e.o.Sink.Remove(ctx, sink.ManifestName(name))
+	return e.o.Sink.Clean(ctx, name)
 }
 
 // settleTime is how long a job that has ended is worth a stop's patience.

@@ -98,15 +98,16 @@ func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.Sta
 // writeBy writes what join makes of the datasets.
 func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(map[string]report.Dataset, io.Writer, report.Room) (report.Made, error), sets map[string]report.Dataset, state *scripts.State) (sink.Writer, report.Made, error) {
 	parameters := sha256.Sum256(state.Parameters)
-	w, err := e.o.Sink.Create(ctx, sink.Object{
-		Name: objectName(state, r), ContentType: contentType(r),
-		Metadata: map[string]string{
-			"fanfold-record":     state.ID,
-			"fanfold-attempt":    strconv.FormatInt(state.Attempt, 10),
-			"fanfold-definition": state.Definition,
-			"fanfold-parameters": hex.EncodeToString(parameters[:]),
-		},
-	})
+	metadata := map[string]string{
+		"fanfold-record":     state.ID,
+		"fanfold-attempt":    strconv.FormatInt(state.Attempt, 10),
+		"fanfold-definition": state.Definition,
+		"fanfold-parameters": hex.EncodeToString(parameters[:]),
+	}
+	if e.o.Installation != "" {
+		metadata["fanfold-installation"] = e.o.Installation
+	}
+	w, err := e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
 	if err != nil {
 		return nil, report.Made{}, fmt.Errorf("%w: create file: %w", errSink, err)
 	}
@@ -135,7 +136,7 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 // succeed gives the record the file that is now in the sink. Files of earlier
 // attempts go after that.
 func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made report.Made, committed sink.Committed) error {
-	file := e.o.Sink.URL(objectName(state, r))
+	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}

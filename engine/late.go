@@ -21,14 +21,14 @@ const (
 // visible after they were removed, and die before it removes it itself.
 func LateAfter(l report.Limits) time.Duration { return 5 * l.Grace }
 
-// noteLate has late files of a job's earlier attempts be looked for, whatever
+// noteLate has files of attempts before this one be looked for once more, whatever
 // becomes of Redis until then. Without tables nobody does.
-func (e *Engine) noteLate(ctx context.Context, state *scripts.State) error {
+func (e *Engine) noteLate(ctx context.Context, run Run) error {
 	if e.o.Memory == nil {
 		return nil
 	}
 	return e.onRecord(ctx, "note late files", func() error {
-		err := e.o.Memory.NoteLate(ctx, Run{state.ID, state.Attempt}, LateAfter(e.o.Limits))
+		err := e.o.Memory.NoteLate(ctx, run, LateAfter(e.o.Limits))
 		if errors.Is(err, ErrNoMemory) {
 			return nil
 		}
@@ -75,24 +75,20 @@ func (r *rebuilder) removeLate(ctx context.Context) error {
 	return nil
 }
 
-// removeLateOf looks for the files of the attempts before this one, if it has
-// ended, and for its own if it was cancelled: Redis may not have known its job then.
-// Where a later one runs or has ended, that one does.
+// removeLateOf looks for the files of the attempts before this one. Where the record's
+// last attempt is the one before, that one may have none any more: it was cancelled, or
+// never ran. Where a later one runs or has ended, that one looks.
 func (e *Engine) removeLateOf(ctx context.Context, run Run) error {
 	records, err := e.o.Records.Read(ctx, []string{run.ID})
 	if err != nil {
 		return err
 	}
-	if r, ok := records[run.ID]; ok && r.Attempt == run.Attempt {
+	if r, ok := records[run.ID]; ok && (r.Attempt == run.Attempt || r.Attempt == run.Attempt-1) {
 		if !r.Status.Final() {
-			return e.noteLate(ctx, &scripts.State{ID: run.ID, Attempt: run.Attempt})
+			return e.noteLate(ctx, run)
 		}
-		state := &scripts.State{ID: run.ID, Attempt: run.Attempt, Report: r.Report}
-		last := run.Attempt - 1
-		if r.Status == Cancelled {
-			last = run.Attempt
-		}
-		if err := e.removeAttempts(ctx, state, last, "", func(r Record) bool { return r.Status.Final() }); err != nil {
+		state := &scripts.State{ID: run.ID, Attempt: r.Attempt, Report: r.Report}
+		if err := e.removeAttempts(ctx, state, run.Attempt-1, "", func(r Record) bool { return r.Status.Final() }); err != nil {
 			return err
 		}
 	}

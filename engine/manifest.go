@@ -18,7 +18,7 @@ func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scr
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,
 		Rows: made.Rows, Bytes: committed.Bytes, CRC32C: sink.Checksum(committed.CRC32C),
-		File: e.o.Sink.URL(objectName(state, r)), CreatedAt: time.Now(), TimeZone: r.CSV.TimeZone,
+		File: e.o.Sink.URL(e.objectName(state, r)), CreatedAt: time.Now(), TimeZone: r.CSV.TimeZone,
 	}
 	kinds := map[report.Ref]report.Kind{}
 	for i, stage := range r.Stages {
@@ -49,5 +49,5 @@ func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scr
 			Label: c.Label, Listener: c.Listener, Column: c.Column, Type: kinds[from], Escaped: made.Formulas[c.Label],
 		})
 	}
-	return sink.WriteManifest(ctx, e.o.Sink, objectName(state, r), m)
+	return sink.WriteManifest(ctx, e.o.Sink, e.objectName(state, r), m)
 }

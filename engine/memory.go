@@ -37,8 +37,8 @@ type Memory interface {
 	// tells whether it was, and saves nothing where it was not. After an error it is
 	// not known whether it saved.
 	SaveDues(ctx context.Context, number int64, set string, put []Due, remove []string) (bool, error)
-	// NoteLate notes that files of this attempt and those before may still come, and
-	// are to be looked for after a while.
+	// NoteLate notes that files of attempts before this one may be left, or still come,
+	// and are to be looked for after a while.
 	NoteLate(ctx context.Context, run Run, after time.Duration) error
 	// Late returns at most that many of these for which it is time.
 	Late(ctx context.Context, most int) ([]Run, error)

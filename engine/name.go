@@ -1,17 +1,86 @@
 package engine
 
 import (
-	"fmt"
+	"crypto/rand"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// The names of files end with one of these, by whether the report compresses them.
+// FileName is the name of a job's file: <report>/<id>-<attempt>-<tag>.csv, or .csv.gz
+// where its report compresses it. So no two jobs share one, nor do two installations
+// with one sink; and it says whose the file is, since a directory keeps nothing else.
+type FileName struct {
+	Report  string
+	ID      string
+	Attempt int64
+	Tag     string // of the installation; empty where it has none
+	Gzip    bool
+}
+
+// A tag begins with a letter, so it is never taken for an attempt.
 const (
-	plain      = ".csv"
-	compressed = ".csv.gz"
+	tagLetters = "abcdefghjkmnpqrstuvwxyz"
+	tagDigits  = "23456789"
+	tagLength  = 6
 )
+
+var (
+	fileForm = regexp.MustCompile(`^(.+)/([0-9A-Za-z_-]{1,64})-([1-9][0-9]{0,18})(?:-(` + tagForm + `))?\.csv(\.gz)?$`)
+	tagWhole = regexp.MustCompile(`^` + tagForm + `$`)
+)
+
+const tagForm = `[a-hjkmnp-z][a-hjkmnp-z2-9]{5}`
+
+// NewTag makes a tag for an installation: 6 letters and digits, none of which is taken
+// for another.
+func NewTag() string {
+	var b [tagLength]byte
+	_, _ = rand.Read(b[:]) // never fails
+	for i, n := range b {
+		from := tagLetters
+		if i > 0 {
+			from += tagDigits
+		}
+		b[i] = from[int(n)%len(from)]
+	}
+	return string(b[:])
+}
+
+// ValidTag tells whether a text has the form of a tag.
+func ValidTag(text string) bool { return tagWhole.MatchString(text) }
+
+// String is the name, as ParseFileName reads it.
+func (n FileName) String() string {
+	name := n.Report + "/" + n.ID + "-" + strconv.FormatInt(n.Attempt, 10)
+	if n.Tag != "" {
+		name += "-" + n.Tag
+	}
+	if n.Gzip {
+		return name + ".csv.gz"
+	}
+	return name + ".csv"
+}
+
+// ParseFileName takes a name apart; false where it is none that String gives.
+func ParseFileName(name string) (FileName, bool) {
+	parts := fileForm.FindStringSubmatch(name)
+	if parts == nil {
+		return FileName{}, false
+	}
+	attempt, err := strconv.ParseInt(parts[3], 10, 64)
+	return FileName{Report: parts[1], ID: parts[2], Attempt: attempt, Tag: parts[4], Gzip: parts[5] != ""}, err == nil
+}
+
+// LongestFileName is as long as the name of any file of a report can be, for ids of
+// that length.
+func LongestFileName(r *report.Report, id int) string {
+	const attempt = 4294967295 // of an INT UNSIGNED
+	return FileName{Report: r.Name, ID: strings.Repeat("0", id), Attempt: attempt, Tag: strings.Repeat("a", tagLength), Gzip: r.CSV.Gzip}.String()
+}
 
 // contentType is that of a report's files. A compressed one is not said to have an
 // encoding: whoever downloads it gets what the name says.
@@ -22,29 +91,31 @@ func contentType(r *report.Report) string {
 	return "text/csv; charset=utf-8"
 }
 
-// objectName is the name of a job's file. It holds id and attempt, so no two
-// jobs share one.
-func objectName(state *scripts.State, r *report.Report) string {
-	if r.CSV.Gzip {
-		return objectNameOf(state, state.Attempt, compressed)
-	}
-	return objectNameOf(state, state.Attempt, plain)
-}
-
-func objectNameOf(state *scripts.State, attempt int64, ending string) string {
-	return fmt.Sprintf("%s/%s-%d%s", state.Report, state.ID, attempt, ending)
+// objectName is the name of a job's file.
+func (e *Engine) objectName(state *scripts.State, r *report.Report) string {
+	return FileName{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: e.o.Installation, Gzip: r.CSV.Gzip}.String()
 }
 
 // objectNames are those that a job's file can have: one, where this process has the
 // job's definition.
 func (e *Engine) objectNames(state *scripts.State) []string {
 	if r := e.definitions[state.Definition]; r != nil {
-		return []string{objectName(state, r)}
+		return []string{e.objectName(state, r)}
 	}
-	return anyNames(state, state.Attempt)
+	return e.anyNames(state, state.Attempt)
 }
 
 // anyNames are those that the file of an attempt can have, whatever its definition was.
-func anyNames(state *scripts.State, attempt int64) []string {
-	return []string{objectNameOf(state, attempt, plain), objectNameOf(state, attempt, compressed)}
+func (e *Engine) anyNames(state *scripts.State, attempt int64) []string {
+	name := FileName{Report: state.Report, ID: state.ID, Attempt: attempt, Tag: e.o.Installation}
+	packed := name
+	packed.Gzip = true
+	return []string{name.String(), packed.String()}
+}
+
+// owns tells whether the object of that name is certainly the file of an attempt of
+// this record, made by this installation. Without a tag nothing is certain.
+func (e *Engine) owns(name, id string) (attempt int64, ok bool) {
+	n, ok := ParseFileName(name)
+	return n.Attempt, ok && n.ID == id && n.Tag == e.o.Installation && n.Tag != ""
 }

@@ -147,10 +147,18 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			if err := e.o.Scripts.Bury(ctx, p.id); err != nil {
 				return err
 			}
+			// A record that is to run again has the file of its last attempt.
+			last := e.pointedBefore(*p.record, p.record.Attempt+1)
+			if last != "" {
+				if err := e.noteLate(ctx, Run{p.id, p.record.Attempt + 1}); err != nil {
+					return err
+				}
+			}
 			ok, err := e.o.Records.Fail(ctx, Run{p.id, p.record.Attempt}, d.why)
 			if err != nil || !ok {
 				return err
 			}
+			e.removeEarlier(ctx, &scripts.State{ID: p.id, Attempt: p.record.Attempt, Report: p.record.Report}, last)
 			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
 			e.jobs.finished.WithLabelValues(p.record.Report, string(Failed)).Inc()
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(Failed), "reason", d.why)

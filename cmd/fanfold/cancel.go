@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		outcome = "cancelled before"
 		if r.Status != engine.Cancelled {
 			outcome = "cancelled"
-			if err := b.noteLate(ctx, r); err != nil {
+			if err := b.noteLate(ctx, r, engine.LateAfter(b.config.Limits)); err != nil {
 				return "", err
 			}
 			ok, err := b.records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt}, reason)
@@ -75,6 +76,12 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			}
 			if !ok {
 				continue // somebody has started it, or it has ended
+			}
+			if r.Status == engine.Pending {
+				// No worker is at it: its file can go at once.
+				if err := b.noteLate(ctx, r, 0); err != nil {
+					return "", err
+				}
 			}
 			// The trigger may have been between record and state.
 			if err := b.stop(ctx, r, reason); err != nil && !errors.Is(err, errNotCancelled) {
@@ -101,12 +108,13 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) erro
 }
 
 // noteLate has an engine look for files of the record's attempts in a while: where
-// Redis has lost a job, nobody else knows that it may have made one.
-func (b *backend) noteLate(ctx context.Context, r engine.Record) error {
+// Redis has lost a job, nobody else knows that it may have made one, and one that did not
+// start has that of its last attempt.
+func (b *backend) noteLate(ctx context.Context, r engine.Record, after time.Duration) error {
 	if r.Attempt == 0 {
 		return nil
 	}
-	err := b.records.NoteLate(ctx, engine.Run{ID: r.ID, Attempt: r.Attempt}, engine.LateAfter(b.config.Limits))
+	err := b.records.NoteLate(ctx, engine.Run{ID: r.ID, Attempt: r.Attempt + 1}, after)
 	if errors.Is(err, engine.ErrNoMemory) {
 		return nil
 	}

@@ -150,8 +150,8 @@ func TestCancelOfALostJob(t *testing.T) {
 	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"-1.csv", "-1.csv.manifest.json"} {
-		if err := os.WriteFile(s.dir+"/files/slow/"+id+name, []byte("left"), 0o600); err != nil {
+	for _, ending := range []string{"", ".manifest.json"} {
+		if err := os.WriteFile(s.dir+"/files/"+s.fileName("slow", id, 1)+ending, []byte("left"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,7 +42,7 @@ func TestCSVOptions(t *testing.T) {
 	s.serve(s.config)
 	before := time.Now().Truncate(time.Millisecond)
 	v := s.run("packed", "")
-	if !strings.HasSuffix(v.File, "-1.csv.gz") {
+	if !strings.HasSuffix(v.File, "-1-"+s.installation()+".csv.gz") {
 		t.Errorf("the file is %s", v.File)
 	}
 	z, err := gzip.NewReader(strings.NewReader(s.content(v)))

@@ -117,7 +117,18 @@ func (b *backend) checkRecords(ctx context.Context) findings {
 		err = fmt.Errorf("%s, older than %v: a rebuild starts those of them whose jobs are not running", detail, b.config.Limits.Grace)
 	}
 	fs = append(fs, judge("records to be started", warn, "none", err, "records.filter keeps rows out that are not Fanfold's"))
-	return append(fs, b.checkMemory(ctx), b.checkTimerRecords(ctx))
+	return append(fs, b.checkMemory(ctx), b.checkInstallation(ctx), b.checkTimerRecords(ctx))
+}
+
+// checkInstallation names the installation whose files these are.
+func (b *backend) checkInstallation(ctx context.Context) finding {
+	tag, err := b.records.Installation(ctx)
+	detail := "files have the tag " + tag
+	if tag == "" {
+		detail = "none yet: fanfold serve makes it"
+	}
+	return judge("installation", warn, detail, err,
+		"fanfold migrate makes the tables; the account needs SELECT and INSERT on fanfold_meta. Without them the names of files do not say whose they are, and no file is ever removed: use no sink that another installation uses")
 }
 
 // checkMemory looks for the tables that outlive Redis.

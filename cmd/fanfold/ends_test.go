@@ -221,7 +221,7 @@ func TestGoogleCloudStorage(t *testing.T) {
 	host := strings.TrimPrefix(server.URL(), "http://")
 	s.processWith([]string{"STORAGE_EMULATOR_HOST=" + host}, "-c", s.config, "serve")
 	v := s.run("crowd", `{"job": 5}`)
-	if v.Status != engine.Success || v.File != "gs://reports/exports/crowd/"+v.ID+"-1.csv" {
+	if v.Status != engine.Success || v.File != "gs://reports/exports/"+s.fileName("crowd", v.ID, 1) {
 		t.Fatalf("%+v", v)
 	}
 	read := func(object string) string {

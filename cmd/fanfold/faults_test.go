@@ -72,7 +72,7 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	ctx, cancel := context.WithCancel(s.t.Context())
 	e, err := engine.New(engine.Options{
 		Redis: b.blocking, Scripts: b.scripts, Records: records, Sink: files,
-		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(),
+		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -141,7 +141,7 @@ func (s *stack) published(files sink.Sink) string {
 	if outcome, err := sc.Publish(ctx, state); err != nil || outcome != scripts.OK {
 		s.t.Fatal(outcome, err)
 	}
-	w, err := files.Create(ctx, sink.Object{Name: "slow/" + id + "-1.csv"})
+	w, err := files.Create(ctx, sink.Object{Name: s.fileName("slow", id, 1)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestAPublishedJobThatLostItsData(t *testing.T) {
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
 	files := s.dirSink()
 	success, failing := s.published(files), s.published(files)
-	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = ? WHERE id = ?", files.URL("slow/"+success+"-1.csv"), success)
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = ? WHERE id = ?", files.URL(s.fileName("slow", success, 1)), success)
 	for _, id := range []string{success, failing} {
 		if err := s.b.redis.Del(t.Context(), s.b.scripts.Data(id)).Err(); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestAPublishedJobThatLostItsData(t *testing.T) {
 	if v := s.wait(failing)[0]; v.Status != engine.Failed || !strings.Contains(v.Error, "chunk") {
 		t.Errorf("%+v", v)
 	}
-	if _, err := os.Stat(s.dir + "/files/slow/" + failing + "-1.csv"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(s.dir + "/files/" + s.fileName("slow", failing, 1)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file of the failed job: %v", err)
 	}
 }
@@ -193,7 +193,7 @@ func TestAFileColumnThatIsTooShort(t *testing.T) {
 	s.noFiles("slow")
 }
 
-// TestARetryThatFails keeps the file that the record has.
+// TestARetryThatFails: the record has its file while it runs, and none after that.
 func TestARetryThatFails(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
@@ -208,6 +208,7 @@ func TestARetryThatFails(t *testing.T) {
 		state, err := s.b.scripts.Read(t.Context(), first.ID)
 		return err == nil && state.Attempt == 2 && state.Tasks["one"].Owner != ""
 	})
+	s.content(first)                                       // as long as it runs
 	s.b.redis.Del(t.Context(), s.b.scripts.Data(first.ID)) // so its last chunk has no place
 	s.b.redis.ZAdd(t.Context(), s.b.scripts.Deadlines(), redis.Z{Score: 1, Member: first.ID})
 	s.b.redis.HSet(t.Context(), s.b.scripts.State(first.ID), "deadline", 1)
@@ -215,9 +216,8 @@ func TestARetryThatFails(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	s.idle()
-	if _, err := os.Stat(strings.TrimPrefix(first.File, "file://")); err != nil {
-		t.Errorf("the file of the first attempt: %v", err)
-	}
+	s.eventually("records and sink agree", func() bool { return agree(s) == "" })
+	s.noFiles("slow")
 }
 
 // TestASinkThatIsAway uses no try; one that refuses a file does, and what was
@@ -304,8 +304,9 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"-1.csv", "-2.csv", "-2.csv.manifest.json", "-1.csv.gz", "-1.csv.gz.manifest.json"} {
-		if err := os.WriteFile(s.dir+"/files/slow/"+id+name, []byte("left"), 0o600); err != nil {
+	one, two := s.fileName("slow", id, 1), s.fileName("slow", id, 2)
+	for _, name := range []string{one, two, two + ".manifest.json", one + ".gz", one + ".gz.manifest.json"} {
+		if err := os.WriteFile(s.dir+"/files/"+name, []byte("left"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -326,7 +327,7 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.dir+"/files/slow/"+id+"-2.csv.gz", []byte("late"), 0o600); err != nil {
+	if err := os.WriteFile(s.dir+"/files/"+two+".gz", []byte("late"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("the late file is gone", func() bool { return len(inSink()) == 2 })

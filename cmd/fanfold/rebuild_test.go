@@ -30,7 +30,7 @@ func (s *stack) serveRebuilding(config string, change func(*engine.Options)) (st
 	ctx, cancel := context.WithCancel(s.t.Context())
 	o := engine.Options{
 		Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: s.dirSink(),
-		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(),
+		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(),
 		Memory: b.records, MirrorEvery: 50 * time.Millisecond, Metrics: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -123,10 +124,16 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		if _, err := engine.CheckScratch(ctx); err != nil {
 			log.Warn("no scratch file can be written: large joins will fail", "hint", scratchHint, "err", err)
 		}
+		tag, err := b.records.Install(ctx)
+		if errors.Is(err, engine.ErrNoMemory) {
+			log.Warn("no file is ever removed from the sink, since nothing tells whose it is: fanfold migrate makes the tables that name this installation", "err", err)
+		} else if err != nil {
+			return nil, err
+		}
 		return engine.New(engine.Options{
 			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
 			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
-			Memory:  b.records,
+			Installation: tag, Memory: b.records,
 			Metrics: b.metrics,
 		})
 	case "listeners":

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -171,6 +172,22 @@ func (s *stack) fanfold(args ...string) (string, int) {
 	var out bytes.Buffer
 	code := run(s.t.Context(), append([]string{"-c", s.config}, args...), &out, &out)
 	return out.String(), code
+}
+
+// installation is the tag in the names of this stack's files; empty without the tables.
+func (s *stack) installation() string {
+	s.t.Helper()
+	tag, err := s.b.records.Install(s.t.Context())
+	if err != nil && !errors.Is(err, engine.ErrNoMemory) {
+		s.t.Fatal(err)
+	}
+	return tag
+}
+
+// fileName is the name of a plain file of this stack.
+func (s *stack) fileName(report, id string, attempt int64) string {
+	s.t.Helper()
+	return engine.FileName{Report: report, ID: id, Attempt: attempt, Tag: s.installation()}.String()
 }
 
 // insert writes a record and returns its id.

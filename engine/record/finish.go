@@ -92,8 +92,9 @@ func (s *Store) withReason(l *layout, reason string, change func(set string, arg
 }
 
 // Fail implements engine.Records. The reason is cut to what the column takes, at
-// most 4000 bytes. It is true as well where the record is FAILED already, of the
-// same attempt.
+// most 4000 bytes. The file and the rows of an earlier attempt go with the status: a
+// record has a file where it is SUCCESS or PARTIAL, and nowhere else. It is true as well
+// where the record is FAILED already, of the same attempt.
 func (s *Store) Fail(ctx context.Context, run engine.Run, reason string) (bool, error) {
 	return s.fail(ctx, run, engine.Failed, reason)
 }
@@ -109,7 +110,7 @@ func (s *Store) fail(ctx context.Context, run engine.Run, to engine.Status, reas
 		return false, err
 	}
 	done, err := s.withReason(l, reason, func(set string, args []any) (bool, error) {
-		return s.finish(ctx, l, run, to, set, args, engine.Pending, engine.Processing)
+		return s.finish(ctx, l, run, to, s.noFile(l)+set, args, engine.Pending, engine.Processing)
 	})
 	if err != nil || done {
 		return done, err
@@ -155,6 +156,21 @@ func (s *Store) noError() string {
 		return column + " = NULL, "
 	}
 	return ""
+}
+
+// noFile is the part of a SET that takes file and rows from a record.
+func (s *Store) noFile(l *layout) string {
+	empty := func(column, nothing string) string {
+		if l.nullable[column] {
+			nothing = "NULL"
+		}
+		return s.columns[column] + " = " + nothing + ", "
+	}
+	set := empty("file", "''")
+	if _, ok := s.columns["rows"]; ok {
+		set += empty("rows", "0")
+	}
+	return set
 }
 
 // cut makes a text valid UTF-8 of at most that size.

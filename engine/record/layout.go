@@ -19,6 +19,8 @@ type layout struct {
 	statuses  map[engine.Status]any // bound as the column's type, so that indexes serve
 	reason    size                  // of a text that the error column takes
 	file      int                   // characters that the file column takes; 0 where that is not known
+	id        int                   // characters that an id can have; 0 where that is not known
+	nullable  map[string]bool       // Fanfold's names of columns that are known to take NULL
 }
 
 // size is an amount of text.
@@ -83,7 +85,7 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 			return nil, fmt.Errorf("record: column %s.%s of type %s, which cannot be used for %s", s.table, s.columns[name], kinds[name], name)
 		}
 	}
-	l := &layout{integerID: integer(kinds["id"]), statuses: map[engine.Status]any{}, reason: size{maxReason, maxReason}}
+	l := &layout{integerID: integer(kinds["id"]), statuses: map[engine.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}}
 	for status, value := range s.statuses {
 		l.statuses[status] = value
 		if integer(kinds["status"]) {
@@ -103,23 +105,30 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 // measure learns how much text the columns take. Where the database does not
 // say, as for some views, defaults stay.
 func (s *Store) measure(ctx context.Context, l *layout) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
+	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
 	if err != nil {
 		return fmt.Errorf("record: columns of %s: %w", s.table, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name, kind string
+		var name, kind, null string
 		var length, octets sql.NullInt64
-		if err := rows.Scan(&name, &kind, &length, &octets); err != nil {
+		if err := rows.Scan(&name, &kind, &null, &length, &octets); err != nil {
 			return fmt.Errorf("record: columns of %s: %w", s.table, err)
+		}
+		for column, plain := range s.plain {
+			if strings.EqualFold(name, plain) {
+				l.nullable[column] = null == "YES"
+			}
 		}
 		switch {
 		case strings.EqualFold(name, s.plain["error"]) && length.Valid:
 			l.reason = size{int(min(octets.Int64, maxReason)), int(min(length.Int64, maxReason))}
 		case strings.EqualFold(name, s.plain["file"]) && length.Valid:
 			l.file = int(length.Int64)
+		case strings.EqualFold(name, s.plain["id"]) && length.Valid:
+			l.id = int(length.Int64)
 		case strings.EqualFold(name, s.plain["status"]) && length.Valid:
 			if err := s.fits(kind, int(length.Int64)); err != nil {
 				return err

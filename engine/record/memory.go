@@ -17,8 +17,9 @@ var _ engine.Memory = (*Store)(nil)
 
 // Names among the values of fanfold_meta.
 const (
-	incarnation = "incarnation"
-	mirrored    = "mirrored"
+	incarnation  = "incarnation"
+	installation = "installation"
+	mirrored     = "mirrored"
 )
 
 // late is the kind of those in fanfold_due whose files may come late; a member is
@@ -67,6 +68,37 @@ func (s *Store) SetIncarnation(ctx context.Context, before, now string) (bool, e
 		return false, memoryError("note incarnation", err)
 	}
 	return n == 1, nil
+}
+
+// Installation returns the tag in the names of this installation's files (see
+// engine.NewTag); empty where it has none yet. It returns engine.ErrNoMemory where there
+// are no tables.
+func (s *Store) Installation(ctx context.Context) (string, error) {
+	var tag string
+	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(installation)).Scan(&tag)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", memoryError("read installation", err)
+	}
+	if err == nil && !engine.ValidTag(tag) {
+		return "", fmt.Errorf("record: %s has the value %q for the name %q, which Fanfold has not written: delete the row, and a new one is made",
+			metaTable, tag, s.scoped(installation))
+	}
+	return tag, nil
+}
+
+// Install is Installation, and makes the tag where there is none. Whoever comes first
+// makes it: all processes get the same.
+func (s *Store) Install(ctx context.Context) (string, error) {
+	tag, err := s.Installation(ctx)
+	if err != nil || tag != "" {
+		return tag, err
+	}
+	if _, err := contended(ctx, func() (int64, error) {
+		return changed(s.db.ExecContext(ctx, "INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", engine.NewTag(), s.scoped(installation)))
+	}); err != nil {
+		return "", memoryError("note installation", err)
+	}
+	return s.Installation(ctx)
 }
 
 // Dues implements engine.Memory: one SELECT along the primary key.

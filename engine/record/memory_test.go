@@ -3,10 +3,13 @@ package record
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
@@ -23,7 +26,9 @@ func TestMemoryWithoutItsTables(t *testing.T) {
 	sixth := s.NoteLate(t.Context(), engine.Run{ID: "1", Attempt: 2}, 0)
 	_, seventh := s.Late(t.Context(), 1)
 	eighth := s.ForgetLate(t.Context(), engine.Run{ID: "1", Attempt: 2})
-	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh, eighth} {
+	_, ninth := s.Installation(t.Context())
+	_, tenth := s.Install(t.Context())
+	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth} {
 		if !errors.Is(err, engine.ErrNoMemory) {
 			t.Errorf("%v", err)
 		}
@@ -139,5 +144,42 @@ func TestLateFiles(t *testing.T) {
 	// They are no due times.
 	if dues, err := s.Dues(t.Context(), "", "", 10); err != nil || len(dues) != 0 {
 		t.Errorf("%v %v", dues, err)
+	}
+}
+
+// TestInstall: all processes of an installation get the same tag, and those of another
+// record table in the same schema another one.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := s.Installation(t.Context()); tag != "" || err != nil {
+		t.Fatalf("before there is one: %q %v", tag, err)
+	}
+	tags := make([]string, 8)
+	var group errgroup.Group
+	for i := range tags {
+		group.Go(func() (err error) {
+			tags[i], err = store(t, db, report.Records{}).Install(t.Context())
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := s.Installation(t.Context()); err != nil || !engine.ValidTag(tag) || len(slices.Compact(append(tags, tag))) != 1 {
+		t.Errorf("%q %q %v", tags, tag, err)
+	}
+	if _, err := Migrate(t.Context(), db, "other"); err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := store(t, db, report.Records{Table: "other"}).Install(t.Context()); err != nil || tag == tags[0] {
+		t.Errorf("%q %v", tag, err)
+	}
+	run(t, db, "UPDATE fanfold_meta SET value = 'x' WHERE name LIKE '%installation'")
+	if _, err := s.Install(t.Context()); err == nil || !strings.Contains(err.Error(), "delete the row") {
+		t.Errorf("%v", err)
 	}
 }

@@ -47,13 +47,13 @@ func TestTransitions(t *testing.T) {
 		{"fail", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
 			return s.Fail(t.Context(), run, "new reason")
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.Error = engine.Failed, "new reason"
+			r.Status, r.File, r.Error = engine.Failed, "", "new reason"
 			return r
 		}},
 		{"cancel", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
 			return s.Cancel(t.Context(), run, "new reason")
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.Error = engine.Cancelled, "new reason"
+			r.Status, r.File, r.Error = engine.Cancelled, "", "new reason"
 			return r
 		}},
 	}
@@ -200,5 +200,33 @@ func TestAFileThatDoesNotFitIsRefused(t *testing.T) {
 	}
 	if done, err := s.Succeed(t.Context(), job, "gs://b/1.x", 1); !done || err != nil {
 		t.Errorf("%v %v", done, err)
+	}
+}
+
+// TestNoFileWithoutNull: what fails or is cancelled loses file and rows, also where their
+// columns take no NULL.
+func TestNoFileWithoutNull(t *testing.T) {
+	t.Parallel()
+	for name, columns := range map[string]string{
+		"null": "", "not null": "ALTER TABLE file_download_record MODIFY file VARCHAR(99) NOT NULL, MODIFY row_count BIGINT NOT NULL",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, db := own(t, report.Records{})
+			if columns != "" {
+				run(t, db, columns)
+			}
+			run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, file, row_count) VALUES (1, 'r', 'PENDING', 1, 'a', 7), (2, 'r', 'PROCESSING', 1, 'b', 7)")
+			if !ok(t)(s.Cancel(t.Context(), engine.Run{ID: "1", Attempt: 1}, "why")) || !ok(t)(s.Fail(t.Context(), engine.Run{ID: "2", Attempt: 1}, "why")) {
+				t.Error("not ended")
+			}
+			var left, null int
+			if err := db.QueryRowContext(t.Context(), "SELECT COUNT(NULLIF(file, '')) + COUNT(NULLIF(row_count, 0)), SUM(file IS NULL AND row_count IS NULL) FROM file_download_record").Scan(&left, &null); err != nil {
+				t.Fatal(err)
+			}
+			if left != 0 || (null == 2) != (columns == "") {
+				t.Errorf("%d values are left, %d rows have NULL", left, null)
+			}
+		})
 	}
 }
