@@ -21,7 +21,7 @@ type push struct {
 	look    int64 // how often its record has been looked for
 
 	record  *Record // nil: no such row
-	attempt int64   // of the state in Redis; 0: there is none
+	attempt int64   // of the state in Redis; 0: there is none, or the record is final
 	broken  bool    // the key of the state is something else
 	report  *report.Report
 	paused  bool // its report is
@@ -34,6 +34,11 @@ func (p push) entry() string {
 	}
 	return p.entries[0]
 }
+
+// next is the attempt with which its job starts. The one in Redis can be later than the
+// record's: its row was replaced by another one of the same id, or set back, while the
+// job of that one may still run. Then this attempt supersedes it.
+func (p push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
 
 // act is what is done about a push.
 type act int

@@ -77,6 +77,9 @@ type Records interface {
 	// Start makes each record PROCESSING with the next attempt, if it is PENDING
 	// or PROCESSING and its attempt is still the one given. One result for each.
 	Start(ctx context.Context, runs []Run) ([]bool, error)
+	// StartAs is Start for one record, with that attempt instead of the next one: Redis
+	// knows one of this id that the row does not.
+	StartAs(ctx context.Context, run Run, attempt int64) (bool, error)
 	// Succeed makes a PROCESSING record of this attempt SUCCESS with its file, or
 	// returns ErrRefused.
 	Succeed(ctx context.Context, run Run, file string, rows int64) (bool, error)

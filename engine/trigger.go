@@ -99,7 +99,7 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	var running []*push
 	var runningIDs []string
 	for _, p := range pushes {
-		if p.record != nil && p.record.Status == Processing {
+		if p.record != nil && !p.record.Status.Final() {
 			running, runningIDs = append(running, p), append(runningIDs, p.id)
 		}
 	}
@@ -174,15 +174,8 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 // start makes the records PROCESSING and starts their jobs, in a Redis of this
 // incarnation (empty: the one that it has then). It returns how many it started.
 func (e *Engine) start(ctx context.Context, pushes []*push, incarnation string) (n int) {
-	runs := make([]Run, len(pushes))
-	for i, p := range pushes {
-		runs[i] = Run{ID: p.id, Attempt: p.record.Attempt}
-	}
-	var started []bool
-	if err := e.insist(ctx, "start records", func() (err error) {
-		started, err = e.o.Records.Start(ctx, runs)
-		return err
-	}); err != nil {
+	started, err := e.startRecords(ctx, pushes)
+	if err != nil {
 		return 0
 	}
 	if incarnation == "" {
@@ -224,6 +217,37 @@ func (e *Engine) start(ctx context.Context, pushes []*push, incarnation string) 
 	return n
 }
 
+// startRecords makes the records PROCESSING, and tells which ones took it.
+func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, error) {
+	started := make([]bool, len(pushes))
+	var runs []Run
+	var usual []int
+	for i, p := range pushes {
+		run := Run{ID: p.id, Attempt: p.record.Attempt}
+		if p.next() == run.Attempt+1 {
+			runs, usual = append(runs, run), append(usual, i)
+			continue
+		}
+		if err := e.insist(ctx, "start record", func() (err error) {
+			started[i], err = e.o.Records.StartAs(ctx, run, p.next())
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if len(runs) == 0 {
+		return started, nil
+	}
+	err := e.insist(ctx, "start records", func() error {
+		done, err := e.o.Records.Start(ctx, runs)
+		for j := range done {
+			started[usual[j]] = done[j]
+		}
+		return err
+	})
+	return started, err
+}
+
 // lookTwice decides about records that did not take their next attempt. Another
 // process has started them, or this one has and the answer was lost: then
 // nobody else will start the job, and a look after the grace time must. Or somebody
@@ -256,19 +280,51 @@ func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) erro
 	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	var outcome scripts.Outcome
-	err = e.insist(ctx, "start job", func() (err error) {
-		outcome, err = e.o.Scripts.Start(ctx, scripts.Start{
-			ID: p.id, Attempt: p.record.Attempt + 1,
-			Report: p.report.Name, Definition: e.hashes[p.report], Parameters: parameters,
-			Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]), Incarnation: incarnation, Waits: p.report.DeadlineWaits,
+	for attempt := p.next(); ; {
+		var outcome scripts.Outcome
+		err = e.insist(ctx, "start job", func() (err error) {
+			outcome, err = e.o.Scripts.Start(ctx, scripts.Start{
+				ID: p.id, Attempt: attempt,
+				Report: p.report.Name, Definition: e.hashes[p.report], Parameters: parameters,
+				Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]), Incarnation: incarnation, Waits: p.report.DeadlineWaits,
+			})
+			return err
 		})
+		switch {
+		case err != nil:
+			return err
+		case outcome == scripts.Gone:
+			return errForgotten // the rebuild starts the next attempt
+		case outcome != scripts.Another:
+			return nil
+		}
+		// The id was used before, and its job came to Redis since that was looked at.
+		var next int64
+		if next, err = e.supersede(ctx, Run{p.id, attempt}); err != nil || next == 0 {
+			return err
+		}
+		attempt = next
+	}
+}
+
+// supersede gives a record that runs an attempt beyond the one that Redis has of its id,
+// and returns it; 0 where the record has gone on meanwhile.
+func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error) {
+	ok := false
+	err = e.insist(ctx, "supersede another job of this id", func() error {
+		attempts, _, err := e.o.Scripts.Attempts(ctx, []string{run.ID})
+		if err != nil {
+			return err
+		}
+		next = max(run.Attempt, attempts[0]) + 1
+		ok, err = e.o.Records.StartAs(ctx, run, next)
 		return err
 	})
-	if err == nil && outcome == scripts.Gone {
-		return errForgotten // the rebuild starts the next attempt
+	if err != nil || !ok {
+		return 0, err
 	}
-	return err
+	e.log.Warn("another job of this id is superseded: its row was replaced or set back", "job", run.ID, "attempt", next)
+	return next, nil
 }
 
 // incarnation returns the one that Redis has, and waits until it has one: what

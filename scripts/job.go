@@ -35,7 +35,8 @@ type Start struct {
 	Waits bool
 }
 
-// Start starts an attempt: OK, Already where it or a later one has a state, or
+// Start starts an attempt: OK, Already where the same one has a state, Another where that
+// is one of other parameters, of another report or definition, or of a later attempt, or
 // Gone where Redis has another incarnation by now: a call before this one, whose
 // answer was lost, may have started this attempt, and it must not run twice. In a
 // cluster the messages of stage 1 are sent again where it is Already, as those of the
@@ -60,7 +61,7 @@ func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
 	}
 	keys := []string{s.Data(j.ID), s.State(j.ID), s.Timeout(j.ID, j.Attempt)}
 	outcome, more, err := s.list(ctx, startScript.call(with, keys, j.ID, j.Attempt, j.Parameters))
-	if err != nil || !s.split || outcome == Gone {
+	if err != nil || !s.split || outcome < OK {
 		return outcome, err
 	}
 	deadline := redis.NewIntCmd(ctx, "zadd", s.Deadlines(), more[0], j.ID)

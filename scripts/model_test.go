@@ -49,6 +49,7 @@ type model struct {
 	there, data  bool
 	late         bool // the deadline has passed
 	attempt      int64
+	parameters   string
 	stage        int64
 	status       string
 	cancelled    bool
@@ -121,14 +122,20 @@ func (m *machine) start(t *rapid.T) {
 	if late {
 		timeout = -time.Minute
 	}
-	got, err := m.s.Start(t.Context(), Start{ID: "1", Attempt: attempt, Report: "r", Definition: "d", Timeout: timeout, Listeners: stages[0]})
+	// A row of the same id, with parameters of its own, may have come instead.
+	parameters := rapid.SampledFrom([]string{"{}", "{}", "{}", `{"b":1}`}).Draw(t, "parameters")
+	got, err := m.s.Start(t.Context(), Start{ID: "1", Attempt: attempt, Report: "r", Definition: "d", Parameters: []byte(parameters), Timeout: timeout, Listeners: stages[0]})
 	if m.there && m.attempt >= attempt {
-		m.check(t, got, err, Already)
+		want := Another
+		if m.attempt == attempt && m.parameters == parameters {
+			want = Already
+		}
+		m.check(t, got, err, want)
 		return
 	}
 	m.check(t, got, err, OK)
 	m.model = model{
-		there: true, data: true, late: late, attempt: attempt, stage: 1, status: StatusRun, target: 2,
+		there: true, data: true, late: late, attempt: attempt, parameters: parameters, stage: 1, status: StatusRun, target: 2,
 		tasks: map[string]*modelTask{"a": {stage: 1}, "b": {stage: 1}},
 	}
 }

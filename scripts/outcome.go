@@ -19,6 +19,7 @@ const (
 	Gone    Outcome = -1 // an older attempt, a final state, or none
 	Unknown Outcome = -2 // this process does not know the job's definition
 	TooMuch Outcome = -3 // the job's data would have more bytes than it may
+	Another Outcome = -5 // another job of this id has this attempt or a later one
 )
 
 // String names the outcome for logs.
@@ -38,6 +39,8 @@ func (o Outcome) String() string {
 		return "gone"
 	case Unknown:
 		return "unknown definition"
+	case Another:
+		return "another job of this id"
 	case TooMuch:
 		return "too much data"
 	}

@@ -93,6 +93,14 @@ func play(t *testing.T, s *Scripts, client *redis.Client, script string) string 
 	return out.String()
 }
 
+// either is the first of two that is not empty.
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
 type player struct {
 	s      *Scripts
 	client *redis.Client
@@ -120,13 +128,13 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 	var outcome Outcome
 	var err error
 	switch words[0] {
-	case "start": // attempt listeners [timeout]
+	case "start": // attempt listeners [timeout [parameters [report [definition]]]]
 		timeout := time.Hour
 		if arg(3) != "" {
 			timeout, _ = time.ParseDuration(arg(3))
 		}
 		outcome, err = p.s.Start(ctx, Start{
-			ID: job, Attempt: number(1), Report: "r", Definition: "d1", Parameters: []byte(`{"a":1}`),
+			ID: job, Attempt: number(1), Report: either(arg(5), "r"), Definition: either(arg(6), "d1"), Parameters: []byte(either(arg(4), `{"a":1}`)),
 			Timeout: timeout, Listeners: strings.Split(arg(2), ","),
 		})
 	case "take": // attempt listener owner [definition]

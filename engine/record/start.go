@@ -163,11 +163,33 @@ func (s *Store) startSome(ctx context.Context, on *sql.Conn, l *layout, batch []
 	return some, tx.Commit()
 }
 
+// StartAs implements engine.Records.
+func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return false, err
+	}
+	arg, ok := l.exact(run.ID)
+	if !ok {
+		return false, nil
+	}
+	n, err := contended(ctx, func() (int64, error) {
+		return s.startRowsAs(ctx, s.db, l, []named{{id: run.ID, arg: arg}}, run.Attempt, attempt)
+	})
+	if err != nil {
+		return false, fmt.Errorf("record %s: start: %w", run.ID, err)
+	}
+	return n > 0, nil
+}
+
 func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []named, attempt int64) (int64, error) {
-	set := "SET " + s.columns["status"] + " = ?, " + s.columns["attempt"] + " = COALESCE(" + s.columns["attempt"] + ", 0) + 1, " +
-		s.noError() + s.columns["updated"] + " = NOW(6)"
+	return s.startRowsAs(ctx, on, l, batch, attempt, attempt+1)
+}
+
+func (s *Store) startRowsAs(ctx context.Context, on execer, l *layout, batch []named, attempt, next int64) (int64, error) {
+	set := "SET " + s.columns["status"] + " = ?, " + s.columns["attempt"] + " = ?, " + s.noError() + s.columns["updated"] + " = NOW(6)"
 	where, args := s.startable(l, batch, attempt)
-	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" "+set+where, append([]any{l.statuses[engine.Processing]}, args...)...))
+	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" "+set+where, append([]any{l.statuses[engine.Processing], next}, args...)...))
 }
 
 // startable is the condition under which a record may be started. With COALESCE no index

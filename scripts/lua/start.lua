@@ -9,7 +9,8 @@
 --       outlive it), 5 cap of the events, 6 incarnation in which the attempt may
 --       start (empty: any), 7 1: the deadline moves while a listener is paused that it
 --       waits for (or empty), 8… listeners of stage 1
--- Returns {outcome, deadline}: 1 started; 2 this attempt or a later one is there;
+-- Returns {outcome, deadline}: 1 started; 2 the same attempt is there; -5 another job
+--       of this id is, of this attempt or a later one: the id has been used again;
 --       -1 Redis has lost its memory, perhaps that this attempt has run
 -- Cost  O(listeners)
 local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
@@ -17,9 +18,10 @@ local deadlines, events, incarnation = SHARED_KEYS[1], SHARED_KEYS[2], SHARED_KE
 local id, attempt, report, definition = ARGV[1], tonumber(ARGV[2]), SHARED[1], SHARED[2]
 local listeners = {unpack(SHARED, 8)}
 
-local have = redis.call('HMGET', state, 'attempt', 'deadline')
+local have = redis.call('HMGET', state, 'attempt', 'deadline', 'report', 'definition', 'parameters')
 if have[1] and tonumber(have[1]) >= attempt then
-  return {2, tonumber(have[2])}
+  local same = have[1] == ARGV[2] and have[3] == report and have[4] == definition and have[5] == ARGV[3]
+  return {same and 2 or -5, tonumber(have[2])}
 end
 if incarnation and SHARED[6] ~= '' and get(incarnation) ~= SHARED[6] then return {-1, 0} end
 local now = now()

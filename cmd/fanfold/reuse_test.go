@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fanfold/fanfold/engine/sink"
+)
+
+// gatedSink holds the first file back, as it is begun or as it is committed, until its
+// gate is opened. Manifests pass.
+type gatedSink struct {
+	sink.Sink
+	commit  bool
+	taken   atomic.Bool
+	reached chan struct{}
+	gate    chan struct{}
+}
+
+func newGatedSink(s sink.Sink, commit bool) *gatedSink {
+	return &gatedSink{Sink: s, commit: commit, reached: make(chan struct{}), gate: make(chan struct{})}
+}
+
+func (s *gatedSink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
+	if !s.taken.CompareAndSwap(false, true) {
+		return s.Sink.Create(ctx, o)
+	}
+	if !s.commit {
+		close(s.reached)
+		<-s.gate
+	}
+	w, err := s.Sink.Create(ctx, o)
+	if s.commit && err == nil {
+		w = gatedWriter{w, s}
+	}
+	return w, err
+}
+
+type gatedWriter struct {
+	sink.Writer
+	s *gatedSink
+}
+
+func (w gatedWriter) Commit() (sink.Committed, error) {
+	close(w.s.reached)
+	<-w.s.gate
+	return w.Writer.Commit()
+}
+
+// TestAnIDThatIsUsedAgain in mid-run: the row is another one, and its file is made of
+// its own parameters, wherever the job of the one before is.
+func TestAnIDThatIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	reuses := map[string]func(s *stack, id, parameters string){
+		"deleted and inserted": func(s *stack, id, parameters string) {
+			s.exec("DELETE FROM file_download_record WHERE id = ?", id)
+			s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
+		},
+		"replaced": func(s *stack, id, parameters string) {
+			s.exec("REPLACE INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, parameters)
+		},
+		"set back": func(s *stack, id, parameters string) {
+			s.exec("UPDATE file_download_record SET status = 'PENDING', attempt = 0, file = NULL, parameters = ? WHERE id = ?", parameters, id)
+		},
+	}
+	for how, reuse := range reuses {
+		for _, place := range []string{"in its query", "before its file", "publishing", "ended"} {
+			t.Run(how+" "+place, func(t *testing.T) {
+				t.Parallel()
+				s := newStack(t, whoReport, "limits: {lease: 1s, grace: 2s}")
+				gated := newGatedSink(s.dirSink(), place == "publishing")
+				gated.taken.Store(place != "before its file" && place != "publishing")
+				seconds := 0.0
+				if place == "in its query" {
+					seconds = 3
+				}
+				stop := s.serveWith(s.b.records, gated)
+				id := s.insert("who", whoParameters("old", seconds))
+				s.push(id)
+				switch place {
+				case "in its query":
+					s.taken(id)
+				case "ended":
+					s.content(s.wait(id)[0])
+				default:
+					<-gated.reached
+				}
+				reuse(s, id, whoParameters("new", 0))
+				s.push(id)
+				v := s.wait(id)[0]
+				if got := s.content(v); got != whoFile("new") {
+					t.Errorf("%+v has the file %q", v, got)
+				}
+				close(gated.gate)
+				s.idle()
+				stop()
+				if got := s.content(s.wait(id)[0]); got != whoFile("new") {
+					t.Errorf("in the end: %q", got)
+				}
+				if left := agree(s); left != "" {
+					t.Error(left)
+				}
+			})
+		}
+	}
+}
