@@ -50,9 +50,9 @@ const (
 	// replyIdle is after how long a reply is looked at again that had to wait, or whose
 	// process died. What is applied twice has no effect the second time.
 	replyIdle = 2 * time.Second
-	// earlyLooks is how often a reply is looked at that cannot be applied yet: it came
-	// before one that it needs, or here nobody has its job's definition.
-	earlyLooks = 4
+	// strangeLooks is how often a reply is looked at of whose job nobody here has the
+	// definition.
+	strangeLooks = 4
 )
 
 // replies returns the reader of what workers say.
@@ -87,16 +87,17 @@ type refused struct{ why string }
 
 func (r refused) Error() string { return r.why }
 
-// errEarly is the error of a reply that needs one that is not here yet.
-var errEarly = errors.New("listeners: a reply before this one is missing")
+// errFar is the error of rows that come too far before their turn.
+var errFar = errors.New("listeners: rows before these are missing")
 
 // handleReply applies a reply and acknowledges it.
 func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
 	from := e.o.Scripts.Reply()
 	a, err := parseReply(entry.Fields)
 	if !errors.Is(err, errNobody) {
-		wrong := err
-		err = e.insistEarly(ctx, func(last bool) error { return e.apply(ctx, a, entry, wrong, last) })
+		if err = e.apply(ctx, a, entry, err); errors.Is(err, errFar) {
+			err = e.handOn(ctx, entry)
+		}
 	}
 	var no refused
 	switch {
@@ -134,36 +135,16 @@ func (e *external) unlessFull(ctx context.Context, what string, add func() error
 	})
 }
 
-// insistEarly gives a reply before this one, which another process has perhaps, a
-// moment.
-func (e *external) insistEarly(ctx context.Context, apply func(last bool) error) error {
-	for pause := 5 * time.Millisecond; ; pause *= 2 {
-		last := pause > 100*time.Millisecond
-		err := apply(last)
-		if !errors.Is(err, errEarly) || last {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return errLeft
-		}
-	}
-}
-
 // apply does what a reply says. wrong is what is wrong with its fields: then its task
-// fails, if it is the worker's. The error is errEarly where it can be tried once more,
-// which the last time it can not.
-func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong error, last bool) error {
+// fails, if it is the worker's.
+func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong error) error {
 	state, err := e.look(ctx, a)
 	if err != nil {
 		return err
 	}
 	rep := e.definitions[state.Definition]
 	if rep == nil {
-		return e.handOn(ctx, a, entry)
+		return e.leave(ctx, a, entry)
 	}
 	l, _, ok := rep.Listener(a.Listener)
 	if !ok || l.Kind != report.External {
@@ -187,19 +168,22 @@ func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong
 		}
 		return w.fail(ctx, Permanent(wrong))
 	}
-	if err := w.apply(ctx); !last || !errors.Is(err, errEarly) {
-		return err
-	}
-	return w.early(ctx, entry)
+	return w.apply(ctx)
 }
 
-// handOn leaves a reply to a process that has its job's definition. Where none takes it
+// leave leaves a reply to a process that has its job's definition. Where none takes it
 // for a while, it goes to the end of the stream: what is behind it counts as heard.
-func (e *external) handOn(ctx context.Context, a reply, entry stream.Entry) error {
-	if entry.Deliveries <= earlyLooks {
+func (e *external) leave(ctx context.Context, a reply, entry stream.Entry) error {
+	if entry.Deliveries <= strangeLooks {
 		return errLeft
 	}
 	e.log.Info("handed back: its definition is not in this configuration", "job", a.ID, "listener", a.Listener, "type", a.Type)
+	return e.handOn(ctx, entry)
+}
+
+// handOn puts a reply behind all others. It is no sign of life of its worker: one that
+// nothing else is heard of falls silent.
+func (e *external) handOn(ctx context.Context, entry stream.Entry) error {
 	return e.unlessFull(ctx, "hand reply on", func() error {
 		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Reply(), Values: entry.Fields}).Err()
 	})

@@ -119,6 +119,13 @@ func (o *outside) reads(worker string) spoken {
 // says appends a reply, with these fields in place of the usual ones.
 func (w spoken) says(kind string, fields ...string) {
 	w.o.t.Helper()
+	if err := w.o.client.XAdd(w.o.t.Context(), w.reply(kind, fields...)).Err(); err != nil {
+		w.o.t.Fatal(err)
+	}
+}
+
+// reply is what says appends.
+func (w spoken) reply(kind string, fields ...string) *redis.XAddArgs {
 	all := map[string]any{
 		"id": "1", "attempt": "1", "listener": "a", "worker": w.name, "entry": w.entry, "consumer": "service", "type": kind,
 	}
@@ -127,9 +134,7 @@ func (w spoken) says(kind string, fields ...string) {
 			delete(all, fields[i])
 		}
 	}
-	if err := w.o.client.XAdd(w.o.t.Context(), &redis.XAddArgs{Stream: w.o.s.Reply(), Values: all}).Err(); err != nil {
-		w.o.t.Fatal(err)
-	}
+	return &redis.XAddArgs{Stream: w.o.s.Reply(), Values: all}
 }
 
 func (o *outside) eventually(what string, holds func() bool) {
@@ -464,25 +469,33 @@ func TestExternalKeysOfAnotherType(t *testing.T) {
 	}
 }
 
-// TestExternalChunkThatNeverComes: the end waits for it, and then the try has failed.
+// TestExternalChunkThatNeverComes: the end waits for it, and then its worker is silent.
 func TestExternalChunkThatNeverComes(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string][]string{
-		"done says %d entries of rows, and they did not all come": {"done", "chunks", "2"},
-		"rows number %d came, and not what comes before":          {"rows", "number", "2", "rows", "[]"},
+		"done says 2 entries of rows, and number 1 did not come within 600ms": {"done", "chunks", "2"},
+		"worker w1 fell silent": {"rows", "number", "2", "rows", "[]"},
 	} {
 		t.Run(last[0], func(t *testing.T) {
 			t.Parallel()
-			o := setupOutside(t, 2, nil)
+			o := setupOutside(t, 2, func(o *outside) { o.listener.Silence = 600 * time.Millisecond })
 			w := o.reads("w1")
 			w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 			w.says(last[0], last[1:]...)
 			state := o.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
-			if task := state.Tasks["a"]; task.Tries != 1 || task.Error != fmt.Sprintf(name, 2) {
+			if task := state.Tasks["a"]; task.Tries != 1 || task.Error != name {
 				t.Errorf("%+v", task)
 			}
 			o.heard()
 			o.ends()
+			o.comes() // and the next try finds nothing of this one
+			w = o.reads("w2")
+			w.says("rows", "number", "0", "rows", `[[2,"b"]]`)
+			w.says("done", "chunks", "1")
+			o.wantData([]string{"[2]"}, []string{`["b"]`})
+			if fields := o.client.HLen(t.Context(), o.s.Data("1")).Val(); fields != 4 {
+				t.Errorf("%d fields in the data, not two counts and two columns", fields)
+			}
 		})
 	}
 	t.Run("more than there are", func(t *testing.T) {

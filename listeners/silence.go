@@ -207,6 +207,9 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t script
 	if state.Tasks[t.Listener].Owner != "" {
 		// The worker's own take has counted.
 		again.Counts, again.Error, tries = false, taken.Failure, taken.Tries-1
+		if was := state.Tasks[t.Listener]; was.Ends >= 0 {
+			again.Error = fmt.Sprintf("done says %d entries of rows, and number %d did not come within %s", was.Ends, was.Chunks, l.Silence)
+		}
 	}
 	if tries > int64(l.Retry.Retries) {
 		outcome, err = e.fail(ctx, t, taken, fmt.Errorf("given up after %d tries: %s", tries, again.Error))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -117,7 +116,7 @@ func (w *worker) apply(ctx context.Context) error {
 	case replyRows:
 		return w.store(ctx)
 	case replyDone:
-		return w.complete(ctx, max(0, late))
+		return w.end(ctx)
 	case replyFailed:
 		err := errors.New(w.Error)
 		if w.Permanent {
@@ -144,11 +143,16 @@ func (w *worker) store(ctx context.Context) error {
 	}
 	chunk := w.chunk(w.Number, fields)
 	chunk.Rows = int64(rows)
-	if err := w.done(ctx, "store chunk", func() (scripts.Outcome, error) { return w.o.Scripts.Append(ctx, w.task, chunk) }); err != nil {
+	var stored scripts.Stored
+	err = w.done(ctx, "store chunk", func() (outcome scripts.Outcome, err error) {
+		outcome, stored, err = w.o.Scripts.Store(ctx, w.task, chunk)
+		return outcome, err
+	})
+	if err != nil || w.ended {
 		return err
 	}
-	if w.ended {
-		return nil
+	if stored.Ends >= 0 {
+		return w.complete(ctx, stored)
 	}
 	return w.keep(ctx)
 }
@@ -167,21 +171,38 @@ func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 	return chunk
 }
 
+// end notes how many chunks there are, and counts the listener where they are there.
+func (w *worker) end(ctx context.Context) error {
+	var stored scripts.Stored
+	err := w.done(ctx, "note the end", func() (outcome scripts.Outcome, err error) {
+		outcome, stored, err = w.o.Scripts.Ends(ctx, w.task, w.Number)
+		return outcome, err
+	})
+	if err != nil || w.ended {
+		return err
+	}
+	return w.complete(ctx, stored)
+}
+
 // complete counts the listener, once all chunks are there.
-func (w *worker) complete(ctx context.Context, took time.Duration) error {
+func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
+	switch {
+	case stored.Last > stored.Ends:
+		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, and there were %d", stored.Ends, stored.Last)))
+	case stored.Chunks < stored.Ends:
+		return w.keep(ctx) // whatever brings the last one of them comes here again
+	}
 	var last scripts.Chunk
-	if w.Number > 0 {
-		last.Number = w.Number - 1
-	} else if w.state.Chunks == 0 {
+	if stored.Ends > 0 {
+		last.Number = stored.Ends - 1
+	} else {
 		fields := make([][]byte, len(w.listener.Columns))
 		for i := range fields {
 			fields[i] = []byte("[]")
 		}
 		last = w.chunk(0, fields)
 	}
-	if w.state.Chunks > w.Number {
-		return w.fail(ctx, Permanent(fmt.Errorf("done says %d entries of rows, and there were %d", w.Number, w.state.Chunks)))
-	}
+	took := max(0, w.said.Sub(w.state.Taken))
 	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.o.Scripts.Complete(ctx, w.task, last, took) })
 	if err == nil && !w.ended {
 		w.count(taskDone)
@@ -198,8 +219,8 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 		return err
 	})
 	switch {
-	case errors.Is(err, scripts.ErrChunk):
-		return errEarly
+	case outcome == scripts.TooFar:
+		return errFar
 	case errors.Is(err, scripts.ErrFull):
 		// Waiting would keep the memory that others need to end.
 		return w.fail(ctx, Outage(err))
@@ -211,23 +232,6 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 		return w.over(ctx)
 	}
 	return nil
-}
-
-// early is what becomes of a reply that needs one before it: it waits, as long as there
-// is any. Then that is not known to anybody, and the try has failed.
-func (w *worker) early(ctx context.Context, entry stream.Entry) error {
-	if entry.Deliveries <= earlyLooks {
-		return errLeft
-	}
-	oldest, err := w.oldestReply(ctx)
-	if err != nil || oldest != entry.ID {
-		return errors.Join(errLeft, err)
-	}
-	err = fmt.Errorf("rows number %d came, and not what comes before", w.Number)
-	if w.Type == replyDone {
-		err = fmt.Errorf("done says %d entries of rows, and they did not all come", w.Number)
-	}
-	return w.fail(ctx, err)
 }
 
 // fail ends the worker's try, as the error says, and then its entry.

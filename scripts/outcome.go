@@ -19,6 +19,7 @@ const (
 	Gone    Outcome = -1 // an older attempt, a final state, or none
 	Unknown Outcome = -2 // this process does not know the job's definition
 	TooMuch Outcome = -3 // the job's data would have more bytes than it may
+	TooFar  Outcome = -4 // the chunk comes too far before its turn
 	Another Outcome = -5 // another job of this id has this attempt or a later one
 )
 
@@ -43,6 +44,8 @@ func (o Outcome) String() string {
 		return "another job of this id"
 	case TooMuch:
 		return "too much data"
+	case TooFar:
+		return "too far before its turn"
 	}
 	return fmt.Sprintf("Outcome(%d)", int64(o))
 }

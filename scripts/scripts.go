@@ -56,6 +56,8 @@ var (
 	takeScript      = load("take")
 	appendScript    = load("append")
 	completeScript  = newScript("append", allowOOM(mustRead("append")))
+	storeScript     = load("store")
+	endsScript      = newScript("store", allowOOM(mustRead("store")))
 	claimScript     = load("claim")
 	advanceScript   = load("advance")
 	publishScript   = load("publish")

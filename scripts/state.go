@@ -66,7 +66,8 @@ type TaskState struct {
 	Left    string    // who has given it up last; empty: nobody
 	Lease   time.Time // until when it is the owner's; zero where nobody works on it
 	Taken   time.Time // when it was taken last; zero before the first try
-	Chunks  int64
+	Chunks  int64     // from the first one on, without gap
+	Ends    int64     // how many there will be, where somebody has said so; -1: nobody has
 	Rows    int64
 	Bytes   int64
 	Done    bool
@@ -228,7 +229,10 @@ func parseState(id string, fields map[string]string) (*State, error) {
 			Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"),
 			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
 			Done: fields[listener+":done"] != "", DoneAt: p.time(listener + ":done"), Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
-			Waits: fields[listener+":waits"], Failed: fields[listener+":failed"], Policy: fields[listener+":policy"],
+			Ends: -1, Waits: fields[listener+":waits"], Failed: fields[listener+":failed"], Policy: fields[listener+":policy"],
+		}
+		if fields[listener+":ends"] != "" {
+			task.Ends = p.number(listener + ":ends")
 		}
 		if memo := fields[listener+":memo"]; memo != "" {
 			task.Memo = []byte(memo)

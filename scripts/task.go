@@ -111,6 +111,53 @@ func (s *Scripts) Append(ctx context.Context, t Task, c Chunk) (Outcome, error) 
 	return outcome, err
 }
 
+// MaxAhead is how far a chunk may come before its turn.
+const MaxAhead = 10_000
+
+// Stored is what is there of a task whose chunks come in any order.
+type Stored struct {
+	Chunks int64 // from the first one on, without gap
+	Last   int64 // the highest one plus 1
+	Ends   int64 // how many there are, or -1 where that is not known yet
+}
+
+// Store stores a chunk whatever its turn, if the task still has this owner, and renews
+// its lease: OK, Busy, Gone, TooMuch, or TooFar where it is MaxAhead or more before its
+// turn. The fields must not be changed before it returns, and not at all if it returns
+// an error of ctx.
+func (s *Scripts) Store(ctx context.Context, t Task, c Chunk) (Outcome, Stored, error) {
+	columns, err := json.Marshal(c.Columns)
+	if err != nil {
+		return 0, Stored{}, fmt.Errorf("columns of %s: %w", t.Listener, err)
+	}
+	args := []any{t.Attempt, t.Owner, c.Number, c.Rows, columns}
+	for i, name := range c.Names {
+		args = append(args, Field(t.Listener, name, c.Number), c.Fields[i])
+	}
+	return s.store(ctx, storeScript, t, args)
+}
+
+// Ends notes how many chunks a task has, before all of them are stored. A full Redis
+// takes it, too.
+func (s *Scripts) Ends(ctx context.Context, t Task, chunks int64) (Outcome, Stored, error) {
+	return s.store(ctx, endsScript, t, []any{t.Attempt, t.Owner, chunks, ""})
+}
+
+func (s *Scripts) store(ctx context.Context, script *script, t Task, args []any) (Outcome, Stored, error) {
+	with := shared{args: []any{t.Listener, t.Lease.Milliseconds(), s.bytes, MaxAhead}}
+	call := script.call(with, []string{s.Data(t.ID), s.State(t.ID)}, args...)
+	run(ctx, s.rdb, nil, []redis.Cmder{call})
+	outcome, more, err := listReply(call)
+	if err != nil || len(more) != 3 {
+		return outcome, Stored{}, err
+	}
+	var stored Stored
+	stored.Chunks, _ = more[0].(int64)
+	stored.Last, _ = more[1].(int64)
+	stored.Ends, _ = more[2].(int64)
+	return outcome, stored, nil
+}
+
 // appendCall is the call that stores a chunk; with took (ms), the last one.
 func (s *Scripts) appendCall(script *script, t Task, c Chunk, took string) (*call, error) {
 	columns, err := json.Marshal(c.Columns)

@@ -161,6 +161,16 @@ func (p *player) run(ctx context.Context, words []string) (string, error) {
 		outcome, _, err = p.s.Take(ctx, task, []string{"d1"})
 	case "append": // attempt listener owner number values
 		outcome, err = p.s.Append(ctx, task, chunk(number(4), arg(5)))
+	case "store", "ends": // attempt listener owner number [values]
+		var stored Stored
+		if words[0] == "store" {
+			outcome, stored, err = p.s.Store(ctx, task, chunk(number(4), arg(5)))
+		} else {
+			outcome, stored, err = p.s.Ends(ctx, task, number(4))
+		}
+		if outcome == OK && err == nil {
+			return fmt.Sprintf("ok chunks=%d last=%d ends=%d", stored.Chunks, stored.Last, stored.Ends), nil
+		}
 	case "complete": // attempt listener owner number values
 		outcome, err = p.s.Complete(ctx, task, chunk(number(4), arg(5)), 7*time.Millisecond)
 	case "remember": // attempt listener owner memo

@@ -37,15 +37,20 @@ local function of(listener)
   return fields[listener]
 end
 
--- drop removes the chunks that a task has stored; columns as they are in the state.
-local function drop(data, listener, columns, chunks)
+-- drop removes the chunks that a task has stored, and what is noted of those that came
+-- before their turn; columns as they are in the state.
+local function drop(data, state, listener, columns, chunks)
+  local its = of(listener)
+  local last = redis.call('HGET', state, its.last)
   for _, column in ipairs(cjson.decode(columns)) do
     local field = listener .. '.' .. column.name
     redis.call('HDEL', data, field)
-    for chunk = 1, tonumber(chunks) - 1 do
+    for chunk = 1, tonumber(last or chunks) - 1 do
       redis.call('HDEL', data, field .. '#' .. chunk)
     end
   end
+  for chunk = tonumber(chunks), tonumber(last or 0) - 1 do redis.call('HDEL', data, listener .. '.#' .. chunk) end
+  redis.call('HDEL', state, its.columns, its.last, its.ends)
 end
 
 local late, order = {}, {}

@@ -22,8 +22,7 @@ if have[4] ~= owner then return {0} end
 if redis.call('EXISTS', data) == 0 then return {-1} end
 
 if have[7] then
-  drop(data, listener, have[7], have[6])
-  redis.call('HDEL', state, its.columns)
+  drop(data, state, listener, have[7], have[6])
   bytes = bytes - tonumber(have[8])
 end
 local done = int(tonumber(have[10]) + 1)

@@ -18,7 +18,7 @@ local report, definition, parameters = have[5], have[4], have[6]
 if have[1] ~= attempt or not have[7] then return {-1} end
 local before = {} -- what is there of an earlier try
 if have[8] then
-  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes', its.memo, its.waits)
+  before = redis.call('HMGET', state, its.done, its.owner, its.lease, its.error, its.next, its.chunks, its.columns, its.bytes, 'bytes', its.memo, its.waits, its.ends)
 end
 if before[1] then return {2, have[2] == 'READY' and 1 or 0, tonumber(have[3]), tonumber(before[9] or 0)} end
 if have[2] ~= 'RUN' or have[7] ~= have[3] or redis.call('EXISTS', data) == 0 then return {-1} end
@@ -36,9 +36,10 @@ end
 if before[2] and tonumber(before[3]) > now or ARGV[3] == '1' and redis.call('HGET', state, its.left) == owner then return {0} end
 
 if before[7] then
-  drop(data, listener, before[7], before[6])
-  redis.call('HDEL', state, its.columns)
+  drop(data, state, listener, before[7], before[6])
   redis.call('HINCRBY', state, 'bytes', -before[8])
+elseif before[12] then
+  redis.call('HDEL', state, its.ends)
 end
 if before[2] then
   -- Whoever gives a task up says so; this one has not, and counts as a try.
