@@ -10,6 +10,7 @@
 //   - expired.go decides, when it hears of that, that the job fails; the engine
 //     then changes the record;
 //   - sweep.go decides the same of each job that nobody has heard of;
+//   - lost.go finds running jobs of which Redis has lost a message or the data;
 //   - subscription.go hears what Redis tells of keys, and proves with a canary
 //     that it hears.
 //

@@ -65,6 +65,7 @@ type Scheduler struct {
 	hears   atomic.Bool // events are coming in
 	expired heardTimeouts
 	looked  int64 // of touchPassed: the last deadline (ms) that it has seen
+	lost    lostJobs
 
 	// Of subscribe alone.
 	subscribed bool // once at least
@@ -104,6 +105,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	group.Go(func() error { return loop(ctx, s.log, "touch timeouts", s.deadlines, s.touchPassed) })
 	group.Go(func() error { return loop(ctx, s.log, "fail what has expired", s.expired.bell, s.failExpired) })
 	group.Go(func() error { return loop(ctx, s.log, "fail what is overdue", s.sweeps, s.failOverdue) })
+	group.Go(func() error { return loop(ctx, s.log, "find what is lost", newBell(), s.findLost) })
 	group.Go(func() error { return s.subscribe(ctx) })
 	return group.Wait()
 }

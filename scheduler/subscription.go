@@ -10,15 +10,17 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// pace is how often and how patiently a subscription is proved.
+// pace is how often and how patiently a subscription is proved, and how often lost
+// messages are looked for.
 type pace struct {
 	canary   time.Duration // between two canaries
 	patience time.Duration // for an answer, and for a canary to be heard
 	again    time.Duration // before the next try where Redis is away
 	slow     time.Duration // before the next try where Redis tells nothing
+	lost     time.Duration // between two passes over running jobs
 }
 
-var defaultPace = pace{canary: 10 * time.Second, patience: 2 * time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second}
+var defaultPace = pace{canary: 10 * time.Second, patience: 2 * time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: LostEvery}
 
 var (
 	// errDeaf ends a subscription that has become silent.

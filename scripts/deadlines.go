@@ -109,11 +109,11 @@ func (s *Scripts) Remind(ctx context.Context, id string, patience time.Duration)
 	return outcome, s.send(ctx, s.toFanIn(ctx, id, attempt, 0, 0))
 }
 
-// PushAgain pushes a job whose state is lost while its deadline has passed, and
-// removes that: its record decides what comes next. It is OK, or Gone where the
-// job has a state or runs again.
+// PushAgain pushes a running job of which Redis has lost the state, or the data while
+// nobody makes its file, and removes the rest: its record decides what comes next. It is
+// OK, or Gone where the job has what it needs, or does not run.
 func (s *Scripts) PushAgain(ctx context.Context, id string) (Outcome, error) {
-	outcome, err := s.outcome(ctx, againScript.call(shared{}, s.also([]string{s.State(id)}, s.Deadlines(), s.Jobs()), id))
+	outcome, err := s.outcome(ctx, againScript.call(shared{}, s.also([]string{s.Data(id), s.State(id)}, s.Deadlines(), s.Jobs()), id))
 	if err != nil || !s.split || outcome != OK {
 		return outcome, err
 	}

@@ -74,6 +74,7 @@ var (
 	forgetScript    = load("forget")
 	remindScript    = load("remind")
 	againScript     = load("again")
+	resendScript    = load("resend")
 	refuseScript    = load("refuse")
 	deadlinesScript = load("deadlines")
 	canaryScript    = load("canary")

@@ -119,12 +119,21 @@ func TestDiagnose(t *testing.T) {
 			task(f, "a", own)
 			done(f)
 		}), barrier, "it asks API v, for 1m0s so far"},
-		"an older definition":   {job(scripts.StatusRun, func(f *facts) { f.State.Definition = "old"; task(f, "a", own); done(f) }), barrier, "only a process that has it"},
-		"deadline passed":       {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.State.Deadline = now.Add(-time.Minute) }), noScheduler, "no scheduler has failed it"},
-		"record deleted":        {job(scripts.StatusRun, func(f *facts) { f.Record = nil; task(f, "a", own); done(f) }), barrier, "The record was deleted"},
-		"fold in work":          {job(scripts.StatusFold, func(f *facts) { f.State.Worker, f.State.Lease = "w", now.Add(time.Second) }), folding, "is making the file"},
-		"fold, its worker dead": {job(scripts.StatusPublishing, func(f *facts) { f.State.Worker, f.State.Lease = "w", now.Add(-time.Second) }), workerDead, "which is dead"},
-		"no engine":             {job(scripts.StatusReady, func(f *facts) { f.Queues[scripts.StepFanIn] = queue{Key: "kf", Length: 3} }), noWorker, "nobody reads kf"},
+		"an older definition": {job(scripts.StatusRun, func(f *facts) { f.State.Definition = "old"; task(f, "a", own); done(f) }), barrier, "only a process that has it"},
+		"deadline passed":     {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); f.State.Deadline = now.Add(-time.Minute) }), noScheduler, "no scheduler has failed it"},
+		"record deleted":      {job(scripts.StatusRun, func(f *facts) { f.Record = nil; task(f, "a", own); done(f) }), barrier, "The record was deleted"},
+		"fold in work":        {job(scripts.StatusFold, func(f *facts) { f.State.Worker, f.State.Lease = "w", now.Add(time.Second) }), folding, "is making the file"},
+		"fold, its worker dead": {job(scripts.StatusPublishing, func(f *facts) {
+			f.State.Worker, f.State.Lease = "w", now.Add(-time.Second)
+			f.Queues[scripts.StepFanIn] = queue{Key: "kf", Entry: &entry{Consumer: "w"}, Whole: true, Consumers: alive}
+		}), workerDead, "which is dead"},
+		"fold, its worker dead, message lost": {job(scripts.StatusFold, func(f *facts) { f.State.Worker, f.State.Lease = "w", now.Add(-time.Second) }), lost, "otherwise a scheduler does, within 10s"},
+		"worker dead, message lost": {job(scripts.StatusRun, func(f *facts) {
+			done(f)
+			task(f, "a", func(t *scripts.TaskState) { t.Owner, t.Lease = "w", now.Add(-time.Second) })
+		}), lost, "is dead, and its entry is not in ka any more"},
+		"data lost": {job(scripts.StatusRun, func(f *facts) { f.DataGone = true }), lost, "A scheduler finds that and pushes the id again"},
+		"no engine": {job(scripts.StatusReady, func(f *facts) { f.Queues[scripts.StepFanIn] = queue{Key: "kf", Length: 3} }), noWorker, "nobody reads kf"},
 		"ready, in the queue": {job(scripts.StatusReady, func(f *facts) {
 			f.Queues[scripts.StepFanIn] = queue{Key: "kf", Entry: &entry{Ahead: 4}, Consumers: alive}
 		}), queued, "at least 4 jobs"},
@@ -144,7 +153,7 @@ func TestDiagnose(t *testing.T) {
 			done(f)
 			task(f, "a", func(t *scripts.TaskState) { t.Next, t.Error = now.Add(time.Minute), "x" })
 		}), lost, "XADD ka '*' id 1 attempt 2"},
-		"the end of a job that was removed": {job(scripts.StatusPublishing, func(f *facts) { f.State.Fold.Next, f.State.Fold.Error = now.Add(time.Second), "x" }), lost, "otherwise Fanfold does"},
+		"the end of a job that was removed": {job(scripts.StatusPublishing, func(f *facts) { f.State.Fold.Next, f.State.Fold.Error = now.Add(time.Second), "x" }), lost, "otherwise a scheduler does"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.facts

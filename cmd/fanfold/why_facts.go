@@ -30,6 +30,7 @@ type facts struct {
 	Report    *report.Report // of the record, or else of the state; nil: not in the configuration
 	State     *scripts.State // nil: none
 	StateErr  error          // the key of the state is something else
+	DataGone  bool           // there is a state, and no data
 	Delayed   []delayed      // the id's members of the delayed set, by due time
 	Running   int64          // jobs, in all processes
 	Memory    int            // percent of what Redis may use
@@ -107,6 +108,13 @@ func (b *backend) askRedis(ctx context.Context, f *facts) error {
 		f.StateErr = err
 	case err != nil && !errors.Is(err, scripts.ErrNoJob):
 		return err
+	}
+	if f.State != nil {
+		data, err := b.redis.Exists(ctx, b.scripts.Data(f.ID)).Result()
+		if err != nil {
+			return err
+		}
+		f.DataGone = data == 0
 	}
 	if f.Report == nil && f.State != nil {
 		f.Report = b.config.Reports[f.State.Report]

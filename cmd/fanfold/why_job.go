@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -16,6 +17,12 @@ var severity = []kind{recordsAway, sourceAway, pausedKind, noScheduler, noWorker
 // judgeJob judges a job that has a state.
 func (f *facts) judgeJob(v *verdict) {
 	s := f.State
+	if f.DataGone && (s.Status == scripts.StatusRun || s.Status == scripts.StatusReady || s.Status == scripts.StatusFold) {
+		v.Kind, v.Summary = lost, fmt.Sprintf("Redis has lost its data (%s): this attempt cannot be completed.", f.Keys.Data(f.ID))
+		v.Details = append(v.Details, fmt.Sprintf("A scheduler finds that and pushes the id again, %s: it starts with its next attempt once its record has not changed for %s.", lostWithin(), short(f.Limits.Grace)))
+		f.addDeadline(v)
+		return
+	}
 	for _, name := range f.openSteps() {
 		var st step
 		if name == scripts.StepFanIn {
@@ -93,6 +100,10 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 	case !f.Paused[scripts.PausedListener(name)].IsZero() && (t.Owner == "" || f.Now.After(t.Lease)):
 		st.Kind, st.remedy = pausedKind, "fanfold resume listener "+name
 		st.Says = fmt.Sprintf("the listener is paused since %s", stamp(f.Paused[scripts.PausedListener(name)]))
+	case t.Owner != "" && f.Now.After(t.Lease) && q.Entry == nil && q.Whole && f.delayedStep(name) == nil:
+		st.Kind = lost
+		st.Says = fmt.Sprintf("worker %s took it %s ago%s and is dead, and its entry is not in %s any more: Redis has lost the message", t.Owner, short(f.Now.Sub(t.Taken)), tryOf(st), q.Key)
+		st.remedy = f.bringBack(q.Key)
 	case t.Owner != "" && f.Now.After(t.Lease):
 		st.Kind = workerDead
 		st.Says = fmt.Sprintf("worker %s took it %s ago%s and is dead: its lease ended %s ago", t.Owner, short(f.Now.Sub(t.Taken)), tryOf(st), short(f.Now.Sub(t.Lease)))
@@ -171,6 +182,10 @@ func (f *facts) judgeFold(v *verdict) step {
 	}
 	lease := f.Limits.Lease
 	switch {
+	case s.Worker != "" && f.Now.After(s.Lease) && q.Entry == nil && q.Whole && f.delayedStep(scripts.StepFanIn) == nil:
+		st.Kind = lost
+		st.Says = fmt.Sprintf("was claimed by worker %s, which is dead, and has no entry in %s any more: Redis has lost the message", s.Worker, q.Key)
+		st.remedy = f.bringBack(q.Key)
 	case s.Worker != "" && f.Now.After(s.Lease):
 		st.Kind = workerDead
 		st.Says = fmt.Sprintf("was claimed by worker %s, which is dead: its lease ended %s ago", s.Worker, short(f.Now.Sub(s.Lease)))
@@ -247,11 +262,13 @@ func (f *facts) sourceName(listener string) string {
 
 // bringBack is the command that sends a step's message again.
 func (f *facts) bringBack(stream string) string {
-	otherwise := "the job fails at its deadline"
-	if f.State.Status == scripts.StatusPublishing || f.State.Status == scripts.StatusFailing {
-		otherwise = "Fanfold does, a minute after its deadline"
-	}
-	return fmt.Sprintf("%s XADD %s '*' id %s attempt %d does it at once; otherwise %s", f.redisCLI(), shell(stream), f.ID, f.State.Attempt, otherwise)
+	return fmt.Sprintf("%s XADD %s '*' id %s attempt %d does it at once; otherwise a scheduler does, %s",
+		f.redisCLI(), shell(stream), f.ID, f.State.Attempt, lostWithin())
+}
+
+// lostWithin is how soon schedulers find what Redis has lost.
+func lostWithin() string {
+	return fmt.Sprintf("within %s for each %d jobs that run", scheduler.LostEvery, scheduler.LostJobs)
 }
 
 // tryOf says which try it is, and of how many.

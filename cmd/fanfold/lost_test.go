@@ -1,0 +1,70 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestWhatRedisHasLost: jobs whose messages or data are removed by hand end in success
+// long before their deadline, which is in an hour, and as one attempt where only the
+// message is gone. Other jobs, whose messages are doubled, do not notice.
+func TestWhatRedisHasLost(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  one:
+    timeout: 1h
+    stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}]}]
+    join: {key: k}
+  two:
+    timeout: 1h
+    stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]
+    join: {key: k}
+`, "limits: {grace: 1s, lease: 1s}")
+	ctx, sc := t.Context(), s.b.scripts
+	s.serve(s.config)
+	for _, listener := range []string{"a", "b"} {
+		if out, code := s.fanfold("pause", "listener", listener); code != exitOK {
+			t.Fatal(out)
+		}
+	}
+	message, data, double := s.insert("one", ""), s.insert("one", ""), s.insert("two", "")
+	s.push(message, data, double)
+	for _, id := range []string{message, data, double} {
+		s.eventually("it runs", func() bool { return s.ask(id).Job == scripts.StatusRun })
+	}
+	s.b.redis.XTrimMaxLen(ctx, sc.Task("a"), 0)
+	s.b.redis.Del(ctx, sc.Data(data))
+	if v := s.ask(data); v.Kind != lost && v.Kind != looking && v.Kind != stateless && v.Kind != delayedUntil {
+		t.Errorf("%+v", v)
+	}
+	for range 3 {
+		m := scripts.Message{ID: double, Attempt: 1}
+		if outcome, err := sc.ResendTask(ctx, m, "b", ""); outcome != scripts.OK || err != nil {
+			t.Fatal(outcome, err)
+		}
+	}
+	for _, listener := range []string{"a", "b"} {
+		if out, code := s.fanfold("resume", "listener", listener); code != exitOK {
+			t.Fatal(out)
+		}
+	}
+	for id, attempt := range map[string]int64{message: 1, data: 2, double: 1} {
+		v := s.wait(id)[0]
+		if v.Status != engine.Success || v.Attempt != attempt {
+			t.Errorf("%+v, not SUCCESS in attempt %d", v, attempt)
+		}
+	}
+	s.eventually("no entry is left", func() bool {
+		return s.b.redis.XLen(ctx, sc.Task("a")).Val()+s.b.redis.XLen(ctx, sc.Task("b")).Val()+s.b.redis.XLen(ctx, sc.FanIn()).Val() == 0
+	})
+	for _, e := range s.b.redis.XRange(ctx, sc.Events(), "-", "+").Val() {
+		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(engine.Success) {
+			t.Errorf("%v", e.Values)
+		}
+	}
+	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'"); n != 3 {
+		t.Errorf("%d records are SUCCESS", n)
+	}
+}

@@ -1,0 +1,137 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bsm/redislock"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const (
+	// LostEvery is the time between two passes over running jobs.
+	LostEvery = 10 * time.Second
+	// LostJobs is how many running jobs one pass looks at.
+	LostJobs = 1000
+)
+
+// lostJobs is where the pass goes on.
+type lostJobs struct {
+	looked time.Time
+	offset int64
+}
+
+// findLost looks, in one process at a time, for jobs that wait for what Redis has lost,
+// after a foreign XDEL, XTRIM, SET or DEL of a stream or an eviction. A step that nobody
+// works on, that waits nowhere and that no entry leads to gets its message again: if it
+// was not lost after all, the second one does nothing. A job without its data or state is
+// pushed again, and starts with its next attempt.
+func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
+	if s.scripts.Cluster() || time.Since(s.lost.looked) < s.pace.lost {
+		return pause, nil
+	}
+	_, err := s.locks.Obtain(ctx, s.scripts.Lock("lost"), s.pace.lost, nil)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return pause, nil
+	} else if err != nil {
+		return pause, err
+	}
+	s.lost.looked = time.Now()
+	found, err := s.scripts.RunningJobs(ctx, s.lost.offset, LostJobs)
+	if err != nil {
+		return pause, err
+	}
+	if s.lost.offset += LostJobs; len(found) < LostJobs {
+		s.lost.offset = 0
+	}
+	now, err := s.scripts.Now(ctx)
+	if err != nil {
+		return pause, err
+	}
+	wanted := map[string][]scripts.Message{} // by step
+	var failed error
+	for _, job := range found {
+		switch {
+		case job.Err != nil: // a foreign key stands in its place: its deadline ends it
+		case job.State == nil || !job.HasData && mayExpire(job.State.Status):
+			failed = errors.Join(failed, s.pushLost(ctx, job.ID))
+		default:
+			for _, step := range idleSteps(job.State, now) {
+				wanted[step] = append(wanted[step], scripts.Message{ID: job.ID, Attempt: job.State.Attempt})
+			}
+		}
+	}
+	for step, messages := range wanted {
+		failed = errors.Join(failed, s.resend(ctx, step, messages))
+	}
+	return pause, failed
+}
+
+// idleSteps are those that a job waits for and nobody works on.
+func idleSteps(state *scripts.State, now time.Time) (steps []string) {
+	if state.Status == scripts.StatusRun {
+		for _, name := range state.Listeners {
+			if t := state.Tasks[name]; !t.Done && (t.Owner == "" || now.After(t.Lease)) {
+				steps = append(steps, name)
+			}
+		}
+	} else if state.Worker == "" || now.After(state.Lease) {
+		steps = append(steps, scripts.StepFanIn)
+	}
+	return steps
+}
+
+// resend sends the messages again that a stream has not, and that do not wait.
+func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.Message) error {
+	var members []string
+	for _, m := range messages {
+		members = append(members, scripts.Later{ID: m.ID, Attempt: m.Attempt, Step: step}.String())
+	}
+	waits, err := s.scripts.Scores(ctx, s.scripts.Delayed(), members)
+	if err != nil {
+		return err
+	}
+	var left []scripts.Message
+	for i, m := range messages {
+		if _, ok := waits[members[i]]; !ok {
+			left = append(left, m)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	stream := s.scripts.Task(step)
+	if step == scripts.StepFanIn {
+		stream = s.scripts.FanIn()
+	}
+	lost, err := s.scripts.Lost(ctx, stream, left)
+	if err != nil {
+		return err
+	}
+	for m, entry := range lost {
+		var outcome scripts.Outcome
+		if step == scripts.StepFanIn {
+			outcome, err = s.scripts.ResendFold(ctx, m, entry)
+		} else {
+			outcome, err = s.scripts.ResendTask(ctx, m, step, entry)
+		}
+		if err != nil {
+			return err
+		}
+		if outcome == scripts.OK {
+			s.log.Warn("a lost message is sent again", "job", m.ID, "attempt", m.Attempt, "step", step, "stream", stream)
+		}
+	}
+	return nil
+}
+
+// pushLost pushes a job again whose state or data is lost.
+func (s *Scheduler) pushLost(ctx context.Context, id string) error {
+	outcome, err := s.scripts.PushAgain(ctx, id)
+	if err == nil && outcome == scripts.OK {
+		s.log.Warn("state or data of a running job is lost: its id is pushed again", "job", id)
+	}
+	return err
+}

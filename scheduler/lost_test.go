@@ -1,0 +1,137 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestALostMessageIsSentAgain, whatever somebody has done to the stream: once, and only
+// to a step that nobody works on and that does not wait.
+func TestALostMessageIsSentAgain(t *testing.T) {
+	t.Parallel()
+	read := func(b *bundle) string {
+		b.client.XGroupCreate(t.Context(), b.s.Task("l"), scripts.Group, "0")
+		streams, err := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "c", Streams: []string{b.s.Task("l"), ">"}}).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return streams[0].Messages[0].ID
+	}
+	for name, lose := range map[string]func(*bundle) error{
+		"DEL":   func(b *bundle) error { return b.client.Del(t.Context(), b.s.Task("l")).Err() },
+		"XTRIM": func(b *bundle) error { return b.client.XTrimMaxLen(t.Context(), b.s.Task("l"), 0).Err() },
+		"XDEL of a pending entry": func(b *bundle) error {
+			return b.client.XDel(t.Context(), b.s.Task("l"), read(b)).Err()
+		},
+		"XGROUP DESTROY": func(b *bundle) error {
+			read(b)
+			b.client.XGroupDestroy(t.Context(), b.s.Task("l"), scripts.Group)
+			return b.client.XGroupCreate(t.Context(), b.s.Task("l"), scripts.Group, "$").Err()
+		},
+		"XACK of an entry that is not done": func(b *bundle) error {
+			return b.client.XAck(t.Context(), b.s.Task("l"), scripts.Group, read(b)).Err()
+		},
+		"SET, and DEL later": func(b *bundle) error {
+			b.client.Set(t.Context(), b.s.Task("l"), "x", 0)
+			b.until("it is found to be of another type", func() bool { return b.said("WRONGTYPE") > 0 })
+			return b.client.Del(t.Context(), b.s.Task("l")).Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := shared(t)
+			b.start("1", time.Hour)
+			b.start("2", time.Hour)
+			b.start("3", time.Hour)
+			task := func(id string) scripts.Task {
+				return scripts.Task{ID: id, Attempt: 1, Listener: "l", Owner: "w" + id, Lease: time.Hour}
+			}
+			for _, id := range []string{"2", "3"} {
+				if outcome, _, err := b.s.Take(t.Context(), task(id), []string{"d"}); outcome != scripts.OK || err != nil {
+					t.Fatal(outcome, err)
+				}
+			}
+			if outcome, err := b.s.RequeueTask(t.Context(), task("3"), scripts.Again{Delay: time.Hour, Counts: true, Error: "no luck"}); outcome != scripts.OK || err != nil {
+				t.Fatal(outcome, err)
+			}
+			b.run("a")
+			b.run("b")
+			if err := lose(b); err != nil {
+				t.Fatal(err)
+			}
+			b.until("the message is there again", func() bool { return b.said("a lost message is sent again") > 0 })
+			for i := range 2 { // and two passes more
+				b.client.Del(t.Context(), b.s.Lock("lost"))
+				b.options.Metrics = nil
+				if _, err := b.scheduler(fmt.Sprint("c", i)).findLost(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for _, e := range b.client.XRange(t.Context(), b.s.Task("l"), "-", "+").Val() {
+				if e.Values["id"] == "1" {
+					got = append(got, fmt.Sprint(e.Values["attempt"]))
+				}
+			}
+			if n := b.said("a lost message is sent again"); n != 1 || len(got) != 1 || got[0] != "1" {
+				t.Errorf("sent %d times; the stream has %v", n, got)
+			}
+		})
+	}
+}
+
+// TestALostFanInIsSentAgain, of a job that is ready and of one that is to end.
+func TestALostFanInIsSentAgain(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	b.start("1", time.Hour)
+	b.start("2", time.Hour)
+	for _, id := range []string{"1", "2"} {
+		task := scripts.Task{ID: id, Attempt: 1, Listener: "l", Owner: "w", Lease: time.Hour}
+		if outcome, _, err := b.s.Take(t.Context(), task, []string{"d"}); outcome != scripts.OK || err != nil {
+			t.Fatal(outcome, err)
+		}
+		var err error
+		if id == "1" {
+			_, err = b.s.Complete(t.Context(), task, scripts.Chunk{Names: []string{"c"}, Columns: []map[string]string{{"name": "c"}}, Fields: [][]byte{[]byte("[]")}}, 0)
+		} else {
+			_, err = b.s.FailTask(t.Context(), task, "no luck")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.client.Del(t.Context(), b.s.FanIn()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.run("a")
+	b.until("both are sent again", func() bool { return b.client.XLen(t.Context(), b.s.FanIn()).Val() == 2 })
+	outcome, _, err := b.s.Claim(t.Context(), scripts.Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Hour, Known: []string{"d"}})
+	if outcome != scripts.OK || err != nil {
+		t.Error(outcome, err)
+	}
+}
+
+// TestAJobWithoutDataIsPushedAgain, and one without a state: this attempt cannot go on.
+func TestAJobWithoutDataIsPushedAgain(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	for _, id := range []string{"1", "2", "3"} {
+		b.start(id, time.Hour)
+	}
+	b.client.Del(t.Context(), b.s.Data("1"))
+	b.client.Del(t.Context(), b.s.State("2"))
+	b.run("a")
+	b.until("two are pushed", func() bool { return b.client.XLen(t.Context(), b.s.Jobs()).Val() == 2 })
+	if left := b.client.ZRange(t.Context(), b.s.Deadlines(), 0, -1).Val(); len(left) != 1 || left[0] != "3" {
+		t.Errorf("%v run", left)
+	}
+	if n := b.client.Exists(t.Context(), b.s.State("1"), b.s.Data("2")).Val(); n != 0 {
+		t.Errorf("%d keys of them are left", n)
+	}
+}

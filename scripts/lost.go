@@ -1,0 +1,149 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Found is a job that runs, as RunningJobs finds it.
+type Found struct {
+	ID      string
+	State   *State // nil: none
+	Err     error  // the state cannot be read
+	HasData bool
+}
+
+// RunningJobs returns running jobs, by their deadlines: so many, from an offset on.
+func (s *Scripts) RunningJobs(ctx context.Context, offset, count int64) ([]Found, error) {
+	ids, err := s.rdb.ZRange(ctx, s.Deadlines(), offset, offset+count-1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("running jobs: %w", err)
+	}
+	var cmds []redis.Cmder
+	for _, id := range ids {
+		cmds = append(cmds, redis.NewMapStringStringCmd(ctx, "hgetall", s.State(id)), redis.NewIntCmd(ctx, "exists", s.Data(id)))
+	}
+	if err := s.pipe.do(ctx, cmds...); err != nil {
+		return nil, fmt.Errorf("states: %w", err)
+	}
+	found := make([]Found, len(ids))
+	for i, id := range ids {
+		fields, err := cmds[2*i].(*redis.MapStringStringCmd).Result()
+		data, dataErr := cmds[2*i+1].(*redis.IntCmd).Result()
+		if dataErr != nil {
+			return nil, fmt.Errorf("data of %s: %w", id, dataErr)
+		}
+		found[i] = Found{ID: id, HasData: data == 1, Err: err}
+		if err == nil && len(fields) > 0 {
+			found[i].State, found[i].Err = parseState(id, fields)
+		}
+	}
+	return found, nil
+}
+
+// Message names what an entry of a stream is about.
+type Message struct {
+	ID      string
+	Attempt int64
+}
+
+// Lost tells which of these messages no worker will get from a stream, each with the
+// entry that was read and is nobody's any more (empty: it is not there). It searches the
+// oldest entries of a stream, a hundred thousand; where there are more, none is lost.
+func (s *Scripts) Lost(ctx context.Context, stream string, wanted []Message) (map[Message]string, error) {
+	const page, pages = 1000, 100
+	read, err := s.lastRead(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	lost := make(map[Message]string, len(wanted))
+	for _, m := range wanted {
+		lost[m] = ""
+	}
+	for start, n := "-", 0; ; n++ {
+		entries, err := s.rdb.XRangeN(ctx, stream, start, "+", page).Result()
+		if err != nil {
+			return nil, fmt.Errorf("search %s: %w", stream, err)
+		}
+		for _, e := range entries {
+			m := Message{ID: fmt.Sprint(e.Values["id"])}
+			m.Attempt, _ = strconv.ParseInt(fmt.Sprint(e.Values["attempt"]), 10, 64)
+			if _, ok := lost[m]; !ok || e.Values["cancel"] != nil {
+				continue
+			}
+			held, err := s.isHeld(ctx, stream, e.ID, read)
+			if err != nil {
+				return nil, err
+			}
+			if lost[m] = e.ID; held {
+				delete(lost, m)
+			}
+		}
+		if len(entries) < page || len(lost) == 0 {
+			return lost, nil
+		}
+		if n == pages {
+			return nil, nil
+		}
+		start = "(" + entries[len(entries)-1].ID
+	}
+}
+
+// lastRead is the last entry that the group of a stream was given; empty where it has no
+// group, and so will be given all of them.
+func (s *Scripts) lastRead(ctx context.Context, stream string) (string, error) {
+	groups, err := s.rdb.XInfoGroups(ctx, stream).Result()
+	if err != nil && !strings.Contains(err.Error(), "no such key") {
+		return "", fmt.Errorf("groups of %s: %w", stream, err)
+	}
+	for _, g := range groups {
+		if g.Name == Group {
+			return g.LastDeliveredID, nil
+		}
+	}
+	return "", nil
+}
+
+// isHeld tells whether an entry is yet to be read, or is some worker's.
+func (s *Scripts) isHeld(ctx context.Context, stream, entry, read string) (bool, error) {
+	if read == "" || laterEntry(entry, read) {
+		return true, nil
+	}
+	pending, err := s.rdb.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: stream, Group: Group, Start: entry, End: entry, Count: 1}).Result()
+	if err != nil {
+		return false, fmt.Errorf("pending entries of %s: %w", stream, err)
+	}
+	return len(pending) > 0, nil
+}
+
+// laterEntry tells whether an entry's id is greater than another one.
+func laterEntry(a, b string) bool {
+	part := func(id string) (ms, n uint64) {
+		left, right, _ := strings.Cut(id, "-")
+		ms, _ = strconv.ParseUint(left, 10, 64)
+		n, _ = strconv.ParseUint(right, 10, 64)
+		return ms, n
+	}
+	aMS, aN := part(a)
+	bMS, bN := part(b)
+	return aMS > bMS || aMS == bMS && aN > bN
+}
+
+// ResendTask sends a task's message once more that Redis has lost: OK, Busy where
+// somebody works on it or it waits, or Gone where it is not open. The entry is what Lost
+// gives. It is for one node.
+func (s *Scripts) ResendTask(ctx context.Context, m Message, listener, entry string) (Outcome, error) {
+	return s.outcome(ctx, resendScript.call(shared{}, []string{s.State(m.ID), s.Delayed(), s.Task(listener)}, m.ID, m.Attempt, listener, entry))
+}
+
+// ResendFold is ResendTask for fan-in.
+func (s *Scripts) ResendFold(ctx context.Context, m Message, entry string) (Outcome, error) {
+	return s.outcome(ctx, resendScript.call(shared{}, []string{s.State(m.ID), s.Delayed(), s.FanIn()}, m.ID, m.Attempt, StepFanIn, entry))
+}
+
+// Cluster tells whether keys of several jobs cannot be in one script.
+func (s *Scripts) Cluster() bool { return s.split }
