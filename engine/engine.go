@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,6 +58,7 @@ type Engine struct {
 	looked      atomic.Int64 // how long after that memory was looked at; 0: never
 	claims      atomic.Int64 // makes workers unique
 	holds       stream.Holds // the jobs that are claimed
+	handed      sync.Map     // definitions of jobs that were handed back, which is logged once
 	metrics     *metrics
 	jobs        *jobMetrics
 }
@@ -99,6 +101,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
 	group.Go(func() error { return newRebuilder(e).run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
+	group.Go(func() error { return e.announce(ctx) })
 	return group.Wait()
 }
 

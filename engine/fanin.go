@@ -97,7 +97,11 @@ func (e *Engine) handBack(ctx context.Context, id string, attempt int64) error {
 			return e.finishForeign(ctx, claimed, true)
 		}
 	}
-	e.log.Info("handed back: its definition is not in this configuration", "job", id, "attempt", attempt)
+	if state != nil {
+		if _, said := e.handed.LoadOrStore(state.Definition, true); !said {
+			e.log.Info("jobs are handed back: their definition is not in this configuration", "report", state.Report, "definition", state.Definition, "first", id)
+		}
+	}
 	return e.insist(ctx, "hand back", func() error {
 		return e.o.Scripts.HandBack(ctx, id, attempt, scripts.StepFanIn)
 	})

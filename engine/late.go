@@ -41,7 +41,7 @@ func (r *rebuilder) late(ctx context.Context) error {
 	if r.e.o.Memory == nil {
 		return nil
 	}
-	return r.every(ctx, lateEvery, "remove late files", r.removeLate)
+	return r.e.every(ctx, lateEvery, "remove late files", r.removeLate)
 }
 
 func (r *rebuilder) removeLate(ctx context.Context) error {

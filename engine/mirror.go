@@ -37,7 +37,7 @@ func (r *rebuilder) sets() []string {
 func (r *rebuilder) mirror(ctx context.Context) error {
 	m := &mirror{rebuilder: r}
 	defer m.forget()
-	return r.every(ctx, r.e.o.MirrorEvery, "mirror due times and timers", m.pass)
+	return r.e.every(ctx, r.e.o.MirrorEvery, "mirror due times and timers", m.pass)
 }
 
 // mirror is what the process that mirrors has in memory.

@@ -131,7 +131,7 @@ func (r *rebuilder) lock(ctx context.Context, what string) (held context.Context
 
 // every calls once at once and then again and again, until ctx ends. An error is
 // logged when it is another one than before.
-func (r *rebuilder) every(ctx context.Context, d time.Duration, what string, once func(context.Context) error) error {
+func (e *Engine) every(ctx context.Context, d time.Duration, what string, once func(context.Context) error) error {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
 	said := ""
@@ -144,7 +144,7 @@ func (r *rebuilder) every(ctx context.Context, d time.Duration, what string, onc
 			said = ""
 		case said != err.Error():
 			said = err.Error()
-			r.e.log.Warn("trying again", "what", what, "err", err)
+			e.log.Warn("trying again", "what", what, "err", err)
 		}
 		if !wait(ctx, tick.C) {
 			return nil

@@ -14,7 +14,7 @@ const memoryAgain = time.Minute
 // watch looks every second whether Redis has its memory: one GET and one INFO.
 func (r *rebuilder) watch(ctx context.Context) error {
 	w := &watcher{rebuilder: r}
-	return r.every(ctx, lookEvery, "look at Redis's memory", w.look)
+	return r.e.every(ctx, lookEvery, "look at Redis's memory", w.look)
 }
 
 // watcher is what the loop of watch remembers.

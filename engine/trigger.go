@@ -283,11 +283,7 @@ func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) erro
 	for attempt := p.next(); ; {
 		var outcome scripts.Outcome
 		err = e.insist(ctx, "start job", func() (err error) {
-			outcome, err = e.o.Scripts.Start(ctx, scripts.Start{
-				ID: p.id, Attempt: attempt,
-				Report: p.report.Name, Definition: e.hashes[p.report], Parameters: parameters,
-				Timeout: p.report.Timeout, Listeners: names(p.report.Stages[0]), Incarnation: incarnation, Waits: p.report.DeadlineWaits,
-			})
+			outcome, err = e.o.Scripts.Start(ctx, startOf(p.report, e.hashes[p.report], Run{p.id, attempt}, parameters, incarnation))
 			return err
 		})
 		switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,7 @@ type Runner struct {
 	known       map[string][]string       // hashes of the definitions that have a listener
 	takes       atomic.Int64              // makes owners unique
 	holds       stream.Holds              // the tasks that are worked on
+	handed      sync.Map                  // definitions of tasks that were handed back, which is logged once
 }
 
 // New returns a Runner. It does no I/O.
@@ -77,6 +79,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		stream.Listen(ctx, r.o.Redis, r.o.Scripts.Cancelled(), r.holds.Hint)
 		return nil
 	})
+	group.Go(func() error { return r.announce(ctx) })
 	external := r.newExternal()
 	if external != nil {
 		group.Go(func() error { return external.replies().Run(ctx) })
@@ -147,7 +150,9 @@ func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry
 		r.end(ctx, from, entry, errors.Join(errLeft, err))
 		return
 	case outcome == scripts.Unknown:
-		r.log.Info("handed back: its definition is not in this configuration", "job", task.ID, "listener", listener)
+		if _, said := r.handed.LoadOrStore(taken.Definition, true); !said {
+			r.log.Info("tasks are handed back: their definition is not in this configuration", "report", taken.Report, "definition", taken.Definition, "first", task.ID, "listener", listener)
+		}
 		err = r.o.Scripts.HandBack(ctx, task.ID, attempt, listener)
 	case outcome == scripts.OK:
 		if err = r.work(ctx, task, taken); errors.Is(err, errAcknowledged) {

@@ -97,6 +97,8 @@ type Environment struct {
 //	                 give a value
 //	stages           list of {listeners: [...]}, one after the other
 //	join             {key, fold_case, listeners}; needed for two or more listeners
+//	on_change        wait (default), or restart: a running job whose definition no process
+//	                 has any more is started anew with this one
 //	paused_deadline  runs (default), or waits: the timeout is longer by the time for
 //	                 which a listener that the job waits for is paused
 //	csv              {columns}; default: the join keys, then every other column

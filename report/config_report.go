@@ -42,13 +42,14 @@ type sourceNames struct {
 // report decodes one report. Each part is checked against the ones before.
 func (p setting) report(name string, sources sourceNames) *Report {
 	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, sources: sources, parameters: map[string]setting{}, used: map[string]bool{}}
-	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv", "paused_deadline")
+	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv", "paused_deadline", "on_change")
 	if f.broken {
 		return d.Report
 	}
 	d.readParameters(f.get("parameters"))
 	d.Retry = d.retry(f.get("retry"), DefaultRetry)
-	d.DeadlineWaits = f.get("paused_deadline").deadlineWaits()
+	d.DeadlineWaits = f.get("paused_deadline").choice("runs", "waits")
+	d.RestartOnChange = f.get("on_change").choice("wait", "restart")
 	d.readStages(f)
 	d.checkFieldNames()
 	d.resolveQueries()
@@ -61,16 +62,16 @@ func (p setting) report(name string, sources sourceNames) *Report {
 	return d.Report
 }
 
-// deadlineWaits decodes runs or waits. In a gap it is false.
-func (p setting) deadlineWaits() bool {
+// choice decodes one of two words, and tells whether it is the second. In a gap it is not.
+func (p setting) choice(first, second string) bool {
 	if !p.given() {
 		return false
 	}
 	text, ok := p.text()
-	if choices := []string{"runs", "waits"}; ok && !slices.Contains(choices, text) {
-		p.problem("neither runs nor waits", didYouMean(text, choices))
+	if choices := []string{first, second}; ok && !slices.Contains(choices, text) {
+		p.problem("neither "+first+" nor "+second, didYouMean(text, choices))
 	}
-	return text == "waits"
+	return text == second
 }
 
 func (d *draft) readParameters(at setting) {

@@ -120,6 +120,8 @@ type Report struct {
 	Timeout    time.Duration // from start to PUBLISHING; default: see Report.DefaultTimeout
 	Retry      Retry         // of fan-in, and of the listeners that have none of their own
 
+	RestartOnChange bool // a job whose definition no process has any more is started anew with this one
+
 	DeadlineWaits bool // the timeout is longer by the time for which a listener that a job waits for is paused
 }
 

@@ -49,6 +49,12 @@ func (s *Scripts) Take(ctx context.Context, t Task, known []string) (Outcome, Ta
 		bytes, _ := more[2].(int64)
 		return outcome, Taken{}, s.send(ctx, s.toFanIn(ctx, t.ID, t.Attempt, stage, bytes))
 	}
+	if outcome == Unknown && len(more) == 2 {
+		var other Taken
+		other.Report, _ = more[0].(string)
+		other.Definition, _ = more[1].(string)
+		return outcome, other, nil
+	}
 	if outcome != OK {
 		return outcome, Taken{}, nil
 	}

@@ -56,7 +56,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		}
 		r, ok := records[id]
 		if !ok || r.ID != id {
-			return "", fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+			return "", b.noRecord(id)
 		}
 		if r.Status.Final() && r.Status != engine.Cancelled {
 			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)

@@ -23,6 +23,7 @@ type jobView struct {
 	Job       string         `json:"job,omitempty"` // status of the state in Redis
 	Stage     int64          `json:"stage,omitempty"`
 	Deadline  *time.Time     `json:"deadline,omitempty"`
+	Orphan    bool           `json:"orphan,omitempty"` // no process has the definition that its job was started with
 	Paused    []string       `json:"paused,omitempty"` // that it waits for: report/<name>, listener/<name>
 	Listeners []listenerView `json:"listeners,omitempty"`
 }
@@ -50,7 +51,7 @@ func (b *backend) view(ctx context.Context, id string) (jobView, error) {
 	}
 	r, ok := records[id]
 	if !ok || r.ID != id {
-		return jobView{}, fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+		return jobView{}, b.noRecord(id)
 	}
 	v := jobView{ID: id, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
 	if !v.Status.HasFile() {
@@ -75,6 +76,9 @@ func (b *backend) view(ctx context.Context, id string) (jobView, error) {
 		if !r.Status.Final() {
 			v.Deadline = &state.Deadline
 		}
+		if v.Orphan, err = b.orphan(ctx, state); err != nil {
+			return v, err
+		}
 		v.Listeners = listenerViews(b.config.Reports[state.Report], state)
 	}
 	return v, nil
@@ -97,6 +101,9 @@ func (v jobView) table(t table.Writer) {
 			job += ", deadline " + stamp(*v.Deadline)
 		}
 		t.AppendRow(table.Row{"job", job})
+	}
+	if v.Orphan {
+		t.AppendRow(table.Row{"waits", "no process has the definition that it was started with: fanfold adopt " + v.ID + " restarts it with today's"})
 	}
 	for _, p := range v.Paused {
 		t.AppendRow(table.Row{"paused", p})

@@ -2,6 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -26,7 +30,7 @@ func (os outcomes) table(t table.Writer) {
 
 // refusal tells whether an error is about one record, and no other.
 func refusal(err error) bool {
-	for _, one := range []error{errNotCancelled, errNotRetried, engine.ErrNoRecord, record.ErrRunning} {
+	for _, one := range []error{errNotCancelled, errNotRetried, engine.ErrNotAdopted, engine.ErrNoRecord, record.ErrRunning} {
 		if errors.Is(err, one) {
 			return true
 		}
@@ -62,4 +66,14 @@ func worst(errs ...error) error {
 		return nil
 	}
 	return coded{errors.Join(errs...), code}
+}
+
+// noRecord is the error of an id that has no record.
+func (b *backend) noRecord(id string) error {
+	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, b.config.Records.Table, b.config.Records.Database)
+}
+
+// noReport is the error of a report that is not in the configuration.
+func (b *backend) noReport(name string) error {
+	return fmt.Errorf("no report %q in the configuration; there is %s", name, strings.Join(slices.Sorted(maps.Keys(b.config.Reports)), ", "))
 }

@@ -44,7 +44,7 @@ paused_deadline: waits.`,
 			Use: "report NAME", Short: "Let no job of a report begin", Args: cobra.ExactArgs(1),
 			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 				if b.config.Reports[args[0]] == nil {
-					return usage(fmt.Errorf("no report %q in the configuration; there is %s", args[0], strings.Join(slices.Sorted(maps.Keys(b.config.Reports)), ", ")))
+					return usage(b.noReport(args[0]))
 				}
 				return f.pause(c, b, scripts.PausedReport(args[0]))
 			}),

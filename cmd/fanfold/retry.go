@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -80,18 +81,32 @@ func (b *backend) retry(ctx context.Context, id string) error {
 		return err
 	}
 	if r, ok := records[id]; !ok || r.ID != id {
-		return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+		return b.noRecord(id)
 	} else if b.config.Reports[r.Report] == nil {
 		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
 	}
 	// One that is PENDING was perhaps not pushed: a push too many does nothing.
 	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != engine.Pending {
-		return err
+		return b.stillRunning(ctx, id, err)
 	}
 	if err := b.redis.ZRem(ctx, b.scripts.Dead(), id).Err(); err != nil {
 		return err
 	}
 	return b.push(ctx, []string{id})
+}
+
+// stillRunning says the way out for a record that is not run again since its job runs.
+func (b *backend) stillRunning(ctx context.Context, id string, err error) error {
+	if !errors.Is(err, record.ErrRunning) {
+		return err
+	}
+	state, readErr := b.scripts.Read(ctx, id)
+	if readErr == nil {
+		if orphan, orphanErr := b.orphan(ctx, state); orphanErr == nil && orphan {
+			return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
+		}
+	}
+	return fmt.Errorf("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
 }
 
 // unableToRetry says why a dead job cannot run again. One that is PENDING was

@@ -72,7 +72,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 	p.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
 	root.AddCommand(
-		newServe(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newList(&f), newRetry(&f), newCancel(&f),
+		newServe(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
 		newDead(&f), newDelay(&f), newTimer(&f), newPause(&f), newResume(&f),
 		newValidate(&f), newDoctor(&f), newMigrate(&f), newDemo(&f), newVersion(&f),
 	)

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -69,7 +68,7 @@ func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 	}
 	for _, id := range ids {
 		if r, ok := records[id]; !ok || r.ID != id {
-			return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+			return b.noRecord(id)
 		} else if b.config.Reports[r.Report] == nil {
 			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
 		} else if r.Status.Final() {

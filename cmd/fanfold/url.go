@@ -72,7 +72,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	}
 	r, ok := records[id]
 	if !ok || r.ID != id {
-		return link{}, fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+		return link{}, b.noRecord(id)
 	}
 	if err := withoutFile(r); err != nil {
 		return link{}, err

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/vbauerster/mpb/v8/cwriter"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -37,7 +36,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 			}
 			for _, id := range ids {
 				if r, ok := records[id]; !ok || r.ID != id {
-					return fmt.Errorf("%w: %s", engine.ErrNoRecord, id)
+					return b.noRecord(id)
 				}
 			}
 			out := c.OutOrStdout()

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -42,7 +39,7 @@ there is no such record and no trace of the id.`,
 				err = v.text(c.OutOrStdout(), found.Now)
 			}
 			if err == nil && v.Kind == noRecord {
-				err = fmt.Errorf("%w: %s", engine.ErrNoRecord, v.ID)
+				err = b.noRecord(v.ID)
 			}
 			return err
 		}),

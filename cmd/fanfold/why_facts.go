@@ -37,6 +37,7 @@ type facts struct {
 	Jobs      queue
 	Queues    map[string]queue // by step: open listeners, or scripts.StepFanIn
 	Sources   map[string]error // databases and APIs of the open listeners; nil: it answers from here
+	Seen      scripts.Seen     // which definitions processes have
 	Paused    scripts.Pauses   // listeners and reports, with since when
 	Dead      time.Time        // since when it is listed as dead; zero: it is not
 	Aside     *aside           // nil: not in the part of the quarantine that was searched
@@ -118,6 +119,9 @@ func (b *backend) askRedis(ctx context.Context, f *facts) error {
 	}
 	if f.Report == nil && f.State != nil {
 		f.Report = b.config.Reports[f.State.Report]
+	}
+	if f.Seen, err = b.scripts.Seen(ctx); err != nil {
+		return err
 	}
 	if f.Delayed, err = b.membersOf(ctx, f); err != nil {
 		return err

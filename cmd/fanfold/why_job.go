@@ -47,13 +47,53 @@ func (f *facts) judgeJob(v *verdict) {
 		v.Summary = fmt.Sprintf("Its deadline was %s, and no scheduler has failed it.", when(s.Deadline, f.Now))
 		v.Remedies = append(v.Remedies, schedulerMissing)
 	}
-	if f.definition() == nil {
+	switch {
+	case f.orphan():
+		f.judgeOrphan(v)
+	case f.definition() == nil:
 		v.Details = append(v.Details, "It runs with a definition of its report that this configuration does not have: only a process that has it goes on with it.")
 	}
 	if r := f.definition(); r != nil && r.DeadlineWaits && v.Kind == pausedKind {
 		v.Details = append(v.Details, "Its deadline moves by the time of the pause.")
 	}
 	f.addDeadline(v)
+}
+
+// member names the definition of the state in the set of definitions.
+func (f *facts) member() string {
+	return scripts.DefinitionMember(f.State.Report, f.State.Definition)
+}
+
+// orphan tells whether no process has the definition of the state, although some run.
+func (f *facts) orphan() bool {
+	return f.definition() == nil && f.Now.Before(f.State.Deadline) && scripts.NeedsDefinition(f.State.Status) && f.Seen.AnyLive() && !f.Seen.Live(f.member())
+}
+
+// judgeOrphan says that a job stands still, whatever its steps say: nobody does them.
+func (f *facts) judgeOrphan(v *verdict) {
+	s := f.State
+	v.Kind, v.Remedies, v.Upcoming = noDefinition, nil, nil
+	for i := range v.Steps {
+		v.Steps[i].Kind, v.Steps[i].Says, v.Steps[i].Next = noDefinition, "waits for a process with that definition", nil
+		if text := v.Steps[i].Error; text != "" {
+			v.Steps[i].Says += "; the last try failed: " + text
+		}
+	}
+	v.Summary = fmt.Sprintf("It stands still: no process has the definition of report %s that it was started with (%s).", s.Report, s.Definition)
+	v.Details = append(v.Details, "The configuration has changed since its start.")
+	last, known := f.Seen.Last[f.member()]
+	if known {
+		v.Details = append(v.Details, fmt.Sprintf("A process had it last %s.", when(last, f.Now)))
+	}
+	switch {
+	case f.Report == nil:
+		v.Remedies = append(v.Remedies, fmt.Sprintf("start a process with a configuration that has report %s as it was, or fanfold cancel %s", s.Report, f.ID))
+		return
+	case f.Report.RestartOnChange && known:
+		v.Upcoming = append(v.Upcoming, upcoming{last.Add(f.Limits.Grace), fmt.Sprintf("attempt %d starts with today's definition (on_change: restart), unless a process with the old one comes back", s.Attempt+1)})
+	}
+	v.Remedies = append(v.Remedies, fmt.Sprintf("fanfold adopt %s starts its next attempt with today's definition; fanfold adopt --report %s does so for all such jobs of its report", f.ID, s.Report),
+		"or start a process with the configuration as it was")
 }
 
 // summary is the sentence for a job whose worst step is given.

@@ -18,6 +18,7 @@ const (
 	recordsAway   kind = "records-away"   // the records' database does not answer
 	sourceAway    kind = "source-away"    // the database or the API of a listener does not answer
 	pausedKind    kind = "paused"         // somebody has paused what it waits for
+	noDefinition  kind = "no-definition"  // no process has the definition that it was started with
 	noScheduler   kind = "no-scheduler"   // something was due and nobody has moved it
 	noWorker      kind = "no-worker"      // nobody reads the stream
 	workerDead    kind = "worker-dead"    // who had it is silent

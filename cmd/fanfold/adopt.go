@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func newAdopt(f *flags) *cobra.Command {
+	var report string
+	var all bool
+	c := &cobra.Command{
+		Use:   "adopt ID… | --report NAME | --all",
+		Short: "Restart running jobs whose report definition no process has any more",
+		Long: `A running job keeps the definition of its report that it was started with. After a
+change of the configuration, and once no process is left that has the old definition,
+the job would wait for its deadline. Adopt starts the next attempt of such a job with
+the definition of this configuration, which a running process must have, too. What the
+old attempt found is dropped.
+
+A job whose definition some process still has goes on by itself and is refused.
+With --report, all such jobs of a report are adopted, and with --all those of every
+report. Adopting a job twice starts one attempt. A report with on_change: restart
+in its configuration does this by itself, after limits.grace.`,
+		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
+			given := 0
+			for _, one := range []bool{len(ids) > 0, report != "", all} {
+				if one {
+					given++
+				}
+			}
+			if given != 1 {
+				return usage(errors.New("give ids, --report NAME or --all"))
+			}
+			for _, id := range ids {
+				if !scripts.ValidID(id) {
+					return usage(notID(id))
+				}
+			}
+			if report != "" && b.config.Reports[report] == nil {
+				return usage(b.noReport(report))
+			}
+			if len(ids) == 0 {
+				var err error
+				if ids, err = b.orphans(c.Context(), report); err != nil {
+					return err
+				}
+			}
+			done, err := each(ids, func(id string) (string, error) { return b.adopt(c.Context(), id) })
+			if printErr := f.print(c.OutOrStdout(), done); printErr != nil {
+				return printErr
+			}
+			return err
+		}),
+	}
+	c.Args = cobra.ArbitraryArgs
+	c.Flags().StringVar(&report, "report", "", "all such jobs of this report")
+	c.Flags().BoolVar(&all, "all", false, "all such jobs")
+	return c
+}
+
+// orphans are the running jobs of a report (empty: of all) whose definition no process
+// has.
+func (b *backend) orphans(ctx context.Context, report string) ([]string, error) {
+	found, _, err := b.scripts.Orphans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, o := range found {
+		if report == "" || o.Report == report {
+			ids = append(ids, o.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// adopt starts the next attempt of a running job with the definition of this
+// configuration, where no process has the one that it was started with.
+func (b *backend) adopt(ctx context.Context, id string) (outcome string, err error) {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("record %s: %w: %s", id, engine.ErrNotAdopted, fmt.Sprintf(format, args...))
+	}
+	records, err := b.records.Read(ctx, []string{id})
+	if err != nil {
+		return "", err
+	}
+	r, ok := records[id]
+	switch {
+	case !ok || r.ID != id:
+		return "", b.noRecord(id)
+	case r.Status == engine.Pending:
+		return "", refuse("it is PENDING; fanfold submit %s pushes it", id)
+	case r.Status.Final():
+		return "", refuse("it is %s; fanfold retry %s runs it again", r.Status, id)
+	}
+	definition := b.config.Reports[r.Report]
+	if definition == nil {
+		return "", refuse("its report %q is not in this configuration; add it, or end the job with fanfold cancel %s", r.Report, id)
+	}
+	state, err := b.scripts.Read(ctx, id)
+	switch {
+	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
+		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace", r.Attempt, id)
+	case err != nil:
+		return "", err
+	case state.Attempt > r.Attempt || !scripts.NeedsDefinition(state.Status):
+		return "", refuse("its job is about to end")
+	case state.Definition == definition.Hash():
+		return "", refuse("it runs with the definition of this configuration; fanfold why %s says what it waits for", id)
+	}
+	if err := b.settled(ctx, scripts.DefinitionMember(state.Report, state.Definition)); errors.Is(err, errDefinitionLives) {
+		return "", refuse("%v; it goes on there. To restart it nevertheless, use fanfold cancel %s and fanfold retry %s", err, id, id)
+	} else if err != nil {
+		return "", err
+	}
+	seen, err := b.scripts.Seen(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !seen.Live(scripts.DefinitionMember(r.Report, definition.Hash())) {
+		return "", refuse("no process has the definition of report %s in this configuration, either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
+	}
+	ok, err = engine.Adopt(ctx, b.records, b.scripts, definition, r)
+	if err != nil {
+		return "", err
+	} else if !ok {
+		return "", refuse("it has another attempt or status by now")
+	}
+	return fmt.Sprintf("adopted, attempt %d", r.Attempt+1), nil
+}
+
+// errDefinitionLives means that some process has a definition.
+var errDefinitionLives = errors.New("a process has the definition that it was started with")
+
+// settled waits until it is known that no process has a definition: one that had it a
+// moment ago may have been stopped since, or says so again soon.
+func (b *backend) settled(ctx context.Context, member string) error {
+	tick := time.NewTicker(scripts.AnnounceEvery / 4)
+	defer tick.Stop()
+	var first time.Time
+	for {
+		seen, err := b.scripts.Seen(ctx)
+		if err != nil || !seen.Live(member) {
+			return err
+		}
+		if first.IsZero() {
+			first = seen.Last[member]
+		} else if seen.Last[member].After(first) {
+			return errDefinitionLives
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// orphan tells whether no process has the definition of a running job.
+func (b *backend) orphan(ctx context.Context, state *scripts.State) (bool, error) {
+	if r := b.config.Reports[state.Report]; !scripts.NeedsDefinition(state.Status) || r != nil && r.Hash() == state.Definition {
+		return false, nil
+	}
+	seen, err := b.scripts.Seen(ctx)
+	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(state.Report, state.Definition)), err
+}
+
+// checkDefinitions counts the running jobs whose definition no process has.
+func (b *backend) checkDefinitions(ctx context.Context) finding {
+	found, seen, err := b.scripts.Orphans(ctx)
+	if err == nil && len(found) > 0 && seen.AnyLive() {
+		counts := map[string]int{}
+		for _, o := range found {
+			counts[o.Report]++
+		}
+		var all []string
+		for _, name := range sortedNames(counts) {
+			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
+		}
+		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines", strings.Join(all, ", "), found[0].ID)
+	}
+	return judge("definitions of running jobs", warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
+}

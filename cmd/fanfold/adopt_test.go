@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// mended is a report whose query is too slow, and then mended.
+func mended(seconds, more string) string {
+	return `
+  mended:` + more + `
+    timeout: 1h
+    retry: {retries: 6, delay: 1s}
+    stages: [{listeners: [{name: one, database: db, timeout: 1s, query: "SELECT 1 AS k, SLEEP(` + seconds + `) AS v"}]}]
+`
+}
+
+// stuck starts a job whose query fails and returns its id once a try has failed and its
+// process has stopped.
+func (s *stack) stuck() string {
+	s.t.Helper()
+	stop := s.serve(s.config)
+	id := s.insert("mended", "")
+	s.push(id)
+	s.eventually("a try has failed", func() bool {
+		state, err := s.b.scripts.Read(s.t.Context(), id)
+		return err == nil && strings.Contains(state.Tasks["one"].Error, "timed out")
+	})
+	stop()
+	return id
+}
+
+// TestAJobWhoseDefinitionIsGone is said where people look, once in the log, and fanfold
+// adopt restarts it, once.
+func TestAJobWhoseDefinitionIsGone(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, mended("20", ""), "limits: {lease: 1s, running_jobs: 1}")
+	id := s.stuck()
+	s.config = s.write("new.yaml", mended("0", ""), "limits: {lease: 1s, running_jobs: 1}")
+	c := command("-c", s.config, "serve")
+	var log written
+	c.Stdout, c.Stderr = &log, &log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	v := s.because(id, noDefinition, "fanfold adopt "+id, "fanfold adopt --report mended")
+	if len(v.Upcoming) != 1 || !strings.Contains(v.Upcoming[0].What, "deadline") {
+		t.Errorf("%+v", v.Upcoming)
+	}
+	for _, wrong := range []string{"delay run", "is tried again"} {
+		if text, _ := s.fanfold("why", id); strings.Contains(text, wrong) {
+			t.Errorf("%q is said:\n%s", wrong, text)
+		}
+	}
+	for _, args := range [][]string{{"status", id}, {"retry", id}, {"doctor"}} {
+		if text, _ := s.fanfold(args...); !strings.Contains(text, "fanfold adopt") {
+			t.Errorf("%v:\n%s", args, text)
+		}
+	}
+	s.eventually("the log says what to do", func() bool { return strings.Contains(log.String(), "fanfold adopt --report mended") })
+	// Its entry comes and goes each second meanwhile.
+	handed := s.b.redis.XInfoStream(t.Context(), s.b.scripts.Task("one")).Val().EntriesAdded
+	s.eventually("it was handed back five times more", func() bool {
+		return s.b.redis.XInfoStream(t.Context(), s.b.scripts.Task("one")).Val().EntriesAdded >= handed+5
+	})
+	for _, line := range []string{"handed back", "fanfold adopt"} {
+		if n := strings.Count(log.String(), line); n != 1 {
+			t.Errorf("%q is logged %d times:\n%s", line, n, log.String())
+		}
+	}
+	var group sync.WaitGroup
+	var outs [2]bytes.Buffer
+	for i := range outs {
+		group.Go(func() { run(t.Context(), []string{"-c", s.config, "adopt", id}, &outs[i], &outs[i]) })
+	}
+	group.Wait()
+	if both := outs[0].String() + outs[1].String(); strings.Count(both, "adopted, attempt 2") != 1 {
+		t.Errorf("%s", both)
+	}
+	if v := s.wait(id)[0]; s.content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
+
+// TestAdoptAll adopts what stands still and nothing else; what cannot be adopted is
+// refused with what helps.
+func TestAdoptAll(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, mended("20", "")+oneReport[1:], "limits: {lease: 1s}")
+	id := s.stuck()
+	old := s.config
+	s.config = s.write("new.yaml", mended("0", "")+oneReport[1:], "limits: {lease: 1s}")
+	s.serve(s.config)
+	running := s.insert("slow", `{"seconds": 60}`)
+	s.push(running)
+	s.eventually("it runs", func() bool { return s.ask(running).Kind == "running" })
+	pending := s.insert("mended", "")
+	refused := func(want string, code int, args ...string) {
+		t.Helper()
+		if out, got := s.fanfold(append([]string{"adopt"}, args...)...); got != code || !strings.Contains(out, want) {
+			t.Errorf("adopt %v: %d %s", args, got, out)
+		}
+	}
+	refused("fanfold submit "+pending, exitFailure, pending)
+	refused("runs with the definition of this configuration", exitFailure, running)
+	refused("is not in table", exitNotFound, "999999")
+	refused("give ids, --report NAME or --all", exitUsage)
+	refused("give ids, --report NAME or --all", exitUsage, id, "--all")
+	refused("there is mended, slow", exitUsage, "--report", "mendet")
+	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == noDefinition })
+	// This configuration is one that no process has.
+	third := s.write("third.yaml", mended("0.1", "")+oneReport[1:], "limits: {lease: 1s}")
+	if out, code := s.fanfold("adopt", id, "-c", third); code != exitFailure || !strings.Contains(out, "no process has the definition of report mended in this configuration") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("adopt", "--all"); code != exitOK || !strings.Contains(out, "adopted, attempt 2") || strings.Count(out, "adopted") != 1 {
+		t.Errorf("%d %s", code, out)
+	}
+	if v := s.wait(id)[0]; v.Status != engine.Success || v.Attempt != 2 {
+		t.Errorf("%+v", v)
+	}
+	refused("fanfold retry "+id, exitFailure, id)
+	// A process that has the definition goes on with its jobs.
+	s.process("-c", old, "serve", "--roles", "listeners")
+	if out, code := s.fanfold("cancel", running); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	state := scripts.Start{ID: pending, Attempt: 1, Report: "mended", Definition: s.b.config.Reports["mended"].Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"nobody"}}
+	if _, err := s.b.scripts.Start(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", pending)
+	s.eventually("the old definition is there again", func() bool {
+		seen, err := s.b.scripts.Seen(t.Context())
+		return err == nil && seen.Live(scripts.DefinitionMember("mended", state.Definition))
+	})
+	refused("it goes on there", exitFailure, pending)
+}
+
+// TestOnChangeRestart restarts jobs by itself that a change of their report has left
+// behind.
+func TestOnChangeRestart(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, mended("20", "\n    on_change: restart"), "limits: {lease: 1s, grace: 1s}")
+	id := s.stuck()
+	s.serve(s.write("new.yaml", mended("0", "\n    on_change: restart"), "limits: {lease: 1s, grace: 1s}"))
+	if v := s.wait(id)[0]; s.content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 2 {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}
+
+// TestAnAdoptThatDied between record and state: the job runs nevertheless, after the
+// grace time.
+func TestAnAdoptThatDied(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
+	id := s.stuck()
+	if started, err := s.b.records.Start(t.Context(), []engine.Run{{ID: id, Attempt: 1}}); err != nil || !started[0] {
+		t.Fatal(started, err)
+	}
+	s.serve(s.write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
+	if v := s.wait(id)[0]; s.content(v) != "k,v\r\n1,0\r\n" || v.Attempt != 3 {
+		t.Errorf("%+v", v)
+	}
+	s.idle()
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bsm/redislock"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// AdoptHint is what helps a job whose definition no process has.
+const AdoptHint = "start a process that has it, or start their next attempts with today's definition: fanfold adopt --report "
+
+// announce makes known which definitions this process has, and looks for running jobs
+// whose definition no process has, until ctx ends.
+func (e *Engine) announce(ctx context.Context) error {
+	d := &definitions{e: e, locks: e.o.Scripts.Locker(), said: map[string]bool{}}
+	for hash, r := range e.definitions {
+		d.ours = append(d.ours, scripts.DefinitionMember(r.Name, hash))
+	}
+	return e.every(ctx, scripts.AnnounceEvery, "announce definitions", d.look)
+}
+
+// definitions is what that loop remembers.
+type definitions struct {
+	e         *Engine
+	locks     *redislock.Client
+	ours      []string        // members of scripts.Definitions
+	announced time.Time       // by Redis's clock; zero: not yet
+	since     time.Time       // since when it is announced without a gap, and others could do so, too
+	said      map[string]bool // definitions of which it is logged that no process has them
+}
+
+func (d *definitions) look(ctx context.Context) error {
+	if err := d.e.o.Scripts.Announce(ctx, d.ours); err != nil {
+		return err
+	}
+	now, err := d.e.o.Scripts.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Sub(d.announced) > scripts.DefinitionSilence {
+		d.since = now
+	}
+	d.announced = now
+	// One process looks for all, and its lock ends with the interval.
+	_, err = d.locks.Obtain(ctx, d.e.o.Scripts.Lock("definitions"), scripts.AnnounceEvery*9/10, nil)
+	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionSilence {
+		return nil // another one looks, or some may not have said yet what they have
+	} else if err != nil {
+		return err
+	}
+	orphans, _, err := d.e.o.Scripts.Orphans(ctx)
+	if err != nil {
+		return err
+	}
+	jobs := map[string][]scripts.Orphan{}
+	var wanted []string
+	for _, o := range orphans {
+		if o.Last.IsZero() {
+			wanted = append(wanted, o.Member())
+			continue
+		}
+		jobs[o.Member()] = append(jobs[o.Member()], o)
+	}
+	for member := range d.said {
+		if len(jobs[member]) == 0 {
+			delete(d.said, member)
+		}
+	}
+	for member, list := range jobs {
+		d.say(member, list)
+		if err := d.adopt(ctx, list); err != nil {
+			return err
+		}
+	}
+	if len(wanted) > 0 {
+		return d.e.o.Scripts.NoteWanted(ctx, wanted)
+	}
+	return nil
+}
+
+// say logs once for each definition that no process has it.
+func (d *definitions) say(member string, jobs []scripts.Orphan) {
+	if d.said[member] {
+		return
+	}
+	d.said[member] = true
+	first := jobs[0]
+	d.e.log.Warn("no process has the definition of running jobs", "report", first.Report, "definition", first.Definition,
+		"jobs", len(jobs), "first", first.ID, "hint", AdoptHint+first.Report)
+}
+
+// adopt starts jobs of reports with on_change: restart anew, once no process has had
+// their definition for the grace time, all of which this process could have heard.
+func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
+	r := d.e.o.Reports[jobs[0].Report]
+	if r == nil || !r.RestartOnChange {
+		return nil
+	}
+	gone := jobs[0].Last
+	if gone.Before(d.since) {
+		gone = d.since
+	}
+	if d.announced.Sub(gone) < max(d.e.o.Limits.Grace, scripts.DefinitionSilence) {
+		return nil
+	}
+	for _, o := range jobs {
+		records, err := d.e.o.Records.Read(ctx, []string{o.ID})
+		if err != nil {
+			return err
+		}
+		record, ok := records[o.ID]
+		if !ok || record.ID != o.ID || record.Status != Processing || record.Attempt != o.Attempt {
+			continue // it ends by itself
+		}
+		ok, err = Adopt(ctx, d.e.o.Records, d.e.o.Scripts, r, record)
+		switch {
+		case errors.Is(err, ErrNotAdopted):
+			d.e.log.Debug("not adopted", "job", o.ID, "err", err)
+		case err != nil:
+			return err
+		case ok:
+			d.e.log.Warn("started anew: no process had its definition", "job", o.ID, "attempt", o.Attempt+1, "report", r.Name,
+				"definition", o.Definition, "for", d.announced.Sub(gone).Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// ErrNotAdopted is returned by Adopt where the report cannot run with the record.
+var ErrNotAdopted = errors.New("engine: not started anew")
+
+// Adopt starts the next attempt of a PROCESSING record with a report's definition of
+// now, although its job runs. It is false where the record has another attempt by now,
+// or is not PROCESSING any more: of two calls one starts it. What the attempt before
+// does from now on has no effect. Where it ends in the middle, the rebuild starts one
+// more attempt after the grace time.
+func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.Report, record Record) (bool, error) {
+	parameters, err := r.Canonical(record.Parameters)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotAdopted, err)
+	}
+	incarnation, err := s.ReadIncarnation(ctx)
+	if err != nil {
+		return false, err
+	} else if incarnation == "" {
+		return false, fmt.Errorf("%w: Redis has no %s: start fanfold serve", ErrNotAdopted, s.Incarnation())
+	}
+	started, err := records.Start(ctx, []Run{{ID: record.ID, Attempt: record.Attempt}})
+	if err != nil || !started[0] {
+		return false, err
+	}
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	outcome, err := s.Start(ctx, startOf(r, r.Hash(), Run{record.ID, record.Attempt + 1}, parameters, incarnation))
+	if err == nil && (outcome == scripts.Gone || outcome == scripts.Another) {
+		return true, errForgotten // the rebuild starts it
+	}
+	return true, err
+}
+
+// startOf is what starts the job of a run.
+func startOf(r *report.Report, hash string, run Run, parameters []byte, incarnation string) scripts.Start {
+	return scripts.Start{
+		ID: run.ID, Attempt: run.Attempt,
+		Report: r.Name, Definition: hash, Parameters: parameters,
+		Timeout: r.Timeout, Listeners: names(r.Stages[0]), Incarnation: incarnation, Waits: r.DeadlineWaits,
+	}
+}

@@ -1,0 +1,156 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var announceScript = load("announce")
+
+const (
+	// AnnounceEvery is how often a process says which definitions it has.
+	AnnounceEvery = 2 * time.Second
+	// DefinitionSilence is how long a definition is not announced before it counts as
+	// one that no process has.
+	DefinitionSilence = 8 * time.Second
+	// definitionKept is how long a definition stays that no process has.
+	definitionKept = 7 * 24 * time.Hour
+)
+
+// Definitions is the sorted set of the definitions that processes have: <report>/<hash>
+// → when one has said so last.
+func (k Keys) Definitions() string { return k.Prefix + "definitions" }
+
+// DefinitionMember names a definition in Definitions.
+func DefinitionMember(report, hash string) string { return report + "/" + hash }
+
+// Announce says that this process has definitions, which are members of Definitions.
+func (s *Scripts) Announce(ctx context.Context, definitions []string) error {
+	return s.announce(ctx, "", definitions)
+}
+
+// NoteWanted notes definitions that jobs need, and of which nobody knows when a process
+// had them last.
+func (s *Scripts) NoteWanted(ctx context.Context, definitions []string) error {
+	return s.announce(ctx, "NX", definitions)
+}
+
+func (s *Scripts) announce(ctx context.Context, only string, definitions []string) error {
+	args := []any{only, definitionKept.Milliseconds()}
+	for _, d := range definitions {
+		args = append(args, d)
+	}
+	_, err := s.outcome(ctx, announceScript.call(shared{}, []string{s.Definitions()}, args...))
+	return err
+}
+
+// Seen says when processes had definitions last, by the server's clock.
+type Seen struct {
+	Now  time.Time
+	Last map[string]time.Time // by member of Definitions
+}
+
+// Live tells whether some process has a definition.
+func (s Seen) Live(member string) bool {
+	last, ok := s.Last[member]
+	return ok && s.Now.Sub(last) < DefinitionSilence
+}
+
+// AnyLive tells whether any process says which definitions it has.
+func (s Seen) AnyLive() bool {
+	for member := range s.Last {
+		if s.Live(member) {
+			return true
+		}
+	}
+	return false
+}
+
+// Seen returns which definitions processes have.
+func (s *Scripts) Seen(ctx context.Context) (Seen, error) {
+	seen := Seen{Last: map[string]time.Time{}}
+	members, err := s.rdb.ZRangeWithScores(ctx, s.Definitions(), 0, -1).Result()
+	if err != nil {
+		return seen, fmt.Errorf("definitions: %w", err)
+	}
+	if seen.Now, err = s.rdb.Time(ctx).Result(); err != nil {
+		return seen, fmt.Errorf("time of Redis: %w", err)
+	}
+	for _, m := range members {
+		if name, ok := m.Member.(string); ok {
+			seen.Last[name] = time.UnixMilli(int64(m.Score))
+		}
+	}
+	return seen, nil
+}
+
+// Orphan is a running job whose definition no process has.
+type Orphan struct {
+	ID         string
+	Attempt    int64
+	Report     string
+	Definition string    // its hash
+	Last       time.Time // when a process had it; zero: not known
+}
+
+// Member names the definition of the job in Definitions.
+func (o Orphan) Member() string { return DefinitionMember(o.Report, o.Definition) }
+
+// Orphans returns the running jobs whose definition no process has. Those that are to
+// fail need none, and are not among them.
+func (s *Scripts) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
+	seen, err := s.Seen(ctx)
+	if err != nil {
+		return nil, seen, err
+	}
+	const page = 500
+	var found []Orphan
+	for start := int64(0); ; start += page {
+		ids, err := s.rdb.ZRange(ctx, s.Deadlines(), start, start+page-1).Result()
+		if err != nil {
+			return nil, seen, fmt.Errorf("running jobs: %w", err)
+		}
+		cmds := make([]*redis.SliceCmd, len(ids))
+		if _, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, id := range ids {
+				cmds[i] = p.HMGet(ctx, s.State(id), "attempt", "status", "report", "definition")
+			}
+			return nil
+		}); err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			return nil, seen, fmt.Errorf("states: %w", err)
+		}
+		for i, c := range cmds {
+			var fields struct {
+				Attempt    int64  `redis:"attempt"`
+				Status     string `redis:"status"`
+				Report     string `redis:"report"`
+				Definition string `redis:"definition"`
+			}
+			if c.Err() != nil || c.Scan(&fields) != nil || fields.Definition == "" {
+				continue // gone meanwhile, or no state
+			}
+			o := Orphan{ID: ids[i], Attempt: fields.Attempt, Report: fields.Report, Definition: fields.Definition}
+			if !NeedsDefinition(fields.Status) || seen.Live(o.Member()) {
+				continue
+			}
+			o.Last = seen.Last[o.Member()]
+			found = append(found, o)
+		}
+		if len(ids) < page {
+			return found, seen, nil
+		}
+	}
+}
+
+// NeedsDefinition tells whether a job of this status goes on only in a process that has
+// its definition.
+func NeedsDefinition(status string) bool {
+	switch status {
+	case StatusRun, StatusReady, StatusFold, StatusPublishing:
+		return true
+	}
+	return false
+}

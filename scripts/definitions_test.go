@@ -1,0 +1,59 @@
+package scripts
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// TestDefinitions: what processes have said lately is live, a running job with another
+// definition is an orphan, and one that is to fail is none.
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t, false)
+	ctx := t.Context()
+	start := func(id, hash string) {
+		t.Helper()
+		if _, err := s.Start(ctx, Start{ID: id, Attempt: 1, Report: "r", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start("1", "new")
+	start("2", "old")
+	start("3", "lost")
+	start("4", "old")
+	if _, _, err := s.Cancel(ctx, "4", 1, "not wanted"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Announce(ctx, []string{"r/new", "r/old"}); err != nil {
+		t.Fatal(err)
+	}
+	client.ZAdd(ctx, s.Definitions(),
+		redis.Z{Member: "r/old", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())},
+		redis.Z{Member: "r/ancient", Score: float64(time.Now().Add(-2 * definitionKept).UnixMilli())})
+	// One that is wanted keeps its time where it has one.
+	if err := s.NoteWanted(ctx, []string{"r/old"}); err != nil {
+		t.Fatal(err)
+	}
+	found, seen, err := s.Orphans(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, o := range found {
+		ids = append(ids, o.ID)
+		if o.Last.IsZero() != (o.ID == "3") || o.Attempt != 1 || o.Report != "r" {
+			t.Errorf("%+v", o)
+		}
+	}
+	if len(ids) != 2 || ids[0]+ids[1] != "23" && ids[0]+ids[1] != "32" {
+		t.Errorf("orphans: %v", ids)
+	}
+	if !seen.Live("r/new") || seen.Live("r/old") || seen.Live("r/lost") || !seen.AnyLive() || !seen.Last["r/ancient"].IsZero() {
+		t.Errorf("%+v", seen)
+	}
+	if ttl := client.PTTL(ctx, s.Definitions()).Val(); ttl <= 0 {
+		t.Errorf("TTL %v", ttl)
+	}
+}

@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- Notes that a process has definitions, or that one is wanted that no process has, also
+-- where Redis is full. What was last seen too long ago goes.
+-- KEYS  1 definitions
+-- ARGV  1 NX: those that are noted keep their time (or empty), 2 how long a definition
+--       that nobody has stays (ms), 3… definitions, as <report>/<hash>
+-- Returns 1
+-- Cost  O(definitions * log n)
+local key, only, kept = KEYS[1], ARGV[1], tonumber(ARGV[2])
+
+local now = now()
+for i = 3, #ARGV do
+  if only == 'NX' then
+    redis.call('ZADD', key, 'NX', int(now), ARGV[i])
+  else
+    redis.call('ZADD', key, int(now), ARGV[i])
+  end
+end
+redis.call('ZREMRANGEBYSCORE', key, '-inf', int(now - kept))
+redis.call('PEXPIRE', key, int(kept))
+return 1
