@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -58,9 +59,5 @@ func exitCode(err error) int {
 
 // refusesLogin tells whether a server is there and does not let this account in.
 func refusesLogin(err error) bool {
-	var server *mysql.MySQLError
-	if errors.As(err, &server) {
-		return server.Number == 1044 || server.Number == 1045 || server.Number == 1049
-	}
-	return redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "WRONGPASS")
+	return mysqldb.Refused(err) || redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "WRONGPASS")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
@@ -101,6 +103,12 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	defer context.AfterFunc(ctx, func() {
 		log.Info("stopping: what is under way may end; a second signal ends it at once", "within", b.config.Limits.Stop)
 	})()
+	if slices.Contains(roles, "listeners") {
+		group.Go(func() error {
+			b.probe(ctx, log)
+			return nil
+		})
+	}
 	a.begin()
 	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(b.config.Reports), "consumer", consumer)
 	err = group.Wait()
@@ -181,4 +189,23 @@ func bounds(c *report.Config) map[string]report.Bound {
 		all[name] = a.Bound
 	}
 	return all
+}
+
+// probe connects to each source once and logs what does not let it. A process starts
+// without: a source may be away for a while.
+func (b *backend) probe(ctx context.Context, log *slog.Logger) {
+	var group errgroup.Group
+	for _, name := range append(slices.Sorted(maps.Keys(b.databases)), slices.Sorted(maps.Keys(b.apis))...) {
+		group.Go(func() error {
+			switch err := b.askSource(ctx, name); {
+			case err == nil || ctx.Err() != nil:
+			case mysqldb.Refused(err):
+				log.Warn("a database refuses the login: its listeners will fail", "database", name, "hint", "correct the DSN of database "+name, "err", err)
+			default:
+				log.Warn("a source does not answer: its listeners wait for it", "source", name, "err", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
 }

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // severity orders the kinds of steps: the first that a step has is the job's.
-var severity = []kind{recordsAway, sourceAway, pausedKind, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, waiting, barrier, running, folding, ending}
+var severity = []kind{recordsAway, sourceRefuses, sourceAway, pausedKind, noScheduler, noWorker, workerDead, sinkFails, retryWaiting, lost, queued, waiting, barrier, running, folding, ending}
 
 // judgeJob judges a job that has a state.
 func (f *facts) judgeJob(v *verdict) {
@@ -135,7 +136,10 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 			works = "it asks " + f.sourceName(name) + ", for %s so far"
 		}
 	}
-	away := f.Sources[source]
+	away, answers := f.Sources[source], "does not answer"
+	if mysqldb.Refused(away) {
+		answers = "refuses the login"
+	}
 	switch {
 	case !f.Paused[scripts.PausedListener(name)].IsZero() && (t.Owner == "" || f.Now.After(t.Lease)):
 		st.Kind, st.remedy = pausedKind, "fanfold resume listener "+name
@@ -150,7 +154,7 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		f.takeOver(v, q, remedy)
 	case t.Owner != "" && away != nil:
 		st.Kind = sourceAway
-		st.Says = fmt.Sprintf("worker %s has it, and %s does not answer from here: %v", t.Owner, f.sourceName(name), away)
+		st.Says = fmt.Sprintf("worker %s has it, and %s %s from here: %v", t.Owner, f.sourceName(name), answers, away)
 	case t.Owner != "":
 		st.Kind = running
 		st.Says = fmt.Sprintf(works, short(f.Now.Sub(t.Taken))) + fmt.Sprintf("%s, with worker %s", tryOf(st), t.Owner)
@@ -177,14 +181,14 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		st.remedy = "fanfold delay run " + f.ID + " looks now"
 		if away != nil {
 			st.Kind = sourceAway
-			st.Says = fmt.Sprintf("%s does not answer from here (%v); %s", f.sourceName(name), away, st.Says)
+			st.Says = fmt.Sprintf("%s %s from here (%v); %s", f.sourceName(name), answers, away, st.Says)
 		}
 	case !t.Next.IsZero() && q.Entry == nil:
 		st.Kind, st.Try = retryWaiting, t.Tries+1
 		st.Says = fmt.Sprintf("it failed and is tried again %s%s: %s", when(t.Next, f.Now), tryOf(st), t.Error)
 		if away != nil {
 			st.Kind = sourceAway
-			st.Says = fmt.Sprintf("%s does not answer from here (%v); it is tried again %s", f.sourceName(name), away, when(t.Next, f.Now))
+			st.Says = fmt.Sprintf("%s %s from here (%v); it is tried again %s%s", f.sourceName(name), answers, away, when(t.Next, f.Now), tryOf(st))
 		}
 		v.Upcoming = append(v.Upcoming, upcoming{t.Next, fmt.Sprintf("try %d of %s", st.Try, name)})
 		st.remedy = "fanfold delay run " + f.ID + " tries it now"
@@ -205,6 +209,10 @@ func (f *facts) judgeTask(v *verdict, name string) step {
 		st.Kind = lost
 		st.Says = fmt.Sprintf("it is neither in %s nor in %s: Redis has lost the message", q.Key, f.Keys.Delayed())
 		st.remedy = f.bringBack(q.Key)
+	}
+	if st.Kind == sourceAway && mysqldb.Refused(away) {
+		st.Kind = sourceRefuses
+		st.remedy = "correct the DSN of database " + source + " or its account, and start the processes again where the DSN has changed"
 	}
 	return st
 }

@@ -17,6 +17,7 @@ const (
 	redisAway     kind = "redis-away"     // nothing can go on
 	recordsAway   kind = "records-away"   // the records' database does not answer
 	sourceAway    kind = "source-away"    // the database or the API of a listener does not answer
+	sourceRefuses kind = "source-refuses" // the database of a listener refuses the login
 	pausedKind    kind = "paused"         // somebody has paused what it waits for
 	noDefinition  kind = "no-definition"  // no process has the definition that it was started with
 	noScheduler   kind = "no-scheduler"   // something was due and nobody has moved it

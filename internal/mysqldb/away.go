@@ -19,6 +19,28 @@ var away = []uint16{
 	3032, // it is in offline mode
 }
 
+// What a server says that refuses an account, or a schema to it.
+var refused = []uint16{
+	1044, // no grant for the schema
+	1045, // a wrong account or password
+	1049, // no such schema
+	1130, // not from this host
+	1251, // it cannot speak the account's protocol
+	1698, // the account has no password to log in with
+	1820, // the password must be changed first
+	1862, // the password has expired
+	3118, // the account is locked
+	3159, // it wants TLS
+	4151, // the account is locked (MariaDB)
+}
+
+// Refused tells whether a server is there and does not let this account in. Only a
+// change of the DSN or of the account helps, such as the end of a rotation of passwords.
+func Refused(err error) bool {
+	var answer *mysql.MySQLError
+	return errors.As(err, &answer) && slices.Contains(refused, answer.Number)
+}
+
 // ReadOnly is the number of the error of a server that is the replica of another
 // one, until it takes over, for those who write; for a query it can mean an option
 // of the server that forbids this query for good.

@@ -23,6 +23,14 @@ func TestAway(t *testing.T) {
 			t.Errorf("%d: %v", number, !want)
 		}
 	}
+	for number, want := range map[uint16]bool{1044: true, 1045: true, 1049: true, 1130: true, 1698: true, 1040: false, 1142: false} {
+		if err := fmt.Errorf("ping: %w", &mysql.MySQLError{Number: number}); Refused(err) != want {
+			t.Errorf("%d: refused %v", number, !want)
+		}
+	}
+	if Refused(nil) || Refused(driver.ErrBadConn) {
+		t.Error("no answer is no refusal")
+	}
 	if Away(nil) {
 		t.Error("no error is away")
 	}

@@ -21,8 +21,8 @@ func timedOut(l *report.Listener) error {
 }
 
 // remedies are the errors of a server that come again until somebody changes the
-// query, the schema or the grants. 1045 is not one of them: a password that is
-// being rotated is right again soon.
+// query, the schema or the grants. A login that is refused is not one of them: a
+// password that is being rotated is right again soon.
 var remedies = map[uint16]string{
 	1044: "grant the account SELECT on this database",
 	1049: "correct the database in the query or in the DSN",
@@ -51,6 +51,15 @@ var remedies = map[uint16]string{
 	1582: "correct the arguments of the function",
 	1630: "correct the function in the query",
 	1792: "use a query that does not write: listeners read in a read-only transaction",
+}
+
+// explainLogin is explain for a connection that cannot be made. A server that refuses the
+// login answers: it uses tries, unlike one that is away.
+func explainLogin(ctx context.Context, l *report.Listener, err error) error {
+	if ctx.Err() == nil && mysqldb.Refused(err) {
+		return fmt.Errorf("database %s refuses the login: %w: correct the DSN of database %s", l.Source, err, l.Source)
+	}
+	return explain(ctx, l, err)
 }
 
 // explain says what an error of the driver means for a listener.

@@ -49,7 +49,7 @@ func (s *Source) open(ctx context.Context, l *report.Listener) (*session, error)
 		return nil, listeners.Outage(fmt.Errorf("database %s did not answer: %w", l.Source, context.Cause(ctx)))
 	}
 	if err != nil {
-		return nil, explain(ctx, l, err)
+		return nil, explainLogin(ctx, l, err)
 	}
 	session := &session{source: s, listener: l, conn: conn}
 	if err := session.begin(ctx); err != nil {

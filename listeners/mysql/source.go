@@ -56,7 +56,7 @@ func (s *Source) Prepare(ctx context.Context, l *report.Listener) error {
 	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
-		return explain(ctx, l, err)
+		return explainLogin(ctx, l, err)
 	}
 	defer conn.Close()
 	statement, err := conn.PrepareContext(ctx, text)
