@@ -12,8 +12,6 @@ func newDead(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dead",
 		Short: "See and clear the list of jobs that have failed",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newDeadList(f), newDeadDiscard(f))
 	return c

@@ -20,8 +20,6 @@ func newDelay(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delay",
 		Short: "See and change what is due later: jobs and retries",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newDelayList(f), newDelayRun(f), newDelayRemove(f))
 	return c

@@ -39,7 +39,7 @@ func (b *backend) checkRedis(ctx context.Context) findings {
 	}
 	fs = append(fs, b.checkNotifications(ctx))
 	fs = append(fs, judge("redis scripts", fail, "all scripts load", b.scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
-	fs = append(fs, b.checkPauses(ctx), b.checkDefinitions(ctx))
+	fs = append(fs, b.checkPauses(ctx), b.checkDefinitions(ctx), b.checkQuarantine(ctx))
 	return append(fs, b.checkStreams(ctx)...)
 }
 

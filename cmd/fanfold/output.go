@@ -31,7 +31,7 @@ func (f *flags) print(w io.Writer, result printer) error {
 		return e.Encode(result)
 	}
 	plain()
-	t := table.NewWriter()
+	t := cells{table.NewWriter(), onTerminal(w)}
 	t.SetOutputMirror(w)
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators

@@ -101,7 +101,7 @@ type listenerBar struct {
 func newProgress(ctx context.Context, terminal io.Writer, jobs int) *progress {
 	return &progress{
 		bars: map[string]*listenerBar{}, named: jobs > 1, pauses: pauses{},
-		all: mpb.NewWithContext(ctx, mpb.WithOutput(terminal), mpb.WithWidth(24)),
+		all: mpb.NewWithContext(ctx, mpb.WithOutput(beneath(terminal)), mpb.WithWidth(24)),
 	}
 }
 
@@ -109,7 +109,7 @@ func newProgress(ctx context.Context, terminal io.Writer, jobs int) *progress {
 func (p *progress) look(v jobView) error {
 	p.show(v)
 	for _, text := range p.pauses.changes(v) {
-		if _, err := fmt.Fprintln(p.all, v.ID, text.says()); err != nil {
+		if _, err := fmt.Fprintln(p.all, v.ID, printable(text.says())); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (p *progress) event(event) error { return nil }
 // not known before its end: until then the bar only counts.
 func (p *progress) show(v jobView) {
 	for _, l := range v.Listeners {
-		name := l.Name
+		name := printable(l.Name)
 		if p.named {
 			name = v.ID + " " + name
 		}

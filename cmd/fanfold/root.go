@@ -23,12 +23,12 @@ type flags struct {
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	root, failures := newRoot(), newScreen(stderr)
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(newScreen(stdout))
+	root.SetErr(failures)
 	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(stderr, "fanfold:", message(err))
+		fmt.Fprintln(failures, "fanfold:", message(err))
 		return exitCode(err)
 	}
 	return exitOK
@@ -56,14 +56,12 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 4 job failed, 5 backend unreachable or login refused.`,
 		Version:      version,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if f.output != "table" && f.output != "json" {
 				return usage(fmt.Errorf("--output %q is neither table nor json", f.output))
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	p := root.PersistentFlags()
@@ -73,27 +71,9 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
 	root.AddCommand(
 		newServe(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
-		newDead(&f), newDelay(&f), newTimer(&f), newPause(&f), newResume(&f),
+		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f),
 		newValidate(&f), newDoctor(&f), newMigrate(&f), newDemo(&f), newVersion(&f),
 	)
-	for _, c := range root.Commands() {
-		c.Args = asUsage(c.Args)
-		for _, below := range c.Commands() {
-			below.Args = asUsage(below.Args)
-		}
-	}
+	f.checkArgs(root)
 	return root
-}
-
-// asUsage gives wrong arguments the exit code of wrong usage.
-func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	if check == nil {
-		check = cobra.NoArgs
-	}
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usage(fmt.Errorf("%w\nUsage: %s", err, c.UseLine()))
-		}
-		return nil
-	}
 }

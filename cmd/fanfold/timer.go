@@ -18,7 +18,6 @@ func newTimer(f *flags) *cobra.Command {
 		Short: "List timers, and set, pause, resume, fire or remove them",
 		Long: `Timer works on the timers that services set with SET … EX or ZADD. What happens
 when one fires is under timers in the configuration.`,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newTimerList(f), newTimerSet(f),
 		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
@@ -35,9 +34,6 @@ when one fires is under timers in the configuration.`,
 			return time.Time{}, b.scripts.RemoveTimer(ctx, name)
 		}),
 	)
-	for _, sub := range c.Commands() {
-		sub.Args = asUsage(sub.Args)
-	}
 	return c
 }
 

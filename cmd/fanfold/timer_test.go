@@ -114,7 +114,7 @@ func TestTimerCommands(t *testing.T) {
 	do(exitUsage, "one of --in and --at", "set", one)
 	do(exitUsage, "is none of", "set", one, "--at", "tomorrow")
 	do(exitUsage, "limit", "ls", "--limit", "0")
-	do(exitUsage, "requires at least 1 arg", "pause")
+	do(exitUsage, "NAME is missing", "pause")
 }
 
 // TestTimersOfTheReadme: its configuration, and its commands with shorter times.

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -40,8 +38,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 				}
 			}
 			out := c.OutOrStdout()
-			file, ok := out.(*os.File)
-			if showsBars(ok && cwriter.IsTerminal(int(file.Fd())), f.output, len(ids)) {
+			if showsBars(onTerminal(out), f.output, len(ids)) {
 				bars := newProgress(c.Context(), out, len(ids))
 				views, err := b.watch(c.Context(), ids, bars)
 				bars.close()

@@ -117,13 +117,14 @@ type paragraphs struct {
 
 func (p *paragraphs) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+		_, p.err = fmt.Fprintln(p.w, oneLine(fmt.Sprintf(format, args...)))
 	}
 }
 
 func (p *paragraphs) list(title string, n int, item func(int) string) {
 	if n > 0 {
-		p.line("\n%s:", title)
+		p.line("")
+		p.line("%s:", title)
 	}
 	for i := range n {
 		p.line("  %s", item(i))

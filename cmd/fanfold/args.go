@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// checkArgs has a command and those below it refuse wrong arguments as wrong usage.
+func (f *flags) checkArgs(c *cobra.Command) {
+	if !c.HasSubCommands() {
+		c.Args = asUsage(c.Args)
+		return
+	}
+	// Without RunE cobra shows the help and calls it a success, whatever was given.
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return usage(f.unknown(c, args[0]))
+	}
+	for _, below := range c.Commands() {
+		f.checkArgs(below)
+	}
+}
+
+// unknown is the error of a word that is none of a command's commands.
+func (f *flags) unknown(c *cobra.Command, word string) error {
+	text := fmt.Sprintf("unknown command %q for %q", word, c.CommandPath())
+	c.SuggestionsMinimumDistance = 2
+	meant := c.SuggestionsFor(word)
+	for i := range meant {
+		meant[i] = c.CommandPath() + " " + meant[i]
+	}
+	if len(meant) == 0 && takesNames(c) {
+		meant = f.meantName(c, word)
+	}
+	if len(meant) > 0 {
+		text += ": did you mean " + strings.Join(meant, " or ") + "?"
+	}
+	return fmt.Errorf("%s\n%s --help lists the commands", text, c.CommandPath())
+}
+
+// takesNames tells whether the commands below a command are for listeners and reports.
+func takesNames(c *cobra.Command) bool {
+	return slices.ContainsFunc(c.Commands(), func(below *cobra.Command) bool { return below.Name() == "listener" })
+}
+
+// meantName completes a command whose word listener or report was left out.
+func (f *flags) meantName(c *cobra.Command, name string) []string {
+	var meant []string
+	config, err := loadConfig(f.config)
+	if err == nil && config.Reports[name] != nil {
+		meant = append(meant, c.CommandPath()+" report "+name)
+	}
+	if err == nil && slices.Contains((&backend{config: config}).listenerNames(), name) {
+		meant = append(meant, c.CommandPath()+" listener "+name)
+	}
+	if len(meant) == 0 {
+		meant = []string{c.CommandPath() + " report NAME", c.CommandPath() + " listener NAME"}
+	}
+	return meant
+}
+
+// asUsage gives wrong arguments the exit code of wrong usage.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		check = cobra.NoArgs
+	}
+	return func(c *cobra.Command, args []string) error {
+		if check(c, args) == nil {
+			return nil
+		}
+		_, wanted, _ := strings.Cut(c.Use, " ")
+		err := errors.New("too many arguments: " + strings.Join(args, " "))
+		if len(args) == 0 {
+			err = fmt.Errorf("%s is missing", strings.TrimSuffix(strings.Fields(wanted)[0], "…"))
+		} else if wanted == "" {
+			err = fmt.Errorf("unknown argument %q: %s takes none", args[0], c.CommandPath())
+		}
+		return usage(fmt.Errorf("%w\nUsage: %s", err, c.UseLine()))
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUnknownWords are wrong usage, and say what was probably meant; nothing is paused.
+func TestUnknownWords(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	for _, c := range []struct{ args, want string }{
+		{"pause slow", "did you mean fanfold pause report slow?"},
+		{"resume one", "did you mean fanfold resume listener one?"},
+		{"pause nobody", "did you mean fanfold pause report NAME or fanfold pause listener NAME?"},
+		{"pause lstener one", "did you mean fanfold pause listener?"},
+		{"sumbit 1", "did you mean fanfold submit?\nfanfold --help lists the commands"},
+		{"frobnicate", "fanfold --help lists the commands"},
+		{"dead foo", "fanfold dead --help lists the commands"},
+		{"dead disc", "did you mean fanfold dead discard?"},
+		{"timer foo", "unknown command"},
+		{"status", "ID is missing\nUsage: fanfold status ID"},
+		{"doctor 7", `unknown argument "7": fanfold doctor takes none`},
+		{"status 1 2", "too many arguments: 1 2"},
+	} {
+		if out, code := s.fanfold(strings.Fields(c.args)...); code != exitUsage || !strings.Contains(out, c.want) {
+			t.Errorf("fanfold %s: %d %s", c.args, code, out)
+		}
+	}
+	if out, code := s.fanfold("timer", "set"); code != exitUsage || strings.Count(out, "Usage:") != 1 {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("pause"); code != exitOK || !strings.Contains(out, "Available Commands") {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.b.redis.ZCard(t.Context(), s.b.scripts.PausedSet()).Val(); n != 0 {
+		t.Errorf("%d are paused", n)
+	}
+}

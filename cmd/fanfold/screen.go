@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/vbauerster/mpb/v8/cwriter"
+)
+
+// screen is where all text goes that people read. Data of others, such as the error of a
+// record or a member of a set, can hold what a terminal would obey: it is written so that
+// it can be seen, as \u001b for ESC, which is the same text in JSON.
+type screen struct {
+	out     io.Writer
+	mu      sync.Mutex
+	partial []byte // the beginning of a character whose rest comes with the next Write
+}
+
+func newScreen(out io.Writer) *screen { return &screen{out: out} }
+
+// Write implements io.Writer.
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := append(s.partial, b...)
+	whole := len(all)
+	for i := 1; i < utf8.UTFMax && i <= len(all); i++ {
+		if utf8.RuneStart(all[len(all)-i]) {
+			if !utf8.FullRune(all[len(all)-i:]) {
+				whole -= i
+			}
+			break
+		}
+	}
+	s.partial = append([]byte(nil), all[whole:]...)
+	if _, err := io.WriteString(s.out, visible(string(all[:whole]))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// isTerminal tells whether people see it as it is written.
+func (s *screen) isTerminal() bool {
+	file, ok := s.out.(*os.File)
+	return ok && cwriter.IsTerminal(int(file.Fd()))
+}
+
+// beneath is what a screen writes to, for what draws on a terminal itself; of another
+// writer it is that one.
+func beneath(w io.Writer) io.Writer {
+	if s, ok := w.(*screen); ok {
+		return s.out
+	}
+	return w
+}
+
+// onTerminal tells whether a writer is a terminal's screen.
+func onTerminal(w io.Writer) bool {
+	s, ok := w.(*screen)
+	return ok && s.isTerminal()
+}
+
+// visible writes what a terminal would obey as what can be seen: control characters but
+// the end of a line and TAB, and what turns the direction of a text around. A byte that
+// is no text becomes U+FFFD.
+func visible(text string) string {
+	if strings.IndexFunc(text, obeyed) < 0 {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if obeyed(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func obeyed(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+}
+
+// oneLine is a text of others that must not begin a line of its own.
+func oneLine(text string) string {
+	return visible(strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(text))
+}
+
+// cells is a table whose cells hold nothing that a terminal would obey, so that their
+// widths are right, and that is as wide as its content where nobody looks at it.
+type cells struct {
+	table.Writer
+	terminal bool
+}
+
+// AppendRow implements table.Writer.
+func (c cells) AppendRow(row table.Row, configs ...table.RowConfig) {
+	shown := make(table.Row, len(row))
+	for i, cell := range row {
+		shown[i] = visible(fmt.Sprint(cell))
+	}
+	c.Writer.AppendRow(shown, configs...)
+}
+
+// SetColumnConfigs implements table.Writer.
+func (c cells) SetColumnConfigs(configs []table.ColumnConfig) {
+	for i := range configs {
+		configs[i].WidthMaxEnforcer = wrapWords
+		if !c.terminal {
+			configs[i].WidthMax = 0
+		}
+	}
+	c.Writer.SetColumnConfigs(configs)
+}
+
+// wrapWords breaks lines between words alone: a longer word stays whole.
+func wrapWords(text string, width int) string {
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		used := 0
+		for j, word := range strings.Split(line, " ") {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case j == 0:
+			case used+1+n > width:
+				b.WriteByte('\n')
+				used = 0
+			default:
+				b.WriteByte(' ')
+				used++
+			}
+			b.WriteString(word)
+			used += n
+		}
+	}
+	return b.String()
+}

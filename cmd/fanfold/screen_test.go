@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// evil is what a terminal would obey: it clears the screen, sets the title, goes back in
+// the line, in C0 and C1, and turns the direction around.
+const evil = "\x1b[2Jx\x1b]0;title\x07y\rz\u009b31mq\u202er\x7f"
+
+// TestTerminalEscapes: what is in the data of others reaches no terminal as a command,
+// whichever command shows it.
+func TestTerminalEscapes(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ctx, sc := t.Context(), s.b.scripts
+	failed, strange := s.insert("slow", ""), s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET status = 'FAILED', error = ? WHERE id = ?", "failed "+evil, failed)
+	s.exec("UPDATE file_download_record SET report = ?, file = ? WHERE id = ?", "r\x1b[2J\x07\r", "file:///\x1b[2J.csv", strange)
+	for key, member := range map[string]string{
+		sc.Dead(): failed, sc.Delayed(): "9/1/" + evil, sc.Timers(): "t" + evil, sc.PausedSet(): "listener/" + evil,
+	} {
+		s.b.redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
+	}
+	s.b.redis.ZAdd(ctx, sc.Dead(), redis.Z{Score: 1, Member: failed})
+	if err := sc.Quarantine(ctx, sc.Jobs(), "1-1", map[string]string{"id": "7" + evil}, "why "+evil); err != nil {
+		t.Fatal(err)
+	}
+	parameter := s.insert("slow", `{"\u001b[2Jx\u009b": 1}`)
+	stop := s.serve(s.config)
+	s.push(parameter)
+	s.wait(parameter)
+	stop()
+	for _, args := range [][]string{
+		{"status", failed}, {"status", strange}, {"status", parameter}, {"why", failed}, {"why", strange}, {"why", parameter}, {"list"}, {"dead", "ls"},
+		{"delay", "ls"}, {"timer", "ls"}, {"pause", "ls"}, {"quarantine", "ls"}, {"doctor"}, {"watch", failed, parameter}, {"url", failed},
+		{"submit", strange}, {"retry", strange}, {"adopt", strange}, {"status", "a" + evil},
+	} {
+		out, _ := s.fanfold(args...)
+		if i := strings.IndexFunc(out, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u202e' }); i >= 0 {
+			t.Errorf("fanfold %q: %q", args, out[max(0, i-20):min(len(out), i+20)])
+		}
+		// Each shows what it hides nothing of.
+		if args[0] != "url" && len(args) > 1 && args[1] == "ls" && !strings.Contains(out, `\u001b`) {
+			t.Errorf("fanfold %q does not show it:\n%s", args, out)
+		}
+	}
+	out, _ := s.fanfold("status", failed, "-o", "json")
+	var v jobView
+	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Error != "failed "+evil {
+		t.Errorf("%v %q", err, v.Error)
+	}
+	// Nobody can write a line of his own.
+	s.exec("UPDATE file_download_record SET error = 'x\n  record: SUCCESS' WHERE id = ?", failed)
+	if out, _ := s.fanfold("why", failed); strings.Contains(out, "\n  record: SUCCESS") {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestScreen writes texts that come in pieces as if they came whole.
+func TestScreen(t *testing.T) {
+	t.Parallel()
+	text, want := "ä\x1b€\x9bend\u0085 😀\tx\n", `ä\u001b€`+"\uFFFD"+`end\u0085 😀`+"\tx\n"
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		s := newScreen(&out)
+		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+			if _, err := s.Write([]byte(rest[:min(size, len(rest))])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("%d: %q", size, out.String())
+		}
+	}
+}
+
+// TestTablesInAPipe have each cell in one line, however long it is; on a terminal lines
+// break between words alone.
+func TestTablesInAPipe(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("doesn't exist SELECT ", 40)
+	var out bytes.Buffer
+	if err := (&flags{output: "table"}).print(newScreen(&out), findings{{Check: "c", Detail: long}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), strings.TrimSpace(long)) {
+		t.Errorf("%s", out.String())
+	}
+	wrapped := wrapWords("one two three "+strings.Repeat("x", 30)+"\nnext", 10)
+	if want := "one two\nthree\n" + strings.Repeat("x", 30) + "\nnext"; wrapped != want {
+		t.Errorf("%q", wrapped)
+	}
+}
