@@ -91,6 +91,9 @@ func decide(p push, grace time.Duration) decision {
 	case p.report == nil:
 		return decision{act: actQuarantine, why: fmt.Sprintf("report %q is not in the configuration", p.record.Report)}
 	}
+	if p.record.Unread != nil {
+		return decision{act: actFail, why: Reason(p.record.Unread)}
+	}
 	if _, err := p.report.Bind(p.record.Parameters); err != nil {
 		return decision{act: actFail, why: Reason(err)}
 	}

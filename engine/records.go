@@ -39,7 +39,8 @@ func (s Status) known() bool {
 type Record struct {
 	ID         string
 	Report     string
-	Parameters []byte // JSON object; nil where the row has none
+	Parameters []byte // JSON object; nil where the row has none, or Unread says why
+	Unread     error  // why the parameters were not read, such as that there are too many; nil: they were
 	Status     Status
 	Attempt    int64 // of the job that runs or ran last; 0 before the first
 	File       string

@@ -219,6 +219,7 @@ func (r *reading) config(root setting) *Config {
 	c.APIs = f.apis(c.Databases)
 	names := sourceNames{sortedKeys(c.Databases), c.APIs}
 	c.Records = f.records(names.databases)
+	c.Records.Parameters = c.Limits.Parameters
 	reports, ok := f.need("reports", "Define at least one report")
 	if !ok {
 		return c

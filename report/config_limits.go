@@ -22,7 +22,7 @@ const largestJob = 1 << 40
 const largestFold = 8 << 30
 
 func (p setting) limits() Limits {
-	f := p.fields("running_jobs", "tasks", "folds", "fold_bytes", "grace", "lease", "stop", "memory", "job_bytes", "compress", "rebuild")
+	f := p.fields("running_jobs", "tasks", "folds", "fold_bytes", "grace", "lease", "stop", "memory", "job_bytes", "compress", "rebuild", "parameters")
 	return Limits{
 		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
 		Tasks:       f.get("tasks").integer(16, 1, 10_000),
@@ -35,7 +35,24 @@ func (p setting) limits() Limits {
 		JobBytes:    f.get("job_bytes").size(1<<30, largestJob),
 		Compress:    f.get("compress").compress(),
 		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
+		Parameters:  f.get("parameters").parameterSize(),
 	}
+}
+
+// Bounds of limits.parameters. A process that starts jobs holds those of 100 records.
+const (
+	leastParameters = 1 << 10
+	mostParameters  = 1 << 20
+)
+
+// parameterSize decodes how many bytes a record's parameters may have.
+func (p setting) parameterSize() int64 {
+	size := p.size(DefaultParameters, largestJob)
+	if size < leastParameters || size > mostParameters {
+		p.problem("not a size from 1KB to 1MB", "Give 64KB, the default, or put long lists into a table that the queries read")
+		return DefaultParameters
+	}
+	return size
 }
 
 // compress decodes whether chunks are compressed. In a gap they are not.

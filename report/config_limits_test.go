@@ -52,3 +52,19 @@ func TestAdmin(t *testing.T) {
 		}
 	}
 }
+
+func TestParameterBytes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"": 64 << 10, "1KB": 1 << 10, "1024": 1 << 10, "1MB": 1 << 20,
+		"1023": 0, "0": 0, "2MB": 0, "1048577": 0, "many": 0,
+	} {
+		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "parameters: "+text)), testEnvironment())
+		switch {
+		case (err == nil) != (want > 0):
+			t.Errorf("%q: %v", text, err)
+		case err == nil && (config.Limits.Parameters != want || config.Records.Parameters != want):
+			t.Errorf("%q is %d and %d, want %d", text, config.Limits.Parameters, config.Records.Parameters, want)
+		}
+	}
+}

@@ -78,6 +78,8 @@ type Records struct {
 	Statuses map[string]string // Fanfold's status → the table's value
 	Filter   string            // SQL condition that the rows of Fanfold fulfil; empty for all
 	Partial  bool              // some report's job can end as PARTIAL
+
+	Parameters int64 // bytes of parameters that are read; 0 means DefaultParameters
 }
 
 // RecordColumns are the columns that a record table can have. Those that are
@@ -100,7 +102,11 @@ type Limits struct {
 	JobBytes    int64         // data of one job in Redis; default 1 GiB
 	Compress    bool          // chunks are stored as zstd frames; all processes read both; default false
 	Rebuild     int           // records that a rebuild looks at in a second; default 500
+	Parameters  int64         // bytes of a record's parameters; default DefaultParameters
 }
+
+// DefaultParameters is how many bytes a record's parameters may have by default: 64 KiB.
+const DefaultParameters = 64 << 10
 
 // Keys says what the names of everything in Redis begin with. Installations that
 // share a Redis keep apart by them.

@@ -61,7 +61,8 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		if r.Status.Final() && r.Status != engine.Cancelled {
 			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)
 		}
-		if err := b.stop(ctx, r, reason); err != nil {
+		before, err := b.stop(ctx, r, reason)
+		if err != nil {
 			return "", err
 		}
 		outcome = "cancelled before"
@@ -84,8 +85,15 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 				}
 			}
 			// The trigger may have been between record and state.
-			if err := b.stop(ctx, r, reason); err != nil && !errors.Is(err, errNotCancelled) {
+			after, err := b.stop(ctx, r, reason)
+			if err != nil && !errors.Is(err, errNotCancelled) {
 				return "", err
+			}
+			if err == nil && !before && !after {
+				// No engine ends a job that does not run, and says so.
+				if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(engine.Cancelled), "reason", reason); err != nil {
+					return "", err
+				}
 			}
 		}
 		return outcome, b.forget(ctx, r)
@@ -93,18 +101,18 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 	return "", fmt.Errorf("record %s: %w: it changes all the time", id, errNotCancelled)
 }
 
-// stop stops the job of a record, if there is one.
-func (b *backend) stop(ctx context.Context, r engine.Record, reason string) error {
+// stop stops the job of a record, if there is one, and tells whether there is.
+func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (runs bool, err error) {
 	outcome, status, err := b.scripts.Cancel(ctx, r.ID, r.Attempt, reason)
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case outcome == scripts.Busy && status == scripts.StatusPublishing:
-		return fmt.Errorf("record %s: %w: its file is being committed", r.ID, errNotCancelled)
+		return true, fmt.Errorf("record %s: %w: its file is being committed", r.ID, errNotCancelled)
 	case outcome == scripts.Busy:
-		return fmt.Errorf("record %s: %w: its job fails already", r.ID, errNotCancelled)
+		return true, fmt.Errorf("record %s: %w: its job fails already", r.ID, errNotCancelled)
 	}
-	return nil
+	return outcome != scripts.Gone, nil
 }
 
 // noteLate has an engine look for files of the record's attempts in a while: where

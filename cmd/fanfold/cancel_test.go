@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,6 +50,9 @@ func TestCancel(t *testing.T) {
 		return err == nil && statuses[0] == scripts.StatusCancelled
 	})
 	s.noFiles("long")
+	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 nobody needs it"}) {
+		t.Errorf("it has finished as %q", got)
+	}
 	if n := s.b.redis.ZCard(t.Context(), s.b.scripts.Deadlines()).Val(); n != 0 {
 		t.Errorf("%d deadlines are left", n)
 	}
@@ -126,6 +130,11 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	if n := s.b.redis.ZCard(t.Context(), s.b.scripts.Delayed()).Val(); n != 0 {
 		t.Errorf("%d are delayed", n)
 	}
+	for _, id := range []string{pending, delayed} {
+		if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 0 cancelled with fanfold cancel"}) {
+			t.Errorf("record %s has finished as %q", id, got)
+		}
+	}
 	out, code := s.fanfold("cancel", done, pending)
 	if code != exitFailure || !strings.Contains(out, "it is SUCCESS") || !strings.Contains(out, "before") {
 		t.Errorf("%d %s", code, out)
@@ -139,6 +148,17 @@ func TestCancelWhatDoesNotRun(t *testing.T) {
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'CANCELLED' AND attempt = 0"); n != 2 {
 		t.Errorf("%d are CANCELLED", n)
 	}
+}
+
+// finishedAs gives status, attempt and reason of the events finished of a record.
+func (s *stack) finishedAs(id string) (all []string) {
+	s.t.Helper()
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Events(), "-", "+").Val() {
+		if m.Values["event"] == "finished" && m.Values["id"] == id {
+			all = append(all, fmt.Sprint(m.Values["status"], " ", m.Values["attempt"], " ", m.Values["reason"]))
+		}
+	}
+	return all
 }
 
 // TestCancelOfALostJob: Redis has lost it, and nobody knows of the file that it made.

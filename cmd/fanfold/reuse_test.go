@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 )
 
@@ -102,6 +104,36 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 					t.Error(left)
 				}
 			})
+		}
+	}
+}
+
+// TestParametersThatAreTooLong are not read, and fail their record with what to do.
+func TestParametersThatAreTooLong(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, whoReport, "limits: {grace: 1s}")
+	fits := s.insert("who", whoParameters(strings.Repeat("x", 60<<10), 0))
+	var long []string
+	for _, size := range []int{64 << 10, 10 << 20, 10 << 20, 10 << 20} {
+		long = append(long, s.insert("who", whoParameters(strings.Repeat("x", size), 0)))
+	}
+	records, err := s.b.records.Read(t.Context(), append(long, fits))
+	if err != nil || len(records) != 5 {
+		t.Fatal(len(records), err)
+	}
+	for id, r := range records {
+		if n := len(r.Parameters); (n == 0) != (id != fits) || n > 64<<10 {
+			t.Errorf("%d bytes of the parameters of record %s are read", n, id)
+		}
+	}
+	s.serve(s.config)
+	s.push(fits, long[0], long[1])
+	if got := s.content(s.wait(fits)[0]); got != whoFile(strings.Repeat("x", 60<<10)) {
+		t.Errorf("%d bytes", len(got))
+	}
+	for _, v := range s.wait(long...) { // two were never pushed: a rebuild finds them
+		if v.Status != engine.Failed || !strings.Contains(v.Error, "limits.parameters is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
+			t.Errorf("%+v", v)
 		}
 	}
 }

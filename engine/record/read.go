@@ -89,8 +89,12 @@ func (s *Store) selection() string {
 		}
 		return "NULL"
 	}
-	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, TIMESTAMPDIFF(MICROSECOND, %s, NOW(6)) FROM %s",
-		s.columns["id"], s.columns["report"], optional("parameters"), s.columns["status"], s.columns["attempt"],
+	// What is too long does not come here: 100 records of 10 MB would take a gigabyte.
+	parameters := optional("parameters")
+	length := "COALESCE(LENGTH(" + parameters + "), 0)"
+	parameters = fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.most, parameters)
+	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, TIMESTAMPDIFF(MICROSECOND, %s, NOW(6)) FROM %s",
+		s.columns["id"], s.columns["report"], parameters, length, s.columns["status"], s.columns["attempt"],
 		s.columns["file"], optional("error"), s.columns["updated"], s.table)
 }
 
@@ -98,8 +102,12 @@ func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {
 	var r engine.Record
 	var status, reason sql.NullString
 	var age sql.NullInt64
-	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &status, &r.Attempt, &r.File, &reason, &age); err != nil {
+	var length int64
+	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age); err != nil {
 		return r, err
+	}
+	if length > s.most {
+		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", length, s.most)
 	}
 	r.Status, r.Error, r.Age = s.status(status.String), reason.String, ancient
 	if age.Valid && age.Int64 < ancient.Microseconds() {

@@ -30,6 +30,7 @@ type Store struct {
 	statuses map[engine.Status]string
 	unused   engine.Status // that the table need not take; empty: none
 	filter   string        // " AND (…)" or empty
+	most     int64         // bytes of parameters that are read
 
 	mu     sync.Mutex
 	layout *layout // nil until it is learnt
@@ -44,7 +45,8 @@ var _ engine.Records = (*Store)(nil)
 // report.RecordColumns, save updated_at and row_count for updated and rows. The
 // caller keeps db and closes it.
 func New(db *sql.DB, options report.Records) (*Store, error) {
-	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[engine.Status]string{}}
+	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[engine.Status]string{},
+		most: cmp.Or(options.Parameters, report.DefaultParameters)}
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, DefaultTable)); err != nil {
 		return nil, err
