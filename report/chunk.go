@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -65,16 +66,28 @@ func (b *Builder) Uint(col int, v uint64) {
 	c.text = strconv.AppendUint(c.text, v, 10)
 }
 
+var errNoNumber = errors.New("a float that is no number (NaN or infinite)")
+
 // Float gives the column the number with the fewest digits that reads back as
 // the same float of so many bits (32 or 64). NaN and the infinities have no
 // JSON and make EndRow fail.
 func (b *Builder) Float(col int, v float64, bits int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		b.fail(col, errors.New("a float that is no number (NaN or infinite)"))
+		b.fail(col, errNoNumber)
 		return
 	}
 	c := b.next(col)
 	c.text = appendFloat(c.text, v, bits)
+}
+
+// Fixed gives the column the number with so many decimals, as a FLOAT(M,D) shows it.
+func (b *Builder) Fixed(col int, v float64, decimals int) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		b.fail(col, errNoNumber)
+		return
+	}
+	c := b.next(col)
+	c.text = appendFixed(c.text, v, decimals)
 }
 
 // Text gives the column a string. Decimals, dates, times and JSON documents are
@@ -182,28 +195,49 @@ func (b *Builder) dropRow() {
 	}
 }
 
-// appendFloat writes a float as people expect to see it in a file: digits where
-// they are few, an exponent where they would be many.
+// appendFloat writes a float as MariaDB and MySQL write a DOUBLE: digits where they are
+// few, and an exponent below 1e-15 and for a whole number from 1e15 on. It is the
+// digits that count and not the value: 1e15 has one form, whatever its bits.
 func appendFloat(dst []byte, v float64, bits int) []byte {
-	if a := math.Abs(v); a == 0 || (a >= 1e-6 && a < 1e15) {
+	if a := math.Abs(v); a == 0 || (a >= 1e-14 && a < 9e14) {
 		return strconv.AppendFloat(dst, v, 'f', -1, bits)
 	}
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
+	e := start + bytes.IndexByte(dst[start:], 'e')
+	exponent, _ := strconv.Atoi(string(dst[e+1:])) // strconv wrote it
+	digits := e - start
+	for _, c := range dst[start:e] {
+		if c == '-' || c == '.' {
+			digits--
+		}
+	}
+	if exponent >= -15 && (exponent < 15 || digits > exponent+1) {
+		return strconv.AppendFloat(dst[:start], v, 'f', -1, bits)
+	}
 	// strconv gives e+20 and e-07; the shortest is e20 and e-7.
-	e := start
-	for dst[e] != 'e' {
-		e++
+	return strconv.AppendInt(dst[:e+1], int64(exponent), 10)
+}
+
+// appendFixed writes a float with a fixed number of decimals as MariaDB and MySQL do:
+// a large number has zeros behind the digits that tell it from others, not those of
+// its exact value.
+func appendFixed(dst []byte, v float64, decimals int) []byte {
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
+	have := 0
+	if point := bytes.IndexByte(dst[start:], '.'); point >= 0 {
+		have = len(dst) - start - point - 1
+	} else if decimals > 0 {
+		dst = append(dst, '.')
 	}
-	from, to := e+1, e+1
-	if dst[from] == '-' {
-		to++
+	if have > decimals {
+		return strconv.AppendFloat(dst[:start], v, 'f', decimals, 64)
 	}
-	from++
-	for dst[from] == '0' {
-		from++
+	for ; have < decimals; have++ {
+		dst = append(dst, '0')
 	}
-	return append(dst[:to], dst[from:]...)
+	return dst
 }
 
 // appendEscaped writes UTF-8 text as it stands between the quotes of a JSON

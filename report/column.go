@@ -8,7 +8,7 @@ type Kind string
 const (
 	KindInteger  Kind = "integer"  // JSON number, all digits of 64 bits
 	KindDecimal  Kind = "decimal"  // JSON string, the text as the source gives it
-	KindFloat    Kind = "float"    // JSON number, the shortest that reads back the same
+	KindFloat    Kind = "float"    // JSON number, the shortest that reads back the same, or with a fixed number of decimals
 	KindText     Kind = "text"     // JSON string
 	KindDate     Kind = "date"     // JSON string 2006-01-02
 	KindDatetime Kind = "datetime" // JSON string 2006-01-02 15:04:05[.ffffff]
@@ -19,8 +19,9 @@ const (
 
 // Column is one column of a dataset. A null value is JSON null in every kind.
 type Column struct {
-	Name string `json:"name"`
-	Kind Kind   `json:"type"`
-	Bits int    `json:"bits,omitempty"`      // of a KindFloat: 32 for single precision, 0 for double
-	Zone string `json:"time_zone,omitempty"` // whose wall clock datetimes are, a name of the tz database; empty: UTC
+	Name     string `json:"name"`
+	Kind     Kind   `json:"type"`
+	Bits     int    `json:"bits,omitempty"`      // of a KindFloat: 32 for single precision, 0 for double
+	Zone     string `json:"time_zone,omitempty"` // whose wall clock datetimes are, a name of the tz database; empty: UTC
+	Zerofill int    `json:"zerofill,omitempty"`  // a number is shown with zeros before it, in so many characters at least
 }

@@ -38,6 +38,23 @@ func appendCSV(dst, cell []byte) []byte {
 	return dst
 }
 
+// zeroFilled puts zeros before the number that begins at start, so that it has so many
+// characters at least. A NULL stays empty.
+func zeroFilled(dst []byte, start, width int) []byte {
+	missing := width - (len(dst) - start)
+	if missing <= 0 || len(dst) == start {
+		return dst
+	}
+	for range missing {
+		dst = append(dst, '0')
+	}
+	copy(dst[start+missing:], dst[start:])
+	for i := range missing {
+		dst[start+i] = '0'
+	}
+	return dst
+}
+
 // isPlain tells that what stands between the quotes of a JSON string is the cell:
 // no comma, and no escape, without which it has no quote, CR or LF either. Eight
 // bytes are looked at together: a byte of x is zero only where the text has the one

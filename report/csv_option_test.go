@@ -35,7 +35,7 @@ func optionDatasets(t fataler, zone ...string) map[string]Dataset {
 	datetime := strings.Join(append([]string{"datetime"}, zone...), " ")
 	return map[string]Dataset{
 		"a": datasetOf(t, columnsOf("id", "integer", "amount", "decimal", "rate", "float", "note", "text", "day", "date", "at", datetime, "took", "time", "doc", "json", "raw", "binary"), 3,
-			[]any{-5, "-1.50", -1e-7, "plain", "2024-03-31", "2024-03-31 00:30:00", "-12:00:00", `{"a":1}`, "+AAA"},
+			[]any{-5, "-1.50", -1e-17, "plain", "2024-03-31", "2024-03-31 00:30:00", "-12:00:00", `{"a":1}`, "+AAA"},
 			[]any{0, "+2", 1.5, "semi;colon, \"quoted\"\ttab|bar", "2024-02-29", "2024-07-01 22:15:09.120000", "01:02:03", "-1", "AAA="},
 			[]any{1, nil, nil, nil, nil, nil, nil, nil, nil},
 			[]any{2, "0", 0.0, "", "0000-00-00", "0000-00-00 00:00:00", "00:00:00", "null", ""},
@@ -118,6 +118,42 @@ func TestOptions(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestZerofill: zeros before a number are in the file alone: its key is the number, and
+// rows come together as without them, whichever way they are joined.
+func TestZerofill(t *testing.T) {
+	t.Parallel()
+	sets := func() map[string]Dataset {
+		a, b := columnsOf("id", "integer", "n", "float"), columnsOf("id", "integer", "m", "integer")
+		a[0].Zerofill, a[1].Zerofill, b[1].Zerofill = 5, 6, 3
+		return map[string]Dataset{
+			"a": datasetOf(t, a, 2, []any{7, 1.5}, []any{42, nil}, []any{123456, 1e20}),
+			"b": datasetOf(t, b, 2, []any{7, 0}, []any{42, nil}, []any{42, 1234}),
+		}
+	}
+	files := &scratchFiles{t: t, dir: t.TempDir()}
+	r := &Report{Join: Join{Keys: []string{"id"}, Listeners: []Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: Left, Keys: []string{"id"}}}}}
+	for want, c := range map[string]CSV{
+		"id,n,m,own\r\n00007,0001.5,000,7\r\n00042,,,42\r\n00042,,1234,42\r\n123456,001e20,,\r\n":      {},
+		"id;n;m;own\r\n00007;0001.5;000;7\r\n00042;-;-;42\r\n00042;-;1234;42\r\n123456;001e20;-;-\r\n": {Delimiter: ";", Null: new("-")},
+	} {
+		r.CSV = c
+		r.CSV.Columns = []CSVColumn{{"id", "", "id"}, {"n", "a", "n"}, {"m", "b", "m"}, {"own", "b", "id"}}
+		for way, join := range map[string]func(out io.Writer) (Made, error){
+			"hash":  func(out io.Writer) (Made, error) { return r.Fold(sets(), out, Room{}) },
+			"merge": func(out io.Writer) (Made, error) { return r.Merge(sets(), out, Room{}) },
+			"spill": func(out io.Writer) (Made, error) { return r.Fold(sets(), out, Room{Bytes: 1, Scratch: files.make}) },
+		} {
+			var out bytes.Buffer
+			if _, err := join(&out); err != nil {
+				t.Fatalf("%s: %v", way, err)
+			}
+			if diff := cmp.Diff(want, out.String()); diff != "" {
+				t.Errorf("%s: %s", way, diff)
+			}
+		}
 	}
 }
 

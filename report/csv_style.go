@@ -54,23 +54,22 @@ func (s *style) moments(columns []Column) ([]moments, error) {
 	return all, nil
 }
 
-// appendCell is appendCSV for a value of a column of this kind, and tells whether it
-// is a formula.
-func (s *style) appendCell(dst, cell []byte, kind Kind, m *moments) (_ []byte, formula bool) {
+// appendCell is appendCSV for a value of a column, and tells whether it is a formula.
+func (s *style) appendCell(dst, cell []byte, column *Column, m *moments) (_ []byte, formula bool) {
 	if isNull(cell) {
 		return append(dst, s.null...), false
 	}
 	start := len(dst)
 	if cell[0] != '"' {
-		dst = append(dst, cell...)
+		dst = zeroFilled(append(dst, cell...), start, column.Zerofill)
 		return s.quote(dst, start), false
 	}
 	dst = appendUnescaped(dst, cell[1:len(cell)-1])
-	switch {
+	switch kind := column.Kind; {
 	case kind == KindDate && m.date != nil, kind == KindDatetime && m.shown():
 		dst = m.rewrite(dst, start, kind)
 	}
-	if s.csv.Formulas != FormulasOff && isFormula(dst[start:], kind) {
+	if s.csv.Formulas != FormulasOff && isFormula(dst[start:], column.Kind) {
 		formula = true
 		dst = guarded(dst, start)
 	}
@@ -129,7 +128,7 @@ func (s *style) appendSegment(dst []byte, c *Chunk, row int, columns []int, m []
 			dst = append(dst, s.delimiter)
 		}
 		var formula bool
-		if dst, formula = s.appendCell(dst, c.Cell(column, row), c.columns[column].Kind, &m[column]); formula {
+		if dst, formula = s.appendCell(dst, c.Cell(column, row), &c.columns[column], &m[column]); formula {
 			found = append(found, uint32(i))
 		}
 	}

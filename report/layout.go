@@ -156,7 +156,11 @@ func (l *layout) appendRow(dst []byte, n int, c *Chunk, row int) []byte {
 				if i > 0 {
 					dst = append(dst, ',')
 				}
+				cell := len(dst)
 				dst = appendCSV(dst, c.Cell(column, row))
+				if zeros := c.columns[column].Zerofill; zeros > 0 {
+					dst = zeroFilled(dst, cell, zeros)
+				}
 			}
 		}
 		if !last {
@@ -196,7 +200,7 @@ func (l *layout) fixed(cell []byte) []byte {
 	if l.style == nil {
 		return appendCSV(nil, cell)
 	}
-	text, _ := l.style.appendCell(nil, cell, KindText, nil)
+	text, _ := l.style.appendCell(nil, cell, &Column{Kind: KindText}, nil)
 	return text
 }
 

@@ -3,6 +3,7 @@ package mysql
 import (
 	"database/sql/driver"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -34,9 +35,50 @@ func kindOf(name string) report.Kind {
 
 // cell puts the values of one column into a builder, without a copy in between.
 type cell struct {
-	column int
-	kind   report.Kind
-	bits   bool // a BIT, whose value comes as bytes
+	column   int
+	kind     report.Kind
+	bits     bool // a BIT, whose value comes as bytes
+	fixed    bool // a FLOAT(M,D), or what is calculated from some
+	decimals int  // of it
+}
+
+// decimalsOf tells how many decimals the server shows a float with, if it is always
+// so many.
+func decimalsOf(rows driver.Rows, column int) (decimals int, fixed bool) {
+	types, ok := rows.(driver.RowsColumnTypePrecisionScale)
+	if !ok {
+		return 0, false
+	}
+	_, scale, ok := types.ColumnTypePrecisionScale(column)
+	return int(scale), ok && scale < notFixed
+}
+
+// notFixed is what the protocol has for a float with any number of decimals.
+const notFixed = 31
+
+// zerosOf tells how many characters the server shows a number with at least, by zeros
+// before it: ZEROFILL, and YEAR. The driver reads that and has no method that gives
+// it, so it is taken from its fields; TestZerofill fails where another version of the
+// driver names them otherwise.
+func zerosOf(rows driver.Rows, column int) int {
+	const zerofill = 1 << 6 // in the protocol
+	fields := member(member(reflect.Indirect(reflect.ValueOf(rows)), "rs"), "columns")
+	if fields.Kind() != reflect.Slice || column >= fields.Len() {
+		return 0
+	}
+	flags, length := member(fields.Index(column), "flags"), member(fields.Index(column), "length")
+	if !flags.CanUint() || !length.CanUint() || flags.Uint()&zerofill == 0 {
+		return 0
+	}
+	return int(length.Uint())
+}
+
+// member is a field of a struct, or nothing.
+func member(v reflect.Value, name string) reflect.Value {
+	if v.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return v.FieldByName(name)
 }
 
 // put takes one value as the driver gives it.
@@ -51,15 +93,23 @@ func (c *cell) put(b *report.Builder, value driver.Value) error {
 	case uint64:
 		b.Uint(c.column, v)
 	case float32:
-		b.Float(c.column, float64(v), 32)
+		c.float(b, float64(v), 32)
 	case float64:
-		b.Float(c.column, v, 64)
+		c.float(b, v, 64)
 	case string:
 		return c.bytes(b, []byte(v))
 	default:
 		return fmt.Errorf("a value of Go type %T, which no setting of mysqldb gives", value)
 	}
 	return nil
+}
+
+func (c *cell) float(b *report.Builder, v float64, bits int) {
+	if c.fixed {
+		b.Fixed(c.column, v, c.decimals)
+	} else {
+		b.Float(c.column, v, bits)
+	}
 }
 
 func (c *cell) bytes(b *report.Builder, v []byte) error {

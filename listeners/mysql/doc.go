@@ -37,9 +37,9 @@
 //
 // # Types
 //
-//	integer types, YEAR, BIT                      integer
+//	integer types, YEAR, BIT                      integer; its column says what ZEROFILL and YEAR show
 //	DECIMAL                                       decimal, as the server writes it
-//	FLOAT, DOUBLE                                 float
+//	FLOAT, DOUBLE                                 float; FLOAT(M,D) with so many decimals
 //	DATE; DATETIME, TIMESTAMP; TIME               date; datetime; time, with their digits; zero dates stay.
 //	                                              A TIMESTAMP is in UTC, a DATETIME in the zone of its listener
 //	JSON                                          json (MariaDB has none of its own: text)

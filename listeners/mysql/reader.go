@@ -119,6 +119,13 @@ func (r *reader) describe(rows driver.Rows) error {
 			columns[i].Zone = l.Zone
 		}
 		cells[i] = cell{column: i, kind: columns[i].Kind, bits: kind == "BIT"}
+		switch columns[i].Kind {
+		case report.KindFloat:
+			cells[i].decimals, cells[i].fixed = decimalsOf(rows, i)
+			columns[i].Zerofill = zerosOf(rows, i)
+		case report.KindInteger:
+			columns[i].Zerofill = zerosOf(rows, i)
+		}
 	}
 	if err := compareNames(l.Columns, names); err != nil {
 		return listeners.Permanent(err)

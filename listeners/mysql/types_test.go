@@ -1,8 +1,11 @@
 package mysql
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -83,6 +86,24 @@ func TestTypes(t *testing.T) {
 	}
 	if got, want := strings.Join(kinds, "; "), `text [null]; integer [3]; decimal ["3"]; decimal ["2.0000"]; datetime ["2024-01-01 00:00:00.25"]; text ["1x"]; integer [1]; float [1]`; got != want {
 		t.Errorf("expressions:\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestZerofill: how many characters a number is shown with is known of a column, and of
+// what passes one on, and values are numbers nevertheless.
+func TestZerofill(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (i INT ZEROFILL, w INT(8) ZEROFILL, b BIGINT ZEROFILL NOT NULL, y YEAR, f FLOAT(9,2) ZEROFILL, d DECIMAL(5,1) ZEROFILL, p INT(8), s DOUBLE)",
+		"INSERT INTO t VALUES (1, 2, 3, 0, 4.5, 5.5, 6, 7.5)")
+	d := b.mustRead(t, task(t, "SELECT i, w, b, y, f, d, p, s, w + 0 AS sum, (SELECT w FROM t) AS sub FROM t", "i w b y f d p s sum sub"))
+	var got []string
+	for _, c := range d.columns {
+		got = append(got, fmt.Sprintf("%s %s %d %s", c.Name, c.Kind, c.Zerofill, d.fields[c.Name][0]))
+	}
+	want := []string{`i integer 10 [1]`, `w integer 8 [2]`, `b integer 20 [3]`, `y integer 4 [0]`, `f float 9 [4.50]`, `d decimal 0 ["0005.5"]`, `p integer 0 [6]`, `s float 0 [7.5]`, `sum integer 0 [2]`, `sub integer 0 [2]`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
