@@ -57,7 +57,7 @@ const stormReport = `
           - {name: src.a, database: db, timeout: 4s, query: "SELECT seq AS k, seq * :job AS a FROM seq_1_to_20000 WHERE seq <= :rows"}
           - {name: src.b, database: db, timeout: 4s, query: "SELECT seq AS k, seq + :job AS b FROM seq_1_to_20000 WHERE seq <= :rows AND seq % 3 <> 0"}
       - listeners:
-          - {name: src.c, database: db, timeout: 4s, batch: 5000, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
+          - {name: src.c, database: db, timeout: 4s, query: "SELECT seq AS k, seq + 7 AS c FROM seq_1_to_20000 WHERE seq IN (:src.a.k)"}
     join: {key: k, listeners: [src.a, {name: src.b, type: left}, src.c]}
 `
 
