@@ -53,7 +53,7 @@ func (b *backend) checkTimeZone(ctx context.Context, name string) finding {
 		return finding{Check: check, Result: pass, Detail: detail}
 	}
 	return finding{
-		Check: check, Result: warn, Detail: fmt.Sprintf("%s; %s shows datetimes in a time zone", detail, shown),
+		Check: check, Result: warn, Detail: fmt.Sprintf("%s; the report %s shows datetimes in a time zone", detail, shown),
 		Hint: fmt.Sprintf("write databases.%s.time_zone: the zone that its DATETIME columns were written in, such as Europe/Berlin or UTC. TIMESTAMP columns need none", name),
 	}
 }

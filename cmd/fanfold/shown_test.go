@@ -51,10 +51,15 @@ func TestFilesShowWhatMariaDBShows(t *testing.T) {
 		(123456789, 255, 65535, 16777215, 18446744073709551615, 4294967295, 1901, 1999, 1e5, 1e-7, 999999.99, 12345)`)
 	s.exec("CREATE TABLE ints (k BIGINT, v INT)")
 	s.exec("INSERT INTO ints VALUES (42, 1), (42, 2), (0, 3), (7, 4), (123456789, 5)")
+	random := rand.New(rand.NewPCG(1, 2))
 	s.exec("CREATE TABLE fixed (id INT PRIMARY KEY, f FLOAT(7,3), d DOUBLE(12,3), wide DOUBLE(40,2), whole FLOAT(9,0), free DOUBLE)")
 	s.exec("INSERT INTO fixed VALUES (1, 1234.5, 1234.5, 1e25, 16777216, 2.5), (2, 0, -0.0004, -0.005, 0, 1e14), (3, 9999.999, 999999999.999, 123456789012345678, 1, 0.125), (4, NULL, NULL, NULL, NULL, NULL), (5, -0.0625, 0.0625, 0.125, 2.5, -1)")
+	var more []string
+	for id := range 500 {
+		more = append(more, fmt.Sprintf("(%d, %d.%de0, %de-6, %de%d, %de0, %de-3)", id+10, random.IntN(9999), random.IntN(1e6), random.Int64N(1e14), random.Int64N(1e17)-5e16, random.IntN(20), random.IntN(999_999_999), random.IntN(1e8)))
+	}
+	s.exec("INSERT INTO fixed VALUES " + strings.Join(more, ", "))
 	s.exec("CREATE TABLE floats (id INT AUTO_INCREMENT PRIMARY KEY, d DOUBLE, f FLOAT)")
-	random := rand.New(rand.NewPCG(1, 2))
 	values := []string{"(0, 0)", "(1e15, 1e15)", "(1e14, 1e14)", "(999999999999999.9, 123456)", "(1234567890123456.7, 1e16)", "(1e-15, 1e-15)", "(9e-16, 9e-16)", "(1e-7, 1e-7)",
 		"(1.7976931348623157e308, 1e38)", "(-5e-324, 1e-37)", "(16777217, 16777200)", "(-0e0, -0.5)", "(NULL, NULL)"}
 	for range 2000 { // a float of six digits is what the server shows of it

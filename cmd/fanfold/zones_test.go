@@ -125,7 +125,7 @@ func TestDoctorOnTimeZones(t *testing.T) {
 		reports, more, result string
 		says                  []string
 	}{
-		{shown, "", warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "r shows", "databases.ops.time_zone"}},
+		{shown, "", warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "the report r shows", "databases.ops.time_zone"}},
 		{shown, ", time_zone: Europe/Berlin", pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are in Europe/Berlin"}},
 		{shown, ", time_zone: UTC", pass, []string{"DATETIME columns are in UTC"}},
 		{given, "", pass, []string{"+02:00", "DATETIME columns count as UTC"}},
