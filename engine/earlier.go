@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/scripts"
@@ -113,7 +112,7 @@ func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, last 
 		if err := e.removeObject(ctx, state.ID, name); errors.Is(err, sink.ErrRefused) {
 			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
 		} else if err != nil {
-			return fmt.Errorf("%w: remove file of an earlier attempt: %w", errSink, err)
+			return ofSink(err)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -56,7 +55,7 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 			// The sink may never let us: that must not keep the job from its end.
 			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
 		} else if err != nil {
-			return fmt.Errorf("%w: remove what is left of the file: %w", errSink, err)
+			return ofSink(err)
 		}
 	}
 	e.removeEarlier(ctx, state, earlier)
@@ -73,7 +72,7 @@ func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, commit
 	}
 	for _, name := range e.objectNames(state) {
 		if err := e.endObject(ctx, state, name, committed && !f.pointed); err != nil {
-			return fmt.Errorf("%w: remove file: %w", errSink, err)
+			return ofSink(err)
 		}
 	}
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)

@@ -59,13 +59,14 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	}
 	committed, err := w.Commit()
 	if errors.Is(err, sink.ErrConflict) {
-		return e.fail(ctx, state, Reason(err), false) // that file is not ours
+		// That file is not ours.
+		return e.fail(ctx, state, Reason(ofSink(err))+". fanfold retry "+state.ID+" makes the file under another name", false)
 	}
 	if lastTry(r, state, err) {
-		return e.fail(ctx, state, tried(r, state, err), true)
+		return e.fail(ctx, state, tried(r, state, ofSink(err)), true)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: commit file: %w", errSink, err)
+		return ofSink(err)
 	}
 	// Where the job was lost, or the process stops, right at the commit: see to it
 	// that the record points to the file, or remove it.
@@ -109,28 +110,44 @@ func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(map[st
 	}
 	w, err := e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
 	if err != nil {
-		return nil, report.Made{}, fmt.Errorf("%w: create file: %w", errSink, err)
+		return nil, report.Made{}, ofSink(err)
 	}
 	made, err := join(sets, sinkWriter{w}, e.room(ctx))
 	if err != nil {
 		w.Abort()
+		if found, ok := errors.AsType[*sinkError](err); ok {
+			return nil, report.Made{}, found // where it was being written says nothing more
+		}
 		return nil, report.Made{}, fmt.Errorf("make file: %w", err)
 	}
 	return w, made, nil
 }
 
-// errSink marks an error of the sink.
+// errSink matches an error of the sink.
 var errSink = errors.New("sink")
 
-// sinkWriter marks what the sink refuses.
+// sinkError is an error of the sink. Its text is the sink's own, which says what it could
+// not do and what helps.
+type sinkError struct{ err error }
+
+// ofSink marks an error of the sink; nil stays nil.
+func ofSink(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &sinkError{err}
+}
+
+func (s *sinkError) Error() string        { return "sink: " + strings.TrimPrefix(s.err.Error(), "sink: ") }
+func (s *sinkError) Unwrap() error        { return s.err }
+func (s *sinkError) Is(target error) bool { return target == errSink }
+
+// sinkWriter marks what the sink does not take.
 type sinkWriter struct{ io.Writer }
 
 func (w sinkWriter) Write(b []byte) (int, error) {
 	n, err := w.Writer.Write(b)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errSink, err)
-	}
-	return n, err
+	return n, ofSink(err)
 }
 
 // succeed gives the record the file that is now in the sink. Files of earlier
@@ -138,7 +155,7 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made report.Made, committed sink.Committed) error {
 	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
-		return fmt.Errorf("write manifest: %w", err)
+		return err
 	}
 	earlier, err := e.earlierFile(ctx, state)
 	if err != nil {

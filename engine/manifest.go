@@ -29,7 +29,7 @@ func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scr
 			if task.Policy != "" {
 				given.Columns = []report.Column{}
 			} else if err := json.Unmarshal(task.Columns, &given.Columns); err != nil {
-				return fmt.Errorf("columns of %s: %w", l.Name, err)
+				return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
 			} else {
 				given.AsOf = task.DoneAt.Add(-task.Took)
 			}
@@ -49,5 +49,5 @@ func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scr
 			Label: c.Label, Listener: c.Listener, Column: c.Column, Type: kinds[from], Escaped: made.Formulas[c.Label],
 		})
 	}
-	return sink.WriteManifest(ctx, e.o.Sink, e.objectName(state, r), m)
+	return ofSink(sink.WriteManifest(ctx, e.o.Sink, e.objectName(state, r), m))
 }

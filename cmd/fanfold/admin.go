@@ -49,7 +49,7 @@ func (b *backend) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	b.metrics = registry
-	a := &admin{stopping: ctx.Done(), look: b.ping, done: make(chan struct{})}
+	a := &admin{stopping: ctx.Done(), look: b.ready, done: make(chan struct{})}
 	a.server = &http.Server{
 		Handler:           a.handler(registry),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,

@@ -38,6 +38,7 @@ type backend struct {
 	rows      *sql.DB // of the records: short statements alone
 	records   *record.Store
 	metrics   prometheus.Registerer // nil: none are asked for
+	files     *sink.Watched         // of an engine; nil: this process makes no files
 	closers   []io.Closer
 }
 
@@ -178,6 +179,15 @@ func (b *backend) ping(ctx context.Context) error {
 		return unreachable(fmt.Errorf("database %s: %w", b.config.Records.Database, err))
 	}
 	return nil
+}
+
+// ready tells why this process cannot work; nil: nothing is known against it. The sink
+// is judged by its last write.
+func (b *backend) ready(ctx context.Context) error {
+	if err := b.ping(ctx); err != nil || b.files == nil {
+		return err
+	}
+	return b.files.State(ctx)
 }
 
 // Close closes all connections.

@@ -135,6 +135,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatalf("no check %q in %s", check, out)
 		return finding{}
 	}
+	s.dirSink()
 	out, code := s.fanfold("doctor")
 	if code != exitOK || strings.Contains(out, fail) {
 		t.Fatalf("a healthy installation: %d\n%s", code, out)

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -117,7 +120,7 @@ func (b *backend) checkRecords(ctx context.Context) findings {
 		err = fmt.Errorf("%s, older than %v: a rebuild starts those of them whose jobs are not running", detail, b.config.Limits.Grace)
 	}
 	fs = append(fs, judge("records to be started", warn, "none", err, "records.filter keeps rows out that are not Fanfold's"))
-	return append(fs, b.checkMemory(ctx), b.checkInstallation(ctx), b.checkTimerRecords(ctx))
+	return append(fs, b.checkFileColumn(ctx), b.checkMemory(ctx), b.checkInstallation(ctx), b.checkTimerRecords(ctx))
 }
 
 // checkInstallation names the installation whose files these are.
@@ -146,7 +149,46 @@ func (b *backend) checkSink(ctx context.Context) finding {
 	if err == nil {
 		err = s.Check(ctx)
 	}
-	return judge("sink "+b.config.Sink, fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+	check := "sink " + b.config.Sink
+	if errors.Is(err, fs.ErrNotExist) {
+		_, place, _, _ := sink.ParseURL(b.config.Sink) // opened above
+		return judge(check, warn, "", err, "mkdir -p "+place+", for the user of fanfold serve, which makes it where it may. If it is a mount, it is gone")
+	}
+	return judge(check, fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+}
+
+// checkFileColumn compares the file column with the names that files can have.
+func (b *backend) checkFileColumn(ctx context.Context) finding {
+	const check, hint = "file column", "ALTER TABLE … MODIFY it to VARCHAR(1024), or shorten the sink or the report's name"
+	file, id, err := b.records.Widths(ctx)
+	var files sink.Sink
+	if err == nil {
+		files, err = b.sink(ctx)
+	}
+	if err != nil {
+		return judge(check, fail, "", err, hint)
+	}
+	if file == 0 {
+		return finding{Check: check, Result: pass, Detail: "it has no length that the database tells"}
+	}
+	longest, first := "", ""
+	for _, name := range slices.Sorted(maps.Keys(b.config.Reports)) {
+		r := b.config.Reports[name]
+		if url := files.URL(engine.LongestFileName(r, id)); len(url) > len(longest) {
+			longest = url
+		}
+		if url := files.URL(engine.FileName{Report: name, ID: "1", Attempt: 1, Tag: engine.NewTag(), Gzip: r.CSV.Gzip}.String()); len(url) > len(first) {
+			first = url
+		}
+	}
+	switch {
+	case len(first) > file:
+		err = fmt.Errorf("it takes %d characters, and the first file has %d, such as %s: its job fails", file, len(first), first)
+		return judge(check, fail, "", err, hint)
+	case len(longest) > file:
+		err = fmt.Errorf("it takes %d characters, and a file can have %d, such as %s: its job would fail", file, len(longest), longest)
+	}
+	return judge(check, warn, fmt.Sprintf("it takes %d characters, and no file has more than %d", file, len(longest)), err, hint)
 }
 
 // scratchHint is what helps where no scratch file can be made.

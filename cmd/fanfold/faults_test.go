@@ -102,6 +102,9 @@ func (s *stack) dirSink() sink.Sink {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if err := d.Make(); err != nil {
+		s.t.Fatal(err)
+	}
 	return d
 }
 
@@ -245,7 +248,7 @@ func TestASinkThatIsAway(t *testing.T) {
 
 	files.refuse.Store(2)
 	v = s.run("slow", "")
-	if v.Status != engine.Failed || v.Error != "sink: create file: sink: refused: 403 from the sink (try 2 of 2)" {
+	if v.Status != engine.Failed || v.Error != "sink: refused: 403 from the sink (try 2 of 2)" {
 		t.Errorf("%+v", v)
 	}
 	s.idle()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -126,6 +127,12 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		if err != nil {
 			return nil, err
 		}
+		if d, ok := files.(*sink.Dir); ok {
+			if err := d.Make(); err != nil {
+				return nil, err
+			}
+		}
+		b.files = sink.Watch(files)
 		if err := files.Check(ctx); err != nil {
 			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink, "err", err)
 		}
@@ -139,7 +146,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			return nil, err
 		}
 		return engine.New(engine.Options{
-			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: files,
+			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: b.files,
 			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
 			Installation: tag, Memory: b.records,
 			Metrics: b.metrics,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -144,21 +143,6 @@ func TestDoctorOnTimeZones(t *testing.T) {
 	if f := s.finding("time zone of database db"); f.Result != pass {
 		t.Errorf("%+v", f)
 	}
-}
-
-// finding is what doctor says of a check.
-func (s *stack) finding(check string) finding {
-	s.t.Helper()
-	out, _ := s.fanfold("doctor", "-o", "json")
-	var all findings
-	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
-		s.t.Fatalf("%v\n%s", err, out)
-	}
-	i := slices.IndexFunc(all, func(f finding) bool { return f.Check == check })
-	if i < 0 {
-		s.t.Fatalf("no check %q in\n%s", check, out)
-	}
-	return all[i]
 }
 
 // TestAgesOfRecordsInADatetime: a DATETIME that says when a record changed is in the

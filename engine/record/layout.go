@@ -39,6 +39,23 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
+// Widths returns how many characters the file column takes, 0 where that is not known, and
+// how many an id can have at most.
+func (s *Store) Widths(ctx context.Context) (file, id int, err error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	const integerDigits, longestID = 20, 64
+	switch {
+	case l.integerID:
+		return l.file, integerDigits, nil
+	case l.id > 0:
+		return l.file, min(l.id, longestID), nil
+	}
+	return l.file, longestID, nil
+}
+
 // known returns the layout, and learns it first where nobody did.
 func (s *Store) known(ctx context.Context) (*layout, error) {
 	s.mu.Lock()

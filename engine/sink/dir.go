@@ -26,24 +26,28 @@ type Dir struct {
 
 var _ Sink = (*Dir)(nil)
 
-// NewDir returns the sink of that directory, an absolute path, which is made if
-// it is missing.
+// NewDir returns the sink of that directory, an absolute path, without any I/O: Make
+// makes it.
 func NewDir(root string) (*Dir, error) {
 	if !filepath.IsAbs(root) {
 		return nil, fmt.Errorf("sink: directory %q is not an absolute path", root)
 	}
-	root = filepath.Clean(root)
-	if err := makeFolders(root); err != nil {
-		return nil, fmt.Errorf("sink: make directory: %w", err)
+	return &Dir{root: filepath.Clean(root)}, nil
+}
+
+// Make makes the directory if it is missing, and the folders above it.
+func (d *Dir) Make() error {
+	if err := makeFolders(d.root); err != nil {
+		return d.failed("make "+d.root, err)
 	}
-	info, err := os.Stat(root)
+	info, err := os.Stat(d.root)
 	if err != nil {
-		return nil, fmt.Errorf("sink: look at directory: %w", err)
+		return d.failed("look at "+d.root, err)
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("sink: %s is not a directory", root)
+		return fmt.Errorf("sink: %s is not a directory", d.root)
 	}
-	return &Dir{root: root}, nil
+	return nil
 }
 
 // URL returns file://<root>/<name>.
@@ -73,17 +77,23 @@ func (d *Dir) Path(name string) (string, error) {
 	if _, err := os.Stat(path); missing(err) {
 		return "", fmt.Errorf("%w: %s", ErrNoObject, path)
 	} else if err != nil {
-		return "", fmt.Errorf("sink: look at %s: %w", name, refused(err))
+		return "", d.failed("look at "+name, err)
 	}
 	return path, nil
 }
 
-// Check writes and removes a hidden file. So it proves hard links, too.
+// Check writes and removes a hidden file. So it proves hard links, too. Where there is no
+// directory it makes none, and its error matches fs.ErrNotExist.
 func (d *Dir) Check(ctx context.Context) error {
 	name := ".fanfold-check-" + randomHex()
 	w, err := d.create(ctx, name)
+	if missing(err) {
+		if _, gone := os.Stat(d.root); missing(gone) {
+			return &failure{"sink: there is no directory " + d.root, []error{fs.ErrNotExist}}
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("sink: write into %s: %w", d.root, err)
+		return d.failed("write into "+d.root, err)
 	}
 	defer w.Abort()
 	_, err = w.Write([]byte("fanfold\n"))
@@ -91,10 +101,11 @@ func (d *Dir) Check(ctx context.Context) error {
 		_, err = w.Commit()
 	}
 	// Removed after an error, too: it may have come after the file.
-	if err := errors.Join(err, d.remove(name)); err != nil {
-		return fmt.Errorf("sink: write into %s: %w", d.root, err)
+	removed := d.remove(name)
+	if err == nil && removed != nil {
+		err = d.failed("remove from "+d.root, removed)
 	}
-	return nil
+	return err
 }
 
 // Close does nothing.
@@ -107,7 +118,7 @@ func (d *Dir) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	if err := d.remove(name); err != nil {
-		return fmt.Errorf("sink: remove %s: %w", name, refused(err))
+		return d.failed("remove "+name, err)
 	}
 	return nil
 }
@@ -118,8 +129,16 @@ func (d *Dir) remove(name string) error {
 	if err := d.sweep(name); err != nil {
 		return err
 	}
-	err := os.Remove(d.path(name))
+	info, err := os.Lstat(d.path(name))
 	if missing(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if what := foreign(info); what != "" {
+		return Refused(fmt.Errorf("%s lies there, which Fanfold has not made: remove it by hand", what))
+	}
+	if err = os.Remove(d.path(name)); missing(err) {
 		return nil
 	}
 	return errors.Join(err, syncFolder(filepath.Dir(d.path(name))))
@@ -131,22 +150,24 @@ func (d *Dir) Clean(ctx context.Context, name string) error {
 		return err
 	}
 	if err := d.sweep(name); err != nil {
-		return fmt.Errorf("sink: remove what is left of %s: %w", name, refused(err))
+		return d.failed("remove what is left of "+name, err)
 	}
 	return nil
 }
 
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }
 
-// refused marks what somebody has to change: missing permissions, a file where a
-// folder should be, a read-only file system.
-func refused(err error) error {
-	for _, e := range []error{fs.ErrPermission, syscall.ENOTDIR, syscall.EROFS, syscall.ENAMETOOLONG} {
-		if errors.Is(err, e) {
-			return fmt.Errorf("%w: %w", ErrRefused, err)
-		}
+// foreign says what Fanfold never makes in an object's place; empty for a file.
+func foreign(info fs.FileInfo) string {
+	switch {
+	case info.Mode().IsRegular():
+		return ""
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case info.IsDir():
+		return "a folder"
 	}
-	return err
+	return "something that is no file"
 }
 
 // missing tells whether nothing can be at a path, be it that a part of it is a

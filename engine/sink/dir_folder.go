@@ -21,7 +21,7 @@ func makeFolders(folder string) error {
 	if err := makeFolders(parent); err != nil {
 		return err
 	}
-	if err := os.Mkdir(folder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(folder, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return syncFolder(parent)

@@ -37,7 +37,7 @@ func (d *Dir) Create(ctx context.Context, o Object) (Writer, error) {
 	}
 	w, err := d.create(ctx, o.Name)
 	if err != nil {
-		return nil, fmt.Errorf("sink: create %s: %w", o.Name, refused(err))
+		return nil, d.failed("create "+o.Name, err)
 	}
 	return w, nil
 }
@@ -50,7 +50,7 @@ func (d *Dir) create(ctx context.Context, name string) (*dirWriter, error) {
 	if err := makeFoldersBelow(d.root, filepath.Dir(temporary)); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (w *dirWriter) Write(p []byte) (int, error) {
 	w.size += int64(n)
 	w.crc32c = crc32.Update(w.crc32c, castagnoli, p[:n])
 	if err != nil {
-		w.err = fmt.Errorf("sink: write %s: %w", w.name, refused(w.because(err)))
+		w.err = w.dir.failed("write "+w.name, w.because(err))
 	}
 	return n, w.err
 }
@@ -117,8 +117,10 @@ func (w *dirWriter) Commit() (Committed, error) {
 	}
 	defer w.Abort()
 	adopted, err := w.publish()
-	if err != nil {
-		return Committed{}, fmt.Errorf("sink: commit %s: %w", w.name, refused(err))
+	if errors.Is(err, ErrConflict) {
+		return Committed{}, err
+	} else if err != nil {
+		return Committed{}, w.dir.failed("commit "+w.name, err)
 	}
 	return Committed{Adopted: adopted, Bytes: w.size, CRC32C: w.crc32c}, nil
 }
@@ -153,8 +155,11 @@ func (w *dirWriter) compare(path string) error {
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() || info.Size() != w.size {
-		return ErrConflict
+	if what := foreign(info); what != "" {
+		return Taken(path, what+", which Fanfold has not made,")
+	}
+	if info.Size() != w.size {
+		return Taken(path, fmt.Sprintf("a file of %d bytes, which is not this one of %d bytes,", info.Size(), w.size))
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -167,7 +172,7 @@ func (w *dirWriter) compare(path string) error {
 		return err
 	}
 	if n != w.size || hash.Sum32() != w.crc32c {
-		return ErrConflict
+		return Taken(path, "a file with other contents")
 	}
 	return nil
 }

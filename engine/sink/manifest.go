@@ -75,19 +75,19 @@ func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 	}
 	w, err := s.Create(ctx, Object{Name: ManifestName(name), ContentType: "application/json"})
 	if err != nil {
-		return fmt.Errorf("create manifest of %s: %w", name, err)
+		return err
 	}
 	defer w.Abort()
 	if _, err := w.Write(data); err != nil {
-		return fmt.Errorf("write manifest of %s: %w", name, err)
+		return err
 	}
 	if _, err := w.Commit(); errors.Is(err, ErrConflict) {
 		// Who wrote it may have died right after it, with its write left behind.
 		if err := s.Clean(ctx, ManifestName(name)); err != nil {
-			return fmt.Errorf("clean up after manifest of %s: %w", name, err)
+			return err
 		}
 	} else if err != nil {
-		return fmt.Errorf("commit manifest of %s: %w", name, err)
+		return err
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package gcs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func refused(err error) error {
 	}
 	switch answer.Code {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-		return fmt.Errorf("%w: %w", sink.ErrRefused, err)
+		return sink.Refused(err)
 	}
 	return err
 }
@@ -153,7 +154,9 @@ func (w *writer) Commit() (sink.Committed, error) {
 	}
 	defer w.Abort()
 	adopted, err := w.publish()
-	if err != nil {
+	if errors.Is(err, sink.ErrConflict) {
+		return sink.Committed{}, err
+	} else if err != nil {
 		return sink.Committed{}, fmt.Errorf("sink: commit %s: %w", w.url, err)
 	}
 	return sink.Committed{Adopted: adopted, Bytes: w.size, CRC32C: w.crc32c}, nil
@@ -194,8 +197,18 @@ func (w *writer) adopt(failed error) error {
 		return failed
 	case err != nil:
 		return fmt.Errorf("%w; and to look at it: %w", failed, err)
-	case there.Size != w.size, there.CRC32C != w.crc32c, !maps.Equal(there.Metadata, w.metadata):
-		return sink.ErrConflict
+	case there.Size != w.size, there.CRC32C != w.crc32c:
+		return sink.Taken(w.url, fmt.Sprintf("an object of %d bytes with other contents", there.Size))
+	case !maps.Equal(there.Metadata, w.metadata):
+		return sink.Taken(w.url, fmt.Sprintf("an object with other metadata (%s)", said(there.Metadata)))
 	}
 	return nil
+}
+
+// said is what an object's metadata say of whose it is.
+func said(metadata map[string]string) string {
+	if metadata["fanfold-record"] == "" {
+		return "Fanfold has not made it"
+	}
+	return fmt.Sprintf("record %s, attempt %s, installation %s", metadata["fanfold-record"], metadata["fanfold-attempt"], cmp.Or(metadata["fanfold-installation"], "unknown"))
 }

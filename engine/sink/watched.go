@@ -1,0 +1,87 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// checkAgain is how long what a failed write said is believed, before Check finds out
+// whether it is still so.
+const checkAgain = 5 * time.Second
+
+// Watched is a sink that knows how its last write ended.
+type Watched struct {
+	Sink
+
+	mu     sync.Mutex
+	failed error     // of the last write; nil: it went well, or there was none
+	at     time.Time // when it was found
+}
+
+var _ Sink = (*Watched)(nil)
+
+// Watch returns a sink with the same objects.
+func Watch(s Sink) *Watched { return &Watched{Sink: s} }
+
+// State returns nil where the last write went well, and otherwise its error. Nothing is
+// written as long as all goes well; after a failure Check finds out, at most once in 5
+// seconds, whether it is over.
+func (w *Watched) State(ctx context.Context) error {
+	w.mu.Lock()
+	failed, stale := w.failed, time.Since(w.at) > checkAgain
+	if failed != nil && stale {
+		w.at = time.Now() // others believe what was found before
+	}
+	w.mu.Unlock()
+	if failed == nil || !stale {
+		return failed
+	}
+	return w.note(ctx, w.Check(ctx))
+}
+
+// note remembers how a write ended, and returns that. One that its caller gave up says
+// nothing.
+func (w *Watched) note(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed, w.at = err, time.Now()
+	return err
+}
+
+// Create is that of the sink.
+func (w *Watched) Create(ctx context.Context, o Object) (Writer, error) {
+	writer, err := w.Sink.Create(ctx, o)
+	if err != nil {
+		return nil, w.note(ctx, err)
+	}
+	return &watchedWriter{writer, w, ctx}, nil
+}
+
+type watchedWriter struct {
+	Writer
+	of  *Watched
+	ctx context.Context
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		_ = w.of.note(w.ctx, err)
+	}
+	return n, err
+}
+
+func (w *watchedWriter) Commit() (Committed, error) {
+	done, err := w.Writer.Commit()
+	if errors.Is(err, ErrConflict) {
+		_ = w.of.note(w.ctx, nil) // the sink does what it should
+	} else {
+		_ = w.of.note(w.ctx, err)
+	}
+	return done, err
+}
