@@ -22,8 +22,9 @@ func newRetry(f *flags) *cobra.Command {
 		Use:   "retry ID…|--all",
 		Short: "Run records again that have a final status",
 		Long: `Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING and pushes its
-id. The job gets the next attempt; the file of the last one is removed when the new one
-is there.
+id. The job gets the next attempt. A file of the last one stays until this one ends, and
+is then removed, whatever comes of it: a rerun that fails or is cancelled leaves the record
+without a file.
 
 Each id is done by itself: one that is refused, since its job runs or its record or
 report is not there, holds up no other, and the exit code is that of the worst.

@@ -4,9 +4,10 @@
 // reads the record and goes where it points; nobody looks into the folder. Four
 // things make that hold, whatever crashes:
 //
-//   - Names hold id and attempt (withdrawals/1111-2.csv), so two jobs never
-//     want the same name, and a job that runs again never touches what the
-//     record of an earlier attempt points to.
+//   - Names hold id, attempt and the tag of the installation
+//     (withdrawals/1111-2-k7m2qx.csv), so two jobs never want the same name, nor do
+//     two installations, and a job that runs again never touches what the record of
+//     an earlier attempt points to.
 //   - An object is created under a precondition: only if none of its name is
 //     there. Nothing is ever overwritten.
 //   - An object is there whole or not at all. Until Commit returns, nothing can

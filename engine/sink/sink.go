@@ -8,7 +8,7 @@ import (
 
 // Object describes a file before it is written.
 type Object struct {
-	Name        string            // relative path with forward slashes, such as report/1111-1.csv
+	Name        string            // relative path with forward slashes, such as report/1111-1-k7m2qx.csv
 	ContentType string            // such as "text/csv; charset=utf-8"
 	Metadata    map[string]string // kept with the object where the sink can; must agree on adoption
 }
