@@ -47,52 +47,51 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 // move moves members, and tells how many of those that are due are still there.
 // What cannot be moved keeps no other from it.
 func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string]bool) (left int, failed error) {
-	var timeless, senseless []scripts.Refusal
-	for _, member := range due.Timeless {
-		timeless = append(timeless, scripts.Refusal{Member: member, Reason: "its score is not a time in seconds or milliseconds"})
-	}
-	streams := map[string][]scripts.Move{}
+	var senseless []scripts.Refusal
+	streams, listeners := map[string][]scripts.Move{}, map[string]string{}
 	for _, member := range due.Members {
 		later, err := scripts.ParseLater(member)
 		if err != nil {
 			senseless = append(senseless, scripts.Refusal{Member: member, Reason: err.Error()})
 			continue
 		}
-		stream, move := s.target(member, later)
-		streams[stream] = append(streams[stream], move)
+		stream, listener, move := s.target(member, later)
+		streams[stream], listeners[stream] = append(streams[stream], move), listener
 	}
-	failed = s.refuse(ctx, timeless, true)
-	if err := s.refuse(ctx, senseless, false); err != nil {
-		left, failed = len(senseless), err
-	}
+	failed = s.refuse(ctx, due.Timeless, true)
 	for _, stream := range slices.Sorted(maps.Keys(streams)) {
 		moves := streams[stream]
 		if broken[stream] {
 			left += len(moves)
 			continue
 		}
-		late, err := s.scripts.Move(ctx, stream, moves)
+		late, strange, err := s.scripts.Move(ctx, stream, listeners[stream], moves)
 		s.metrics.moved(late)
+		senseless = append(senseless, strange...)
 		if err != nil {
 			broken[stream] = true
 			left, failed = left+len(moves), err
 		}
 	}
+	if err := s.refuse(ctx, senseless, false); err != nil {
+		left, failed = left+len(senseless), err
+	}
 	return left, failed
 }
 
-// target says to which stream a member goes, and as what.
-func (s *Scheduler) target(member string, l scripts.Later) (stream string, move scripts.Move) {
+// target says to which stream a member goes, whose that is, if it is a listener's, and
+// as what it goes.
+func (s *Scheduler) target(member string, l scripts.Later) (stream, listener string, move scripts.Move) {
 	n := strconv.FormatInt(l.Attempt, 10)
 	switch l.Step {
 	case "":
-		return s.scripts.Jobs(), scripts.Move{Member: member, ID: l.ID}
+		return s.scripts.Jobs(), "", scripts.Move{Member: member, ID: l.ID}
 	case scripts.StepTrigger:
-		return s.scripts.Jobs(), scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
+		return s.scripts.Jobs(), "", scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
 	case scripts.StepFanIn, scripts.StepRecord:
-		return s.scripts.FanIn(), scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
+		return s.scripts.FanIn(), "", scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	default:
-		return s.scripts.Task(l.Step), scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
+		return s.scripts.Task(l.Step), l.Step, scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	}
 }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,12 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	if err := s.Delay(ctx, "9", 30*time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}, redis.Z{Member: "12", Score: 1.7e18}).Err(); err != nil {
+	if _, err := s.Start(ctx, scripts.Start{ID: "5", Attempt: 6, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"some.listener"}}); err != nil {
+		t.Fatal(err)
+	}
+	client.XTrimMaxLen(ctx, s.Task("some.listener"), 0)
+	if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}, redis.Z{Member: "12", Score: 1.7e18},
+		redis.Z{Member: "13", Score: 20241201093000}, redis.Z{Member: "14", Score: 20241201093}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if wait, err := scheduler.moveDue(ctx); err != nil || wait != 0 {
@@ -51,12 +57,16 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 		}
 		reasons[e.Values["fields"].(string)] = e.Values["reason"].(string)
 	}
-	for _, member := range []string{"10", "11", "12"} {
-		if r := reasons["member="+member]; !strings.Contains(r, "not a time") {
+	for member, why := range map[string]string{
+		"10": "its score inf is not a time", "11": "its score -inf is not a time", "12": "is not a time: write seconds or milliseconds since 1970",
+		"13": "its score 20241201093000, read as milliseconds, is 2611-06-03, more than ten years away: write seconds or milliseconds since 1970",
+		"14": "its score 20241201093, read as seconds, is 2611-06-03, more than ten years away",
+	} {
+		if r := reasons["member="+member]; !strings.Contains(r, why) {
 			t.Errorf("%s: %q", member, r)
 		}
 	}
-	if len(reasons) != 5 || reasons["member={bad}"] != scripts.ErrMember.Error() {
+	if len(reasons) != 7 || reasons["member={bad}"] != scripts.ErrMember.Error() {
 		t.Errorf("in quarantine: %v", reasons)
 	}
 	if wait, err := scheduler.moveDue(ctx); err != nil || wait < 29*time.Minute {
@@ -67,22 +77,82 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	}
 }
 
+// TestAStepThatNoJobHas goes to the quarantine and makes no key; one whose job has ended
+// it, or is another attempt by now, goes, and so does what waits of a job that fails.
+func TestAStepThatNoJobHas(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	s, client, ctx := b.s, b.client, t.Context()
+	b.start("1", time.Hour)
+	b.start("2", time.Hour)
+	client.Set(ctx, s.State("3"), "something else", 0)
+	task := scripts.Task{ID: "2", Attempt: 1, Listener: "l", Owner: "w", Lease: time.Hour}
+	if outcome, _, err := s.Take(ctx, task, []string{"d"}); outcome != scripts.OK || err != nil {
+		t.Fatal(outcome, err)
+	}
+	if err := s.Delay(ctx, "2/1/l", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if outcome, err := s.FailTask(ctx, task, "no luck"); outcome != scripts.OK || err != nil {
+		t.Fatal(outcome, err)
+	}
+	if n := client.ZCard(ctx, s.Delayed()).Val(); n != 0 {
+		t.Errorf("%d members of a job that fails are left", n)
+	}
+	client.XTrimMaxLen(ctx, s.Task("l"), 0)
+	for _, member := range []string{"1/1/ANYTHING", "1/1/another.listener", "4/1/ANYTHING", "3/1/l", "1/7/l", "2/1/l", "1/1/l"} {
+		if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Score: 0, Member: member}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := client.Keys(ctx, s.Prefix+"task:*").Val()
+	for client.ZCard(ctx, s.Delayed()).Val() > 0 {
+		if _, err := b.scheduler("a").moveDue(ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.options.Metrics = nil
+	}
+	if after := client.Keys(ctx, s.Prefix+"task:*").Val(); len(after) != len(before) {
+		t.Errorf("streams %v, and before %v", after, before)
+	}
+	var kept []string
+	for _, e := range client.XRange(ctx, s.Quarantined(), "-", "+").Val() {
+		kept = append(kept, fmt.Sprint(e.Values["fields"], ": ", e.Values["reason"]))
+	}
+	slices.Sort(kept)
+	want := []string{
+		"member=1/1/ANYTHING: job 1 does not run, or has no listener ANYTHING: nothing of it can be done again",
+		"member=1/1/another.listener: job 1 does not run, or has no listener another.listener: nothing of it can be done again",
+		"member=3/1/l: job 3 does not run, or has no listener l: nothing of it can be done again",
+		"member=4/1/ANYTHING: job 4 does not run, or has no listener ANYTHING: nothing of it can be done again",
+	}
+	if !slices.Equal(kept, want) {
+		t.Errorf("%q", kept)
+	}
+	if entries := client.XRange(ctx, s.Task("l"), "-", "+").Val(); len(entries) != 1 || entries[0].Values["id"] != "1" || entries[0].Values["attempt"] != "1" {
+		t.Errorf("%v", entries)
+	}
+}
+
 // TestStuckMembersHideNoOther: what a stream does not take stays, and what is due
 // after it moves, at the same look and however much is stuck.
 func TestStuckMembersHideNoOther(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	scheduler, s, client, ctx := b.scheduler("a"), b.s, b.client, t.Context()
-	if err := client.Set(ctx, s.Task("broken"), "not a stream", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
 	const stuck, others = 3*most + 1, 2*most + 1
 	var members []redis.Z
 	for i := range stuck {
+		if _, err := s.Start(ctx, scripts.Start{ID: fmt.Sprint(i), Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"broken"}}); err != nil {
+			t.Fatal(err)
+		}
 		members = append(members, redis.Z{Member: fmt.Sprintf("%d/1/broken", i), Score: 1e12})
 	}
 	for i := range others {
 		members = append(members, redis.Z{Member: fmt.Sprint(i), Score: 1e12 + 1})
+	}
+	if err := client.Set(ctx, s.Task("broken"), "not a stream", 0).Err(); err != nil {
+		t.Fatal(err)
 	}
 	soon := time.Now().Add(time.Hour)
 	members = append(members, redis.Z{Member: "later", Score: float64(soon.UnixMilli())})

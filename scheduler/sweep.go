@@ -28,13 +28,12 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 		var group errgroup.Group
 		group.SetLimit(atOnce)
 		for i, id := range ids {
-			handle := s.failOne
 			if attempts[i] != 0 && !mayExpire(statuses[i]) && statuses[i] != scripts.StatusBroken {
-				handle = s.remind // it is ending already
+				continue // it is ending already
 			}
 			group.Go(func() error {
 				// One that cannot be failed must not keep the others from it.
-				if err := handle(ctx, id); err != nil && ctx.Err() == nil {
+				if err := s.failOne(ctx, id); err != nil && ctx.Err() == nil {
 					s.log.Warn("fail overdue job", "job", id, "err", err)
 				}
 				return nil
@@ -43,18 +42,6 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 		_ = group.Wait()
 	}
 	return pause, nil
-}
-
-// patience is how long a job that is ending is left to those who end it.
-const patience = time.Minute
-
-// remind has a job ended of which everybody seems to have lost sight.
-func (s *Scheduler) remind(ctx context.Context, id string) error {
-	outcome, err := s.scripts.Remind(ctx, id, patience)
-	if outcome == scripts.OK {
-		s.log.Warn("nobody ended a job: its entry is sent again", "job", id)
-	}
-	return err
 }
 
 func (s *Scheduler) failOne(ctx context.Context, id string) error {

@@ -127,6 +127,7 @@ func TestTimerScores(t *testing.T) {
 	b.score("msg-1-never", math.Inf(1))
 	b.score("msg-1-always", math.Inf(-1))
 	b.score("msg-1-nanoseconds", float64(time.Now().UnixNano()))
+	b.score("msg-1-year", 20241201093000)
 	b.score("bad name", float64(time.Now().Unix()))
 	b.score(strings.Repeat("x", 201), float64(time.Now().Unix()))
 	b.set("bad\nkey", time.Hour)
@@ -138,13 +139,20 @@ func TestTimerScores(t *testing.T) {
 			t.Errorf("%v", e.Values)
 		}
 	}
-	b.until("six in quarantine", func() bool { return b.client.XLen(ctx, b.s.Quarantined()).Val() >= 6 })
+	b.until("seven in quarantine", func() bool { return b.client.XLen(ctx, b.s.Quarantined()).Val() >= 7 })
 	b.quiet("msg-last-one")
 	reasons := map[string]int{}
 	for _, e := range b.client.XRange(ctx, b.s.Quarantined(), "-", "+").Val() {
-		reasons[e.Values["reason"].(string)]++
+		reason := e.Values["reason"].(string)
+		if strings.Contains(reason, " is not a time: write seconds or milliseconds since 1970") {
+			reason = "no time"
+		}
+		reasons[reason]++
 	}
-	if reasons["its score is not a time in seconds or milliseconds"] != 3 || reasons[reasonName] != 3 {
+	if far := "its score 20241201093000, read as milliseconds, is 2611-06-03, more than ten years away: write seconds or milliseconds since 1970"; reasons[far] != 1 {
+		t.Errorf("%v", reasons)
+	}
+	if reasons["no time"] != 3 || reasons[reasonName] != 3 {
 		t.Errorf("%v", reasons)
 	}
 	if n := b.client.ZCard(ctx, b.s.Timers()).Val(); n != 0 {
@@ -547,5 +555,35 @@ func TestTimerWithALongName(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestATimerFiresOncePerTime: setting it again for the same time is the same firing, in
+// seconds, too; for another time it is another one.
+func TestATimerFiresOncePerTime(t *testing.T) {
+	t.Parallel()
+	b := newTimers(t, testmain.SharedRedis(t), message(t))
+	b.run("c1", false)
+	b.run("c2", false)
+	due := time.Now().Add(-5 * time.Second).Unix()
+	for i := range 4 {
+		score := float64(due)
+		if i%2 == 1 {
+			score *= 1000
+		}
+		b.score("msg-1-again", score)
+		b.until("it is no timer any more", func() bool { return b.client.ZCard(t.Context(), b.s.Timers()).Val() == 0 })
+	}
+	b.score("msg-1-again", float64(due+1))
+	b.until("the other time fires", func() bool { return b.appended()["msg-1-again"] >= 2 })
+	b.quiet("msg-last-one")
+	var fired []any
+	for _, e := range b.client.XRange(t.Context(), b.stream, "-", "+").Val() {
+		if e.Values["timer"] == "msg-1-again" {
+			fired = append(fired, e.Values["due"])
+		}
+	}
+	if fmt.Sprint(fired) != fmt.Sprint([]int64{due * 1000, due*1000 + 1000}) {
+		t.Errorf("fired for %v", fired)
 	}
 }

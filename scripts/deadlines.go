@@ -97,18 +97,6 @@ func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]str
 	}
 }
 
-// Remind sends a job that is PUBLISHING or FAILING to fan-in once more, where it
-// is past its deadline and nobody has worked on it for a while: OK, Busy where
-// that is not so yet, or Gone.
-func (s *Scripts) Remind(ctx context.Context, id string, patience time.Duration) (Outcome, error) {
-	outcome, more, err := s.list(ctx, remindScript.call(shared{}, s.also([]string{s.State(id)}, s.FanIn()), id, patience.Milliseconds()))
-	if err != nil || !s.split || outcome != OK {
-		return outcome, err
-	}
-	attempt, _ := more[0].(int64)
-	return outcome, s.send(ctx, s.toFanIn(ctx, id, attempt, 0, 0))
-}
-
 // PushAgain pushes a running job of which Redis has lost the state, or the data while
 // nobody makes its file, and removes the rest: its record decides what comes next. It is
 // OK, or Gone where the job has what it needs, or does not run.

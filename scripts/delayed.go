@@ -3,6 +3,8 @@ package scripts
 import (
 	"context"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,7 +31,7 @@ func (s *Scripts) HandBack(ctx context.Context, id string, attempt int64, step s
 // Due is what the delayed set asks for now.
 type Due struct {
 	Members  []string      // that are due
-	Timeless []string      // whose score is no time: not finite, or NoTime or more
+	Timeless []Refusal     // whose score is no time: not finite, or more than ten years away
 	Wait     time.Duration // until one is due that is not yet; 0: call again to know, negative: there is none
 }
 
@@ -42,14 +44,33 @@ func (s *Scripts) Due(ctx context.Context, most, over int) (Due, error) {
 	}
 	due := Due{Wait: time.Duration(next) * time.Millisecond}
 	timeless, _ := more[0].(int64)
-	for i, m := range more[1:] {
-		if text, ok := m.(string); ok && int64(i) < timeless {
-			due.Timeless = append(due.Timeless, text)
-		} else if ok {
+	more = more[1:]
+	for i := range min(int(timeless), len(more)/2) {
+		member, _ := more[2*i].(string)
+		score, _ := more[2*i+1].(string)
+		due.Timeless = append(due.Timeless, Refusal{Member: member, Reason: WhyTimeless(score)})
+	}
+	for _, m := range more[min(2*int(timeless), len(more)):] {
+		if text, ok := m.(string); ok {
 			due.Members = append(due.Members, text)
 		}
 	}
 	return due, nil
+}
+
+// WhyTimeless says why a score is no time that something can wait for, and how it was
+// read.
+func WhyTimeless(score string) string {
+	const remedy = "write seconds or milliseconds since 1970"
+	n, err := strconv.ParseFloat(score, 64)
+	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) || n >= 1e15 {
+		return fmt.Sprintf("its score %s is not a time: %s", score, remedy)
+	}
+	unit, at := "milliseconds", time.UnixMilli(int64(n))
+	if n < 1e11 {
+		unit, at = "seconds", time.Unix(int64(n), 0)
+	}
+	return fmt.Sprintf("its score %s, read as %s, is %s, more than ten years away: %s", score, unit, at.UTC().Format(time.DateOnly), remedy)
 }
 
 // Move is one member of the delayed set on its way to a stream: the entry has
@@ -59,14 +80,19 @@ type Move struct {
 }
 
 // Move moves members that are due to a stream, each once however many
-// schedulers try, and returns how late each one is that it moved. In a cluster it
-// appends first and removes afterwards: a crash in between leaves a double, which
+// schedulers try, and returns how late each one is that it moved. With a listener, whose
+// stream it is, tasks that are not to be done any more are removed instead, and those
+// that their jobs do not have are returned as strange. In a cluster it appends first and
+// removes afterwards, whatever the jobs have: a crash in between leaves a double, which
 // does nothing.
-func (s *Scripts) Move(ctx context.Context, stream string, moves []Move) ([]time.Duration, error) {
-	var args []any
+func (s *Scripts) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
+	args, keys := []any{listener}, s.also([]string{s.Delayed()}, stream)
 	var add []redis.Cmder
 	for _, m := range moves {
 		args = append(args, m.Member, m.ID, m.Field, m.Value)
+		if listener != "" {
+			keys = s.also(keys, s.State(m.ID))
+		}
 		entry := []any{"xadd", stream, "*", "id", m.ID}
 		if m.Field != "" {
 			entry = append(entry, m.Field, m.Value)
@@ -75,23 +101,31 @@ func (s *Scripts) Move(ctx context.Context, stream string, moves []Move) ([]time
 	}
 	if s.split {
 		if err := s.send(ctx, add...); err != nil {
-			return nil, fmt.Errorf("move to %s: %w", stream, err)
+			return nil, nil, fmt.Errorf("move to %s: %w", stream, err)
 		}
 	}
-	c := moveScript.call(shared{}, s.also([]string{s.Delayed()}, stream), args...)
+	c := moveScript.call(shared{}, keys, args...)
 	if err := s.pipe.do(ctx, c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ms, err := c.Int64Slice()
 	if err != nil {
-		return nil, asError("move", err)
+		return nil, nil, asError("move", err)
 	}
-	late := make([]time.Duration, len(ms))
 	for i, n := range ms {
-		late[i] = time.Duration(n) * time.Millisecond
+		switch {
+		case n >= 0:
+			late = append(late, time.Duration(n)*time.Millisecond)
+		case n == noTask && i < len(moves):
+			strange = append(strange, Refusal{Member: moves[i].Member, Reason: fmt.Sprintf(
+				"job %s does not run, or has no listener %s: nothing of it can be done again", moves[i].ID, listener)})
+		}
 	}
-	return late, nil
+	return late, strange, nil
 }
+
+// noTask is what move answers where a job does not have such a task.
+const noTask = -3
 
 // Refusal is a member of the delayed set that means nothing, and why.
 type Refusal struct {

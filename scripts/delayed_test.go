@@ -33,7 +33,7 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 			t.Error("it is an hour too early")
 		}
 	}
-	if late, err := s.Move(ctx, s.Jobs(), []Move{
+	if late, _, err := s.Move(ctx, s.Jobs(), "", []Move{
 		{Member: "due-ms", ID: "1"}, {Member: "due-s", ID: "2", Field: "look", Value: "3"},
 		{Member: "tiny", ID: "3"}, {Member: "minus", ID: "4"}, {Member: "later-s", ID: "5"},
 	}); err != nil || len(late) != 4 || late[0] < time.Second || late[0] > time.Minute || late[1] < time.Minute {
@@ -65,7 +65,7 @@ func TestManyInSecondsAreNotEarly(t *testing.T) {
 		if due, err := s.Due(t.Context(), 100, 0); err != nil || len(due.Members) != 0 {
 			t.Fatalf("an hour early: %v %v", due, err)
 		}
-		if late, err := s.Move(t.Context(), s.Jobs(), moves); err != nil || len(late) != 0 {
+		if late, _, err := s.Move(t.Context(), s.Jobs(), "", moves); err != nil || len(late) != 0 {
 			t.Fatalf("moved %v, %v", late, err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestMoveOnce(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for part := moves; len(part) > 0; part = part[50:] {
-				late, err := s.Move(t.Context(), s.Jobs(), part[:50])
+				late, _, err := s.Move(t.Context(), s.Jobs(), "", part[:50])
 				if err != nil {
 					t.Error(err)
 				}
@@ -132,7 +132,15 @@ func TestWhatCannotBeMovedStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Move(ctx, s.Task("a"), []Move{{Member: "1/1/a", ID: "1", Field: "attempt", Value: "1"}}); err == nil {
+	if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err == nil {
+		t.Fatal("it was started")
+	}
+	client.Del(ctx, s.Task("a"))
+	if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	client.Set(ctx, s.Task("a"), "no stream", 0)
+	if _, _, err := s.Move(ctx, s.Task("a"), "a", []Move{{Member: "1/1/a", ID: "1", Field: "attempt", Value: "1"}}); err == nil {
 		t.Error("it was moved")
 	}
 	if _, err := s.Refuse(ctx, []Refusal{{Member: "bad member", Reason: "x"}}, false); err == nil {

@@ -187,7 +187,7 @@ func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration
 // fail runs the script and returns how late it is (ms), too. Paused are the listeners
 // that are, for the reason of a deadline.
 func (s *Scripts) fail(ctx context.Context, id string, attempt int64, by, token, reason string, remove int, paused ...any) (Outcome, int64, error) {
-	keys := s.also([]string{s.State(id)}, s.FanIn(), s.Events())
+	keys := s.also([]string{s.State(id)}, s.FanIn(), s.Events(), s.Delayed())
 	outcome, more, err := s.list(ctx, failScript.call(shared{}, keys, append([]any{id, attempt, by, token, reason, s.events, remove}, paused...)...))
 	if err != nil || len(more) == 0 {
 		return outcome, 0, err

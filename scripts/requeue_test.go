@@ -128,46 +128,6 @@ func TestABigJobIsRefused(t *testing.T) {
 	}
 }
 
-// TestRemind: a decided job whose entry is lost is sent to fan-in again, once in a
-// while, and not while somebody works on it or it waits for its next try.
-func TestRemind(t *testing.T) {
-	t.Parallel()
-	for _, split := range []bool{false, true} {
-		s, client := newScripts(t, split)
-		ctx := t.Context()
-		if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: -time.Hour, Listeners: []string{"a"}}); err != nil {
-			t.Fatal(err)
-		}
-		remind := func(why string, want Outcome) {
-			t.Helper()
-			before := client.XLen(ctx, s.FanIn()).Val()
-			got, err := s.Remind(ctx, "1", time.Minute)
-			if got != want || err != nil || (client.XLen(ctx, s.FanIn()).Val() > before) != (want == OK) {
-				t.Errorf("split %v: %s: %v %v", split, why, got, err)
-			}
-		}
-		remind("it runs", Gone)
-		if _, _, err := s.Expire(ctx, "1"); err != nil {
-			t.Fatal(err)
-		}
-		client.Del(ctx, s.FanIn())
-		remind("its entry is lost", OK)
-		remind("it was reminded just now", Busy)
-		client.HDel(ctx, s.State("1"), "reminded")
-		_, state, err := s.Claim(ctx, Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		remind("somebody has it", Busy)
-		if _, err := s.RequeueFold(ctx, state, StepRecord, Again{Delay: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
-		remind("it waits for its next try", Busy)
-		client.HSet(ctx, s.State("1"), "@fanin:next", 1)
-		remind("its next try is lost", OK)
-	}
-}
-
 // TestAStepThatRestsKeepsItsKeys for as long as it rests.
 func TestAStepThatRestsKeepsItsKeys(t *testing.T) {
 	t.Parallel()

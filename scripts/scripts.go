@@ -72,7 +72,6 @@ var (
 	ackScript       = load("ack")
 	requeueScript   = load("requeue")
 	forgetScript    = load("forget")
-	remindScript    = load("remind")
 	againScript     = load("again")
 	resendScript    = load("resend")
 	refuseScript    = load("refuse")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,6 +47,7 @@ type DueTimer struct {
 	Name   string
 	Due    int64  // ms; of no meaning where Finite is false
 	Finite bool   // the score is a time
+	Score  string // where it is none
 	Anchor string // what Firing.Anchor said when this due time was set; empty for none
 }
 
@@ -66,8 +68,11 @@ func (s *Scripts) DueTimers(ctx context.Context, most, over int) (due []DueTimer
 		t := DueTimer{}
 		t.Name, _ = more[i].(string)
 		score, _ := more[i+1].(string)
-		t.Due, err = strconv.ParseInt(score, 10, 64)
-		t.Finite = err == nil
+		if score, none := strings.CutPrefix(score, "none"); none {
+			t.Score = score
+		} else if t.Due, err = strconv.ParseInt(score, 10, 64); err == nil {
+			t.Finite = true
+		}
 		t.Anchor, _ = more[i+2].(string)
 		due = append(due, t)
 	}

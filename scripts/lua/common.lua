@@ -15,6 +15,16 @@ end
 -- Lua.
 local function int(n) return string.format('%d', n) end
 
+-- horizon is the time from which on nothing waits: in ten years.
+local function horizon() return now() + 315576000000 end
+
+-- timeless tells whether a score is no time that something can wait for, in seconds or
+-- milliseconds.
+local function timeless(score)
+  local n = tonumber(score)
+  return n == -math.huge or n >= horizon() or n < 100000000000 and n * 1000 >= horizon()
+end
+
 local values = {}
 
 -- get is GET of a key that no script writes.

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Decides that a job fails: it becomes FAILING with the reason, and is appended
--- to the fan-in stream, where the record is changed and the rest removed.
--- KEYS  1 state; on one node also 2 fan-in, 3 events
+-- to the fan-in stream, where the record is changed and the rest removed. Its tasks that
+-- wait in the delayed set go.
+-- KEYS  1 state; on one node also 2 fan-in, 3 events, 4 delayed
 -- ARGV  1 id, 2 attempt (0: any), 3 who decides: a listener's name, @fanin or
 --       @deadline, 4 its token: owner, fence, or nothing, 5 reason,
 --       6 cap of the events, 7 1: the job's file may be there and is to be removed,
@@ -11,7 +12,7 @@
 --       third number: how long ago the deadline was (ms; 0 where @deadline is not
 --       who decides)
 -- Cost  O(listeners of the stage + listeners that are paused)
-local state, fanin, events = KEYS[1], KEYS[2], KEYS[3]
+local state, fanin, events, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, attempt, by, token, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local have = redis.call('HMGET', state, 'attempt', 'status', 'fence', 'deadline', by .. ':owner', 'stage', 'listeners')
@@ -53,6 +54,7 @@ if by ~= '@fanin' then
   redis.call('HDEL', state, 'worker', 'lease')
 end
 if fanin then
+  for listener in string.gmatch(have[7], '[^,]+') do redis.call('ZREM', delayed, id .. '/' .. attempt .. '/' .. listener) end
   if by ~= '@fanin' then redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0) end
   redis.call('XADD', events, 'MAXLEN', '~', ARGV[6], '*', 'id', id, 'attempt', attempt, 'event', 'failing', 'by', by, 'reason', reason)
 end

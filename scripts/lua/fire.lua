@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Fires, skips, pauses or refuses a timer, once, however many schedulers try. Where
--- the timer's key is there, it has the last word: it says when the timer is due.
+-- the timer's key is there, it has the last word: it says when the timer is due. One that
+-- was set again for a time for which it has fired just now has fired already.
 -- KEYS  1 timers, 2 anchors, 3 recent, 4 the timer's key, 5 events,
 --       6 fired, quarantine or paused, 7 paused
 -- ARGV  1 name, 2 due (as listed), 3 verdict (fired, skipped, paused or refused),
@@ -19,7 +20,7 @@ if not score then return 0 end
 if verdict == 'refused' then
   -- A name that is none is none at any time; a score may be a time by now.
   local named = #name <= 200 and #name > 0 and not string.find(name, '[^!-~]')
-  if named and score ~= '-inf' and tonumber(score) < 100000000000000 then return 0 end
+  if named and not timeless(score) then return 0 end
 else
   if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
   if redis.call('ZSCORE', paused, name) then return 0 end
@@ -35,8 +36,13 @@ else
   end
 end
 local late = string.format('%.0f', now - (tonumber(due) or now))
+-- No timer's name has a space.
+local firing = name .. ' ' .. due
+local repeated = verdict == 'fired' and redis.call('ZSCORE', recent, firing)
 -- What it becomes comes first: where that fails, the timer is still there.
-if verdict == 'fired' then
+if repeated then
+  -- Nothing: its action is done or on its way.
+elseif verdict == 'fired' then
   redis.call('XADD', target, '*', 'name', name, 'due', due, 'late', late)
 elseif verdict == 'paused' then
   redis.call('ZADD', target, due, name)
@@ -56,8 +62,10 @@ elseif verdict ~= 'paused' then
   redis.call('HDEL', anchors, name)
 end
 redis.call('ZADD', recent, int(now), name)
+if verdict == 'fired' then redis.call('ZADD', recent, int(now), firing) end
 local old = redis.call('ZRANGEBYSCORE', recent, '-inf', int(now - tonumber(ARGV[9])), 'LIMIT', 0, 10)
 if #old > 0 then redis.call('ZREM', recent, unpack(old)) end
+if repeated then return 1 end
 
 local fields = {'event', 'timer', 'timer', string.sub(name, 1, 1024), 'due', due, 'outcome', verdict}
 if verdict == 'refused' or verdict == 'paused' then

@@ -7,12 +7,12 @@
 -- Returns how many it removed
 -- Cost  O(members)
 local delayed, quarantine = KEYS[1], KEYS[2]
-local timeless, cap = ARGV[1] == '1', ARGV[2]
+local only_timeless, cap = ARGV[1] == '1', ARGV[2]
 
 local removed = 0
 for i = 3, #ARGV, 3 do
   local score = redis.call('ZSCORE', delayed, ARGV[i])
-  if score and (not timeless or score == '-inf' or tonumber(score) >= 100000000000000) then
+  if score and (not only_timeless or timeless(score)) then
     -- Appended first: where that fails, the member stays.
     if quarantine then
       redis.call('XADD', quarantine, 'MAXLEN', '~', cap, '*', 'stream', delayed, 'entry', '',
