@@ -40,7 +40,7 @@ func (p setting) api(name string) API {
 		Name:      name,
 		Headers:   f.get("headers").headers(),
 		Timeout:   f.get("timeout").duration(30 * time.Second),
-		MaxBytes:  f.get("max_bytes").size(64<<20, largestAnswer),
+		MaxBytes:  f.get("max_bytes").size(64<<20, 1, largestAnswer),
 		Redirects: f.get("redirects").integer(0, 0, 20),
 		Bound:     f.bound(),
 	}

@@ -33,7 +33,7 @@ func (d *draft) readCSVOptions(f fields) {
 	c.LF = f.get("line_end").oneOf("neither crlf nor lf", "", "crlf", "lf") == "lf"
 	c.Gzip = f.get("compress").oneOf("neither off nor gzip", "", "off", "gzip") == "gzip"
 	c.MaxRows = int64(f.get("max_rows").integer(0, 1, mostRows))
-	c.MaxBytes = f.get("max_bytes").size(0, largestFile)
+	c.MaxBytes = f.get("max_bytes").size(0, 1, largestFile)
 	d.readNull(f)
 	d.readMoments(f)
 	switch text := f.get("formulas").oneOf("none of off, escape and fail", "", "off", "escape", "fail"); text {

@@ -14,12 +14,25 @@ var (
 	hostForm = regexp.MustCompile(`^[0-9A-Za-z._:%-]+$`)
 )
 
-// largestJob bounds limits.job_bytes.
-const largestJob = 1 << 40
+// The bounds of limits.job_bytes: below a megabyte, four chunks of one task can be too
+// many.
+const (
+	smallestJob = 1 << 20
+	largestJob  = 1 << 40
+)
 
-// largestFold bounds limits.fold_bytes, to what always has a place: a row that is a
-// little longer than a block takes the places of two.
-const largestFold = 8 << 30
+// The bounds of limits.fold_bytes: from what a scratch file is read in, to what always
+// has a place, since a row that is a little longer than a block takes the places of two.
+const (
+	smallestFold = 64 << 10
+	largestFold  = 8 << 30
+)
+
+// The bounds of limits.lease.
+const (
+	shortestLease = time.Second
+	longestLease  = time.Hour
+)
 
 func (p setting) limits() Limits {
 	f := p.fields("running_jobs", "tasks", "folds", "fold_bytes", "grace", "lease", "stop", "memory", "job_bytes", "compress", "rebuild", "parameters")
@@ -27,12 +40,12 @@ func (p setting) limits() Limits {
 		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
 		Tasks:       f.get("tasks").integer(16, 1, 10_000),
 		Folds:       f.get("folds").integer(4, 1, 10_000),
-		FoldBytes:   f.get("fold_bytes").size(128<<20, largestFold),
-		Grace:       f.get("grace").duration(time.Minute),
-		Lease:       f.get("lease").duration(10 * time.Second),
+		FoldBytes:   f.get("fold_bytes").size(128<<20, smallestFold, largestFold),
+		Grace:       f.get("grace").atLeast(time.Second, time.Minute, "Records that change in that time are left alone"),
+		Lease:       f.get("lease").lease(10 * time.Second),
 		Stop:        f.get("stop").duration(20 * time.Second),
 		Memory:      f.get("memory").integer(80, 1, 100),
-		JobBytes:    f.get("job_bytes").size(1<<30, largestJob),
+		JobBytes:    f.get("job_bytes").size(1<<30, smallestJob, largestJob),
 		Compress:    f.get("compress").compress(),
 		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
 		Parameters:  f.get("parameters").parameterSize(),
@@ -67,9 +80,9 @@ func (p setting) compress() bool {
 	return text == "zstd"
 }
 
-// size decodes a number of bytes from 1 to the most, plain or with a unit, which
-// is a power of 1024 as in redis.conf. In a gap it is the default.
-func (p setting) size(otherwise, most int64) int64 {
+// size decodes a number of bytes within bounds, both included, plain or with a unit,
+// which is a power of 1024 as in redis.conf. In a gap it is the default.
+func (p setting) size(otherwise, least, most int64) int64 {
 	if !p.given() {
 		return otherwise
 	}
@@ -85,8 +98,12 @@ func (p setting) size(otherwise, most int64) int64 {
 	unit := map[string]int64{"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}[parts[2]]
 	// 13 digits are whole here, and the comparison divides so that nothing overflows.
 	n, err := strconv.ParseInt(parts[1], 10, 64)
-	if err != nil || n < 1 || n > most/unit {
-		p.problem(fmt.Sprintf("not a size from 1 byte to %dGB", most>>30), "")
+	if err != nil || n > most/unit || n*unit < least {
+		remedy := ""
+		if parts[2] == "" {
+			remedy = "A number without a unit is in bytes"
+		}
+		p.problem(fmt.Sprintf("not a size from %s to %s", shortSize(least), shortSize(most)), remedy)
 		return otherwise
 	}
 	return n * unit
@@ -115,12 +132,39 @@ func (p setting) address() string {
 	return ""
 }
 
-// lease decodes the silence after which a worker is taken for dead. Below a second
-// a pause of the machine would be taken for a death.
-func (p setting) lease() time.Duration {
-	d := p.duration(10 * time.Second)
-	if d < time.Second {
-		p.problem("a lease shorter than 1s", "Give at least 1s; the default is 10s")
+// shortSize writes a size in its largest unit.
+func shortSize(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GB"}, {1 << 20, "MB"}, {1 << 10, "KB"}} {
+		if n >= unit.size && n%unit.size == 0 {
+			return strconv.FormatInt(n/unit.size, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// lease decodes the silence after which a worker is taken for dead. It is renewed each
+// third of it, and a renewal may come late: below a second a pause of the machine or of
+// Redis would be taken for a death. A dead worker's work waits for it, so it has an end.
+func (p setting) lease(otherwise time.Duration) time.Duration {
+	d := p.duration(otherwise)
+	if d < shortestLease || d > longestLease {
+		p.problem(fmt.Sprintf("a lease of %s, which is renewed every %s, is not from %s to %s",
+			shortDuration(d), shortDuration((d/3).Round(time.Microsecond)), shortDuration(shortestLease), shortDuration(longestLease)),
+			"Write "+shortDuration(otherwise)+" for the default: a third of it must be longer than a pause of the machine")
+		return otherwise
+	}
+	return d
+}
+
+// atLeast decodes a duration that must not be shorter than another one.
+func (p setting) atLeast(least, otherwise time.Duration, why string) time.Duration {
+	d := p.duration(otherwise)
+	if d < least {
+		p.problem("shorter than "+shortDuration(least), why+": give at least "+shortDuration(least))
+		return otherwise
 	}
 	return d
 }

@@ -1,13 +1,17 @@
 package report
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestJobBytes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
-		"": 1 << 30, "1": 1, "1000": 1000, "1KB": 1 << 10, "20 mb": 20 << 20, "3GB": 3 << 30, "1024GB": 1 << 40, "1099511627776": 1 << 40,
+		"": 1 << 30, "1048576": 1 << 20, "1024KB": 1 << 20, "20 mb": 20 << 20, "3GB": 3 << 30, "1024GB": 1 << 40, "1099511627776": 1 << 40,
 		`"${TASKS}MB"`: 8 << 20,
-		"0":            0, "0GB": 0, "-1": 0, "1.5GB": 0, "1TB": 0, "GB": 0, "1025GB": 0, "1099511627777": 0, "9999999999999GB": 0,
+		"1":            0, "5": 0, "1000": 0, "1048575": 0, "1023KB": 0,
+		"0": 0, "0GB": 0, "-1": 0, "1.5GB": 0, "1TB": 0, "GB": 0, "1025GB": 0, "1099511627777": 0, "9999999999999GB": 0,
 		"18446744073709551617": 0, "1G": 0, "1B": 0, "1e6": 0,
 	} {
 		config, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, "job_bytes: "+text)), testEnvironment())
@@ -16,6 +20,23 @@ func TestJobBytes(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		case err == nil && config.Limits.JobBytes != want:
 			t.Errorf("%q is %d, want %d", text, config.Limits.JobBytes, want)
+		}
+	}
+}
+
+// TestBoundsOfLimits: both ends are allowed, and what is beyond them is refused with
+// both.
+func TestBoundsOfLimits(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"lease: 1s": "", "lease: 1h": "", "lease: 1ms": "a lease of 1ms, which is renewed every 333µs, is not from 1s to 1h", "lease: 999ms": "is not from 1s to 1h",
+		"lease: 61m": "is not from 1s to 1h", "grace: 1s": "", "grace: 999ms": "shorter than 1s",
+		"fold_bytes: 64KB": "", "fold_bytes: 8GB": "", "fold_bytes: 10": "not a size from 64KB to 8GB", "fold_bytes: 65535": "not a size from 64KB to 8GB",
+		"job_bytes: 1MB": "", "job_bytes: 5": "not a size from 1MB to 1024GB",
+	} {
+		_, err := Load("f.yaml", []byte(edit(t, base, `tasks: "${TASKS}"`, text)), testEnvironment())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %q", text, err, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -81,7 +82,7 @@ func (d *draft) readListener(stage int, at setting) {
 	case FromHTTP:
 		l.readHTTP(f, d.sources.apis)
 	case External:
-		l.Silence = f.get("silence").duration(silence)
+		l.Silence = f.get("silence").atLeast(time.Second, silence, "A worker says something every third of it, and its silence is noticed within a second")
 		l.readTypedColumns(f)
 	}
 	if !d.readListenerName(l, f) {

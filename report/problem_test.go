@@ -103,6 +103,8 @@ var badFiles = []struct {
 	{"a name of a query and of a service", []string{"reports:", "reports:\n  other: {stages: [{listeners: [{name: shop.users, kind: external, columns: [id]}]}]}"}},
 	{"a compression that is not known", []string{`tasks: "${TASKS}"`, "compress: gzip"}},
 	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},
+	{"a job and a fold of a few bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 5, fold_bytes: 10"}},
+	{"a lease that no renewal keeps", []string{`tasks: "${TASKS}"`, "lease: 1ms, grace: 1ms"}},
 	{"a fold of too many bytes", []string{`tasks: "${TASKS}"`, "fold_bytes: 9GB"}},
 	{"a job of too many bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 1025GB"}},
 	{"an address without port", []string{"sink:", "admin: localhost\nsink:"}},

@@ -263,11 +263,11 @@ func TestScratchFiles(t *testing.T) {
     retry: {retries: 1, delay: 100ms}
     stages:
       - listeners:
-          - {name: a, database: db, query: "SELECT 'x' AS k, 1 AS a"}
+          - {name: a, database: db, query: "SELECT 'x' AS k, REPEAT('a', 100000) AS a"}
           - {name: b, database: db, query: "SELECT 'x' AS k, 2 AS b"}
     join: {key: k}
 `
-	s := newStack(t, reports, "limits: {fold_bytes: 1}")
+	s := newStack(t, reports, "limits: {fold_bytes: 64KB}")
 	missing := filepath.Join(s.dir, "missing")
 	p := s.processWith([]string{"TMPDIR=" + missing}, "-c", s.config, "serve")
 	v := s.run("two", "")
@@ -288,8 +288,8 @@ func TestScratchFiles(t *testing.T) {
 	}
 	folder := t.TempDir()
 	s.processWith([]string{"TMPDIR=" + folder}, "-c", s.config, "serve")
-	if got := s.succeed("two", ""); got != "k,a,b\r\nx,1,2\r\n" {
-		t.Errorf("%q", got)
+	if got := s.succeed("two", ""); got != "k,a,b\r\nx,"+strings.Repeat("a", 100_000)+",2\r\n" {
+		t.Errorf("%.100q", got)
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
