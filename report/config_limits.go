@@ -28,6 +28,12 @@ const (
 	largestFold  = 8 << 30
 )
 
+// The bounds of limits.parameters. A process that starts jobs holds those of 100 records.
+const (
+	leastParameters = 1 << 10
+	mostParameters  = 1 << 20
+)
+
 // The bounds of limits.lease.
 const (
 	shortestLease = time.Second
@@ -48,24 +54,8 @@ func (p setting) limits() Limits {
 		JobBytes:    f.get("job_bytes").size(1<<30, smallestJob, largestJob),
 		Compress:    f.get("compress").compress(),
 		Rebuild:     f.get("rebuild").integer(500, 1, 1_000_000),
-		Parameters:  f.get("parameters").parameterSize(),
+		Parameters:  f.get("parameters").size(DefaultParameters, leastParameters, mostParameters),
 	}
-}
-
-// Bounds of limits.parameters. A process that starts jobs holds those of 100 records.
-const (
-	leastParameters = 1 << 10
-	mostParameters  = 1 << 20
-)
-
-// parameterSize decodes how many bytes a record's parameters may have.
-func (p setting) parameterSize() int64 {
-	size := p.size(DefaultParameters, largestJob)
-	if size < leastParameters || size > mostParameters {
-		p.problem("not a size from 1KB to 1MB", "Give 64KB, the default, or put long lists into a table that the queries read")
-		return DefaultParameters
-	}
-	return size
 }
 
 // compress decodes whether chunks are compressed. In a gap they are not.

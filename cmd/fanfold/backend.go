@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,6 +46,30 @@ type backend struct {
 // patience is how long a short statement may take in MySQL.
 const patience = 30 * time.Second
 
+// named says in errors of connections that they are Redis's.
+type named struct{}
+
+var _ redis.Hook = named{}
+
+// DialHook implements redis.Hook.
+func (named) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, fmt.Errorf("Redis cannot be reached: %w", err)
+		}
+		return conn, nil
+	}
+}
+
+// ProcessHook implements redis.Hook.
+func (named) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook implements redis.Hook.
+func (named) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
 // loadConfig reads and proves the configuration file.
 func loadConfig(file string) (*report.Config, error) {
 	data, err := os.ReadFile(file)
@@ -78,6 +103,7 @@ func open(file string) (*backend, error) {
 	options.ContextTimeoutEnabled = true
 	options.DisableIdentity = true
 	b.redis = redis.NewClient(options)
+	b.redis.AddHook(named{})
 	waiting := *options
 	waiting.PoolSize = 8 // the trigger, fan-in, one for each listener, and some for what does not wait
 	for _, r := range config.Reports {
@@ -86,6 +112,7 @@ func open(file string) (*backend, error) {
 		}
 	}
 	b.blocking = redis.NewClient(&waiting)
+	b.blocking.AddHook(named{})
 	b.closers = append(b.closers, b.redis, b.blocking)
 	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(config.Keys), JobBytes: config.Limits.JobBytes})
 	for name, d := range config.Databases {
@@ -173,6 +200,9 @@ func (b *backend) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := b.redis.Ping(ctx).Err(); err != nil {
+		if errors.As(err, new(net.Error)) {
+			return unreachable(err) // which names Redis
+		}
 		return unreachable(fmt.Errorf("redis: %w", err))
 	}
 	if err := b.rows.PingContext(ctx); err != nil {

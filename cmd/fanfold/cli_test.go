@@ -68,8 +68,8 @@ func TestExitCodes(t *testing.T) {
 		{exitNotFound, []string{"submit", "99999"}, "99999"},
 		{exitNotFound, []string{"retry", "99999"}, "99999"},
 		{exitJobFailed, []string{"submit", failing, "--wait"}, "never"},
-		{exitUnreachable, []string{"serve", "-c", away}, "redis"},
-		{exitUnreachable, []string{"submit", pending, "-c", away}, "refused"},
+		{exitUnreachable, []string{"serve", "-c", away}, "Redis cannot be reached"},
+		{exitUnreachable, []string{"submit", pending, "-c", away}, "Redis cannot be reached: dial tcp 127.0.0.1:1"},
 		{exitUnreachable, []string{"list", "-c", login}, "Access denied"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
@@ -187,6 +187,7 @@ func TestDoctor(t *testing.T) {
 	if f := finding("stream fanfold:jobs"); f.Result != warn || !strings.Contains(f.Detail, "1 entries") {
 		t.Errorf("%+v", f)
 	}
+	s.insert("slow", "") // which is pushed
 	s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
 	if f := finding("records to be started"); f.Result != warn || !strings.Contains(f.Detail, "1 PENDING") {

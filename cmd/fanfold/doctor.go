@@ -29,9 +29,9 @@ type findings []finding
 func newDoctor(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at Redis, MySQL, APIs, the sink and the scratch folder, and say what is wrong",
+		Short: "Check Redis, MySQL, APIs, the sink and the scratch folder, and report what is wrong",
 		Long: `Doctor looks at everything that the configuration names, writes and deletes one
-object in the sink and one scratch file, and changes nothing else. It ends with 1 if a check FAILs.`,
+object in the sink and one scratch file, and changes nothing else. Exits with 1 if any check fails.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // checkDatabases connects to each database and has it parse each query.
@@ -114,12 +118,7 @@ func (b *backend) checkRecords(ctx context.Context) findings {
 		return findings{judge("records", fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours; the account needs SELECT and UPDATE on it")}
 	}
 	fs := findings{{Check: "records", Result: pass, Detail: "table and columns are as configured"}}
-	pending, processing, err := b.records.CountStartable(ctx, b.config.Limits.Grace)
-	detail := fmt.Sprintf("%d PENDING, %d PROCESSING", pending, processing)
-	if err == nil && pending+processing > 0 {
-		err = fmt.Errorf("%s, older than %v: a rebuild starts those of them whose jobs are not running", detail, b.config.Limits.Grace)
-	}
-	fs = append(fs, judge("records to be started", warn, "none", err, "records.filter keeps rows out that are not Fanfold's"))
+	fs = append(fs, b.checkStartable(ctx))
 	return append(fs, b.checkFileColumn(ctx), b.checkMemory(ctx), b.checkInstallation(ctx), b.checkTimerRecords(ctx))
 }
 
@@ -132,6 +131,108 @@ func (b *backend) checkInstallation(ctx context.Context) finding {
 	}
 	return judge("installation", warn, detail, err,
 		"fanfold migrate makes the tables; the account needs SELECT and INSERT on fanfold_meta. Without them the names of files do not say whose they are, and no file is ever removed: use no sink that another installation uses")
+}
+
+// mostCompared is how many records are compared with Redis. An existing table that is
+// connected for the first time can have many more.
+const mostCompared = 10_000
+
+// checkStartable counts the records that a rebuild would start: old enough, and without a
+// job or a place in which they wait.
+func (b *backend) checkStartable(ctx context.Context) finding {
+	const check, page = "records to be started", 500
+	const hint = "fanfold submit ID starts one at once; to keep rows out that do not belong to Fanfold, set records.filter"
+	grace := b.config.Limits.Grace
+	pending, processing, err := b.records.CountStartable(ctx, grace)
+	if err != nil || pending+processing > mostCompared {
+		return judge(check, warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
+	}
+	queued, err := b.queuedIDs(ctx)
+	counts, example := map[engine.Status]int{}, ""
+	for after, more := "", true; more && err == nil; {
+		var records, left []engine.Record
+		if records, err = b.records.Startable(ctx, after, grace, page); err != nil {
+			break
+		}
+		left, err = b.withoutJob(ctx, records, queued)
+		for _, r := range left {
+			counts[r.Status]++
+			example = cmp.Or(example, r.ID)
+		}
+		if more = len(records) == page; more {
+			after = records[len(records)-1].ID
+		}
+	}
+	if err == nil && len(counts) > 0 {
+		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and have no job: the next rebuild starts them",
+			counts[engine.Pending], counts[engine.Processing], example, grace)
+	}
+	return judge(check, warn, "none", err, hint)
+}
+
+// queuedIDs are the oldest ids that wait to be started.
+func (b *backend) queuedIDs(ctx context.Context) (map[string]bool, error) {
+	queued := map[string]bool{}
+	for start, page := "-", 0; page < searchPages; page++ {
+		entries, err := b.redis.XRangeN(ctx, b.scripts.Jobs(), start, "+", searchPage).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range entries {
+			id, _ := m.Values["id"].(string)
+			queued[id] = true
+		}
+		if len(entries) < searchPage {
+			break
+		}
+		start = "(" + entries[len(entries)-1].ID
+	}
+	return queued, nil
+}
+
+// withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
+// their turn or their report.
+func (b *backend) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
+	records = slices.DeleteFunc(records, func(r engine.Record) bool { return !scripts.ValidID(r.ID) })
+	if len(records) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(records))
+	var places []string
+	for i, r := range records {
+		ids[i] = r.ID
+		places = append(places, r.ID)
+		for look := range int64(looks) {
+			places = append(places, scripts.Later{ID: r.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
+		}
+	}
+	attempts, _, err := b.scripts.Attempts(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	delayed, err := b.scripts.Scores(ctx, b.scripts.Delayed(), places)
+	if err != nil {
+		return nil, err
+	}
+	var left []engine.Record
+	for i, r := range records {
+		waits := queued[r.ID]
+		for _, place := range places[i*(looks+1) : (i+1)*(looks+1)] {
+			_, ok := delayed[place]
+			waits = waits || ok
+		}
+		if r.Status == engine.Pending && !waits {
+			_, err := b.redis.ZScore(ctx, b.scripts.Waiting(r.Report), r.ID).Result()
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return nil, err
+			}
+			waits = err == nil
+		}
+		if !waits && (r.Status == engine.Pending || attempts[i] < r.Attempt) {
+			left = append(left, r)
+		}
+	}
+	return left, nil
 }
 
 // checkMemory looks for the tables that outlive Redis.

@@ -28,7 +28,7 @@ func (b *backend) checkRedis(ctx context.Context) findings {
 	}
 	now, err := b.redis.Time(ctx).Result()
 	fs = append(fs, judgeSkew("redis clock", now, err))
-	fs = append(fs, b.checkEviction(info["Memory"]["maxmemory_policy"]))
+	fs = append(fs, b.checkEviction(info["Memory"]["maxmemory_policy"]), b.checkRedisMemory(info["Memory"]))
 	if info["Persistence"]["aof_enabled"] == "1" {
 		fs = append(fs, finding{Check: "redis persistence", Result: pass, Detail: "append-only file"})
 	} else {
@@ -39,7 +39,7 @@ func (b *backend) checkRedis(ctx context.Context) findings {
 	}
 	fs = append(fs, b.checkNotifications(ctx))
 	fs = append(fs, judge("redis scripts", fail, "all scripts load", b.scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
-	fs = append(fs, b.checkPauses(ctx), b.checkDefinitions(ctx), b.checkQuarantine(ctx))
+	fs = append(fs, b.checkPauses(ctx), b.checkDefinitions(ctx), b.checkQuarantine(ctx), b.checkTimersDue(ctx))
 	return append(fs, b.checkStreams(ctx)...)
 }
 
@@ -103,13 +103,13 @@ func (b *backend) checkNotifications(ctx context.Context) finding {
 // checkStreams tells of streams that nobody reads, or that pile up.
 func (b *backend) checkStreams(ctx context.Context) findings {
 	names := []string{b.scripts.Jobs(), b.scripts.FanIn(), b.scripts.Fired()}
-	services := map[string]bool{} // streams that an external service reads
+	services := map[string]time.Duration{} // streams that an external service reads → its silence
 	for _, r := range b.config.Reports {
 		for _, s := range r.Stages {
 			for _, l := range s.Listeners {
 				names = append(names, b.scripts.Task(l.Name))
 				if l.Kind == report.External {
-					services[b.scripts.Task(l.Name)] = true
+					services[b.scripts.Task(l.Name)] = max(services[b.scripts.Task(l.Name)], l.Silence)
 				}
 			}
 		}
@@ -120,16 +120,16 @@ func (b *backend) checkStreams(ctx context.Context) findings {
 	slices.Sort(names)
 	var fs findings
 	for _, name := range slices.Compact(names) {
-		reader := "fanfold serve"
-		if services[name] {
-			reader = "the service of this listener"
+		reader, silence := "fanfold serve", b.config.Limits.Lease
+		if of := services[name]; of > 0 {
+			reader, silence = "the service of this listener", of
 		}
-		fs = append(fs, b.checkStream(ctx, name, reader))
+		fs = append(fs, b.checkStream(ctx, name, reader, silence))
 	}
 	return fs
 }
 
-func (b *backend) checkStream(ctx context.Context, name, reader string) finding {
+func (b *backend) checkStream(ctx context.Context, name, reader string, silence time.Duration) finding {
 	check := "stream " + name
 	groups, err := b.redis.XInfoGroups(ctx, name).Result()
 	if err != nil && strings.Contains(err.Error(), "no such key") {
@@ -147,9 +147,95 @@ func (b *backend) checkStream(ctx context.Context, name, reader string) finding 
 		}
 		detail := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, g.Pending, g.Consumers)
 		if g.Consumers == 0 && length > 0 {
-			err = errors.New(detail)
+			return judge(check, warn, detail, errors.New(detail), "nobody reads it: start "+reader)
 		}
-		return judge(check, warn, detail, err, "nobody reads it: start "+reader)
+		waits, err := b.unread(ctx, name, g.LastDeliveredID, silence)
+		if err != nil {
+			return judge(check, fail, "", err, "")
+		}
+		if waits > unreadAfter {
+			err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, short(waits))
+		}
+		return judge(check, warn, detail, err, "is it still running? Start "+reader+", or look at its log")
 	}
 	return finding{Check: check, Result: pass, Detail: fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length)}
+}
+
+// unreadAfter is how long an entry may wait that nobody has read, although there are
+// consumers: those that wait for entries get it at once.
+const unreadAfter = 3 * time.Second
+
+// unread is how long the oldest entry has waited that no consumer has read, where none of
+// them has been heard lately; 0 where there is none. A consumer that works is heard within
+// its silence.
+func (b *backend) unread(ctx context.Context, name, last string, silence time.Duration) (time.Duration, error) {
+	entries, err := b.redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
+	if err != nil || len(entries) == 0 {
+		return 0, err
+	}
+	consumers, err := b.redis.XInfoConsumers(ctx, name, scripts.Group).Result()
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range consumers {
+		if c.Idle < unreadAfter || c.Pending > 0 && c.Idle < silence {
+			return 0, nil
+		}
+	}
+	now, err := b.redis.Time(ctx).Result()
+	return now.Sub(entryTime(entries[0].ID)), err
+}
+
+// checkRedisMemory compares the memory in use with maxmemory.
+func (b *backend) checkRedisMemory(memory map[string]string) finding {
+	const check, hint = "redis memory", "give Redis more maxmemory, or let running jobs end; limits.running_jobs and limits.job_bytes bound what they use"
+	used, usedErr := strconv.ParseInt(memory["used_memory"], 10, 64)
+	most, mostErr := strconv.ParseInt(memory["maxmemory"], 10, 64)
+	if err := errors.Join(usedErr, mostErr); err != nil {
+		return judge(check, warn, "", fmt.Errorf("INFO memory does not say it: %w", err), "")
+	}
+	if most == 0 {
+		return finding{Check: check, Result: pass, Detail: fmt.Sprintf("%d MB used, without maxmemory", used>>20)}
+	}
+	percent := used * 100 / most
+	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) are used", percent, most>>20), warn
+	var err error
+	switch {
+	case percent >= 100:
+		err, result = errors.New(detail+": Redis refuses writes, pushes too"), fail
+	case percent > int64(b.config.Limits.Memory):
+		err = fmt.Errorf("%s: above limits.memory (%d %%) no job is started", detail, b.config.Limits.Memory)
+	}
+	return judge(check, result, detail, err, hint)
+}
+
+// checkTimersDue tells of timers that are overdue, and of those that no definition matches.
+func (b *backend) checkTimersDue(ctx context.Context) finding {
+	const check = "timers"
+	now, err := b.redis.Time(ctx).Result()
+	var undefined, overdue []string
+	for _, paused := range []bool{false, true} {
+		if err != nil {
+			break
+		}
+		var found []scripts.DueTimer
+		found, err = b.scripts.ListTimers(ctx, paused, "*", 1000)
+		for _, t := range found {
+			due := now.Sub(dueTime(t)) > missed && t.Finite
+			if _, _, ok := b.config.Timers.Match(t.Name); !ok && (due || paused) {
+				undefined = append(undefined, t.Name)
+			} else if due && !paused {
+				overdue = append(overdue, t.Name)
+			}
+		}
+	}
+	switch {
+	case err != nil:
+	case len(undefined) > 0:
+		return judge(check, warn, "", fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0]),
+			"correct the key of a definition in timers, or fanfold timer rm removes them")
+	case len(overdue) > 0:
+		return judge(check, warn, "", fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0]), schedulerMissing)
+	}
+	return judge(check, warn, "none is overdue", err, "")
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 )
 
@@ -51,6 +51,8 @@ func newQuarantineList(f *flags) *cobra.Command {
 	return c
 }
 
+var entryName = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)
+
 func newQuarantineRemove(f *flags) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
@@ -60,6 +62,11 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 		RunE: f.connected(func(c *cobra.Command, b *backend, entries []string) error {
 			if all == (len(entries) > 0) {
 				return usage(errors.New("give entries as fanfold quarantine ls shows them, or --all"))
+			}
+			for _, e := range entries {
+				if !entryName.MatchString(e) {
+					return usage(fmt.Errorf("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", e))
+				}
 			}
 			if all {
 				list, err := b.quarantine(c.Context(), func(quarantinedEntry) bool { return true }, 0)
@@ -72,9 +79,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 			}
 			for page := range slices.Chunk(entries, scanPage) {
 				n, err := b.redis.XDel(c.Context(), b.scripts.Quarantined(), page...).Result()
-				if redis.HasErrorPrefix(err, "ERR Invalid stream ID") {
-					return usage(fmt.Errorf("an entry is named as 1700000000000-0: fanfold quarantine ls shows the names"))
-				} else if err != nil {
+				if err != nil {
 					return err
 				}
 				if !all && int(n) < len(page) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
@@ -40,7 +41,11 @@ func message(err error) string {
 	if errors.As(err, new(report.Problems)) {
 		return err.Error()
 	}
-	return engine.Reason(err)
+	text := engine.Reason(err)
+	if redis.HasErrorPrefix(err, "OOM") {
+		text += "\nRedis is full and takes nothing new until running jobs have made room or its maxmemory is raised: see fanfold doctor"
+	}
+	return text
 }
 
 func newRoot() *cobra.Command {

@@ -122,7 +122,7 @@ func (b *backend) checkTimers(names []string, defined bool) error {
 // timerView is a timer as people see it.
 type timerView struct {
 	Name       string     `json:"name"`
-	State      string     `json:"state"` // set, paused; or what was done
+	State      string     `json:"state"` // set, overdue or paused, with "no definition" where none matches; or what was done
 	Due        *time.Time `json:"due,omitempty"`
 	Every      string     `json:"every,omitempty"`
 	Definition string     `json:"definition,omitempty"` // empty: none matches, it will not fire

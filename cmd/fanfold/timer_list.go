@@ -36,6 +36,10 @@ func newTimerList(f *flags) *cobra.Command {
 // timers lists those that are set and those that are paused.
 func (b *backend) timers(ctx context.Context, match string, limit int) (timerViews, error) {
 	views := timerViews{}
+	now, err := b.redis.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
 	for _, paused := range []bool{false, true} {
 		state := "set"
 		if paused {
@@ -46,7 +50,14 @@ func (b *backend) timers(ctx context.Context, match string, limit int) (timerVie
 			return nil, err
 		}
 		for _, t := range found {
-			views = append(views, b.timerView(t.Name, dueTime(t), state))
+			v := b.timerView(t.Name, dueTime(t), state)
+			if !paused && t.Finite && now.Sub(dueTime(t)) > missed {
+				v.State = "overdue"
+			}
+			if v.Definition == "" {
+				v.State += ", no definition"
+			}
+			views = append(views, v)
 		}
 	}
 	slices.SortStableFunc(views, func(a, b timerView) int { return a.when().Compare(b.when()) })

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// examined returns doctor's finding of a check.
+func (s *stack) examined(check string) finding {
+	s.t.Helper()
+	out, _ := s.fanfold("doctor", "-o", "json")
+	var all findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
+		s.t.Fatal(err, out)
+	}
+	for _, f := range all {
+		if f.Check == check {
+			return f
+		}
+	}
+	s.t.Fatalf("no check %q in %s", check, out)
+	return finding{}
+}
+
+// TestDoctorOfAFullRedis tells how full it is.
+func TestDoctorOfAFullRedis(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	if f := s.examined("redis memory"); f.Result != pass || !strings.Contains(f.Detail, "without maxmemory") {
+		t.Errorf("%+v", f)
+	}
+	set := func(most string) {
+		t.Helper()
+		if err := s.b.redis.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("1gb")
+	if f := s.examined("redis memory"); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
+	s.b.redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
+	set("105mb")
+	if f := s.examined("redis memory"); f.Result != warn || !strings.Contains(f.Detail, "limits.memory") {
+		t.Errorf("%+v", f)
+	}
+	set("10mb")
+	if f := s.examined("redis memory"); f.Result != fail || !strings.Contains(f.Detail, "refuses writes") {
+		t.Errorf("%+v", f)
+	}
+	// The message of a push says what it is about.
+	id := s.insert("slow", "")
+	if out, code := s.fanfold("submit", id); code != exitFailure || !strings.Contains(out, "Redis is full") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
+// TestDoctorOfWhatNobodyDoes: quarantined entries, timers without a definition, records
+// without a job, and no alarm for those that have one.
+func TestDoctorOfWhatNobodyDoes(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, `limits: {grace: 1s, stop: 1s}
+timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
+	ctx, sc := t.Context(), s.b.scripts
+	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
+		if f := s.examined(check); f.Result != pass {
+			t.Errorf("%+v", f)
+		}
+	}
+	if err := sc.Quarantine(ctx, sc.Jobs(), "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
+		t.Fatal(err)
+	}
+	if f := s.examined("quarantine"); f.Result != warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
+		t.Errorf("%+v", f)
+	}
+	s.must("quarantine ls", "nobody knows it")
+	var entries quarantinedEntries
+	out, _ := s.fanfold("quarantine", "ls", "-o", "json", "--match", "*nobody*")
+	if err := json.Unmarshal([]byte(out), &entries); err != nil || len(entries) != 1 {
+		t.Fatal(err, out)
+	}
+	if out, code := s.fanfold("quarantine", "rm", "1-1"); code != exitNotFound {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("quarantine", "rm", "x"); code != exitUsage {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("quarantine", "rm"); code != exitUsage {
+		t.Errorf("%d %s", code, out)
+	}
+	s.must("quarantine rm "+entries[0].Entry, entries[0].Entry)
+	s.must("quarantine rm --all", "REMOVED")
+	if f := s.examined("quarantine"); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
+	past := float64(time.Now().Add(-time.Minute).UnixMilli())
+	s.b.redis.ZAdd(ctx, sc.Timers(), redis.Z{Score: past, Member: "beep-1"})
+	if f := s.examined("timers"); f.Result != warn || f.Hint != schedulerMissing {
+		t.Errorf("%+v", f)
+	}
+	s.b.redis.ZAdd(ctx, sc.Timers(), redis.Z{Score: past, Member: "boop-1"})
+	if f := s.examined("timers"); f.Result != warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
+		t.Errorf("%+v", f)
+	}
+	s.must("timer ls", "overdue, no definition")
+	s.serve(s.config)
+	id := s.insert("slow", `{"seconds": 60}`)
+	s.push(id)
+	s.eventually("it runs", func() bool { return s.ask(id).Kind == running })
+	later, forgotten := s.insert("slow", ""), s.insert("slow", "")
+	sc.Delay(ctx, later, time.Hour)
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)
+	if f := s.examined("records to be started"); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id = ?", forgotten)
+	if f := s.examined("records to be started"); f.Result != warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestDoctorOfADeadService warns as soon as entries wait that its consumers do not read.
+func TestDoctorOfADeadService(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, `
+  outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
+`)
+	ctx, stream := t.Context(), s.b.scripts.Task("vendor.scores")
+	read := func(count int64) {
+		t.Helper()
+		err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
+		if err != nil && err != redis.Nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.b.redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	read(1)
+	if f := s.examined("stream " + stream); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
+	for range 3 {
+		s.b.redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}})
+	}
+	s.eventually("it is missed", func() bool {
+		f := s.examined("stream " + stream)
+		return f.Result == warn && strings.Contains(f.Detail, "3 entries") && strings.Contains(f.Hint, "the service of this listener")
+	})
+	// One that works on an entry is heard within its silence.
+	read(1)
+	if f := s.examined("stream " + stream); f.Result != pass {
+		t.Errorf("%+v", f)
+	}
+}
