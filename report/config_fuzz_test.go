@@ -83,7 +83,7 @@ func proved(t *testing.T, r *Report) {
 			t.Errorf("%s: no column %q of %q", r.Name, c.Column, c.Listener)
 		}
 	}
-	if _, err := r.CSV.style(); err != nil || r.CSV.MaxRows < 0 || r.CSV.MaxBytes < 0 || len(r.Hash()) != 12 {
+	if _, err := newMoments(&r.CSV, r.Stages[0].Listeners[0].Zone); err != nil || r.CSV.MaxRows < 0 || r.CSV.MaxBytes < 0 || len(r.Hash()) != 12 {
 		t.Errorf("%s: options of a file that cannot be, %v: %+v", r.Name, err, r.CSV)
 	}
 	for s, stage := range r.Stages {

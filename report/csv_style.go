@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 )
 
@@ -24,9 +25,9 @@ type style struct {
 }
 
 // style is nil where cells and lines are as RFC 4180 has them.
-func (c *CSV) style() (*style, error) {
+func (c *CSV) style() *style {
 	if c.Delimiter == "" && !c.LF && c.Null == nil && c.TimeZone == "" && c.Date == "" && c.Datetime == "" && c.Formulas == FormulasOff {
-		return nil, nil
+		return nil
 	}
 	s := &style{csv: c, delimiter: ',', lineEnd: "\r\n", quoted: quotedInCSV, found: make([]atomic.Int64, len(c.Columns))}
 	if c.Delimiter != "" {
@@ -39,13 +40,17 @@ func (c *CSV) style() (*style, error) {
 	if c.Null != nil {
 		s.null = []byte(*c.Null)
 	}
-	return s, nil
+	return s
 }
 
 // moments says for each column how its dates and datetimes are shown.
 func (s *style) moments(columns []Column) ([]moments, error) {
 	all := make([]moments, len(columns))
 	for i, c := range columns {
+		if same := slices.IndexFunc(columns[:i], func(before Column) bool { return before.Zone == c.Zone }); same >= 0 {
+			all[i] = all[same] // a zone is read from a file
+			continue
+		}
 		var err error
 		if all[i], err = newMoments(s.csv, c.Zone); err != nil {
 			return nil, err

@@ -39,11 +39,7 @@ func (r *Report) layout(inputs []*input) (*layout, error) {
 	if len(r.CSV.Columns) == 0 {
 		return nil, errors.New("report: a CSV without columns")
 	}
-	l := &layout{segments: make([][][]int, len(inputs)), columns: len(r.CSV.Columns)}
-	var err error
-	if l.style, err = r.CSV.style(); err != nil {
-		return nil, err
-	}
+	l := &layout{segments: make([][][]int, len(inputs)), columns: len(r.CSV.Columns), style: r.CSV.style()}
 	if l.style != nil {
 		for _, in := range inputs {
 			m, err := l.style.moments(in.columns)

@@ -25,12 +25,11 @@ const (
 // does no I/O: the first query connects. The caller closes the pool.
 //
 // The DSN decides about address, account, schema, TLS, timeouts and session
-// variables. A dial takes at most 5 s where it does not
-// say otherwise; reads and writes end with the caller's context. A connection
-// that was idle for 5 minutes is closed. Whatever the DSN says: the session's time
-// zone is UTC, text is
-// utf8mb4, a statement is one statement whose values travel apart from it, dates
-// and times come as the server's text, and no file of the client is sent.
+// variables. A dial takes at most 5 s where it does not say otherwise; reads and
+// writes end with the caller's context. A connection that was idle for 5 minutes is
+// closed. Whatever the DSN says: the session's time zone is UTC, text is utf8mb4, a
+// statement is one statement whose values travel apart from it, dates and times come
+// as the server's text, and no file of the client is sent.
 //
 // An error never holds a part of the DSN.
 //
