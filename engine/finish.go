@@ -50,13 +50,8 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	}
 	// Without Remove only what an interrupted write left behind can be there, or a
 	// file that is not ours.
-	for _, name := range e.objectNames(state) {
-		if err := e.endObject(ctx, state, name, state.Remove); errors.Is(err, sink.ErrRefused) {
-			// The sink may never let us: that must not keep the job from its end.
-			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
-		} else if err != nil {
-			return ofSink(err)
-		}
+	if err := e.endFile(ctx, state, state.Remove); err != nil {
+		return err
 	}
 	e.removeEarlier(ctx, state, earlier)
 	return e.settle(ctx, state, string(status), state.Reason)
@@ -70,10 +65,8 @@ func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, commit
 	if err != nil {
 		return err
 	}
-	for _, name := range e.objectNames(state) {
-		if err := e.endObject(ctx, state, name, committed && !f.pointed); err != nil {
-			return ofSink(err)
-		}
+	if err := e.endFile(ctx, state, committed && !f.pointed); err != nil {
+		return err
 	}
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
 	return e.settle(ctx, state, f.outcome, f.detail)
@@ -112,12 +105,24 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 	return f, err
 }
 
-// endObject removes the file of a job, or only what an interrupted write of it left.
-func (e *Engine) endObject(ctx context.Context, state *scripts.State, name string, remove bool) error {
-	if remove {
-		return e.removeObject(ctx, state.ID, name)
+// endFile removes the file of a job that has ended without one, or only what an
+// interrupted write of it left. What the sink refuses to remove stays.
+func (e *Engine) endFile(ctx context.Context, state *scripts.State, remove bool) error {
+	for _, name := range e.objectNames(state) {
+		var err error
+		if remove {
+			err = e.removeObject(ctx, state.ID, name)
+		} else {
+			err = e.o.Sink.Clean(ctx, name)
+		}
+		if errors.Is(err, sink.ErrRefused) {
+			// The sink may never let us: that must not keep the job from its end.
+			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
+		} else if err != nil {
+			return ofSink(err)
+		}
 	}
-	return e.o.Sink.Clean(ctx, name)
+	return nil
 }
 
 // settleTime is how long a job that has ended is worth a stop's patience.

@@ -243,6 +243,10 @@ func TestGoogleCloudStorage(t *testing.T) {
 	if got := read(name + ".manifest.json"); !strings.Contains(got, `"rows": 20`) {
 		t.Errorf("%s", got)
 	}
+	attributes, err := server.Client().Bucket("reports").Object(strings.TrimPrefix(name, "reports/")).Attrs(t.Context())
+	if err != nil || attributes.Metadata["fanfold-installation"] != s.installation() || attributes.Metadata["fanfold-record"] != v.ID {
+		t.Errorf("%+v %v", attributes, err)
+	}
 	// An emulator is spoken to without credentials, which cannot sign.
 	c := command("-c", s.config, "url", v.ID)
 	c.Env = append(c.Env, "STORAGE_EMULATOR_HOST="+host)

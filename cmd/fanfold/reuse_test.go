@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // gatedSink holds the first file back, as it is begun or as it is committed, until its
@@ -135,5 +139,43 @@ func TestParametersThatAreTooLong(t *testing.T) {
 		if v.Status != engine.Failed || !strings.Contains(v.Error, "limits.parameters is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
 			t.Errorf("%+v", v)
 		}
+	}
+}
+
+// meddlingRecords has something happen right before the first records are started.
+type meddlingRecords struct {
+	*record.Store
+	meddle func()
+}
+
+func (r *meddlingRecords) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
+	r.meddle()
+	return r.Store.Start(ctx, runs)
+}
+
+// TestAnIDThatIsUsedTwiceAtOnce: the job of the row before comes to Redis between the
+// look of the trigger and its start, with the same attempt.
+func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, whoReport, "limits: {lease: 1s, grace: 2s}")
+	id := s.insert("who", whoParameters("new", 0))
+	records := &meddlingRecords{Store: s.b.records}
+	records.meddle = sync.OnceFunc(func() {
+		if outcome, err := s.b.scripts.Start(t.Context(), scripts.Start{
+			ID: id, Attempt: 1, Report: "who", Definition: s.b.config.Reports["who"].Hash(), Parameters: []byte(`{"seconds":"0","who":"old"}`),
+			Timeout: time.Hour, Listeners: []string{"one"},
+		}); err != nil || outcome != scripts.OK {
+			t.Error(outcome, err)
+		}
+	})
+	s.serveWith(records, s.dirSink())
+	s.push(id)
+	v := s.wait(id)[0]
+	if got := s.content(v); got != whoFile("new") || v.Attempt != 2 {
+		t.Errorf("%+v has the file %q", v, got)
+	}
+	s.idle()
+	if left := agree(s); left != "" {
+		t.Error(left)
 	}
 }

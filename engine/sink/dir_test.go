@@ -62,6 +62,16 @@ func TestDir(t *testing.T) {
 	sinktest.Run(t, openDir)
 }
 
+// What is watched behaves as the sink itself.
+func TestWatchedDir(t *testing.T) {
+	t.Parallel()
+	sinktest.Run(t, func(t *testing.T) sinktest.Place {
+		place := openDir(t)
+		place.Sink = sink.Watch(place.Sink)
+		return place
+	})
+}
+
 // A folder whose name needs escaping in a URL.
 func TestDirAtOddRoot(t *testing.T) {
 	t.Parallel()
