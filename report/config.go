@@ -88,8 +88,10 @@ type Environment struct {
 //
 // Each of reports:
 //
-//	timeout          of a whole job; at least what the listeners of its stages can
-//	                 take with their retries; default see Report.DefaultTimeout
+//	timeout          deadline of a whole job; a warning where it is less than what the
+//	                 listeners of its stages can take with their retries; default see
+//	                 Report.DefaultTimeout
+//	strict_timeout   true: such a timeout is refused; default false
 //	retry            of the fold, and of the listeners, see below
 //	parameters       by name: a type, or {type, list, default}; type is string
 //	                 (default), integer, decimal, boolean, date or datetime, list is
@@ -197,6 +199,7 @@ func (r *reading) load(data []byte) (*Config, error) {
 	if len(r.problems) > 0 {
 		return nil, r.used.mask(r.problems.sorted())
 	}
+	config.Warnings = r.used.mask(r.warnings.sorted())
 	return config, nil
 }
 

@@ -203,7 +203,7 @@ var badHTTP = []struct {
 	{"a poll and a result of no job", []string{`poll: {path: "/exports/{id}"`, "poll: {path: /exports, query: {team: \":team\"}", `result: {path: "/exports/{id}/rows"`, "result: {path: /exports/rows"}},
 	{"the job's id before there is one", []string{"reference: \"{key}\"}\n", "reference: \"{id}\"}\n"}},
 	{"values where they cannot be known", []string{"cancel: {path: \"/exports/{id}\"}", "cancel: {path: \"/exports/{id}/:from\"}", "/exports/{id}/rows\"", "/exports/{id}/rows\", query: {ids: \":users.id\"}"}},
-	{"a total that is longer than the report's", []string{"total: 30m", "total: 3h", "    parameters: {from", "    timeout: 2h\n    parameters: {from"}},
+	{"a total that is longer than the report's", []string{"total: 30m", "total: 3h", "    parameters: {from", "    timeout: 2h\n    strict_timeout: true\n    parameters: {from"}},
 	{"rates", []string{"rate: 300/m", "rate: 0/s", "parallel: 4", "parallel: -1", "{dsn: \"app@tcp(db:3306)/app\"}", "{dsn: \"app@tcp(db:3306)/app\", rate: 10, parallel: many}"}},
 	{"no result", []string{httpBase[strings.Index(httpBase, "            result:"):strings.Index(httpBase, "          - name: vendor.export")], ""}},
 	{"a result that leads out of the url", []string{"/teams/:team/scores", "/teams/%2e%2E/scores"}},

@@ -42,7 +42,7 @@ type sourceNames struct {
 // report decodes one report. Each part is checked against the ones before.
 func (p setting) report(name string, sources sourceNames) *Report {
 	d := &draft{setting: p, Report: &Report{Name: name, Line: p.line}, sources: sources, parameters: map[string]setting{}, used: map[string]bool{}}
-	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv", "paused_deadline", "on_change")
+	f := p.fields("timeout", "retry", "parameters", "stages", "join", "csv", "paused_deadline", "on_change", "strict_timeout")
 	if f.broken {
 		return d.Report
 	}
@@ -58,7 +58,7 @@ func (p setting) report(name string, sources sourceNames) *Report {
 	}
 	d.checkDriver()
 	d.checkUse()
-	d.readTimeout(f.get("timeout"))
+	d.readTimeout(f.get("timeout"), f.get("strict_timeout"))
 	return d.Report
 }
 

@@ -14,6 +14,7 @@ type reading struct {
 	file     string
 	env      Environment
 	problems Problems
+	warnings Problems
 	used     variables
 	readers  map[string]*draftListener // the first listener of each name, in any report
 }
@@ -50,11 +51,20 @@ func (p setting) hidden() setting {
 // problem notes that something is wrong here, and shows the value where it is a
 // single one.
 func (p setting) problem(message, remedy string) {
+	p.problems = append(p.problems, p.found(message, remedy))
+}
+
+// warn notes that something here works, and probably not as it is meant.
+func (p setting) warn(message, remedy string) {
+	p.warnings = append(p.warnings, p.found(message, remedy))
+}
+
+func (p setting) found(message, remedy string) Problem {
 	found := Problem{File: p.file, Line: p.line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
 	if p.node != nil && p.node.Kind == yaml.ScalarNode && !p.secret {
 		found.Value = p.node.Value
 	}
-	p.problems = append(p.problems, found)
+	return found
 }
 
 // is tells what kind of value is here; a missing or empty one is of no kind.

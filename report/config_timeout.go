@@ -7,31 +7,41 @@ import (
 	"time"
 )
 
-// readTimeout takes the explicit timeout, if it leaves the listeners theirs with
-// all their retries.
-func (d *draft) readTimeout(at setting) {
+// readTimeout takes the explicit timeout. It is a deadline, and may leave the listeners
+// less than all their retries can take: that is a warning, or with strict refused.
+func (d *draft) readTimeout(at, strictly setting) {
 	needed, otherwise := d.stagesTime(), d.DefaultTimeout()
 	d.Timeout = at.duration(otherwise)
+	strict := strictly.boolean()
+	if d.guessed { // what the listeners take is not known
+		return
+	}
 	const fewer = "Allow fewer retries, or shorten timeouts or delays"
-	switch {
-	case d.guessed: // what the listeners take is not known
-	case needed > longest:
-		at.problem(fmt.Sprintf("%s, which the longest listener of each stage can take with its retries, is more than the longest timeout of %s",
-			d.arithmetic(needed), shortDuration(longest)), fewer)
-	case d.Timeout > longest: // it was left out
+	if d.Timeout > longest { // it was left out
 		at.problem(fmt.Sprintf("its default of %s is more than the longest timeout of %s", shortDuration(otherwise), shortDuration(longest)),
-			fmt.Sprintf("%s, or give a timeout of at least %s and the time of the fold", fewer, shortDuration(needed)))
-	case d.Timeout < needed:
-		remedy := fmt.Sprintf("Give at least %s and the time of the fold", shortDuration(needed))
+			fmt.Sprintf("%s, or give a timeout of at most %s", fewer, shortDuration(longest)))
+		return
+	}
+	if d.Timeout >= needed {
+		return
+	}
+	message := fmt.Sprintf("%s is shorter than %s, which the longest listener of each stage can take with its retries",
+		shortDuration(d.Timeout), d.arithmetic(needed))
+	if !strict {
+		at.warn(message, "A job is failed at its timeout, however many tries are left")
+		return
+	}
+	remedy := fewer
+	if needed <= longest {
+		remedy = fmt.Sprintf("Give at least %s and the time of the fold", shortDuration(needed))
 		if slices.ContainsFunc(d.longestListeners(), func(l *Listener) bool { return l.Retry.Retries > 0 }) {
 			remedy += ", or allow fewer retries"
 		}
-		if otherwise <= longest {
-			remedy += ", or leave it out for " + shortDuration(otherwise)
-		}
-		at.problem(fmt.Sprintf("%s is shorter than %s, which the longest listener of each stage can take with its retries",
-			shortDuration(d.Timeout), d.arithmetic(needed)), remedy)
 	}
+	if otherwise <= longest {
+		remedy += ", or leave it out for " + shortDuration(otherwise)
+	}
+	at.problem(message, remedy+". Without strict_timeout it is a deadline")
 }
 
 // arithmetic spells out how the time of the stages comes about, such as

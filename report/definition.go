@@ -38,6 +38,7 @@ type Config struct {
 	Keys      Keys               // names in Redis
 	Reports   map[string]*Report // by name
 	Timers    Timers             // the longest prefix first
+	Warnings  Problems           // what works, and probably not as it is meant
 	Admin     string             // host:port of the admin server; empty: none
 }
 

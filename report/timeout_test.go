@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -53,12 +54,22 @@ func TestShortestTimeout(t *testing.T) {
 		{"retry: {retries: 1, delay: 360h}", false},
 		{"timeout: 720h\n    retry: {retries: 1, delay: 360h}", false},
 	} {
-		config, err := Load("f.yaml", []byte(edit(t, base, "timeout: 2h", c.edits)), testEnvironment())
+		config, err := Load("f.yaml", []byte(edit(t, base, "timeout: 2h", c.edits+"\n    strict_timeout: true")), testEnvironment())
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.edits, err)
 		}
 		if err == nil && config.Reports["orders"].Timeout > longest {
 			t.Errorf("%s: a timeout of %v", c.edits, config.Reports["orders"].Timeout)
+		}
+		if !strings.HasPrefix(c.edits, "timeout") {
+			continue
+		}
+		// Without strict_timeout it is a deadline, with a warning.
+		config, err = Load("f.yaml", []byte(edit(t, base, "timeout: 2h", c.edits)), testEnvironment())
+		if err != nil || (len(config.Warnings) == 0) != c.ok {
+			t.Errorf("%s: %v", c.edits, err)
+		} else if !c.ok && !strings.Contains(config.Warnings.Error(), "f.yaml:9:14: reports.orders.timeout: ") {
+			t.Errorf("%s: %v", c.edits, config.Warnings)
 		}
 	}
 }

@@ -247,3 +247,29 @@ func TestRetryOfSeveral(t *testing.T) {
 	s.exec("UPDATE file_download_record SET status = 'PARTIAL', file = 'file:///f/1.csv', error = 'without listener b' WHERE id = ?", done)
 	s.must("list", "file:///f/1.csv (without listener b)")
 }
+
+// TestValidateWarns of a timeout that ends jobs before their last try, in both forms.
+func TestValidateWarns(t *testing.T) {
+	t.Parallel()
+	const short = `
+  short: {timeout: 10m, stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}
+  long: {stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k"}]}]}
+`
+	s := newStack(t, short)
+	const want = "reports.short.timeout: 10m is shorter than 5m × 7 + 6m = 41m"
+	s.must("validate", "warning: "+s.config+":")
+	s.must("validate", want)
+	out, code := s.fanfold("validate", "-o", "json")
+	var views []reportView
+	if err := json.Unmarshal([]byte(out), &views); err != nil || code != exitOK || len(views) != 2 ||
+		len(views[0].Warnings) != 0 || len(views[1].Warnings) != 1 || !strings.Contains(views[1].Warnings[0], want) {
+		t.Errorf("%d %v %s", code, err, out)
+	}
+	if strings.Contains(out, "null") {
+		t.Errorf("a list is null: %s", out)
+	}
+	s.config = s.write("strict.yaml", strings.Replace(short, "10m", "10m, strict_timeout: true", 1))
+	if out, code := s.fanfold("validate"); code != exitUsage || !strings.Contains(out, want) {
+		t.Errorf("%d %s", code, out)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,13 +14,21 @@ import (
 func newValidate(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
-		Short: "Prove the configuration file, without connecting to anything",
+		Short: "Check the configuration file, without connecting to anything",
 		RunE: func(c *cobra.Command, _ []string) error {
 			config, err := loadConfig(f.config)
 			if err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), reportViews(config))
+			if err := f.print(c.OutOrStdout(), reportViews(config)); err != nil || f.output == "json" {
+				return err
+			}
+			for _, w := range config.Warnings {
+				if _, err := fmt.Fprintln(c.OutOrStdout(), "warning:", w); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 }
@@ -32,6 +41,7 @@ type reportView struct {
 	Stages     [][]string `json:"stages"`
 	Timeout    string     `json:"timeout"`
 	Columns    []string   `json:"columns"`
+	Warnings   []string   `json:"warnings,omitempty"`
 }
 
 type reportTable []reportView
@@ -39,7 +49,12 @@ type reportTable []reportView
 func reportViews(config *report.Config) reportTable {
 	views := reportTable{}
 	for _, r := range config.Reports {
-		v := reportView{Report: r.Name, Definition: r.Hash(), Timeout: r.Timeout.String()}
+		v := reportView{Report: r.Name, Definition: r.Hash(), Timeout: r.Timeout.String(), Parameters: []string{}, Columns: []string{}}
+		for _, w := range config.Warnings {
+			if strings.HasPrefix(w.Path, "reports."+r.Name+".") {
+				v.Warnings = append(v.Warnings, w.Error())
+			}
+		}
 		for _, p := range r.Parameters {
 			v.Parameters = append(v.Parameters, p.Name)
 		}
