@@ -264,19 +264,12 @@ func (r *reading) parse(data []byte) (setting, bool) {
 	}
 	var documents []yaml.Node
 	if err := yaml.Load(data, &documents, yaml.WithAllDocuments()); err != nil {
-		var failed *yaml.LoadError
-		message := "not YAML"
-		if errors.As(err, &failed) {
-			top.line, top.column = max(1, failed.Mark.Line), max(1, failed.Mark.Column)
-			// What the composer says repeats a name from the file, which could be
-			// a piece of a password without quotes.
-			if failed.Stage == yaml.ComposerStage {
-				message += ": an alias whose anchor is not there"
-			} else {
-				message += ": " + failed.Message
-			}
+		m := mistake{1, 1, "not YAML", yamlRemedy}
+		if failed := new(yaml.LoadError); errors.As(err, &failed) {
+			m = findMistake(data, failed)
 		}
-		top.problem(message, "Check the indentation, and put quotes around text that has : # { } [ ] , & * or begins with another sign")
+		top.line, top.column = m.line, m.column
+		top.problem(m.message, m.remedy)
 		return top, false
 	}
 	if len(documents) == 0 || len(documents[0].Content) == 0 {

@@ -97,7 +97,7 @@ func (d *draft) findColumn(at setting, name string) (CSVColumn, bool) {
 	default:
 		remedy := didYouMean(name, d.columnNames())
 		if near := nearest(name, d.bareNames()); near != "" {
-			remedy = fmt.Sprintf("Did you mean %q? There is %s", near, listing(d.columnNames()))
+			remedy = fmt.Sprintf("Did you mean %q? Available: %s", near, listing(d.columnNames()))
 		}
 		at.problem("a column that no listener gives", remedy)
 	}

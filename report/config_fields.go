@@ -65,6 +65,7 @@ type fields struct {
 func (p setting) fields(known ...string) fields {
 	entries, ok := p.entries()
 	f := fields{at: p, broken: !ok, byName: map[string]setting{}}
+	meant := map[string]setting{} // what the name of another field was most likely to be
 	for _, e := range entries {
 		if slices.Contains(known, e.name) {
 			e.value.secret = false // what is secret in it says its reader
@@ -83,6 +84,14 @@ func (p setting) fields(known ...string) fields {
 			continue
 		}
 		e.value.problem("a field that is not known", fieldRemedy(near, known))
+		e.value.secret = false
+		meant[near] = e.value
+	}
+	for name, value := range meant {
+		// What follows from the misspelt name is not said as well.
+		if _, given := f.byName[name]; !given && name != "" {
+			f.byName[name] = value
+		}
 	}
 	return f
 }

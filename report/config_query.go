@@ -56,7 +56,7 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 	case source == nil && d.nameless:
 		return
 	case source == nil:
-		u.at.problem(fmt.Sprintf("a query parameter that nothing supplies: :%s", name), "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(l))
+		u.at.problem(fmt.Sprintf("a query parameter that nothing supplies: :%s", name), "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(name, l))
 		return
 	case source.stage >= l.stage:
 		source.source = true
@@ -99,7 +99,7 @@ func (d *draft) splitColumn(name string) (Ref, *draftListener) {
 }
 
 // earlier lists the columns that a query of this listener could use.
-func (d *draft) earlier(l *draftListener) string {
+func (d *draft) earlier(name string, l *draftListener) string {
 	var names []string
 	for _, other := range d.listeners {
 		if other.stage >= l.stage {
@@ -112,5 +112,5 @@ func (d *draft) earlier(l *draftListener) string {
 	if len(names) == 0 {
 		return "There is no earlier stage with columns"
 	}
-	return "There is " + listing(names)
+	return didYouMean(name, names)
 }

@@ -41,7 +41,7 @@ func (f fields) databaseName(known []string) string {
 		return ""
 	}
 	name, ok := at.text()
-	if ok && !slices.Contains(known, name) {
+	if ok && len(known) > 0 && !slices.Contains(known, name) { // without any, that has been said
 		at.problem("no such database", didYouMean(name, known))
 	}
 	return name

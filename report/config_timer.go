@@ -147,7 +147,7 @@ func (t *draftTimer) template(at setting) (Template, bool) {
 	template := NewTemplate(text)
 	for _, name := range template.names() {
 		if t.sound && !contains(t.Key.Names(), name) {
-			at.problem(fmt.Sprintf("{%s}, which key does not take from the timer's name", shorten(name)), didYouMean(name, t.Key.Names()))
+			at.problem(fmt.Sprintf("unknown name {%s}: key has no such part", shorten(name)), didYouMean(name, t.Key.Names()))
 			ok = false
 		}
 	}

@@ -68,7 +68,7 @@ func (t *draftTimer) readSubmit(at setting) {
 	}
 	for _, given := range sortedKeys(t.Submit.Parameters) {
 		if _, known := r.parameter(given); !known {
-			f.get("parameters").problem(fmt.Sprintf("%s, which report %s does not have", shorten(given), text), "There is "+r.parameterList())
+			f.get("parameters").problem(fmt.Sprintf("%s, which report %s does not have", shorten(given), text), "Available: "+r.parameterList())
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 // didYouMean is the remedy for a name that is not known: the nearest one that
 // is, if one is near, and what there is.
 func didYouMean(name string, known []string) string {
-	there := "There is nothing yet"
+	there := "None are defined"
 	if len(known) > 0 {
-		there = "There is " + listing(known)
+		there = "Available: " + listing(known)
 	}
 	if near := nearest(name, known); near != "" {
 		return fmt.Sprintf("Did you mean %q? %s", near, there)
@@ -28,7 +28,15 @@ func nearest(name string, known []string) string {
 			best, least = k, d
 		}
 	}
-	return best
+	if best != "" || len(name) < 3 {
+		return best
+	}
+	// A beginning that only one has, such as int for integer.
+	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.HasPrefix(k, name) })
+	if len(begun) == 1 {
+		return begun[0]
+	}
+	return ""
 }
 
 // distance counts the letters to insert, remove or change and the neighbours to

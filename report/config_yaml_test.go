@@ -1,0 +1,34 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCommonMistakes in a file are named with the line in which they are, in few words.
+func TestCommonMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, old, text string
+		want            string
+		lines           int // of the message
+	}{
+		{"tab", "    stages:", "\tstages:", "f.yaml:12:1: not YAML: a tab in the indentation. Indent with spaces", 1},
+		{"no colon at the top", "reports:", "reports", "f.yaml:7:1: not YAML: a name without a colon. Write a colon behind it: reports:", 1},
+		{"no colon below", "    stages:", "    stages", "f.yaml:12:5: not YAML: a name without a colon. Write a colon behind it: stages:", 1},
+		{"no closing quote", `FROM users"}`, `FROM users}`, "f.yaml:15:55: not YAML: a quote that is opened here and not closed", 1},
+		{"no closing quote near the top", `/app"}`, `/app}`, "f.yaml:3:15: not YAML: a quote that is opened here and not closed", 1},
+		{"a misspelt listener", ":shop.orders.id", ":shop.order.id", `Did you mean "shop.orders.id"?`, 1},
+		{"a shortened type", "since: date", "since: int", `no such type (value "int"). Did you mean "integer"?`, 1},
+		{"a misspelt field at the top", "databases:", "databses:", `f.yaml:2:1: databses: a field that is not known. Did you mean "databases"?`, 1},
+		{"no databases at all", "databases:", "sources:", "f.yaml:1:1: databases: missing", 2},
+	} {
+		if strings.Count(base, c.old) != 1 {
+			t.Fatalf("%s: base has %q more than once, or not", c.name, c.old)
+		}
+		_, err := Load("f.yaml", []byte(strings.Replace(base, c.old, c.text, 1)), testEnvironment())
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n")+1 != c.lines {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
