@@ -46,15 +46,21 @@ func (e *Engine) pointedBefore(r Record, before int64) string {
 // removeLost removes what earlier attempts left that were lost between the commit
 // of their file and the record. It comes before the record is final: after that,
 // nobody comes back for a job of which Redis has lost the state. What the record
-// points to stays; a later attempt than this one makes its files under other
-// names.
-func (e *Engine) removeLost(ctx context.Context, state *scripts.State) error {
+// points to (pointed, if that is given) stays; a later attempt than this one makes its
+// files under other names.
+func (e *Engine) removeLost(ctx context.Context, state *scripts.State, pointed string) error {
 	if state.Attempt == 1 {
 		return nil
 	}
 	// Noted first, since more may come while these are removed, and after it.
-	if err := e.noteLate(ctx, Run{state.ID, state.Attempt}); err != nil {
+	run := Run{state.ID, state.Attempt}
+	if err := e.noteLate(ctx, Late{run, state.Report}); err != nil {
 		return err
+	}
+	if n, ok := ParseFileName(pointed); ok && n.Report != state.Report {
+		if err := e.noteLate(ctx, Late{run, n.Report}); err != nil {
+			return err
+		}
 	}
 	return e.removeAttempts(ctx, state, state.Attempt-1, "", func(r Record) bool { return !r.Status.Final() })
 }

@@ -26,7 +26,7 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 		return err
 	}
 	// A failure does not wait for the sink: what is left is removed once more below.
-	if err := e.removeLost(ctx, state); err != nil {
+	if err := e.removeLost(ctx, state, earlier); err != nil {
 		e.left(state, err)
 	}
 	var ok bool

@@ -161,7 +161,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.S
 	if err != nil {
 		return err
 	}
-	if err := e.removeLost(ctx, state); err != nil && state.Fence < mostFence {
+	if err := e.removeLost(ctx, state, earlier); err != nil && state.Fence < mostFence {
 		return err
 	} else if err != nil {
 		e.left(state, err)

@@ -23,12 +23,12 @@ func LateAfter(l report.Limits) time.Duration { return 5 * l.Grace }
 
 // noteLate has files of attempts before this one be looked for once more, whatever
 // becomes of Redis until then. Without tables nobody does.
-func (e *Engine) noteLate(ctx context.Context, run Run) error {
+func (e *Engine) noteLate(ctx context.Context, late Late) error {
 	if e.o.Memory == nil {
 		return nil
 	}
 	return e.onRecord(ctx, "note late files", func() error {
-		err := e.o.Memory.NoteLate(ctx, run, LateAfter(e.o.Limits))
+		err := e.o.Memory.NoteLate(ctx, late, LateAfter(e.o.Limits))
 		if errors.Is(err, ErrNoMemory) {
 			return nil
 		}
@@ -45,8 +45,8 @@ func (r *rebuilder) late(ctx context.Context) error {
 }
 
 func (r *rebuilder) removeLate(ctx context.Context) error {
-	runs, err := r.e.o.Memory.Late(ctx, latePage)
-	if errors.Is(err, ErrNoMemory) || err == nil && len(runs) == 0 {
+	all, err := r.e.o.Memory.Late(ctx, latePage)
+	if errors.Is(err, ErrNoMemory) || err == nil && len(all) == 0 {
 		return nil
 	} else if err != nil {
 		return err
@@ -58,17 +58,17 @@ func (r *rebuilder) removeLate(ctx context.Context) error {
 	defer release()
 	// One whose files cannot be removed must not keep the others from it.
 	var failed error
-	for len(runs) > 0 {
-		for _, run := range runs {
-			if err := r.e.removeLateOf(ctx, run); err != nil {
+	for len(all) > 0 {
+		for _, late := range all {
+			if err := r.e.removeLateOf(ctx, late); err != nil {
 				failed = err
-				_ = r.e.o.Memory.NoteLate(ctx, run, LateAfter(r.e.o.Limits)) // the others come first
+				_ = r.e.o.Memory.NoteLate(ctx, late, LateAfter(r.e.o.Limits)) // the others come first
 			}
 		}
-		if failed != nil || len(runs) < latePage {
+		if failed != nil || len(all) < latePage {
 			return failed
 		}
-		if runs, err = r.e.o.Memory.Late(ctx, latePage); err != nil {
+		if all, err = r.e.o.Memory.Late(ctx, latePage); err != nil {
 			return err
 		}
 	}
@@ -78,19 +78,19 @@ func (r *rebuilder) removeLate(ctx context.Context) error {
 // removeLateOf looks for the files of the attempts before this one. Where the record's
 // last attempt is the one before, that one may have none any more: it was cancelled, or
 // never ran. Where a later one runs or has ended, that one looks.
-func (e *Engine) removeLateOf(ctx context.Context, run Run) error {
-	records, err := e.o.Records.Read(ctx, []string{run.ID})
+func (e *Engine) removeLateOf(ctx context.Context, late Late) error {
+	records, err := e.o.Records.Read(ctx, []string{late.ID})
 	if err != nil {
 		return err
 	}
-	if r, ok := records[run.ID]; ok && (r.Attempt == run.Attempt || r.Attempt == run.Attempt-1) {
+	if r, ok := records[late.ID]; ok && (r.Attempt == late.Attempt || r.Attempt == late.Attempt-1) {
 		if !r.Status.Final() {
-			return e.noteLate(ctx, run)
+			return e.noteLate(ctx, late)
 		}
-		state := &scripts.State{ID: run.ID, Attempt: r.Attempt, Report: r.Report}
-		if err := e.removeAttempts(ctx, state, run.Attempt-1, "", func(r Record) bool { return r.Status.Final() }); err != nil {
+		state := &scripts.State{ID: late.ID, Attempt: r.Attempt, Report: late.Report}
+		if err := e.removeAttempts(ctx, state, late.Attempt-1, "", func(r Record) bool { return r.Status.Final() }); err != nil {
 			return err
 		}
 	}
-	return e.o.Memory.ForgetLate(ctx, run)
+	return e.o.Memory.ForgetLate(ctx, late)
 }

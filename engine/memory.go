@@ -13,6 +13,12 @@ type Due struct {
 	At     int64
 }
 
+// Late says that files of a record's attempts before this one may be left, or still come.
+type Late struct {
+	Run
+	Report string // in whose folder they are
+}
+
 // ErrNoMemory is returned where the tables of a Memory are not there or may not
 // be used.
 var ErrNoMemory = errors.New("engine: the tables that outlive Redis are missing")
@@ -37,11 +43,10 @@ type Memory interface {
 	// tells whether it was, and saves nothing where it was not. After an error it is
 	// not known whether it saved.
 	SaveDues(ctx context.Context, number int64, set string, put []Due, remove []string) (bool, error)
-	// NoteLate notes that files of attempts before this one may be left, or still come,
-	// and are to be looked for after a while.
-	NoteLate(ctx context.Context, run Run, after time.Duration) error
+	// NoteLate notes that such files are to be looked for after a while.
+	NoteLate(ctx context.Context, late Late, after time.Duration) error
 	// Late returns at most that many of these for which it is time.
-	Late(ctx context.Context, most int) ([]Run, error)
+	Late(ctx context.Context, most int) ([]Late, error)
 	// ForgetLate ends one of them.
-	ForgetLate(ctx context.Context, run Run) error
+	ForgetLate(ctx context.Context, late Late) error
 }

@@ -28,7 +28,7 @@ type tables struct {
 	writes      int   // calls of SaveDues
 	largest     int   // rows in one of them
 	missing     bool
-	late        []Run
+	late        []Late
 }
 
 var _ Memory = (*tables)(nil)
@@ -100,23 +100,23 @@ func (m *tables) SaveDues(_ context.Context, number int64, set string, put []Due
 	return true, m.there()
 }
 
-func (m *tables) NoteLate(_ context.Context, run Run, _ time.Duration) error {
+func (m *tables) NoteLate(_ context.Context, late Late, _ time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.late = append(m.late, run)
+	m.late = append(m.late, late)
 	return m.there()
 }
 
-func (m *tables) Late(context.Context, int) ([]Run, error) {
+func (m *tables) Late(context.Context, int) ([]Late, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.late), m.there()
 }
 
-func (m *tables) ForgetLate(_ context.Context, run Run) error {
+func (m *tables) ForgetLate(_ context.Context, late Late) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.late = slices.DeleteFunc(m.late, func(r Run) bool { return r == run })
+	m.late = slices.DeleteFunc(m.late, func(l Late) bool { return l == late })
 	return m.there()
 }
 

@@ -149,8 +149,8 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			}
 			// A record that is to run again has the file of its last attempt.
 			last := e.pointedBefore(*p.record, p.record.Attempt+1)
-			if last != "" {
-				if err := e.noteLate(ctx, Run{p.id, p.record.Attempt + 1}); err != nil {
+			if n, ok := ParseFileName(last); ok {
+				if err := e.noteLate(ctx, Late{Run{p.id, p.record.Attempt + 1}, n.Report}); err != nil {
 					return err
 				}
 			}

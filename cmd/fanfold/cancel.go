@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,11 +123,19 @@ func (b *backend) noteLate(ctx context.Context, r engine.Record, after time.Dura
 	if r.Attempt == 0 {
 		return nil
 	}
-	err := b.records.NoteLate(ctx, engine.Run{ID: r.ID, Attempt: r.Attempt + 1}, after)
-	if errors.Is(err, engine.ErrNoMemory) {
-		return nil
+	reports := []string{r.Report}
+	// The report may have been another one when the file was made. An engine proves whose
+	// the file is.
+	if n, ok := engine.ParseFileName(r.File); ok && path.Base(n.Report) != r.Report {
+		reports = append(reports, path.Base(n.Report))
 	}
-	return err
+	for _, name := range reports {
+		late := engine.Late{Run: engine.Run{ID: r.ID, Attempt: r.Attempt + 1}, Report: name}
+		if err := b.records.NoteLate(ctx, late, after); err != nil && !errors.Is(err, engine.ErrNoMemory) {
+			return err
+		}
+	}
+	return nil
 }
 
 // forget takes away the places in which a record waits that has not been started.

@@ -303,3 +303,42 @@ func TestRetryAgainstCancel(t *testing.T) {
 
 // retryPairs is how many pairs race.
 const retryPairs = 40
+
+// TestARecordWhoseReportIsChanged loses its earlier file, which is in another folder,
+// however its next run ends.
+func TestARecordWhoseReportIsChanged(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, whoReport+strings.Replace(strings.Replace(whoReport, "who:\n", "other:\n", 1), "name: one", "name: two", 1)+`
+  bad:
+    retry: 0
+    stages: [{listeners: [{name: three, database: db, query: "SELECT k FROM no_such_table"}]}]
+`, "limits: {lease: 1s, grace: 1s}")
+	s.serve(s.config)
+	var ids []string
+	for range 4 {
+		ids = append(ids, s.insert("who", whoParameters("x", 0)))
+	}
+	s.push(ids...)
+	for _, v := range s.wait(ids...) {
+		s.content(v)
+	}
+	s.exec("UPDATE file_download_record SET report = 'other' WHERE id IN (?, ?, ?)", ids[0], ids[1], ids[2])
+	s.exec("UPDATE file_download_record SET report = 'bad', parameters = '{}' WHERE id = ?", ids[3])
+	if out, code := s.fanfold("retry", "--wait", ids[0]); code != exitOK {
+		t.Errorf("%d %s", code, out)
+	}
+	s.exec("UPDATE file_download_record SET parameters = ? WHERE id = ?", whoParameters("x", 30), ids[1])
+	s.must("retry "+ids[1], "pushed")
+	s.eventually("it runs", func() bool {
+		state, err := s.b.scripts.Read(t.Context(), ids[1])
+		return err == nil && state.Attempt == 2 && state.Tasks["two"].Owner != ""
+	})
+	s.must("cancel "+ids[1], "cancelled")
+	s.exec("UPDATE file_download_record SET status = 'PENDING' WHERE id = ?", ids[2])
+	s.must("cancel "+ids[2], "cancelled")
+	s.must("retry "+ids[3], "pushed")
+	if v := s.wait(ids[3])[0]; v.Status != engine.Failed {
+		t.Errorf("%+v", v)
+	}
+	s.eventually("records and sink agree", func() bool { return agree(s) == "" })
+}

@@ -23,9 +23,9 @@ func TestMemoryWithoutItsTables(t *testing.T) {
 	_, third := s.Dues(t.Context(), "set", "", 1)
 	_, fourth := s.Mirrored(t.Context())
 	_, fifth := s.SaveDues(t.Context(), 1, "set", []engine.Due{{Member: "a"}}, nil)
-	sixth := s.NoteLate(t.Context(), engine.Run{ID: "1", Attempt: 2}, 0)
+	sixth := s.NoteLate(t.Context(), engine.Late{Run: engine.Run{ID: "1", Attempt: 2}}, 0)
 	_, seventh := s.Late(t.Context(), 1)
-	eighth := s.ForgetLate(t.Context(), engine.Run{ID: "1", Attempt: 2})
+	eighth := s.ForgetLate(t.Context(), engine.Late{Run: engine.Run{ID: "1", Attempt: 2}})
 	_, ninth := s.Installation(t.Context())
 	_, tenth := s.Install(t.Context())
 	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth} {
@@ -123,17 +123,18 @@ func TestLateFiles(t *testing.T) {
 	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
 		t.Fatal(err)
 	}
-	due, later, other := engine.Run{ID: "a-1", Attempt: 2}, engine.Run{ID: "b", Attempt: 3}, store(t, db, report.Records{Table: "other"})
+	due := engine.Late{Run: engine.Run{ID: "a-1", Attempt: 2}, Report: "r_1-x"}
+	later, other := engine.Late{Run: due.Run, Report: "r"}, store(t, db, report.Records{Table: "other"})
 	for _, err := range []error{
 		s.NoteLate(t.Context(), due, time.Hour), s.NoteLate(t.Context(), due, -time.Second), // the last one counts
 		s.NoteLate(t.Context(), later, time.Hour),
-		other.NoteLate(t.Context(), engine.Run{ID: "c", Attempt: 2}, -time.Second),
+		other.NoteLate(t.Context(), engine.Late{Run: engine.Run{ID: "c", Attempt: 2}}, -time.Second),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range [][]engine.Run{{due}, nil} {
+	for _, want := range [][]engine.Late{{due}, nil} {
 		if got, err := s.Late(t.Context(), 10); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("%v, not %v, %v", got, want, err)
 		}
