@@ -79,7 +79,8 @@ type Records interface {
 	// or PROCESSING and its attempt is still the one given. One result for each.
 	Start(ctx context.Context, runs []Run) ([]bool, error)
 	// StartAs is Start for one record, with that attempt instead of the next one: Redis
-	// knows one of this id that the row does not.
+	// knows one of this id that the row does not. It is false as well where somebody has
+	// locked the row.
 	StartAs(ctx context.Context, run Run, attempt int64) (bool, error)
 	// Succeed makes a PROCESSING record of this attempt SUCCESS with its file, or
 	// returns ErrRefused.

@@ -313,7 +313,13 @@ func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error)
 			return err
 		}
 		next = max(run.Attempt, attempts[0]) + 1
-		ok, err = e.o.Records.StartAs(ctx, run, next)
+		if ok, err = e.o.Records.StartAs(ctx, run, next); err != nil || ok {
+			return err
+		}
+		records, err := e.o.Records.Read(ctx, []string{run.ID})
+		if r := records[run.ID]; err == nil && r.Status == Processing && r.Attempt == run.Attempt {
+			err = errors.New("somebody has locked the record")
+		}
 		return err
 	})
 	if err != nil || !ok {

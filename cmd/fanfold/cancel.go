@@ -20,9 +20,10 @@ func newCancel(f *flags) *cobra.Command {
 		Short: "Cancel records that have no final status",
 		Long: `Cancel makes a PENDING or PROCESSING record CANCELLED. The queries of its job stop
 within a moment, on their servers too, its file is not made, and what waits of it is
-taken away. A record that ran again loses the file of its last run. A job whose file is being committed goes on, and a record with a final
-status stays as it is: the exit code is 1 then, and 3 where there is no such record.
-Cancelling again does nothing more, and finishes what was interrupted.`,
+taken away. If the record was running again, its earlier file is removed, too. A job
+whose file is being committed goes on, and a record with a final status stays as it is:
+the exit code is 1 then, and 3 where there is no such record. Cancelling again does
+nothing more, and finishes what was interrupted.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			for _, id := range ids {

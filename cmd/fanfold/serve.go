@@ -133,7 +133,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			}
 		}
 		b.files = sink.Watch(files)
-		if err := files.Check(ctx); err != nil {
+		if err := b.files.Check(ctx); err != nil {
 			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink, "err", err)
 		}
 		if _, err := engine.CheckScratch(ctx); err != nil {

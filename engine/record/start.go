@@ -163,7 +163,7 @@ func (s *Store) startSome(ctx context.Context, on *sql.Conn, l *layout, batch []
 	return some, tx.Commit()
 }
 
-// StartAs implements engine.Records.
+// StartAs implements engine.Records. It waits for a lock as briefly as a batch does.
 func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -173,13 +173,18 @@ func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (boo
 	if !ok {
 		return false, nil
 	}
-	n, err := contended(ctx, func() (int64, error) {
-		return s.startRowsAs(ctx, s.db, l, []named{{id: run.ID, arg: arg}}, run.Attempt, attempt)
-	})
+	on, err := s.brief(ctx)
 	if err != nil {
+		return false, err
+	}
+	defer release(on)
+	n, err := repeated(ctx, func() (int64, error) {
+		return s.startRowsAs(ctx, on, l, []named{{id: run.ID, arg: arg}}, run.Attempt, attempt)
+	}, errChanged, errDeadlock)
+	if err != nil && !serverError(err, errLockTimeout) {
 		return false, fmt.Errorf("record %s: start: %w", run.ID, err)
 	}
-	return n > 0, nil
+	return err == nil && n > 0, nil
 }
 
 func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []named, attempt int64) (int64, error) {

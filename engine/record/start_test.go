@@ -326,3 +326,38 @@ func waitFor(t *testing.T, db *sql.DB, query string) {
 		}
 	}
 }
+
+// TestStartAs gives a record an attempt of the caller's choice, if it may be started, and
+// waits for no lock.
+func TestStartAs(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, error) VALUES (1, 'r', 'PENDING', 0, 'x'), (2, 'r', 'PROCESSING', 3, NULL), (3, 'r', 'SUCCESS', 0, NULL)")
+	for _, c := range []struct {
+		run  engine.Run
+		as   int64
+		want bool
+	}{
+		{engine.Run{ID: "1"}, 5, true}, {engine.Run{ID: "1"}, 6, false}, {engine.Run{ID: "1", Attempt: 5}, 7, true},
+		{engine.Run{ID: "2", Attempt: 2}, 9, false}, {engine.Run{ID: "2", Attempt: 3}, 4, true},
+		{engine.Run{ID: "3"}, 1, false}, {engine.Run{ID: "x"}, 1, false}, {engine.Run{ID: "77"}, 1, false},
+	} {
+		if done := ok(t)(s.StartAs(t.Context(), c.run, c.as)); done != c.want {
+			t.Errorf("%+v as %d: %v", c.run, c.as, done)
+		}
+	}
+	if r := read(t, s, "1"); r.Status != engine.Processing || r.Attempt != 7 || r.Error != "" {
+		t.Errorf("%+v", r)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), "SELECT id FROM file_download_record WHERE id = 1 FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	if ok(t)(s.StartAs(t.Context(), engine.Run{ID: "1", Attempt: 7}, 8)) {
+		t.Error("a locked record is started")
+	}
+}

@@ -38,8 +38,11 @@ func (w *Watched) State(ctx context.Context) error {
 	if failed == nil || !stale {
 		return failed
 	}
-	return w.note(ctx, w.Check(ctx))
+	return w.Check(ctx)
 }
+
+// Check is that of the sink, and counts as a write.
+func (w *Watched) Check(ctx context.Context) error { return w.note(ctx, w.Sink.Check(ctx)) }
 
 // note remembers how a write ended, and returns that. One that its caller gave up says
 // nothing.
