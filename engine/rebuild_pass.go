@@ -23,7 +23,9 @@ const passAgain = 5 * time.Second
 // memory, once more when all that was young then is older than the grace time,
 // and slowly all the time.
 func (r *rebuilder) passes(ctx context.Context) error {
-	tick := time.NewTicker(r.e.o.RebuildEvery)
+	// More often than passes are made: whichever process finds that the last one, of any
+	// kind, was long enough ago makes the next.
+	tick := time.NewTicker(r.e.o.RebuildEvery / 10)
 	defer tick.Stop()
 	var again, failed <-chan time.Time
 	for {

@@ -1,6 +1,9 @@
 package scripts
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Keys names everything that Fanfold has in Redis. Both prefixes are part of
 // the public contract (docs/keys.md).
@@ -108,6 +111,31 @@ func (k Keys) Places(source string) string { return k.Prefix + "parallel:" + sou
 // Canary is the string with a TTL by whose expiry a subscriber proves that it
 // hears.
 func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
+
+// Type returns what a key of Fanfold's is, as TYPE names it; empty where it is none of
+// those that services and operators use.
+func (k Keys) Type(key string) string {
+	if strings.HasPrefix(key, k.Hash) || strings.HasPrefix(key, "{"+k.Hash) && strings.HasSuffix(key, "}:state") {
+		return "hash"
+	}
+	switch key {
+	case k.Jobs(), k.FanIn(), k.Reply(), k.Fired(), k.Quarantined(), k.Events():
+		return "stream"
+	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired():
+		return "zset"
+	case k.TimerAnchors():
+		return "hash"
+	case k.Incarnation(), k.Mirrored():
+		return "string"
+	}
+	switch {
+	case strings.HasPrefix(key, k.Task("")):
+		return "stream"
+	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Places("")):
+		return "zset"
+	}
+	return ""
+}
 
 // Field is the field of Data that holds one chunk of a column, counted from 0.
 func Field(listener, column string, chunk int64) string {

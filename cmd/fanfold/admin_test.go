@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
@@ -64,9 +65,9 @@ func TestAdmin(t *testing.T) {
 	if v := s.run("slow", `{"seconds": "never"}`); v.Status != engine.Failed {
 		t.Fatalf("%+v", v)
 	}
-	s.b.redis.ZAdd(t.Context(), s.b.scripts.Delayed(), redis.Z{Score: 4102444800000, Member: "5"})
+	s.b.redis.ZAdd(t.Context(), s.b.scripts.Delayed(), redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})
 	s.b.redis.ZAdd(t.Context(), s.b.scripts.Dead(), redis.Z{Score: 1717200000000, Member: "6"})
-	s.b.redis.ZAdd(t.Context(), s.b.scripts.Timers(), redis.Z{Score: 4102444800000, Member: "later"})
+	s.b.redis.ZAdd(t.Context(), s.b.scripts.Timers(), redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "later"})
 	running := s.insert("slow", `{"seconds": 8}`)
 	s.push(running)
 	var text string

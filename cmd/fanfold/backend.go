@@ -22,6 +22,7 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/report"
@@ -33,6 +34,7 @@ type backend struct {
 	config    *report.Config
 	redis     *redis.Client // for scripts and everything short
 	blocking  *redis.Client // for reads that wait
+	seen      *quiet.Watch  // what becomes of both
 	scripts   *scripts.Scripts
 	databases map[string]*sql.DB
 	apis      map[string]*http.Source
@@ -114,6 +116,9 @@ func open(file string) (*backend, error) {
 	b.blocking = redis.NewClient(&waiting)
 	b.blocking.AddHook(named{})
 	b.closers = append(b.closers, b.redis, b.blocking)
+	b.seen = &quiet.Watch{Type: scripts.Keys(config.Keys).Type}
+	b.seen.On(b.redis)
+	b.seen.On(b.blocking)
 	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(config.Keys), JobBytes: config.Limits.JobBytes})
 	for name, d := range config.Databases {
 		db, err := mysqldb.Connect(d.DSN, d.MaxConnections, 0)

@@ -437,3 +437,26 @@ func TestWithoutTheTables(t *testing.T) {
 		t.Errorf("said %d times:\n%s", n, lines.String())
 	}
 }
+
+// TestAWalkFollowsOneOfAnotherProcess: where the process that made the last walk dies, the
+// next one comes when that was long enough ago, and not a whole period after this
+// process has looked and found it too early.
+func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	const every = 6 * time.Second
+	s := newStack(t, oneReport)
+	key := s.b.scripts.Lock("rebuilt")
+	began := time.Now()
+	s.serveRebuilding(s.config, func(o *engine.Options) { o.RebuildEvery = every })
+	s.eventually("the walk of the start", func() bool { return s.b.redis.Exists(t.Context(), key).Val() == 1 })
+	// As if another one had made a walk, so that the first look of this one is too early.
+	ends := began.Add(every + every/12)
+	s.b.redis.Set(t.Context(), key, "another", time.Until(ends))
+	s.eventually("this process walks", func() bool {
+		who, err := s.b.redis.Get(t.Context(), key).Result()
+		return err == nil && who != "another"
+	})
+	if late := time.Since(ends); late > every/2 {
+		t.Errorf("it came %v after its time, with a period of %v", late, every)
+	}
+}

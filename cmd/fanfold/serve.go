@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -17,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
@@ -77,6 +79,11 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	if err := b.scripts.Load(ctx); err != nil {
 		return unreachable(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
 	}
+	handler := quiet.New(log.Handler(), time.Minute)
+	defer handler.Close()
+	log = slog.New(handler)
+	b.seen.Tell(log)
+	defer b.seen.Tell(nil)
 	if os.Getenv("GOGC") == "" { // whoever sets it has decided
 		debug.SetGCPercent(engine.UsualPace)
 	}

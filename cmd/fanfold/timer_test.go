@@ -78,7 +78,7 @@ func TestTimerCommands(t *testing.T) {
 	do(exitOK, "resumed", "resume", one)
 	// Long enough for what was heard of its key.
 	for range 3 {
-		s.redisCLI("redis-cli ZADD fanfold:timers $(date +%s) send_message-3-x")
+		s.redisCLI("redis-cli ZADD fanfold:timers $(date +%s%3N) send_message-3-x")
 		s.eventually("another fires", func() bool { return messages("send_message-3-x") > 0 })
 		s.redisCLI("redis-cli DEL messages")
 	}

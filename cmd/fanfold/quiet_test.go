@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// keptLog is a log that a test looks at while it is written.
+type keptLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *keptLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// lines are those that contain a text.
+func (l *keptLog) lines(text string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// serveInto is serve with a log that is kept.
+func (s *stack) serveInto(log *keptLog) (stop func()) {
+	s.t.Helper()
+	b := s.open(s.config)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, b, roles, slog.New(slog.NewTextHandler(log, nil))) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Errorf("serve: %v", err)
+		}
+	})
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// TestRedisIsDownIsSaidOnce, and that it is back: not by each role and at each try.
+func TestRedisIsDownIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, twoListeners)
+	var log keptLog
+	stop := s.serveInto(&log)
+	s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
+	s.redis.Stop()
+	s.eventually("it is said", func() bool { return len(log.lines("Redis is down")) > 0 })
+	before := len(log.lines("level=WARN")) + len(log.lines("level=ERROR"))
+	// Long enough for the loops of all roles, which look each second.
+	timer := time.NewTimer(5 * time.Second)
+	<-timer.C
+	if after := len(log.lines("level=WARN")) + len(log.lines("level=ERROR")); after > before+2 {
+		t.Errorf("%d lines in 5 s: %q", after-before, log.lines("level="))
+	}
+	if err := s.redis.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("it is back", func() bool { return len(log.lines("Redis is back")) > 0 })
+	stop()
+	if n, m := len(log.lines("Redis is down")), len(log.lines("Redis is back")); n != 1 || m != 1 {
+		t.Errorf("down %d times, back %d times: %q", n, m, log.lines("Redis is"))
+	}
+}
+
+// TestAKeyOfTheWrongTypeIsNamed, with its type and the command that shows it, in a few
+// lines that do not come again each second, and a count of the others.
+func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, twoListeners)
+	var log keptLog
+	stop := s.serveInto(&log)
+	s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
+	ctx, sc := t.Context(), s.b.scripts
+	s.b.redis.Set(ctx, sc.Task("quick"), "x", 0)
+	s.b.redis.Del(ctx, sc.Events())
+	s.b.redis.Set(ctx, sc.Events(), "x", 0)
+	var members []redis.Z
+	for _, id := range numbers(50) {
+		s.insert("two", "")
+		members = append(members, redis.Z{Score: 0, Member: id})
+	}
+	s.b.redis.ZAdd(ctx, sc.Delayed(), members...)
+	named := func(key string) []string { return log.lines("the key " + key + " is a string, not a stream") }
+	s.eventually("both keys are named", func() bool { return len(named(sc.Task("quick"))) > 0 && len(named(sc.Events())) > 0 })
+	timer := time.NewTimer(4 * time.Second)
+	<-timer.C
+	for _, key := range []string{sc.Task("quick"), sc.Events()} {
+		lines := named(key)
+		if len(lines) > 6 {
+			t.Errorf("%d lines: %q", len(lines), lines)
+		}
+		if !strings.Contains(lines[0], "redis-cli TYPE '"+key+"'") {
+			t.Errorf("%q", lines[0])
+		}
+	}
+	s.b.redis.Del(ctx, sc.Task("quick"), sc.Events())
+	stop()
+	if len(log.lines("more like this")) == 0 {
+		t.Errorf("nothing is counted: %q", log.lines("level="))
+	}
+}
