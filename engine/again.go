@@ -25,7 +25,7 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 	if errors.Is(why, errRecord) {
 		step = scripts.StepRecord
 	}
-	again, reason := scripts.Again{Delay: outagePause(retry, state.Fence), Error: why.Error()}, requeuedOutage
+	again, reason := scripts.Again{Delay: outagePause(retry, state.Fence), Error: Reason(why)}, requeuedOutage
 	switch {
 	case errors.Is(context.Cause(ctx), stream.ErrStopping):
 		var cancel context.CancelFunc
@@ -33,7 +33,7 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 		defer cancel()
 		again, reason = scripts.Again{}, requeuedStop
 	case counts(why):
-		again, reason = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: why.Error()}, requeuedRefused
+		again, reason = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: Reason(why)}, requeuedRefused
 	}
 	e.log.Warn("job comes again", "job", state.ID, "attempt", state.Attempt, "step", step, "in", again.Delay, "counts", again.Counts, "err", why)
 	e.jobs.requeued.WithLabelValues(step, reason).Inc()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -51,11 +52,11 @@ type scratch struct {
 func newScratch(ctx context.Context) (report.Scratch, error) {
 	file, err := os.CreateTemp(scratchFolder(), "fanfold-*.scratch")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errScratch, err)
+		return nil, scratchError(err)
 	}
 	if err := os.Remove(file.Name()); err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%w: %w", errScratch, err)
+		return nil, scratchError(err)
 	}
 	return &scratch{ctx, file}, nil
 }
@@ -72,10 +73,18 @@ func (s *scratch) io(do func([]byte, int64) (int, error), p []byte, at int64) (i
 	if err == nil {
 		n, err = do(p, at)
 	}
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errScratch, err)
+	return n, scratchError(err)
+}
+
+// scratchError marks an error, and says what helps against a full disk.
+func scratchError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w: %w: free space in %s, set TMPDIR to a folder on a larger disk, or raise limits.fold_bytes", errScratch, err, scratchFolder())
 	}
-	return n, err
+	return fmt.Errorf("%w: %w", errScratch, err)
 }
 
 // Close frees the bytes.

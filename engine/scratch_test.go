@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -51,5 +53,14 @@ func TestScratch(t *testing.T) {
 	t.Setenv("TMPDIR", "")
 	if _, err := os.Stat("/var/tmp"); err == nil && scratchFolder() != "/var/tmp" {
 		t.Errorf("by default it is %s", scratchFolder())
+	}
+}
+
+// TestAFullScratchDisk says what helps.
+func TestAFullScratchDisk(t *testing.T) {
+	t.Parallel()
+	err := scratchError(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+	if !errors.Is(err, errScratch) || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "limits.fold_bytes") {
+		t.Error(err)
 	}
 }

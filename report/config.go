@@ -209,7 +209,7 @@ func (r *reading) config(root setting) *Config {
 		root.hidden().problem("not a mapping", "Begin with redis, databases, records, sink and reports")
 		return nil
 	}
-	f := root.fields("redis", "redis_file", "databases", "apis", "records", "sink", "limits", "keys", "admin", "reports", "timers")
+	f := root.fields("redis", "redis_file", "databases", "apis", "records", "sink", "limits", "keys", "admin", "admin_public", "reports", "timers")
 	c := &Config{
 		Redis:     f.redis(),
 		Databases: f.databases(),
@@ -217,7 +217,10 @@ func (r *reading) config(root setting) *Config {
 		Limits:    f.get("limits").limits(),
 		Keys:      f.get("keys").keys(),
 		Admin:     f.get("admin").address(),
-		Reports:   map[string]*Report{},
+
+		AdminPublic: f.get("admin_public").boolean(),
+
+		Reports: map[string]*Report{},
 	}
 	c.APIs = f.apis(c.Databases)
 	names := sourceNames{sortedKeys(c.Databases), c.APIs}

@@ -40,6 +40,8 @@ type Config struct {
 	Timers    Timers             // the longest prefix first
 	Warnings  Problems           // what works, and probably not as it is meant
 	Admin     string             // host:port of the admin server; empty: none
+
+	AdminPublic bool // the admin server may be reached from other machines
 }
 
 // Database is a MySQL or MariaDB server that listeners or the record store use.

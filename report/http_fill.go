@@ -129,14 +129,28 @@ func fillSegment(segment string, values HTTPValues) (string, error) {
 	switch {
 	case !ok:
 		wrong = fmt.Errorf("%w: null in the path of a URL", ErrValue)
-	case text == "" || text == "." || text == "..":
-		// A server would take these for a way to another place.
+	case text == "" || climbs(segment, text):
+		// A server, or a proxy that decodes %2F, would take these for a way to another
+		// place.
 		wrong = fmt.Errorf("%w: %q in the path of a URL", ErrValue, text)
 	}
 	if httpName.MatchString(segment) {
 		text = url.PathEscape(text)
 	}
 	return text, wrong
+}
+
+// climbs tells whether a segment leads to another place once its slashes are decoded.
+// Values of {id} and {key} are escaped in it already.
+func climbs(segment, text string) bool {
+	if !httpName.MatchString(segment) {
+		if plain, err := url.PathUnescape(text); err == nil {
+			text = plain
+		}
+	}
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }), func(part string) bool {
+		return part == "." || part == ".."
+	})
 }
 
 // fillTree fills the texts in a JSON document.

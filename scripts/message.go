@@ -71,7 +71,7 @@ type Later struct {
 }
 
 // ErrMember is returned for a member of the delayed set that means nothing.
-var ErrMember = errors.New("scripts: not <id> and not <id>/<attempt>/<step>")
+var ErrMember = errors.New("neither <id> nor <id>/<attempt>/<step>")
 
 // String gives the member.
 func (l Later) String() string {

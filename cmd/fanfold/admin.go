@@ -42,7 +42,10 @@ func (b *backend) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", b.config.Admin)
 	if err != nil {
-		return nil, fmt.Errorf("admin server: %w", err)
+		return nil, usage(fmt.Errorf("admin: cannot listen on %s: %w", b.config.Admin, err))
+	}
+	if !loopback(listener.Addr()) && !b.config.AdminPublic {
+		return nil, errors.Join(usage(fmt.Errorf("admin: %s can be reached from other machines, and asks nobody who they are: use 127.0.0.1, or write admin_public: true in the configuration where your network keeps strangers out", b.config.Admin)), listener.Close())
 	}
 	registry, err := b.newRegistry()
 	if err != nil {
@@ -55,9 +58,6 @@ func (b *backend) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	if !loopback(listener.Addr()) {
-		log.Warn("the admin server can be reached from other machines, and asks nobody who they are", "addr", listener.Addr().String())
 	}
 	log.Info("admin server", "addr", listener.Addr().String())
 	go func() {

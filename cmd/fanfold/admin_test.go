@@ -126,7 +126,7 @@ func TestAdminWithoutRedis(t *testing.T) {
 	s.redis.Stop()
 	s.eventually("not ready", func() bool {
 		code, text := get(t, b.config.Admin, "/readyz")
-		return code == http.StatusServiceUnavailable && strings.Contains(text, "redis")
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "Redis cannot be reached")
 	})
 	if code, _ := get(t, b.config.Admin, "/livez"); code != http.StatusOK {
 		t.Error("not alive without Redis")
@@ -167,8 +167,7 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// TestAdminAddress: one that is taken ends serve, and one that others can reach is
-// told of.
+// TestAdminAddress: one that is taken ends serve; which ones others can reach.
 func TestAdminAddress(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
@@ -177,7 +176,7 @@ func TestAdminAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if out, code := s.fanfold("serve", "--admin", taken.Addr().String()); code == exitOK || !strings.Contains(out, "admin server") {
+	if out, code := s.fanfold("serve", "--admin", taken.Addr().String()); code != exitUsage || !strings.Contains(out, "cannot listen on "+taken.Addr().String()) {
 		t.Errorf("%d %s", code, out)
 	}
 	for addr, want := range map[string]bool{"127.0.0.1:1": true, "[::1]:1": true, "0.0.0.0:1": false, "[::]:1": false, "192.0.2.1:1": false} {

@@ -12,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	sqldriver "github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -166,9 +168,25 @@ func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) 
 			return err
 		}
 		defer b.Close()
-		return run(c, b, args)
+		return b.explain(run(c, b, args))
 	}
 }
+
+// explain says what helps where the records' database refuses something.
+func (b *backend) explain(err error) error {
+	name := b.config.Records.Database
+	var server *sqldriver.MySQLError
+	switch {
+	case mysqldb.Refused(err):
+		return fmt.Errorf("%w\nDatabase %s refuses the login: correct databases.%s in the configuration, or the account's grants", err, name, name)
+	case errors.As(err, &server) && server.Number == noSuchTable && !strings.Contains(err.Error(), "fanfold migrate"):
+		return fmt.Errorf("%w\nTable %s is not in database %s: fanfold migrate makes Fanfold's own table, and records.table names one of yours", err, b.config.Records.Table, name)
+	}
+	return err
+}
+
+// noSuchTable is what MySQL calls it.
+const noSuchTable = 1146
 
 // sink opens the place where files go; Close closes it.
 func (b *backend) sink(ctx context.Context) (sink.Sink, error) {

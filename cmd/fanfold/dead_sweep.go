@@ -51,7 +51,8 @@ type swept struct {
 	ByReport map[string]int    `json:"by_report,omitempty"`
 	Examples map[string]string `json:"examples,omitempty"` // by report: an id
 
-	past string
+	past   string
+	dryRun bool
 }
 
 // sweep changes the dead jobs that are meant, a page at a time.
@@ -60,7 +61,7 @@ func (f *flags) sweep(c *cobra.Command, b *backend, d deadSweep, change func(con
 	if err != nil {
 		return err
 	}
-	result := swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}, past: d.past}
+	result := swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}, past: d.past, dryRun: d.dryRun}
 	stay := 0
 	for page, err := range b.dead(c.Context(), false, func([]deadJob) int { return stay }) {
 		if err != nil {
@@ -113,7 +114,7 @@ func (f *flags) sweep(c *cobra.Command, b *backend, d deadSweep, change func(con
 func (s swept) table(t table.Writer) {
 	t.AppendHeader(table.Row{"report", "jobs", "such as"})
 	total, past := s.Done, s.past
-	if s.Would > 0 {
+	if s.dryRun {
 		total, past = s.Would, "would be "+s.past
 	}
 	for _, report := range sortedNames(s.ByReport) {

@@ -20,7 +20,7 @@ func newList(f *flags) *cobra.Command {
 			switch s {
 			case "", engine.Pending, engine.Processing, engine.Success, engine.Partial, engine.Failed, engine.Cancelled:
 			default:
-				return usage(fmt.Errorf("--status: %q is no status", status))
+				return usage(fmt.Errorf("--status: %q is none of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED and CANCELLED", status))
 			}
 			if limit < 1 {
 				return usage(fmt.Errorf("--limit: %d is less than 1", limit))

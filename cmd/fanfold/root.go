@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -45,6 +46,9 @@ func message(err error) string {
 	if redis.HasErrorPrefix(err, "OOM") {
 		text += "\nRedis is full and takes nothing new until running jobs have made room or its maxmemory is raised: see fanfold doctor"
 	}
+	if strings.Contains(text, "redis: invalid reply") {
+		text += "\nThe server that redis names in the configuration is no Redis: is it the port of another one?"
+	}
 	return text
 }
 
@@ -72,7 +76,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 	p := root.PersistentFlags()
 	p.StringVarP(&f.config, "config", "c", envOr("FANFOLD_CONFIG", "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
 	p.StringVarP(&f.output, "output", "o", "table", "table or json")
-	p.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	p.Var((*level)(&f.logLevel), "log-level", "debug, info, warn or error")
 	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
 	root.AddCommand(
 		newServe(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),

@@ -49,7 +49,7 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
-	c.Flags().DurationVar(&due.in, "in", 0, "due after a while, such as 10m, by Redis's clock")
+	c.Flags().Var((*span)(&due.in), "in", "due after a while, such as 10m or 1d, by Redis's clock")
 	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds")
 	return c
 }
@@ -98,7 +98,12 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 
 // waitFor waits for what was pushed, and prints what became of it.
 func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
-	views, err := b.wait(c.Context(), ids, c.ErrOrStderr())
+	errOut := c.ErrOrStderr()
+	wait := func() (jobViews, error) { return b.wait(c.Context(), ids, errOut) }
+	if f.output == "table" && !onTerminal(errOut) && len(ids) <= mostBars {
+		wait = func() (jobViews, error) { return b.watch(c.Context(), ids, newLines(errOut, false)) }
+	}
+	views, err := wait()
 	if err != nil {
 		return err
 	}

@@ -32,13 +32,18 @@ func (l later) check(wait bool, zone *time.Location) (time.Time, error) {
 	case l.in < 0:
 		err = fmt.Errorf("--in: %v is in the past", l.in)
 	case l.at != "":
-		at, err = parseTime(l.at, zone)
+		if at, err = parseTime(l.at, zone); err == nil && time.Since(at) > past {
+			err = fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", stamp(at))
+		}
 	}
 	if err != nil {
 		return at, usage(err)
 	}
 	return at, nil
 }
+
+// past is how long ago a time may be that was just now when somebody wrote it.
+const past = time.Minute
 
 // parseTime reads RFC 3339, a date and time in a zone, or unix seconds or
 // milliseconds.

@@ -72,7 +72,7 @@ paused any more.`,
 			return f.print(c.OutOrStdout(), timerViews{b.timerView(names[0], due, "set")})
 		}),
 	}
-	c.Flags().DurationVar(&in, "in", 0, "from now, such as 24h or 90s")
+	c.Flags().Var((*span)(&in), "in", "from now, such as 90s, 24h or 1w")
 	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
 	return c
 }

@@ -83,21 +83,32 @@ func (f *facts) judgeQueued(v *verdict) {
 		v.Details = append(v.Details, fmt.Sprintf("If that process dies, another one takes over within %s of silence.", short(lease)))
 	case !f.livesFor(f.Jobs):
 		v.Kind = noWorker
-		v.Summary = fmt.Sprintf("It waits in %s behind %d others, and no engine reads that.", f.Keys.Jobs(), e.Ahead)
+		v.Summary = fmt.Sprintf("It waits in %s%s, and no process reads that stream: none runs with the role engine.", f.Keys.Jobs(), behind(e.Ahead))
 		v.Remedies = append(v.Remedies, engineMissing)
 	case f.Memory > f.Limits.Memory:
 		v.Kind = noRoom
-		v.Summary = fmt.Sprintf("It waits in %s behind %d others: Redis has used %d %% of its memory, and above %d %% no job is started.", f.Keys.Jobs(), e.Ahead, f.Memory, f.Limits.Memory)
+		v.Summary = fmt.Sprintf("It waits in %s%s: Redis has used %d %% of its memory, and above %d %% no job is started.", f.Keys.Jobs(), behind(e.Ahead), f.Memory, f.Limits.Memory)
 		v.Remedies = append(v.Remedies, "wait for running jobs to end, give Redis more maxmemory, or raise limits.memory")
 	case f.Running >= int64(f.Limits.RunningJobs):
 		v.Kind = noRoom
-		v.Summary = fmt.Sprintf("It waits in %s behind %d others for room: %d jobs run, as many as limits.running_jobs allows.", f.Keys.Jobs(), e.Ahead, f.Running)
+		v.Summary = fmt.Sprintf("It waits in %s%s for room: %d jobs run, as many as limits.running_jobs allows.", f.Keys.Jobs(), behind(e.Ahead), f.Running)
 		v.Details = append(v.Details, "No deadline runs while it waits.")
 		v.Remedies = append(v.Remedies, "wait, or raise limits.running_jobs")
 	default:
-		v.Kind, v.Summary = queued, fmt.Sprintf("It waits in %s behind %d others.", f.Keys.Jobs(), e.Ahead)
+		v.Kind, v.Summary = queued, fmt.Sprintf("It waits in %s%s.", f.Keys.Jobs(), behind(e.Ahead))
 		f.addRoom(v)
 	}
+}
+
+// behind says how many are before it.
+func behind(n int64) string {
+	switch n {
+	case 0:
+		return " as the next one"
+	case 1:
+		return " behind 1 other"
+	}
+	return fmt.Sprintf(" behind %d others", n)
 }
 
 // addRoom says how many jobs run.

@@ -80,10 +80,10 @@ func TestWhyBeforeTheStart(t *testing.T) {
 
 	before := s.insert("slow", "")
 	s.push(before, id)
-	s.because(id, noWorker, "behind 1 others", "--roles engine")
+	s.because(id, noWorker, "behind 1 other", "--roles engine")
 	s.b.redis.XGroupCreate(ctx, sc.Jobs(), scripts.Group, "0")
 	s.b.redis.XGroupCreateConsumer(ctx, sc.Jobs(), scripts.Group, "busy")
-	s.because(id, queued, "behind 1 others", "limits.running_jobs is 3")
+	s.because(id, queued, "behind 1 other", "limits.running_jobs is 3")
 	for i := range 3 {
 		s.b.redis.ZAdd(ctx, sc.Deadlines(), redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
 	}
