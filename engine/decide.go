@@ -22,6 +22,7 @@ type push struct {
 
 	record  *Record // nil: no such row
 	attempt int64   // of the state in Redis; 0: there is none, or the record is final
+	ended   bool    // that state is of a job that has ended
 	broken  bool    // the key of the state is something else
 	report  *report.Report
 	paused  bool // its report is
@@ -39,6 +40,16 @@ func (p push) entry() string {
 // record's: its row was replaced by another one of the same id, or set back, while the
 // job of that one may still run. Then this attempt supersedes it.
 func (p push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
+
+// found notes what Redis has of the job.
+func (p *push) found(attempt int64, status string) {
+	p.attempt, p.broken, p.ended = attempt, status == scripts.StatusBroken, false
+	switch status {
+	case "", scripts.StatusBroken, scripts.StatusRun, scripts.StatusReady, scripts.StatusFold, scripts.StatusPublishing, scripts.StatusFailing:
+	default:
+		p.ended = true
+	}
+}
 
 // act is what is done about a push.
 type act int
@@ -75,7 +86,7 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
 	case p.broken:
 		return decision{act: actQuarantine, why: "the key of its state is not a hash"}
-	case p.record.Status == Processing && p.attempt >= p.record.Attempt:
+	case p.record.Status == Processing && p.attempt >= p.record.Attempt && !p.ended:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
 	case p.record.Status == Processing && p.record.Age < grace:
 		// Another trigger may be between the record and the state right now.

@@ -190,7 +190,7 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 			return err
 		}
 		for i, p := range pushes {
-			p.attempt, p.broken = attempts[i], statuses[i] == scripts.StatusBroken
+			p.found(attempts[i], statuses[i])
 		}
 		if err := w.e.lookAtPauses(ctx, pushes); err != nil {
 			return err

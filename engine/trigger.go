@@ -83,7 +83,7 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	err := e.insist(ctx, "read records", func() error {
 		records, err := e.o.Records.Read(ctx, ids)
 		for _, p := range pushes {
-			p.record, p.report, p.attempt, p.broken = nil, nil, 0, false
+			p.record, p.report, p.attempt, p.broken, p.ended = nil, nil, 0, false, false
 			if r, ok := records[p.id]; ok {
 				p.record, p.report = &r, e.o.Reports[r.Report]
 			}
@@ -109,7 +109,7 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	return e.insist(ctx, "read states", func() error {
 		attempts, statuses, err := e.o.Scripts.Attempts(ctx, runningIDs)
 		for i := range attempts {
-			running[i].attempt, running[i].broken = attempts[i], statuses[i] == scripts.StatusBroken
+			running[i].found(attempts[i], statuses[i])
 		}
 		return err
 	})

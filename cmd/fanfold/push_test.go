@@ -220,3 +220,21 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	}
 	succeeded(ids[1])
 }
+
+// TestAPushAfterAnEdit: a record that somebody has set back by hand needs a push and
+// nothing else, although Redis still knows the job that has ended.
+func TestAPushAfterAnEdit(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s}")
+	s.serve(s.config)
+	processing, pending := s.run("slow", "").ID, s.run("slow", "").ID
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING' WHERE id = ?", processing)
+	s.exec("UPDATE file_download_record SET status = 'PENDING' WHERE id = ?", pending)
+	s.push(processing, pending)
+	for _, v := range s.wait(processing, pending) {
+		if v.Status != engine.Success || v.Attempt != 2 {
+			t.Errorf("%+v", v)
+		}
+	}
+	s.idle()
+}
