@@ -21,7 +21,7 @@ import (
 
 // Options configures a Runner. All fields but Bounds, Log and Metrics are needed.
 type Options struct {
-	Redis    redis.UniversalClient // for blocking reads, one connection for each listener
+	Redis    redis.UniversalClient // for blocking reads: one connection for some hundred listeners
 	Scripts  *scripts.Scripts
 	Reports  map[string]*report.Report // by name
 	Sources  map[string]Source         // by report.Listener.Source
@@ -85,12 +85,17 @@ func (r *Runner) Run(ctx context.Context) error {
 		group.Go(func() error { return external.replies().Run(ctx) })
 		group.Go(func() error { return external.watch(ctx) })
 	}
+	var names []string
 	for listener := range r.known {
-		if external.has(listener) {
-			continue // its service reads it
+		if !external.has(listener) { // its service reads it
+			names = append(names, listener)
 		}
+	}
+	shared, end := r.shared(ctx, len(names))
+	defer end()
+	for i, listener := range names {
 		reader := stream.New(stream.Options{
-			Redis: r.o.Redis, Stream: r.o.Scripts.Task(listener), Group: scripts.Group, Consumer: r.o.Consumer,
+			Redis: r.o.Redis, Shared: shared[i/stream.MostShared], Stream: r.o.Scripts.Task(listener), Group: scripts.Group, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   func(ctx context.Context, entries []stream.Entry) { r.handle(ctx, listener, entries[0]) },
 			Patience: r.o.Limits.Stop, Tidy: r.o.Scripts.Tidy(r.o.Scripts.Task(listener)),
@@ -99,6 +104,27 @@ func (r *Runner) Run(ctx context.Context) error {
 		group.Go(func() error { return reader.Run(ctx) })
 	}
 	return group.Wait()
+}
+
+// shared starts what reads for so many listeners, a connection for some hundred each. It
+// works until end is called, which waits for it. In a cluster each listener reads by
+// itself.
+func (r *Runner) shared(ctx context.Context, listeners int) (all []*stream.Shared, end func()) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	for left := listeners; left > 0; left -= stream.MostShared {
+		if r.o.Scripts.Cluster() {
+			all = append(all, nil)
+			continue
+		}
+		s := stream.NewShared(r.o.Redis, scripts.Group, r.o.Consumer, min(left, stream.MostShared))
+		running.Go(func() { s.Run(work) })
+		all = append(all, s)
+	}
+	return all, func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // admit returns how many tasks of a listener may be under way here: none that is new

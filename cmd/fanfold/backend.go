@@ -25,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/engine/sink/gcs"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
+	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/report"
@@ -109,12 +110,14 @@ func open(file string) (*backend, error) {
 	b.redis = redis.NewClient(options)
 	b.redis.AddHook(named{})
 	waiting := *options
-	waiting.PoolSize = 8 // the trigger, fan-in, one for each listener, and some for what does not wait
+	waiting.PoolSize = 12 // the trigger, fan-in, timers, replies, and some for what does not wait
+	listeners := 0
 	for _, r := range config.Reports {
 		for _, s := range r.Stages {
-			waiting.PoolSize += len(s.Listeners)
+			listeners += len(s.Listeners)
 		}
 	}
+	waiting.PoolSize += listeners/stream.MostShared + 1
 	b.blocking = redis.NewClient(&waiting)
 	b.blocking.AddHook(named{})
 	b.closers = append(b.closers, b.redis, b.blocking)

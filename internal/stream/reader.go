@@ -29,6 +29,7 @@ const lonely = 3
 // Options configures a Reader.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads: a client that nothing else waits for
+	Shared   *Shared               // reads for this and others with one connection; nil: this has its own
 	Stream   string
 	Group    string
 	Consumer string // unique for this process
@@ -184,6 +185,10 @@ func (r *Reader) release(n int) {
 }
 
 func (r *Reader) read(ctx context.Context, count int) ([]Entry, error) {
+	if r.o.Shared != nil {
+		messages, err := r.o.Shared.read(ctx, r.o.Stream, count)
+		return r.entries(messages), err
+	}
 	block := block
 	if r.waiting() {
 		block = 20 * time.Millisecond

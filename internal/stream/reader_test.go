@@ -91,10 +91,15 @@ func (b *bundle) add(values ...string) {
 	}
 }
 
-// run starts a reader and returns what stops it.
+// run starts a reader and returns what stops it. One without batches reads as those of
+// listeners do, over a Shared.
 func (b *bundle) run() (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	done := make(chan error, 1)
+	end := func() {}
+	if o := &b.options; !o.Batch {
+		o.Shared, end = share(o.Redis, o.Consumer, 1)
+	}
 	reader := New(b.options)
 	go func() { done <- reader.Run(ctx) }()
 	return sync.OnceFunc(func() {
@@ -102,7 +107,20 @@ func (b *bundle) run() (stop func()) {
 		if err := <-done; err != nil {
 			b.t.Error(err)
 		}
+		end()
 	})
+}
+
+// share starts a Shared, and returns what ends it.
+func share(client redis.UniversalClient, consumer string, readers int) (s *Shared, end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s = NewShared(client, group, consumer, readers)
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	return s, func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 func (b *bundle) until(what string, holds func() bool) {

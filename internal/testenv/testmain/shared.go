@@ -34,6 +34,8 @@ func Main(m *testing.M) {
 	if code == 0 {
 		if err := goleak.Find(
 			goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+			// One that dials for a pool ends a second after that is closed.
+			goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
 			// A toxic that is removed while it sends now and then stays behind, and so
 			// does who sends to it.
 			goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),

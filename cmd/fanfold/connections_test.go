@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// TestManyListenersShareConnections: a process with 300 listeners has a few connections to
+// Redis, and all of them work.
+func TestManyListenersShareConnections(t *testing.T) {
+	t.Parallel()
+	const reports, each = 30, 10
+	var text strings.Builder
+	for r := range reports {
+		fmt.Fprintf(&text, "  r%d:\n    stages:\n      - listeners:\n", r)
+		for l := range each {
+			fmt.Fprintf(&text, "          - {name: l%d_%d, database: db, query: \"SELECT 1 AS k, %d AS v%d\"}\n", r, l, l, l)
+		}
+		text.WriteString("    join: {key: k}\n")
+	}
+	s := newStack(t, text.String(), "databases: {db: {dsn: \"{dsn}\", max_connections: 5}}")
+	s.process("-c", s.config, "serve")
+	var ids []string
+	for r := range reports {
+		for range 3 {
+			ids = append(ids, s.insert(fmt.Sprint("r", r), ""))
+		}
+	}
+	s.push(ids...)
+	for _, v := range s.wait(ids...) {
+		if v.Status != engine.Success {
+			t.Errorf("%+v", v)
+		}
+	}
+	list, err := s.b.redis.ClientList(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(list, "\n"); n > 60 {
+		t.Errorf("%d connections", n)
+	}
+}

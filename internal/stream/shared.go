@@ -1,0 +1,200 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// gather is how long a call waits for Readers that have just got something.
+	gather = time.Millisecond
+	// shortBlock is how long a call may wait for entries where it is not for all Readers:
+	// the others join the next one.
+	shortBlock = 20 * time.Millisecond
+	// MostShared is how many Readers should share one connection, since Redis looks at
+	// each of their streams in each call.
+	MostShared = 500
+)
+
+// Shared reads for many Readers with one blocking connection. Each call is for those that
+// have free slots and wait for entries; each stream gives as many as the least of them
+// takes, so that a busy one starves no other. It is for one node: a cluster does not read
+// streams of several slots in one call.
+type Shared struct {
+	redis           redis.UniversalClient
+	group, consumer string
+	readers         int
+	wake            chan struct{}
+
+	mu      sync.Mutex
+	wants   map[string]*want // by stream
+	calling bool
+}
+
+// want is a Reader that waits for entries.
+type want struct {
+	count  int
+	since  time.Time
+	called bool // it is in the call that is under way
+	answer chan answer
+}
+
+type answer struct {
+	messages []redis.XMessage
+	err      error
+}
+
+// NewShared returns a Shared for so many Readers of one group and consumer. It does no I/O.
+func NewShared(rdb redis.UniversalClient, group, consumer string, readers int) *Shared {
+	return &Shared{redis: rdb, group: group, consumer: consumer, readers: readers, wake: make(chan struct{}, 1), wants: map[string]*want{}}
+}
+
+// Run reads until ctx ends, which must be after the end of all Readers.
+func (s *Shared) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		}
+		for more := true; more && s.gathered(ctx); {
+			more = s.call(ctx)
+		}
+	}
+}
+
+// read waits for entries of a stream, for as long as a Reader may wait.
+func (s *Shared) read(ctx context.Context, stream string, count int) ([]redis.XMessage, error) {
+	s.mu.Lock()
+	calling := s.calling
+	s.mu.Unlock()
+	if calling { // without this stream: what is there already need not wait for its end
+		if messages, err := s.readOne(ctx, stream, count); err != nil || len(messages) > 0 {
+			return messages, err
+		}
+	}
+	w := &want{count: count, since: time.Now(), answer: make(chan answer, 1)}
+	s.mu.Lock()
+	s.wants[stream] = w
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case a := <-w.answer:
+		return a.messages, a.err
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	if !w.called && s.wants[stream] == w {
+		delete(s.wants, stream)
+		s.mu.Unlock()
+		return nil, ctx.Err()
+	}
+	s.mu.Unlock()
+	a := <-w.answer // what Redis gives now is this consumer's
+	return a.messages, a.err
+}
+
+// gathered gives Readers that have just got something a moment to come back, and tells
+// whether ctx lasts.
+func (s *Shared) gathered(ctx context.Context) bool {
+	s.mu.Lock()
+	all := len(s.wants) == s.readers
+	s.mu.Unlock()
+	return all && ctx.Err() == nil || wait(ctx, gather) == nil
+}
+
+// call reads once, for all that wait, and tells whether any are left.
+func (s *Shared) call(ctx context.Context) bool {
+	s.mu.Lock()
+	var streams []string
+	count := 0
+	for stream, w := range s.wants {
+		streams = append(streams, stream)
+		w.called = true
+		if count == 0 || w.count < count {
+			count = w.count
+		}
+	}
+	s.calling = len(streams) > 0
+	s.mu.Unlock()
+	if len(streams) == 0 {
+		return false
+	}
+	long := shortBlock
+	if len(streams) == s.readers {
+		long = block
+	}
+	slices.Sort(streams)
+	found, err := s.readAll(ctx, streams, count, long)
+	one := redis.Error(nil)
+	if errors.As(err, &one) {
+		// It is that of a stream or of several: each is asked.
+		found, err = nil, nil
+		for _, stream := range streams {
+			messages, err := s.readOne(ctx, stream, count)
+			if err != nil || len(messages) > 0 {
+				s.give(stream, answer{messages, err})
+			}
+		}
+	}
+	for _, f := range found {
+		s.give(f.Stream, answer{messages: f.Messages})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calling = false
+	over := err != nil
+	for _, w := range s.wants {
+		over = over || time.Since(w.since) >= block
+	}
+	for stream, w := range s.wants {
+		if !w.called {
+			continue
+		}
+		if w.called = false; over { // all at once, so that they come back at once
+			delete(s.wants, stream)
+			w.answer <- answer{err: err}
+		}
+	}
+	return len(s.wants) > 0
+}
+
+// give gives a Reader what it waits for.
+func (s *Shared) give(stream string, a answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.wants[stream]; w != nil {
+		delete(s.wants, stream)
+		w.answer <- a
+	}
+}
+
+func (s *Shared) readAll(ctx context.Context, streams []string, count int, block time.Duration) ([]redis.XStream, error) {
+	args := slices.Clone(streams)
+	for range streams {
+		args = append(args, ">")
+	}
+	found, err := s.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+		Group: s.group, Consumer: s.consumer, Streams: args, Count: int64(count), Block: block,
+	}).Result()
+	if errors.Is(err, redis.Nil) {
+		err = nil
+	}
+	return found, err
+}
+
+func (s *Shared) readOne(ctx context.Context, stream string, count int) ([]redis.XMessage, error) {
+	found, err := s.readAll(ctx, []string{stream}, count, -1)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0].Messages, nil
+}
