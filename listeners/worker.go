@@ -134,7 +134,7 @@ func (w *worker) keep(ctx context.Context) error {
 
 // store stores a chunk.
 func (w *worker) store(ctx context.Context) error {
-	fields, rows, err := report.Rows(w.listener.Columns, w.Rows)
+	fields, rows, err := report.Rows(w.listener.Columns, w.listener.Types, w.Rows)
 	if err == nil && rows > maxReplyRows {
 		err = fmt.Errorf("%d rows in one entry, more than %d: send them in several", rows, maxReplyRows)
 	}

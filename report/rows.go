@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 )
 
 var (
@@ -16,9 +17,10 @@ var (
 // Rows turns rows as foreign services give them into one JSON array for each column:
 // a JSON array of arrays, with a value for each column in its order, or of objects,
 // which have exactly the columns' names. Values are scalars and stay as they are
-// written, so a number keeps its digits. An error names the row (from 1) and the byte
-// (from 0), or the column.
-func Rows(columns []string, text []byte) (fields [][]byte, rows int, err error) {
+// written, so a number keeps its digits. Those of a column whose type is integer, decimal
+// or float must be numbers, or strings that hold one. An error names the row (from 1) and
+// the byte (from 0), or the column.
+func Rows(columns []string, types []Kind, text []byte) (fields [][]byte, rows int, err error) {
 	r := &rowReader{text: text, columns: columns, values: make([][]byte, len(columns))}
 	fields = make([][]byte, len(columns))
 	for i := range fields {
@@ -35,6 +37,10 @@ func Rows(columns []string, text []byte) (fields [][]byte, rows int, err error) 
 			return nil, 0, fmt.Errorf("row %d, byte %d: %w", rows+1, r.at, err)
 		}
 		for i, v := range r.values {
+			if !fits(types[i], v) {
+				return nil, 0, fmt.Errorf("row %d: column %q has the value %s, which is not of its type %s: write %s",
+					rows+1, columns[i], shorten(string(v)), types[i], forms[types[i]])
+			}
 			if rows > 0 {
 				fields[i] = append(fields[i], ',')
 			}
@@ -51,6 +57,22 @@ func Rows(columns []string, text []byte) (fields [][]byte, rows int, err error) 
 		fields[i] = append(fields[i], ']')
 	}
 	return fields, rows, nil
+}
+
+// numbers are the forms of the numbers of a type.
+var numbers = map[Kind]*regexp.Regexp{
+	KindInteger: regexp.MustCompile(`^"?[+-]?[0-9]+"?$`),
+	KindDecimal: regexp.MustCompile(`^"?[+-]?[0-9]+(\.[0-9]+)?"?$`),
+	KindFloat:   regexp.MustCompile(`^"?[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?"?$`),
+}
+
+// forms are examples of them.
+var forms = map[Kind]string{KindInteger: `42 or "42"`, KindDecimal: `12.50 or "12.50"`, KindFloat: `1.5 or 1e20`}
+
+// fits tells whether a value, the JSON of a scalar, can be one of a column of that type.
+func fits(kind Kind, value []byte) bool {
+	form := numbers[kind]
+	return form == nil || isNull(value) || form.Match(value)
 }
 
 // rowReader reads rows.

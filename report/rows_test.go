@@ -38,7 +38,7 @@ func TestRows(t *testing.T) {
 		{`[{"a" 1}]`, "", "", "a colon must stand here"},
 		{"[[1,\"\xff\"]]", "", "", "byte 5: text that is not UTF-8"},
 	} {
-		fields, rows, err := Rows([]string{"a", "b"}, []byte(c.text))
+		fields, rows, err := Rows([]string{"a", "b"}, []Kind{KindText, KindText}, []byte(c.text))
 		if c.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), c.wrong) {
 				t.Errorf("%s: %v, not %s", c.text, err, c.wrong)
@@ -56,6 +56,30 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestRowsOfATypeAreNumbers: a value that is none is refused, with its row and column.
+func TestRowsOfATypeAreNumbers(t *testing.T) {
+	t.Parallel()
+	for kind, values := range map[Kind]struct{ good, bad []string }{
+		KindInteger: {[]string{"0", "-1", "null", `"42"`, "12345678901234567890"}, []string{`"x"`, "1.5", "1e3", "true", `""`, `" 1"`, `"1 "`}},
+		KindDecimal: {[]string{"0", "-1.50", "null", `"12.50"`, "7"}, []string{`"9,5"`, `"x"`, "1e400", `"1e4"`, "false", `"."`, `"1."`}},
+		KindFloat:   {[]string{"0", "1e20", "-1.5E-3", "null", `"1.5"`}, []string{`"9,5"`, `"NaN"`, "true", `"0x1p2"`}},
+		KindText:    {[]string{`"x"`, "1", "true", "null"}, nil},
+		KindDate:    {[]string{`"2024-02-29"`, `"yesterday"`}, nil}, // stays as it is in the file
+	} {
+		for _, v := range values.good {
+			if _, _, err := Rows([]string{"a"}, []Kind{kind}, []byte("[["+v+"]]")); err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+		for _, v := range values.bad {
+			_, _, err := Rows([]string{"a", "b"}, []Kind{KindText, kind}, []byte(`[["x",null],["y",`+v+`]]`))
+			if want := `row 2: column "b" has the value ` + v + ", which is not of its type " + string(kind); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %s: %v", kind, v, err)
+			}
+		}
+	}
+}
+
 // FuzzRows: what is taken is what encoding/json reads, and a chunk can be made of it.
 func FuzzRows(f *testing.F) {
 	for _, text := range []string{`[]`, `[[1,"x"],[null,true]]`, `[{"b":-1.5e3,"a":"\ud83d\ude00"}]`, `[[1,2],]`, `[[[]]]`, `[{"a":1,"a":2}]`} {
@@ -63,7 +87,7 @@ func FuzzRows(f *testing.F) {
 	}
 	columns := []string{"a", "b"}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		fields, rows, err := Rows(columns, text)
+		fields, rows, err := Rows(columns, make([]Kind, len(columns)), text)
 		if err != nil {
 			return
 		}
