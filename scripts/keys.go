@@ -74,8 +74,8 @@ func (k Keys) Timers() string { return k.Prefix + "timers" }
 // would fire.
 func (k Keys) PausedTimers() string { return k.Prefix + "timers:paused" }
 
-// RecentTimers is the sorted set of timers whose keys Fanfold itself made an end
-// of: name → when. It is kept for a minute.
+// RecentTimers is the sorted set of timers whose keys Fanfold deleted itself in the last
+// minute: name → time.
 func (k Keys) RecentTimers() string { return k.Prefix + "timers:recent" }
 
 // TimerAnchors is the hash of timers that fire later than they should, on a day

@@ -64,6 +64,9 @@ in its configuration does this by itself, after limits.grace.`,
 	c.Args = cobra.ArbitraryArgs
 	c.Flags().StringVar(&report, "report", "", "all such jobs of this report")
 	c.Flags().BoolVar(&all, "all", false, "all such jobs")
+	if err := c.RegisterFlagCompletionFunc("report", f.complete((*backend).reportNames)); err != nil {
+		panic(err) // the flag is not there
+	}
 	return c
 }
 

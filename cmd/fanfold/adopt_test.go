@@ -117,7 +117,7 @@ func TestAdoptAll(t *testing.T) {
 	refused("is not in table", exitNotFound, "999999")
 	refused("give ids, --report NAME or --all", exitUsage)
 	refused("give ids, --report NAME or --all", exitUsage, id, "--all")
-	refused("there is mended, slow", exitUsage, "--report", "mendet")
+	refused("Available: mended, slow", exitUsage, "--report", "mendet")
 	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == noDefinition })
 	// This configuration is one that no process has.
 	third := s.write("third.yaml", mended("0.1", "")+oneReport[1:], "limits: {lease: 1s}")

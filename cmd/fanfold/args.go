@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -83,5 +84,26 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 			err = fmt.Errorf("unknown argument %q: %s takes none", args[0], c.CommandPath())
 		}
 		return usage(fmt.Errorf("%w\nUsage: %s", err, c.UseLine()))
+	}
+}
+
+// complete has a shell offer the names that a configuration has, instead of files.
+func (f *flags) complete(names func(b *backend) []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		config, err := loadConfig(f.config)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names(&backend{config: config}), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// reportNames are those of the configuration.
+func (b *backend) reportNames() []string { return slices.Sorted(maps.Keys(b.config.Reports)) }
+
+// offer has a shell offer the values of a flag.
+func offer(c *cobra.Command, flag string, values ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is not there
 	}
 }

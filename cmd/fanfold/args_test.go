@@ -37,3 +37,19 @@ func TestUnknownWords(t *testing.T) {
 		t.Errorf("%d are paused", n)
 	}
 }
+
+// TestCompletion offers the names of the configuration, and not files.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	for args, want := range map[string]string{
+		"pause listener": "one\n", "resume report": "slow\n", "adopt --report": "slow\n", "list --status": "PENDING\nPROCESSING\n", "serve --roles": "engine\nlisteners\n",
+		"list -o": "table\njson\n", "list --log-level": "debug\n",
+	} {
+		out, code := s.fanfold(append(append([]string{"__complete"}, strings.Fields(args)...), "")...)
+		// 4 is cobra's word for: no files.
+		if code != exitOK || !strings.HasPrefix(out, want) || !strings.Contains(out, "\n:4\n") {
+			t.Errorf("%s: %d %q", args, code, out)
+		}
+	}
+}

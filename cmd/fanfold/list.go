@@ -14,7 +14,7 @@ func newList(f *flags) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List records, the one that was changed last first",
+		Short: "List records, most recently changed first",
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			s := engine.Status(strings.ToUpper(status))
 			switch s {
@@ -37,6 +37,7 @@ func newList(f *flags) *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
+	offer(c, "status", "PENDING", "PROCESSING", "SUCCESS", "PARTIAL", "FAILED", "CANCELLED")
 	c.Flags().IntVar(&limit, "limit", 50, "how many")
 	return c
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -75,5 +73,5 @@ func (b *backend) noRecord(id string) error {
 
 // noReport is the error of a report that is not in the configuration.
 func (b *backend) noReport(name string) error {
-	return fmt.Errorf("no report %q in the configuration; there is %s", name, strings.Join(slices.Sorted(maps.Keys(b.config.Reports)), ", "))
+	return fmt.Errorf("unknown report %q. Available: %s", name, strings.Join(b.reportNames(), ", "))
 }

@@ -19,29 +19,30 @@ func newPause(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pause",
 		Short: "Pause a listener or a report",
-		Long: `A listener that is paused takes no new tasks, in any process, within a second; those
-that run go on. An external one is its service's to stop. A report that is paused is not started: its ids wait in Redis, and
-nobody else waits for them. No try is used. What is paused stays so until it is
-resumed, also when Redis loses its memory (after fanfold migrate).
+		Long: `Within a second of pausing a listener, no process starts a new task of it; running
+tasks go on. External listeners cannot be paused; stop the service instead. Jobs of a
+paused report do not start: their ids wait in Redis, and no other job waits for them.
+No try is used. A pause lasts until it is resumed, also when Redis loses its memory
+(after fanfold migrate).
 
 The deadline of a job that waits for a listener runs on, unless its report has
 paused_deadline: waits.`,
 	}
 	c.AddCommand(
 		&cobra.Command{
-			Use: "listener NAME", Short: "Let no task of a listener begin", Args: cobra.ExactArgs(1),
+			Use: "listener NAME", Short: "Start no new task of a listener", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).listenerNames),
 			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 				if !slices.Contains(b.listenerNames(), args[0]) {
-					return usage(fmt.Errorf("no listener %q in the configuration; there is %s", args[0], strings.Join(b.listenerNames(), ", ")))
+					return usage(fmt.Errorf("unknown listener %q. Available: %s", args[0], strings.Join(b.listenerNames(), ", ")))
 				}
 				if b.isExternal(args[0]) {
-					return usage(fmt.Errorf("listener %s is external: its service reads %s by itself, so stop that", args[0], b.scripts.Task(args[0])))
+					return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", args[0], b.scripts.Task(args[0])))
 				}
 				return f.pause(c, b, scripts.PausedListener(args[0]))
 			}),
 		},
 		&cobra.Command{
-			Use: "report NAME", Short: "Let no job of a report begin", Args: cobra.ExactArgs(1),
+			Use: "report NAME", Short: "Start no job of a report", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).reportNames),
 			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 				if b.config.Reports[args[0]] == nil {
 					return usage(b.noReport(args[0]))
@@ -72,7 +73,7 @@ wait come first. What is not paused stays as it is.`,
 	}
 	c.AddCommand(
 		&cobra.Command{
-			Use: "listener NAME", Short: "Let the tasks of a listener begin again", Args: cobra.ExactArgs(1),
+			Use: "listener NAME", Short: "Start tasks of a listener again", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).listenerNames),
 			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 				was, err := b.scripts.ResumeListener(c.Context(), args[0])
 				if err != nil {
@@ -82,7 +83,7 @@ wait come first. What is not paused stays as it is.`,
 			}),
 		},
 		&cobra.Command{
-			Use: "report NAME", Short: "Let the jobs of a report begin again", Args: cobra.ExactArgs(1),
+			Use: "report NAME", Short: "Start jobs of a report again", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).reportNames),
 			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 				was, n, err := b.scripts.ResumeReport(c.Context(), args[0])
 				if err != nil {

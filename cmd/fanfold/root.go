@@ -77,6 +77,8 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 	p.StringVarP(&f.config, "config", "c", envOr("FANFOLD_CONFIG", "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
 	p.StringVarP(&f.output, "output", "o", "table", "table or json")
 	p.Var((*level)(&f.logLevel), "log-level", "debug, info, warn or error")
+	offer(root, "output", "table", "json")
+	offer(root, "log-level", "debug", "info", "warn", "error")
 	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
 	root.AddCommand(
 		newServe(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),

@@ -62,6 +62,7 @@ the first signal on, and /metrics.`,
 		}),
 	}
 	c.Flags().StringSliceVar(&chosen, "roles", roles, "what this process does")
+	offer(c, "roles", roles...)
 	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c
 }

@@ -45,8 +45,7 @@ func newTimerSet(f *flags) *cobra.Command {
 		Short: "Set a timer, in place of what it was set for before",
 		Long: `Set sets a timer, as a service does with
   redis-cli ZADD fanfold:timers "$(date -d '+24 hours' +%s)" NAME
-and looks first whether a definition matches the name. One that is paused is not
-paused any more.`,
+and looks first whether a definition matches the name. A paused timer is resumed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
 			if err := b.checkTimers(names, true); err != nil {

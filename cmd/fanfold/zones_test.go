@@ -182,7 +182,7 @@ func TestAgesOfRecordsInADatetime(t *testing.T) {
 			if out, code := s.fanfold("migrate"); code != exitOK {
 				t.Fatalf("%d %s", code, out)
 			}
-			if f := s.finding("records to be started"); !strings.HasPrefix(f.Detail, "1 PENDING, 0 PROCESSING") {
+			if f := s.finding("records to be started"); !strings.HasPrefix(f.Detail, "1 PENDING and 0 PROCESSING") {
 				t.Errorf("%+v", f)
 			}
 			// What Fanfold writes is in that zone, too.
