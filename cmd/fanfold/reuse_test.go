@@ -142,15 +142,60 @@ func TestParametersThatAreTooLong(t *testing.T) {
 	}
 }
 
-// meddlingRecords has something happen right before the first records are started.
+// meddlingRecords has something happen around the starts of records and after their ends.
 type meddlingRecords struct {
 	*record.Store
-	meddle func()
+	before, after, ended func()
 }
 
 func (r *meddlingRecords) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
-	r.meddle()
+	r.before()
+	defer r.after()
 	return r.Store.Start(ctx, runs)
+}
+
+func (r *meddlingRecords) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
+	r.before()
+	defer r.after()
+	return r.Store.StartAs(ctx, run, attempt)
+}
+
+func (r *meddlingRecords) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
+	defer r.ended()
+	return r.Store.Succeed(ctx, run, file, rows)
+}
+
+func nothing() {}
+
+// TestAnIDThatIsUsedAgainAsItIsPublished: the job of the row before gives the record its
+// file right after the new row has become PROCESSING, and before its job is in Redis.
+func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, whoReport, "limits: {lease: 5s, grace: 2s}")
+	gated := newGatedSink(s.dirSink(), true)
+	ended := make(chan struct{})
+	records := &meddlingRecords{Store: s.b.records, before: nothing, after: nothing, ended: sync.OnceFunc(func() { close(ended) })}
+	var starts atomic.Int64
+	records.after = func() {
+		if starts.Add(1) == 2 {
+			close(gated.gate)
+			<-ended
+		}
+	}
+	s.serveWith(records, gated)
+	id := s.insert("who", whoParameters("old", 0))
+	s.push(id)
+	<-gated.reached
+	s.exec("REPLACE INTO file_download_record (id, report, parameters) VALUES (?, 'who', ?)", id, whoParameters("new", 0))
+	s.push(id)
+	v := s.wait(id)[0]
+	if got := s.content(v); got != whoFile("new") {
+		t.Errorf("%+v has the file %q", v, got)
+	}
+	s.idle()
+	if left := agree(s); left != "" {
+		t.Error(left)
+	}
 }
 
 // TestAnIDThatIsUsedTwiceAtOnce: the job of the row before comes to Redis between the
@@ -159,8 +204,8 @@ func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {lease: 1s, grace: 2s}")
 	id := s.insert("who", whoParameters("new", 0))
-	records := &meddlingRecords{Store: s.b.records}
-	records.meddle = sync.OnceFunc(func() {
+	records := &meddlingRecords{Store: s.b.records, after: nothing, ended: nothing}
+	records.before = sync.OnceFunc(func() {
 		if outcome, err := s.b.scripts.Start(t.Context(), scripts.Start{
 			ID: id, Attempt: 1, Report: "who", Definition: s.b.config.Reports["who"].Hash(), Parameters: []byte(`{"seconds":"0","who":"old"}`),
 			Timeout: time.Hour, Listeners: []string{"one"},
