@@ -32,13 +32,18 @@ func (f *flags) checkArgs(c *cobra.Command) {
 // unknown is the error of a word that is none of a command's commands.
 func (f *flags) unknown(c *cobra.Command, word string) error {
 	text := fmt.Sprintf("unknown command %q for %q", word, c.CommandPath())
+	var meant []string
+	if takesNames(c) {
+		meant = f.meantName(c, word)
+	}
 	c.SuggestionsMinimumDistance = 2
-	meant := c.SuggestionsFor(word)
-	for i := range meant {
-		meant[i] = c.CommandPath() + " " + meant[i]
+	if len(meant) == 0 {
+		for _, name := range c.SuggestionsFor(word) {
+			meant = append(meant, c.CommandPath()+" "+name)
+		}
 	}
 	if len(meant) == 0 && takesNames(c) {
-		meant = f.meantName(c, word)
+		meant = []string{c.CommandPath() + " report NAME", c.CommandPath() + " listener NAME"}
 	}
 	if len(meant) > 0 {
 		text += ": did you mean " + strings.Join(meant, " or ") + "?"
@@ -60,9 +65,6 @@ func (f *flags) meantName(c *cobra.Command, name string) []string {
 	}
 	if err == nil && slices.Contains((&backend{config: config}).listenerNames(), name) {
 		meant = append(meant, c.CommandPath()+" listener "+name)
-	}
-	if len(meant) == 0 {
-		meant = []string{c.CommandPath() + " report NAME", c.CommandPath() + " listener NAME"}
 	}
 	return meant
 }

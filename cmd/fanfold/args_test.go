@@ -8,8 +8,9 @@ import (
 // TestUnknownWords are wrong usage, and say what was probably meant; nothing is paused.
 func TestUnknownWords(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStack(t, oneReport+strings.Replace(oneReport[1:], "slow:", "r:", 1))
 	for _, c := range []struct{ args, want string }{
+		{"pause r", "did you mean fanfold pause report r?"},
 		{"pause slow", "did you mean fanfold pause report slow?"},
 		{"resume one", "did you mean fanfold resume listener one?"},
 		{"pause nobody", "did you mean fanfold pause report NAME or fanfold pause listener NAME?"},
