@@ -125,8 +125,8 @@ func (q Query) Uses(name string) int {
 // without asking the server: *, t.*, an expression without alias, WITH.
 func (q Query) SelectList() ([]string, bool) { return slices.Clone(q.columns), q.known }
 
-// Literals is a list of values as SQL text, with commas between them. Whoever makes it
-// answers for its quotes.
+// Literals is a list of values as SQL text, with commas between them. The caller must have
+// quoted each of them.
 type Literals string
 
 // Bind returns the SQL with a ? for every parameter, and the arguments for

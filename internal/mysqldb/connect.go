@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ const (
 // variables. A dial takes at most 5 s where it does not say otherwise; reads and
 // writes end with the caller's context. A connection that was idle for 5 minutes is
 // closed. Whatever the DSN says: the session's time zone is UTC, text is utf8mb4, a
-// statement is one statement whose values travel apart from it, dates and times come
+// statement is one statement whose arguments travel apart from it, dates and times come
 // as the server's text, and no file of the client is sent.
 //
 // An error never holds a part of the DSN.
@@ -77,7 +78,7 @@ func ConnectRecords(dsn report.Secret, maxConnections int, patience time.Duratio
 // utc is the time zone of sessions, as SQL. It needs no table of names.
 const utc = "'+00:00'"
 
-// setTimeZone has each connection begin with this time zone.
+// setTimeZone makes each connection begin with this time zone.
 func setTimeZone(config *mysql.Config, zone string) {
 	if config.Params == nil {
 		config.Params = map[string]string{}
@@ -133,6 +134,10 @@ func parse(dsn report.Secret) (*mysql.Config, error) {
 	if err := config.Apply(mysql.Charset("utf8mb4", collation)); err != nil {
 		return nil, errDSN
 	}
+	maps.DeleteFunc(config.Params, func(name, _ string) bool {
+		name = strings.ToLower(name)
+		return name == "time_zone" || strings.HasPrefix(name, "character_set_") || strings.HasPrefix(name, "collation")
+	})
 	config.AllowAllFiles = false
 	config.MaxAllowedPacket = 1 << 30 // the server's limit decides
 	config.ClientFoundRows = false

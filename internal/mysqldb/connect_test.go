@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { testmain.Main(m) }
 
 func TestParseOverridesWhatCallersRelyOn(t *testing.T) {
 	t.Parallel()
-	config, err := parse("u:p@tcp(h:3306)/s?parseTime=true&multiStatements=true&interpolateParams=true&clientFoundRows=true&columnsWithAlias=true&allowAllFiles=true&collation=latin1_swedish_ci&charset=latin1&readTimeout=7s&sql_mode=%27ANSI%27")
+	config, err := parse("u:p@tcp(h:3306)/s?parseTime=true&multiStatements=true&interpolateParams=true&clientFoundRows=true&columnsWithAlias=true&allowAllFiles=true&collation=latin1_swedish_ci&charset=latin1&readTimeout=7s&sql_mode=%27ANSI%27&TIME_ZONE=%27%2B05:00%27&Character_Set_Client=gbk&collation_connection=latin1_swedish_ci")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestParseOverridesWhatCallersRelyOn(t *testing.T) {
 	if config.Timeout != 5*time.Second || config.ReadTimeout != 7*time.Second || config.WriteTimeout != 0 {
 		t.Errorf("timeouts %v, %v, %v", config.Timeout, config.ReadTimeout, config.WriteTimeout)
 	}
-	if config.Collation != "" || config.Params["sql_mode"] != "'ANSI'" {
+	if config.Collation != "" || len(config.Params) != 1 || config.Params["sql_mode"] != "'ANSI'" {
 		t.Errorf("collation %q, params %v", config.Collation, config.Params)
 	}
 	config, err = parse("u:p@tcp(h:3306)/s?timeout=1s&collation=utf8mb4_bin")

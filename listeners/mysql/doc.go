@@ -4,9 +4,8 @@
 //
 // A task has a connection of its own and one read-only transaction with a
 // consistent snapshot at REPEATABLE READ: all rows are of one moment, and a query
-// cannot write. Queries always run
-// as prepared statements, so that values never become SQL and come back in one
-// form. Rows are streamed; at most two chunks are in memory, one of which is being
+// cannot write. Queries always run as prepared statements, so that parameters never
+// become SQL and values come back in one form. Rows are streamed; at most two chunks are in memory, one of which is being
 // stored. A source that is read slowly keeps the query open, which counts towards
 // its timeout.
 //
@@ -28,8 +27,9 @@
 // LIMIT and NOT IN too, and the server compares the values by the collation of its own
 // column. A literal has the type of the earlier column: binary values are x'…', a FLOAT
 // is the double that it equals. The statement may be as long as the server's
-// max_allowed_packet (16 MiB on MariaDB, 64 MiB on MySQL unless set): about 1.5
-// million integers for 16 MiB. More values fail the task for good, and the error says so.
+// max_allowed_packet (16 MiB on MariaDB, 64 MiB on MySQL unless set), at most 64 MiB:
+// about 1.5 million integers for 16 MiB. More values fail the task for good, and the
+// error says so. The process needs about six times the statement while it sends it.
 // MariaDB turns a long list into a derived table by itself.
 //
 // Without any value the dataset is empty; its types are learnt by running the

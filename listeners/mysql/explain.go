@@ -44,6 +44,8 @@ var remedies = map[uint16]string{
 	1241: "correct the number of columns in the subquery or IN list",
 	1248: "give the derived table an alias",
 	1267: "compare with COLLATE, or convert one side",
+	1270: "compare with COLLATE, or convert the column: its character set lacks a character of a value",
+	1271: "compare with COLLATE, or convert the column: its character set lacks a character of a value",
 	1295: "use a query that can be prepared",
 	1305: "correct the function in the query",
 	1356: "repair the view, or the grants of its definer",

@@ -26,12 +26,16 @@ func (r *reader) literals(ctx context.Context, packet int) (report.Literals, err
 	if err != nil {
 		return "", err
 	}
-	text, args, err := r.bind(report.Literals(""))
+	text, _, err := r.bind(report.Literals(""))
 	if err != nil {
 		return "", err
 	}
+	limit, remedy := mostStatement, fmt.Sprintf("let %s find less", from.Listener)
+	if packet < limit {
+		limit, remedy = packet, fmt.Sprintf("raise max_allowed_packet of database %s, up to %d MiB, or %s", r.task.Listener.Source, mostStatement>>20, remedy)
+	}
 	uses := r.task.Listener.Query.Uses(from.String())
-	most := (packet - len(text) - len(args) - packetMargin) / max(1, uses)
+	room := (limit - len(text) - packetMargin) / max(1, uses)
 	seen := distinct{}
 	var list strings.Builder
 	count := 0
@@ -51,16 +55,20 @@ func (r *reader) literals(ctx context.Context, packet int) (report.Literals, err
 		if err := writeLiteral(&list, column, raw); err != nil {
 			return "", listeners.Permanent(fmt.Errorf("value of %s: %w", from, err))
 		}
-		if list.Len() > most {
-			return "", listeners.Permanent(fmt.Errorf("the first %d values of %s are more than the %d MiB that one statement may have: raise max_allowed_packet of database %s (at most 1 GiB), or let %s find less",
-				count, from, packet>>20, r.task.Listener.Source, from.Listener))
+		if list.Len() > room {
+			return "", listeners.Permanent(fmt.Errorf("the first %d values of %s need more than the %d MiB that one statement can have: %s", count, from, limit>>20, remedy))
 		}
 	}
 	return report.Literals(list.String()), nil
 }
 
-// packetMargin is for what the protocol puts before a statement.
-const packetMargin = 1024
+const (
+	// packetMargin is for what the protocol puts before a statement.
+	packetMargin = 1024
+	// mostStatement bounds a statement whatever the server takes: making and sending one
+	// takes about six times its length (measured).
+	mostStatement = 64 << 20
+)
 
 // writeLiteral writes the JSON scalar of a column as the SQL constant that compares as
 // the column's own value does.

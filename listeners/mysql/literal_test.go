@@ -207,3 +207,37 @@ func TestTooManyParameters(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestATextThatTheColumnCannotHave fails for good and says what helps: no try will ever
+// be without it.
+func TestATextThatTheColumnCannotHave(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "CREATE TABLE t (v VARCHAR(20) CHARACTER SET latin1)", "INSERT INTO t VALUES ('a'), ('b')")
+	for _, values := range [][]string{{`"a"`, `"😀"`}, {`"a"`, `"b"`, `"😀"`, `"c"`}} {
+		_, err := b.read(t.Context(), from(task(t, "SELECT v FROM t WHERE v IN (:s.v)", "v"), values...))
+		if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "character set") {
+			t.Errorf("%v: %v", values, err)
+		}
+	}
+}
+
+// TestALongStatementHasABound of its own, since the process makes it in memory.
+func TestALongStatementHasABound(t *testing.T) {
+	t.Parallel()
+	value := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	given := 0
+	read := fromColumn(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), report.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
+		for given = range 200 {
+			value[1] = byte('A' + given%26)
+			value[2] = byte('A' + given/26)
+			if !yield(value, nil) {
+				return
+			}
+		}
+	})
+	_, err := (&reader{task: read}).literals(t.Context(), 1<<30)
+	if !errors.Is(err, listeners.ErrPermanent) || !strings.Contains(err.Error(), "64 MiB") || strings.Contains(err.Error(), "raise") || given > 64 {
+		t.Errorf("after %d MiB: %v", given, err)
+	}
+}

@@ -58,8 +58,10 @@ func (r *reader) run(parent context.Context, s *session, list report.Literals) e
 		}
 		return explain(parent, s.listener, err)
 	}
+	none := r.task.Listener.From != nil && list == ""
 	return s.conn.Raw(func(conn any) error {
 		rows, err := s.start(ctx, conn, text, args)
+		text = "" // with a long list it is large, and reading takes its time
 		if err != nil {
 			return fail(err)
 		}
@@ -75,7 +77,7 @@ func (r *reader) run(parent context.Context, s *session, list report.Literals) e
 				return nil
 			case err != nil:
 				return fail(err)
-			case r.task.Listener.From != nil && list == "":
+			case none:
 				abort()
 				return nil
 			}

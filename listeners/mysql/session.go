@@ -30,10 +30,11 @@ type session struct {
 	source    *Source
 	listener  *report.Listener
 	conn      *sql.Conn
-	id        int64  // of the connection, on the server
-	server    string // its name and port
-	limit     string // name of the variable that limits a query; empty where the server has none
-	packet    int    // bytes of the longest statement that the server takes
+	id        int64    // of the connection, on the server
+	server    string   // its name and port
+	limit     string   // name of the variable that limits a query; empty where the server has none
+	changed   []string // variables of the session that go back to their defaults
+	packet    int      // bytes of the longest statement that the server takes
 	statement driver.Stmt
 	spoilt    bool // not to be used again
 }
@@ -75,10 +76,17 @@ func (s *session) begin(ctx context.Context) error {
 		name, value = "max_statement_time", strconv.FormatFloat(max(0.001, timeout.Seconds()), 'f', 6, 64)
 	}
 	if timeout > 0 {
-		switch err := s.exec(ctx, "SET SESSION "+name+" = "+value); {
-		case err == nil:
+		known, err := s.set(ctx, name, value)
+		if err != nil {
+			return err
+		}
+		if known {
 			s.limit = name
-		case !serverError(err, errNoVariable):
+		}
+	}
+	if s.listener.From != nil {
+		// With its default, MySQL 8 scans the table for a list of some 36,000 values.
+		if _, err := s.set(ctx, "range_optimizer_max_mem_size", "0"); err != nil {
 			return err
 		}
 	}
@@ -88,7 +96,19 @@ func (s *session) begin(ctx context.Context) error {
 	return s.exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
 }
 
-// errNoVariable: an old server, which leaves the timeout to us.
+// set changes a variable of the session; false where the server has none of that name.
+func (s *session) set(ctx context.Context, name, value string) (bool, error) {
+	switch err := s.exec(ctx, "SET SESSION "+name+" = "+value); {
+	case err == nil:
+		s.changed = append(s.changed, name)
+		return true, nil
+	case serverError(err, errNoVariable):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
 const errNoVariable = 1193
 
 func (s *session) exec(ctx context.Context, statement string) error {
@@ -196,10 +216,12 @@ func (s *session) restore(ctx context.Context) error {
 	if err := s.exec(ctx, "ROLLBACK"); err != nil {
 		return err
 	}
-	if s.limit == "" {
-		return nil
+	for _, name := range s.changed {
+		if err := s.exec(ctx, "SET SESSION "+name+" = DEFAULT"); err != nil {
+			return err
+		}
 	}
-	return s.exec(ctx, "SET SESSION "+s.limit+" = DEFAULT")
+	return nil
 }
 
 // serverError tells whether the server answered with this number.
