@@ -58,6 +58,9 @@ func (s *Scripts) Due(ctx context.Context, most, over int) (Due, error) {
 	return due, nil
 }
 
+// Horizon is how far away a time may be for which something waits: ten years.
+const Horizon = 315576000000 * time.Millisecond
+
 // WhyTimeless says why a score is no time that something can wait for, and how it was
 // read.
 func WhyTimeless(score string) string {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,7 +96,8 @@ func allowOOM(source string) string {
 func newScript(name, source string) *script {
 	header, body, _ := strings.Cut(source, "\n")
 	s := &script{name: name}
-	s.source = header + "\n" + mustRead("common") +
+	common := strings.ReplaceAll(mustRead("common"), "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
+	s.source = header + "\n" + common +
 		"local function call(KEYS, ARGV, SHARED_KEYS, SHARED)\n" + body + "end\n" + mustRead("call")
 	sum := sha1.Sum([]byte(s.source))
 	s.sha = hex.EncodeToString(sum[:])

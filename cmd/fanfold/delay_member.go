@@ -36,8 +36,8 @@ func newDelayed(member string, score float64, now time.Time) delayed {
 	if score < leastMillis {
 		millis *= 1000
 	}
-	if math.IsNaN(score) || math.IsInf(score, 0) || millis >= scripts.NoTime {
-		d.Bad = "its score is no time: goes to the quarantine"
+	if math.IsNaN(score) || math.IsInf(score, 0) || millis >= scripts.NoTime || time.UnixMilli(int64(millis)).Sub(now) > scripts.Horizon {
+		d.Bad = "its score is no time, or more than ten years away: goes to the quarantine"
 		return d
 	}
 	due := time.UnixMilli(int64(millis))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // later is when a submit is due that is not for now.
@@ -35,6 +37,9 @@ func (l later) check(wait bool, zone *time.Location) (time.Time, error) {
 		if at, err = parseTime(l.at, zone); err == nil && time.Since(at) > past {
 			err = fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", stamp(at))
 		}
+	}
+	if err == nil && max(l.in, time.Until(at)) > scripts.Horizon {
+		err = errors.New("--in and --at: more than ten years away")
 	}
 	if err != nil {
 		return at, usage(err)

@@ -15,8 +15,8 @@ end
 -- Lua.
 local function int(n) return string.format('%d', n) end
 
--- horizon is the time from which on nothing waits: in ten years.
-local function horizon() return now() + 315576000000 end
+-- horizon is the time from which on nothing waits.
+local function horizon() return now() + HORIZON end
 
 -- timeless tells whether a score is no time that something can wait for, in seconds or
 -- milliseconds.
