@@ -122,6 +122,8 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 		switch {
 		case errors.Is(err, ErrNotAdopted):
 			d.e.log.Debug("not adopted", "job", o.ID, "err", err)
+		case ok && err != nil: // it started in the table of the records
+			d.e.log.Warn("not started in Redis", "job", o.ID, "err", err)
 		case err != nil:
 			return err
 		case ok:
@@ -141,6 +143,9 @@ var ErrNotAdopted = errors.New("engine: not started anew")
 // does from now on has no effect. Where it ends in the middle, the rebuild starts one
 // more attempt after the grace time.
 func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.Report, record Record) (bool, error) {
+	if record.Unread != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotAdopted, record.Unread)
+	}
 	parameters, err := r.Canonical(record.Parameters)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAdopted, err)
@@ -158,10 +163,16 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	outcome, err := s.Start(ctx, startOf(r, r.Hash(), Run{record.ID, record.Attempt + 1}, parameters, incarnation))
-	if err == nil && (outcome == scripts.Gone || outcome == scripts.Another) {
-		return true, errForgotten // the rebuild starts it
+	switch {
+	case err == nil && outcome == scripts.Gone:
+		err = errForgotten
+	case err == nil && outcome == scripts.Another:
+		err = errors.New("another job of this id has come to Redis meanwhile")
 	}
-	return true, err
+	if err != nil {
+		return true, fmt.Errorf("start attempt %d of record %s: %w; the rebuild starts it after limits.grace", record.Attempt+1, record.ID, err)
+	}
+	return true, nil
 }
 
 // startOf is what starts the job of a run.

@@ -89,7 +89,7 @@ const mostFence = 10
 // that may be given, where the record is as it should be. What it points to stays, and
 // what the sink refuses to remove.
 func (e *Engine) removeAttempts(ctx context.Context, state *scripts.State, last int64, more string, right func(Record) bool) error {
-	if e.o.Installation == "" || last == 0 && more == "" {
+	if e.o.Installation == "" || last < 1 && more == "" {
 		return nil
 	}
 	var records map[string]Record

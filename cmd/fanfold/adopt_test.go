@@ -176,3 +176,26 @@ func TestAnAdoptThatDied(t *testing.T) {
 	}
 	s.idle()
 }
+
+// TestAdoptOfLongParameters: parameters that are too long to be read are not taken for
+// none.
+func TestAdoptOfLongParameters(t *testing.T) {
+	t.Parallel()
+	noted := func(seconds string) string {
+		return strings.Replace(mended(seconds, "\n    parameters: {note: {type: string, default: none}}"), "SELECT 1 AS k", "SELECT :note AS k", 1)
+	}
+	s := newStack(t, noted("20"), "limits: {lease: 1s}")
+	id := s.stuck()
+	s.config = s.write("new.yaml", noted("0"), "limits: {lease: 1s}")
+	s.serve(s.config)
+	s.exec(`UPDATE file_download_record SET parameters = CONCAT('{"note": "', REPEAT('x', 70000), '"}')`)
+	s.because(id, noDefinition)
+	out, code := s.fanfold("adopt", id)
+	if code != exitFailure || !strings.Contains(out, "limits.parameters") {
+		t.Errorf("%d %s", code, out)
+	}
+	var attempt int
+	if err := s.db.QueryRow("SELECT attempt FROM file_download_record").Scan(&attempt); err != nil || attempt != 1 {
+		t.Errorf("attempt %d, %v", attempt, err)
+	}
+}

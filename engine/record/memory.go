@@ -86,8 +86,8 @@ func (s *Store) Installation(ctx context.Context) (string, error) {
 	return tag, nil
 }
 
-// Install is Installation, and makes the tag where there is none. Whoever comes first
-// makes it: all processes get the same.
+// Install is Installation, and makes the tag where there is none. All processes
+// get the tag of the first one that makes it.
 func (s *Store) Install(ctx context.Context) (string, error) {
 	tag, err := s.Installation(ctx)
 	if err != nil || tag != "" {
@@ -98,7 +98,11 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	}); err != nil {
 		return "", memoryError("note installation", err)
 	}
-	return s.Installation(ctx)
+	tag, err = s.Installation(ctx)
+	if err == nil && tag == "" {
+		err = fmt.Errorf("record: %s does not show the installation's row right after it was written: let records.database name the primary server, and no replica", metaTable)
+	}
+	return tag, err
 }
 
 // Dues implements engine.Memory: one SELECT along the primary key.
