@@ -142,16 +142,23 @@ func TestDoctorOfADeadService(t *testing.T) {
 	if err := s.b.redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(); err != nil {
 		t.Fatal(err)
 	}
+	add := func() string {
+		return s.b.redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Val()
+	}
+	// Redis knows a consumer once it has got an entry.
+	first := add()
 	read(1)
-	if f := s.examined("stream " + stream); f.Result != pass {
+	s.b.redis.XAck(ctx, stream, scripts.Group, first)
+	s.b.redis.XDel(ctx, stream, first)
+	if f := s.examined("stream " + stream); f.Result != pass || !strings.Contains(f.Detail, "1 consumers") {
 		t.Errorf("%+v", f)
 	}
 	for range 3 {
-		s.b.redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}})
+		add()
 	}
 	s.eventually("it is missed", func() bool {
 		f := s.examined("stream " + stream)
-		return f.Result == warn && strings.Contains(f.Detail, "3 entries") && strings.Contains(f.Hint, "the service of this listener")
+		return f.Result == warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumers; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
 	})
 	// One that works on an entry is heard within its silence.
 	read(1)
