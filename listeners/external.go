@@ -53,6 +53,9 @@ const (
 	// strangeLooks is how often a reply is looked at of whose job nobody here has the
 	// definition.
 	strangeLooks = 4
+	// farPause is how long a reply with rows that come too far before their turn is kept
+	// before it goes to the end of the stream, so that it is not written all the time.
+	farPause = 500 * time.Millisecond
 )
 
 // replies returns the reader of what workers say.
@@ -96,7 +99,9 @@ func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
 	a, err := parseReply(entry.Fields)
 	if !errors.Is(err, errNobody) {
 		if err = e.apply(ctx, a, entry, err); errors.Is(err, errFar) {
-			err = e.handOn(ctx, entry)
+			if err = pause(ctx, farPause); err == nil {
+				err = e.handOn(ctx, entry)
+			}
 		}
 	}
 	var no refused

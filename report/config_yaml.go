@@ -49,7 +49,7 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 				continue
 			}
 			if word := loneWord.FindStringSubmatch(lines[i]); word != nil {
-				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Write a colon behind it: " + shorten(word[1]) + ":"}
+				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Write a colon behind it"}
 			}
 			break
 		}

@@ -14,8 +14,9 @@ func TestCommonMistakes(t *testing.T) {
 		lines           int // of the message
 	}{
 		{"tab", "    stages:", "\tstages:", "f.yaml:12:1: not YAML: a tab in the indentation. Indent with spaces", 1},
-		{"no colon at the top", "reports:", "reports", "f.yaml:7:1: not YAML: a name without a colon. Write a colon behind it: reports:", 1},
-		{"no colon below", "    stages:", "    stages", "f.yaml:12:5: not YAML: a name without a colon. Write a colon behind it: stages:", 1},
+		{"no colon at the top", "reports:", "reports", "f.yaml:7:1: not YAML: a name without a colon. Write a colon behind it", 1},
+		{"a secret without a name", "  main: {", "  x:\n    dsn:\n      hunter2\n      foo: bar\n  main: {", "not YAML: a name without a colon. Write a colon behind it", 1},
+		{"no colon below", "    stages:", "    stages", "f.yaml:12:5: not YAML: a name without a colon. Write a colon behind it", 1},
 		{"no closing quote", `FROM users"}`, `FROM users}`, "f.yaml:15:55: not YAML: a quote that is opened here and not closed", 1},
 		{"no closing quote near the top", `/app"}`, `/app}`, "f.yaml:3:15: not YAML: a quote that is opened here and not closed", 1},
 		{"a misspelt listener", ":shop.orders.id", ":shop.order.id", `Did you mean "shop.orders.id"?`, 1},
@@ -27,7 +28,7 @@ func TestCommonMistakes(t *testing.T) {
 			t.Fatalf("%s: base has %q more than once, or not", c.name, c.old)
 		}
 		_, err := Load("f.yaml", []byte(strings.Replace(base, c.old, c.text, 1)), testEnvironment())
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n")+1 != c.lines {
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n")+1 != c.lines || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

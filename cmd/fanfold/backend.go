@@ -51,30 +51,6 @@ type backend struct {
 // patience is how long a short statement may take in MySQL.
 const patience = 30 * time.Second
 
-// named says in errors of connections that they are Redis's.
-type named struct{}
-
-var _ redis.Hook = named{}
-
-// DialHook implements redis.Hook.
-func (named) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := next(ctx, network, addr)
-		if err != nil {
-			return nil, fmt.Errorf("Redis cannot be reached: %w", err)
-		}
-		return conn, nil
-	}
-}
-
-// ProcessHook implements redis.Hook.
-func (named) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-// ProcessPipelineHook implements redis.Hook.
-func (named) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
 // loadConfig reads and proves the configuration file.
 func loadConfig(file string) (*report.Config, error) {
 	data, err := os.ReadFile(file)
@@ -108,7 +84,6 @@ func open(file string) (*backend, error) {
 	options.ContextTimeoutEnabled = true
 	options.DisableIdentity = true
 	b.redis = redis.NewClient(options)
-	b.redis.AddHook(named{})
 	waiting := *options
 	waiting.PoolSize = 12 // the trigger, fan-in, timers, replies, and some for what does not wait
 	listeners := 0
@@ -119,7 +94,6 @@ func open(file string) (*backend, error) {
 	}
 	waiting.PoolSize += listeners/stream.MostShared + 1
 	b.blocking = redis.NewClient(&waiting)
-	b.blocking.AddHook(named{})
 	b.closers = append(b.closers, b.redis, b.blocking)
 	b.seen = &quiet.Watch{Type: scripts.Keys(config.Keys).Type}
 	b.seen.On(b.redis)

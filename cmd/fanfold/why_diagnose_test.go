@@ -73,7 +73,7 @@ func TestDiagnose(t *testing.T) {
 		"dead trigger, another one":  {record(engine.Pending, func(f *facts) { f.Jobs.Entry = &entry{Consumer: "x", Idle: time.Minute} }), workerDead, "another worker takes it over"},
 		"a score that is no time":    {record(engine.Pending, func(f *facts) { f.Delayed = []delayed{newDelayed("1", math.Inf(1), now)} }), delayedUntil, "goes to the quarantine"},
 		"processing, grace over":     {record(engine.Processing, func(f *facts) { f.Record.Age = time.Hour }), stateless, "is over"},
-		"quarantined before a push":  {record(engine.Pending, func(f *facts) { f.Aside, f.Jobs.Entry = &aside{}, &entry{} }), queued, "behind 0 others"},
+		"quarantined before a push":  {record(engine.Pending, func(f *facts) { f.Aside, f.Jobs.Entry = &aside{}, &entry{} }), queued, "as the next one"},
 		"failed, still winding up":   {job(scripts.StatusFailing, func(f *facts) { f.Record.Status = engine.Failed }), ended, "Its state in Redis is still there"},
 		"the settled state of an id": {job("FAILED", func(f *facts) { f.Record.Status = engine.Pending; f.Jobs.Whole = true }), notPushed, "nobody has pushed"},
 

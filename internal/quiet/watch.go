@@ -15,7 +15,7 @@ import (
 )
 
 // ErrDown is matched by the errors of a Redis that does not answer.
-var ErrDown = errors.New("Redis is down")
+var ErrDown = errors.New("Redis cannot be reached")
 
 // Watch sees what the clients of one Redis do. It is safe for concurrent use.
 type Watch struct {
