@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -54,10 +55,8 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 			break
 		}
 	}
-	for i, line := range lines[:min(m.line, len(lines))] {
-		if strings.Count(line, `"`)%2 == 0 || strings.HasPrefix(strings.TrimSpace(line), "#") {
-			continue
-		}
+	for _, i := range oddQuotes(lines[:min(m.line, len(lines))]) {
+		line := lines[i]
 		// With a quote at its end, does the parser come further?
 		end := len(line) - len(closers.FindString(line))
 		fixed := append([]string(nil), lines...)
@@ -69,4 +68,19 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 		}
 	}
 	return m
+}
+
+// maxQuotesTried bounds how often a file is parsed again.
+const maxQuotesTried = 20
+
+// oddQuotes returns the last lines that have an odd number of quotes, in their order.
+func oddQuotes(lines []string) []int {
+	var odd []int
+	for i := len(lines) - 1; i >= 0 && len(odd) < maxQuotesTried; i-- {
+		if strings.Count(lines[i], `"`)%2 != 0 && !strings.HasPrefix(strings.TrimSpace(lines[i]), "#") {
+			odd = append(odd, i)
+		}
+	}
+	slices.Reverse(odd)
+	return odd
 }

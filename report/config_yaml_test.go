@@ -33,3 +33,23 @@ func TestCommonMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestMistakesInALargeFile: many texts with one quote, such as inches, do not hide the line
+// that lacks one, and the work grows with the file's size and not with its square. AllocsPerRun wants no
+// other test beside it.
+func TestMistakesInALargeFile(t *testing.T) {
+	fails := func(lines int, last, want string) func() {
+		text := strings.Repeat("- 5\" wide\n", lines) + last
+		return func() {
+			if _, err := Load("f.yaml", []byte(text), testEnvironment()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d lines: %v", lines, err)
+			}
+		}
+	}
+	fails(2000, "- \"open\n- 5\" wide\n", "f.yaml:2001:3: not YAML: a quote that is opened here and not closed")()
+	small := testing.AllocsPerRun(1, fails(200, "- {\n", "f.yaml:20"))
+	large := testing.AllocsPerRun(1, fails(2000, "- {\n", "f.yaml:200"))
+	if large > 30*small {
+		t.Errorf("200 lines take %.0f allocations, 2,000 lines %.0f", small, large)
+	}
+}
