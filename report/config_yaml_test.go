@@ -35,8 +35,8 @@ func TestCommonMistakes(t *testing.T) {
 }
 
 // TestMistakesInALargeFile: many texts with one quote, such as inches, do not hide the line
-// that lacks one, and the work grows with the file's size and not with its square. AllocsPerRun wants no
-// other test beside it.
+// that lacks one, and the work grows with the file's size and not with its square.
+// AllocsPerRun wants no other test beside it.
 func TestMistakesInALargeFile(t *testing.T) {
 	fails := func(lines int, last, want string) func() {
 		text := strings.Repeat("- 5\" wide\n", lines) + last
