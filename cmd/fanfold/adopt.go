@@ -28,8 +28,9 @@ old attempt found is dropped.
 
 A job whose definition some process still has goes on by itself and is refused.
 With --report, all such jobs of a report are adopted, and with --all those of every
-report. Adopting a job twice starts one attempt. A report with on_change: restart
-in its configuration does this by itself, after limits.grace.`,
+report; a job that ends or goes on by itself meanwhile is no error then. Adopting a job
+twice starts one attempt. A report with on_change: restart in its configuration does
+this by itself, after limits.grace.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			given := 0
 			for _, one := range []bool{len(ids) > 0, report != "", all} {
@@ -48,13 +49,21 @@ in its configuration does this by itself, after limits.grace.`,
 			if report != "" && b.config.Reports[report] == nil {
 				return usage(b.noReport(report))
 			}
-			if len(ids) == 0 {
+			listed := len(ids) == 0
+			if listed {
 				var err error
 				if ids, err = b.orphans(c.Context(), report); err != nil {
 					return err
 				}
 			}
-			done, err := each(ids, func(id string) (string, error) { return b.adopt(c.Context(), id) })
+			done, err := each(ids, func(id string) (string, error) {
+				what, err := b.adopt(c.Context(), id)
+				var n needless
+				if listed && errors.As(err, &n) {
+					return n.outcome, nil
+				}
+				return what, err
+			})
 			if printErr := f.print(c.OutOrStdout(), done); printErr != nil {
 				return printErr
 			}
@@ -87,12 +96,22 @@ func (b *backend) orphans(ctx context.Context, report string) ([]string, error) 
 	return ids, nil
 }
 
+// needless is the refusal of a job that need not be adopted. It is no error where nobody
+// named the job: it may have changed since the jobs were listed.
+type needless struct {
+	error
+	outcome string // for the table
+}
+
+func (n needless) Unwrap() error { return n.error }
+
 // adopt starts the next attempt of a running job with the definition of this
 // configuration, where no process has the one that it was started with.
 func (b *backend) adopt(ctx context.Context, id string) (outcome string, err error) {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("record %s: %w: %s", id, engine.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
+	const goesOn = "goes on: a process has its definition"
 	records, err := b.records.Read(ctx, []string{id})
 	if err != nil {
 		return "", err
@@ -104,7 +123,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	case r.Status == engine.Pending:
 		return "", refuse("it is PENDING; fanfold submit %s pushes it", id)
 	case r.Status.Final():
-		return "", refuse("it is %s; fanfold retry %s runs it again", r.Status, id)
+		return "", needless{refuse("it is %s; fanfold retry %s runs it again", r.Status, id), fmt.Sprintf("has ended: %s", r.Status)}
 	}
 	definition := b.config.Reports[r.Report]
 	if definition == nil {
@@ -117,27 +136,38 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	case err != nil:
 		return "", err
 	case state.Attempt > r.Attempt || !scripts.NeedsDefinition(state.Status):
-		return "", refuse("its job is about to end")
-	case state.Definition == definition.Hash():
-		return "", refuse("it runs with the definition of this configuration; fanfold why %s says what it waits for", id)
-	}
-	if err := b.settled(ctx, scripts.DefinitionMember(state.Report, state.Definition)); errors.Is(err, errDefinitionLives) {
-		return "", refuse("%v; it goes on there. To restart it nevertheless, use fanfold cancel %s and fanfold retry %s", err, id, id)
-	} else if err != nil {
-		return "", err
+		return "", needless{refuse("its job is about to end"), "is about to end"}
 	}
 	seen, err := b.scripts.Seen(ctx)
 	if err != nil {
+		return "", err
+	}
+	if state.Definition == definition.Hash() {
+		err := refuse("it runs with the definition of this configuration; fanfold why %s says what it waits for", id)
+		if seen.Live(scripts.DefinitionMember(state.Report, state.Definition)) {
+			err = needless{err, goesOn}
+		}
+		return "", err
+	}
+	if err := b.settled(ctx, scripts.DefinitionMember(state.Report, state.Definition)); errors.Is(err, errDefinitionLives) {
+		return "", needless{refuse("%v; it goes on there. To restart it nevertheless, use fanfold cancel %s and fanfold retry %s", err, id, id), goesOn}
+	} else if err != nil {
+		return "", err
+	}
+	if seen, err = b.scripts.Seen(ctx); err != nil {
 		return "", err
 	}
 	if !seen.Live(scripts.DefinitionMember(r.Report, definition.Hash())) {
 		return "", refuse("no process has the definition of report %s in this configuration, either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
 	}
 	ok, err = engine.Adopt(ctx, b.records, b.scripts, definition, r)
-	if err != nil {
+	switch {
+	case ok && err != nil:
+		return fmt.Sprintf("adopted, attempt %d, but not yet in Redis: %v", r.Attempt+1, err), nil
+	case err != nil:
 		return "", err
-	} else if !ok {
-		return "", refuse("it has another attempt or status by now")
+	case !ok:
+		return "", needless{refuse("it has another attempt or status by now"), "has another attempt or status by now"}
 	}
 	return fmt.Sprintf("adopted, attempt %d", r.Attempt+1), nil
 }

@@ -199,3 +199,77 @@ func TestAdoptOfLongParameters(t *testing.T) {
 		t.Errorf("attempt %d, %v", attempt, err)
 	}
 }
+
+// TestAdoptOfWhatChangesMeanwhile: jobs that are listed and then end, or go on, by
+// themselves are no errors, and what Redis did not start is told; the others are adopted.
+func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, mended("0", ""))
+	s.serve(s.config)
+	ctx := t.Context()
+	start := func(id, definition string, attempt int64) {
+		t.Helper()
+		job := scripts.Start{ID: id, Attempt: attempt, Report: "mended", Definition: definition, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"nobody"}}
+		if outcome, err := s.b.scripts.Start(ctx, job); err != nil || outcome != scripts.OK {
+			t.Fatal(outcome, err)
+		}
+	}
+	var ids []string
+	for _, definition := range []string{"old", "taken", "old", "old"} {
+		id := s.insert("mended", "")
+		s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+		start(id, definition, 1)
+		ids = append(ids, id)
+	}
+	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", ids[2])
+	s.eventually("a process has the new definition", func() bool {
+		seen, err := s.b.scripts.Seen(ctx)
+		return err == nil && seen.Live(scripts.DefinitionMember("mended", s.b.config.Reports["mended"].Hash()))
+	})
+	// The first one is held up in its record, with all of them listed.
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "SELECT id FROM file_download_record WHERE id = ? FOR UPDATE", ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, []string{"-c", s.config, "adopt", "--report", "mended"}, &out, &out) }()
+	s.eventually("it is held up", func() bool {
+		return s.number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'UPDATE%file_download_record%'", s.schema) == 1
+	})
+	start(ids[0], "another", 2)
+	announce := func() {
+		if err := s.b.scripts.Announce(ctx, []string{scripts.DefinitionMember("mended", "taken")}); err != nil {
+			t.Error(err)
+		}
+	}
+	announce()
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	ended := -1
+	s.eventually("it ends", func() bool {
+		announce()
+		select {
+		case ended = <-code:
+			return true
+		default:
+			return false
+		}
+	})
+	if ended != exitOK {
+		t.Errorf("code %d", ended)
+	}
+	for i, want := range []string{"adopted, attempt 2, but not yet in Redis", "goes on: a process has its definition", "has ended: SUCCESS", "adopted, attempt 2"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("record %s: no %q in\n%s", ids[i], want, out.String())
+		}
+	}
+	if v := s.wait(ids[3])[0]; v.Status != engine.Success || v.Attempt != 2 {
+		t.Errorf("%+v", v)
+	}
+}
