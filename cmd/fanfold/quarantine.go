@@ -77,14 +77,16 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 					entries = append(entries, e.Entry)
 				}
 			}
+			var removed int64
 			for page := range slices.Chunk(entries, scanPage) {
 				n, err := b.redis.XDel(c.Context(), b.scripts.Quarantined(), page...).Result()
 				if err != nil {
 					return err
 				}
-				if !all && int(n) < len(page) {
-					return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", len(page)-int(n), len(page), b.scripts.Quarantined()), exitNotFound}
-				}
+				removed += n
+			}
+			if missing := len(entries) - int(removed); !all && missing > 0 {
+				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.scripts.Quarantined()), exitNotFound}
 			}
 			return f.print(c.OutOrStdout(), changes{"removed", append([]string{}, entries...)})
 		}),
