@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ func newCancel(f *flags) *cobra.Command {
 within a moment, on their servers too, its file is not made, and what waits of it is
 taken away. If the record was running again, its earlier file is removed, too. A job
 whose file is being committed goes on, and a record with a final status stays as it is:
-the exit code is 1 then, and 3 where there is no such record. Cancelling again does
-nothing more, and finishes what was interrupted.`,
+the exit code is 1 then, and 3 where there is no such record. Cancelling again finishes
+what was interrupted, and otherwise changes nothing; the event finished may come twice.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			for _, id := range ids {
@@ -63,12 +64,18 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		if r.Status.Final() && r.Status != engine.Cancelled {
 			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)
 		}
-		before, err := b.stop(ctx, r, reason)
+		runs, err := b.stop(ctx, r, reason)
 		if err != nil {
 			return "", err
 		}
-		outcome = "cancelled before"
-		if r.Status != engine.Cancelled {
+		if r.Status == engine.Cancelled {
+			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
+			if !runs {
+				if err := b.noteLate(ctx, r, engine.LateAfter(b.config.Limits)); err != nil {
+					return "", err
+				}
+			}
+		} else {
 			outcome = "cancelled"
 			if err := b.noteLate(ctx, r, engine.LateAfter(b.config.Limits)); err != nil {
 				return "", err
@@ -91,11 +98,13 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			if err != nil && !errors.Is(err, errNotCancelled) {
 				return "", err
 			}
-			if err == nil && !before && !after {
-				// No engine ends a job that does not run, and says so.
-				if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(engine.Cancelled), "reason", reason); err != nil {
-					return "", err
-				}
+			runs = runs || after || err != nil
+		}
+		if !runs {
+			// No engine ends a job that does not run, and says so. Of a record that was
+			// CANCELLED before, it is not known whether the command came to this.
+			if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(engine.Cancelled), "reason", reason); err != nil {
+				return "", err
 			}
 		}
 		return outcome, b.forget(ctx, r)

@@ -214,3 +214,30 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 }
+
+// TestCancelAgain finishes a cancel that died once the record was CANCELLED: the event is
+// written, and a file of an attempt that Redis has lost is removed.
+func TestCancelAgain(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
+	id := s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
+	if err := os.MkdirAll(s.dir+"/files/slow", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.dir+"/files/"+s.fileName("slow", id, 1), []byte("left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.b.records.Cancel(t.Context(), engine.Run{ID: id, Attempt: 1}, "the first reason"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	s.must("cancel "+id, "cancelled before")
+	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 the first reason"}) {
+		t.Errorf("it has finished as %q", got)
+	}
+	s.serve(s.config)
+	s.eventually("its file is gone", func() bool {
+		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
+		return len(files) == 0
+	})
+}
