@@ -36,13 +36,13 @@ object in the sink and one scratch file, and changes nothing else. Exits with 1 
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()
 			var all findings
-			all = append(all, b.checkRedis(ctx)...)
+			all = append(all, within(ctx, b.checkRedis)...)
 			all = append(all, b.checkDatabases(ctx)...)
 			all = append(all, b.checkAPIs(ctx)...)
 			if !all.failed("database " + b.config.Records.Database) {
-				all = append(all, b.checkRecords(ctx)...)
+				all = append(all, within(ctx, b.checkRecords)...)
 			}
-			all = append(all, b.checkSink(ctx), checkScratch(ctx))
+			all = append(all, within(ctx, b.checkSink), within(ctx, checkScratch))
 			if err := f.print(c.OutOrStdout(), all); err != nil {
 				return err
 			}
@@ -52,6 +52,16 @@ object in the sink and one scratch file, and changes nothing else. Exits with 1 
 			return nil
 		}),
 	}
+}
+
+// checkTime bounds each check: a server that hangs leaves time for the others.
+const checkTime = 15 * time.Second
+
+// within makes a check in a time of its own.
+func within[T any](ctx context.Context, check func(context.Context) T) T {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	return check(ctx)
 }
 
 // failed tells whether a check FAILed.

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
@@ -23,16 +21,21 @@ import (
 func (b *backend) checkDatabases(ctx context.Context) findings {
 	var fs findings
 	for _, name := range slices.Sorted(maps.Keys(b.databases)) {
-		db := b.databases[name]
-		var version string
-		var micros int64
-		err := db.QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
-		fs = append(fs, judge("database "+name, fail, version, err, "is the DSN right, with account and password, and the server up?"))
-		if err == nil {
-			fs = append(fs, judgeSkew("clock of database "+name, time.UnixMicro(micros), nil))
-			fs = append(fs, b.checkTimeZone(ctx, name))
-			fs = append(fs, b.checkQueries(ctx, name)...)
+		fs = append(fs, within(ctx, func(ctx context.Context) findings { return b.checkDatabase(ctx, name) })...)
+		if !fs.failed("database " + name) {
+			fs = append(fs, within(ctx, func(ctx context.Context) findings { return b.checkQueries(ctx, name) })...)
 		}
+	}
+	return fs
+}
+
+func (b *backend) checkDatabase(ctx context.Context, name string) findings {
+	var version string
+	var micros int64
+	err := b.databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
+	fs := findings{judge("database "+name, fail, version, err, "is the DSN right, with account and password, and the server up?")}
+	if err == nil {
+		fs = append(fs, judgeSkew("clock of database "+name, time.UnixMicro(micros), nil), b.checkTimeZone(ctx, name))
 	}
 	return fs
 }
@@ -147,7 +150,7 @@ func (b *backend) checkStartable(ctx context.Context) finding {
 	if err != nil || pending+processing > mostCompared {
 		return judge(check, warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
 	}
-	queued, err := b.queuedIDs(ctx)
+	queued, whole, err := b.queuedIDs(ctx)
 	counts, example := map[engine.Status]int{}, ""
 	for after, more := "", true; more && err == nil; {
 		var records, left []engine.Record
@@ -163,6 +166,11 @@ func (b *backend) checkStartable(ctx context.Context) finding {
 			after = records[len(records)-1].ID
 		}
 	}
+	if err == nil && len(counts) > 0 && !whole {
+		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and could not be compared with all of %s: only its oldest %d entries were searched",
+			counts[engine.Pending], counts[engine.Processing], example, grace, b.scripts.Jobs(), searchPages*searchPage)
+		return judge(check, warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
+	}
 	if err == nil && len(counts) > 0 {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and have no job: the next rebuild starts them",
 			counts[engine.Pending], counts[engine.Processing], example, grace)
@@ -170,24 +178,24 @@ func (b *backend) checkStartable(ctx context.Context) finding {
 	return judge(check, warn, "none", err, hint)
 }
 
-// queuedIDs are the oldest ids that wait to be started.
-func (b *backend) queuedIDs(ctx context.Context) (map[string]bool, error) {
-	queued := map[string]bool{}
+// queuedIDs are the oldest ids that wait to be started, and whether those are all.
+func (b *backend) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
+	queued = map[string]bool{}
 	for start, page := "-", 0; page < searchPages; page++ {
 		entries, err := b.redis.XRangeN(ctx, b.scripts.Jobs(), start, "+", searchPage).Result()
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, m := range entries {
 			id, _ := m.Values["id"].(string)
 			queued[id] = true
 		}
 		if len(entries) < searchPage {
-			break
+			return queued, true, nil
 		}
 		start = "(" + entries[len(entries)-1].ID
 	}
-	return queued, nil
+	return queued, false, nil
 }
 
 // withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
@@ -214,19 +222,25 @@ func (b *backend) withoutJob(ctx context.Context, records []engine.Record, queue
 	if err != nil {
 		return nil, err
 	}
+	pending := map[string][]string{} // by report
+	for _, r := range records {
+		if r.Status == engine.Pending {
+			pending[r.Report] = append(pending[r.Report], r.ID)
+		}
+	}
+	parked := map[string]map[string]float64{}
+	for name, ids := range pending {
+		if parked[name], err = b.scripts.Scores(ctx, b.scripts.Waiting(name), ids); err != nil {
+			return nil, err
+		}
+	}
 	var left []engine.Record
 	for i, r := range records {
-		waits := queued[r.ID]
+		_, waits := parked[r.Report][r.ID]
+		waits = waits || queued[r.ID]
 		for _, place := range places[i*(looks+1) : (i+1)*(looks+1)] {
 			_, ok := delayed[place]
 			waits = waits || ok
-		}
-		if r.Status == engine.Pending && !waits {
-			_, err := b.redis.ZScore(ctx, b.scripts.Waiting(r.Report), r.ID).Result()
-			if err != nil && !errors.Is(err, redis.Nil) {
-				return nil, err
-			}
-			waits = err == nil
 		}
 		if !waits && (r.Status == engine.Pending || attempts[i] < r.Attempt) {
 			left = append(left, r)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,5 +167,87 @@ func TestDoctorOfADeadService(t *testing.T) {
 	read(1)
 	if f := s.examined("stream " + stream); f.Result != pass {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestQuarantineRemovesManyEntries in pages: one that is missing holds up no other page.
+func TestQuarantineRemovesManyEntries(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	ctx, key := t.Context(), s.b.scripts.Quarantined()
+	entries := []string{"1-1"}
+	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range scanPage + 10 {
+			entries = append(entries, fmt.Sprintf("2-%d", i+1))
+			p.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: entries[i+1], Values: []string{"reason", "none"}})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("1 of %d entries are not in %s; the others are removed", len(entries), key)
+	if out, code := s.fanfold(append([]string{"quarantine", "rm"}, entries...)...); code != exitNotFound || !strings.Contains(out, want) {
+		t.Errorf("%d %s", code, out)
+	}
+	if n := s.b.redis.XLen(ctx, key).Val(); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// TestDoctorOfALongQueue does not say that an id has no job that may wait behind the
+// entries that it searches, and asks for all records of a report at once.
+func TestDoctorOfALongQueue(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s}")
+	ctx := t.Context()
+	for range 5 {
+		s.insert("slow", "")
+	}
+	parked, last := s.insert("slow", ""), s.insert("slow", "")
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	s.b.redis.ZAdd(ctx, s.b.scripts.Waiting("slow"), redis.Z{Score: 1, Member: parked})
+	if f := s.examined("records to be started"); f.Result != warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
+		t.Errorf("%+v", f)
+	}
+	if stats := s.b.redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
+		t.Errorf("records are asked for one by one:\n%s", stats)
+	}
+	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range searchPages * searchPage {
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.scripts.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.push(last)
+	if f := s.examined("records to be started"); f.Result != warn || strings.Contains(f.Detail, "have no job") || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "could not be compared") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestDoctorOfADatabaseThatHangs: it alone fails.
+func TestDoctorOfADatabaseThatHangs(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	s := newStack(t, oneReport, `databases: {a: {dsn: "u@tcp(`+silent.Addr().String()+`)/x"}, db: {dsn: "{dsn}"}}`)
+	out, code := s.fanfold("doctor", "-o", "json")
+	var all findings
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
+		t.Fatal(err, out)
+	}
+	if code != exitFailure || all.count(fail) != 1 || !all.failed("database a") {
+		t.Errorf("%d %s", code, out)
+	}
+	for _, check := range []string{"database db", "records", "scratch files"} {
+		if !slices.ContainsFunc(all, func(f finding) bool { return f.Check == check && f.Result == pass }) {
+			t.Errorf("%s is not %s: %s", check, pass, out)
+		}
 	}
 }
