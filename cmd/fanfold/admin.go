@@ -45,7 +45,7 @@ func (b *backend) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 		return nil, usage(fmt.Errorf("admin: cannot listen on %s: %w", b.config.Admin, err))
 	}
 	if !loopback(listener.Addr()) && !b.config.AdminPublic {
-		return nil, errors.Join(usage(fmt.Errorf("admin: %s can be reached from other machines, and asks nobody who they are: use 127.0.0.1, or write admin_public: true in the configuration where your network keeps strangers out", b.config.Admin)), listener.Close())
+		return nil, errors.Join(usage(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, or set admin_public: true in the configuration if a firewall protects it", b.config.Admin)), listener.Close())
 	}
 	registry, err := b.newRegistry()
 	if err != nil {

@@ -22,8 +22,8 @@ func newPause(f *flags) *cobra.Command {
 		Long: `Within a second of pausing a listener, no process starts a new task of it; running
 tasks go on. External listeners cannot be paused; stop the service instead. Jobs of a
 paused report do not start: their ids wait in Redis, and no other job waits for them.
-No try is used. A pause lasts until it is resumed, also when Redis loses its memory
-(after fanfold migrate).
+Pauses do not count as tries. A pause lasts until it is resumed, also when Redis loses
+its memory (after fanfold migrate).
 
 The deadline of a job that waits for a listener runs on, unless its report has
 paused_deadline: waits.`,

@@ -33,7 +33,7 @@ func (f *facts) judge(v *verdict) {
 	switch r := f.Record; {
 	case f.RedisErr != nil:
 		v.Kind, v.Summary = redisAway, fmt.Sprintf("Redis does not answer: %v.", f.RedisErr)
-		v.Details = append(v.Details, "Nothing can go on until it does; workers wait for it, and no try is used.")
+		v.Details = append(v.Details, "Nothing can go on until it does; workers wait for it, and outages do not count as tries.")
 		if f.RecordErr != nil {
 			v.Details = append(v.Details, fmt.Sprintf("The records' database does not answer, either: %v.", f.RecordErr))
 		}
@@ -99,7 +99,7 @@ func (f *facts) withoutRecord(v *verdict) {
 	}
 	v.Kind = recordsAway
 	v.Summary = fmt.Sprintf("The records' database does not answer: %v.", f.RecordErr)
-	v.Details = append(v.Details, "Jobs start and end only when it does; writing a final status is tried without limit, and no try is used.")
+	v.Details = append(v.Details, "Jobs start and end only when it does; writing a final status is tried without limit, and outages do not count as tries.")
 }
 
 // judgeMissing judges an id that has no row.
