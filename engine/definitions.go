@@ -15,40 +15,39 @@ import (
 // AdoptHint is what helps a job whose definition no process has.
 const AdoptHint = "start a process that has it, or start their next attempts with today's definition: fanfold adopt --report "
 
-// announce makes known which definitions this process has, and looks for running jobs
-// whose definition no process has, until ctx ends.
-func (e *Engine) announce(ctx context.Context) error {
+// orphansEvery is the time between two passes over the definitions of running jobs. A
+// longer gap means that Redis may have been away, and processes could not announce theirs.
+const (
+	orphansEvery = 4 * time.Second
+	orphansGap   = scripts.DefinitionSilence - scripts.AnnounceEvery
+)
+
+// findOrphans looks for running jobs whose definition no process has, until ctx ends.
+func (e *Engine) findOrphans(ctx context.Context) error {
 	d := &definitions{e: e, locks: e.o.Scripts.Locker(), said: map[string]bool{}}
-	for hash, r := range e.definitions {
-		d.ours = append(d.ours, scripts.DefinitionMember(r.Name, hash))
-	}
-	return e.every(ctx, scripts.AnnounceEvery, "announce definitions", d.look)
+	return e.every(ctx, orphansEvery, "find jobs whose definition no process has", d.look)
 }
 
 // definitions is what that loop remembers.
 type definitions struct {
-	e         *Engine
-	locks     *redislock.Client
-	ours      []string        // members of scripts.Definitions
-	announced time.Time       // by Redis's clock; zero: not yet
-	since     time.Time       // since when it is announced without a gap, and others could do so, too
-	said      map[string]bool // definitions of which it is logged that no process has them
+	e      *Engine
+	locks  *redislock.Client
+	looked time.Time       // by Redis's clock; zero: not yet
+	since  time.Time       // since when it looks without a gap, so that others could announce theirs
+	said   map[string]bool // definitions of which it is logged that no process has them
 }
 
 func (d *definitions) look(ctx context.Context) error {
-	if err := d.e.o.Scripts.Announce(ctx, d.ours); err != nil {
-		return err
-	}
 	now, err := d.e.o.Scripts.Now(ctx)
 	if err != nil {
 		return err
 	}
-	if now.Sub(d.announced) > scripts.DefinitionSilence {
+	if now.Sub(d.looked) > orphansGap {
 		d.since = now
 	}
-	d.announced = now
+	d.looked = now
 	// One process looks for all, and its lock ends with the interval.
-	_, err = d.locks.Obtain(ctx, d.e.o.Scripts.Lock("definitions"), scripts.AnnounceEvery*9/10, nil)
+	_, err = d.locks.Obtain(ctx, d.e.o.Scripts.Lock("definitions"), orphansEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionSilence {
 		return nil // another one looks, or some may not have said yet what they have
 	} else if err != nil {
@@ -106,7 +105,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 	if gone.Before(d.since) {
 		gone = d.since
 	}
-	if d.announced.Sub(gone) < max(d.e.o.Limits.Grace, scripts.DefinitionSilence) {
+	if d.looked.Sub(gone) < max(d.e.o.Limits.Grace, scripts.DefinitionSilence) {
 		return nil
 	}
 	for _, o := range jobs {
@@ -128,7 +127,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 			return err
 		case ok:
 			d.e.log.Warn("started anew: no process had its definition", "job", o.ID, "attempt", o.Attempt+1, "report", r.Name,
-				"definition", o.Definition, "for", d.announced.Sub(gone).Round(time.Second))
+				"definition", o.Definition, "for", d.looked.Sub(gone).Round(time.Second))
 		}
 	}
 	return nil

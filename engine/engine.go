@@ -101,7 +101,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
 	group.Go(func() error { return newRebuilder(e).run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
-	group.Go(func() error { return e.announce(ctx) })
+	group.Go(func() error { return e.findOrphans(ctx) })
 	return group.Wait()
 }
 

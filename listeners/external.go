@@ -50,12 +50,9 @@ const (
 	// replyIdle is after how long a reply is looked at again that had to wait, or whose
 	// process died. What is applied twice has no effect the second time.
 	replyIdle = 2 * time.Second
-	// strangeLooks is how often a reply is looked at of whose job nobody here has the
-	// definition.
+	// strangeLooks is how often a reply is tried whose job's definition is not in this
+	// process, or whose rows come too far before their turn, until it goes to the end.
 	strangeLooks = 4
-	// farPause is how long a reply with rows that come too far before their turn is kept
-	// before it goes to the end of the stream, so that it is not written all the time.
-	farPause = 500 * time.Millisecond
 )
 
 // replies returns the reader of what workers say.
@@ -99,7 +96,8 @@ func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
 	a, err := parseReply(entry.Fields)
 	if !errors.Is(err, errNobody) {
 		if err = e.apply(ctx, a, entry, err); errors.Is(err, errFar) {
-			if err = pause(ctx, farPause); err == nil {
+			// It waits among the pending entries first: what is before it comes meanwhile.
+			if err = errLeft; entry.Deliveries > strangeLooks {
 				err = e.handOn(ctx, entry)
 			}
 		}

@@ -79,7 +79,6 @@ func (r *Runner) Run(ctx context.Context) error {
 		stream.Listen(ctx, r.o.Redis, r.o.Scripts.Cancelled(), r.holds.Hint)
 		return nil
 	})
-	group.Go(func() error { return r.announce(ctx) })
 	external := r.newExternal()
 	if external != nil {
 		group.Go(func() error { return external.replies().Run(ctx) })

@@ -17,19 +17,13 @@ const (
 	LostJobs = 1000
 )
 
-// lostJobs is where the pass goes on.
-type lostJobs struct {
-	looked time.Time
-	offset int64
-}
-
 // findLost looks, in one process at a time, for jobs that wait for what Redis has lost,
 // after a foreign XDEL, XTRIM, SET or DEL of a stream or an eviction. A step that nobody
 // works on, that waits nowhere and that no entry leads to gets its message again: if it
 // was not lost after all, the second one does nothing. A job without its data or state is
 // pushed again, and starts with its next attempt.
 func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
-	if s.scripts.Cluster() || time.Since(s.lost.looked) < s.pace.lost {
+	if s.scripts.Cluster() || time.Since(s.lost) < s.pace.lost {
 		return pause, nil
 	}
 	_, err := s.locks.Obtain(ctx, s.scripts.Lock("lost"), s.pace.lost, nil)
@@ -38,15 +32,18 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	} else if err != nil {
 		return pause, err
 	}
-	s.lost.looked = time.Now()
-	found, err := s.scripts.RunningJobs(ctx, s.lost.offset, LostJobs)
+	s.lost = time.Now()
+	now, err := s.scripts.Now(ctx)
 	if err != nil {
 		return pause, err
 	}
-	if s.lost.offset += LostJobs; len(found) < LostJobs {
-		s.lost.offset = 0
+	running, err := s.scripts.Running(ctx)
+	if err != nil {
+		return pause, err
 	}
-	now, err := s.scripts.Now(ctx)
+	// The time says which of the jobs it is the turn of, whichever process looks.
+	pages := max(1, (running+LostJobs-1)/LostJobs)
+	found, err := s.scripts.RunningJobs(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*LostJobs, LostJobs)
 	if err != nil {
 		return pause, err
 	}

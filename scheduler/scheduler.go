@@ -64,8 +64,8 @@ type Scheduler struct {
 
 	hears   atomic.Bool // events are coming in
 	expired heardTimeouts
-	looked  int64 // of touchPassed: the last deadline (ms) that it has seen
-	lost    lostJobs
+	looked  int64     // of touchPassed: the last deadline (ms) that it has seen
+	lost    time.Time // when this process looked for lost messages
 
 	// Of subscribe alone.
 	subscribed bool // once at least

@@ -112,6 +112,12 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	defer context.AfterFunc(ctx, func() {
 		log.Info("stopping: what is under way may end; a second signal ends it at once", "within", b.config.Limits.Stop)
 	})()
+	if slices.Contains(roles, "listeners") || slices.Contains(roles, "engine") {
+		group.Go(func() error {
+			b.announce(ctx, log)
+			return nil
+		})
+	}
 	if slices.Contains(roles, "listeners") {
 		group.Go(func() error {
 			b.probe(ctx, log)

@@ -41,6 +41,7 @@ type want struct {
 	count  int
 	since  time.Time
 	called bool // it is in the call that is under way
+	ended  bool // its Reader only waits for the end of that call
 	answer chan answer
 }
 
@@ -97,6 +98,7 @@ func (s *Shared) read(ctx context.Context, stream string, count int) ([]redis.XM
 		s.mu.Unlock()
 		return nil, ctx.Err()
 	}
+	w.ended = true
 	s.mu.Unlock()
 	a := <-w.answer // what Redis gives now is this consumer's
 	return a.messages, a.err
@@ -159,7 +161,7 @@ func (s *Shared) call(ctx context.Context) bool {
 		if !w.called {
 			continue
 		}
-		if w.called = false; over { // all at once, so that they come back at once
+		if w.called = false; over || w.ended { // all at once, so that they come back at once
 			delete(s.wants, stream)
 			w.answer <- answer{err: err}
 		}

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Moves members that are due from the delayed set to a stream, each once,
 -- however many schedulers try. Where it is a listener's stream, a task that is not to be
--- done any more is removed instead, and one that its job does not have stays.
+-- done any more, or whose job is not in Redis, is removed instead, and one that its job
+-- does not have stays.
 -- KEYS  1 delayed; on one node also 2 stream, 3… where that is a listener's, the state of
 --       each member's job
 -- ARGV  1 listener (empty: the stream is no listener's), then for each member: member, id,
@@ -15,7 +16,7 @@ local its = of(listener)
 -- open tells whether a task is to be done: 0, or why not.
 local function open(state, attempt)
   local have = redis.pcall('HMGET', state, 'attempt', 'status', 'stage', its.stage, its.done)
-  if have.err or not have[1] or have[1] == attempt and not have[4] then return -3 end
+  if have.err or have[1] == attempt and not have[4] then return -3 end
   if have[1] ~= attempt or have[2] ~= 'RUN' or have[3] ~= have[4] or have[5] then return -2 end
   return 0
 end
