@@ -316,7 +316,7 @@ func (f *facts) bringBack(stream string) string {
 
 // lostWithin is how soon schedulers find what Redis has lost.
 func lostWithin() string {
-	return fmt.Sprintf("within %s for each %d jobs that run", scheduler.LostEvery, scheduler.LostJobs)
+	return fmt.Sprintf("within %s per %d running jobs", scheduler.LostEvery, scheduler.LostJobs)
 }
 
 // tryOf says which try it is, and of how many.
