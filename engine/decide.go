@@ -80,7 +80,7 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actQuarantine, why: "there is no record with this id, after looking for it for 31 s"}
 	case p.record.ID != p.id:
 		return decision{act: actQuarantine, why: fmt.Sprintf("the record's id is %q: push exactly that", p.record.ID)}
-	case !p.record.Status.known():
+	case !p.record.Status.Known():
 		return decision{act: actQuarantine, why: fmt.Sprintf("the record has the unknown status %q", p.record.Status)}
 	case p.record.Status.Final():
 		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}

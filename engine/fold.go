@@ -60,7 +60,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	committed, err := w.Commit()
 	if errors.Is(err, sink.ErrConflict) {
 		// That file is not ours.
-		return e.fail(ctx, state, Reason(ofSink(err))+". fanfold retry "+state.ID+" makes the file under another name", false)
+		return e.fail(ctx, state, Reason(ofSink(err))+". fanfold retry "+state.ID+" makes the file under another name and then removes a file that lies here: move it first if it is yours", false)
 	}
 	if lastTry(r, state, err) {
 		return e.fail(ctx, state, tried(r, state, ofSink(err)), true)

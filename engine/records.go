@@ -26,8 +26,8 @@ func (s Status) Final() bool { return s != Pending && s != Processing }
 // HasFile tells whether the record points to a file of its own attempt.
 func (s Status) HasFile() bool { return s == Success || s == Partial }
 
-// known tells whether the status is one of those above.
-func (s Status) known() bool {
+// Known tells whether the status is one of those above.
+func (s Status) Known() bool {
 	switch s {
 	case Pending, Processing, Success, Partial, Failed, Cancelled:
 		return true

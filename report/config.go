@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"unicode/utf8"
 
@@ -221,6 +222,11 @@ func (r *reading) config(root setting) *Config {
 		AdminPublic: f.get("admin_public").boolean(),
 
 		Reports: map[string]*Report{},
+	}
+	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
+		if ip := net.ParseIP(host); host == "" || ip != nil && !ip.IsLoopback() {
+			f.get("admin").problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, or set admin_public: true if a firewall protects it")
+		}
 	}
 	c.APIs = f.apis(c.Databases)
 	names := sourceNames{sortedKeys(c.Databases), c.APIs}

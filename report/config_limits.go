@@ -101,7 +101,7 @@ func (p setting) size(otherwise, least, most int64) int64 {
 
 // address decodes host:port. In a gap, or where the text is empty, it is empty.
 func (p setting) address() string {
-	const remedy = "Write 127.0.0.1:9464, or 0.0.0.0:9464 for one that other machines reach too"
+	const remedy = "Write 127.0.0.1:9464, or 0.0.0.0:9464 with admin_public: true for one that other machines reach too"
 	if !p.given() {
 		return ""
 	}

@@ -56,7 +56,7 @@ func TestCompress(t *testing.T) {
 func TestAdmin(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
-		"": true, `""`: true, "${EMPTY}": true, "127.0.0.1:9464": true, "localhost:0": true, "fanfold-1.internal:65535": true, `"[::1]:9464"`: true, "0.0.0.0:80": true,
+		"": true, `""`: true, "${EMPTY}": true, "127.0.0.1:9464": true, "localhost:0": true, "fanfold-1.internal:65535": true, `"[::1]:9464"`: true, "0.0.0.0:80": false, `"[::]:80"`: false, "10.0.0.1:80": false,
 		":9464": false, "9464": false, "127.0.0.1": false, "127.0.0.1:": false, "127.0.0.1:65536": false, "127.0.0.1:-1": false, "::1:9464": false,
 		"user@host:80": false, "http://host:80": false, "a b:80": false, "unix:/run/x": false,
 	} {
@@ -71,6 +71,9 @@ func TestAdmin(t *testing.T) {
 		if expected, special := want[text]; special && config.Admin != expected || !special && config.Admin != text {
 			t.Errorf("%s became %q", text, config.Admin)
 		}
+	}
+	if _, err := Load("f.yaml", []byte(base+"admin: 0.0.0.0:80\nadmin_public: true\n"), testEnvironment()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -148,6 +148,11 @@ func climbs(segment, text string) bool {
 			text = plain
 		}
 	}
+	return hasDots(text)
+}
+
+// hasDots tells whether one of a text's parts, between slashes of either kind, is . or ..
+func hasDots(text string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }), func(part string) bool {
 		return part == "." || part == ".."
 	})

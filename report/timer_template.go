@@ -55,8 +55,8 @@ func (t Template) FillURL(values map[string]string) (string, error) {
 	path, query, has := strings.Cut(t.text.Reveal(), "?")
 	var wrong error
 	text := NewTemplate(path).Fill(values, func(v string) string {
-		// A server would take these for a way to another place.
-		if v == "." || v == ".." {
+		// A server, or a proxy that decodes %2F, would take these for a way to another place.
+		if hasDots(v) {
 			wrong = fmt.Errorf("%w: %q in the path of a URL", ErrValue, v)
 		}
 		return url.PathEscape(v)

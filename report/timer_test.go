@@ -72,7 +72,7 @@ func TestValuesCannotLeaveTheirPlace(t *testing.T) {
 	if want := "http://h/x/a%22b%5Cc%2Fd%3Fe&f=g%23h%25i/y?q=a%22b%5Cc%2Fd%3Fe%26f%3Dg%23h%25i&z=1"; err != nil || u != want {
 		t.Errorf("%s %v", u, err)
 	}
-	for _, v := range []string{".", ".."} {
+	for _, v := range []string{".", "..", "../x", "a/../b", `..\x`} {
 		if _, err := NewTemplate("http://h/{v}/y").FillURL(map[string]string{"v": v}); !errors.Is(err, ErrValue) {
 			t.Errorf("%s: %v", v, err)
 		}

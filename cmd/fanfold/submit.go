@@ -71,6 +71,8 @@ func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 			return b.noRecord(id)
 		} else if b.config.Reports[r.Report] == nil {
 			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
+		} else if !r.Status.Known() {
+			return fmt.Errorf("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
 		} else if r.Status.Final() {
 			return fmt.Errorf("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
 		}

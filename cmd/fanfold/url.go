@@ -40,7 +40,8 @@ without a file says what it is: 4 is the exit code of one that has failed.`,
 			return l.print(c.OutOrStdout(), f.output == "json")
 		}),
 	}
-	c.Flags().DurationVar(&expires, "expires", 15*time.Minute, "how long a signed URL is good, 168h at most")
+	expires = 15 * time.Minute
+	c.Flags().Var((*span)(&expires), "expires", "how long a signed URL is good, 7d at most")
 	return c
 }
 
