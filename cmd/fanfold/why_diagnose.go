@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -31,6 +33,10 @@ func diagnose(f facts) verdict {
 // judge finds the kind of a verdict.
 func (f *facts) judge(v *verdict) {
 	switch r := f.Record; {
+	case redis.HasErrorPrefix(f.RedisErr, "WRONGTYPE"):
+		v.Kind, v.Summary = wrongType, fmt.Sprintf("A key of Fanfold has another type: %v.", f.RedisErr)
+		v.Details = append(v.Details, "What goes through that key waits; other jobs go on.")
+		v.Remedies = append(v.Remedies, "look at the key, and rename or delete it if it is not Fanfold's: what was lost is sent again")
 	case f.RedisErr != nil:
 		v.Kind, v.Summary = redisAway, fmt.Sprintf("Redis does not answer: %v.", f.RedisErr)
 		v.Details = append(v.Details, "Nothing can go on until it does; workers wait for it, and outages do not count as tries.")

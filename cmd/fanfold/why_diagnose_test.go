@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -64,6 +65,7 @@ func TestDiagnose(t *testing.T) {
 		words string
 	}{
 		"redis and records away":     {facts{RedisErr: away, RecordErr: away}, redisAway, "does not answer, either"},
+		"a key of another type":      {facts{RedisErr: fmt.Errorf("%w: the key fanfold:task:a is a string", redisAnswer("WRONGTYPE Operation against a key"))}, wrongType, "rename or delete it"},
 		"records away, id unknown":   {facts{RecordErr: away}, recordsAway, "connection refused"},
 		"another row":                {record(engine.Pending, func(f *facts) { f.Record.ID = "01" }), otherID, `"01"`},
 		"perhaps pushed":             {record(engine.Pending, func(f *facts) { f.Jobs.Whole, f.Jobs.Searched = false, 10000 }), queued, "at least 10000 others"},
@@ -187,3 +189,9 @@ func TestShell(t *testing.T) {
 		}
 	}
 }
+
+// redisAnswer is an error that Redis has answered with.
+type redisAnswer string
+
+func (a redisAnswer) Error() string { return string(a) }
+func (a redisAnswer) RedisError()   {}

@@ -15,6 +15,7 @@ type kind string
 // the first one of a job's steps is the job's.
 const (
 	redisAway     kind = "redis-away"     // nothing can go on
+	wrongType     kind = "wrong-type"     // another key stands where one of Fanfold's should be
 	recordsAway   kind = "records-away"   // the records' database does not answer
 	sourceAway    kind = "source-away"    // the database or the API of a listener does not answer
 	sourceRefuses kind = "source-refuses" // the database of a listener refuses the login
