@@ -112,8 +112,8 @@ func (k Keys) Places(source string) string { return k.Prefix + "parallel:" + sou
 // hears.
 func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
 
-// Type returns what a key of Fanfold's is, as TYPE names it; empty where it is none of
-// those that services and operators use.
+// Type returns the type that a key must have, as TYPE names it; empty: not a key that
+// services and operators use.
 func (k Keys) Type(key string) string {
 	if strings.HasPrefix(key, k.Hash) || strings.HasPrefix(key, "{"+k.Hash) && strings.HasSuffix(key, "}:state") {
 		return "hash"
@@ -121,7 +121,7 @@ func (k Keys) Type(key string) string {
 	switch key {
 	case k.Jobs(), k.FanIn(), k.Reply(), k.Fired(), k.Quarantined(), k.Events():
 		return "stream"
-	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired():
+	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions():
 		return "zset"
 	case k.TimerAnchors():
 		return "hash"

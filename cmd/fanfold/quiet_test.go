@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,29 +54,50 @@ func (s *stack) serveInto(log *keptLog) (stop func()) {
 	return stop
 }
 
-// TestRedisIsDownIsSaidOnce, and that it is back: not by each role and at each try.
+// TestRedisIsDownIsSaidOnce, and that it is back: not by each role and at each try. A
+// Redis that hangs accepts connections and does not answer.
 func TestRedisIsDownIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, twoListeners)
-	var log keptLog
-	stop := s.serveInto(&log)
-	s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
-	s.redis.Stop()
-	s.eventually("it is said", func() bool { return len(log.lines("Redis is down")) > 0 })
-	before := len(log.lines("level=WARN")) + len(log.lines("level=ERROR"))
-	// Long enough for the loops of all roles, which look each second.
-	timer := time.NewTimer(5 * time.Second)
-	<-timer.C
-	if after := len(log.lines("level=WARN")) + len(log.lines("level=ERROR")); after > before+2 {
-		t.Errorf("%d lines in 5 s: %q", after-before, log.lines("level="))
-	}
-	if err := s.redis.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s.eventually("it is back", func() bool { return len(log.lines("Redis is back")) > 0 })
-	stop()
-	if n, m := len(log.lines("Redis is down")), len(log.lines("Redis is back")); n != 1 || m != 1 {
-		t.Errorf("down %d times, back %d times: %q", n, m, log.lines("Redis is"))
+	for name, outage := range map[string]func(s *stack) (end func() error){
+		"stopped": func(s *stack) func() error {
+			s.redis.Stop()
+			return func() error { return s.redis.Start(s.t.Context()) }
+		},
+		"hung": func(s *stack) func() error {
+			pid, err := strconv.Atoi(s.b.redis.InfoMap(s.t.Context(), "server").Val()["Server"]["process_id"])
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+				s.t.Fatal(err)
+			}
+			return func() error { return syscall.Kill(pid, syscall.SIGCONT) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStack(t, twoListeners)
+			var log keptLog
+			stop := s.serveInto(&log)
+			s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
+			end := outage(s)
+			s.eventually("it is said", func() bool { return len(log.lines("Redis is down")) > 0 })
+			before := len(log.lines("level=WARN")) + len(log.lines("level=ERROR"))
+			// Long enough for the loops of all roles, which look each second.
+			timer := time.NewTimer(5 * time.Second)
+			<-timer.C
+			if after := len(log.lines("level=WARN")) + len(log.lines("level=ERROR")); after > before+2 {
+				t.Errorf("%d lines in 5 s: %q", after-before, log.lines("level="))
+			}
+			if err := end(); err != nil {
+				t.Fatal(err)
+			}
+			s.eventually("it is back", func() bool { return len(log.lines("Redis is back")) > 0 })
+			stop()
+			if n, m := len(log.lines("Redis is down")), len(log.lines("Redis is back")); n != 1 || m != 1 {
+				t.Errorf("down %d times, back %d times: %q", n, m, log.lines("Redis is"))
+			}
+		})
 	}
 }
 

@@ -1,0 +1,119 @@
+package quiet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const wrongType = "WRONGTYPE"
+
+// explain adds to errors of the wrong type which key has it: to that of a command, and to
+// those in the answer of a script.
+func (h hook) explain(ctx context.Context, cmd redis.Cmder) {
+	if h.Type == nil {
+		return
+	}
+	if err := cmd.Err(); err != nil && strings.HasPrefix(err.Error(), wrongType) {
+		if why := h.wrong(ctx, cmd); why != "" {
+			cmd.SetErr(fmt.Errorf("%w: %s", err, why))
+		}
+		return
+	}
+	script, ok := cmd.(*redis.Cmd)
+	if !ok || script.Err() != nil {
+		return
+	}
+	why, looked := "", false
+	answers, _ := script.Val().([]any)
+	for i, answer := range answers {
+		if err, ok := answer.(error); ok && strings.Contains(err.Error(), wrongType) {
+			if !looked {
+				why, looked = h.wrong(ctx, cmd), true
+			}
+			if why != "" {
+				answers[i] = fmt.Errorf("%w: %s", err, why)
+			}
+		}
+	}
+}
+
+// Limits of what is asked and remembered.
+const (
+	maxKeys  = 200             // of a command, whose types are asked for
+	maxTypes = 1000            // that are remembered
+	wrongFor = time.Minute     // how long a wrong type is remembered
+	rightFor = 5 * time.Second // how long others are: a key may get a wrong one
+)
+
+// types are the types of keys that Redis told lately.
+type types map[string]keyType
+
+type keyType struct {
+	is    string
+	until time.Time
+}
+
+// wrong says which key of a command has the wrong type; empty: none that is known.
+func (h hook) wrong(ctx context.Context, cmd redis.Cmder) string {
+	var keys, ask []string
+	now := time.Now()
+	h.mu.Lock()
+	for _, arg := range cmd.Args() {
+		key, _ := arg.(string)
+		if key == "" || h.Type(key) == "" {
+			continue
+		}
+		keys = append(keys, key)
+		if !h.types[key].until.After(now) {
+			ask = append(ask, key)
+		}
+		if len(keys) == maxKeys {
+			break
+		}
+	}
+	is := make(map[string]string, len(keys))
+	for _, key := range keys {
+		is[key] = h.types[key].is
+	}
+	h.mu.Unlock()
+	if len(ask) > 0 {
+		told := make([]*redis.StatusCmd, len(ask))
+		_, _ = h.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, key := range ask {
+				told[i] = p.Type(ctx, key)
+			}
+			return nil
+		})
+		h.mu.Lock()
+		if h.types == nil || len(h.types)+len(ask) > maxTypes {
+			h.types = types{}
+		}
+		for i, key := range ask {
+			is[key] = told[i].Val()
+			if is[key] == "" {
+				continue // Redis did not say
+			}
+			until := now.Add(rightFor)
+			if h.isWrong(key, is[key]) {
+				until = now.Add(wrongFor)
+			}
+			h.types[key] = keyType{is[key], until}
+		}
+		h.mu.Unlock()
+	}
+	for _, key := range keys {
+		if h.isWrong(key, is[key]) {
+			return fmt.Sprintf("the key %s is a %s, not a %s: look at it with redis-cli TYPE '%s'", key, is[key], h.Type(key), key)
+		}
+	}
+	return ""
+}
+
+// isWrong tells whether a key has another type than it must have.
+func (w *Watch) isWrong(key, is string) bool {
+	return is != "" && is != "none" && is != w.Type(key)
+}
