@@ -5,21 +5,23 @@ import (
 	"errors"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// mostLines bounds the lines that are counted at once; beyond, each is written.
-const mostLines = 5000
+// maxLines bounds the lines that are counted at once; beyond, each is written.
+const maxLines = 5000
 
 // Handler writes warnings and errors that repeat themselves once, and how many more there
-// were once in each interval. What has a job counts as another line for each job, unless
-// the fault is that of a key or of a full Redis, which is the same for all. Lines whose
-// error matches ErrDown are dropped.
+// were once in each interval. Lines are the same if their message and attributes are,
+// apart from the attributes that vary. Lines of different jobs, timers or entries are the
+// same only if the fault is that of a key or of a full Redis. Lines whose error matches
+// ErrDown are dropped.
 type Handler struct {
 	next   slog.Handler
-	with   string // what With and WithGroup have added
+	with   []slog.Attr // what With and WithGroup have added
 	counts *counts
 }
 
@@ -53,18 +55,12 @@ func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 
 // WithAttrs returns a Handler that counts together with this one.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	with := h.with
-	for _, a := range attrs {
-		if a.Key != "role" { // roles say the same
-			with += "|" + a.String()
-		}
-	}
-	return &Handler{next: h.next.WithAttrs(attrs), with: with, counts: h.counts}
+	return &Handler{next: h.next.WithAttrs(attrs), with: slices.Concat(h.with, attrs), counts: h.counts}
 }
 
 // WithGroup returns a Handler that counts together with this one.
 func (h *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{next: h.next.WithGroup(name), with: h.with + "|" + name, counts: h.counts}
+	return &Handler{next: h.next.WithGroup(name), with: slices.Concat(h.with, []slog.Attr{slog.String("group", name)}), counts: h.counts}
 }
 
 // Handle writes a line, counts it, or drops it.
@@ -76,37 +72,65 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
-
 // key is what makes a line the same as another one; empty: it is not counted.
 func (h *Handler) key(r slog.Record) (key string, drop bool) {
-	var fault error
-	var names, others strings.Builder
+	attrs := slices.Clone(h.with)
 	r.Attrs(func(a slog.Attr) bool {
-		if err, ok := a.Value.Any().(error); ok {
-			fault = errors.Join(fault, err)
-			names.WriteString("|" + digits.ReplaceAllString(err.Error(), "#"))
-			return true
-		}
-		switch a.Key {
-		case "what", "why", "stream", "listener", "step", "key":
-			names.WriteString("|" + digits.ReplaceAllString(a.String(), "#"))
-		case "job", "timer", "entry":
-			others.WriteString("|" + a.String())
-		}
+		attrs = append(attrs, a)
 		return true
 	})
-	if errors.Is(fault, ErrDown) {
-		return "", true
+	var own []string
+	for _, a := range attrs {
+		if err, ok := a.Value.Any().(error); ok && errors.Is(err, ErrDown) {
+			return "", true
+		}
+		switch a.Key {
+		case "job", "timer", "entry":
+			own = append(own, a.Value.String())
+		}
 	}
 	if r.Level < slog.LevelWarn {
 		return "", false
 	}
-	key = r.Message + h.with + names.String()
-	if why := names.String(); !strings.Contains(why, wrongType) && !strings.Contains(why, "OOM ") {
-		key += others.String()
+	key = r.Message
+	for _, a := range attrs {
+		switch a.Key {
+		case "job", "timer", "entry": // in own
+		case "role", // roles say the same
+			"attempt", "counts", "in", "for", "after", "late", "due", "percent", "jobs", "members",
+			"first", "first skipped", "started", "failed", "skipped", "restored", "found":
+			// these vary
+		case "err", "why", "reason":
+			key += "|" + a.Key + "=" + constant(a.Value.String(), own)
+		default:
+			key += "|" + a.String()
+		}
+	}
+	if !strings.Contains(key, wrongType) && !strings.Contains(key, "OOM ") {
+		key += "|" + strings.Join(own, "|")
 	}
 	return key, false
+}
+
+// varies matches the words of an error that differ each time: ids of streams' entries,
+// durations, and numbers of six digits and more. Shorter ones are codes and ports.
+var varies = regexp.MustCompile(`^([0-9]{6,}|[0-9]+-[0-9]+|([0-9.]+(ns|µs|ms|s|m|h))+)$`)
+
+// constant is the text of an error without the words that vary, those of the line's own
+// among them, and without the ports from which connections come.
+func constant(text string, own []string) string {
+	words := strings.Fields(text)
+	for i, word := range words {
+		if _, to, ok := strings.Cut(word, "->"); ok {
+			words[i] = to
+			continue
+		}
+		bare := strings.Trim(word, `"'()[]{},;:.=`)
+		if bare != "" && (slices.Contains(own, bare) || varies.MatchString(bare)) {
+			words[i] = strings.Replace(word, bare, "#", 1)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // repeats tells whether a line was written in this interval.
@@ -117,7 +141,7 @@ func (c *counts) repeats(key string, next slog.Handler, r slog.Record) bool {
 		have.more++
 		return true
 	}
-	if len(c.lines) < mostLines && !c.closed {
+	if len(c.lines) < maxLines && !c.closed {
 		c.lines[key] = &line{next: next, first: r.Clone(), timer: time.AfterFunc(c.interval, func() { c.tell(key) })}
 	}
 	return false
