@@ -169,7 +169,7 @@ func TestAHungRedisIsSaidOnce(t *testing.T) {
 	server.signal(t, syscall.SIGSTOP)
 	eventually(t, "it is said that Redis is down", kept, func() bool { return kept.count("Redis is down") > 0 })
 	eventually(t, "commands fail", kept, failed("i/o timeout"))
-	eventually(t, "the pool is exhausted", kept, failed(redis.ErrPoolTimeout.Error()))
+	eventually(t, "the pool is exhausted", kept, failed(quiet.ErrDown.Error()+": "+redis.ErrPoolTimeout.Error()))
 	if n, m := kept.count("Redis is down"), kept.count("Redis is back"); n != 1 || m != 0 {
 		t.Errorf("while it hangs: down %d times, back %d times: %s", n, m, kept)
 	}
