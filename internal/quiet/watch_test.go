@@ -201,13 +201,6 @@ func TestADialThatTimesOut(t *testing.T) {
 	if !errors.Is(err, quiet.ErrDown) || kept.count("Redis is down") != 1 {
 		t.Errorf("%v; the log: %s", err, kept)
 	}
-	// A caller that gives up says nothing about Redis.
-	client, _, kept = watched(t, redis.Options{Addr: server.Addr, DialTimeout: 10 * time.Second, MaxRetries: -1, DialerRetries: 1})
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
-	if err := client.Ping(ctx).Err(); err == nil || errors.Is(err, quiet.ErrDown) || kept.String() != "" {
-		t.Errorf("%v; the log: %s", err, kept)
-	}
 }
 
 // TestAKeyOfTheWrongTypeIsRemembered: a command that fails again does not ask Redis
