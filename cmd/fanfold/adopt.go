@@ -220,7 +220,7 @@ func (b *backend) checkDefinitions(ctx context.Context) finding {
 		for _, name := range sortedNames(counts) {
 			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
 		}
-		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines", strings.Join(all, ", "), found[0].ID)
+		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines, or until on_change: restart of their reports starts them anew", strings.Join(all, ", "), found[0].ID)
 	}
 	return judge("definitions of running jobs", warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -33,7 +34,11 @@ func (b *backend) checkDatabase(ctx context.Context, name string) findings {
 	var version string
 	var micros int64
 	err := b.databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
-	fs := findings{judge("database "+name, fail, version, err, "is the DSN right, with account and password, and the server up?")}
+	hint := "is the server up, and the address in the DSN right?"
+	if mysqldb.Refused(err) {
+		hint = "correct the DSN of database " + name + ": its account, password or schema"
+	}
+	fs := findings{judge("database "+name, fail, version, err, hint)}
 	if err == nil {
 		fs = append(fs, judgeSkew("clock of database "+name, time.UnixMicro(micros), nil), b.checkTimeZone(ctx, name))
 	}
@@ -152,6 +157,7 @@ func (b *backend) checkStartable(ctx context.Context) finding {
 	}
 	queued, whole, err := b.queuedIDs(ctx)
 	counts, example := map[engine.Status]int{}, ""
+	unknown, named := 0, "" // records whose report is not in the configuration: nothing starts them
 	for after, more := "", true; more && err == nil; {
 		var records, left []engine.Record
 		if records, err = b.records.Startable(ctx, after, grace, page); err != nil {
@@ -159,6 +165,11 @@ func (b *backend) checkStartable(ctx context.Context) finding {
 		}
 		left, err = b.withoutJob(ctx, records, queued)
 		for _, r := range left {
+			if b.config.Reports[r.Report] == nil {
+				unknown++
+				named = cmp.Or(named, fmt.Sprintf("record %s names report %q", r.ID, r.Report))
+				continue
+			}
 			counts[r.Status]++
 			example = cmp.Or(example, r.ID)
 		}
@@ -170,6 +181,10 @@ func (b *backend) checkStartable(ctx context.Context) finding {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and could not be compared with all of %s: only its oldest %d entries were searched",
 			counts[engine.Pending], counts[engine.Processing], example, grace, b.scripts.Jobs(), searchPages*searchPage)
 		return judge(check, warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
+	}
+	if err == nil && len(counts) == 0 && unknown > 0 {
+		err = fmt.Errorf("%d records, of which %s, wait for reports that are not in this configuration: nothing starts them", unknown, named)
+		return judge(check, warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
 	}
 	if err == nil && len(counts) > 0 {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and have no job: the next rebuild starts them",

@@ -251,3 +251,15 @@ func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorOfAnUnknownReport: no rebuild starts such a record, and no submit.
+func TestDoctorOfAnUnknownReport(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport, "limits: {grace: 1s}")
+	id := s.insert("gone", "")
+	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
+	f := s.examined("records to be started")
+	if f.Result != warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
+		t.Errorf("%+v", f)
+	}
+}
