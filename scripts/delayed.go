@@ -84,8 +84,8 @@ type Move struct {
 
 // Move moves members that are due to a stream, each once however many
 // schedulers try, and returns how late each one is that it moved. With a listener, whose
-// stream it is, tasks that are not to be done any more are removed instead, and those
-// that their jobs do not have are returned as strange. In a cluster it appends first and
+// stream it is, tasks that are not to be done any more, or whose jobs are not in Redis, are
+// removed instead, and those that their jobs do not have are returned as strange. In a cluster it appends first and
 // removes afterwards, whatever the jobs have: a crash in between leaves a double, which
 // does nothing.
 func (s *Scripts) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
