@@ -74,10 +74,10 @@ func TestCallsThatComeTogetherAreOne(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	ack := func(args int) redis.Cmder {
-		return ackScript.call(shared{}, []string{"s"}, make([]any, args)...)
+		return ackScript.call(ctx, []string{"s"}, make([]any, args)...)
 	}
 	with := func(what string) []redis.Cmder {
-		return []redis.Cmder{publishScript.call(shared{args: []any{what}}, []string{"s"})}
+		return []redis.Cmder{publishScript.call(ctx, []string{"s"})}
 	}
 	var calls []*waiting
 	for range 2*batchCalls + 1 {

@@ -16,7 +16,7 @@ var (
 // processes. It returns how long the caller waits for it; false where that would be
 // longer than its patience, and it has no turn.
 func (s *Scripts) Turn(ctx context.Context, source string, distance, patience time.Duration) (time.Duration, bool, error) {
-	outcome, more, err := s.list(ctx, turnScript.call(shared{}, []string{s.Turns(source)}, max(1, distance.Microseconds()), patience.Microseconds()))
+	outcome, more, err := s.list(ctx, turnScript.call(ctx, []string{s.Turns(source)}, max(1, distance.Microseconds()), patience.Microseconds()))
 	if err != nil {
 		return 0, false, err
 	}
@@ -27,7 +27,7 @@ func (s *Scripts) Turn(ctx context.Context, source string, distance, patience ti
 // TakePlace takes one of so many places at a source, over all processes, or keeps the
 // one that is held, for the time of a lease. False where all are taken.
 func (s *Scripts) TakePlace(ctx context.Context, source, who string, places int, lease time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, placeScript.call(shared{}, []string{s.Places(source)}, who, places, lease.Milliseconds()))
+	outcome, err := s.outcome(ctx, placeScript.call(ctx, []string{s.Places(source)}, who, places, lease.Milliseconds()))
 	return outcome == OK, err
 }
 

@@ -26,10 +26,11 @@ type Timeouts struct {
 	Wait   time.Duration // until the next one has passed; negative where there is none
 }
 
-// Passed lists the running jobs whose deadline has passed after that time (ms) by
-// the server's clock, at most that many.
-func (s *Scripts) Passed(ctx context.Context, after int64, most int) (Timeouts, error) {
-	wait, more, err := s.list(ctx, deadlinesScript.call(shared{}, []string{s.Deadlines()}, after, most))
+// Passed lists the running jobs whose deadline has passed after that time (ms) by the
+// server's clock, at most max of them. It touches the wake key, so that Redis publishes
+// that it has expired, and sets it again for the next deadline.
+func (s *Scripts) Passed(ctx context.Context, after int64, max int) (Timeouts, error) {
+	wait, more, err := s.list(ctx, deadlinesScript.call(ctx, []string{s.Deadlines(), s.Wake()}, after, max))
 	if err != nil {
 		return Timeouts{}, err
 	}
@@ -65,7 +66,7 @@ func (s *Scripts) Touch(ctx context.Context, keys []string) ([]string, error) {
 // SetCanary sets a subscriber's canary, which is over after a millisecond and then
 // ends with a Touch. A full Redis takes it, too.
 func (s *Scripts) SetCanary(ctx context.Context, consumer string) error {
-	_, err := s.outcome(ctx, canaryScript.call(shared{}, []string{s.Canary(consumer)}))
+	_, err := s.outcome(ctx, canaryScript.call(ctx, []string{s.Canary(consumer)}))
 	return err
 }
 
@@ -97,13 +98,8 @@ func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]str
 	}
 }
 
-// PushAgain pushes a running job of which Redis has lost the state, or the data while
-// nobody makes its file, and removes the rest: its record decides what comes next. It is
-// OK, or Gone where the job has what it needs, or does not run.
+// PushAgain pushes a running job again whose hash Redis has lost: its record decides what
+// comes next. It is OK, or Gone if the job has its hash, or does not run.
 func (s *Scripts) PushAgain(ctx context.Context, id string) (Outcome, error) {
-	outcome, err := s.outcome(ctx, againScript.call(shared{}, s.also([]string{s.Data(id), s.State(id)}, s.Deadlines(), s.Jobs()), id))
-	if err != nil || !s.split || outcome != OK {
-		return outcome, err
-	}
-	return outcome, s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Jobs(), "*", "id", id), redis.NewIntCmd(ctx, "zrem", s.Deadlines(), id))
+	return s.outcome(ctx, againScript.call(ctx, []string{s.Job(id), s.Deadlines(), s.Jobs()}, id))
 }

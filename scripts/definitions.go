@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,7 +44,7 @@ func (s *Scripts) announce(ctx context.Context, only string, definitions []strin
 	for _, d := range definitions {
 		args = append(args, d)
 	}
-	_, err := s.outcome(ctx, announceScript.call(shared{}, []string{s.Definitions()}, args...))
+	_, err := s.outcome(ctx, announceScript.call(ctx, []string{s.Definitions()}, args...))
 	return err
 }
 
@@ -113,27 +114,24 @@ func (s *Scripts) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 		if err != nil {
 			return nil, seen, fmt.Errorf("running jobs: %w", err)
 		}
-		cmds := make([]*redis.SliceCmd, len(ids))
-		if _, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, id := range ids {
-				cmds[i] = p.HMGet(ctx, s.State(id), "attempt", "status", "report", "definition")
-			}
-			return nil
-		}); err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		cmds := make([]redis.Cmder, len(ids))
+		for i, id := range ids {
+			cmds[i] = redis.NewStringCmd(ctx, "hget", s.Job(id), "job")
+		}
+		if err := s.do(ctx, cmds...); err != nil {
 			return nil, seen, fmt.Errorf("states: %w", err)
 		}
 		for i, c := range cmds {
-			var fields struct {
-				Attempt    int64  `redis:"attempt"`
-				Status     string `redis:"status"`
-				Report     string `redis:"report"`
-				Definition string `redis:"definition"`
+			var state State
+			p := parser{}
+			if p.job(c.(*redis.StringCmd).Val(), &state); p.err != nil {
+				if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+					return nil, seen, fmt.Errorf("states: %w", err)
+				}
+				continue // gone meanwhile, or not a state
 			}
-			if c.Err() != nil || c.Scan(&fields) != nil || fields.Definition == "" {
-				continue // gone meanwhile, or no state
-			}
-			o := Orphan{ID: ids[i], Attempt: fields.Attempt, Report: fields.Report, Definition: fields.Definition}
-			if !NeedsDefinition(fields.Status) || seen.Live(o.Member()) {
+			o := Orphan{ID: ids[i], Attempt: state.Attempt, Report: state.Report, Definition: state.Definition}
+			if !NeedsDefinition(state.Status) || seen.Live(o.Member()) {
 				continue
 			}
 			o.Last = seen.Last[o.Member()]

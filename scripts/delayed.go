@@ -6,26 +6,12 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Delay puts a member into the delayed set, due after d by the server's clock.
 func (s *Scripts) Delay(ctx context.Context, member string, d time.Duration) error {
-	c := delayScript.call(shared{}, []string{s.Delayed()}, member, d.Milliseconds())
-	if err := s.pipe.do(ctx, c); err != nil {
-		return err
-	}
-	return asError("delay", c.Err())
-}
-
-// handBackAfter is how long a step rests that is handed back.
-const handBackAfter = time.Second
-
-// HandBack leaves a step of a job to a process that has its definition, after a
-// second.
-func (s *Scripts) HandBack(ctx context.Context, id string, attempt int64, step string) error {
-	return s.Delay(ctx, Later{ID: id, Attempt: attempt, Step: step}.String(), handBackAfter)
+	_, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Delayed()}, member, d.Milliseconds()))
+	return err
 }
 
 // Due is what the delayed set asks for now.
@@ -38,7 +24,7 @@ type Due struct {
 // Due lists what is due in the delayed set, at most that many members of each
 // kind, after the first ones that are due, which are to be passed over.
 func (s *Scripts) Due(ctx context.Context, most, over int) (Due, error) {
-	next, more, err := s.list(ctx, dueScript.call(shared{}, []string{s.Delayed()}, most, over))
+	next, more, err := s.list(ctx, dueScript.call(ctx, []string{s.Delayed()}, most, over))
 	if err != nil {
 		return Due{}, err
 	}
@@ -85,35 +71,22 @@ type Move struct {
 // Move moves members that are due to a stream, each once however many
 // schedulers try, and returns how late each one is that it moved. With a listener, whose
 // stream it is, tasks that are not to be done any more, or whose jobs are not in Redis, are
-// removed instead, and those that their jobs do not have are returned as strange. In a cluster it appends first and
-// removes afterwards, whatever the jobs have: a crash in between leaves a double, which
-// does nothing.
+// removed instead, and those that their jobs do not have are returned as strange.
 func (s *Scripts) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
-	args, keys := []any{listener}, s.also([]string{s.Delayed()}, stream)
-	var add []redis.Cmder
+	args, keys := []any{listener}, []string{s.Delayed(), stream}
 	for _, m := range moves {
 		args = append(args, m.Member, m.ID, m.Field, m.Value)
 		if listener != "" {
-			keys = s.also(keys, s.State(m.ID))
-		}
-		entry := []any{"xadd", stream, "*", "id", m.ID}
-		if m.Field != "" {
-			entry = append(entry, m.Field, m.Value)
-		}
-		add = append(add, redis.NewStringCmd(ctx, entry...))
-	}
-	if s.split {
-		if err := s.send(ctx, add...); err != nil {
-			return nil, nil, fmt.Errorf("move to %s: %w", stream, err)
+			keys = append(keys, s.Job(m.ID))
 		}
 	}
-	c := moveScript.call(shared{}, keys, args...)
-	if err := s.pipe.do(ctx, c); err != nil {
+	c := moveScript.call(ctx, keys, args...)
+	if err := s.do(ctx, c); err != nil {
 		return nil, nil, err
 	}
 	ms, err := c.Int64Slice()
 	if err != nil {
-		return nil, nil, asError("move", err)
+		return nil, nil, asError("script move", err)
 	}
 	for i, n := range ms {
 		switch {
@@ -137,7 +110,7 @@ type Refusal struct {
 
 // Refuse puts members of the delayed set into quarantine, each once however many
 // schedulers try, and returns how many it did. With timeless, those that have got
-// a time by now stay. In a cluster a crash can leave a double in quarantine.
+// a time by now stay.
 func (s *Scripts) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
 	flag := 0
 	if timeless {
@@ -145,15 +118,8 @@ func (s *Scripts) Refuse(ctx context.Context, refusals []Refusal, timeless bool)
 	}
 	args := []any{flag, QuarantineCap}
 	for _, r := range refusals {
-		fields := map[string]string{"member": r.Member}
-		args = append(args, r.Member, r.Reason, excerpt(fields))
-		if !s.split {
-			continue
-		}
-		if err := s.Quarantine(ctx, s.Delayed(), "", fields, r.Reason); err != nil {
-			return 0, err
-		}
+		args = append(args, r.Member, r.Reason, excerpt(map[string]string{"member": r.Member}))
 	}
-	n, err := s.outcome(ctx, refuseScript.call(shared{}, s.also([]string{s.Delayed()}, s.Quarantined()), args...))
+	n, err := s.outcome(ctx, refuseScript.call(ctx, []string{s.Delayed(), s.Quarantined()}, args...))
 	return int64(n), err
 }

@@ -26,11 +26,8 @@ func (s *Scripts) ReadIncarnation(ctx context.Context) (string, error) {
 }
 
 // ReadRun returns the id of the server's run, which a restart and a failover
-// change; empty in a cluster, which has no single one.
+// change.
 func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
-	if s.split {
-		return "", nil
-	}
 	info, err := s.rdb.Info(ctx, "server").Result()
 	if err != nil {
 		return "", fmt.Errorf("run of Redis: %w", err)

@@ -15,18 +15,14 @@ type Keys struct {
 // DefaultKeys are the names without configuration.
 var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
 
-// Data is the hash with a job's data and counters.
-func (k Keys) Data(id string) string { return k.Hash + id }
+// Job is the hash of a job: its state, its counters and its data.
+func (k Keys) Job(id string) string { return k.Hash + id }
 
-// State is the hash that decides; it shares the cluster slot of Data.
-func (k Keys) State(id string) string { return "{" + k.Hash + id + "}:state" }
+// Ended is the tombstone of a job: a string that says for a minute how it ended.
+func (k Keys) Ended(id string) string { return k.Hash + id + ":ended" }
 
-// Timeout is the string whose expiry is the timeout of an attempt.
-func (k Keys) Timeout(id string, attempt int64) string {
-	return k.timeout(id, strconv.FormatInt(attempt, 10))
-}
-
-func (k Keys) timeout(id, attempt string) string { return "{" + k.Hash + id + "}:timeout:" + attempt }
+// Wake is the string with a TTL that ends at the next deadline.
+func (k Keys) Wake() string { return k.Prefix + "wake" }
 
 // Jobs is the stream into which services push ids.
 func (k Keys) Jobs() string { return k.Prefix + "jobs" }
@@ -115,7 +111,10 @@ func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + con
 // Type returns the type that a key must have, as TYPE names it; empty: not a key that
 // services and operators use.
 func (k Keys) Type(key string) string {
-	if strings.HasPrefix(key, k.Hash) || strings.HasPrefix(key, "{"+k.Hash) && strings.HasSuffix(key, "}:state") {
+	if id, ok := strings.CutPrefix(key, k.Hash); ok {
+		if strings.HasSuffix(id, ":ended") {
+			return "string"
+		}
 		return "hash"
 	}
 	switch key {
@@ -125,7 +124,7 @@ func (k Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors():
 		return "hash"
-	case k.Incarnation(), k.Mirrored():
+	case k.Incarnation(), k.Mirrored(), k.Wake():
 		return "string"
 	}
 	switch {
@@ -137,7 +136,7 @@ func (k Keys) Type(key string) string {
 	return ""
 }
 
-// Field is the field of Data that holds one chunk of a column, counted from 0.
+// Field is the field of a job's hash that holds one chunk of a column, counted from 0.
 func Field(listener, column string, chunk int64) string {
 	if chunk == 0 {
 		return listener + "." + column

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,10 +12,9 @@ import (
 
 // Found is a job that runs, as RunningJobs finds it.
 type Found struct {
-	ID      string
-	State   *State // nil: none
-	Err     error  // the state cannot be read
-	HasData bool
+	ID    string
+	State *State // nil: none
+	Err   error  // the state cannot be read
 }
 
 // RunningJobs returns running jobs, by their deadlines: so many, from an offset on.
@@ -23,32 +23,25 @@ func (s *Scripts) RunningJobs(ctx context.Context, offset, count int64) ([]Found
 	if err != nil {
 		return nil, fmt.Errorf("running jobs: %w", err)
 	}
-	var cmds []redis.Cmder
-	for _, id := range ids {
-		cmds = append(cmds, redis.NewMapStringStringCmd(ctx, "hgetall", s.State(id)), redis.NewIntCmd(ctx, "exists", s.Data(id)))
+	cmds := make([]redis.Cmder, len(ids))
+	for i, id := range ids {
+		cmds[i] = s.stateCall(ctx, id)
 	}
-	if err := s.pipe.do(ctx, cmds...); err != nil {
+	if err := s.do(ctx, cmds...); err != nil {
 		return nil, fmt.Errorf("states: %w", err)
 	}
 	found := make([]Found, len(ids))
 	for i, id := range ids {
-		fields, err := cmds[2*i].(*redis.MapStringStringCmd).Result()
-		data, dataErr := cmds[2*i+1].(*redis.IntCmd).Result()
-		if dataErr != nil {
-			return nil, fmt.Errorf("data of %s: %w", id, dataErr)
+		state, err := stateOf(id, cmds[i].(*redis.Cmd))
+		if errors.Is(err, ErrNoJob) {
+			err = nil
 		}
-		found[i] = Found{ID: id, HasData: data == 1, Err: err}
-		if err == nil && len(fields) > 0 {
-			found[i].State, found[i].Err = parseState(id, fields)
+		if err == nil && state != nil && state.ended() {
+			state = nil
 		}
+		found[i] = Found{ID: id, State: state, Err: err}
 	}
 	return found, nil
-}
-
-// Message names what an entry of a stream is about.
-type Message struct {
-	ID      string
-	Attempt int64
 }
 
 // Lost tells which of these messages no worker will get from a stream, each with the
@@ -135,15 +128,12 @@ func laterEntry(a, b string) bool {
 
 // ResendTask sends a task's message once more that Redis has lost: OK, Busy where
 // somebody works on it or it waits, or Gone where it is not open. The entry is what Lost
-// gives. It is for one node.
+// gives.
 func (s *Scripts) ResendTask(ctx context.Context, m Message, listener, entry string) (Outcome, error) {
-	return s.outcome(ctx, resendScript.call(shared{}, []string{s.State(m.ID), s.Delayed(), s.Task(listener)}, m.ID, m.Attempt, listener, entry))
+	return s.outcome(ctx, resendScript.call(ctx, []string{s.Job(m.ID), s.Delayed(), s.Task(listener)}, m.ID, m.Attempt, listener, entry))
 }
 
 // ResendFold is ResendTask for fan-in.
 func (s *Scripts) ResendFold(ctx context.Context, m Message, entry string) (Outcome, error) {
-	return s.outcome(ctx, resendScript.call(shared{}, []string{s.State(m.ID), s.Delayed(), s.FanIn()}, m.ID, m.Attempt, StepFanIn, entry))
+	return s.outcome(ctx, resendScript.call(ctx, []string{s.Job(m.ID), s.Delayed(), s.FanIn()}, m.ID, m.Attempt, StepFanIn, entry))
 }
-
-// Cluster tells whether keys of several jobs cannot be in one script.
-func (s *Scripts) Cluster() bool { return s.split }

@@ -30,7 +30,7 @@ func (s *Scripts) Ack(ctx context.Context, stream string, entries ...string) err
 	for _, e := range entries {
 		args = append(args, e)
 	}
-	_, err := s.outcome(ctx, ackScript.call(shared{}, []string{stream}, args...))
+	_, err := s.outcome(ctx, ackScript.call(ctx, []string{stream}, args...))
 	return err
 }
 

@@ -21,14 +21,14 @@ func (s *Scripts) ReadMirrored(ctx context.Context) (int64, error) {
 // CountMirrored counts one more, and tells whether it did: not where the number
 // is another one than expected.
 func (s *Scripts) CountMirrored(ctx context.Context, expected int64) (bool, error) {
-	n, err := s.outcome(ctx, mirroredScript.call(shared{}, []string{s.Mirrored()}, expected, expected+1))
+	n, err := s.outcome(ctx, mirroredScript.call(ctx, []string{s.Mirrored()}, expected, expected+1))
 	return n == 1, err
 }
 
 // ForgetMirrored has Redis be taken for one that has lost writes, unless the number
 // is another one than expected.
 func (s *Scripts) ForgetMirrored(ctx context.Context, expected int64) error {
-	_, err := s.outcome(ctx, mirroredScript.call(shared{}, []string{s.Mirrored()}, expected, 0))
+	_, err := s.outcome(ctx, mirroredScript.call(ctx, []string{s.Mirrored()}, expected, 0))
 	return err
 }
 

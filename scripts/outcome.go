@@ -14,13 +14,15 @@ const (
 	OK      Outcome = 1  // done
 	Already Outcome = 2  // done before; for Complete: the barrier is reached
 	ToFail  Outcome = 3  // claimed in order to fail the job
-	Late    Outcome = 4  // the deadline has passed
 	Busy    Outcome = 0  // another owner of the same attempt
 	Gone    Outcome = -1 // an older attempt, a final state, or none
 	Unknown Outcome = -2 // this process does not know the job's definition
 	TooMuch Outcome = -3 // the job's data would have more bytes than it may
 	TooFar  Outcome = -4 // the chunk comes too far before its turn
 	Another Outcome = -5 // another job of this id has this attempt or a later one
+	Broken  Outcome = -6 // the key of the job is not what it should be
+	Missing Outcome = -7 // a chunk was not stored, so a call before this one was lost
+	Late    Outcome = -8 // the deadline has passed
 )
 
 // String names the outcome for logs.
@@ -44,6 +46,10 @@ func (o Outcome) String() string {
 		return "another job of this id"
 	case TooMuch:
 		return "too much data"
+	case Broken:
+		return "broken key"
+	case Missing:
+		return "a chunk is missing"
 	case TooFar:
 		return "too far before its turn"
 	}
@@ -77,8 +83,8 @@ func asError(script string, err error) error {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	// "attempt to …" is how Lua begins to tell of a missing field.
-	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.Contains(err.Error(), "attempt to ") {
-		return fmt.Errorf("%w: script %s: %w", ErrBroken, script, err)
+	if strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "BROKEN") || strings.Contains(err.Error(), "attempt to ") {
+		return fmt.Errorf("%w: %s: %w", ErrBroken, script, err)
 	}
-	return fmt.Errorf("script %s: %w", script, err)
+	return fmt.Errorf("%s: %w", script, err)
 }

@@ -105,39 +105,39 @@ func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error)
 }
 
 // extend moves the deadline of a job that waits for a listener that is paused: OK,
-// Busy where it does not move, or Gone. At least that much is left then.
-func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, least time.Duration) (Outcome, error) {
-	have := redis.NewSliceCmd(ctx, "hmget", s.State(id), "waits", "attempt", "listeners")
+// Busy if it does not move, or Gone. At least min is left then.
+func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, min time.Duration) (Outcome, error) {
+	have := redis.NewSliceCmd(ctx, "hmget", s.Job(id), "waits", "job", "listeners")
 	if err := s.send(ctx, have); err != nil {
 		return 0, asError("extend", err)
 	}
 	waits, _ := have.Val()[0].(string)
-	attempt, _ := have.Val()[1].(string)
+	job, _ := have.Val()[1].(string)
 	listeners, _ := have.Val()[2].(string)
-	var args []any
-	for l := range strings.SplitSeq(listeners, ",") {
+	attempt, _, _ := strings.Cut(job, " ")
+	args := []any{id, attempt, Margin.Milliseconds(), min.Milliseconds()}
+	for l := range strings.SplitSeq(listeners[strings.LastIndexByte(listeners, ';')+1:], ",") {
 		if since, ok := paused[PausedListener(l)]; ok {
 			args = append(args, l, since.UnixMilli())
 		}
 	}
-	if waits == "" || len(args) == 0 {
+	if waits == "" || len(args) == 4 {
 		return Busy, nil
 	}
-	keys := s.also([]string{s.Data(id), s.State(id), s.timeout(id, attempt)}, s.Deadlines())
-	outcome, more, err := s.list(ctx, extendScript.call(shared{}, keys, append([]any{id, attempt, Margin.Milliseconds(), least.Milliseconds()}, args...)...))
-	if err != nil || !s.split || outcome != OK {
-		return outcome, err
-	}
-	return outcome, s.send(ctx, redis.NewIntCmd(ctx, "zadd", s.Deadlines(), more[0], id))
+	outcome, _, err := s.list(ctx, extendScript.call(ctx, []string{s.Job(id), s.Deadlines()}, args...))
+	return outcome, err
 }
 
-// PutBack appends an entry to its stream once more, which is acknowledged after that.
-func (s *Scripts) PutBack(ctx context.Context, stream string, fields map[string]string) error {
-	args := []any{"xadd", stream, "*"}
+var putbackScript = load("putback")
+
+// PutBack appends an entry to its stream once more and acknowledges it, as one.
+func (s *Scripts) PutBack(ctx context.Context, stream, entry string, fields map[string]string) error {
+	args := []any{Group, entry}
 	for name, value := range fields {
 		args = append(args, name, value)
 	}
-	return s.send(ctx, redis.NewStringCmd(ctx, args...))
+	_, err := s.outcome(ctx, putbackScript.call(ctx, []string{stream}, args...))
+	return err
 }
 
 // leastExtended is what a deadline is moved by at least that passes during a pause.
@@ -157,15 +157,11 @@ const releasePage = 500
 
 // Park has the id of a record whose report is paused wait until that is resumed.
 func (s *Scripts) Park(ctx context.Context, report, id string) error {
-	c := delayScript.call(shared{}, []string{s.Waiting(report)}, id, 0)
-	if err := s.pipe.do(ctx, c); err != nil {
+	if _, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Waiting(report)}, id, 0)); err != nil {
 		return err
 	}
-	if c.Err() != nil {
-		return asError("delay", c.Err())
-	}
-	// Looked at after that: whoever has resumed the report meanwhile may have released
-	// the others before this one was there.
+	// Read after that: a resume of the report may have released the others before this one
+	// was added.
 	_, err := s.rdb.ZScore(ctx, s.PausedSet(), PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.mu.Lock()

@@ -23,28 +23,23 @@ type Options struct {
 	Redis redis.UniversalClient
 	// Keys names the keys; the zero value means DefaultKeys.
 	Keys Keys
-	// Split keeps keys that all jobs share out of the scripts, as a cluster needs
-	// it. It is on by itself where Redis is a *redis.ClusterClient.
-	Split bool
-	// EventsCap is about how many transitions the events stream keeps; 0 means
-	// 100,000.
+	// EventsCap is about how many events the events stream keeps; 0 means 100,000.
 	EventsCap int64
-	// JobBytes is the most that the data of one job may have; 0 means 1 GiB.
+	// JobBytes is the max size of one job's data; 0 means 1 GiB.
 	JobBytes int64
 	// Timeout bounds one round trip; 0 means 10 s.
 	Timeout time.Duration
 }
 
-// Scripts runs Fanfold's Lua scripts. It is safe for concurrent use: calls that
-// come at the same time share a round trip.
+// Scripts runs Fanfold's Lua scripts. It is safe for concurrent use.
 type Scripts struct {
 	Keys
-	rdb    redis.UniversalClient
-	split  bool
-	events string // cap, as an argument
-	bytes  int64  // most of a job's data
-	pipe   *pipeline
-	paused pauses
+	rdb       redis.UniversalClient
+	timeout   time.Duration
+	events    string // cap, as an argument
+	bytes     int64  // max size of a job's data
+	completes group
+	paused    pauses
 }
 
 // script is one Lua file.
@@ -56,9 +51,11 @@ var (
 	startScript     = load("start")
 	takeScript      = load("take")
 	appendScript    = load("append")
-	completeScript  = newScript("append", allowOOM(mustRead("append")))
+	completeScript  = load("complete")
+	countScript     = newScript("complete", allowOOM(mustRead("complete")))
 	storeScript     = load("store")
 	endsScript      = newScript("store", allowOOM(mustRead("store")))
+	stateScript     = load("state")
 	claimScript     = load("claim")
 	advanceScript   = load("advance")
 	publishScript   = load("publish")
@@ -66,12 +63,13 @@ var (
 	omitScript      = load("omit")
 	extendScript    = load("extend")
 	settleScript    = load("settle")
-	keepaliveScript = load("keepalive")
+	keepScript      = load("keep")
 	delayScript     = load("delay")
 	dueScript       = load("due")
 	moveScript      = load("move")
 	ackScript       = load("ack")
 	requeueScript   = load("requeue")
+	handbackScript  = load("handback")
 	forgetScript    = load("forget")
 	againScript     = load("again")
 	resendScript    = load("resend")
@@ -91,14 +89,16 @@ func allowOOM(source string) string {
 	return strings.Replace(source, "#!lua\n", "#!lua flags=allow-oom\n", 1)
 }
 
-// newScript makes a script of a file, as a function between what stands before and
-// behind every one.
+// newScript makes a script of a file. Its first line is followed by clock.lua, and by the
+// files that its second line names: "-- Uses  job".
 func newScript(name, source string) *script {
 	header, body, _ := strings.Cut(source, "\n")
-	s := &script{name: name}
-	common := strings.ReplaceAll(mustRead("common"), "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
-	s.source = header + "\n" + common +
-		"local function call(KEYS, ARGV, SHARED_KEYS, SHARED)\n" + body + "end\n" + mustRead("call")
+	before := mustRead("clock")
+	if uses, ok := strings.CutPrefix(strings.SplitN(body, "\n", 2)[0], "-- Uses  "); ok {
+		before += mustRead(uses)
+	}
+	before = strings.ReplaceAll(before, "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
+	s := &script{name: name, source: header + "\n" + before + body}
 	sum := sha1.Sum([]byte(s.source))
 	s.sha = hex.EncodeToString(sum[:])
 	all[s.sha] = s
@@ -122,7 +122,7 @@ func mustRead(name string) string {
 	return string(b)
 }
 
-// New returns Scripts on a client, which stays the caller's to close.
+// New returns Scripts on a client, which the caller closes.
 func New(o Options) *Scripts {
 	if o.Keys == (Keys{}) {
 		o.Keys = DefaultKeys
@@ -136,79 +136,143 @@ func New(o Options) *Scripts {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
-	if _, ok := o.Redis.(*redis.ClusterClient); ok {
-		o.Split = true
-	}
-	return &Scripts{
-		Keys: o.Keys, rdb: o.Redis, split: o.Split, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes,
-		pipe: &pipeline{rdb: o.Redis, timeout: o.Timeout, split: o.Split},
-	}
+	s := &Scripts{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, timeout: o.Timeout}
+	s.completes.run = s.completeAll
+	return s
 }
 
-// Load sends all scripts to Redis, and so proves that it is there and new
-// enough (7.0). Calling it is not needed: a script that is missing is sent when
-// it is used.
+// Load sends all scripts to Redis, which proves that it can be reached and is new enough
+// (7.0). Calling it is optional: a script that is missing is sent when it is used.
 func (s *Scripts) Load(ctx context.Context) error {
 	for _, script := range all {
-		if err := loadScript(ctx, s.rdb, script); err != nil {
-			return err
+		if err := s.rdb.ScriptLoad(ctx, script.source).Err(); err != nil {
+			return fmt.Errorf("load script %s: %w", script.name, err)
 		}
 	}
 	return nil
 }
 
-func loadScript(ctx context.Context, rdb redis.UniversalClient, script *script) error {
-	send := func(ctx context.Context, c *redis.Client) error {
-		return c.ScriptLoad(ctx, script.source).Err()
+// call makes the command that runs a script.
+func (s *script) call(ctx context.Context, keys []string, args ...any) *redis.Cmd {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, "evalsha", s.sha, len(keys))
+	for _, k := range keys {
+		all = append(all, k)
 	}
-	var err error
-	if cluster, ok := rdb.(*redis.ClusterClient); ok {
-		err = cluster.ForEachMaster(ctx, send)
-	} else {
-		err = rdb.ScriptLoad(ctx, script.source).Err()
+	cmd := redis.NewCmd(ctx, append(all, args...)...)
+	cmd.SetFirstKeyPos(3)
+	return cmd
+}
+
+// do runs commands in one round trip, in their order. Every command has its own error; do
+// returns only that of ctx. The commands may run although ctx has ended.
+func (s *Scripts) do(ctx context.Context, cmds ...redis.Cmder) error {
+	if err := ctx.Err(); err != nil || len(cmds) == 0 {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("load script %s: %w", script.name, err)
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	s.exec(limited, cmds)
+	// Redis lost its scripts: it was restarted, or its cache was flushed. Those commands
+	// are sent again, in their order, and bring the script along, so that it cannot be
+	// missing.
+	var again []redis.Cmder
+	for _, cmd := range cmds {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			args := cmd.Args()
+			args[0], args[1] = "eval", all[args[1].(string)].source
+			again = append(again, cmd)
+		}
+	}
+	if len(again) > 0 {
+		s.exec(limited, again)
+	}
+	return ctx.Err()
+}
+
+// exec runs the commands as one pipeline. Every command gets an error, also if the
+// connection failed before its turn.
+func (s *Scripts) exec(ctx context.Context, cmds []redis.Cmder) {
+	if len(cmds) == 1 {
+		_ = s.rdb.Process(ctx, cmds[0])
+		return
+	}
+	pipe := s.rdb.Pipeline()
+	for _, cmd := range cmds {
+		_ = pipe.Process(ctx, cmd) // queues it; errors come with Exec
+	}
+	_, _ = pipe.Exec(ctx)
+}
+
+// send runs commands in one round trip and returns their first error.
+func (s *Scripts) send(ctx context.Context, cmds ...redis.Cmder) error {
+	if err := s.do(ctx, cmds...); err != nil {
+		return err
+	}
+	for _, c := range cmds {
+		if err := c.Err(); err != nil {
+			return fmt.Errorf("%s: %w", nameOf(c), err)
+		}
 	}
 	return nil
 }
 
-// also appends keys that all jobs share, where a script may have them.
-func (s *Scripts) also(keys []string, more ...string) []string {
-	if s.split {
-		return keys
+// nameOf is the name of a command or a script.
+func nameOf(c redis.Cmder) string {
+	switch args := c.Args(); args[0] {
+	case "evalsha":
+		return "script " + all[args[1].(string)].name
+	case "eval":
+		for _, s := range all {
+			if s.source == args[1] {
+				return "script " + s.name
+			}
+		}
 	}
-	return append(keys, more...)
+	return c.Name()
 }
 
 // outcome runs a script that answers with an outcome alone.
-func (s *Scripts) outcome(ctx context.Context, c *call) (Outcome, error) {
-	if err := s.pipe.do(ctx, c); err != nil {
+func (s *Scripts) outcome(ctx context.Context, c *redis.Cmd) (Outcome, error) {
+	if err := s.do(ctx, c); err != nil {
 		return 0, err
 	}
 	n, err := c.Int64()
-	return Outcome(n), asError(c.script.name, err)
+	return Outcome(n), asError(nameOf(c), err)
+}
+
+// outcomes runs a script that answers with an outcome for every job.
+func (s *Scripts) outcomes(ctx context.Context, c *redis.Cmd, n int) ([]Outcome, error) {
+	if err := s.do(ctx, c); err != nil {
+		return nil, err
+	}
+	values, err := c.Int64Slice()
+	if err != nil {
+		return nil, asError(nameOf(c), err)
+	}
+	if len(values) != n {
+		return nil, fmt.Errorf("%s: %w: %d outcomes for %d jobs", nameOf(c), ErrReply, len(values), n)
+	}
+	outcomes := make([]Outcome, n)
+	for i, v := range values {
+		outcomes[i] = Outcome(v)
+	}
+	return outcomes, nil
 }
 
 // list runs a script that answers with an outcome and more.
-func (s *Scripts) list(ctx context.Context, c *call) (Outcome, []any, error) {
-	if err := s.pipe.do(ctx, c); err != nil {
+func (s *Scripts) list(ctx context.Context, c *redis.Cmd) (Outcome, []any, error) {
+	if err := s.do(ctx, c); err != nil {
 		return 0, nil, err
 	}
-	return listReply(c)
-}
-
-func listReply(c *call) (Outcome, []any, error) {
 	reply, err := c.Slice()
 	if err != nil {
-		return 0, nil, asError(c.script.name, err)
+		return 0, nil, asError(nameOf(c), err)
 	}
 	if len(reply) > 0 {
 		if n, ok := reply[0].(int64); ok {
 			return Outcome(n), reply[1:], nil
 		}
 	}
-	return 0, nil, fmt.Errorf("script %s: %w: %v", c.script.name, ErrReply, reply)
+	return 0, nil, fmt.Errorf("%s: %w: %v", nameOf(c), ErrReply, reply)
 }
-
-func isNoScript(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") }

@@ -33,51 +33,53 @@ type State struct {
 	Stage      int64
 	Status     string // see StatusRun and the others
 	Fence      int64
-	Worker     string    // who has claimed it, or had when it ended; empty where nobody has
-	Lease      time.Time // until when; zero where nobody has
+	Worker     string    // who has claimed it, or had when it ended; empty: unknown, or not claimed
 	Fold       StepState // fan-in: of the stage that it is in, and at the end the record
 	Started    time.Time
 	Deadline   time.Time
 	Done       int64
 	Target     int64
+	Bytes      int64    // of the data
 	Listeners  []string // of the stage that it is in
 	Reason     string   // why it fails
-	Outcome    string   // StatusCancelled where it is to end so; empty where it fails, or does not
-	Remove     bool     // it fails, and its file may be there
-	File       string   // what it made
+	Blame      Blame    // whose fault that is
+	Outcome    string   // StatusCancelled if it is to end so; empty if it fails, or does not
+	Remove     bool     // it fails, and its file may exist
+	File       string   // what it made, once it has ended
 	Tasks      map[string]TaskState
-	Entry      Entry // its message, which Settle acknowledges; empty: none
 
-	data map[string]string // all of it, as a claim has found it; nil: it must be read
+	data map[string]string // all of it, if the job is small; nil: it must be read
 }
 
 // StepState is what a state says of the tries of a step.
 type StepState struct {
-	Tries int64     // that count, with the one that runs
-	Error string    // of the last try that failed; empty where none has
-	Next  time.Time // when the next try comes; zero where none is waiting
+	Tries int64     // that count, with the one that runs if that is known
+	Error string    // of the last try that failed; empty: none has
+	Blame Blame     // whose fault that was
+	Next  time.Time // when the next try comes; zero: none is waiting
 }
 
 // TaskState is a listener's part of a state.
 type TaskState struct {
 	StepState
-	Stage   int64
-	Owner   string    // who works on it; empty where nobody does
-	Left    string    // who has given it up last; empty: nobody
-	Lease   time.Time // until when it is the owner's; zero where nobody works on it
-	Taken   time.Time // when it was taken last; zero before the first try
-	Chunks  int64     // from the first one on, without gap
-	Ends    int64     // how many there will be, where somebody has said so; -1: nobody has
-	Rows    int64
-	Bytes   int64
-	Done    bool
-	DoneAt  time.Time       // zero until done
-	Took    time.Duration   // of the query, from when it began; 0 until done
-	Columns json.RawMessage // as given to Append; nil until the first chunk
-	Waits   string          // what it waits for without a failure, such as a job of somebody else's; Next says until when
-	Memo    []byte          // see Scripts.Remember; nil: none
-	Failed  string          // why it was given up, where its job goes on without it; it is Done then
-	Policy  string          // of its listener, where it was given up so
+	Stage      int64
+	Generation int64     // 0: never taken over, so the pending list of its stream says whose it is
+	Owner      string    // who took it over; empty: it was not taken over, or was given up
+	Left       string    // the last owner that gave it up; empty: none
+	Lease      time.Time // of an external worker; zero: none
+	Taken      time.Time // when it was taken over last; zero: never
+	Chunks     int64     // from the first one on, without gap
+	Ends       int64     // how many there will be, if that was said; -1: it was not
+	Rows       int64
+	Bytes      int64
+	Done       bool
+	DoneAt     time.Time       // zero until done
+	Took       time.Duration   // of the query, from when it began; 0 until done
+	Columns    json.RawMessage // as given to Append; nil until the first chunk
+	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
+	Memo       []byte          // see Task.Remember; nil: none
+	Failed     string          // why it was given up, if its job goes on without it; it is Done then
+	Policy     string          // of its listener, if it was given up so
 }
 
 // Omitted returns why the job has gone on without some of its listeners: by listener;
@@ -102,45 +104,66 @@ var ErrNoJob = errors.New("scripts: job not found")
 // ErrNoChunk is returned where the data of a job is not what its state says.
 var ErrNoChunk = errors.New("scripts: chunk not found")
 
-// Read returns the state of a job, or ErrNoJob.
+// Read returns the state of a job, or ErrNoJob. Of one that has ended within the last minute
+// it knows the attempt, the status and how it ended.
 func (s *Scripts) Read(ctx context.Context, id string) (*State, error) {
-	fields, err := s.rdb.HGetAll(ctx, s.State(id)).Result()
-	if err != nil {
-		return nil, fmt.Errorf("state of %s: %w", id, err)
+	c := s.stateCall(ctx, id)
+	if err := s.do(ctx, c); err != nil {
+		return nil, err
 	}
-	if len(fields) == 0 {
+	return stateOf(id, c)
+}
+
+func (s *Scripts) stateCall(ctx context.Context, id string) *redis.Cmd {
+	return stateScript.call(ctx, []string{s.Job(id), s.Ended(id)})
+}
+
+// stateOf reads the answer to a stateCall.
+func stateOf(id string, c *redis.Cmd) (*State, error) {
+	values, err := c.StringSlice()
+	if err != nil {
+		return nil, asError("script state", err)
+	}
+	if len(values) == 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNoJob, id)
+	}
+	fields := make(map[string]string, len(values)/2)
+	for i := 0; i+1 < len(values); i += 2 {
+		fields[values[i]] = values[i+1]
 	}
 	return parseState(id, fields)
 }
 
-// StatusBroken is what Attempts returns for a key that is not a state.
+// StatusBroken is what Attempts returns for a key that is not a job.
 const StatusBroken = "BROKEN"
 
-// Attempts returns the attempt and status of each job's state, in one round
-// trip; zero values where there is none, and StatusBroken for a key of another
-// type.
+// Attempts returns the attempt and status of each job, in one round trip; zero values for
+// a job that is unknown, and StatusBroken for a key of another type.
 func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
-	cmds := make([]redis.Cmder, len(ids))
+	cmds := make([]redis.Cmder, 2*len(ids))
 	for i, id := range ids {
-		cmds[i] = redis.NewSliceCmd(ctx, "hmget", s.State(id), "attempt", "status")
+		cmds[2*i], cmds[2*i+1] = redis.NewStringCmd(ctx, "hget", s.Job(id), "job"), redis.NewStringCmd(ctx, "get", s.Ended(id))
 	}
-	if err := s.pipe.do(ctx, cmds...); err != nil {
+	if err := s.do(ctx, cmds...); err != nil {
 		return nil, nil, fmt.Errorf("states: %w", err)
 	}
 	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
-	for i, c := range cmds {
-		if redis.HasErrorPrefix(c.Err(), "WRONGTYPE") {
+	for i := range ids {
+		text, err := cmds[2*i].(*redis.StringCmd).Result()
+		if errors.Is(err, redis.Nil) {
+			text, err = cmds[2*i+1].(*redis.StringCmd).Result()
+		}
+		switch {
+		case errors.Is(err, redis.Nil):
+		case redis.HasErrorPrefix(err, "WRONGTYPE"):
 			statuses[i] = StatusBroken
-			continue
-		} else if c.Err() != nil {
-			return nil, nil, fmt.Errorf("states: %w", c.Err())
+		case err != nil:
+			return nil, nil, fmt.Errorf("states: %w", err)
+		default:
+			attempt, rest, _ := strings.Cut(text, " ")
+			attempts[i], _ = strconv.ParseInt(attempt, 10, 64)
+			statuses[i], _, _ = strings.Cut(rest, " ")
 		}
-		values := c.(*redis.SliceCmd).Val()
-		if a, ok := values[0].(string); ok {
-			attempts[i], _ = strconv.ParseInt(a, 10, 64)
-		}
-		statuses[i], _ = values[1].(string)
 	}
 	return attempts, statuses, nil
 }
@@ -177,7 +200,7 @@ func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []st
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	args := []any{"hmget", s.Data(id)}
+	args := []any{"hmget", s.Job(id)}
 	for _, c := range columns {
 		args = append(args, Field(listener, c, chunk))
 	}
@@ -197,69 +220,149 @@ func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []st
 	return fields, nil
 }
 
-// Note appends an event that is no change of state, such as a message that was
-// ignored.
-func (s *Scripts) Note(ctx context.Context, id string, attempt int64, event string, fields ...any) error {
-	return s.send(ctx, s.event(ctx, id, attempt, event, fields...))
-}
-
-// parseState reads the fields of a state. Fields of listeners are
-// "<listener>:<what>".
+// parseState reads the fields of a job's hash. Fields of steps are "<step>:<what>".
 func parseState(id string, fields map[string]string) (*State, error) {
 	p := parser{fields: fields}
-	state := &State{
-		ID: id, Report: fields["report"], Definition: fields["definition"], Parameters: []byte(fields["parameters"]),
-		Attempt: p.number("attempt"), Stage: p.number("stage"), Status: fields["status"],
-		Fence: p.number("fence"), Worker: fields["worker"],
-		Started: time.UnixMilli(p.number("started")), Deadline: time.UnixMilli(p.number("deadline")),
-		Lease: p.time("lease"), Fold: p.step("@fanin"),
-		Done: p.number("done"), Target: p.number("target"),
-		Reason: fields["reason"], Outcome: fields["outcome"], Remove: fields["remove"] != "", File: fields["file"], Tasks: map[string]TaskState{},
+	state := &State{ID: id, Fold: p.step(StepFanIn), Tasks: map[string]TaskState{}}
+	if ended, ok := fields["ended"]; ok {
+		p.ended(ended, state)
+		return p.result(state)
 	}
-	if l := fields["listeners"]; l != "" {
-		state.Listeners = strings.Split(l, ",")
+	if fields["job"] == "" {
+		return nil, fmt.Errorf("%w: %s", ErrNoJob, id)
 	}
-	for field := range fields {
-		listener, ok := strings.CutSuffix(field, ":stage")
-		if !ok {
-			continue
+	open := p.job(fields["job"], state)
+	state.Parameters, state.Worker = []byte(fields["parameters"]), fields[StepFanIn+":owner"]
+	state.Reason, state.Blame, state.Outcome, state.Remove = fields["reason"], Blame(fields["blame"]), fields["outcome"], fields["remove"] != ""
+	for i, stage := range strings.Split(fields["listeners"], ";") {
+		state.Listeners = strings.Split(stage, ",")
+		for _, listener := range state.Listeners {
+			state.Tasks[listener] = p.task(listener, int64(i)+1, open[listener])
 		}
-		task := TaskState{
-			StepState: p.step(listener), Stage: p.number(field), Owner: fields[listener+":owner"], Left: fields[listener+":left"],
-			Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"),
-			Chunks: p.number(listener + ":chunks"), Rows: p.number(listener + ":rows"), Bytes: p.number(listener + ":bytes"),
-			Done: fields[listener+":done"] != "", DoneAt: p.time(listener + ":done"), Took: time.Duration(p.number(listener+":ms")) * time.Millisecond,
-			Ends: -1, Waits: fields[listener+":waits"], Failed: fields[listener+":failed"], Policy: fields[listener+":policy"],
-		}
-		if fields[listener+":ends"] != "" {
-			task.Ends = p.number(listener + ":ends")
-		}
-		if memo := fields[listener+":memo"]; memo != "" {
-			task.Memo = []byte(memo)
-		}
-		if c := fields[listener+":columns"]; c != "" {
-			task.Columns = json.RawMessage(c)
-		}
-		state.Tasks[listener] = task
 	}
-	if p.err != nil {
-		return nil, fmt.Errorf("%w: state of %s: %w", ErrBroken, id, p.err)
-	}
-	return state, nil
+	return p.result(state)
 }
 
-// parser reads integers from fields and keeps the first error.
+// parser reads texts and keeps the first error.
 type parser struct {
 	fields map[string]string
 	err    error
 }
 
-// step reads what a state says of the tries of a step.
-func (p *parser) step(name string) StepState {
-	return StepState{Tries: p.number(name + ":tries"), Error: p.fields[name+":error"], Next: p.time(name + ":next")}
+func (p *parser) result(state *State) (*State, error) {
+	if p.err != nil {
+		return nil, fmt.Errorf("%w: state of %s: %w", ErrBroken, state.ID, p.err)
+	}
+	return state, nil
 }
 
-// time returns a field's time, zero where it is not there.
+// job reads the line of a job (see lua/job.lua), and returns the generations of its open
+// listeners.
+func (p *parser) job(line string, state *State) map[string]int64 {
+	words := strings.Split(line, " ")
+	if len(words) != 11 {
+		p.err = fmt.Errorf("the field job is %.100q", line)
+		return nil
+	}
+	number := func(i int) int64 { return p.parse("job", words[i]) }
+	state.Attempt, state.Status, state.Stage, state.Fence = number(0), words[1], number(2), number(3)
+	done, target, _ := strings.Cut(words[5], "/")
+	state.Deadline, state.Started = time.UnixMilli(number(4)), time.UnixMilli(number(9))
+	state.Done, state.Target, state.Bytes = p.parse("job", done), p.parse("job", target), number(6)
+	state.Report, state.Definition = splitOf(words[10])
+	open := map[string]int64{}
+	for _, name := range strings.Split(strings.Trim(words[7], "|"), "|") {
+		name, generation, ok := strings.Cut(name, "#")
+		open[name] = 0
+		if ok {
+			open[name] = p.parse("job", generation)
+		}
+	}
+	return open
+}
+
+// ended reads a tombstone: attempt, outcome, report/definition/digest, and the file or the reason.
+func (p *parser) ended(text string, state *State) {
+	words := strings.SplitN(text, " ", 4)
+	if len(words) != 4 {
+		p.err = fmt.Errorf("its end is %.100q", text)
+		return
+	}
+	state.Attempt, state.Status = p.parse("ended", words[0]), words[1]
+	state.Report, state.Definition = splitOf(words[2])
+	if state.Status == "SUCCESS" || state.Status == "PARTIAL" {
+		state.File = words[3]
+	} else {
+		state.Reason = words[3]
+	}
+}
+
+// task reads what a state says of a listener.
+func (p *parser) task(listener string, stage, generation int64) TaskState {
+	t := TaskState{
+		StepState: p.step(listener), Stage: stage, Generation: generation, Owner: p.fields[listener+":owner"], Left: p.fields[listener+":left"],
+		Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"), Ends: -1, Waits: p.fields[listener+":waits"],
+	}
+	if p.fields[listener+":ends"] != "" {
+		t.Ends = p.number(listener + ":ends")
+	}
+	if memo := p.fields[listener+":memo"]; memo != "" {
+		t.Memo = []byte(memo)
+	}
+	if t.Owner != "" {
+		t.Tries++ // the one that runs
+	}
+	text, done := p.fields[listener+":found"]
+	if t.Done = done; !done {
+		text = p.fields[listener+":part"]
+	} else if t.Owner == "" {
+		t.Tries++
+	}
+	p.found(text, &t)
+	return t
+}
+
+// found reads what a task has found: words of the form name=value, of which the last one
+// goes on to the end.
+func (p *parser) found(text string, t *TaskState) {
+	for text != "" {
+		word, rest, _ := strings.Cut(text, " ")
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "at":
+			t.DoneAt = time.UnixMilli(p.parse(name, value))
+		case "ms":
+			t.Took = time.Duration(p.parse(name, value)) * time.Millisecond
+		case "chunks":
+			t.Chunks = p.parse(name, value)
+		case "rows":
+			t.Rows = p.parse(name, value)
+		case "bytes":
+			t.Bytes = p.parse(name, value)
+		case "omitted":
+			t.Policy = value
+		case "columns":
+			t.Columns = json.RawMessage(text[len("columns="):])
+			return
+		case "error":
+			t.Failed = text[len("error="):]
+			return
+		default:
+			p.fail(fmt.Errorf("what was found has %.100q", word))
+			return
+		}
+		text = rest
+	}
+}
+
+// step reads what a state says of the tries of a step.
+func (p *parser) step(name string) StepState {
+	return StepState{
+		Tries: p.number(name + ":tries"), Error: p.fields[name+":error"], Blame: Blame(p.fields[name+":blame"]), Next: p.time(name + ":next"),
+	}
+}
+
+// time returns a field's time, zero if it does not exist.
 func (p *parser) time(field string) time.Time {
 	if ms := p.number(field); ms != 0 {
 		return time.UnixMilli(ms)
@@ -267,15 +370,34 @@ func (p *parser) time(field string) time.Time {
 	return time.Time{}
 }
 
-// number returns a field's integer, 0 where it is not there.
+// number returns a field's integer, 0 if it does not exist.
 func (p *parser) number(field string) int64 {
 	text, ok := p.fields[field]
 	if !ok {
 		return 0
 	}
+	return p.parse(field, text)
+}
+
+func (p *parser) parse(field, text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && p.err == nil {
-		p.err = fmt.Errorf("field %s: %w", field, err)
+	if err != nil {
+		p.fail(fmt.Errorf("field %s: %w", field, err))
 	}
 	return n
+}
+
+func (p *parser) fail(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// ended tells whether the state is a tombstone.
+func (s *State) ended() bool {
+	switch s.Status {
+	case StatusRun, StatusReady, StatusFold, StatusPublishing, StatusFailing:
+		return false
+	}
+	return true
 }

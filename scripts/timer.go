@@ -56,7 +56,7 @@ type DueTimer struct {
 // the server's clock, too, and how long it is until one is due that is not yet: 0
 // where it has to be called again to know, negative where there is none.
 func (s *Scripts) DueTimers(ctx context.Context, most, over int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
-	next, more, err := s.list(ctx, timersScript.call(shared{}, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, most, over))
+	next, more, err := s.list(ctx, timersScript.call(ctx, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, most, over))
 	if err != nil {
 		return nil, now, 0, err
 	}
@@ -118,7 +118,7 @@ func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error)
 		if !f.Finite {
 			due = "none"
 		}
-		cmds[i] = fireScript.call(shared{}, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target, s.PausedTimers()},
+		cmds[i] = fireScript.call(ctx, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target, s.PausedTimers()},
 			f.Name, due, string(f.Verdict), next, f.Anchor, f.Reason, s.events, QuarantineCap, recentTimer.Milliseconds())
 	}
 	return s.each(ctx, cmds)
@@ -146,7 +146,7 @@ func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, er
 		if e.Set {
 			ago = strconv.FormatInt((e.SetAgo + setMargin).Milliseconds(), 10)
 		}
-		cmds[i] = adoptScript.call(shared{}, []string{s.Timer(e.Name), s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors()},
+		cmds[i] = adoptScript.call(ctx, []string{s.Timer(e.Name), s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors()},
 			e.Name, e.Event, recentTimer.Milliseconds(), ago)
 	}
 	return s.each(ctx, cmds)
@@ -158,16 +158,16 @@ func (s *Scripts) each(ctx context.Context, cmds []redis.Cmder) ([]Outcome, erro
 	if len(cmds) == 0 {
 		return nil, nil
 	}
-	if err := s.pipe.do(ctx, cmds...); err != nil {
+	if err := s.do(ctx, cmds...); err != nil {
 		return nil, err
 	}
 	outcomes := make([]Outcome, len(cmds))
 	var failed error
 	for i, c := range cmds {
-		n, err := c.(*call).Int64()
+		n, err := c.(*redis.Cmd).Int64()
 		outcomes[i] = Outcome(n)
 		if err != nil && failed == nil {
-			failed = asError(c.(*call).script.name, err)
+			failed = asError(nameOf(c), err)
 		}
 	}
 	return outcomes, failed

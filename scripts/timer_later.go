@@ -29,7 +29,7 @@ func (e FiredEntry) member() string {
 // on it, until FireAgain brings it back as another entry. It is false where it is
 // not that consumer's any more.
 func (s *Scripts) FireLater(ctx context.Context, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, firedLaterScript.call(shared{}, []string{s.Fired(), s.WaitingFired()},
+	outcome, err := s.outcome(ctx, firedLaterScript.call(ctx, []string{s.Fired(), s.WaitingFired()},
 		Group, consumer, entry, e.member(), max(0, wait.Milliseconds())))
 	return outcome == OK, err
 }
@@ -38,6 +38,6 @@ func (s *Scripts) FireLater(ctx context.Context, consumer, entry string, e Fired
 // and returns how long it is until the next one: 0 where one is due, negative
 // where there is none.
 func (s *Scripts) FireAgain(ctx context.Context, most int) (time.Duration, error) {
-	next, _, err := s.list(ctx, firedAgainScript.call(shared{}, []string{s.WaitingFired(), s.Fired()}, most))
+	next, _, err := s.list(ctx, firedAgainScript.call(ctx, []string{s.WaitingFired(), s.Fired()}, most))
 	return time.Duration(next) * time.Millisecond, err
 }

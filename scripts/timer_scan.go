@@ -28,7 +28,7 @@ func (s *Scripts) ScanTimers(ctx context.Context, cursor uint64, count int64) (n
 		for i, key := range some {
 			args[i] = strings.TrimPrefix(key, prefix)
 		}
-		_, strange, err := s.list(ctx, scannedScript.call(shared{}, keys, args...))
+		_, strange, err := s.list(ctx, scannedScript.call(ctx, keys, args...))
 		if err != nil {
 			return nil, cursor, err
 		}

@@ -30,7 +30,7 @@ func (s *Scripts) RemoveTimer(ctx context.Context, name string) error {
 }
 
 func (s *Scripts) setTimer(ctx context.Context, name, due string) (Outcome, error) {
-	return s.outcome(ctx, timerSetScript.call(shared{}, []string{s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name)}, name, due))
+	return s.outcome(ctx, timerSetScript.call(ctx, []string{s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name)}, name, due))
 }
 
 // PauseTimer keeps a timer from firing until ResumeTimer, if it is not paused
@@ -46,7 +46,7 @@ func (s *Scripts) ResumeTimer(ctx context.Context, name string) (time.Time, erro
 }
 
 func (s *Scripts) moveTimer(ctx context.Context, name, from, to string, key int) (time.Time, error) {
-	due, err := s.outcome(ctx, timerMoveScript.call(shared{}, []string{from, to, s.RecentTimers(), s.Timer(name)}, name, key))
+	due, err := s.outcome(ctx, timerMoveScript.call(ctx, []string{from, to, s.RecentTimers(), s.Timer(name)}, name, key))
 	if err == nil && due < 0 {
 		err = fmt.Errorf("%w: %s", ErrNoTimer, name)
 	}
@@ -60,7 +60,7 @@ func (s *Scripts) FireTimer(ctx context.Context, name string, repeats bool) (tim
 	if repeats {
 		flag = 1
 	}
-	now, err := s.outcome(ctx, timerNowScript.call(shared{}, []string{
+	now, err := s.outcome(ctx, timerNowScript.call(ctx, []string{
 		s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name), s.Fired(), s.Events(),
 	}, name, flag, s.events))
 	return time.UnixMilli(int64(now)), err
@@ -69,7 +69,7 @@ func (s *Scripts) FireTimer(ctx context.Context, name string, repeats bool) (tim
 // Hold keeps an entry that a consumer works on from being claimed by others. It
 // is false where it is not that consumer's any more.
 func (s *Scripts) Hold(ctx context.Context, stream, consumer, entry string) (bool, error) {
-	outcome, err := s.outcome(ctx, holdScript.call(shared{}, []string{stream}, Group, consumer, entry))
+	outcome, err := s.outcome(ctx, holdScript.call(ctx, []string{stream}, Group, consumer, entry))
 	return outcome == OK, err
 }
 
@@ -94,7 +94,7 @@ func (s *Scripts) AppendEntry(ctx context.Context, stream string, keep int64, fi
 		args = append(args, f)
 	}
 	c := redis.NewStringCmd(ctx, args...)
-	if err := s.pipe.do(ctx, c); err != nil {
+	if err := s.do(ctx, c); err != nil {
 		return err
 	}
 	return asError("append to "+stream, c.Err())

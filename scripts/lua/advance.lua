@@ -1,39 +1,42 @@
 #!lua
--- Sends a claimed job into its next stage.
--- KEYS  1 data, 2 state; on one node also 3 events, 4… task streams, one for
---       each listener of the next stage
--- ARGV  1 id, 2 attempt, 3 stage that has ended, 4 fence, 5 cap of the events,
---       6… listeners of the next stage
--- Returns 1 advanced, now or before; 0 another claim; -1 gone
+-- Uses  job
+-- Sends a job whose barrier was reached into its next stage, and acknowledges its entry.
+-- KEYS  1 hash, 2 events, 3 fan-in, 4… task streams, one for every listener of the next stage
+-- ARGV  1 id, 2 attempt, 3 stage that has ended, 4 fence (empty: not claimed), 5 cap of the
+--       events, 6 group, 7 entry (empty: none), 8 bytes of parameters up to which an entry
+--       carries them, 9… listeners of the next stage
+-- Returns 1 advanced, now or before; 0 another worker has it; -1 gone
 -- Cost  O(listeners)
-local data, state, events = KEYS[1], KEYS[2], KEYS[3]
-local id, attempt, stage, fence = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local listeners = {unpack(ARGV, 6)}
+local hash, events, fanin = KEYS[1], KEYS[2], KEYS[3]
+local id, attempt, ended, fence, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[7]
+local names = {unpack(ARGV, 9)}
 
-local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'fence', 'expires', 'waits')
-if have[1] ~= attempt or redis.call('EXISTS', data) == 0 then return -1 end
-if have[4] ~= fence then return 0 end
-if have[2] == 'RUN' and tonumber(have[3]) == stage + 1 then return 1 end
-if have[2] ~= 'FOLD' or tonumber(have[3]) ~= stage then return -1 end
-local target = redis.call('HINCRBY', state, 'target', #listeners)
-local fields = {'stage', stage + 1, 'status', 'RUN', 'listeners', table.concat(listeners, ',')}
-for _, listener in ipairs(listeners) do
-  fields[#fields + 1] = listener .. ':stage'
-  fields[#fields + 1] = stage + 1
+local j = read(hash)
+if not j or j.attempt ~= attempt then return -1 end
+local following = tonumber(ended) + 1
+if j.status == 'RUN' and tonumber(j.stage) >= following then
+  if entry ~= '' then acknowledge(fanin, ARGV[6], entry) end
+  return 1
 end
-if have[6] then
-  -- What was paused before is of no meaning to this stage.
-  fields[#fields + 1] = 'began'
-  fields[#fields + 1] = int(now())
-end
-redis.call('HSET', state, unpack(fields))
-redis.call('HDEL', state, 'worker', 'lease', '@fanin:tries', '@fanin:error')
-redis.call('HSET', data, 'queryTarget', target)
-redis.call('PEXPIREAT', data, have[5], 'GT')
-if events then
-  for i = 1, #listeners do
-    redis.call('XADD', KEYS[3 + i], '*', 'id', id, 'attempt', attempt)
+if fence ~= '' and j.fence ~= fence then return replaced(hash, '@fanin', fanin, ARGV[6], entry) end
+if j.stage ~= ended then return -1 end
+if j.status ~= (fence == '' and 'READY' or 'FOLD') then return 0 end
+local have = redis.call('HMGET', hash, 'parameters', 'listeners', 'waits')
+j.status, j.stage, j.target = 'RUN', int(following), int(j.target + #names)
+j.open = '|' .. table.concat(names, '|') .. '|'
+redis.call('HSET', hash, 'job', line(j), 'queryTarget', j.target, 'listeners', have[2] .. ';' .. table.concat(names, ','))
+-- What was paused before does not matter to this stage.
+if have[3] then redis.call('HSET', hash, 'began', int(now())) end
+redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:tries', '@fanin:error', '@fanin:next')
+redis.call('PEXPIREAT', hash, j.expires, 'GT')
+local of = string.match(j.of, '^(.*)/')
+for i = 1, #names do
+  if #have[1] <= tonumber(ARGV[8]) then
+    redis.call('XADD', KEYS[3 + i], '*', 'id', id, 'attempt', attempt, 'of', of, 'parameters', have[1])
+  else
+    redis.call('XADD', KEYS[3 + i], '*', 'id', id, 'attempt', attempt, 'of', of)
   end
-  redis.call('XADD', events, 'MAXLEN', '~', ARGV[5], '*', 'id', id, 'attempt', attempt, 'event', 'stage', 'stage', stage + 1)
 end
+redis.call('XADD', events, 'MAXLEN', '~', ARGV[5], '*', 'id', id, 'attempt', attempt, 'event', 'stage', 'stage', j.stage)
+if entry ~= '' then acknowledge(fanin, ARGV[6], entry) end
 return 1

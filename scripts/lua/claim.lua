@@ -1,58 +1,45 @@
 #!lua flags=allow-oom
--- Claims a job whose barrier was reached, or that is to end, for the time of a
--- lease; the fence number grows.
--- KEYS  1 data, 2 state
--- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker
--- SHARED  1 lease (ms), 2 margin (ms that the keys live on at least), 3… definitions
---       that the caller knows
--- Returns {outcome, fence, status}: 1 claimed to fold; 3 claimed to fail; of others
---       the outcome alone: 2 the stage is behind us, with a second number where the
---       job runs; 0 another worker has it; -1 gone; -2 definition unknown
+-- Uses  job
+-- Claims a job that is large, that is to end, or whose entry was delivered before; its
+-- fence grows. A small job whose barrier was just reached is claimed by publish.
+-- KEYS  1 hash
+-- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker, unique for every claim, 4 entry,
+--       5 1: the entry was delivered before, so its worker is silent, 6 margin (ms that the
+--       hash lives on at least), 7… definitions that the caller knows
+-- Returns {outcome, fence}: 1 claimed to fold; 3 claimed to fail; of others the outcome
+--       alone: 2 the stage has ended; 0 another worker has it; -1 gone; -2 definition unknown
 -- Cost  O(1)
-local data, state = KEYS[1], KEYS[2]
-local attempt, stage, worker, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(SHARED[1])
+local hash, attempt, stage, worker = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 
-local have = redis.call('HMGET', state, 'attempt', 'status', 'stage', 'definition', 'worker', 'lease', 'fence',
-  '@fanin:tries', '@fanin:next', 'expires')
-if have[1] ~= attempt then return {-1} end
-local status = have[2]
-if status ~= 'READY' and status ~= 'FOLD' and status ~= 'PUBLISHING' and status ~= 'FAILING' then
-  if status == 'RUN' and tonumber(stage) < tonumber(have[3]) then return {2, 1} end
-  return {-1}
-end
+local j = read(hash)
+if not j or j.attempt ~= attempt then return {-1} end
+local status = j.status
+if status == 'RUN' then return {tonumber(stage) < tonumber(j.stage) and 2 or -1} end
 if status ~= 'FAILING' then
-  if stage ~= '0' and stage ~= have[3] then return {2} end
+  if stage ~= '0' and stage ~= j.stage then return {2} end
   local known = false
-  for i = 3, #SHARED do known = known or SHARED[i] == have[4] end
+  for i = 7, #ARGV do known = known or string.find(j.of, '/' .. ARGV[i] .. '/', 1, true) end
   if not known then return {-2} end
 end
 local outcome = status == 'FAILING' and 3 or 1
-local now = now()
-if have[6] and tonumber(have[6]) > now and have[5] ~= worker then return {0} end
-if have[5] == worker then
-  -- Its own call before this one, whose answer was lost.
-  redis.call('HSET', state, 'lease', int(now + lease))
-  return {outcome, tonumber(have[7]), status}
+local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:next', '@fanin:tries')
+-- Its own call before this one, whose answer was lost.
+if have[1] == worker then return {outcome, tonumber(j.fence)} end
+local held = have[1] or status == 'PUBLISHING'
+if held and not have[3] and ARGV[5] ~= '1' and have[2] ~= ARGV[4] then return {0} end
+local set = {'@fanin:owner', worker, '@fanin:entry', ARGV[4]}
+if status ~= 'READY' and not have[3] and held then
+  -- A worker that gives a job up says so. This one has not.
+  for _, text in ipairs({'@fanin:tries', int((have[4] or 0) + 1), '@fanin:error', 'worker ' ..
+    (have[1] and have[1] .. ' ' or '') .. 'fell silent'}) do set[#set + 1] = text end
 end
-
-local fence = tonumber(have[7]) + 1
-local fields = {'fence', int(fence), 'worker', worker, 'lease', int(now + lease),
-  '@fanin:tries', int(tonumber(have[8] or 0) + 1)}
-if status == 'READY' then
-  status = 'FOLD'
-  fields[#fields + 1] = 'status'
-  fields[#fields + 1] = status
-elseif have[5] then
-  -- Whoever gives a job up says so; this one has not, and counts as a try.
-  fields[#fields + 1] = '@fanin:error'
-  fields[#fields + 1] = 'worker ' .. have[5] .. ' fell silent'
-end
-redis.call('HSET', state, unpack(fields))
-if have[9] then redis.call('HDEL', state, '@fanin:next') end
-if tonumber(have[10]) < now + tonumber(SHARED[2]) then
-  -- However long the record's database or the sink is away: what was decided must
-  -- not be forgotten.
-  redis.call('PEXPIRE', data, SHARED[2], 'GT')
-  redis.call('PEXPIRE', state, SHARED[2], 'GT')
-end
-return {outcome, fence, status}
+if status == 'READY' then j.status = 'FOLD' end
+j.fence = int(j.fence + 1)
+set[#set + 1] = 'job'
+set[#set + 1] = line(j)
+redis.call('HSET', hash, unpack(set))
+if have[3] then redis.call('HDEL', hash, '@fanin:next') end
+-- However long the record's database or the sink is away, what was decided must not be
+-- forgotten.
+redis.call('PEXPIRE', hash, ARGV[6], 'GT')
+return {outcome, tonumber(j.fence)}

@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- Uses  times
 -- Lists what is due in the delayed set. A score below 10^11 is in seconds and is
 -- rewritten in milliseconds, one that is no time even so, such as 0, as now; one
 -- that is not finite, or more than ten years away, is no time and listed apart.

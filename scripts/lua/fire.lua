@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- Uses  times
 -- Fires, skips, pauses or refuses a timer, once, however many schedulers try. Where
 -- the timer's key is there, it has the last word: it says when the timer is due. One that
 -- was set again for a time for which it has fired just now has fired already.

@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- Uses  times
 -- Puts members of the delayed set into quarantine, each once, however many
 -- schedulers try.
 -- KEYS  1 delayed; on one node also 2 quarantine

@@ -1,63 +1,65 @@
 #!lua flags=allow-oom
--- Gives up a step that could not be done, to be done again: after a delay, or
--- at once by whoever reads its stream.
--- KEYS  1 data, 2 state; on one node also 3 delayed, 4 events, 5 stream of the step
--- ARGV  1 id, 2 attempt, 3 step: a listener's name, @fanin or @record, 4 its
---       token: owner or fence, 5 delay (ms; 0: into the stream at once), 6 1: the
---       try counts, wait: nothing went wrong, 7 error (empty: the last one stays), or
---       what it waits for, 8 cap of the events,
---       9 margin (ms that the keys live on at least, beyond the delay)
--- Returns {outcome, when it is due (ms), 1 if that is to be told}: 1 given up; 2 given up
---       before; 0 another owner, or the job fails; -1 gone
+-- Uses  job
+-- Gives up a step that could not be done, so that it is tried again: after a delay, or at
+-- once by whichever worker reads its stream. Acknowledges its entry.
+-- KEYS  1 hash, 2 delayed, 3 events, 4 stream of the step
+-- ARGV  1 id, 2 attempt, 3 step: a listener's name, @fanin or @record, 4 generation or
+--       fence, 5 delay (ms; 0: into the stream at once), 6 1: the try counts; 0: it does
+--       not; wait: nothing went wrong, 7 error (empty: the last one stays), or what the
+--       step waits for, 8 cap of the events, 9 margin (ms that the hash lives on at least
+--       beyond the delay), 10 group, 11 entry (empty: none), 12 blame (or empty)
+-- Returns 1 given up, now or before; 0 another worker has the entry, or the job fails; -1
+--       gone
 -- Cost  O(log n)
-local data, state, delayed, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local id, attempt, step, token, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-
+local hash, delayed, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, attempt, step, token, delay, counts, text = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6], ARGV[7]
 local fold = step == '@fanin' or step == '@record'
 local name = fold and '@fanin' or step
-local have = redis.call('HMGET', state, 'attempt', 'status', fold and 'fence' or name .. ':owner', name .. ':done',
-  name .. ':left', name .. ':next', name .. ':tries', name .. ':waits')
-if have[1] ~= attempt then return {-1} end
-local now = now()
-if have[3] ~= token then
-  if have[5] == token then return {2, tonumber(have[6] or now), 1} end
-  return {0}
+
+local j = read(hash)
+if not j or j.attempt ~= attempt then return -1 end
+local have = redis.call('HMGET', hash, name .. ':left', name .. ':tries', name .. ':waits', name .. ':owner', name .. ':generation')
+local current = fold and j.fence or generation(j, name)
+if not current then return -1 end
+if current ~= token then
+  if have[5] == token then return 1 end -- its own call before this one, whose answer was lost
+  return replaced(hash, name, stream, ARGV[10], ARGV[11])
 end
-local status = have[2]
 if fold then
-  if status ~= 'FOLD' and status ~= 'PUBLISHING' and status ~= 'FAILING' then return {0} end
-  redis.call('HDEL', state, 'worker', 'lease')
-  redis.call('HINCRBY', state, 'fence', 1)
+  if j.status ~= 'FOLD' and j.status ~= 'PUBLISHING' and j.status ~= 'FAILING' then return 0 end
+  j.fence = int(j.fence + 1)
 else
-  if status ~= 'RUN' or have[4] then return {0} end
-  redis.call('HDEL', state, name .. ':owner', name .. ':lease')
+  if j.status ~= 'RUN' then return -1 end
+  raise(j, name)
 end
-redis.call('PEXPIRE', data, delay + ARGV[9], 'GT')
-redis.call('PEXPIRE', state, delay + ARGV[9], 'GT')
-local due = int(now + delay)
-redis.call('HSET', state, name .. ':left', token)
-if ARGV[6] ~= '1' and tonumber(have[7] or 0) > 0 then redis.call('HINCRBY', state, name .. ':tries', -1) end
-local waits = ARGV[6] == 'wait'
+local due, waits = int(now() + delay), counts == 'wait'
+local set = {'job', line(j), name .. ':generation', token, name .. ':left', have[4] or '', name .. ':next', due,
+  name .. ':tries', int((have[2] or 0) + (counts == '1' and 1 or 0))}
+local function add(field, value)
+  set[#set + 1] = name .. field
+  set[#set + 1] = value
+end
 if waits then
-  redis.call('HSET', state, name .. ':waits', ARGV[7])
-elseif ARGV[7] ~= '' then
-  redis.call('HSET', state, name .. ':error', ARGV[7])
-  if have[8] then redis.call('HDEL', state, name .. ':waits') end
+  add(':waits', text)
+elseif text ~= '' then
+  add(':error', text)
+  add(':blame', ARGV[12])
 end
-if delay > 0 then redis.call('HSET', state, name .. ':next', due) end
-local told = not waits or have[8] ~= ARGV[7] -- what it waits for once, however often it looks
-if delayed then
-  if delay > 0 then
-    redis.call('ZADD', delayed, due, id .. '/' .. attempt .. '/' .. step)
-  else
-    redis.call('XADD', stream, '*', 'id', id, 'attempt', attempt)
-  end
-  if waits and told then
-    redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'waits',
-      'step', step, 'next', due, 'for', ARGV[7])
-  elseif not waits then
-    redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'retry',
-      'step', step, 'counts', ARGV[6], 'next', due, 'error', ARGV[7])
-  end
+redis.call('HSET', hash, unpack(set))
+redis.call('HDEL', hash, name .. ':owner', name .. ':lease', name .. ':entry')
+if not waits and text ~= '' and have[3] then redis.call('HDEL', hash, name .. ':waits') end
+redis.call('PEXPIRE', hash, delay + ARGV[9], 'GT')
+if delay > 0 then
+  redis.call('ZADD', delayed, due, id .. '/' .. attempt .. '/' .. step)
+else
+  redis.call('XADD', stream, '*', 'id', id, 'attempt', attempt)
 end
-return {1, now + delay, told and 1 or 0}
+if not waits then
+  redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'retry',
+    'step', step, 'counts', counts, 'next', due, 'error', text)
+elseif have[3] ~= text then -- once, however often it is polled
+  redis.call('XADD', events, 'MAXLEN', '~', ARGV[8], '*', 'id', id, 'attempt', attempt, 'event', 'waits',
+    'step', step, 'next', due, 'for', text)
+end
+if ARGV[11] ~= '' then acknowledge(stream, ARGV[10], ARGV[11]) end
+return 1

@@ -1,39 +1,54 @@
 #!lua flags=allow-oom
--- Ends an attempt whose record is final: removes data, timeout key and deadline;
--- the state keeps its outcome for a while.
--- KEYS  1 data, 2 state, 3 timeout
--- ARGV  1 id, 2 attempt, 3 fence, 4 the file or the reason, 5 entry of the fan-in
---       stream to acknowledge (empty: none)
--- SHARED_KEYS  on one node: 1 deadlines, 2 dead, 3 events, 4 fan-in
--- SHARED  1 outcome, such as SUCCESS, 2 how long the state is kept (ms), 3 cap of the
---       events, 4 group
--- Returns 1 settled, now or before; 0 another claim; -1 gone
--- Cost  O(1); the data is freed in the background
-local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
-local deadlines, dead, events, fanin = unpack(SHARED_KEYS)
-local id, attempt, fence, detail, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4], SHARED[1]
-
-local have = redis.call('HMGET', state, 'attempt', 'status', 'fence')
-if have[1] ~= attempt then return -1 end
-if have[2] == outcome then
-  if fanin and ARGV[5] ~= '' then acknowledge(fanin, SHARED[4], ARGV[5]) end
-  return 1
-end
-if have[3] ~= fence then return 0 end
-if have[2] ~= 'FOLD' and have[2] ~= 'PUBLISHING' and have[2] ~= 'FAILING' then return -1 end
-at_end('UNLINK', nil, data, timeout)
-local what = (outcome == 'SUCCESS' or outcome == 'PARTIAL') and 'file' or 'reason'
-redis.call('HSET', state, 'status', outcome, what, detail)
-redis.call('PEXPIRE', state, SHARED[2])
-if deadlines then
-  at_end('ZREM', deadlines, id)
-  if outcome == 'FAILED' then
-    redis.call('ZADD', dead, int(now()), id)
+-- Ends attempts whose records are final: removes the hash and the deadline, leaves a
+-- tombstone for a while, and acknowledges the entry.
+-- KEYS  1 deadlines, 2 dead, 3 events, 4 fan-in; then of every job: its hash, its tombstone
+-- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
+--       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
+--       entry (empty: none)
+-- Returns for every job 1 settled, now or before; 0 another worker has it; -1 gone; -6 the
+--       key is not a job
+-- Cost  O(jobs * log n); the data is freed in the background
+local call, match = redis.call, string.match
+local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
+for i = 1, jobs do
+  local a, hash, tombstone = 6 * i - 1, KEYS[3 + 2 * i], KEYS[4 + 2 * i]
+  local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
+  local outcome, text = -1, redis.pcall('HGET', hash, 'job')
+  if type(text) == 'table' and text.err then
+    text, outcome = nil, -6
+  elseif not text then
+    local was, ending = match(call('GET', tombstone) or '', '^(%d+) (%u+)')
+    if was == attempt and ending == status then outcome = 1 end
   else
-    at_end('ZREM', dead, id)
+    local was, is, its, of = match(text, '^(%d+) (%u+) %d+ (%d+) .* (%S+)$')
+    if was == attempt then
+      if its ~= fence or is == 'RUN' or is == 'READY' then
+        outcome = 0
+      else
+        outcome = 1
+        local file = status == 'SUCCESS' or status == 'PARTIAL'
+        call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. detail, 'PX', ARGV[2])
+        call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
+          'status', status, file and 'file' or 'reason', detail)
+        gone[#gone + 1] = hash
+        ended[#ended + 1] = id
+        if status == 'FAILED' then
+          failed[#failed + 1] = int(now())
+          failed[#failed + 1] = id
+        else
+          alive[#alive + 1] = id
+        end
+      end
+    end
   end
-  redis.call('XADD', events, 'MAXLEN', '~', SHARED[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
-    'status', outcome, what, detail)
+  if entry ~= '' and (outcome == 1 or outcome == -1) then done[#done + 1] = entry end
+  out[i] = outcome
 end
-if fanin and ARGV[5] ~= '' then acknowledge(fanin, SHARED[4], ARGV[5]) end
-return 1
+if #gone > 0 then
+  call('UNLINK', unpack(gone))
+  call('ZREM', KEYS[1], unpack(ended))
+end
+if #failed > 0 then call('ZADD', KEYS[2], unpack(failed)) end
+if #alive > 0 then call('ZREM', KEYS[2], unpack(alive)) end
+if #done > 0 then acknowledge(KEYS[4], ARGV[4], unpack(done)) end
+return out

@@ -1,68 +1,73 @@
 #!lua
--- Starts an attempt of a job: state, data, timeout key, deadline, and one entry
--- for each listener of stage 1.
--- KEYS  1 data, 2 state, 3 timeout
--- ARGV  1 id, 2 attempt, 3 parameters (JSON)
--- SHARED_KEYS  on one node: 1 deadlines, 2 events, 3 incarnation, 4… task streams,
---       one for each listener
--- SHARED  1 report, 2 definition, 3 timeout (ms from now), 4 margin (ms that the keys
---       outlive it), 5 cap of the events, 6 incarnation in which the attempt may
---       start (empty: any), 7 1: the deadline moves while a listener is paused that it
---       waits for (or empty), 8… listeners of stage 1
--- Returns {outcome, deadline}: 1 started; 2 the same attempt is there; -5 another job
---       of this id is, of this attempt or a later one: the id has been used again;
---       -1 Redis has lost its memory, perhaps that this attempt has run
--- Cost  O(listeners)
-local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
-local deadlines, events, incarnation = SHARED_KEYS[1], SHARED_KEYS[2], SHARED_KEYS[3]
-local id, attempt, report, definition = ARGV[1], tonumber(ARGV[2]), SHARED[1], SHARED[2]
-local listeners = {unpack(SHARED, 8)}
-
-local have = redis.call('HMGET', state, 'attempt', 'deadline', 'report', 'definition', 'parameters')
-if have[1] and tonumber(have[1]) >= attempt then
-  local same = have[1] == ARGV[2] and have[3] == report and have[4] == definition and have[5] == ARGV[3]
-  return {same and 2 or -5, tonumber(have[2])}
-end
-if incarnation and SHARED[6] ~= '' and get(incarnation) ~= SHARED[6] then return {-1, 0} end
-local now = now()
-local deadline = now + tonumber(SHARED[3])
-local expires = math.max(deadline + tonumber(SHARED[4]), now + 600000)
-
--- fresh makes a hash with these fields alone.
-local function fresh(key, fields)
-  local new = redis.pcall('HSET', key, unpack(fields))
-  if new == #fields / 2 then return end
-  -- It was there before, from an earlier attempt, or is no hash.
-  redis.call('UNLINK', key)
-  redis.call('HSET', key, unpack(fields))
-end
-
-local target = int(#listeners)
-fresh(data, {'queryDoneCount', '0', 'queryTarget', target})
-local fields = {
-  -- What is read most often comes first, where Redis finds it soonest.
-  'attempt', ARGV[2], 'status', 'RUN', 'stage', '1', 'fence', '0', 'done', '0', 'target', target,
-  'deadline', int(deadline), 'expires', int(expires), 'definition', definition, 'report', report,
-  'parameters', ARGV[3], 'started', int(now), 'listeners', table.concat(listeners, ','),
-}
-for _, listener in ipairs(listeners) do
-  fields[#fields + 1] = of(listener).stage
-  fields[#fields + 1] = '1'
-end
-if SHARED[7] ~= '' then
-  fields[#fields + 1] = 'waits'
-  fields[#fields + 1] = SHARED[7]
-end
-fresh(state, fields)
-expires = int(expires)
-redis.call('PEXPIREAT', data, expires)
-redis.call('PEXPIREAT', state, expires)
-redis.call('SET', timeout, id, 'PXAT', int(deadline))
-if deadlines then
-  at_end('ZADD', deadlines, int(deadline), id)
-  for i = 1, #listeners do
-    redis.call('XADD', SHARED_KEYS[3 + i], '*', 'id', id, 'attempt', ARGV[2])
+-- Starts attempts of jobs: the hash with state and counters, the deadline, and one
+-- entry for every listener of stage 1. Acknowledges the entries that asked for it.
+-- KEYS  1 deadlines, 2 events, 3 jobs, 4 wake, 5 incarnation, 6… N task streams; then of
+--       every job: its hash, its tombstone
+-- ARGV  1 jobs, 2 N, 3 timeout (ms from now), 4 margin (ms that the hash outlives the
+--       deadline), 5 cap of the events, 6 report/definition, 7 incarnation in which the
+--       attempts may start (empty: any), 8 1: deadlines move while a listener is paused
+--       (or empty), 9 group, 10 bytes of parameters up to which an entry carries them,
+--       11… N listeners; then of every job: id, attempt, parameters (JSON), digest of
+--       the parameters, entry of the stream jobs (empty: none)
+-- Returns for every job 1 started; 2 the same attempt exists or has ended; -5 another
+--       job of this id has this attempt or a later one; -1 Redis has another
+--       incarnation; -6 the key is not a job
+-- Cost  O(jobs * listeners)
+local call, match = redis.call, string.match
+local jobs, n, group = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[9]
+local names = {unpack(ARGV, 11, 10 + n)}
+local new = call('EXISTS', unpack(KEYS, 6 + n)) == 0
+local same_epoch = ARGV[7] == '' or call('GET', KEYS[5]) == ARGV[7]
+local deadline = now() + tonumber(ARGV[3])
+local expires = int(math.max(deadline + tonumber(ARGV[4]), now() + 600000))
+deadline = int(deadline)
+local middle = ' RUN 1 0 ' .. deadline .. ' 0/' .. n .. ' 0 |' .. table.concat(names, '|') .. '| ' .. expires .. ' ' ..
+  int(now()) .. ' ' .. ARGV[6] .. '/'
+local listeners, target = table.concat(names, ','), int(n)
+local out, due, done = {}, {}, {}
+for i = 1, jobs do
+  local a, k = 6 + n + 5 * i, 4 + n + 2 * i
+  local id, attempt, parameters, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 4]
+  local hash, outcome, have, of = KEYS[k], 1, nil, nil
+  if not new then
+    local text = redis.pcall('HGET', hash, 'job')
+    if type(text) == 'table' and text.err then
+      outcome = -6
+    else
+      have, of = match(text or '', '^(%d+) .* (%S+)$')
+      if not have then have, of = match(call('GET', KEYS[k + 1]) or '', '^(%d+) %u+ (%S+)') end
+    end
   end
-  redis.call('XADD', events, 'MAXLEN', '~', SHARED[5], '*', 'id', id, 'attempt', ARGV[2], 'event', 'started', 'report', report)
+  if have and tonumber(have) >= tonumber(attempt) then
+    outcome = have == attempt and of == ARGV[6] .. '/' .. ARGV[a + 3] and 2 or -5
+  elseif not same_epoch and outcome == 1 then
+    outcome = -1
+  end
+  if outcome == 1 then
+    if not new then call('UNLINK', hash) end
+    call('HSET', hash, 'job', attempt .. middle .. ARGV[a + 3], 'queryDoneCount', '0', 'queryTarget', target,
+      'parameters', parameters, 'listeners', listeners)
+    if ARGV[8] ~= '' then call('HSET', hash, 'waits', ARGV[8]) end
+    call('PEXPIREAT', hash, expires)
+    due[#due + 1] = deadline
+    due[#due + 1] = id
+    for l = 1, n do
+      if #parameters <= tonumber(ARGV[10]) then
+        call('XADD', KEYS[5 + l], '*', 'id', id, 'attempt', attempt, 'of', ARGV[6], 'parameters', parameters)
+      else
+        call('XADD', KEYS[5 + l], '*', 'id', id, 'attempt', attempt, 'of', ARGV[6])
+      end
+    end
+    call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', 'id', id, 'attempt', attempt, 'event', 'started', 'report',
+      match(ARGV[6], '^(.*)/'))
+  end
+  if outcome > 0 and entry ~= '' then done[#done + 1] = entry end
+  out[i] = outcome
 end
-return {1, deadline}
+if #due > 0 then
+  call('ZADD', KEYS[1], unpack(due))
+  local wake = call('PEXPIRETIME', KEYS[4])
+  if wake < 0 or wake > tonumber(deadline) then call('SET', KEYS[4], '', 'PXAT', deadline) end
+end
+if #done > 0 then acknowledge(KEYS[3], group, unpack(done)) end
+return out

@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- Uses  times
 -- Lists the timers that are due, and those whose score is no time. A score below
 -- 10^11 is in seconds and is rewritten in milliseconds, as is one with a fraction;
 -- one that is no time even so, such as 0, means now. One that is not finite, or more

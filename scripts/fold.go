@@ -1,0 +1,201 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Fold is a job whose barrier was reached, or that is to end, as one worker has it.
+type Fold struct {
+	*State
+	Entry   Entry // its message, which is acknowledged with the job's end; empty: none
+	claimed bool  // it has a fence of its own
+	s       *Scripts
+}
+
+// Claim is what claims a job.
+type Claim struct {
+	Message
+	Stage  int64    // of the entry; 0 for any
+	Worker string   // unique for every claim
+	Known  []string // hashes of the definitions that the caller has
+	Silent bool     // the entry was delivered before, so its worker has fallen silent
+	Entry  Entry
+}
+
+// Claim claims a job: OK to fold it, ToFail to end it, both with its state and the fence in
+// it; Already if its stage has ended, Busy, Gone, or Unknown.
+func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
+	args := []any{c.Attempt, c.Stage, c.Worker, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds()}
+	for _, k := range c.Known {
+		args = append(args, k)
+	}
+	claim, fields := claimScript.call(ctx, []string{s.Job(c.ID)}, args...), s.stateCall(ctx, c.ID)
+	if err := s.do(ctx, claim, fields); err != nil {
+		return 0, nil, err
+	}
+	reply, err := claim.Slice()
+	if err != nil {
+		return 0, nil, asError("script claim", err)
+	}
+	n, ok := reply[0].(int64)
+	outcome := Outcome(n)
+	if !ok || (outcome == OK || outcome == ToFail) && len(reply) != 2 {
+		return 0, nil, fmt.Errorf("script claim: %w: %v", ErrReply, reply)
+	}
+	if outcome != OK && outcome != ToFail {
+		return outcome, nil, nil
+	}
+	fence, _ := reply[1].(int64)
+	state, err := stateOf(c.ID, fields)
+	if err == nil && state.Fence != fence {
+		// One of the two ran again since Redis had lost it, or another worker has the job by
+		// now, and this fence will be refused.
+		state, err = s.Read(ctx, c.ID)
+	}
+	switch {
+	case errors.Is(err, ErrNoJob):
+		return Gone, nil, nil
+	case err != nil:
+		return 0, nil, err
+	case state.Attempt != c.Attempt:
+		return Gone, nil, nil // started again since, and fences count from 0 again
+	}
+	state.Fence = fence
+	state.Fold.Tries++ // with this one
+	return outcome, &Fold{State: state, Entry: c.Entry, claimed: true, s: s}, nil
+}
+
+// Small is a job whose barrier was just reached, as its entry names it.
+type Small struct {
+	Message
+	Stage int64
+	Entry Entry
+}
+
+// MaxSmall is the max size of the data of a job that is read at once, in bytes.
+const MaxSmall = sharedBytes
+
+// Open reads jobs whose data is small, in one round trip, with their data. A job that is not
+// READY in that stage and attempt is nil: Claim knows what to do with it.
+func (s *Scripts) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
+	cmds := make([]redis.Cmder, len(jobs))
+	for i, j := range jobs {
+		cmds[i] = redis.NewMapStringStringCmd(ctx, "hgetall", s.Job(j.ID))
+	}
+	if err := s.do(ctx, cmds...); err != nil {
+		return nil, err
+	}
+	folds := make([]*Fold, len(jobs))
+	for i, j := range jobs {
+		fields, err := cmds[i].(*redis.MapStringStringCmd).Result()
+		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			return nil, fmt.Errorf("read %s: %w", s.Job(j.ID), err)
+		}
+		state, err := parseState(j.ID, fields)
+		if err != nil || state.Attempt != j.Attempt || state.Stage != j.Stage || state.Status != StatusReady {
+			continue
+		}
+		state.data = fields
+		state.Fold.Tries = 1
+		folds[i] = &Fold{State: state, Entry: j.Entry, s: s}
+	}
+	return folds, nil
+}
+
+// Keep renews the lease of a claimed job, and keeps its message from being taken over: OK,
+// Busy if the job is no longer this worker's, or Gone.
+func (f *Fold) Keep(ctx context.Context) (Outcome, error) {
+	return f.s.keep(ctx, f.ID, f.Attempt, StepFanIn, f.Fence, 0, f.Entry)
+}
+
+// fence is that of a claim, as an argument; empty if the job is not claimed.
+func (f *Fold) fence() string {
+	if !f.claimed {
+		return ""
+	}
+	return strconv.FormatInt(f.Fence, 10)
+}
+
+// Publish takes jobs over the point of no return: OK, Late if the deadline has passed, Busy,
+// Gone or Broken for every job. It claims those that are not claimed.
+func (s *Scripts) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
+	keys, args := make([]string, 0, len(folds)), make([]any, 0, 3*len(folds))
+	for _, f := range folds {
+		keys, args = append(keys, s.Job(f.ID)), append(args, f.Attempt, f.Stage, f.fence())
+	}
+	outcomes, err := s.outcomes(ctx, publishScript.call(ctx, keys, args...), len(folds))
+	for i, o := range outcomes {
+		if o > 0 {
+			folds[i].Fence, folds[i].claimed, folds[i].Status, outcomes[i] = int64(o), true, StatusPublishing, OK
+		}
+	}
+	return outcomes, err
+}
+
+// Advance sends a job from its stage into the next one, whose listeners are given, and
+// acknowledges its entry: OK, Busy, or Gone.
+func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error) {
+	s := f.s
+	keys := []string{s.Job(f.ID), s.Events(), s.FanIn()}
+	args := []any{f.ID, f.Attempt, f.Stage, f.fence(), s.events, Group, f.Entry.ID, carried}
+	for _, l := range listeners {
+		keys, args = append(keys, s.Task(l)), append(args, l)
+	}
+	return s.outcome(ctx, advanceScript.call(ctx, keys, args...))
+}
+
+// Fail fails a claimed job; its claim goes on, in order to end it: OK, Already, Busy or Gone.
+// With remove, whoever ends it removes its file.
+func (f *Fold) Fail(ctx context.Context, reason string, blame Blame, remove bool) (Outcome, error) {
+	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.FanIn()}})
+	return outcome, err
+}
+
+// Requeue gives up a claimed job, to be tried again: as StepFanIn, or as StepRecord if only
+// its record is left to be changed. It acknowledges the job's entry: OK, Busy, or Gone.
+func (f *Fold) Requeue(ctx context.Context, step string, a Again) (Outcome, error) {
+	return f.s.requeue(ctx, f.ID, f.Attempt, step, f.Fence, f.s.FanIn(), f.Entry, a)
+}
+
+// End is a claimed job whose record is final.
+type End struct {
+	*Fold
+	Status string // such as SUCCESS
+	Detail string // the file if the status is SUCCESS or PARTIAL, else the reason
+}
+
+// Settle ends jobs and acknowledges their entries: OK, Busy, Gone or Broken for every job.
+func (s *Scripts) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
+	keys := append(make([]string, 0, 4+2*len(ends)), s.Deadlines(), s.Dead(), s.Events(), s.FanIn())
+	args := append(make([]any, 0, 4+6*len(ends)), len(ends), Kept.Milliseconds(), s.events, Group)
+	for _, e := range ends {
+		keys = append(keys, s.Job(e.ID), s.Ended(e.ID))
+		args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID)
+	}
+	return s.outcomes(ctx, settleScript.call(ctx, keys, args...), len(ends))
+}
+
+// HandBackFold leaves a job to a process that has its definition, after a second, and
+// acknowledges its entry.
+func (s *Scripts) HandBackFold(ctx context.Context, m Message, entry Entry) error {
+	return s.handBack(ctx, m.ID, m.Attempt, StepFanIn, entry)
+}
+
+// handBackAfter is how long a step waits that is handed back.
+const handBackAfter = time.Second
+
+func (s *Scripts) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
+	stream := s.FanIn()
+	if step != StepFanIn {
+		stream = s.Task(step)
+	}
+	_, err := s.outcome(ctx, handbackScript.call(ctx, []string{s.Job(id), s.Delayed(), stream},
+		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID))
+	return err
+}

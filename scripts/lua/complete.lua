@@ -1,0 +1,76 @@
+#!lua
+-- Counts a listener for jobs whose tasks it has finished, once for every job, and
+-- acknowledges their entries. The last listener of a stage makes the job READY and
+-- appends it to the fan-in stream. A dataset of one chunk comes along; the chunks of a
+-- larger one are stored before.
+-- KEYS  1 fan-in, 2 stream of the tasks; then the hash of every job
+-- ARGV  1 jobs, 2 listener, 3 group, 4 max bytes of a job's data, 5 columns (JSON), 6 C:
+--       how many columns come along (0: all chunks are stored), 7… their C fields; then
+--       of every job: id, attempt, generation, entry (empty: none), chunks, rows (of the
+--       chunk that comes along), duration (ms), C values
+-- Returns for every job 2 counted, now or before, and the stage's barrier is reached; 1
+--       counted, now or before; 0 another generation; -1 gone; -3 the job's data would
+--       have too many bytes; -6 the key is not a job; -7 a chunk is missing
+-- Cost  O(bytes)
+local call, match, find, sub = redis.call, string.match, string.find, string.sub
+local fanin, stream = KEYS[1], KEYS[2]
+local jobs, listener, group, max, columns, c = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
+local first, later, part = '|' .. listener .. '|', '|' .. listener .. '#', listener .. ':part'
+local fields, stride = {unpack(ARGV, 7, 6 + c)}, 7 + c
+local out, done, at = {}, {}, int(now())
+for i = 1, jobs do
+  local a = 7 + c + (i - 1) * stride
+  local id, attempt, g, entry, chunks, hash = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], KEYS[2 + i]
+  local outcome, text = 1, redis.pcall('HGET', hash, 'job')
+  if type(text) == 'table' and text.err then
+    text, outcome = '', -6
+  end
+  local was, status, stage, middle, count, target, bytes, open, rest =
+    match(text or '', '^(%d+) (%u+) (%d+) (%d+ %d+) (%d+)/(%d+) (%d+) (%S+)()')
+  local mine = g == '0' and first or later .. g .. '|'
+  local from = was == attempt and find(open, mine, 1, true)
+  if outcome == -6 then
+    -- Nothing is known of it.
+  elseif was ~= attempt then
+    outcome = -1
+  elseif from and status == 'RUN' then
+    local size, found = 0, nil
+    if c > 0 then
+      for k = a + 7, a + 6 + c do size = size + #ARGV[k] end
+      found = 'chunks=1 rows=' .. ARGV[a + 5] .. ' bytes=' .. size .. ' columns=' .. columns
+      if bytes + size > max then outcome = -3 end
+    else
+      found = call('HGET', hash, part)
+      if match(found or '', '^chunks=(%d+) ') ~= chunks then outcome = -7 end
+    end
+    if outcome == 1 then
+      count, bytes, open = int(count + 1), int(bytes + size), sub(open, 1, from) .. sub(open, from + #mine)
+      local ready = open == '|'
+      if ready then
+        -- Appended first: if that fails, the listener is not counted.
+        call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', stage, 'bytes', bytes)
+        outcome = 2
+      end
+      local set = {'job', attempt .. (ready and ' READY ' or ' RUN ') .. stage .. ' ' .. middle .. ' ' .. count .. '/' ..
+        target .. ' ' .. bytes .. ' ' .. open .. sub(text, rest), 'queryDoneCount', count, listener .. ':found',
+        'at=' .. at .. ' ms=' .. ARGV[a + 6] .. ' ' .. found}
+      for k = 1, c do
+        set[#set + 1] = fields[k]
+        set[#set + 1] = ARGV[a + 6 + k]
+      end
+      call('HSET', hash, unpack(set))
+      if c == 0 then call('HDEL', hash, part) end
+    end
+  elseif find(open, first, 1, true) or find(open, later, 1, true) then
+    outcome = status == 'RUN' and 0 or -1
+  elseif call('HEXISTS', hash, listener .. ':found') == 1 then
+    outcome = status == 'READY' and 2 or 1
+  else
+    outcome = -1
+  end
+  if outcome == 0 and entry ~= '' and call('HGET', hash, listener .. ':entry') ~= entry then outcome = -1 end
+  if entry ~= '' and (outcome > 0 or outcome == -1) then done[#done + 1] = entry end
+  out[i] = outcome
+end
+if #done > 0 then acknowledge(stream, group, unpack(done)) end
+return out
