@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -77,6 +77,7 @@ func TestRoomsAreApart(t *testing.T) {
 	for room, apart := range map[string][]string{
 		"/report":    {""},
 		"/scripts":   {""},
+		"/config":    {"/scripts", "/engine", "/listeners", "/scheduler", "/internal", "/cmd"},
 		"/engine":    {"/listeners", "/scheduler"},
 		"/listeners": {"/engine", "/scheduler"},
 		"/scheduler": {"/engine", "/listeners"},
@@ -102,12 +103,12 @@ func TestRoomsAreApart(t *testing.T) {
 // Neither imports the other, so nothing else holds their defaults together.
 func TestKeysHaveOneDefault(t *testing.T) {
 	t.Parallel()
-	config, err := report.Load("f.yaml", []byte(`redis: redis://localhost
+	config, err := config.Load("f.yaml", []byte(`redis: redis://localhost
 databases: {db: {dsn: tcp(localhost)/x}}
 records: {database: db}
 sink: file:///tmp
 reports: {x: {stages: [{listeners: [{name: x, database: db, query: SELECT 1 AS one}]}]}}
-`), report.Environment{})
+`), config.Environment{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -48,7 +49,7 @@ func BenchmarkStart(b *testing.B) {
 // its commit.
 func BenchmarkFile(b *testing.B) {
 	s, ctx := benchScripts(b), b.Context()
-	config, err := report.Load("bench.yaml", []byte(`
+	config, err := config.Load("bench.yaml", []byte(`
 redis: redis://127.0.0.1/0
 databases: {db: {dsn: "u@tcp(127.0.0.1:1)/x"}}
 records: {database: db}
@@ -57,7 +58,7 @@ reports:
   r:
     stages: [{listeners: [{name: a, database: db, query: "SELECT k FROM t"}, {name: b, database: db, query: "SELECT k FROM t"}]}]
     join: {key: k}
-`), report.Environment{})
+`), config.Environment{})
 	if err != nil {
 		b.Fatal(err)
 	}

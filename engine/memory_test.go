@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -165,7 +165,7 @@ func (b *bench) engine() *Engine {
 	return &Engine{
 		o: Options{
 			Scripts: b.scripts, Memory: b.tables, RebuildEvery: time.Hour, MirrorEvery: 20 * time.Millisecond,
-			Limits: report.Limits{RunningJobs: 10, Rebuild: 1000, Grace: time.Minute},
+			Limits: config.Limits{RunningJobs: 10, Rebuild: 1000, Grace: time.Minute},
 		},
 		log: slog.New(slog.DiscardHandler), metrics: m,
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -178,7 +179,7 @@ func (f failing) Read(_ context.Context, _ Task, out *Writer) error {
 // nothing goes on behind it.
 func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+	b := setup(t, minutely, config.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
 	b.stop()
 	client := redis.NewClient(b.client.Options())
 	defer client.Close()

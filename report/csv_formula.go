@@ -16,13 +16,13 @@ const (
 	FormulasFail   Formulas = "fail"   // the file is not made
 )
 
-// isFormula tells whether a spreadsheet could take a text for a formula: it begins
+// IsFormula tells whether a spreadsheet could take a text for a formula: it begins
 // with = + - @, their full-width forms, which some take for the same, or a control
 // character, such as TAB or CR, and is neither a number nor this character alone. Spaces
 // before it do not count: there are programs that take them off. One that has single
 // quotes before those counts, too, so that whoever takes one quote off each cell that
 // begins with quotes and one of these has what was there.
-func isFormula(text []byte, kind Kind) bool {
+func IsFormula(text []byte, kind Kind) bool {
 	rest := text
 	for len(rest) > 0 && rest[0] == '\'' {
 		rest = rest[1:]

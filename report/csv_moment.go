@@ -126,11 +126,6 @@ var formParts = map[string]string{
 	"ss": "the second", "ffffff": "the fraction", "fff": "the fraction", "AM": "AM or PM", "ZZ": "the zone",
 }
 
-// formError is what is wrong with a form whose tokens are known.
-type formError struct{ message, remedy string }
-
-func (e *formError) Error() string { return e.message + ". " + e.remedy }
-
 // check finds a part that comes twice, such as a month where the minute was meant, and
 // an hour that does not say which half of the day it is in.
 func (f form) check() error {
@@ -149,15 +144,15 @@ func (f form) check() error {
 			if piece == "MM" {
 				remedy += ": MM is the month, and mm the minute"
 			}
-			return &formError{fmt.Sprintf("%s comes twice (%s)", part, by), remedy}
+			return &Mistake{fmt.Sprintf("%s comes twice (%s)", part, by), remedy}
 		}
 		tokens[part] = piece
 	}
 	switch half := tokens["AM or PM"] != ""; {
 	case tokens["the hour"] == "hh" && !half:
-		return &formError{"hh (12 hours) without AM shows 02:00 and 14:00 as the same", "Write HH for 24 hours, or add AM"}
+		return &Mistake{"hh (12 hours) without AM shows 02:00 and 14:00 as the same", "Write HH for 24 hours, or add AM"}
 	case half && tokens["the hour"] != "hh":
-		return &formError{"AM goes with hh (12 hours)", "Write hh for the hour, or remove AM"}
+		return &Mistake{"AM goes with hh (12 hours)", "Write hh for the hour, or remove AM"}
 	}
 	return nil
 }
@@ -184,6 +179,21 @@ func parseForm(text string, tokens []string) (form, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// CheckForm says what is wrong with the form of a date or datetime; nil: nothing.
+func CheckForm(text string, kind Kind) *Mistake {
+	tokens := dateTokens
+	if kind == KindDatetime {
+		tokens = datetimeTokens
+	}
+	_, err := parseForm(text, tokens)
+	if err == nil {
+		return nil
+	}
+	wrong := &Mistake{"not the form of a " + string(kind), "Use " + strings.Join(tokens, ", ") + " with signs between them, such as DD.MM.YYYY"}
+	errors.As(err, &wrong)
+	return wrong
 }
 
 func (f form) append(dst []byte, t time.Time) []byte {

@@ -309,7 +309,7 @@ func TestIsFormula(t *testing.T) {
 		KindJSON:     {"-1": false, "-1-x": true, `{"a": 1}`: false},
 	} {
 		for text, want := range texts {
-			if got := isFormula([]byte(text), kind); got != want {
+			if got := IsFormula([]byte(text), kind); got != want {
 				t.Errorf("%s %q: %v", kind, text, got)
 			}
 		}
@@ -323,11 +323,11 @@ func TestEscapedTextsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("'=+-@\t1.ae ＝\u00a0")), 0, 6, -1).Draw(t, "text")
 		got := []byte(text)
-		if isFormula(got, KindText) {
+		if IsFormula(got, KindText) {
 			got = guarded(got, 0)
 		}
 		back := unescaped(string(got))
-		if back == string(got) && isFormula(got, KindText) {
+		if back == string(got) && IsFormula(got, KindText) {
 			t.Fatalf("%q is still one", got)
 		}
 		if back != text {

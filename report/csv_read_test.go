@@ -110,7 +110,7 @@ func wantRead(t *testing.T, file string, c CSV, rows ...[]any) {
 			cell := got[i+1][n]
 			text, isText := value.(string)
 			if c.Formulas == FormulasEscape {
-				if isFormula([]byte(cell.text), KindText) && !strings.HasPrefix(cell.text, "'") {
+				if IsFormula([]byte(cell.text), KindText) && !strings.HasPrefix(cell.text, "'") {
 					t.Fatalf("%q is a formula\n%q", cell.text, file)
 				}
 				cell.text = unescaped(cell.text)
@@ -147,7 +147,7 @@ func FuzzCSVFile(f *testing.F) {
 		if options&16 > 0 {
 			c.Formulas = FormulasEscape
 		}
-		if options&32 > 0 && isNullText(null) && (c.Formulas == FormulasOff || !isFormula([]byte(null), KindText)) {
+		if options&32 > 0 && IsNullText(null) && (c.Formulas == FormulasOff || !IsFormula([]byte(null), KindText)) {
 			c.Null = &null
 		}
 		if invalidUTF8([]byte(a+"x"+b)) != len(a+"x"+b) {

@@ -74,7 +74,7 @@ func (s *style) appendCell(dst, cell []byte, column *Column, m *moments) (_ []by
 	case kind == KindDate && m.date != nil, kind == KindDatetime && m.shown():
 		dst = m.rewrite(dst, start, kind)
 	}
-	if s.csv.Formulas != FormulasOff && isFormula(dst[start:], column.Kind) {
+	if s.csv.Formulas != FormulasOff && IsFormula(dst[start:], column.Kind) {
 		formula = true
 		dst = guarded(dst, start)
 	}
@@ -85,7 +85,7 @@ func (s *style) appendCell(dst, cell []byte, column *Column, m *moments) (_ []by
 func (s *style) appendLabel(dst []byte, label string) []byte {
 	start := len(dst)
 	dst = append(dst, label...)
-	if s.csv.Formulas != FormulasOff && isFormula(dst[start:], KindText) {
+	if s.csv.Formulas != FormulasOff && IsFormula(dst[start:], KindText) {
 		dst = guarded(dst, start)
 	}
 	return s.quote(dst, start)

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -47,6 +48,8 @@ func foldDatasets(t *testing.T) map[string]Dataset {
 }
 
 // TestFoldGolden writes the bytes that users see.
+var update = flag.Bool("update", false, "write the golden files anew")
+
 func TestFoldGolden(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -39,7 +39,7 @@ func Rows(columns []string, types []Kind, text []byte) (fields [][]byte, rows in
 		for i, v := range r.values {
 			if !fits(types[i], v) {
 				return nil, 0, fmt.Errorf("row %d: column %q has the value %s, which is not of its type %s: write %s",
-					rows+1, columns[i], shorten(string(v)), types[i], forms[types[i]])
+					rows+1, columns[i], Shorten(string(v)), types[i], forms[types[i]])
 			}
 			if rows > 0 {
 				fields[i] = append(fields[i], ',')
@@ -209,5 +209,5 @@ func (r *rowReader) column(text []byte, next int) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no column %q; the columns are %s", shorten(name), listing(r.columns))
+	return 0, fmt.Errorf("there is no column %q; the columns are %s", Shorten(name), Listing(r.columns))
 }

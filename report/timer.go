@@ -66,8 +66,8 @@ func (ts Timers) Match(name string) (t *Timer, values map[string]string, ok bool
 	return nil, nil, false
 }
 
-// sorted puts the longest prefix first.
-func (ts Timers) sorted() Timers {
+// Sorted puts the longest prefix first.
+func (ts Timers) Sorted() Timers {
 	slices.SortStableFunc(ts, func(a, b *Timer) int {
 		return cmp.Or(cmp.Compare(len(b.Key.Prefix()), len(a.Key.Prefix())), cmp.Compare(a.Name, b.Name))
 	})

@@ -90,5 +90,5 @@ func (e Every) String() string {
 	case e.Days > 0:
 		return fmt.Sprintf("%dd", e.Days)
 	}
-	return shortDuration(e.Exact)
+	return ShortDuration(e.Exact)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
@@ -28,13 +29,12 @@ import (
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // backend is a configuration with the connections that it names.
 type backend struct {
-	config    *report.Config
+	config    *config.Config
 	redis     *redis.Client // for scripts and everything short
 	blocking  *redis.Client // for reads that wait
 	seen      *quiet.Watch  // what becomes of both
@@ -52,14 +52,14 @@ type backend struct {
 const patience = 30 * time.Second
 
 // loadConfig reads and proves the configuration file.
-func loadConfig(file string) (*report.Config, error) {
+func loadConfig(file string) (*config.Config, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage(fmt.Errorf("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file))
 	} else if err != nil {
 		return nil, usage(err)
 	}
-	return report.Load(file, data, report.Environment{
+	return config.Load(file, data, config.Environment{
 		Lookup: os.LookupEnv,
 		ReadFile: func(name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 )
 
@@ -201,8 +201,8 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 }
 
 // bounds are those of all sources.
-func bounds(c *report.Config) map[string]report.Bound {
-	all := map[string]report.Bound{}
+func bounds(c *config.Config) map[string]config.Bound {
+	all := map[string]config.Bound{}
 	for name, d := range c.Databases {
 		all[name] = d.Bound
 	}

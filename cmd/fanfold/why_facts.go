@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -22,7 +23,7 @@ type facts struct {
 	ID        string
 	CLI       string // redis-cli with what reaches this Redis
 	Keys      scripts.Keys
-	Limits    report.Limits
+	Limits    config.Limits
 	Now       time.Time // by Redis's clock; this machine's where Redis is away
 	RedisErr  error
 	RecordErr error

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/report"
 )
 
 // DefaultTable is the name of Fanfold's own table.
@@ -42,11 +42,11 @@ var _ engine.Records = (*Store)(nil)
 
 // New returns the store of a table, without any I/O. What options leaves out has
 // the names of Fanfold's own table: the columns are named as in
-// report.RecordColumns, save updated_at and row_count for updated and rows. The
+// config.RecordColumns, save updated_at and row_count for updated and rows. The
 // caller keeps db and closes it.
-func New(db *sql.DB, options report.Records) (*Store, error) {
+func New(db *sql.DB, options config.Records) (*Store, error) {
 	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[engine.Status]string{},
-		most: cmp.Or(options.Parameters, report.DefaultParameters)}
+		most: cmp.Or(options.Parameters, config.DefaultParameters)}
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, DefaultTable)); err != nil {
 		return nil, err
@@ -70,12 +70,12 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 
 func (s *Store) mapColumns(given map[string]string) error {
 	for column := range given {
-		if _, ok := report.RecordColumns[column]; !ok {
+		if _, ok := config.RecordColumns[column]; !ok {
 			return fmt.Errorf("record: column %q that a record does not have", column)
 		}
 	}
 	defaults := map[string]string{"updated": "updated_at", "rows": "row_count"}
-	for column, required := range report.RecordColumns {
+	for column, required := range config.RecordColumns {
 		name := cmp.Or(given[column], defaults[column], column)
 		if name == "-" && required {
 			return fmt.Errorf("record: column %q mapped to nothing, but a record needs it", column)

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/report"
 )
 
 // TestSuccessesShareAStatement, and each gets what is its own; what cannot succeed
 // spoils it for nobody.
 func TestSuccessesShareAStatement(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{Filter: "report <> 'foreign'"})
+	s, db := own(t, config.Records{Filter: "report <> 'foreign'"})
 	db.SetMaxOpenConns(1) // so that its status counts all statements
 	ctx := t.Context()
 	const records = 2*successesAtOnce + 50
@@ -98,7 +98,7 @@ func succeed(t *testing.T, s *Store, runs []engine.Run) []bool {
 // TestALockedRecordHoldsNobodyUp: the others do not wait for it.
 func TestALockedRecordHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	ctx := t.Context()
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) SELECT seq, 'r', 'PROCESSING', 1 FROM seq_1_to_20")
 	tx, err := db.BeginTx(ctx, nil)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/testenv/testvendor"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -47,7 +48,7 @@ func newExports(t *testing.T, unknown report.HTTPUnknown) *exports {
 	}
 	h.Cancel = &report.HTTPRequest{Method: "DELETE", Path: "/exports/{id}"}
 	if unknown != "" {
-		b.api.Idempotency, h.Submit.Unknown = report.NotIdempotent, unknown
+		b.api.Idempotency, h.Submit.Unknown = config.NotIdempotent, unknown
 		h.Submit.LookUp = &report.HTTPLookUp{
 			HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path(t, "$.jobs[0].id"),
 		}
