@@ -25,7 +25,7 @@ func benchScripts(b *testing.B) *scripts.Scripts {
 // BenchmarkStart measures 100 jobs that start together.
 func BenchmarkStart(b *testing.B) {
 	s := benchScripts(b)
-	if err := s.WriteIncarnation(b.Context(), "one"); err != nil {
+	if err := s.WriteEpoch(b.Context(), "one"); err != nil {
 		b.Fatal(err)
 	}
 	e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler)}

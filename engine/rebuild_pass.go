@@ -64,11 +64,11 @@ func (r *rebuilder) pass(ctx context.Context, regular bool) error {
 		return err
 	}
 	defer release()
-	incarnation, _ := r.memory()
-	if incarnation == "" {
+	epoch, _ := r.memory()
+	if epoch == "" {
 		return errForgotten // a pass is wanted once it is restored
 	}
-	w := walk{rebuilder: r, incarnation: incarnation}
+	w := walk{rebuilder: r, epoch: epoch}
 	err = w.run(ctx)
 	if w.started+w.failed+w.skipped > 0 {
 		r.e.log.Warn("records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", w.first)
@@ -96,11 +96,11 @@ func (r *rebuilder) waitForLock(ctx context.Context) (held context.Context, rele
 // walk is one pass over the records.
 type walk struct {
 	*rebuilder
-	incarnation string // as it began
-	started     int
-	failed      int    // with parameters that their report does not take
-	skipped     int    // that cannot be started: without a known report, for example
-	first       string // of these
+	epoch   string // as it began
+	started int
+	failed  int    // with parameters that their report does not take
+	skipped int    // that cannot be started: without a known report, for example
+	first   string // of these
 }
 
 // skip counts a record that cannot be started.
@@ -199,9 +199,9 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 			return err
 		}
 		// Read last: what was read before is of this memory.
-		now, err := w.e.o.Scripts.ReadIncarnation(ctx)
+		now, err := w.e.o.Scripts.ReadEpoch(ctx)
 		agreed, mirrored := w.memory()
-		if forgotten = now != w.incarnation || agreed != w.incarnation; err != nil || forgotten || !mirrored {
+		if forgotten = now != w.epoch || agreed != w.epoch; err != nil || forgotten || !mirrored {
 			return err
 		}
 		if _, forgotten, err = w.counted(ctx); forgotten || errors.Is(err, ErrNoMemory) {
@@ -252,7 +252,7 @@ func (w *walk) start(ctx context.Context, pushes []*push) error {
 		}
 	}
 	if len(start) > 0 {
-		n := w.e.start(ctx, start, w.incarnation)
+		n := w.e.start(ctx, start, w.epoch)
 		w.started += n
 		w.e.metrics.rebuildStarted.Add(float64(n))
 	}

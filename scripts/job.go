@@ -27,9 +27,9 @@ type Start struct {
 	Parameters []byte // JSON object
 	Timeout    time.Duration
 	Listeners  []string // of stage 1
-	// Incarnation is the one that was read before the attempt was started for the
+	// Epoch is the one that was read before the attempt was started for the
 	// first time; empty: any.
-	Incarnation string
+	Epoch string
 	// Waits has the deadline move by the time for which a listener that the job waits
 	// for is paused.
 	Waits bool
@@ -37,7 +37,7 @@ type Start struct {
 
 // Start starts an attempt: OK, Already where the same one has a state, Another where that
 // is one of other parameters, of another report or definition, or of a later attempt, or
-// Gone where Redis has another incarnation by now: a call before this one, whose
+// Gone where Redis has another epoch by now: a call before this one, whose
 // answer was lost, may have started this attempt, and it must not run twice. In a
 // cluster the messages of stage 1 are sent again where it is Already, as those of the
 // first call may be lost; doubles do nothing.
@@ -47,11 +47,11 @@ func (s *Scripts) Start(ctx context.Context, j Start) (Outcome, error) {
 		waits = "1"
 	}
 	with := shared{
-		keys: s.also(nil, s.Deadlines(), s.Events(), s.Incarnation()),
-		args: []any{j.Report, j.Definition, j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, j.Incarnation, waits},
+		keys: s.also(nil, s.Deadlines(), s.Events(), s.Epoch()),
+		args: []any{j.Report, j.Definition, j.Timeout.Milliseconds(), Margin.Milliseconds(), s.events, j.Epoch, waits},
 	}
-	if s.split && j.Incarnation != "" {
-		if now, err := s.ReadIncarnation(ctx); err != nil || now != j.Incarnation {
+	if s.split && j.Epoch != "" {
+		if now, err := s.ReadEpoch(ctx); err != nil || now != j.Epoch {
 			return Gone, err
 		}
 	}

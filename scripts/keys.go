@@ -92,8 +92,8 @@ func (k Keys) Fired() string { return k.Prefix + "fired" }
 // name, due time, lateness and tries → when.
 func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
 
-// Incarnation is the string that a Redis which has lost its memory has lost, too.
-func (k Keys) Incarnation() string { return k.Prefix + "incarnation" }
+// Epoch is the string that a Redis which has lost its memory has lost, too.
+func (k Keys) Epoch() string { return k.Prefix + "incarnation" }
 
 // Mirrored is the string that counts the writes to the mirror in MySQL: a Redis
 // that has lost writes has a smaller number than MySQL.
@@ -125,7 +125,7 @@ func (k Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors():
 		return "hash"
-	case k.Incarnation(), k.Mirrored():
+	case k.Epoch(), k.Mirrored():
 		return "string"
 	}
 	switch {

@@ -266,7 +266,7 @@ func (b *backend) withoutJob(ctx context.Context, records []engine.Record, queue
 
 // checkMemory looks for the tables that outlive Redis.
 func (b *backend) checkMemory(ctx context.Context) finding {
-	_, err := b.records.Incarnation(ctx)
+	_, err := b.records.Epoch(ctx)
 	if err == nil {
 		_, err = b.records.Dues(ctx, b.scripts.Delayed(), "", 1)
 	}

@@ -205,7 +205,7 @@ func (s *stack) redisDir() string {
 	return dir
 }
 
-// TestRedisIsRestoredFromAnOlderCopy: its incarnation is the same, and its jobs
+// TestRedisIsRestoredFromAnOlderCopy: its epoch is the same, and its jobs
 // are others than those that run.
 func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 func TestMemoryWithoutItsTables(t *testing.T) {
 	t.Parallel()
 	s, _ := own(t, config.Records{})
-	_, first := s.Incarnation(t.Context())
-	_, second := s.SetIncarnation(t.Context(), "", "a")
+	_, first := s.Epoch(t.Context())
+	_, second := s.SetEpoch(t.Context(), "", "a")
 	_, third := s.Dues(t.Context(), "set", "", 1)
 	_, fourth := s.Mirrored(t.Context())
 	_, fifth := s.SaveDues(t.Context(), 1, "set", []engine.Due{{Member: "a"}}, nil)
@@ -35,7 +35,7 @@ func TestMemoryWithoutItsTables(t *testing.T) {
 	}
 }
 
-func TestIncarnationIsSetOnce(t *testing.T) {
+func TestEpochIsSetOnce(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, config.Records{})
 	for i, want := range []int{len(memoryMigrations("")), 0} {
@@ -43,23 +43,23 @@ func TestIncarnationIsSetOnce(t *testing.T) {
 			t.Fatalf("call %d: %q %v", i, done, err)
 		}
 	}
-	if v, err := s.Incarnation(t.Context()); err != nil || v != "" {
+	if v, err := s.Epoch(t.Context()); err != nil || v != "" {
 		t.Errorf("%q %v", v, err)
 	}
 	for _, step := range []struct {
 		before, now string
 		want        bool
 	}{{"x", "a", false}, {"", "a", true}, {"", "b", false}, {"x", "b", false}, {"a", "b", true}, {"a", "c", false}} {
-		if done := ok(t)(s.SetIncarnation(t.Context(), step.before, step.now)); done != step.want {
+		if done := ok(t)(s.SetEpoch(t.Context(), step.before, step.now)); done != step.want {
 			t.Errorf("%+v: %v", step, done)
 		}
 	}
 	// A record table of its own has a memory of its own.
 	other := store(t, db, config.Records{Table: "other"})
-	if v, err := other.Incarnation(t.Context()); err != nil || v != "" {
+	if v, err := other.Epoch(t.Context()); err != nil || v != "" {
 		t.Errorf("other: %q %v", v, err)
 	}
-	if v, err := s.Incarnation(t.Context()); err != nil || v != "b" {
+	if v, err := s.Epoch(t.Context()); err != nil || v != "b" {
 		t.Errorf("%q %v", v, err)
 	}
 }

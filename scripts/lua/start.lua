@@ -3,10 +3,10 @@
 -- for each listener of stage 1.
 -- KEYS  1 data, 2 state, 3 timeout
 -- ARGV  1 id, 2 attempt, 3 parameters (JSON)
--- SHARED_KEYS  on one node: 1 deadlines, 2 events, 3 incarnation, 4… task streams,
+-- SHARED_KEYS  on one node: 1 deadlines, 2 events, 3 epoch, 4… task streams,
 --       one for each listener
 -- SHARED  1 report, 2 definition, 3 timeout (ms from now), 4 margin (ms that the keys
---       outlive it), 5 cap of the events, 6 incarnation in which the attempt may
+--       outlive it), 5 cap of the events, 6 epoch in which the attempt may
 --       start (empty: any), 7 1: the deadline moves while a listener is paused that it
 --       waits for (or empty), 8… listeners of stage 1
 -- Returns {outcome, deadline}: 1 started; 2 the same attempt is there; -5 another job
@@ -14,7 +14,7 @@
 --       -1 Redis has lost its memory, perhaps that this attempt has run
 -- Cost  O(listeners)
 local data, state, timeout = KEYS[1], KEYS[2], KEYS[3]
-local deadlines, events, incarnation = SHARED_KEYS[1], SHARED_KEYS[2], SHARED_KEYS[3]
+local deadlines, events, epoch = SHARED_KEYS[1], SHARED_KEYS[2], SHARED_KEYS[3]
 local id, attempt, report, definition = ARGV[1], tonumber(ARGV[2]), SHARED[1], SHARED[2]
 local listeners = {unpack(SHARED, 8)}
 
@@ -23,7 +23,7 @@ if have[1] and tonumber(have[1]) >= attempt then
   local same = have[1] == ARGV[2] and have[3] == report and have[4] == definition and have[5] == ARGV[3]
   return {same and 2 or -5, tonumber(have[2])}
 end
-if incarnation and SHARED[6] ~= '' and get(incarnation) ~= SHARED[6] then return {-1, 0} end
+if epoch and SHARED[6] ~= '' and get(epoch) ~= SHARED[6] then return {-1, 0} end
 local now = now()
 local deadline = now + tonumber(SHARED[3])
 local expires = math.max(deadline + tonumber(SHARED[4]), now + 600000)

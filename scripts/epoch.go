@@ -15,12 +15,12 @@ import (
 // Locker makes locks on the client of the scripts; their keys are Lock's.
 func (s *Scripts) Locker() *redislock.Client { return redislock.New(s.rdb) }
 
-// ReadIncarnation returns which memory this Redis has; empty where it has lost
+// ReadEpoch returns which memory this Redis has; empty where it has lost
 // it, or never had one.
-func (s *Scripts) ReadIncarnation(ctx context.Context) (string, error) {
-	value, err := s.rdb.Get(ctx, s.Incarnation()).Result()
+func (s *Scripts) ReadEpoch(ctx context.Context) (string, error) {
+	value, err := s.rdb.Get(ctx, s.Epoch()).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("incarnation: %w", err)
+		return "", fmt.Errorf("epoch: %w", err)
 	}
 	return value, nil
 }
@@ -46,20 +46,20 @@ func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
 // Now returns the time by Redis's clock.
 func (s *Scripts) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
 
-// WriteIncarnation says which memory this Redis has from now on.
-func (s *Scripts) WriteIncarnation(ctx context.Context, value string) error {
-	if err := s.rdb.Set(ctx, s.Incarnation(), value, 0).Err(); err != nil {
-		return fmt.Errorf("incarnation: %w", err)
+// WriteEpoch says which memory this Redis has from now on.
+func (s *Scripts) WriteEpoch(ctx context.Context, value string) error {
+	if err := s.rdb.Set(ctx, s.Epoch(), value, 0).Err(); err != nil {
+		return fmt.Errorf("epoch: %w", err)
 	}
 	return nil
 }
 
-// FirstIncarnation is WriteIncarnation where there is none. It tells whether it
+// FirstEpoch is WriteEpoch where there is none. It tells whether it
 // was written.
-func (s *Scripts) FirstIncarnation(ctx context.Context, value string) (bool, error) {
-	ok, err := s.rdb.SetNX(ctx, s.Incarnation(), value, 0).Result()
+func (s *Scripts) FirstEpoch(ctx context.Context, value string) (bool, error) {
+	ok, err := s.rdb.SetNX(ctx, s.Epoch(), value, 0).Result()
 	if err != nil {
-		return false, fmt.Errorf("incarnation: %w", err)
+		return false, fmt.Errorf("epoch: %w", err)
 	}
 	return ok, nil
 }

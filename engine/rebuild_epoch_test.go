@@ -18,9 +18,9 @@ func (b *bench) restored(want map[string]int64) {
 	if diff := cmp.Diff(want, b.scores(b.scripts.Delayed())); diff != "" {
 		b.t.Errorf("in Redis (-want +got):\n%s", diff)
 	}
-	now, err := b.scripts.ReadIncarnation(b.t.Context())
-	if err != nil || now == "" || now != b.tables.incarnation {
-		b.t.Errorf("incarnation %q, noted %q, %v", now, b.tables.incarnation, err)
+	now, err := b.scripts.ReadEpoch(b.t.Context())
+	if err != nil || now == "" || now != b.tables.epoch {
+		b.t.Errorf("epoch %q, noted %q, %v", now, b.tables.epoch, err)
 	}
 	if n, older, err := newRebuilder(b.e).counted(b.t.Context()); err != nil || older {
 		b.t.Errorf("%d writes are counted, and MySQL has %d, %v", n, b.tables.number, err)
@@ -29,7 +29,7 @@ func (b *bench) restored(want map[string]int64) {
 
 func (b *bench) lost(e *Engine, want int) {
 	b.t.Helper()
-	if got := testutil.ToFloat64(e.metrics.incarnationsLost); got != float64(want) {
+	if got := testutil.ToFloat64(e.metrics.epochsLost); got != float64(want) {
 		b.t.Errorf("lost %v times, not %d", got, want)
 	}
 }
@@ -44,7 +44,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	if len(w.want) > 0 {
 		t.Error("a pass is wanted though nothing has happened")
 	}
-	before := b.tables.incarnation
+	before := b.tables.epoch
 	want := map[string]int64{}
 	var put []Due
 	for i := range 2 * restorePage {
@@ -57,8 +57,8 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	want["7"] = 9e12
 	b.look(w)
 	b.restored(want)
-	if b.tables.incarnation == before {
-		t.Error("the incarnation is the same")
+	if b.tables.epoch == before {
+		t.Error("the epoch is the same")
 	}
 	b.lost(b.e, 1)
 	if len(w.want) != 1 {
@@ -70,7 +70,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	}
 	b.lost(b.e, 1)
 	// A Redis with another memory, such as an old copy.
-	if err := b.scripts.WriteIncarnation(t.Context(), before); err != nil {
+	if err := b.scripts.WriteEpoch(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
 	b.client.Del(t.Context(), b.scripts.Delayed())
@@ -140,7 +140,7 @@ func TestTwoProcessesRestoreOnce(t *testing.T) {
 	b.restored(map[string]int64{"1": 2e12})
 	sum := 0.0
 	for _, e := range engines {
-		sum += testutil.ToFloat64(e.metrics.incarnationsLost)
+		sum += testutil.ToFloat64(e.metrics.epochsLost)
 	}
 	if sum != 1 {
 		t.Errorf("restored %v times", sum)
@@ -169,8 +169,8 @@ func TestWithoutTables(t *testing.T) {
 	b.tables.missing = false
 	w.asked = w.asked.Add(-2 * memoryAgain)
 	b.look(w)
-	if now, mirrored := w.memory(); !mirrored || now != b.tables.incarnation {
-		t.Errorf("%q, noted %q", now, b.tables.incarnation)
+	if now, mirrored := w.memory(); !mirrored || now != b.tables.epoch {
+		t.Errorf("%q, noted %q", now, b.tables.epoch)
 	}
 }
 
@@ -181,8 +181,8 @@ func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
 	b := newBench(t)
 	r := b.rebuilder()
 	b.e.o.Reports = map[string]*report.Report{"r": {Name: "r"}}
-	incarnation, _ := r.memory()
-	w := walk{rebuilder: r, incarnation: incarnation}
+	epoch, _ := r.memory()
+	w := walk{rebuilder: r, epoch: epoch}
 	b.add(b.scripts.Delayed(), "1", 2e12)
 	pushes := func() []*push {
 		var all []*push

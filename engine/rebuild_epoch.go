@@ -25,11 +25,11 @@ type watcher struct {
 	asked  time.Time // for the tables, when they were missing
 }
 
-// look compares the incarnation in Redis with the one that is noted in MySQL, and
+// look compares the epoch in Redis with the one that is noted in MySQL, and
 // where nothing is agreed on (at first, after a restart of Redis, and when the
 // mirror doubts) how many writes to the mirror both know.
 func (w *watcher) look(ctx context.Context) error {
-	found, err := w.e.o.Scripts.ReadIncarnation(ctx)
+	found, err := w.e.o.Scripts.ReadEpoch(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (w *watcher) look(ctx context.Context) error {
 	}
 	noted, err := "", ErrNoMemory
 	if w.e.o.Memory != nil {
-		noted, err = w.e.o.Memory.Incarnation(ctx)
+		noted, err = w.e.o.Memory.Epoch(ctx)
 	}
 	switch {
 	case errors.Is(err, ErrNoMemory):
@@ -55,12 +55,12 @@ func (w *watcher) look(ctx context.Context) error {
 	case err != nil:
 		return err
 	case found == "" && noted == "":
-		if _, err := w.e.o.Scripts.FirstIncarnation(ctx, rand.Text()); err != nil {
+		if _, err := w.e.o.Scripts.FirstEpoch(ctx, rand.Text()); err != nil {
 			return err
 		}
 		return w.look(ctx)
 	case noted == "":
-		if _, err := w.e.o.Memory.SetIncarnation(ctx, "", found); err != nil {
+		if _, err := w.e.o.Memory.SetEpoch(ctx, "", found); err != nil {
 			return err
 		}
 		w.agree(found, true)
@@ -88,13 +88,13 @@ func (w *watcher) lookAlone(ctx context.Context, found, known string, why error)
 	w.asked = time.Now()
 	if found == "" {
 		found = rand.Text()
-		first, err := w.e.o.Scripts.FirstIncarnation(ctx, found)
+		first, err := w.e.o.Scripts.FirstEpoch(ctx, found)
 		if err != nil || !first {
 			return err // somebody else was first: the next look finds it
 		}
 		if known != "" {
-			w.e.metrics.incarnationsLost.Inc()
-			w.e.log.Warn("Redis has lost its memory", "incarnation", known)
+			w.e.metrics.epochsLost.Inc()
+			w.e.log.Warn("Redis has lost its memory", "epoch", known)
 		}
 	}
 	w.agree(found, false)
