@@ -15,7 +15,7 @@ type Config struct {
 	Records   Records
 	Sink      string                    // gs://bucket/prefix or file:///directory
 	Limits    Limits                    // how much runs at once
-	Keys      Keys                      // names in Redis
+	Keys      report.Keys               // names in Redis
 	Reports   map[string]*report.Report // by name
 	Timers    report.Timers             // the longest prefix first
 	Warnings  Problems                  // what works, and probably not as it is meant
@@ -90,13 +90,6 @@ type Limits struct {
 
 // DefaultParameters is how many bytes a record's parameters may have by default: 64 KiB.
 const DefaultParameters = 64 << 10
-
-// Keys says what the names of everything in Redis begin with. Installations that
-// share a Redis keep apart by them.
-type Keys struct {
-	Prefix string // of what all jobs share; default "fanfold:"
-	Hash   string // of a job's hash, before the id; default "FileDownloadRecordEntity-"
-}
 
 // API is an HTTP service that listeners of kind http ask.
 type API struct {

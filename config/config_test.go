@@ -63,7 +63,7 @@ func TestLoad(t *testing.T) {
 		Sink:   "gs://reports/exports",
 		Admin:  "127.0.0.1:9464",
 		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50, Parameters: 128 << 10},
-		Keys:   Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
+		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
 		Reports: map[string]*report.Report{
 			"tagged-withdrawals": {
 				Name: "tagged-withdrawals", Line: 9, Timeout: 45 * time.Minute, Retry: tries,
@@ -131,19 +131,19 @@ func TestKeys(t *testing.T) {
 	long := strings.Repeat("é", 64)
 	for _, c := range []struct {
 		keys string
-		want Keys
+		want report.Keys
 	}{
-		{"{}", Keys{"fanfold:", "FileDownloadRecordEntity-"}},
-		{"", Keys{"fanfold:", "FileDownloadRecordEntity-"}},
-		{"{prefix: 'f2:'}", Keys{"f2:", "FileDownloadRecordEntity-"}},
-		{"{prefix: , hash: Record-}", Keys{"fanfold:", "Record-"}},
-		{"{prefix: '${TASKS}', hash: 81}", Keys{}}, // 8 is the beginning of 81
-		{"{prefix: '${TASKS}:', hash: 81}", Keys{"8:", "81"}},
-		{"{prefix: 'a]b%:', hash: fanfold}", Keys{"a]b%:", "fanfold"}},
-		{"{prefix: " + long + ", hash: " + long[2:] + "-}", Keys{long, long[2:] + "-"}},
+		{"{}", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}},
+		{"", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}},
+		{"{prefix: 'f2:'}", report.Keys{Prefix: "f2:", Hash: "FileDownloadRecordEntity-"}},
+		{"{prefix: , hash: Record-}", report.Keys{Prefix: "fanfold:", Hash: "Record-"}},
+		{"{prefix: '${TASKS}', hash: 81}", report.Keys{}}, // 8 is the beginning of 81
+		{"{prefix: '${TASKS}:', hash: 81}", report.Keys{Prefix: "8:", Hash: "81"}},
+		{"{prefix: 'a]b%:', hash: fanfold}", report.Keys{Prefix: "a]b%:", Hash: "fanfold"}},
+		{"{prefix: " + long + ", hash: " + long[2:] + "-}", report.Keys{Prefix: long, Hash: long[2:] + "-"}},
 	} {
 		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment())
-		if (err == nil) != (c.want != Keys{}) {
+		if (err == nil) != (c.want != report.Keys{}) {
 			t.Errorf("keys: %s: %v", c.keys, err)
 		} else if err == nil && got.Keys != c.want {
 			t.Errorf("keys: %s = %+v, want %+v", c.keys, got.Keys, c.want)

@@ -5,15 +5,17 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // longestKey is the longest that the beginning of a key may be, in characters.
 const longestKey = 64
 
-func (p setting) keys() Keys {
+func (p setting) keys() report.Keys {
 	f := p.fields("prefix", "hash")
-	prefix, okPrefix := f.get("prefix").keyName("fanfold:")
-	hash, okHash := f.get("hash").keyName("FileDownloadRecordEntity-")
+	prefix, okPrefix := f.get("prefix").keyName(report.DefaultKeys.Prefix)
+	hash, okHash := f.get("hash").keyName(report.DefaultKeys.Hash)
 	// Otherwise a job's hash and a key that all jobs share could be of one name.
 	if okPrefix && okHash && (strings.HasPrefix(prefix, hash) || strings.HasPrefix(hash, prefix)) {
 		at := f.get("hash")
@@ -22,7 +24,7 @@ func (p setting) keys() Keys {
 		}
 		at.problem("one of prefix and hash begins with the other", "Choose two that part ways; the defaults are fanfold: and FileDownloadRecordEntity-")
 	}
-	return Keys{Prefix: prefix, Hash: hash}
+	return report.Keys{Prefix: prefix, Hash: hash}
 }
 
 // keyName decodes what names of keys begin with. In a gap it is the default.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"github.com/fanfold/fanfold/report"
 	"go.yaml.in/yaml/v4"
 )
-
-var listenerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // draftListener is a listener that is being read. Its Listener becomes part of
 // the report when its query is resolved.
@@ -131,12 +128,15 @@ func (d *draft) readListenerName(l *draftListener, f fields) bool {
 	if !ok {
 		return false
 	}
-	l.Name, ok = at.name(listenerName, "a listener's name", "Use letters, digits and _, in parts with dots between them; no part begins with a digit")
+	l.Name, ok = at.text()
 	switch {
 	case !ok:
 		return false
-	case len(l.Name) > 100:
-		at.problem("a name of more than 100 characters", "Shorten it")
+	case len(l.Name) > report.MaxListener:
+		at.problem(fmt.Sprintf("a name of more than %d characters", report.MaxListener), "Shorten it")
+		return false
+	case !report.ValidListener(l.Name):
+		at.problem("not a listener's name", "Use letters, digits and _, in parts with dots between them; no part begins with a digit")
 		return false
 	}
 	if other := d.listener(l.Name); other != nil {

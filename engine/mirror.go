@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -218,7 +217,7 @@ func (m *mirror) dues(set string, members []redis.Z) []Due {
 	var dues []Due
 	for _, z := range members {
 		member, _ := z.Member.(string)
-		if set == m.e.o.Scripts.Delayed() && !scripts.ValidID(member) || member == "" || len(member) > longestMember {
+		if set == m.e.o.Scripts.Delayed() && !report.ValidID(member) || member == "" || len(member) > longestMember {
 			continue
 		}
 		// Rounded up: nothing comes back before its time.

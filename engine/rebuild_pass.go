@@ -9,6 +9,7 @@ import (
 
 	"github.com/bsm/redislock"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -142,12 +143,12 @@ func (w *walk) run(ctx context.Context) error {
 func (w *walk) page(ctx context.Context, page []Record) error {
 	var pushes []*push
 	for i, r := range page {
-		if !scripts.ValidID(r.ID) {
+		if !report.ValidID(r.ID) {
 			w.skip(r.ID)
 			continue
 		}
 		// An unknown report is not looked for again: the next pass does.
-		pushes = append(pushes, &push{id: r.ID, look: int64(len(lookAgain)), record: &page[i], report: w.e.o.Reports[r.Report]})
+		pushes = append(pushes, &push{id: r.ID, look: int64(len(report.RecordPolls)), record: &page[i], report: w.e.o.Reports[r.Report]})
 	}
 	for len(pushes) > 0 {
 		lost, err := w.lost(ctx, pushes)
@@ -262,7 +263,7 @@ func (w *walk) start(ctx context.Context, pushes []*push) error {
 // places are the members of the delayed set with which an id waits for its time.
 func (p push) places() []string {
 	places := []string{p.id}
-	for i := range lookAgain {
+	for i := range report.RecordPolls {
 		places = append(places, scripts.Later{ID: p.id, Attempt: int64(i + 1), Step: scripts.StepTrigger}.String())
 	}
 	return places

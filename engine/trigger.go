@@ -54,7 +54,7 @@ func (e *Engine) pushes(ctx context.Context, entries []stream.Entry) []*push {
 			continue
 		}
 		id, ok := entry.Fields["id"]
-		if !ok || !scripts.ValidID(id) {
+		if !ok || !report.ValidID(id) {
 			why := "the field id is missing: XADD " + e.o.Scripts.Jobs() + " '*' id 1111"
 			if ok {
 				why = "the id does not match ^[0-9A-Za-z_-]{1,64}$"

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // What an external worker says of its task; docs/external.md is its contract.
@@ -41,9 +40,8 @@ type reply struct {
 }
 
 var (
-	replyListener = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
-	replyWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
-	replyNumber   = regexp.MustCompile(`^[0-9]{1,9}$`)
+	replyWord   = regexp.MustCompile(`^[!-~]{1,200}$`)
+	replyNumber = regexp.MustCompile(`^[0-9]{1,9}$`)
 )
 
 // errNobody is the error of a reply that does not say which worker it is of: its task
@@ -63,9 +61,9 @@ func parseReply(fields map[string]string) (reply, error) {
 		name string
 		ok   bool
 	}{
-		{"id", scripts.ValidID(r.ID)},
+		{"id", report.ValidID(r.ID)},
 		{"attempt", err == nil && attempt > 0},
-		{"listener", len(r.Listener) <= 100 && replyListener.MatchString(r.Listener)},
+		{"listener", report.ValidListener(r.Listener)},
 		{"worker", replyWord.MatchString(r.Worker)},
 		{"entry", isEntry(r.Entry)},
 		{"consumer", replyWord.MatchString(r.Consumer)},

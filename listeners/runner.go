@@ -141,7 +141,7 @@ func (r *Runner) admit(ctx context.Context, listener string) (int, error) {
 func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry) {
 	from := r.o.Scripts.Task(listener)
 	attempt, err := strconv.ParseInt(entry.Fields["attempt"], 10, 64)
-	if !scripts.ValidID(entry.Fields["id"]) || err != nil || attempt < 1 {
+	if !report.ValidID(entry.Fields["id"]) || err != nil || attempt < 1 {
 		r.log.Warn("quarantined", "stream", from, "entry", entry.ID)
 		err := r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, "not a task: id and attempt are needed")
 		r.end(ctx, from, entry, err)

@@ -3,17 +3,12 @@ package scripts
 import (
 	"strconv"
 	"strings"
+
+	"github.com/fanfold/fanfold/report"
 )
 
-// Keys names everything that Fanfold has in Redis. Both prefixes are part of
-// the public contract (docs/keys.md).
-type Keys struct {
-	Prefix string // of what all jobs share; default "fanfold:"
-	Hash   string // of a job's hash; default "FileDownloadRecordEntity-"
-}
-
-// DefaultKeys are the names without configuration.
-var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
+// Keys names everything that Fanfold has in Redis.
+type Keys report.Keys
 
 // Data is the hash with a job's data and counters.
 func (k Keys) Data(id string) string { return k.Hash + id }
@@ -143,20 +138,4 @@ func Field(listener, column string, chunk int64) string {
 		return listener + "." + column
 	}
 	return listener + "." + column + "#" + strconv.FormatInt(chunk, 10)
-}
-
-// ValidID tells whether an id is one that keys and file names can hold:
-// ^[0-9A-Za-z_-]{1,64}$.
-func ValidID(id string) bool {
-	if len(id) == 0 || len(id) > 64 {
-		return false
-	}
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }

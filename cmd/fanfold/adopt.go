@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 func newAdopt(f *flags) *cobra.Command {
-	var report string
+	var name string
 	var all bool
 	c := &cobra.Command{
 		Use:   "adopt ID… | --report NAME | --all",
@@ -33,7 +34,7 @@ twice starts one attempt. A report with on_change: restart in its configuration 
 this by itself, after limits.grace.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			given := 0
-			for _, one := range []bool{len(ids) > 0, report != "", all} {
+			for _, one := range []bool{len(ids) > 0, name != "", all} {
 				if one {
 					given++
 				}
@@ -42,17 +43,17 @@ this by itself, after limits.grace.`,
 				return usage(errors.New("give ids, --report NAME or --all"))
 			}
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}
-			if report != "" && b.config.Reports[report] == nil {
-				return usage(b.noReport(report))
+			if name != "" && b.config.Reports[name] == nil {
+				return usage(b.noReport(name))
 			}
 			listed := len(ids) == 0
 			if listed {
 				var err error
-				if ids, err = b.orphans(c.Context(), report); err != nil {
+				if ids, err = b.orphans(c.Context(), name); err != nil {
 					return err
 				}
 			}
@@ -71,7 +72,7 @@ this by itself, after limits.grace.`,
 		}),
 	}
 	c.Args = cobra.ArbitraryArgs
-	c.Flags().StringVar(&report, "report", "", "all such jobs of this report")
+	c.Flags().StringVar(&name, "report", "", "all such jobs of this report")
 	c.Flags().BoolVar(&all, "all", false, "all such jobs")
 	if err := c.RegisterFlagCompletionFunc("report", f.complete((*backend).reportNames)); err != nil {
 		panic(err) // the flag is not there

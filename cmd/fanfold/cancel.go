@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -28,7 +29,7 @@ what was interrupted, and otherwise changes nothing; the event finished may come
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}
@@ -151,7 +152,7 @@ func (b *backend) noteLate(ctx context.Context, r engine.Record, after time.Dura
 // forget takes away the places in which a record waits that has not been started.
 func (b *backend) forget(ctx context.Context, r engine.Record) error {
 	members := []any{r.ID}
-	for look := range int64(looks) {
+	for look := range int64(len(report.RecordPolls)) {
 		members = append(members, scripts.Later{ID: r.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
 	}
 	if err := b.redis.ZRem(ctx, b.scripts.Delayed(), members...).Err(); err != nil {

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // scanPage is how many members one round trip reads or changes.
@@ -162,7 +161,7 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 	var ids, members []string
 	for _, a := range args {
 		left[a] = true
-		if scripts.ValidID(a) {
+		if report.ValidID(a) {
 			ids = append(ids, a)
 			continue
 		}

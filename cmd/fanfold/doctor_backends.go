@@ -216,7 +216,7 @@ func (b *backend) queuedIDs(ctx context.Context) (queued map[string]bool, whole 
 // withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
 // their turn or their report.
 func (b *backend) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
-	records = slices.DeleteFunc(records, func(r engine.Record) bool { return !scripts.ValidID(r.ID) })
+	records = slices.DeleteFunc(records, func(r engine.Record) bool { return !report.ValidID(r.ID) })
 	if len(records) == 0 {
 		return nil, nil
 	}
@@ -225,7 +225,7 @@ func (b *backend) withoutJob(ctx context.Context, records []engine.Record, queue
 	for i, r := range records {
 		ids[i] = r.ID
 		places = append(places, r.ID)
-		for look := range int64(looks) {
+		for look := range int64(len(report.RecordPolls)) {
 			places = append(places, scripts.Later{ID: r.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
 		}
 	}
@@ -253,7 +253,8 @@ func (b *backend) withoutJob(ctx context.Context, records []engine.Record, queue
 	for i, r := range records {
 		_, waits := parked[r.Report][r.ID]
 		waits = waits || queued[r.ID]
-		for _, place := range places[i*(looks+1) : (i+1)*(looks+1)] {
+		size := 1 + len(report.RecordPolls)
+		for _, place := range places[i*size : (i+1)*size] {
 			_, ok := delayed[place]
 			waits = waits || ok
 		}

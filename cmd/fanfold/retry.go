@@ -12,7 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newRetry(f *flags) *cobra.Command {
@@ -44,7 +44,7 @@ is in Redis and is lost with its memory: fanfold list --status failed shows the 
 				return f.sweep(c, b, sweep, b.retryPage)
 			}
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}

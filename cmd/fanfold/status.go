@@ -1,9 +1,8 @@
 package main
 
 import (
+	"github.com/fanfold/fanfold/report"
 	"github.com/spf13/cobra"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 func newStatus(f *flags) *cobra.Command {
@@ -12,7 +11,7 @@ func newStatus(f *flags) *cobra.Command {
 		Short: "Show a record and where its job stands",
 		Args:  cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-			if !scripts.ValidID(args[0]) {
+			if !report.ValidID(args[0]) {
 				return usage(notID(args[0]))
 			}
 			v, err := b.view(c.Context(), args[0])

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 func newSubmit(f *flags) *cobra.Command {
@@ -58,7 +57,7 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 // final status.
 func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 	for _, id := range ids {
-		if !scripts.ValidID(id) {
+		if !report.ValidID(id) {
 			return usage(notID(id))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newURL(f *flags) *cobra.Command {
@@ -27,7 +27,7 @@ by IAM where the credentials have none. For a directory it prints the path. A re
 without a file says what it is: 4 is the exit code of one that has failed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-			if !scripts.ValidID(args[0]) {
+			if !report.ValidID(args[0]) {
 				return usage(notID(args[0]))
 			}
 			if expires < time.Second || expires > gcs.LongestLink {

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/spf13/cobra"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 func newWatch(f *flags) *cobra.Command {
@@ -22,7 +21,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}

@@ -1,10 +1,9 @@
 package main
 
 import (
+	"github.com/fanfold/fanfold/report"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 func newWhy(f *flags) *cobra.Command {
@@ -19,7 +18,7 @@ A server that does not answer is an answer, too; the exit code is 3 only where
 there is no such record and no trace of the id.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			if !scripts.ValidID(ids[0]) {
+			if !report.ValidID(ids[0]) {
 				return usage(notID(ids[0]))
 			}
 			found := b.gather(c.Context(), ids[0])

@@ -160,7 +160,7 @@ func TestDiagnose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.facts
-			f.ID, f.Now, f.Keys = "1", now, scripts.DefaultKeys
+			f.ID, f.Now, f.Keys = "1", now, scripts.Keys(report.DefaultKeys)
 			f.Limits = config.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
 			v := diagnose(f)
 			var text strings.Builder

@@ -215,7 +215,7 @@ func (f *facts) openSources() []string {
 // asks for each by name, since the set can be large.
 func (b *backend) membersOf(ctx context.Context, f *facts) ([]delayed, error) {
 	members := []string{f.ID}
-	for look := range int64(looks) {
+	for look := range int64(len(report.RecordPolls)) {
 		members = append(members, scripts.Later{ID: f.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
 	}
 	if f.State != nil {
@@ -242,9 +242,6 @@ func (b *backend) membersOf(ctx context.Context, f *facts) ([]delayed, error) {
 	}
 	return found, nil
 }
-
-// looks is how often the trigger looks for a record that is missing.
-const looks = 3
 
 // searchQuarantine looks for an id among the newest entries of the quarantine,
 // and tells whether it saw all of them.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -54,7 +55,7 @@ func (f *facts) judgeDelayed(v *verdict, d delayed) {
 		return
 	}
 	v.Kind = looking
-	v.Summary = fmt.Sprintf("It was pushed and could not be started; look %d of %d comes %s.", d.later.Attempt, looks, when(*d.Due, f.Now))
+	v.Summary = fmt.Sprintf("It was pushed and could not be started; look %d of %d comes %s.", d.later.Attempt, len(report.RecordPolls), when(*d.Due, f.Now))
 	switch {
 	case f.Record == nil:
 		v.Details = append(v.Details, "There was no such record.")
