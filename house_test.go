@@ -73,11 +73,12 @@ func TestRoomsAreApart(t *testing.T) {
 	rooms := listHouse(t)
 	for room, apart := range map[string][]string{
 		"/report":    {""},
-		"/scripts":   {"/config", "/engine", "/listeners", "/scheduler", "/internal", "/cmd"},
-		"/config":    {"/scripts", "/engine", "/listeners", "/scheduler", "/internal", "/cmd"},
-		"/engine":    {"/listeners", "/scheduler"},
-		"/listeners": {"/engine", "/scheduler"},
-		"/scheduler": {"/engine", "/listeners"},
+		"/scripts":   {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/config":    {"/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/engine":    {"/listeners", "/scheduler", "/inspect"},
+		"/listeners": {"/engine", "/scheduler", "/inspect"},
+		"/scheduler": {"/engine", "/listeners", "/inspect"},
+		"/inspect":   {"/listeners", "/cmd"},
 	} {
 		found := false
 		for _, r := range rooms {

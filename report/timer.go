@@ -73,3 +73,13 @@ func (ts Timers) Sorted() Timers {
 	})
 	return ts
 }
+
+// Submit tells whether a timer submits a report, which makes a record.
+func (ts Timers) Submit() bool {
+	for _, one := range ts {
+		if one.Submit != nil {
+			return true
+		}
+	}
+	return false
+}

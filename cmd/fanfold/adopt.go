@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,7 +119,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	r, ok := records[id]
 	switch {
 	case !ok || r.ID != id:
-		return "", b.noRecord(id)
+		return "", b.inspect.NoRecord(id)
 	case r.Status == engine.Pending:
 		return "", refuse("it is PENDING; fanfold submit %s pushes it", id)
 	case r.Status.Final():
@@ -198,30 +197,4 @@ func (b *backend) settled(ctx context.Context, member string) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// orphan tells whether no process has the definition of a running job.
-func (b *backend) orphan(ctx context.Context, state *scripts.State) (bool, error) {
-	if r := b.config.Reports[state.Report]; !scripts.NeedsDefinition(state.Status) || r != nil && r.Hash() == state.Definition {
-		return false, nil
-	}
-	seen, err := b.scripts.Seen(ctx)
-	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(state.Report, state.Definition)), err
-}
-
-// checkDefinitions counts the running jobs whose definition no process has.
-func (b *backend) checkDefinitions(ctx context.Context) finding {
-	found, seen, err := b.scripts.Orphans(ctx)
-	if err == nil && len(found) > 0 && seen.AnyLive() {
-		counts := map[string]int{}
-		for _, o := range found {
-			counts[o.Report]++
-		}
-		var all []string
-		for _, name := range sortedNames(counts) {
-			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
-		}
-		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines, or until on_change: restart of their reports starts them anew", strings.Join(all, ", "), found[0].ID)
-	}
-	return judge("definitions of running jobs", warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/stream"
@@ -43,6 +44,7 @@ type backend struct {
 	apis      map[string]*http.Source
 	rows      *sql.DB // of the records: short statements alone
 	records   *record.Store
+	inspect   *inspect.Inspector
 	metrics   prometheus.Registerer // nil: none are asked for
 	files     *sink.Watched         // of an engine; nil: this process makes no files
 	closers   []io.Closer
@@ -134,7 +136,20 @@ func open(file string) (*backend, error) {
 		b.Close()
 		return nil, usage(fmt.Errorf("records: %w", err))
 	}
+	b.inspect = b.inspector()
 	return b, nil
+}
+
+// inspector makes what answers operators, on the connections of this process.
+func (b *backend) inspector() *inspect.Inspector {
+	apis := map[string]inspect.API{}
+	for name, api := range b.apis {
+		apis[name] = api
+	}
+	return inspect.New(inspect.Options{
+		Config: b.config, Redis: b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
+		Source: func(database string) (inspect.Preparer, error) { return b.source(database) },
+	})
 }
 
 // connected makes the function of a command from one that needs the backend.

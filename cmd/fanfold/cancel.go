@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -60,7 +61,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		}
 		r, ok := records[id]
 		if !ok || r.ID != id {
-			return "", b.noRecord(id)
+			return "", b.inspect.NoRecord(id)
 		}
 		if r.Status.Final() && r.Status != engine.Cancelled {
 			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)
@@ -151,11 +152,7 @@ func (b *backend) noteLate(ctx context.Context, r engine.Record, after time.Dura
 
 // forget takes away the places in which a record waits that has not been started.
 func (b *backend) forget(ctx context.Context, r engine.Record) error {
-	members := []any{r.ID}
-	for look := range int64(len(report.RecordPolls)) {
-		members = append(members, scripts.Later{ID: r.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
-	}
-	if err := b.redis.ZRem(ctx, b.scripts.Delayed(), members...).Err(); err != nil {
+	if err := b.redis.ZRem(ctx, b.scripts.Delayed(), anys(inspect.BeforeStart(r.ID))...).Err(); err != nil {
 		return err
 	}
 	return b.redis.ZRem(ctx, b.scripts.Waiting(r.Report), r.ID).Err()

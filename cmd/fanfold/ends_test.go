@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
 )
 
 // noFiles fails the test where the sink has a file of that report.
@@ -143,7 +144,7 @@ func TestWaitingOutlivesADeletedRecord(t *testing.T) {
 	})
 	s.exec("DELETE FROM file_download_record WHERE id = ?", gone)
 	views := s.wait(gone, stays)
-	if views[0].Status != deleted || views[1].Status != engine.Success {
+	if views[0].Status != inspect.Deleted || views[1].Status != engine.Success {
 		t.Errorf("%+v", views)
 	}
 	if err := views.failed(); exitCode(err) != exitJobFailed {

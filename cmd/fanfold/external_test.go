@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -45,7 +46,7 @@ func newScored(t *testing.T, users int, more ...string) *stack {
 // service is the URL with which the service of docs/external.md connects.
 func (s *stack) service() string { return "redis://scores:secret@" + s.redis.Addr + "/0" }
 
-func (s *stack) wantScores(v jobView) {
+func (s *stack) wantScores(v inspect.Job) {
 	s.t.Helper()
 	want := s.expect("user_id,name,score", "SELECT user_id, name, CAST(user_id * 1.5 AS DECIMAL(20,2)) FROM users ORDER BY user_id")
 	if got := s.content(v); got != want {

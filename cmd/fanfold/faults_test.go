@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -281,9 +282,9 @@ func TestScratchFiles(t *testing.T) {
 	}
 	doctor := command("-c", s.config, "doctor", "-o", "json")
 	doctor.Env = append(doctor.Env, "TMPDIR="+missing)
-	var all findings
+	var all inspect.Findings
 	out, err := doctor.Output()
-	if err == nil || json.Unmarshal(out, &all) != nil || !all.failed("scratch files") || !strings.Contains(string(out), missing) || !strings.Contains(string(out), "set TMPDIR") {
+	if err == nil || json.Unmarshal(out, &all) != nil || !all.Failed("scratch files") || !strings.Contains(string(out), missing) || !strings.Contains(string(out), "set TMPDIR") {
 		t.Errorf("doctor: %v, %s", err, out)
 	}
 	folder := t.TempDir()

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 )
 
 func newList(f *flags) *cobra.Command {
@@ -31,7 +32,7 @@ func newList(f *flags) *cobra.Command {
 			}
 			views := jobViews{}
 			for _, r := range records {
-				views = append(views, jobView{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
+				views = append(views, inspect.Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
 			}
 			return f.print(c.OutOrStdout(), views)
 		}),

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -36,7 +37,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 	}
 	s.b.redis.XTrimMaxLen(ctx, sc.Task("a"), 0)
 	s.b.redis.Del(ctx, sc.Data(data))
-	if v := s.ask(data); v.Kind != lost && v.Kind != looking && v.Kind != stateless && v.Kind != delayedUntil {
+	if v := s.ask(data); v.Kind != inspect.KindLost && v.Kind != inspect.KindLooking && v.Kind != inspect.KindStateless && v.Kind != inspect.KindDelayed {
 		t.Errorf("%+v", v)
 	}
 	for range 3 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 )
 
 // TestADatabaseThatRefusesTheLogin is no outage: it uses tries, and everything that tells
@@ -46,7 +47,7 @@ databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, now
 			t.Errorf("%+v", v)
 		}
 	}
-	v := s.because(late, sourceRefuses, "correct the DSN of database locked", "1045")
+	v := s.because(late, inspect.KindSourceRefuses, "correct the DSN of database locked", "1045")
 	if strings.Contains(v.Summary, "does not answer") || len(v.Remedies) == 0 || strings.Contains(v.Remedies[0], "delay run") {
 		t.Errorf("%+v", v)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -83,7 +84,7 @@ func (b *backend) retry(ctx context.Context, id string) error {
 		return err
 	}
 	if r, ok := records[id]; !ok || r.ID != id {
-		return b.noRecord(id)
+		return b.inspect.NoRecord(id)
 	} else if b.config.Reports[r.Report] == nil {
 		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
 	}
@@ -104,7 +105,7 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 	}
 	state, readErr := b.scripts.Read(ctx, id)
 	if readErr == nil {
-		if orphan, orphanErr := b.orphan(ctx, state); orphanErr == nil && orphan {
+		if orphan, orphanErr := b.inspect.Orphan(ctx, state); orphanErr == nil && orphan {
 			return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
 		}
 	}
@@ -113,7 +114,7 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 
 // unableToRetry says why a dead job cannot run again. One that is PENDING was
 // perhaps not pushed: a push too many does nothing.
-func (b *backend) unableToRetry(j deadJob) string {
+func (b *backend) unableToRetry(j inspect.DeadJob) string {
 	switch {
 	case j.Status != engine.Failed && j.Status != engine.Pending:
 		return j.Note
@@ -124,7 +125,7 @@ func (b *backend) unableToRetry(j deadJob) string {
 }
 
 // retryPage runs dead jobs again: a few statements and one round trip for all.
-func (b *backend) retryPage(ctx context.Context, page []deadJob) ([]bool, error) {
+func (b *backend) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
 	runs := make([]engine.Run, len(page))
 	for i, j := range page {
 		runs[i] = engine.Run{ID: j.ID, Attempt: j.Attempt}

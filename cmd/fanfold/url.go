@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -56,10 +55,7 @@ type link struct {
 // print writes the URL or path alone, for programs that read no JSON.
 func (l link) print(w io.Writer, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(l)
+		return printJSON(w, l)
 	}
 	_, err := fmt.Fprintln(w, l.URL+l.Path)
 	return err
@@ -73,7 +69,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	}
 	r, ok := records[id]
 	if !ok || r.ID != id {
-		return link{}, b.noRecord(id)
+		return link{}, b.inspect.NoRecord(id)
 	}
 	if err := withoutFile(r); err != nil {
 		return link{}, err

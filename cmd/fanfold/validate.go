@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/config"
 )
 
 func newValidate(f *flags) *cobra.Command {

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // commands are the lines for a shell that show what a verdict is about.
-func (f *facts) commands(v verdict) []string {
+func (f *facts) commands(v Verdict) []string {
 	k := f.Keys
 	state, data := shell(k.State(f.ID)), shell(k.Data(f.ID))
 	if f.RedisErr != nil {
@@ -53,11 +53,11 @@ func (f *facts) commands(v verdict) []string {
 		add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
 	}
 	switch v.Kind {
-	case quarantined:
+	case KindQuarantined:
 		add("XREVRANGE %s + - COUNT 10", shell(k.Quarantined()))
-	case ended:
+	case KindEnded:
 		add("ZSCORE %s %s", shell(k.Dead()), f.ID)
-	case queued, noRoom, noWorker, starting, workerDead:
+	case KindQueued, KindNoRoom, KindNoWorker, KindStarting, KindWorkerDead:
 		add("XLEN %s", shell(k.Jobs()))
 		add("ZCARD %s", shell(k.Deadlines()))
 		if len(f.Jobs.Consumers) > 0 {

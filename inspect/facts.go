@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type facts struct {
 	State     *scripts.State // nil: none
 	StateErr  error          // the key of the state is something else
 	DataGone  bool           // there is a state, and no data
-	Delayed   []delayed      // the id's members of the delayed set, by due time
+	Delayed   []Delayed      // the id's members of the delayed set, by due time
 	Running   int64          // jobs, in all processes
 	Memory    int            // percent of what Redis may use
 	Jobs      queue
@@ -54,30 +54,30 @@ type aside struct {
 
 // gather asks Redis, the records' database and the databases of the listeners
 // that a job waits for. A server that is away is a fact, too.
-func (b *backend) gather(ctx context.Context, id string) facts {
+func (in *Inspector) gather(ctx context.Context, id string) facts {
 	f := facts{
-		ID: id, CLI: redisCLI(b.redis.Options()), Keys: b.scripts.Keys, Limits: b.config.Limits, Now: time.Now(),
+		ID: id, CLI: redisCLI(in.redis.Options()), Keys: in.scripts.Keys, Limits: in.config.Limits, Now: time.Now(),
 		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
-	f.Record, f.RecordErr = b.askRecord(ctx, id)
+	f.Record, f.RecordErr = in.askRecord(ctx, id)
 	if f.Record != nil {
-		f.Report = b.config.Reports[f.Record.Report]
+		f.Report = in.config.Reports[f.Record.Report]
 	}
 	redisCtx, cancel := context.WithTimeout(ctx, 2*askTime)
 	defer cancel()
-	if f.RedisErr = b.askRedis(redisCtx, &f); f.RedisErr != nil {
+	if f.RedisErr = in.askRedis(redisCtx, &f); f.RedisErr != nil {
 		return f
 	}
 	for _, name := range f.openSources() {
-		f.Sources[name] = b.askSource(ctx, name)
+		f.Sources[name] = in.Reach(ctx, name)
 	}
 	return f
 }
 
-func (b *backend) askRecord(ctx context.Context, id string) (*engine.Record, error) {
+func (in *Inspector) askRecord(ctx context.Context, id string) (*engine.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	records, err := b.records.Read(ctx, []string{id})
+	records, err := in.records.Read(ctx, []string{id})
 	if r, ok := records[id]; ok && err == nil {
 		return &r, nil
 	}
@@ -85,26 +85,26 @@ func (b *backend) askRecord(ctx context.Context, id string) (*engine.Record, err
 }
 
 // askSource connects to a database or an API. Other sources are not asked.
-func (b *backend) askSource(ctx context.Context, name string) error {
+func (in *Inspector) Reach(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	if db := b.databases[name]; db != nil {
+	if db := in.databases[name]; db != nil {
 		return db.PingContext(ctx)
 	}
-	if api := b.apis[name]; api != nil {
+	if api := in.apis[name]; api != nil {
 		return api.Connect(ctx)
 	}
 	return nil
 }
 
 // askRedis fills in what Redis knows.
-func (b *backend) askRedis(ctx context.Context, f *facts) error {
-	now, err := b.redis.Time(ctx).Result()
+func (in *Inspector) askRedis(ctx context.Context, f *facts) error {
+	now, err := in.redis.Time(ctx).Result()
 	if err != nil {
 		return err
 	}
 	f.Now = now
-	f.State, err = b.scripts.Read(ctx, f.ID)
+	f.State, err = in.scripts.Read(ctx, f.ID)
 	switch {
 	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "WRONGTYPE"):
 		f.StateErr = err
@@ -112,49 +112,49 @@ func (b *backend) askRedis(ctx context.Context, f *facts) error {
 		return err
 	}
 	if f.State != nil {
-		data, err := b.redis.Exists(ctx, b.scripts.Data(f.ID)).Result()
+		data, err := in.redis.Exists(ctx, in.scripts.Data(f.ID)).Result()
 		if err != nil {
 			return err
 		}
 		f.DataGone = data == 0
 	}
 	if f.Report == nil && f.State != nil {
-		f.Report = b.config.Reports[f.State.Report]
+		f.Report = in.config.Reports[f.State.Report]
 	}
-	if f.Seen, err = b.scripts.Seen(ctx); err != nil {
+	if f.Seen, err = in.scripts.Seen(ctx); err != nil {
 		return err
 	}
-	if f.Delayed, err = b.membersOf(ctx, f); err != nil {
+	if f.Delayed, err = in.membersOf(ctx, f); err != nil {
 		return err
 	}
-	if f.Running, err = b.scripts.Running(ctx); err != nil {
+	if f.Running, err = in.scripts.Running(ctx); err != nil {
 		return err
 	}
-	if f.Memory, err = b.scripts.MemoryUsed(ctx); err != nil {
+	if f.Memory, err = in.scripts.MemoryUsed(ctx); err != nil {
 		return err
 	}
-	if f.Paused, err = b.scripts.Paused(ctx); err != nil {
+	if f.Paused, err = in.scripts.Paused(ctx); err != nil {
 		return err
 	}
-	if at, err := b.redis.ZScore(ctx, b.scripts.Dead(), f.ID).Result(); err == nil {
+	if at, err := in.redis.ZScore(ctx, in.scripts.Dead(), f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))
 	} else if !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if f.Jobs, err = b.askQueue(ctx, b.scripts.Jobs(), f.ID, 0); err != nil {
+	if f.Jobs, err = in.askQueue(ctx, in.scripts.Jobs(), f.ID, 0); err != nil {
 		return err
 	}
 	for _, step := range f.openSteps() {
-		key := b.scripts.Task(step)
+		key := in.scripts.Task(step)
 		if step == scripts.StepFanIn {
-			key = b.scripts.FanIn()
+			key = in.scripts.FanIn()
 		}
-		if f.Queues[step], err = b.askQueue(ctx, key, f.ID, f.State.Attempt); err != nil {
+		if f.Queues[step], err = in.askQueue(ctx, key, f.ID, f.State.Attempt); err != nil {
 			return err
 		}
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
-		f.Aside, f.AsideAll, err = b.searchQuarantine(ctx, f.ID)
+		f.Aside, f.AsideAll, err = in.searchQuarantine(ctx, f.ID)
 	}
 	return err
 }
@@ -213,29 +213,26 @@ func (f *facts) openSources() []string {
 
 // membersOf looks for the members of the delayed set that an id can have now. It
 // asks for each by name, since the set can be large.
-func (b *backend) membersOf(ctx context.Context, f *facts) ([]delayed, error) {
-	members := []string{f.ID}
-	for look := range int64(len(report.RecordPolls)) {
-		members = append(members, scripts.Later{ID: f.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
-	}
+func (in *Inspector) membersOf(ctx context.Context, f *facts) ([]Delayed, error) {
+	members := BeforeStart(f.ID)
 	if f.State != nil {
 		for _, step := range append([]string{scripts.StepFanIn, scripts.StepRecord}, f.State.Listeners...) {
 			members = append(members, scripts.Later{ID: f.ID, Attempt: f.State.Attempt, Step: step}.String())
 		}
 	}
-	cmds, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	cmds, err := in.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, m := range members {
-			p.ZScore(ctx, b.scripts.Delayed(), m)
+			p.ZScore(ctx, in.scripts.Delayed(), m)
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, err
 	}
-	var found []delayed
+	var found []Delayed
 	for i, c := range cmds {
 		if score, err := c.(*redis.FloatCmd).Result(); err == nil {
-			found = append(found, newDelayed(members[i], score, f.Now))
+			found = append(found, NewDelayed(members[i], score, f.Now))
 		} else if !errors.Is(err, redis.Nil) {
 			return nil, err
 		}
@@ -245,11 +242,11 @@ func (b *backend) membersOf(ctx context.Context, f *facts) ([]delayed, error) {
 
 // searchQuarantine looks for an id among the newest entries of the quarantine,
 // and tells whether it saw all of them.
-func (b *backend) searchQuarantine(ctx context.Context, id string) (*aside, bool, error) {
+func (in *Inspector) searchQuarantine(ctx context.Context, id string) (*aside, bool, error) {
 	const page, pages = 1000, 12
 	end := "+"
 	for range pages {
-		entries, err := b.redis.XRevRangeN(ctx, b.scripts.Quarantined(), end, "-", page).Result()
+		entries, err := in.redis.XRevRangeN(ctx, in.scripts.Quarantined(), end, "-", page).Result()
 		if err != nil {
 			return nil, false, err
 		}
@@ -273,7 +270,7 @@ func (b *backend) searchQuarantine(ctx context.Context, id string) (*aside, bool
 
 // delayedStep is the member of the delayed set that brings a step back; nil where
 // there is none.
-func (f *facts) delayedStep(step string) *delayed {
+func (f *facts) delayedStep(step string) *Delayed {
 	for i, d := range f.Delayed {
 		if d.later.Step == step || step == scripts.StepFanIn && d.later.Step == scripts.StepRecord {
 			return &f.Delayed[i]

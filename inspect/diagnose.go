@@ -1,7 +1,8 @@
-package main
+package inspect
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -15,9 +16,19 @@ import (
 // missed is how long something may be due before a scheduler is missed.
 const missed = 5 * time.Second
 
+// why says what keeps a job. A server that is away is an answer, and no error.
+func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
+	v := diagnose(in.gather(ctx, id))
+	if v.Kind == KindLost || v.Kind == KindNotPushed {
+		// What moved while it was looked for is not lost: look once more.
+		v = diagnose(in.gather(ctx, id))
+	}
+	return v, ctx.Err()
+}
+
 // diagnose says what keeps a job. It needs no server.
-func diagnose(f facts) verdict {
-	v := verdict{ID: f.ID}
+func diagnose(f facts) Verdict {
+	v := Verdict{ID: f.ID, Now: f.Now}
 	if r := f.Record; r != nil {
 		v.Status, v.Report, v.Attempt = r.Status, r.Report, r.Attempt
 	}
@@ -25,20 +36,20 @@ func diagnose(f facts) verdict {
 		v.Report, v.Attempt, v.Job, v.Stage = s.Report, s.Attempt, s.Status, s.Stage
 	}
 	f.judge(&v)
-	slices.SortStableFunc(v.Upcoming, func(a, b upcoming) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(v.Upcoming, func(a, b Upcoming) int { return a.At.Compare(b.At) })
 	v.Commands = f.commands(v)
 	return v
 }
 
 // judge finds the kind of a verdict.
-func (f *facts) judge(v *verdict) {
+func (f *facts) judge(v *Verdict) {
 	switch r := f.Record; {
 	case redis.HasErrorPrefix(f.RedisErr, "WRONGTYPE"):
-		v.Kind, v.Summary = wrongType, fmt.Sprintf("A key of Fanfold has another type: %v.", f.RedisErr)
+		v.Kind, v.Summary = KindWrongType, fmt.Sprintf("A key of Fanfold has another type: %v.", f.RedisErr)
 		v.Details = append(v.Details, "What goes through that key waits; other jobs go on.")
 		v.Remedies = append(v.Remedies, "look at the key, and rename or delete it if it is not Fanfold's: what was lost is sent again")
 	case f.RedisErr != nil:
-		v.Kind, v.Summary = redisAway, fmt.Sprintf("Redis does not answer: %v.", f.RedisErr)
+		v.Kind, v.Summary = KindRedisAway, fmt.Sprintf("Redis does not answer: %v.", f.RedisErr)
 		v.Details = append(v.Details, "Nothing can go on until it does; workers wait for it, and outages do not count as tries.")
 		if f.RecordErr != nil {
 			v.Details = append(v.Details, fmt.Sprintf("The records' database does not answer, either: %v.", f.RecordErr))
@@ -48,36 +59,36 @@ func (f *facts) judge(v *verdict) {
 	case r == nil:
 		f.judgeMissing(v)
 	case r.ID != f.ID:
-		v.Kind, v.Summary = otherID, fmt.Sprintf("The database finds the record %q for this id: push exactly that.", r.ID)
+		v.Kind, v.Summary = KindOtherID, fmt.Sprintf("The database finds the record %q for this id: push exactly that.", r.ID)
 	case r.Status.Final():
 		f.judgeEnded(v)
 	case f.StateErr != nil:
-		v.Kind, v.Summary = brokenState, fmt.Sprintf("The key of its state is something else: %v.", f.StateErr)
+		v.Kind, v.Summary = KindBrokenState, fmt.Sprintf("The key of its state is something else: %v.", f.StateErr)
 		v.Remedies = append(v.Remedies, "look at the key, and delete it if it is not Fanfold's")
 	case f.State != nil && f.State.Attempt == r.Attempt && !endedState(f.State):
 		f.judgeJob(v)
 	case f.State != nil && f.State.Attempt > r.Attempt:
-		v.Kind = superseded
+		v.Kind = KindSuperseded
 		v.Summary = fmt.Sprintf("Redis has attempt %d of the job, the record attempt %d: somebody has changed the record.", f.State.Attempt, r.Attempt)
 		v.Details = append(v.Details, "The job ends as SUPERSEDED, without a file; then the record can be pushed again.")
 		f.addDeadline(v)
 	case f.placed(v):
 	case !f.Paused[scripts.PausedReport(r.Report)].IsZero():
-		v.Kind = pausedKind
-		v.Summary = fmt.Sprintf("Its report %s is paused since %s.", r.Report, stamp(f.Paused[scripts.PausedReport(r.Report)]))
+		v.Kind = KindPaused
+		v.Summary = fmt.Sprintf("Its report %s is paused since %s.", r.Report, Stamp(f.Paused[scripts.PausedReport(r.Report)]))
 		v.Details = append(v.Details, "No deadline runs while it waits.")
 		v.Remedies = append(v.Remedies, "fanfold resume report "+r.Report)
 	case f.Report == nil:
-		v.Kind, v.Summary = unknownReport, fmt.Sprintf("Its report %q is not in this configuration, and the id waits nowhere.", r.Report)
+		v.Kind, v.Summary = KindUnknownReport, fmt.Sprintf("Its report %q is not in this configuration, and the id waits nowhere.", r.Report)
 		v.Remedies = append(v.Remedies, "add the report to the configuration of every process, then fanfold submit "+f.ID)
 	case r.Status == engine.Processing:
 		f.judgeStateless(v)
 	case !f.Jobs.Whole:
-		v.Kind = queued
+		v.Kind = KindQueued
 		v.Summary = fmt.Sprintf("The record is PENDING; if its id was pushed, at least %d others are before it.", f.Jobs.Searched)
 		f.addRoom(v)
 	default:
-		v.Kind, v.Summary = notPushed, "The record is PENDING, and nobody has pushed its id."
+		v.Kind, v.Summary = KindNotPushed, "The record is PENDING, and nobody has pushed its id."
 		v.Details = append(v.Details, fmt.Sprintf("It has not changed for %s; the id is neither in %s nor in %s.", short(r.Age), f.Keys.Jobs(), f.Keys.Delayed()))
 		v.Details = append(v.Details, fmt.Sprintf("Once it has not changed for %s, a rebuild starts it by itself, unless records.filter keeps it out; it looks every few minutes.", short(f.Limits.Grace)))
 		v.Remedies = append(v.Remedies, "fanfold submit "+f.ID)
@@ -96,20 +107,20 @@ func runs(s *scripts.State) bool {
 }
 
 // withoutRecord judges by what Redis knows alone.
-func (f *facts) withoutRecord(v *verdict) {
+func (f *facts) withoutRecord(v *Verdict) {
 	if f.State != nil && runs(f.State) {
 		f.judgeJob(v)
 		v.Details = append([]string{"By what Redis knows: " + v.Summary}, v.Details...)
 	} else if f.placed(v) {
 		v.Details = append([]string{"By what Redis knows: " + v.Summary}, v.Details...)
 	}
-	v.Kind = recordsAway
+	v.Kind = KindRecordsAway
 	v.Summary = fmt.Sprintf("The records' database does not answer: %v.", f.RecordErr)
 	v.Details = append(v.Details, "Jobs start and end only when it does; writing a final status is tried without limit, and outages do not count as tries.")
 }
 
 // judgeMissing judges an id that has no row.
-func (f *facts) judgeMissing(v *verdict) {
+func (f *facts) judgeMissing(v *Verdict) {
 	if f.placed(v) {
 		v.Details = append(v.Details, "There is no record with this id: its transaction may not be committed yet.")
 		return
@@ -119,7 +130,7 @@ func (f *facts) judgeMissing(v *verdict) {
 		v.Details = append(v.Details, "The record was deleted: the job goes on to its end and leaves no file.")
 		return
 	}
-	v.Kind, v.Summary = noRecord, "There is no record with this id, and no trace of the id in Redis."
+	v.Kind, v.Summary = KindNoRecord, "There is no record with this id, and no trace of the id in Redis."
 	if f.State != nil {
 		v.Summary = fmt.Sprintf("There is no record with this id any more; its job has ended as %s.", f.State.Status)
 	} else if !f.Jobs.Whole || !f.AsideAll {
@@ -127,8 +138,8 @@ func (f *facts) judgeMissing(v *verdict) {
 	}
 }
 
-func (f *facts) judgeEnded(v *verdict) {
-	v.Kind = ended
+func (f *facts) judgeEnded(v *Verdict) {
+	v.Kind = KindEnded
 	r := f.Record
 	switch r.Status {
 	case engine.Success:
@@ -150,7 +161,7 @@ func (f *facts) judgeEnded(v *verdict) {
 		v.Summary = fmt.Sprintf("Its status is %q, which this configuration does not map: it counts as final.", r.Status)
 	}
 	if !f.Dead.IsZero() {
-		v.Details = append(v.Details, fmt.Sprintf("It is listed as dead since %s; fanfold dead discard %s takes it off the list.", stamp(f.Dead), f.ID))
+		v.Details = append(v.Details, fmt.Sprintf("It is listed as dead since %s; fanfold dead discard %s takes it off the list.", Stamp(f.Dead), f.ID))
 	}
 	if f.State != nil && runs(f.State) {
 		v.Details = append(v.Details, "Its state in Redis is still there, and goes when its workers see that the record is final: at the latest when they have done their work.")
@@ -158,13 +169,13 @@ func (f *facts) judgeEnded(v *verdict) {
 }
 
 // judgeStateless judges a PROCESSING record that Redis knows nothing of.
-func (f *facts) judgeStateless(v *verdict) {
+func (f *facts) judgeStateless(v *Verdict) {
 	grace := f.Limits.Grace
-	v.Kind = stateless
+	v.Kind = KindStateless
 	v.Summary = fmt.Sprintf("The record is PROCESSING, and Redis has no state of attempt %d.", f.Record.Attempt)
 	v.Details = append(v.Details, "Redis has lost its memory, or a process died between record and state.")
 	if left := grace - f.Record.Age; left > 0 {
-		v.Upcoming = append(v.Upcoming, upcoming{f.Now.Add(left), fmt.Sprintf("its grace time of %s ends: the rebuild starts it with the next attempt", short(grace))})
+		v.Upcoming = append(v.Upcoming, Upcoming{f.Now.Add(left), fmt.Sprintf("its grace time of %s ends: the rebuild starts it with the next attempt", short(grace))})
 	} else {
 		v.Details = append(v.Details, fmt.Sprintf("Its grace time of %s is over: the rebuild starts it with the next attempt, unless many are before it.", short(grace)))
 	}
@@ -172,15 +183,15 @@ func (f *facts) judgeStateless(v *verdict) {
 }
 
 // addDeadline says what happens to a running job at its deadline.
-func (f *facts) addDeadline(v *verdict) {
+func (f *facts) addDeadline(v *Verdict) {
 	s := f.State
 	if s.Status == scripts.StatusPublishing || s.Status == scripts.StatusFailing {
 		return
 	}
 	what := "its deadline: the job fails"
 	if f.Now.After(s.Deadline) {
-		v.Details = append(v.Details, fmt.Sprintf("Its deadline was %s.", when(s.Deadline, f.Now)))
+		v.Details = append(v.Details, fmt.Sprintf("Its deadline was %s.", When(s.Deadline, f.Now)))
 		return
 	}
-	v.Upcoming = append(v.Upcoming, upcoming{s.Deadline, what})
+	v.Upcoming = append(v.Upcoming, Upcoming{s.Deadline, what})
 }

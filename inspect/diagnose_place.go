@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // placed judges an id that waits to be started: in the delayed set, in the stream
 // of jobs, or in the quarantine.
-func (f *facts) placed(v *verdict) bool {
+func (f *facts) placed(v *Verdict) bool {
 	for _, d := range f.Delayed {
 		if d.later.Step != "" && d.later.Step != scripts.StepTrigger {
 			continue
@@ -24,8 +24,8 @@ func (f *facts) placed(v *verdict) bool {
 		return true
 	}
 	if f.Aside != nil {
-		v.Kind = quarantined
-		v.Summary = fmt.Sprintf("It was put aside %s: %s.", when(f.Aside.At, f.Now), f.Aside.Reason)
+		v.Kind = KindQuarantined
+		v.Summary = fmt.Sprintf("It was put aside %s: %s.", When(f.Aside.At, f.Now), f.Aside.Reason)
 		v.Details = append(v.Details, fmt.Sprintf("It came by %s. The record was not changed.", f.Aside.Stream))
 		if f.Record != nil && f.Record.Status == engine.Pending {
 			v.Details = append(v.Details, fmt.Sprintf("It is PENDING: once it has not changed for %s, it is started by itself. fanfold cancel %s makes sure that it is not.", short(f.Limits.Grace), f.ID))
@@ -36,33 +36,33 @@ func (f *facts) placed(v *verdict) bool {
 	return false
 }
 
-func (f *facts) judgeDelayed(v *verdict, d delayed) {
+func (f *facts) judgeDelayed(v *Verdict, d Delayed) {
 	if d.Due == nil {
-		v.Kind, v.Summary = delayedUntil, fmt.Sprintf("It waits in %s with the score %v, which is no time: it goes to the quarantine.", f.Keys.Delayed(), d.Score)
+		v.Kind, v.Summary = KindDelayed, fmt.Sprintf("It waits in %s with the score %v, which is no time: it goes to the quarantine.", f.Keys.Delayed(), d.Score)
 		v.Remedies = append(v.Remedies, "fanfold delay run "+f.ID)
 		return
 	}
 	if over := f.Now.Sub(*d.Due); over > missed {
-		v.Kind = noScheduler
+		v.Kind = KindNoScheduler
 		v.Summary = fmt.Sprintf("It was due %s ago, and no scheduler has moved it.", short(over))
 		v.Remedies = append(v.Remedies, schedulerMissing)
 		return
 	}
 	if d.later.Step == "" {
-		v.Kind, v.Summary = delayedUntil, fmt.Sprintf("It was pushed for later and is due %s.", when(*d.Due, f.Now))
-		v.Upcoming = append(v.Upcoming, upcoming{*d.Due, "it goes into " + f.Keys.Jobs()})
+		v.Kind, v.Summary = KindDelayed, fmt.Sprintf("It was pushed for later and is due %s.", When(*d.Due, f.Now))
+		v.Upcoming = append(v.Upcoming, Upcoming{*d.Due, "it goes into " + f.Keys.Jobs()})
 		v.Remedies = append(v.Remedies, "fanfold delay run "+f.ID+" runs it now")
 		return
 	}
-	v.Kind = looking
-	v.Summary = fmt.Sprintf("It was pushed and could not be started; look %d of %d comes %s.", d.later.Attempt, len(report.RecordPolls), when(*d.Due, f.Now))
+	v.Kind = KindLooking
+	v.Summary = fmt.Sprintf("It was pushed and could not be started; look %d of %d comes %s.", d.later.Attempt, len(report.RecordPolls), When(*d.Due, f.Now))
 	switch {
 	case f.Record == nil:
 		v.Details = append(v.Details, "There was no such record.")
 	case f.Report == nil:
 		v.Details = append(v.Details, fmt.Sprintf("Its report %q is not in this configuration.", f.Record.Report))
 	}
-	v.Upcoming = append(v.Upcoming, upcoming{*d.Due, "the trigger looks for the record again; after the last look it goes to the quarantine"})
+	v.Upcoming = append(v.Upcoming, Upcoming{*d.Due, "the trigger looks for the record again; after the last look it goes to the quarantine"})
 }
 
 const (
@@ -72,31 +72,31 @@ const (
 )
 
 // judgeQueued judges an id in the stream of jobs.
-func (f *facts) judgeQueued(v *verdict) {
+func (f *facts) judgeQueued(v *Verdict) {
 	e, lease := f.Jobs.Entry, f.Limits.Lease
 	switch {
 	case e.Consumer != "" && e.Idle > lease:
-		v.Kind = workerDead
+		v.Kind = KindWorkerDead
 		v.Summary = fmt.Sprintf("The trigger %s read it %s ago and is silent since then.", e.Consumer, short(e.Idle))
 		f.takeOver(v, f.Jobs, engineMissing)
 	case e.Consumer != "":
-		v.Kind, v.Summary = starting, fmt.Sprintf("The trigger %s read it %s ago and is starting it.", e.Consumer, short(e.Idle))
+		v.Kind, v.Summary = KindStarting, fmt.Sprintf("The trigger %s read it %s ago and is starting it.", e.Consumer, short(e.Idle))
 		v.Details = append(v.Details, fmt.Sprintf("If that process dies, another one takes over within %s of silence.", short(lease)))
 	case !f.livesFor(f.Jobs):
-		v.Kind = noWorker
+		v.Kind = KindNoWorker
 		v.Summary = fmt.Sprintf("It waits in %s%s, and no process reads that stream: none runs with the role engine.", f.Keys.Jobs(), behind(e.Ahead))
 		v.Remedies = append(v.Remedies, engineMissing)
 	case f.Memory > f.Limits.Memory:
-		v.Kind = noRoom
+		v.Kind = KindNoRoom
 		v.Summary = fmt.Sprintf("It waits in %s%s: Redis has used %d %% of its memory, and above %d %% no job is started.", f.Keys.Jobs(), behind(e.Ahead), f.Memory, f.Limits.Memory)
 		v.Remedies = append(v.Remedies, "wait for running jobs to end, give Redis more maxmemory, or raise limits.memory")
 	case f.Running >= int64(f.Limits.RunningJobs):
-		v.Kind = noRoom
+		v.Kind = KindNoRoom
 		v.Summary = fmt.Sprintf("It waits in %s%s for room: %d jobs run, as many as limits.running_jobs allows.", f.Keys.Jobs(), behind(e.Ahead), f.Running)
 		v.Details = append(v.Details, "No deadline runs while it waits.")
 		v.Remedies = append(v.Remedies, "wait, or raise limits.running_jobs")
 	default:
-		v.Kind, v.Summary = queued, fmt.Sprintf("It waits in %s%s.", f.Keys.Jobs(), behind(e.Ahead))
+		v.Kind, v.Summary = KindQueued, fmt.Sprintf("It waits in %s%s.", f.Keys.Jobs(), behind(e.Ahead))
 		f.addRoom(v)
 	}
 }
@@ -113,14 +113,14 @@ func behind(n int64) string {
 }
 
 // addRoom says how many jobs run.
-func (f *facts) addRoom(v *verdict) {
+func (f *facts) addRoom(v *Verdict) {
 	v.Details = append(v.Details, fmt.Sprintf("%d jobs run; limits.running_jobs is %d.", f.Running, f.Limits.RunningJobs))
 }
 
 // takeOver says who goes on with what a dead worker held.
-func (f *facts) takeOver(v *verdict, q queue, remedy string) {
+func (f *facts) takeOver(v *Verdict, q queue, remedy string) {
 	if f.livesFor(q) {
-		v.Upcoming = append(v.Upcoming, upcoming{f.Now.Add(f.Limits.Lease), "by then another worker takes it over"})
+		v.Upcoming = append(v.Upcoming, Upcoming{f.Now.Add(f.Limits.Lease), "by then another worker takes it over"})
 		return
 	}
 	v.Details = append(v.Details, fmt.Sprintf("No worker reads %s that could take it over.", q.Key))

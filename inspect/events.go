@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // event is an entry of fanfold:events.
-type event struct {
+type Event struct {
 	ID     string // of the record
 	Name   string
 	At     time.Time
@@ -28,9 +28,9 @@ type follower struct {
 }
 
 // follow begins behind the last event of now.
-func (b *backend) follow(ctx context.Context) (*follower, error) {
-	f := &follower{redis: b.blocking, stream: b.scripts.Events(), last: "0-0"}
-	entries, err := b.redis.XRevRangeN(ctx, f.stream, "+", "-", 1).Result()
+func (in *Inspector) follow(ctx context.Context) (*follower, error) {
+	f := &follower{redis: in.blocking, stream: in.scripts.Events(), last: "0-0"}
+	entries, err := in.redis.XRevRangeN(ctx, f.stream, "+", "-", 1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
@@ -42,7 +42,7 @@ func (b *backend) follow(ctx context.Context) (*follower, error) {
 
 // next takes events until one of them was taken, or the time is over, and returns the
 // ids of the records of those.
-func (f *follower) next(ctx context.Context, most time.Duration, take func(event) (bool, error)) (ids []string, err error) {
+func (f *follower) next(ctx context.Context, most time.Duration, take func(Event) (bool, error)) (ids []string, err error) {
 	end := time.Now().Add(most)
 	for len(ids) == 0 {
 		left := time.Until(end)
@@ -72,8 +72,8 @@ func (f *follower) next(ctx context.Context, most time.Duration, take func(event
 	return ids, nil
 }
 
-func eventOf(entry redis.XMessage) event {
-	e := event{Fields: map[string]string{}}
+func eventOf(entry redis.XMessage) Event {
+	e := Event{Fields: map[string]string{}}
 	for name, value := range entry.Values {
 		e.Fields[name], _ = value.(string)
 	}

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -54,23 +54,23 @@ func (q queue) live(silence time.Duration) int {
 
 // askQueue reads what there is to know of a stream, and searches the oldest
 // entries for an id, and an attempt where that is not 0.
-func (b *backend) askQueue(ctx context.Context, key, id string, attempt int64) (queue, error) {
+func (in *Inspector) askQueue(ctx context.Context, key, id string, attempt int64) (queue, error) {
 	q := queue{Key: key}
 	var err error
-	if q.Length, err = b.redis.XLen(ctx, key).Result(); err != nil {
+	if q.Length, err = in.redis.XLen(ctx, key).Result(); err != nil {
 		return q, err
 	}
-	consumers, err := b.redis.XInfoConsumers(ctx, key, scripts.Group).Result()
+	consumers, err := in.redis.XInfoConsumers(ctx, key, scripts.Group).Result()
 	if err != nil && !missing(err) {
 		return q, err
 	}
 	for _, c := range consumers {
 		q.Consumers = append(q.Consumers, consumer{Name: c.Name, Idle: c.Idle})
 	}
-	if err := b.searchQueue(ctx, &q, id, attempt); err != nil || q.Entry == nil {
+	if err := in.searchQueue(ctx, &q, id, attempt); err != nil || q.Entry == nil {
 		return q, err
 	}
-	pending, err := b.redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+	pending, err := in.redis.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: key, Group: scripts.Group, Start: q.Entry.ID, End: q.Entry.ID, Count: 1,
 	}).Result()
 	if err != nil && !missing(err) {
@@ -89,10 +89,10 @@ func missing(err error) bool {
 
 // searchQueue finds the newest entry of an id among the oldest entries: the one
 // that is read last.
-func (b *backend) searchQueue(ctx context.Context, q *queue, id string, attempt int64) error {
+func (in *Inspector) searchQueue(ctx context.Context, q *queue, id string, attempt int64) error {
 	start := "-"
 	for range searchPages {
-		entries, err := b.redis.XRangeN(ctx, q.Key, start, "+", searchPage).Result()
+		entries, err := in.redis.XRangeN(ctx, q.Key, start, "+", searchPage).Result()
 		if err != nil {
 			return err
 		}

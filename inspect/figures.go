@@ -1,10 +1,11 @@
-package main
+package inspect
 
 import (
 	"context"
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
@@ -28,8 +29,9 @@ type gauge struct {
 	ask    func(ctx context.Context, p redis.Pipeliner) redis.Cmder
 }
 
-func newRedisGauges(b *backend) *redisGauges {
-	g := &redisGauges{redis: b.redis}
+// Gauges is a collector of how much there is in Redis.
+func (in *Inspector) Gauges() prometheus.Collector {
+	g := &redisGauges{redis: in.redis}
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("fanfold_"+name, help, labels, nil)
 	}
@@ -40,14 +42,14 @@ func newRedisGauges(b *backend) *redisGauges {
 	set := func(desc *prometheus.Desc, key string) {
 		g.gauges = append(g.gauges, gauge{desc, nil, func(ctx context.Context, p redis.Pipeliner) redis.Cmder { return p.ZCard(ctx, key) }})
 	}
-	k := b.scripts.Keys
+	k := in.scripts.Keys
 	stream(desc("jobs_waiting", "Pushed ids that are not started yet."), k.Jobs())
 	set(desc("jobs_running", "Jobs that run, in all processes."), k.Deadlines())
 	set(desc("jobs_delayed", "Ids and retries that are due later."), k.Delayed())
 	set(desc("jobs_dead", "Failed jobs that nobody has run again or discarded."), k.Dead())
 	set(desc("paused", "Listeners and reports that are paused."), k.PausedSet())
 	parked := desc("jobs_parked", "Pushed ids that wait for their report, which is paused.", "report")
-	for _, name := range slices.Sorted(maps.Keys(b.config.Reports)) {
+	for _, name := range slices.Sorted(maps.Keys(in.config.Reports)) {
 		g.gauges = append(g.gauges, gauge{parked, []string{name}, func(ctx context.Context, p redis.Pipeliner) redis.Cmder {
 			return p.ZCard(ctx, k.Waiting(name))
 		}})
@@ -61,7 +63,7 @@ func newRedisGauges(b *backend) *redisGauges {
 	waiting := desc("tasks_waiting", "Tasks that are not done, in work or not.", "listener")
 	pending := desc("tasks_pending", "Tasks that a worker has read and not finished.", "listener")
 	var names []string
-	for _, r := range b.config.Reports {
+	for _, r := range in.config.Reports {
 		for _, s := range r.Stages {
 			for _, l := range s.Listeners {
 				names = append(names, l.Name)
@@ -86,6 +88,9 @@ func (g *redisGauges) Describe(out chan<- *prometheus.Desc) {
 		out <- one.desc
 	}
 }
+
+// scrapeTime bounds what a scrape reads from Redis.
+const scrapeTime = 3 * time.Second
 
 // Collect implements prometheus.Collector.
 func (g *redisGauges) Collect(out chan<- prometheus.Metric) {

@@ -1,9 +1,11 @@
-package main
+package inspect
 
 import (
+	"context"
 	"math"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -11,7 +13,7 @@ import (
 const leastMillis = 1e11
 
 // delayed is a member of the delayed set.
-type delayed struct {
+type Delayed struct {
 	Member string     `json:"member"`
 	ID     string     `json:"id,omitempty"`
 	Due    *time.Time `json:"due,omitempty"` // nil: its score is no time
@@ -24,8 +26,8 @@ type delayed struct {
 }
 
 // newDelayed explains a member.
-func newDelayed(member string, score float64, now time.Time) delayed {
-	d := delayed{Member: member, Score: score}
+func NewDelayed(member string, score float64, now time.Time) Delayed {
+	d := Delayed{Member: member, Score: score}
 	var err error
 	if d.later, err = scripts.ParseLater(member); err != nil {
 		d.Bad, d.What = "means nothing: goes to the quarantine when it is due", "?"
@@ -48,6 +50,16 @@ func newDelayed(member string, score float64, now time.Time) delayed {
 	return d
 }
 
+// beforeStart are the members of the delayed set that an id can have which has not been
+// started: the id itself, and a member for each further look for its record.
+func BeforeStart(id string) []string {
+	members := []string{id}
+	for look := range int64(len(report.RecordPolls)) {
+		members = append(members, scripts.Later{ID: id, Attempt: look + 1, Step: scripts.StepTrigger}.String())
+	}
+	return members
+}
+
 // whatLater says what happens when a member is due.
 func whatLater(l scripts.Later) string {
 	switch l.Step {
@@ -61,4 +73,29 @@ func whatLater(l scripts.Later) string {
 		return "retry of the record"
 	}
 	return "retry of " + l.Step
+}
+
+// delayedList reads the delayed set in the order of its scores, a page at a time.
+func (in *Inspector) Delayed(ctx context.Context, matches func(string) bool, limit int) ([]Delayed, error) {
+	list := []Delayed{}
+	now, err := in.redis.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	for start := int64(0); ; start += searchPage {
+		page, err := in.redis.ZRangeWithScores(ctx, in.scripts.Delayed(), start, start+searchPage-1).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, z := range page {
+			if member, _ := z.Member.(string); matches(member) {
+				if list = append(list, NewDelayed(member, z.Score, now)); len(list) == limit {
+					return list, nil
+				}
+			}
+		}
+		if len(page) < searchPage {
+			return list, nil
+		}
+	}
 }
