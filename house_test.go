@@ -74,7 +74,10 @@ func TestRoomsAreApart(t *testing.T) {
 	for room, apart := range map[string][]string{
 		"/report":    {""},
 		"/scripts":   {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
-		"/config":    {"/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/dataset":   {"/config", "/fold", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/format":    {"/config", "/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/fold":      {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/config":    {"/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/engine":    {"/listeners", "/scheduler", "/inspect"},
 		"/listeners": {"/engine", "/scheduler", "/inspect"},
 		"/scheduler": {"/engine", "/listeners", "/inspect"},
@@ -125,7 +128,7 @@ func TestCommandLinksNoTests(t *testing.T) {
 		for _, not := range []string{
 			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
 			"github.com/google/go-cmp", module + "/internal/testenv/testmain", module + "/engine/sink/sinktest",
-			module + "/listeners/listenertest",
+			module + "/listeners/listenertest", module + "/dataset/datasettest",
 		} {
 			if within(d, not) {
 				t.Errorf("the command links %s", d)

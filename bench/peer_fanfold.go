@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/listeners"
@@ -146,7 +147,7 @@ func (n *numbers) Read(_ context.Context, task listeners.Task, out *listeners.Wr
 	if n.started != nil {
 		n.started(task.ID)
 	}
-	if err := out.Columns([]report.Column{{Name: "k", Kind: report.KindInteger}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "k", Kind: report.KindInteger}}); err != nil {
 		return err
 	}
 	for i := range int64(numbersCount) {

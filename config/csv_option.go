@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -35,17 +37,17 @@ func (d *draft) readCSVOptions(f fields) {
 	case "escape", "fail":
 		c.Formulas = report.Formulas(text)
 	}
-	if c.Null != nil && c.Formulas != report.FormulasOff && report.IsFormula([]byte(*c.Null), report.KindText) {
+	if c.Null != nil && c.Formulas != report.FormulasOff && format.IsFormula([]byte(*c.Null), report.KindText) {
 		f.get("null").problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
 	}
 	for _, column := range c.Columns {
-		if c.Formulas == report.FormulasFail && report.IsFormula([]byte(column.Label), report.KindText) {
+		if c.Formulas == report.FormulasFail && format.IsFormula([]byte(column.Label), report.KindText) {
 			f.get("formulas").problem(fmt.Sprintf("the label %q is one that a spreadsheet takes for a formula", column.Label), "Give the column another label, or write formulas: escape")
 		}
 		if column.Listener == "" || c.Formulas != report.FormulasFail {
 			continue
 		}
-		if cell := d.listener(column.Listener).Defaults[column.Column]; report.IsFormula(report.AppendText(nil, []byte(cell)), report.KindText) {
+		if cell := d.listener(column.Listener).Defaults[column.Column]; format.IsFormula(dataset.AppendText(nil, []byte(cell)), report.KindText) {
 			f.get("formulas").problem(fmt.Sprintf("the default of %s is one that a spreadsheet takes for a formula", column.Column), "Give another default, or write formulas: escape")
 		}
 	}
@@ -112,7 +114,7 @@ func (d *draft) readMoments(f fields) {
 		if !ok {
 			continue
 		}
-		if wrong := report.CheckForm(text, form.kind); wrong != nil {
+		if wrong := format.CheckForm(text, form.kind); wrong != nil {
 			at.problem(wrong.Message, wrong.Remedy)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -115,7 +116,7 @@ func proved(t *testing.T, r *report.Report) {
 }
 
 func wrongForm(form string, kind report.Kind) bool {
-	return form != "" && report.CheckForm(form, kind) != nil
+	return form != "" && format.CheckForm(form, kind) != nil
 }
 
 func provedRetry(t *testing.T, r report.Retry) {

@@ -27,7 +27,7 @@ const (
 // has a place, since a row that is a little longer than a block takes the places of two.
 const (
 	smallestFold = 64 << 10
-	largestFold  = 8 << 30
+	LargestFold  = 8 << 30
 )
 
 // The bounds of limits.parameters. A process that starts jobs holds those of 100 records.
@@ -48,7 +48,7 @@ func (p setting) limits() Limits {
 		RunningJobs: f.get("running_jobs").integer(1000, 1, 1_000_000),
 		Tasks:       f.get("tasks").integer(16, 1, 10_000),
 		Folds:       f.get("folds").integer(4, 1, 10_000),
-		FoldBytes:   f.get("fold_bytes").size(128<<20, smallestFold, largestFold),
+		FoldBytes:   f.get("fold_bytes").size(128<<20, smallestFold, LargestFold),
 		Grace:       f.get("grace").atLeast(time.Second, time.Minute, "Records that change in that time are left alone"),
 		Lease:       f.get("lease").lease(10 * time.Second),
 		Stop:        f.get("stop").duration(20 * time.Second),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -77,8 +78,8 @@ reports:
 		if _, _, err := s.Take(ctx, task, []string{r.Hash()}); err != nil {
 			b.Fatal(err)
 		}
-		columns := []report.Column{{Name: "k", Kind: report.KindInteger}}
-		builder := report.NewBuilder(columns)
+		columns := []dataset.Column{{Name: "k", Kind: report.KindInteger}}
+		builder := dataset.NewBuilder(columns)
 		for i := range int64(100) {
 			builder.Int(0, i)
 			if err := builder.EndRow(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -134,7 +135,7 @@ func (b *bundle) comes() {
 }
 
 func one(out *Writer) error {
-	if err := out.Columns([]report.Column{{Name: "c"}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "c"}}); err != nil {
 		return err
 	}
 	out.Builder().Int(0, 1)
@@ -382,10 +383,10 @@ func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 type stalled struct{}
 
 func (stalled) Read(_ context.Context, _ Task, out *Writer) error {
-	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 		return err
 	}
-	for i := range int64(2 * report.MaxChunkRows) { // while the first chunk is being stored, the second one is taken
+	for i := range int64(2 * dataset.MaxChunkRows) { // while the first chunk is being stored, the second one is taken
 		out.Builder().Int(0, i)
 		if err := out.EndRow(); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -21,7 +22,7 @@ const (
 
 // The most that one entry of rows may have.
 const (
-	maxReplyRows  = report.MaxChunkRows
+	maxReplyRows  = dataset.MaxChunkRows
 	maxReplyBytes = 1 << 20
 )
 
@@ -34,7 +35,7 @@ type reply struct {
 	Consumer     string // which has read that
 	Type         string
 	Number       int64  // of a chunk, from 0; for done: how many there were
-	Rows         []byte // JSON, see report.Rows
+	Rows         []byte // JSON, see dataset.Rows
 	Error        string
 	Permanent    bool
 }

@@ -214,6 +214,17 @@ func IsNullText(text string) bool {
 	return len(text) <= 64 && utf8.ValidString(text) && !strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, ""))
 }
 
+// Formulas says what becomes of a text that a spreadsheet takes for a formula. The
+// zero value leaves it as it is.
+type Formulas string
+
+// What can become of a formula.
+const (
+	FormulasOff    Formulas = ""       // it stays
+	FormulasEscape Formulas = "escape" // a single quote goes before it
+	FormulasFail   Formulas = "fail"   // the file is not made
+)
+
 // CSVColumn is one column of the file.
 type CSVColumn struct {
 	Label    string // in the header

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -84,7 +85,7 @@ func (b *bundle) read() (data []string, kinds []report.Kind, err error) {
 	source := New(b.api, "p:")
 	defer source.Close()
 	data = make([]string, len(b.listener.Columns))
-	out := listeners.NewWriter(func(columns []report.Column, builder *report.Builder, last bool) error {
+	out := listeners.NewWriter(func(columns []dataset.Column, builder *dataset.Builder, last bool) error {
 		kinds = nil
 		for i, f := range builder.Fields() {
 			data[i] += string(f)
@@ -548,8 +549,8 @@ func TestValues(t *testing.T) {
 	b.task.Parameters["team"] = "a/b"
 	b.listener.From = &report.Ref{Listener: "earlier", Column: "id"}
 	values := []string{"1", `"x"`, "null", "1", "12345678901234567890", `"1"`, `"x"`}
-	b.task.Values = func(_ context.Context, listener, column string) (report.Column, iter.Seq2[[]byte, error], error) {
-		return report.Column{}, func(yield func([]byte, error) bool) {
+	b.task.Values = func(_ context.Context, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
+		return dataset.Column{}, func(yield func([]byte, error) bool) {
 			if listener != "earlier" || column != "id" {
 				t.Error(listener, column)
 			}
