@@ -92,7 +92,7 @@ func (c *Config) checkPartial(records setting) {
 			continue
 		}
 		c.Records.Partial = true
-		if _, ok := c.Records.Statuses["PARTIAL"]; !ok && len(c.Records.Statuses) > 0 && records.given() {
+		if _, ok := c.Records.Statuses[string(report.Partial)]; !ok && len(c.Records.Statuses) > 0 && records.given() {
 			records.path = child(records.path, "statuses")
 			records.problem(fmt.Sprintf("no value for PARTIAL, as which a job of report %s can end: one of its listeners has on_failure", name),
 				"Add PARTIAL: VALUE, or make all listeners required")

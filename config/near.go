@@ -70,5 +70,14 @@ func distance(a, b string, most int) int {
 	return row[len(b)]
 }
 
+// texts gives names of a type of their own as texts.
+func texts[T ~string](names []T) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = string(name)
+	}
+	return all
+}
+
 // sortedKeys is for messages and loops that must not depend on a map's order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -14,9 +14,6 @@ var (
 	recordColumn = regexp.MustCompile(`^[A-Za-z0-9_$]{1,64}$`)
 )
 
-// recordStatuses are the statuses of a record, as in engine.Status.
-var recordStatuses = []string{"PENDING", "PROCESSING", "SUCCESS", "PARTIAL", "FAILED", "CANCELLED"}
-
 func (f fields) records(databases []string) Records {
 	r := Records{Table: "file_download_record"}
 	at, ok := f.need("records", "Add records: {database: NAME}, the database with the table of records")
@@ -86,10 +83,11 @@ func (p setting) recordStatuses() map[string]string {
 	if len(entries) == 0 {
 		return nil
 	}
+	all := texts(report.Statuses)
 	statuses, places := map[string]string{}, map[string]setting{}
 	for _, e := range entries {
-		if !slices.Contains(recordStatuses, e.name) {
-			e.value.problem("a record has no such status", didYouMean(e.name, recordStatuses))
+		if !slices.Contains(all, e.name) {
+			e.value.problem("a record has no such status", didYouMean(e.name, all))
 			continue
 		}
 		if value, ok := e.value.text(); ok {
@@ -98,8 +96,8 @@ func (p setting) recordStatuses() map[string]string {
 	}
 	// A status that is not mapped is its own value, and takes that one too. The
 	// comparison is the one of MySQL's usual collations.
-	for i, status := range recordStatuses {
-		for _, other := range recordStatuses[i+1:] {
+	for i, status := range all {
+		for _, other := range all[i+1:] {
 			if !strings.EqualFold(mapped(statuses, status), mapped(statuses, other)) {
 				continue
 			}

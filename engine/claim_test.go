@@ -53,7 +53,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	if err := e.forward(ctx, lost); !errors.Is(err, errElsewhere) {
 		t.Errorf("advance with a lost claim: %v", err)
 	}
-	if err := e.settle(ctx, lost, string(Failed), "x"); !errors.Is(err, errElsewhere) {
+	if err := e.settle(ctx, lost, string(report.Failed), "x"); !errors.Is(err, errElsewhere) {
 		t.Errorf("settle with a lost claim: %v", err)
 	}
 	if err := e.forward(ctx, held); err != nil {

@@ -81,9 +81,9 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
 	case p.broken:
 		return decision{act: actQuarantine, why: "the key of its state is not a hash"}
-	case p.record.Status == Processing && p.attempt >= p.record.Attempt && !p.ended:
+	case p.record.Status == report.Processing && p.attempt >= p.record.Attempt && !p.ended:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
-	case p.record.Status == Processing && p.record.Age < grace:
+	case p.record.Status == report.Processing && p.record.Age < grace:
 		// Another trigger may be between the record and the state right now.
 		return decision{
 			act: actLookLater, why: "the record is PROCESSING and has no state yet",

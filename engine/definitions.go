@@ -114,7 +114,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 			return err
 		}
 		record, ok := records[o.ID]
-		if !ok || record.ID != o.ID || record.Status != Processing || record.Attempt != o.Attempt {
+		if !ok || record.ID != o.ID || record.Status != report.Processing || record.Attempt != o.Attempt {
 			continue // it ends by itself
 		}
 		ok, err = Adopt(ctx, d.e.o.Records, d.e.o.Scripts, r, record)

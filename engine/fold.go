@@ -168,12 +168,12 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.S
 		e.left(state, err)
 	}
 	var ok bool
-	status, run, omitted := Success, Run{state.ID, state.Attempt}, state.Omitted()
+	status, run, omitted := report.Success, Run{state.ID, state.Attempt}, state.Omitted()
 	if len(omitted) > 0 {
-		status = Partial
+		status = report.Partial
 	}
 	if err := e.onRecord(ctx, "finish record", func() (err error) {
-		if status == Partial {
+		if status == report.Partial {
 			ok, err = e.o.Records.SucceedPartly(ctx, run, file, made.Rows, withoutThese(omitted))
 		} else {
 			ok, err = e.o.Records.Succeed(ctx, run, file, made.Rows)

@@ -187,7 +187,7 @@ func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
 	pushes := func() []*push {
 		var all []*push
 		for _, id := range []string{"1", "2"} {
-			all = append(all, &push{id: id, report: b.e.o.Reports["r"], record: &Record{ID: id, Report: "r", Status: Pending}})
+			all = append(all, &push{id: id, report: b.e.o.Reports["r"], record: &Record{ID: id, Report: "r", Status: report.Pending}})
 		}
 		return all
 	}

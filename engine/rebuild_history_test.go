@@ -85,7 +85,7 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 	lost := func() ([]*push, error) {
 		w := walk{rebuilder: r, epoch: epoch}
 		return w.lost(t.Context(), []*push{{
-			id: "7", look: 3, record: &Record{ID: "7", Status: Pending, Age: time.Hour}, report: &report.Report{Name: "r"},
+			id: "7", look: 3, record: &Record{ID: "7", Status: report.Pending, Age: time.Hour}, report: &report.Report{Name: "r"},
 		}})
 	}
 	if found, err := lost(); err != nil || len(found) != 1 {
@@ -154,7 +154,7 @@ func TestAPassWithoutTables(t *testing.T) {
 	epoch, _ := r.memory()
 	b.tables.missing = true
 	w := walk{rebuilder: r, epoch: epoch}
-	if _, err := w.lost(t.Context(), []*push{{id: "7", record: &Record{ID: "7", Status: Pending, Age: time.Hour}}}); !errors.Is(err, errForgotten) {
+	if _, err := w.lost(t.Context(), []*push{{id: "7", record: &Record{ID: "7", Status: report.Pending, Age: time.Hour}}}); !errors.Is(err, errForgotten) {
 		t.Errorf("%v", err)
 	}
 	b.look(&watcher{rebuilder: r})

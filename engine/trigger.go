@@ -160,8 +160,8 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			}
 			e.removeEarlier(ctx, &scripts.State{ID: p.id, Attempt: p.record.Attempt, Report: p.record.Report}, last)
 			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
-			e.jobs.finished.WithLabelValues(p.record.Report, string(Failed)).Inc()
-			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(Failed), "reason", d.why)
+			e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
+			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(report.Failed), "reason", d.why)
 		default:
 			if err := e.o.Scripts.Repair(ctx, p.id); err != nil {
 				return err
@@ -317,7 +317,7 @@ func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error)
 			return err
 		}
 		records, err := e.o.Records.Read(ctx, []string{run.ID})
-		if r := records[run.ID]; err == nil && r.Status == Processing && r.Attempt == run.Attempt {
+		if r := records[run.ID]; err == nil && r.Status == report.Processing && r.Attempt == run.Attempt {
 			err = errors.New("somebody has locked the record")
 		}
 		return err

@@ -8,16 +8,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/engine"
 )
 
 // deadJob is an entry of the list of dead jobs, with what its record says now.
 type DeadJob struct {
 	ID      string        `json:"id"`
 	When    time.Time     `json:"when"`
-	Status  engine.Status `json:"status,omitempty"`
+	Status  report.Status `json:"status,omitempty"`
 	Report  string        `json:"report,omitempty"`
 	Attempt int64         `json:"attempt,omitempty"`
 	Error   string        `json:"error,omitempty"`
@@ -75,7 +74,7 @@ func (in *Inspector) deadPage(ctx context.Context, entries []redis.Z) ([]DeadJob
 		switch {
 		case !ok || r.ID != j.ID:
 			j.Note = "the record is gone"
-		case r.Status != engine.Failed:
+		case r.Status != report.Failed:
 			j.Note = fmt.Sprintf("the record is %s", r.Status)
 			fallthrough
 		default:

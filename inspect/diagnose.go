@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -81,7 +81,7 @@ func (f *facts) judge(v *Verdict) {
 	case f.Report == nil:
 		v.Kind, v.Summary = KindUnknownReport, fmt.Sprintf("Its report %q is not in this configuration, and the id waits nowhere.", r.Report)
 		v.Remedies = append(v.Remedies, "add the report to the configuration of every process, then fanfold submit "+f.ID)
-	case r.Status == engine.Processing:
+	case r.Status == report.Processing:
 		f.judgeStateless(v)
 	case !f.Jobs.Whole:
 		v.Kind = KindQueued
@@ -95,7 +95,7 @@ func (f *facts) judge(v *Verdict) {
 	}
 }
 
-func endedState(s *scripts.State) bool { return engine.Status(s.Status).Final() && !runs(s) }
+func endedState(s *scripts.State) bool { return report.Status(s.Status).Final() && !runs(s) }
 
 // runs tells whether a state is that of a job that has not ended.
 func runs(s *scripts.State) bool {
@@ -142,16 +142,16 @@ func (f *facts) judgeEnded(v *Verdict) {
 	v.Kind = KindEnded
 	r := f.Record
 	switch r.Status {
-	case engine.Success:
+	case report.Success:
 		v.Summary = "It is done: " + r.File
-	case engine.Partial:
+	case report.Partial:
 		v.Summary = "It is done in part: " + r.File
 		v.Details = append(v.Details, "It is "+cmp.Or(r.Error, "without what some of its listeners should have given")+".")
 		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" makes it again")
-	case engine.Failed:
+	case report.Failed:
 		v.Summary = "It has failed: " + cmp.Or(r.Error, "the record gives no reason")
 		v.Remedies = append(v.Remedies, "fanfold retry "+f.ID+" runs it again")
-	case engine.Cancelled:
+	case report.Cancelled:
 		v.Summary = "It was cancelled"
 		if r.Error != "" {
 			v.Summary += ": " + r.Error

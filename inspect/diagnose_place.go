@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -27,7 +26,7 @@ func (f *facts) placed(v *Verdict) bool {
 		v.Kind = KindQuarantined
 		v.Summary = fmt.Sprintf("It was put aside %s: %s.", When(f.Aside.At, f.Now), f.Aside.Reason)
 		v.Details = append(v.Details, fmt.Sprintf("It came by %s. The record was not changed.", f.Aside.Stream))
-		if f.Record != nil && f.Record.Status == engine.Pending {
+		if f.Record != nil && f.Record.Status == report.Pending {
 			v.Details = append(v.Details, fmt.Sprintf("It is PENDING: once it has not changed for %s, it is started by itself. fanfold cancel %s makes sure that it is not.", short(f.Limits.Grace), f.ID))
 		}
 		v.Remedies = append(v.Remedies, "mend what the reason names, then fanfold submit "+f.ID)

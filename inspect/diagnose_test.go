@@ -25,7 +25,7 @@ func TestDiagnose(t *testing.T) {
 	silent := []consumer{{"w", time.Hour}}
 	job := func(status string, change func(f *facts)) facts {
 		f := facts{
-			Record: &engine.Record{ID: "1", Report: "r", Status: engine.Processing, Attempt: 2},
+			Record: &engine.Record{ID: "1", Report: "r", Status: report.Processing, Attempt: 2},
 			Report: rep,
 			State: &scripts.State{
 				ID: "1", Report: "r", Definition: rep.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour),
@@ -39,7 +39,7 @@ func TestDiagnose(t *testing.T) {
 		change(&f)
 		return f
 	}
-	record := func(status engine.Status, change func(f *facts)) facts {
+	record := func(status report.Status, change func(f *facts)) facts {
 		f := facts{Record: &engine.Record{ID: "1", Report: "r", Status: status}, Report: rep, Jobs: queue{Whole: true, Consumers: alive}, AsideAll: true}
 		change(&f)
 		return f
@@ -68,17 +68,17 @@ func TestDiagnose(t *testing.T) {
 		"redis and records away":     {facts{RedisErr: away, RecordErr: away}, KindRedisAway, "does not answer, either"},
 		"a key of another type":      {facts{RedisErr: fmt.Errorf("%w: the key fanfold:task:a is a string", redisAnswer("WRONGTYPE Operation against a key"))}, KindWrongType, "rename or delete it"},
 		"records away, id unknown":   {facts{RecordErr: away}, KindRecordsAway, "connection refused"},
-		"another row":                {record(engine.Pending, func(f *facts) { f.Record.ID = "01" }), KindOtherID, `"01"`},
-		"perhaps pushed":             {record(engine.Pending, func(f *facts) { f.Jobs.Whole, f.Jobs.Searched = false, 10000 }), KindQueued, "at least 10000 others"},
+		"another row":                {record(report.Pending, func(f *facts) { f.Record.ID = "01" }), KindOtherID, `"01"`},
+		"perhaps pushed":             {record(report.Pending, func(f *facts) { f.Jobs.Whole, f.Jobs.Searched = false, 10000 }), KindQueued, "at least 10000 others"},
 		"a status of its own":        {record("ODD", func(*facts) {}), KindEnded, "does not map"},
-		"memory":                     {record(engine.Pending, func(f *facts) { f.Jobs.Entry, f.Memory = &entry{}, 91 }), KindNoRoom, "91 %"},
-		"being started":              {record(engine.Pending, func(f *facts) { f.Jobs.Entry = &entry{Consumer: "w", Idle: time.Second} }), KindStarting, "is starting it"},
-		"dead trigger, another one":  {record(engine.Pending, func(f *facts) { f.Jobs.Entry = &entry{Consumer: "x", Idle: time.Minute} }), KindWorkerDead, "another worker takes it over"},
-		"a score that is no time":    {record(engine.Pending, func(f *facts) { f.Delayed = []Delayed{NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "goes to the quarantine"},
-		"processing, grace over":     {record(engine.Processing, func(f *facts) { f.Record.Age = time.Hour }), KindStateless, "is over"},
-		"quarantined before a push":  {record(engine.Pending, func(f *facts) { f.Aside, f.Jobs.Entry = &aside{}, &entry{} }), KindQueued, "as the next one"},
-		"failed, still winding up":   {job(scripts.StatusFailing, func(f *facts) { f.Record.Status = engine.Failed }), KindEnded, "Its state in Redis is still there"},
-		"the settled state of an id": {job("FAILED", func(f *facts) { f.Record.Status = engine.Pending; f.Jobs.Whole = true }), KindNotPushed, "nobody has pushed"},
+		"memory":                     {record(report.Pending, func(f *facts) { f.Jobs.Entry, f.Memory = &entry{}, 91 }), KindNoRoom, "91 %"},
+		"being started":              {record(report.Pending, func(f *facts) { f.Jobs.Entry = &entry{Consumer: "w", Idle: time.Second} }), KindStarting, "is starting it"},
+		"dead trigger, another one":  {record(report.Pending, func(f *facts) { f.Jobs.Entry = &entry{Consumer: "x", Idle: time.Minute} }), KindWorkerDead, "another worker takes it over"},
+		"a score that is no time":    {record(report.Pending, func(f *facts) { f.Delayed = []Delayed{NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "goes to the quarantine"},
+		"processing, grace over":     {record(report.Processing, func(f *facts) { f.Record.Age = time.Hour }), KindStateless, "is over"},
+		"quarantined before a push":  {record(report.Pending, func(f *facts) { f.Aside, f.Jobs.Entry = &aside{}, &entry{} }), KindQueued, "as the next one"},
+		"failed, still winding up":   {job(scripts.StatusFailing, func(f *facts) { f.Record.Status = report.Failed }), KindEnded, "Its state in Redis is still there"},
+		"the settled state of an id": {job("FAILED", func(f *facts) { f.Record.Status = report.Pending; f.Jobs.Whole = true }), KindNotPushed, "nobody has pushed"},
 
 		"all tasks in work":     {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); task(f, "b", own) }), KindRunning, "It waits for a, b"},
 		"one of two":            {job(scripts.StatusRun, func(f *facts) { task(f, "a", own); done(f) }), KindBarrier, "1 of 2 listeners are done"},

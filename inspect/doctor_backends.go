@@ -155,7 +155,7 @@ func (in *Inspector) checkStartable(ctx context.Context) Finding {
 		return judge(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
 	}
 	queued, whole, err := in.queuedIDs(ctx)
-	counts, example := map[engine.Status]int{}, ""
+	counts, example := map[report.Status]int{}, ""
 	unknown, named := 0, "" // records whose report is not in the configuration: nothing starts them
 	for after, more := "", true; more && err == nil; {
 		var records, left []engine.Record
@@ -178,7 +178,7 @@ func (in *Inspector) checkStartable(ctx context.Context) Finding {
 	}
 	if err == nil && len(counts) > 0 && !whole {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and could not be compared with all of %s: only its oldest %d entries were searched",
-			counts[engine.Pending], counts[engine.Processing], example, grace, in.scripts.Jobs(), searchPages*searchPage)
+			counts[report.Pending], counts[report.Processing], example, grace, in.scripts.Jobs(), searchPages*searchPage)
 		return judge(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
 	}
 	if err == nil && len(counts) == 0 && unknown > 0 {
@@ -187,7 +187,7 @@ func (in *Inspector) checkStartable(ctx context.Context) Finding {
 	}
 	if err == nil && len(counts) > 0 {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and have no job: the next rebuild starts them",
-			counts[engine.Pending], counts[engine.Processing], example, grace)
+			counts[report.Pending], counts[report.Processing], example, grace)
 	}
 	return judge(check, Warn, "none", err, hint)
 }
@@ -235,7 +235,7 @@ func (in *Inspector) withoutJob(ctx context.Context, records []engine.Record, qu
 	}
 	pending := map[string][]string{} // by report
 	for _, r := range records {
-		if r.Status == engine.Pending {
+		if r.Status == report.Pending {
 			pending[r.Report] = append(pending[r.Report], r.ID)
 		}
 	}
@@ -253,7 +253,7 @@ func (in *Inspector) withoutJob(ctx context.Context, records []engine.Record, qu
 			_, ok := delayed[place]
 			waits = waits || ok
 		}
-		if !waits && (r.Status == engine.Pending || attempts[i] < r.Attempt) {
+		if !waits && (r.Status == report.Pending || attempts[i] < r.Attempt) {
 			left = append(left, r)
 		}
 	}

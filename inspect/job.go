@@ -17,7 +17,7 @@ import (
 type Job struct {
 	ID        string        `json:"id"`
 	Report    string        `json:"report"`
-	Status    engine.Status `json:"status"`
+	Status    report.Status `json:"status"`
 	Attempt   int64         `json:"attempt"`
 	File      string        `json:"file,omitempty"`
 	Error     string        `json:"error,omitempty"`

@@ -3,7 +3,7 @@ package inspect
 import (
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // kind is what keeps a job, in a word that programs can rely on.
@@ -53,7 +53,7 @@ type Verdict struct {
 	Kind     Kind          `json:"kind"`
 	Summary  string        `json:"summary"` // one sentence
 	Details  []string      `json:"details,omitempty"`
-	Status   engine.Status `json:"status,omitempty"` // of the record; empty where it is not known
+	Status   report.Status `json:"status,omitempty"` // of the record; empty where it is not known
 	Report   string        `json:"report,omitempty"`
 	Attempt  int64         `json:"attempt,omitempty"`
 	Job      string        `json:"job,omitempty"` // status of the state

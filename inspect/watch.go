@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // watcher is shown what becomes of jobs.
@@ -139,7 +140,7 @@ func (in *Inspector) Wait(ctx context.Context, ids []string, show func(Job)) ([]
 const look = 100 * time.Millisecond
 
 // deleted is the status that is shown for a record whose row has gone.
-const Deleted engine.Status = "DELETED"
+const Deleted report.Status = "DELETED"
 
 // waitView is view, for a record that was there and may be deleted.
 func (in *Inspector) waitView(ctx context.Context, id string) (Job, error) {

@@ -42,7 +42,7 @@ type State struct {
 	Target     int64
 	Listeners  []string // of the stage that it is in
 	Reason     string   // why it fails
-	Outcome    string   // StatusCancelled where it is to end so; empty where it fails, or does not
+	Outcome    string   // report.Cancelled where it is to end so; empty where it fails, or does not
 	Remove     bool     // it fails, and its file may be there
 	File       string   // what it made
 	Tasks      map[string]TaskState

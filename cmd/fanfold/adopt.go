@@ -120,7 +120,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	switch {
 	case !ok || r.ID != id:
 		return "", b.inspect.NoRecord(id)
-	case r.Status == engine.Pending:
+	case r.Status == report.Pending:
 		return "", refuse("it is PENDING; fanfold submit %s pushes it", id)
 	case r.Status.Final():
 		return "", needless{refuse("it is %s; fanfold retry %s runs it again", r.Status, id), fmt.Sprintf("has ended: %s", r.Status)}

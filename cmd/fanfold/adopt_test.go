@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -128,7 +129,7 @@ func TestAdoptAll(t *testing.T) {
 	if out, code := s.fanfold("adopt", "--all"); code != exitOK || !strings.Contains(out, "adopted, attempt 2") || strings.Count(out, "adopted") != 1 {
 		t.Errorf("%d %s", code, out)
 	}
-	if v := s.wait(id)[0]; v.Status != engine.Success || v.Attempt != 2 {
+	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
 	refused("fanfold retry "+id, exitFailure, id)
@@ -270,7 +271,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 			t.Errorf("record %s: no %q in\n%s", ids[i], want, out.String())
 		}
 	}
-	if v := s.wait(ids[3])[0]; v.Status != engine.Success || v.Attempt != 2 {
+	if v := s.wait(ids[3])[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
 }

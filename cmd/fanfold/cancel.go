@@ -63,14 +63,14 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		if !ok || r.ID != id {
 			return "", b.inspect.NoRecord(id)
 		}
-		if r.Status.Final() && r.Status != engine.Cancelled {
+		if r.Status.Final() && r.Status != report.Cancelled {
 			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)
 		}
 		runs, err := b.stop(ctx, r, reason)
 		if err != nil {
 			return "", err
 		}
-		if r.Status == engine.Cancelled {
+		if r.Status == report.Cancelled {
 			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
 			if !runs {
 				if err := b.noteLate(ctx, r, engine.LateAfter(b.config.Limits)); err != nil {
@@ -89,7 +89,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			if !ok {
 				continue // somebody has started it, or it has ended
 			}
-			if r.Status == engine.Pending {
+			if r.Status == report.Pending {
 				// No worker is at it: its file can go at once.
 				if err := b.noteLate(ctx, r, 0); err != nil {
 					return "", err
@@ -105,7 +105,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		if !runs {
 			// No engine ends a job that does not run, and says so. Of a record that was
 			// CANCELLED before, it is not known whether the command came to this.
-			if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(engine.Cancelled), "reason", reason); err != nil {
+			if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason); err != nil {
 				return "", err
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestExitCodes are those of the table in the README.
@@ -89,7 +89,7 @@ func (s *stack) running() string {
 	s.push(id)
 	s.eventually("PROCESSING", func() bool {
 		v, err := s.b.inspect.Job(s.t.Context(), id)
-		return err == nil && v.Status == engine.Processing
+		return err == nil && v.Status == report.Processing
 	})
 	return id
 }
@@ -105,7 +105,7 @@ func TestJSON(t *testing.T) {
 	if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&views); err != nil || code != exitOK {
 		t.Fatalf("%d %v:\n%s", code, err, out)
 	}
-	if len(views) != 1 || views[0].ID != id || views[0].Status != engine.Success || views[0].Listeners[0].State != "done" || views[0].Listeners[0].Rows != 1 {
+	if len(views) != 1 || views[0].ID != id || views[0].Status != report.Success || views[0].Listeners[0].State != "done" || views[0].Listeners[0].Rows != 1 {
 		t.Errorf("%+v", views)
 	}
 	for _, args := range [][]string{{"list"}, {"validate"}, {"version"}, {"doctor"}, {"migrate"}, {"status", id}} {

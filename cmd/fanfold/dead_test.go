@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // kill makes records FAILED and lists them as dead.
@@ -62,7 +62,7 @@ func TestDead(t *testing.T) {
 	if len(left) != 2 || s.b.redis.XLen(t.Context(), s.b.scripts.Jobs()).Val() != 0 {
 		t.Errorf("left: %v", left)
 	}
-	if r, err := s.b.inspect.Job(t.Context(), ids[0]); err != nil || r.Status != engine.Failed {
+	if r, err := s.b.inspect.Job(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
 		t.Errorf("%+v %v", r, err)
 	}
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestParseTime reads what --at takes.
@@ -147,7 +147,7 @@ func TestDelay(t *testing.T) {
 		}
 	}
 	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != engine.Success {
+	if v := s.wait(id)[0]; v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 }

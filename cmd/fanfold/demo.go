@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // What the demo asks for, plain and full.
@@ -153,7 +153,7 @@ func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (stri
 
 // show prints the first lines of the file, and where it is.
 func (d *demo) show(v inspect.Job) error {
-	if v.Status != engine.Success {
+	if v.Status != report.Success {
 		return fmt.Errorf("record %s is %s: %s", v.ID, v.Status, v.Error)
 	}
 	path := strings.TrimPrefix(v.File, "file://")

@@ -15,8 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -213,7 +213,7 @@ func TestExternalExamples(t *testing.T) {
 				t.Errorf("nothing is %q", got)
 			}
 			s.exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
-			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != engine.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
+			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
 				t.Errorf("%s %s", v.Status, v.Error)
 			}
 			if n := s.b.redis.XLen(t.Context(), s.b.scripts.Quarantined()).Val(); n != 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 )
 
 const partialReports = `
@@ -31,7 +31,7 @@ func TestPartial(t *testing.T) {
 	s.exec("INSERT INTO later VALUES (1, 10), (2, 20)")
 	s.serve(s.config)
 	v := s.run("both", "")
-	if v.Status != engine.Partial || !strings.HasPrefix(v.Error, "without listener bad: ") || !strings.Contains(v.Error, "may_be_there' doesn't exist") {
+	if v.Status != report.Partial || !strings.HasPrefix(v.Error, "without listener bad: ") || !strings.Contains(v.Error, "may_be_there' doesn't exist") {
 		t.Fatalf("%+v", v)
 	}
 	b, err := os.ReadFile(strings.TrimPrefix(v.File, "file://"))
@@ -88,7 +88,7 @@ func TestPartialThatSilenceMakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != engine.Partial || v.Error != "without listener bad: given up after 1 tries: worker w/1 fell silent" {
+	if v := s.wait(id)[0]; v.Status != report.Partial || v.Error != "without listener bad: given up after 1 tries: worker w/1 fell silent" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -89,7 +89,7 @@ func (b *backend) retry(ctx context.Context, id string) error {
 		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
 	}
 	// One that is PENDING was perhaps not pushed: a push too many does nothing.
-	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != engine.Pending {
+	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return b.stillRunning(ctx, id, err)
 	}
 	if err := b.redis.ZRem(ctx, b.scripts.Dead(), id).Err(); err != nil {
@@ -116,7 +116,7 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 // perhaps not pushed: a push too many does nothing.
 func (b *backend) unableToRetry(j inspect.DeadJob) string {
 	switch {
-	case j.Status != engine.Failed && j.Status != engine.Pending:
+	case j.Status != report.Failed && j.Status != report.Pending:
 		return j.Note
 	case b.config.Reports[j.Report] == nil:
 		return "its report is not in the configuration"

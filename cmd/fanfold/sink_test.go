@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // mount gives the stack's sink a file system of its own, of 256 KB.
@@ -131,7 +131,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 			}
 		}
 		c.mends()
-		if v := s.wait(id)[0]; v.Status != engine.Success || v.Attempt != 1 {
+		if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%s: %+v", name, v)
 		}
 		if _, counted := s.retries(id, "@fanin"); counted != 0 {
@@ -177,7 +177,7 @@ func TestASinkThatIsTaken(t *testing.T) {
 		}
 		s.push(id)
 		v := s.wait(id)[0]
-		if v.Status != engine.Failed || !strings.HasPrefix(v.Error, "sink: "+path+" is taken: "+what) || !strings.Contains(v.Error, "fanfold retry "+id) {
+		if v.Status != report.Failed || !strings.HasPrefix(v.Error, "sink: "+path+" is taken: "+what) || !strings.Contains(v.Error, "fanfold retry "+id) {
 			t.Errorf("%s: %+v", what, v)
 		}
 		s.idle()

@@ -22,6 +22,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 )
 
 // stack is what a test of the whole needs: a redis-server of its own, a schema,
@@ -243,7 +244,7 @@ func (s *stack) succeed(report, parameters string) string {
 // content reads the file of a job that succeeded.
 func (s *stack) content(v inspect.Job) string {
 	s.t.Helper()
-	if v.Status != engine.Success {
+	if v.Status != report.Success {
 		s.t.Fatalf("job %s is %s: %s", v.ID, v.Status, v.Error)
 	}
 	b, err := os.ReadFile(strings.TrimPrefix(v.File, "file://"))

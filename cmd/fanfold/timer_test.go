@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 const timersConfig = `
@@ -33,7 +33,7 @@ func TestTimerSubmitsAReport(t *testing.T) {
 		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == 1
 	})
 	views := s.wait("1")
-	if views[0].Status != engine.Success || s.number("SELECT COUNT(*) FROM file_download_record") != 1 {
+	if views[0].Status != report.Success || s.number("SELECT COUNT(*) FROM file_download_record") != 1 {
 		t.Errorf("%+v", views)
 	}
 	var listed []inspect.Timer

@@ -99,7 +99,7 @@ func withoutFile(r engine.Record) error {
 	switch {
 	case r.Status.HasFile():
 		return nil
-	case r.Status == engine.Pending, r.Status == engine.Processing:
+	case r.Status == report.Pending, r.Status == report.Processing:
 		return fmt.Errorf("record %s is %s and has no file yet: fanfold watch %s waits for it", r.ID, r.Status, r.ID)
 	}
 	return jobFailed(fmt.Errorf("record %s is %s and has no file%s\nfanfold retry %s runs it again", r.ID, r.Status, suffix(": ", r.Error), r.ID))

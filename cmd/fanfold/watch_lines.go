@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // lines shows jobs as a line for each change: for people, or as JSON.
@@ -38,7 +38,7 @@ type line struct {
 	At       time.Time         `json:"at"`
 	ID       string            `json:"id"`
 	Event    string            `json:"event"` // job, listener, ended, or what fanfold:events calls it
-	Status   engine.Status     `json:"status,omitempty"`
+	Status   report.Status     `json:"status,omitempty"`
 	Attempt  int64             `json:"attempt,omitempty"`
 	Job      string            `json:"job,omitempty"` // status of the state
 	Stage    int64             `json:"stage,omitempty"`

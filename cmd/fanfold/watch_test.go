@@ -14,8 +14,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // written is what a command has written so far.
@@ -156,7 +156,7 @@ func TestLines(t *testing.T) {
 	l := newLines(&out, false)
 	next := time.Now().Add(time.Minute).Truncate(time.Millisecond)
 	clock := next.Local().Format(time.TimeOnly)
-	running := inspect.Job{ID: "1", Status: engine.Processing, Attempt: 1, Job: "RUN", Stage: 1, Listeners: []inspect.Listener{
+	running := inspect.Job{ID: "1", Status: report.Processing, Attempt: 1, Job: "RUN", Stage: 1, Listeners: []inspect.Listener{
 		{Name: "a", Stage: 1, State: "running", Tries: 1}, {Name: "b", Stage: 2, State: "waiting"},
 	}}
 	waits := running
@@ -175,7 +175,7 @@ func TestLines(t *testing.T) {
 		inspect.Event{ID: "1", Name: "failing", Fields: map[string]string{"by": "b", "reason": "bad"}},
 		inspect.Event{ID: "1", Name: "new", Fields: map[string]string{"id": "1", "attempt": "1", "x": "y"}},
 		inspect.Event{ID: "1", Name: "ignored", Fields: map[string]string{"reason": "duplicate"}},
-		inspect.Job{ID: "1", Status: engine.Partial, Attempt: 1, File: "gs://b/1.csv", Error: "without listener b"},
+		inspect.Job{ID: "1", Status: report.Partial, Attempt: 1, File: "gs://b/1.csv", Error: "without listener b"},
 	} {
 		var err error
 		switch v := step.(type) {
@@ -219,7 +219,7 @@ func TestLinesOfWaiting(t *testing.T) {
 	l := newLines(&out, false)
 	look := func(listener inspect.Listener, paused ...string) {
 		listener.Name, listener.Stage, listener.Tries = "a", 1, 1
-		if err := l.Look(inspect.Job{ID: "1", Status: engine.Processing, Attempt: 1, Job: "RUN", Stage: 1, Paused: paused, Listeners: []inspect.Listener{listener}}); err != nil {
+		if err := l.Look(inspect.Job{ID: "1", Status: report.Processing, Attempt: 1, Job: "RUN", Stage: 1, Paused: paused, Listeners: []inspect.Listener{listener}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestBarsAndPauses(t *testing.T) {
 	var out written
 	p := newProgress(t.Context(), &out, 1)
 	p.all = mpb.New(mpb.WithOutput(&out), mpb.WithAutoRefresh()) // as on a terminal
-	v := inspect.Job{ID: "1", Status: engine.Pending, Paused: []string{"report/two"}}
+	v := inspect.Job{ID: "1", Status: report.Pending, Paused: []string{"report/two"}}
 	for range 2 {
 		if err := p.Look(v); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/config"
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestSubmitOncePerFiring however often, and by however many at once.
@@ -50,7 +50,7 @@ func TestSubmitOncePerFiring(t *testing.T) {
 	if err := db.QueryRow("SELECT COUNT(*) FROM file_download_record").Scan(&rows); err != nil || rows != firings || len(distinct) != firings {
 		t.Errorf("%d records, %d ids for %d firings, %v", rows, len(distinct), firings, err)
 	}
-	if r := read(t, s, ids[0][0]); r.Status != engine.Pending || r.Report != "r" || string(r.Parameters) != `{"user":"42"}` {
+	if r := read(t, s, ids[0][0]); r.Status != report.Pending || r.Report != "r" || string(r.Parameters) != `{"user":"42"}` {
 		t.Errorf("%+v", r)
 	}
 	// Another timer, or one that differs in case, is another firing.

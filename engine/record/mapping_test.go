@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 )
 
 // foreign is a table of a service: text ids, statuses as numbers, names of its
@@ -50,8 +51,8 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 		r.Age = 0
 		found[id] = r
 	}
-	a := engine.Record{ID: "A-1", Report: "r", Parameters: []byte("{}"), Status: engine.Pending}
-	b := engine.Record{ID: "b", Report: "r", Status: engine.Processing, Attempt: 2, Error: "x"}
+	a := engine.Record{ID: "A-1", Report: "r", Parameters: []byte("{}"), Status: report.Pending}
+	b := engine.Record{ID: "b", Report: "r", Status: report.Processing, Attempt: 2, Error: "x"}
 	want := map[string]engine.Record{"a-1": a, "A-1": a, "B": b, "d": {ID: "d", Report: "r", Status: "7"}}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -66,7 +67,7 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 	if ok(t)(s.Fail(t.Context(), engine.Run{ID: "c"}, "why")) {
 		t.Error("a row outside of the filter was changed")
 	}
-	if r, err := s.Retry(t.Context(), "b"); err != nil || r.Status != engine.Pending {
+	if r, err := s.Retry(t.Context(), "b"); err != nil || r.Status != report.Pending {
 		t.Errorf("retry: %v, %v", r, err)
 	}
 	if pending, processing, err := s.CountStartable(t.Context(), 0); err != nil || pending+processing != 1 {
@@ -153,7 +154,7 @@ func TestInsert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"a":"é"}`), Status: engine.Pending}
+	want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"a":"é"}`), Status: report.Pending}
 	if diff := cmp.Diff(want, read(t, s, id)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

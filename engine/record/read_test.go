@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 func TestReadOfIntegerIDs(t *testing.T) {
@@ -111,11 +112,11 @@ func TestReadOfManyIDs(t *testing.T) {
 	if err != nil || len(found) != 2500 {
 		t.Fatalf("%d records, %v", len(found), err)
 	}
-	newest, err := s.List(t.Context(), engine.Pending, 3)
+	newest, err := s.List(t.Context(), report.Pending, 3)
 	if err != nil || len(newest) != 3 || newest[0].ID != "2500" {
 		t.Errorf("newest: %v, %v", newest, err)
 	}
-	if none, err := s.List(t.Context(), engine.Failed, 3); err != nil || len(none) != 0 {
+	if none, err := s.List(t.Context(), report.Failed, 3); err != nil || len(none) != 0 {
 		t.Errorf("failed: %v, %v", none, err)
 	}
 	if all, err := s.List(t.Context(), "", 9999); err != nil || len(all) != 2500 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestRetryFailed changes those that are FAILED with that attempt, and says which
@@ -32,8 +33,8 @@ func TestRetryFailed(t *testing.T) {
 			t.Errorf("record %s: %v", r.ID, pending[i])
 		}
 	}
-	for id, want := range map[string]engine.Status{"1": engine.Pending, "5": engine.Success, "7": engine.Failed, "3000": engine.Failed} {
-		if got := read(t, s, id); got.Status != want || want == engine.Pending && got.Error != "" {
+	for id, want := range map[string]report.Status{"1": report.Pending, "5": report.Success, "7": report.Failed, "3000": report.Failed} {
+		if got := read(t, s, id); got.Status != want || want == report.Pending && got.Error != "" {
 			t.Errorf("record %s: %+v", id, got)
 		}
 	}

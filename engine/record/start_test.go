@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 func TestStartOfABatchWithACompetitor(t *testing.T) {
@@ -59,7 +60,7 @@ func TestStartOfABatchWithACompetitor(t *testing.T) {
 		if r.ID == "999" {
 			continue
 		}
-		if got := read(t, s, r.ID); (got.Status == engine.Processing) != want || want && got.Attempt != r.Attempt+1 {
+		if got := read(t, s, r.ID); (got.Status == report.Processing) != want || want && got.Attempt != r.Attempt+1 {
 			t.Errorf("record %s: %+v", r.ID, got)
 		}
 	}
@@ -346,7 +347,7 @@ func TestStartAs(t *testing.T) {
 			t.Errorf("%+v as %d: %v", c.run, c.as, done)
 		}
 	}
-	if r := read(t, s, "1"); r.Status != engine.Processing || r.Attempt != 7 || r.Error != "" {
+	if r := read(t, s, "1"); r.Status != report.Processing || r.Attempt != 7 || r.Error != "" {
 		t.Errorf("%+v", r)
 	}
 	tx, err := db.BeginTx(t.Context(), nil)

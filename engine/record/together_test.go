@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestSuccessesShareAStatement, and each gets what is its own; what cannot succeed
@@ -42,7 +43,7 @@ func TestSuccessesShareAStatement(t *testing.T) {
 		t.Errorf("%d statements for %d records", n, records)
 	}
 	for _, r := range runs {
-		if got := read(t, s, r.ID); got.Status != engine.Success || got.File != "file-"+r.ID+"-1" {
+		if got := read(t, s, r.ID); got.Status != report.Success || got.File != "file-"+r.ID+"-1" {
 			t.Fatalf("%+v", got)
 		}
 	}
@@ -55,7 +56,7 @@ func TestSuccessesShareAStatement(t *testing.T) {
 	if got, want := succeed(t, s, runs), []bool{true, false, false, false, false, true, true, true}; !slices.Equal(got, want) {
 		t.Errorf("%v instead of %v", got, want)
 	}
-	for id, want := range map[string]engine.Status{"299": engine.Success, "300": engine.Cancelled, "401": engine.Processing, "402": engine.Success, "302": engine.Success} {
+	for id, want := range map[string]report.Status{"299": report.Success, "300": report.Cancelled, "401": report.Processing, "402": report.Success, "302": report.Success} {
 		if got := read(t, s, id); got.Status != want {
 			t.Errorf("record %s is %s instead of %s", id, got.Status, want)
 		}
@@ -115,9 +116,9 @@ func TestALockedRecordHoldsNobodyUp(t *testing.T) {
 		locked <- succeed(t, s, []engine.Run{{ID: "3", Attempt: 1}, {ID: "1", Attempt: 1}, {ID: "2", Attempt: 1}, {ID: "4", Attempt: 1}})
 	}()
 	for _, id := range []string{"1", "2", "4"} {
-		eventually(t, "record "+id+" has succeeded", func() bool { return read(t, s, id).Status == engine.Success })
+		eventually(t, "record "+id+" has succeeded", func() bool { return read(t, s, id).Status == report.Success })
 	}
-	if got := read(t, s, "3").Status; got != engine.Processing {
+	if got := read(t, s, "3").Status; got != report.Processing {
 		t.Errorf("the locked one is %s", got)
 	}
 	if err := tx.Rollback(); err != nil {
