@@ -12,9 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -76,10 +73,15 @@ func TestRoomsAreApart(t *testing.T) {
 	rooms := listHouse(t)
 	for room, apart := range map[string][]string{
 		"/report":    {""},
-		"/scripts":   {""},
-		"/engine":    {"/listeners", "/scheduler"},
-		"/listeners": {"/engine", "/scheduler"},
-		"/scheduler": {"/engine", "/listeners"},
+		"/scripts":   {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/dataset":   {"/config", "/fold", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/format":    {"/config", "/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/fold":      {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/config":    {"/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/engine":    {"/listeners", "/scheduler", "/inspect"},
+		"/listeners": {"/engine", "/scheduler", "/inspect"},
+		"/scheduler": {"/engine", "/listeners", "/inspect"},
+		"/inspect":   {"/listeners", "/cmd"},
 	} {
 		found := false
 		for _, r := range rooms {
@@ -96,23 +98,6 @@ func TestRoomsAreApart(t *testing.T) {
 		if !found {
 			t.Errorf("there is no package %s", module+room)
 		}
-	}
-}
-
-// Neither imports the other, so nothing else holds their defaults together.
-func TestKeysHaveOneDefault(t *testing.T) {
-	t.Parallel()
-	config, err := report.Load("f.yaml", []byte(`redis: redis://localhost
-databases: {db: {dsn: tcp(localhost)/x}}
-records: {database: db}
-sink: file:///tmp
-reports: {x: {stages: [{listeners: [{name: x, database: db, query: SELECT 1 AS one}]}]}}
-`), report.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := scripts.Keys(config.Keys); got != scripts.DefaultKeys {
-		t.Errorf("report has %+v, scripts %+v", got, scripts.DefaultKeys)
 	}
 }
 
@@ -143,7 +128,7 @@ func TestCommandLinksNoTests(t *testing.T) {
 		for _, not := range []string{
 			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
 			"github.com/google/go-cmp", module + "/internal/testenv/testmain", module + "/engine/sink/sinktest",
-			module + "/listeners/listenertest",
+			module + "/listeners/listenertest", module + "/dataset/datasettest",
 		} {
 			if within(d, not) {
 				t.Errorf("the command links %s", d)

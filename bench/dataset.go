@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -57,7 +58,7 @@ func (j *joiner) datasets(ctx context.Context, r *results) error {
 func (j *joiner) dataset(ctx context.Context, p product) (text int64, memory float64, err error) {
 	client := j.redis.Client()
 	defer client.Close()
-	keys := scripts.DefaultKeys
+	keys := scripts.Keys(report.DefaultKeys)
 	id, err := j.insert(ctx)
 	if err != nil {
 		return 0, 0, err

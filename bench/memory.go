@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 )
 
 // memory keeps records and reads files in the process, so that coordination is
@@ -38,7 +39,7 @@ func newMemory(apart bool) *memory {
 func (m *memory) get(id string) engine.Record {
 	r, ok := m.records[id]
 	if !ok {
-		r = engine.Record{ID: id, Report: "bench", Status: engine.Pending}
+		r = engine.Record{ID: id, Report: "bench", Status: report.Pending}
 	}
 	return r
 }
@@ -65,7 +66,7 @@ func (m *memory) Start(_ context.Context, runs []engine.Run) ([]bool, error) {
 	for i, run := range runs {
 		r := m.get(run.ID)
 		if started[i] = r.Attempt == run.Attempt && !r.Status.Final(); started[i] {
-			r.Attempt, r.Status = r.Attempt+1, engine.Processing
+			r.Attempt, r.Status = r.Attempt+1, report.Processing
 			m.records[run.ID] = r
 		}
 	}
@@ -83,18 +84,18 @@ func (m *memory) SucceedPartly(context.Context, engine.Run, string, int64, strin
 }
 
 func (m *memory) Succeed(_ context.Context, run engine.Run, file string, _ int64) (bool, error) {
-	return m.finish(run, engine.Success, file)
+	return m.finish(run, report.Success, file)
 }
 
 func (m *memory) Fail(_ context.Context, run engine.Run, reason string) (bool, error) {
-	return m.finish(run, engine.Failed, reason)
+	return m.finish(run, report.Failed, reason)
 }
 
 func (m *memory) Cancel(_ context.Context, run engine.Run, reason string) (bool, error) {
-	return m.finish(run, engine.Cancelled, reason)
+	return m.finish(run, report.Cancelled, reason)
 }
 
-func (m *memory) finish(run engine.Run, status engine.Status, file string) (bool, error) {
+func (m *memory) finish(run engine.Run, status report.Status, file string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.apart {
@@ -102,7 +103,7 @@ func (m *memory) finish(run engine.Run, status engine.Status, file string) (bool
 		return true, nil
 	}
 	r := m.get(run.ID)
-	if r.Attempt != run.Attempt || r.Status != engine.Processing {
+	if r.Attempt != run.Attempt || r.Status != report.Processing {
 		return false, nil
 	}
 	r.Status, r.File = status, file

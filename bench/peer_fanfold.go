@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/listeners"
@@ -53,7 +55,7 @@ func newFanfold(server *testenv.Redis, o fanfoldOptions) (*fanfold, error) {
 		return nil, err
 	}
 	reports := map[string]*report.Report{rep.Name: rep}
-	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Grace: time.Minute, Lease: 10 * time.Second}
+	limits := config.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Grace: time.Minute, Lease: 10 * time.Second}
 	f := &fanfold{client: server.Client(), blocking: server.Client(), files: newMemory(o.apart), source: &numbers{}}
 	if o.records == nil {
 		o.records = f.files
@@ -120,7 +122,7 @@ func benchReport(n int) (*report.Report, error) {
 		list = append(list, `{name: `+listenerName(i)+`, database: numbers, query: "SELECT k FROM t"}`)
 		joined = append(joined, listenerName(i))
 	}
-	config, err := report.Load("bench.yaml", []byte(`
+	config, err := config.Load("bench.yaml", []byte(`
 redis: redis://127.0.0.1/0
 databases: {numbers: {dsn: "u@tcp(127.0.0.1:1)/x"}}
 records: {database: numbers}
@@ -129,7 +131,7 @@ reports:
   bench:
     stages: [{listeners: [`+strings.Join(list, ", ")+`]}]
     join: {key: k, listeners: [`+strings.Join(joined, ", ")+`]}
-`), report.Environment{})
+`), config.Environment{})
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func (n *numbers) Read(_ context.Context, task listeners.Task, out *listeners.Wr
 	if n.started != nil {
 		n.started(task.ID)
 	}
-	if err := out.Columns([]report.Column{{Name: "k", Kind: report.KindInteger}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "k", Kind: report.KindInteger}}); err != nil {
 		return err
 	}
 	for i := range int64(numbersCount) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -31,7 +32,7 @@ func filledTable(ctx context.Context, m *testenv.MariaDB, round, jobs int) (*rec
 	if _, err := db.ExecContext(ctx, "INSERT INTO "+record.DefaultTable+" (id, report) SELECT seq, 'bench' FROM seq_1_to_"+strconv.Itoa(jobs)); err != nil {
 		return nil, nil, err
 	}
-	store, err := record.New(db, report.Records{})
+	store, err := record.New(db, config.Records{})
 	ids := make([]string, jobs)
 	for i := range ids {
 		ids[i] = strconv.Itoa(i + 1)

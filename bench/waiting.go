@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -52,7 +53,7 @@ var waiters = []waiter{
 	}},
 }
 
-var keys = scripts.DefaultKeys
+var keys = scripts.Keys(report.DefaultKeys)
 
 // idleEngine measures what fanfold serve takes that has nothing to do, and Redis
 // beside it. The cases run at the same time: it is CPU time that counts.

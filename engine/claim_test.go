@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -52,7 +53,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	if err := e.forward(ctx, lost); !errors.Is(err, errElsewhere) {
 		t.Errorf("advance with a lost claim: %v", err)
 	}
-	if err := e.settle(ctx, lost, string(Failed), "x"); !errors.Is(err, errElsewhere) {
+	if err := e.settle(ctx, lost, string(report.Failed), "x"); !errors.Is(err, errElsewhere) {
 		t.Errorf("settle with a lost claim: %v", err)
 	}
 	if err := e.forward(ctx, held); err != nil {
@@ -73,7 +74,7 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
 	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
 	e := &Engine{
-		o:   Options{Scripts: s, Consumer: "c", Limits: report.Limits{Lease: time.Minute}},
+		o:   Options{Scripts: s, Consumer: "c", Limits: config.Limits{Lease: time.Minute}},
 		log: slog.New(slog.DiscardHandler), known: []string{"d"},
 		definitions: map[string]*report.Report{"d": {Name: "r", Stages: stages, Retry: report.DefaultRetry}},
 	}
@@ -145,7 +146,7 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	s := scripts.New(scripts.Options{Redis: client})
 	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
 	e, err := New(Options{
-		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute},
+		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: config.Limits{Lease: time.Minute},
 		Reports: map[string]*report.Report{"r": {Name: "r", Stages: stages, Retry: report.DefaultRetry}},
 	})
 	if err != nil {

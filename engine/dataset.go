@@ -7,19 +7,22 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/fanfold/fanfold/dataset"
+
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// dataset reads the columns of one listener from Redis, a chunk at a time. It
+// listenerData reads the columns of one listener from Redis, a chunk at a time. It
 // reads the chunks that the state lists and no other.
-type dataset struct {
+type listenerData struct {
 	ctx      context.Context
 	scripts  *scripts.Scripts
 	state    *scripts.State
 	pace     *pace
 	listener string
-	columns  []report.Column
+	columns  []dataset.Column
 	names    []string
 	chunks   int64
 	next     int64
@@ -29,18 +32,18 @@ type dataset struct {
 // fault.
 var errOutage = errors.New("engine: server is away")
 
-var _ report.Dataset = (*dataset)(nil)
+var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns those columns of a job that its report needs.
-func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State, p *pace) (map[string]report.Dataset, error) {
-	sets := map[string]report.Dataset{}
-	for listener, names := range r.Needed() {
+func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State, p *pace) (map[string]fold.Dataset, error) {
+	sets := map[string]fold.Dataset{}
+	for listener, names := range fold.Needed(r) {
 		task := state.Tasks[listener]
-		var all []report.Column
+		var all []dataset.Column
 		if err := json.Unmarshal(task.Columns, &all); err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &dataset{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, chunks: task.Chunks}
+		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, chunks: task.Chunks}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -54,10 +57,10 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 }
 
 // Columns returns the columns that are read.
-func (d *dataset) Columns() []report.Column { return d.columns }
+func (d *listenerData) Columns() []dataset.Column { return d.columns }
 
 // Next returns the next chunk, or io.EOF itself.
-func (d *dataset) Next() (*report.Chunk, error) {
+func (d *listenerData) Next() (*dataset.Chunk, error) {
 	if d.next == d.chunks {
 		return nil, io.EOF
 	}
@@ -69,7 +72,7 @@ func (d *dataset) Next() (*report.Chunk, error) {
 		return nil, err
 	}
 	d.next++
-	c, err := report.DecodeChunk(d.columns, fields)
+	c, err := dataset.DecodeChunk(d.columns, fields)
 	if err == nil {
 		d.pace.read(c.Bytes())
 	}

@@ -9,11 +9,6 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// lookAgain are the pauses before a record is looked for again that is not
-// there, since its transaction may not be committed yet, or whose report is not
-// known, since a new configuration may be on its way.
-var lookAgain = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
-
 // push is one id that a service pushed, or that a rebuild found, and what is known of it.
 type push struct {
 	entries []string // that carry it; none where a rebuild found it
@@ -74,7 +69,7 @@ type decision struct {
 // decide is the table "What a push means", line by line. It needs no server.
 func decide(p push, grace time.Duration) decision {
 	switch {
-	case p.record == nil && int(p.look) < len(lookAgain):
+	case p.record == nil && int(p.look) < len(report.RecordPolls):
 		return p.lookLater("there is no such record yet")
 	case p.record == nil:
 		return decision{act: actQuarantine, why: "there is no record with this id, after looking for it for 31 s"}
@@ -86,9 +81,9 @@ func decide(p push, grace time.Duration) decision {
 		return decision{act: actIgnore, why: "the record is " + string(p.record.Status) + "; run it again with fanfold retry"}
 	case p.broken:
 		return decision{act: actQuarantine, why: "the key of its state is not a hash"}
-	case p.record.Status == Processing && p.attempt >= p.record.Attempt && !p.ended:
+	case p.record.Status == report.Processing && p.attempt >= p.record.Attempt && !p.ended:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
-	case p.record.Status == Processing && p.record.Age < grace:
+	case p.record.Status == report.Processing && p.record.Age < grace:
 		// Another trigger may be between the record and the state right now.
 		return decision{
 			act: actLookLater, why: "the record is PROCESSING and has no state yet",
@@ -96,7 +91,7 @@ func decide(p push, grace time.Duration) decision {
 		}
 	case p.paused:
 		return decision{act: actPark, why: "its report " + p.record.Report + " is paused"}
-	case p.report == nil && int(p.look) < len(lookAgain):
+	case p.report == nil && int(p.look) < len(report.RecordPolls):
 		// A process with a newer configuration may know it.
 		return p.lookLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))
 	case p.report == nil:
@@ -114,7 +109,7 @@ func decide(p push, grace time.Duration) decision {
 // lookLater looks for what a push needs once more.
 func (p push) lookLater(why string) decision {
 	return decision{
-		act: actLookLater, why: why, pause: lookAgain[p.look],
+		act: actLookLater, why: why, pause: report.RecordPolls[p.look],
 		member: scripts.Later{ID: p.id, Attempt: p.look + 1, Step: scripts.StepTrigger},
 	}
 }

@@ -114,7 +114,7 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 			return err
 		}
 		record, ok := records[o.ID]
-		if !ok || record.ID != o.ID || record.Status != Processing || record.Attempt != o.Attempt {
+		if !ok || record.ID != o.ID || record.Status != report.Processing || record.Attempt != o.Attempt {
 			continue // it ends by itself
 		}
 		ok, err = Adopt(ctx, d.e.o.Records, d.e.o.Scripts, r, record)
@@ -149,11 +149,11 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAdopted, err)
 	}
-	incarnation, err := s.ReadIncarnation(ctx)
+	epoch, err := s.ReadEpoch(ctx)
 	if err != nil {
 		return false, err
-	} else if incarnation == "" {
-		return false, fmt.Errorf("%w: Redis has no %s: start fanfold serve", ErrNotAdopted, s.Incarnation())
+	} else if epoch == "" {
+		return false, fmt.Errorf("%w: Redis has no %s: start fanfold serve", ErrNotAdopted, s.Epoch())
 	}
 	started, err := records.Start(ctx, []Run{{ID: record.ID, Attempt: record.Attempt}})
 	if err != nil || !started[0] {
@@ -161,7 +161,7 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	outcome, err := s.Start(ctx, startOf(r, r.Hash(), Run{record.ID, record.Attempt + 1}, parameters, incarnation))
+	outcome, err := s.Start(ctx, startOf(r, r.Hash(), Run{record.ID, record.Attempt + 1}, parameters, epoch))
 	switch {
 	case err == nil && outcome == scripts.Gone:
 		err = errForgotten
@@ -175,10 +175,10 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 }
 
 // startOf is what starts the job of a run.
-func startOf(r *report.Report, hash string, run Run, parameters []byte, incarnation string) scripts.Start {
+func startOf(r *report.Report, hash string, run Run, parameters []byte, epoch string) scripts.Start {
 	return scripts.Start{
 		ID: run.ID, Attempt: run.Attempt,
 		Report: r.Name, Definition: hash, Parameters: parameters,
-		Timeout: r.Timeout, Listeners: names(r.Stages[0]), Incarnation: incarnation, Waits: r.DeadlineWaits,
+		Timeout: r.Timeout, Listeners: names(r.Stages[0]), Epoch: epoch, Waits: r.DeadlineWaits,
 	}
 }

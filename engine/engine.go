@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/report"
@@ -31,7 +32,7 @@ type Options struct {
 	Records  Records
 	Sink     sink.Sink
 	Reports  map[string]*report.Report // by name
-	Limits   report.Limits
+	Limits   config.Limits
 	Consumer string       // unique for this process
 	Log      *slog.Logger // nil: silent
 

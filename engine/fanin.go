@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -16,7 +17,7 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 	from := e.o.Scripts.FanIn()
 	id := entry.Fields["id"]
 	attempt, err := strconv.ParseInt(entry.Fields["attempt"], 10, 64)
-	if !scripts.ValidID(id) || err != nil || attempt < 1 {
+	if !report.ValidID(id) || err != nil || attempt < 1 {
 		e.quarantine(ctx, from, entry, "not a job: id and attempt are needed")
 		return
 	}

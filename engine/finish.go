@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -30,9 +31,9 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 		e.left(state, err)
 	}
 	var ok bool
-	status, end := Failed, e.o.Records.Fail
-	if state.Outcome == scripts.StatusCancelled {
-		status, end = Cancelled, e.o.Records.Cancel
+	status, end := report.Failed, e.o.Records.Fail
+	if state.Outcome == string(report.Cancelled) {
+		status, end = report.Cancelled, e.o.Records.Cancel
 	}
 	if err := e.onRecord(ctx, "fail record", func() (err error) {
 		ok, err = end(ctx, Run{state.ID, state.Attempt}, state.Reason)
@@ -43,7 +44,7 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	if !ok {
 		return e.finishForeign(ctx, state, state.Remove)
 	}
-	if status == Failed {
+	if status == report.Failed {
 		e.log.Warn("job failed", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
 	} else {
 		e.log.Info("job cancelled", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)

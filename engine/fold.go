@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -77,27 +78,27 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 
 // write folds into a new object that is not yet committed. An error that is none
 // of errOutage, errSink and errScratch would come again.
-func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, report.Made, error) {
+func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, fold.Made, error) {
 	p := &pace{}
 	defer p.end()
 	sets, err := e.datasets(ctx, r, state, p)
 	if err != nil {
-		return nil, report.Made{}, err
+		return nil, fold.Made{}, err
 	}
-	if r.Mergeable(sets) {
-		w, made, err := e.writeBy(ctx, r, r.Merge, sets, state)
-		if !errors.Is(err, report.ErrUnmergeable) {
+	if fold.Mergeable(r, sets) {
+		w, made, err := e.writeBy(ctx, r, fold.Merge, sets, state)
+		if !errors.Is(err, fold.ErrUnmergeable) {
 			return w, made, err
 		}
 		if sets, err = e.datasets(ctx, r, state, p); err != nil {
-			return nil, report.Made{}, err
+			return nil, fold.Made{}, err
 		}
 	}
-	return e.writeBy(ctx, r, r.Fold, sets, state)
+	return e.writeBy(ctx, r, fold.Fold, sets, state)
 }
 
 // writeBy writes what join makes of the datasets.
-func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(map[string]report.Dataset, io.Writer, report.Room) (report.Made, error), sets map[string]report.Dataset, state *scripts.State) (sink.Writer, report.Made, error) {
+func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(*report.Report, map[string]fold.Dataset, io.Writer, fold.Room) (fold.Made, error), sets map[string]fold.Dataset, state *scripts.State) (sink.Writer, fold.Made, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	metadata := map[string]string{
 		"fanfold-record":     state.ID,
@@ -110,15 +111,15 @@ func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(map[st
 	}
 	w, err := e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
 	if err != nil {
-		return nil, report.Made{}, ofSink(err)
+		return nil, fold.Made{}, ofSink(err)
 	}
-	made, err := join(sets, sinkWriter{w}, e.room(ctx))
+	made, err := join(r, sets, sinkWriter{w}, e.room(ctx))
 	if err != nil {
 		w.Abort()
 		if found, ok := errors.AsType[*sinkError](err); ok {
-			return nil, report.Made{}, found // where it was being written says nothing more
+			return nil, fold.Made{}, found // where it was being written says nothing more
 		}
-		return nil, report.Made{}, fmt.Errorf("make file: %w", err)
+		return nil, fold.Made{}, fmt.Errorf("make file: %w", err)
 	}
 	return w, made, nil
 }
@@ -152,7 +153,7 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 
 // succeed gives the record the file that is now in the sink. Files of earlier
 // attempts go after that.
-func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made report.Made, committed sink.Committed) error {
+func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made fold.Made, committed sink.Committed) error {
 	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
 		return err
@@ -167,12 +168,12 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.S
 		e.left(state, err)
 	}
 	var ok bool
-	status, run, omitted := Success, Run{state.ID, state.Attempt}, state.Omitted()
+	status, run, omitted := report.Success, Run{state.ID, state.Attempt}, state.Omitted()
 	if len(omitted) > 0 {
-		status = Partial
+		status = report.Partial
 	}
 	if err := e.onRecord(ctx, "finish record", func() (err error) {
-		if status == Partial {
+		if status == report.Partial {
 			ok, err = e.o.Records.SucceedPartly(ctx, run, file, made.Rows, withoutThese(omitted))
 		} else {
 			ok, err = e.o.Records.Succeed(ctx, run, file, made.Rows)

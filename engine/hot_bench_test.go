@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -24,7 +26,7 @@ func benchScripts(b *testing.B) *scripts.Scripts {
 // BenchmarkStart measures 100 jobs that start together.
 func BenchmarkStart(b *testing.B) {
 	s := benchScripts(b)
-	if err := s.WriteIncarnation(b.Context(), "one"); err != nil {
+	if err := s.WriteEpoch(b.Context(), "one"); err != nil {
 		b.Fatal(err)
 	}
 	e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler)}
@@ -48,7 +50,7 @@ func BenchmarkStart(b *testing.B) {
 // its commit.
 func BenchmarkFile(b *testing.B) {
 	s, ctx := benchScripts(b), b.Context()
-	config, err := report.Load("bench.yaml", []byte(`
+	config, err := config.Load("bench.yaml", []byte(`
 redis: redis://127.0.0.1/0
 databases: {db: {dsn: "u@tcp(127.0.0.1:1)/x"}}
 records: {database: db}
@@ -57,7 +59,7 @@ reports:
   r:
     stages: [{listeners: [{name: a, database: db, query: "SELECT k FROM t"}, {name: b, database: db, query: "SELECT k FROM t"}]}]
     join: {key: k}
-`), report.Environment{})
+`), config.Environment{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -76,8 +78,8 @@ reports:
 		if _, _, err := s.Take(ctx, task, []string{r.Hash()}); err != nil {
 			b.Fatal(err)
 		}
-		columns := []report.Column{{Name: "k", Kind: report.KindInteger}}
-		builder := report.NewBuilder(columns)
+		columns := []dataset.Column{{Name: "k", Kind: report.KindInteger}}
+		builder := dataset.NewBuilder(columns)
 		for i := range int64(100) {
 			builder.Int(0, i)
 			if err := builder.EndRow(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -19,7 +19,7 @@ const (
 // LateAfter is how long after a job's end the files of its earlier attempts are
 // looked for once more: a worker that hung, or a sink that was slow, may make one
 // visible after they were removed, and die before it removes it itself.
-func LateAfter(l report.Limits) time.Duration { return 5 * l.Grace }
+func LateAfter(l config.Limits) time.Duration { return 5 * l.Grace }
 
 // noteLate has files of attempts before this one be looked for once more, whatever
 // becomes of Redis until then. Without tables nobody does.

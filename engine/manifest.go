@@ -7,13 +7,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // writeManifest writes beside a job's file what it was made from.
-func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scripts.State, made report.Made, committed sink.Committed) error {
+func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scripts.State, made fold.Made, committed sink.Committed) error {
 	m := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,
@@ -27,7 +29,7 @@ func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scr
 			given := sink.ManifestListener{Name: l.Name, Stage: i + 1, Rows: task.Rows, Tries: task.Tries, DoneAt: task.DoneAt, DurationMS: task.Took.Milliseconds()}
 			given.OnFailure, given.Error = task.Policy, task.Failed
 			if task.Policy != "" {
-				given.Columns = []report.Column{}
+				given.Columns = []dataset.Column{}
 			} else if err := json.Unmarshal(task.Columns, &given.Columns); err != nil {
 				return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
 			} else {

@@ -28,11 +28,11 @@ var ErrNoMemory = errors.New("engine: the tables that outlive Redis are missing"
 // in Redis. All methods are safe for concurrent use, and return ErrNoMemory where
 // there are no tables.
 type Memory interface {
-	// Incarnation returns what was noted last; empty where nothing was.
-	Incarnation(ctx context.Context) (string, error)
-	// SetIncarnation notes another one, if the one that is noted still is before
+	// Epoch returns what was noted last; empty where nothing was.
+	Epoch(ctx context.Context) (string, error)
+	// SetEpoch notes another one, if the one that is noted still is before
 	// (empty: none is). It tells whether it is noted now.
-	SetIncarnation(ctx context.Context, before, now string) (bool, error)
+	SetEpoch(ctx context.Context, before, now string) (bool, error)
 	// Dues returns at most that many members of a set, in the order of their
 	// bytes, after a member (empty: from the first).
 	Dues(ctx context.Context, set, after string, most int) ([]Due, error)

@@ -11,24 +11,24 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // tables is a Memory for tests of what is done with one.
 type tables struct {
-	mu          sync.Mutex
-	incarnation string
-	number      int64
-	sets        map[string]map[string]int64
-	fail        error // of SetIncarnation
-	unread      error // of Dues
-	writes      int   // calls of SaveDues
-	largest     int   // rows in one of them
-	missing     bool
-	late        []Late
+	mu      sync.Mutex
+	epoch   string
+	number  int64
+	sets    map[string]map[string]int64
+	fail    error // of SetEpoch
+	unread  error // of Dues
+	writes  int   // calls of SaveDues
+	largest int   // rows in one of them
+	missing bool
+	late    []Late
 }
 
 var _ Memory = (*tables)(nil)
@@ -42,19 +42,19 @@ func (m *tables) there() error {
 	return nil
 }
 
-func (m *tables) Incarnation(context.Context) (string, error) {
+func (m *tables) Epoch(context.Context) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.incarnation, m.there()
+	return m.epoch, m.there()
 }
 
-func (m *tables) SetIncarnation(_ context.Context, before, now string) (bool, error) {
+func (m *tables) SetEpoch(_ context.Context, before, now string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fail != nil || m.incarnation != before {
+	if m.fail != nil || m.epoch != before {
 		return false, m.fail
 	}
-	m.incarnation = now
+	m.epoch = now
 	return true, m.there()
 }
 
@@ -165,7 +165,7 @@ func (b *bench) engine() *Engine {
 	return &Engine{
 		o: Options{
 			Scripts: b.scripts, Memory: b.tables, RebuildEvery: time.Hour, MirrorEvery: 20 * time.Millisecond,
-			Limits: report.Limits{RunningJobs: 10, Rebuild: 1000, Grace: time.Minute},
+			Limits: config.Limits{RunningJobs: 10, Rebuild: 1000, Grace: time.Minute},
 		},
 		log: slog.New(slog.DiscardHandler), metrics: m,
 	}
@@ -176,8 +176,8 @@ func (b *bench) rebuilder() *rebuilder {
 	b.t.Helper()
 	r := newRebuilder(b.e)
 	b.look(&watcher{rebuilder: r})
-	if incarnation, _ := r.memory(); incarnation == "" || incarnation != b.tables.incarnation {
-		b.t.Fatalf("incarnation %q, noted %q", incarnation, b.tables.incarnation)
+	if epoch, _ := r.memory(); epoch == "" || epoch != b.tables.epoch {
+		b.t.Fatalf("epoch %q, noted %q", epoch, b.tables.epoch)
 	}
 	return r
 }

@@ -8,9 +8,9 @@ import (
 
 // metrics counts what an Engine does.
 type metrics struct {
-	rebuildStarted   prometheus.Counter
-	incarnationsLost prometheus.Counter
-	mirrorWritten    prometheus.Counter
+	rebuildStarted prometheus.Counter
+	epochsLost     prometheus.Counter
+	mirrorWritten  prometheus.Counter
 }
 
 // newMetrics registers the metrics; with a nil registerer they only count.
@@ -19,14 +19,14 @@ func newMetrics(to prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "fanfold_" + name, Help: help})
 	}
 	m := &metrics{
-		rebuildStarted:   counter("rebuild_started_total", "Jobs that a rebuild started from their records, since Redis did not know them."),
-		incarnationsLost: counter("incarnations_lost_total", "Times that Redis was found to have lost its memory or the last of it, and got back what is mirrored."),
-		mirrorWritten:    counter("mirror_written_total", "Due times and timers that were written to or removed from the mirror in MySQL."),
+		rebuildStarted: counter("rebuild_started_total", "Jobs that a rebuild started from their records, since Redis did not know them."),
+		epochsLost:     counter("incarnations_lost_total", "Times that Redis was found to have lost its memory or the last of it, and got back what is mirrored."),
+		mirrorWritten:  counter("mirror_written_total", "Due times and timers that were written to or removed from the mirror in MySQL."),
 	}
 	if to == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.rebuildStarted, m.incarnationsLost, m.mirrorWritten} {
+	for _, c := range []prometheus.Collector{m.rebuildStarted, m.epochsLost, m.mirrorWritten} {
 		if err := to.Register(c); err != nil {
 			return nil, fmt.Errorf("engine: metrics: %w", err)
 		}

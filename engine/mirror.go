@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -43,12 +42,12 @@ func (r *rebuilder) mirror(ctx context.Context) error {
 // mirror is what the process that mirrors has in memory.
 type mirror struct {
 	*rebuilder
-	held        context.Context // ends when the lock is lost; nil without it
-	release     func()
-	incarnation string // of the copies
-	number      int64  // of writes that were counted in Redis
-	loaded      time.Time
-	copies      []*setCopy
+	held    context.Context // ends when the lock is lost; nil without it
+	release func()
+	epoch   string // of the copies
+	number  int64  // of writes that were counted in Redis
+	loaded  time.Time
+	copies  []*setCopy
 }
 
 // forget gives the lock back.
@@ -71,11 +70,11 @@ func (m *mirror) pass(ctx context.Context) error {
 }
 
 func (m *mirror) compare(ctx context.Context) error {
-	incarnation, mirrored := m.memory()
-	if m.held != nil && (m.held.Err() != nil || incarnation != m.incarnation || !mirrored || time.Since(m.loaded) > mirrorReload) {
+	epoch, mirrored := m.memory()
+	if m.held != nil && (m.held.Err() != nil || epoch != m.epoch || !mirrored || time.Since(m.loaded) > mirrorReload) {
 		m.forget()
 	}
-	if incarnation == "" || !mirrored {
+	if epoch == "" || !mirrored {
 		return nil
 	}
 	if m.held == nil {
@@ -83,7 +82,7 @@ func (m *mirror) compare(ctx context.Context) error {
 		if err != nil || held == nil {
 			return err
 		}
-		m.held, m.release, m.incarnation, m.loaded = held, release, incarnation, time.Now()
+		m.held, m.release, m.epoch, m.loaded = held, release, epoch, time.Now()
 	}
 	if m.copies == nil {
 		copies, err := m.load(m.held)
@@ -169,8 +168,8 @@ func (m *mirror) walk(ctx context.Context, c *setCopy) (saved bool, err error) {
 // its memory or the last of it, or that somebody else mirrors.
 func (m *mirror) save(ctx context.Context, set string, put []Due, gone []string) (saved bool, err error) {
 	// Read last: what was read before is of this memory.
-	now, err := m.e.o.Scripts.ReadIncarnation(ctx)
-	if err != nil || now != m.incarnation {
+	now, err := m.e.o.Scripts.ReadEpoch(ctx)
+	if err != nil || now != m.epoch {
 		return false, err
 	}
 	counted, err := m.e.o.Scripts.CountMirrored(ctx, m.number)
@@ -218,7 +217,7 @@ func (m *mirror) dues(set string, members []redis.Z) []Due {
 	var dues []Due
 	for _, z := range members {
 		member, _ := z.Member.(string)
-		if set == m.e.o.Scripts.Delayed() && !scripts.ValidID(member) || member == "" || len(member) > longestMember {
+		if set == m.e.o.Scripts.Delayed() && !report.ValidID(member) || member == "" || len(member) > longestMember {
 			continue
 		}
 		// Rounded up: nothing comes back before its time.

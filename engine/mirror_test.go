@@ -104,7 +104,7 @@ func TestMirrorDoesNotForget(t *testing.T) {
 	}
 	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 2e12})
 	// Nor what another Redis has not.
-	if err := b.scripts.WriteIncarnation(t.Context(), "another"); err != nil {
+	if err := b.scripts.WriteEpoch(t.Context(), "another"); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {

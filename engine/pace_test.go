@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -84,7 +85,7 @@ func TestPaceOfAFold(t *testing.T) {
 	defer client.Close()
 	name, ctx := testmain.Name(t), t.Context()
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
-	columns := []report.Column{{Name: "v", Kind: report.KindText}}
+	columns := []dataset.Column{{Name: "v", Kind: report.KindText}}
 	r := &report.Report{
 		Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a", Columns: []string{"v"}}}}},
 		Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}},
@@ -97,12 +98,12 @@ func TestPaceOfAFold(t *testing.T) {
 	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
 		t.Fatal(err)
 	}
-	b := report.NewBuilder(columns)
+	b := dataset.NewBuilder(columns)
 	b.Text(0, []byte(strings.Repeat("x", largeRead)))
 	if err := b.EndRow(); err != nil {
 		t.Fatal(err)
 	}
-	var c report.Compressor
+	var c dataset.Compressor
 	if _, err := s.Complete(ctx, task, scripts.Chunk{Rows: 1, Columns: columns, Names: []string{"v"}, Fields: c.Fields(b.Fields())}, 0); err != nil {
 		t.Fatal(err)
 	}

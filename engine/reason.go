@@ -6,7 +6,7 @@ import (
 )
 
 // packageNames are what errors of this module begin with, for those who read code.
-var packageNames = regexp.MustCompile(`(?m)(^|: )(?:(?:engine|listeners|record|report|scheduler|scripts): )+`)
+var packageNames = regexp.MustCompile(`(?m)(^|: )(?:(?:dataset|engine|fold|format|listeners|record|report|scheduler|scripts): )+`)
 
 // sinks are the places in which an error says that it is the sink's.
 var sinks = regexp.MustCompile(`(?m)(^|: )(?:sink: )+`)

@@ -28,7 +28,7 @@ const (
 // process has one, with four loops:
 //
 //   - watch looks whether this Redis has the memory that MySQL knows
-//     (rebuild_incarnation.go), and restores due times and timers where it has
+//     (rebuild_epoch.go), and restores due times and timers where it has
 //     not (rebuild_restore.go);
 //   - passes walks over the records and starts those that Redis does not know:
 //     rebuild_pass.go;
@@ -39,9 +39,9 @@ type rebuilder struct {
 	locks *redislock.Client
 	want  chan struct{} // a pass is wanted at once
 
-	mu          sync.Mutex
-	incarnation string // that Redis and MySQL agree on; empty as long as they do not
-	mirrored    bool   // the tables are there
+	mu       sync.Mutex
+	epoch    string // that Redis and MySQL agree on; empty as long as they do not
+	mirrored bool   // the tables are there
 }
 
 func newRebuilder(e *Engine) *rebuilder {
@@ -58,19 +58,19 @@ func (r *rebuilder) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// memory returns the incarnation that Redis and MySQL agree on, empty where they
+// memory returns the epoch that Redis and MySQL agree on, empty where they
 // do not, and whether MySQL has the tables at all.
-func (r *rebuilder) memory() (incarnation string, mirrored bool) {
+func (r *rebuilder) memory() (epoch string, mirrored bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.incarnation, r.mirrored
+	return r.epoch, r.mirrored
 }
 
-// agree notes an incarnation. One that was not agreed on before wants a pass.
-func (r *rebuilder) agree(incarnation string, mirrored bool) {
+// agree notes an epoch. One that was not agreed on before wants a pass.
+func (r *rebuilder) agree(epoch string, mirrored bool) {
 	r.mu.Lock()
-	fresh := incarnation != r.incarnation
-	r.incarnation, r.mirrored = incarnation, mirrored
+	fresh := epoch != r.epoch
+	r.epoch, r.mirrored = epoch, mirrored
 	r.mu.Unlock()
 	if fresh {
 		r.wantPass()
@@ -82,7 +82,7 @@ func (r *rebuilder) agree(incarnation string, mirrored bool) {
 func (r *rebuilder) doubt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.incarnation = ""
+	r.epoch = ""
 }
 
 // counted returns how many writes to the mirror Redis remembers, and whether these

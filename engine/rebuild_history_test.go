@@ -81,11 +81,11 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	r := b.rebuilder()
-	incarnation, _ := r.memory()
+	epoch, _ := r.memory()
 	lost := func() ([]*push, error) {
-		w := walk{rebuilder: r, incarnation: incarnation}
+		w := walk{rebuilder: r, epoch: epoch}
 		return w.lost(t.Context(), []*push{{
-			id: "7", look: 3, record: &Record{ID: "7", Status: Pending, Age: time.Hour}, report: &report.Report{Name: "r"},
+			id: "7", look: 3, record: &Record{ID: "7", Status: report.Pending, Age: time.Hour}, report: &report.Report{Name: "r"},
 		}})
 	}
 	if found, err := lost(); err != nil || len(found) != 1 {
@@ -151,14 +151,14 @@ func TestAPassWithoutTables(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	r := b.rebuilder()
-	incarnation, _ := r.memory()
+	epoch, _ := r.memory()
 	b.tables.missing = true
-	w := walk{rebuilder: r, incarnation: incarnation}
-	if _, err := w.lost(t.Context(), []*push{{id: "7", record: &Record{ID: "7", Status: Pending, Age: time.Hour}}}); !errors.Is(err, errForgotten) {
+	w := walk{rebuilder: r, epoch: epoch}
+	if _, err := w.lost(t.Context(), []*push{{id: "7", record: &Record{ID: "7", Status: report.Pending, Age: time.Hour}}}); !errors.Is(err, errForgotten) {
 		t.Errorf("%v", err)
 	}
 	b.look(&watcher{rebuilder: r})
-	if now, mirrored := r.memory(); now != incarnation || mirrored {
-		t.Errorf("incarnation %q, mirrored %v", now, mirrored)
+	if now, mirrored := r.memory(); now != epoch || mirrored {
+		t.Errorf("epoch %q, mirrored %v", now, mirrored)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bsm/redislock"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -64,11 +65,11 @@ func (r *rebuilder) pass(ctx context.Context, regular bool) error {
 		return err
 	}
 	defer release()
-	incarnation, _ := r.memory()
-	if incarnation == "" {
+	epoch, _ := r.memory()
+	if epoch == "" {
 		return errForgotten // a pass is wanted once it is restored
 	}
-	w := walk{rebuilder: r, incarnation: incarnation}
+	w := walk{rebuilder: r, epoch: epoch}
 	err = w.run(ctx)
 	if w.started+w.failed+w.skipped > 0 {
 		r.e.log.Warn("records that Redis did not know", "started", w.started, "failed", w.failed, "skipped", w.skipped, "first skipped", w.first)
@@ -96,11 +97,11 @@ func (r *rebuilder) waitForLock(ctx context.Context) (held context.Context, rele
 // walk is one pass over the records.
 type walk struct {
 	*rebuilder
-	incarnation string // as it began
-	started     int
-	failed      int    // with parameters that their report does not take
-	skipped     int    // that cannot be started: without a known report, for example
-	first       string // of these
+	epoch   string // as it began
+	started int
+	failed  int    // with parameters that their report does not take
+	skipped int    // that cannot be started: without a known report, for example
+	first   string // of these
 }
 
 // skip counts a record that cannot be started.
@@ -142,12 +143,12 @@ func (w *walk) run(ctx context.Context) error {
 func (w *walk) page(ctx context.Context, page []Record) error {
 	var pushes []*push
 	for i, r := range page {
-		if !scripts.ValidID(r.ID) {
+		if !report.ValidID(r.ID) {
 			w.skip(r.ID)
 			continue
 		}
 		// An unknown report is not looked for again: the next pass does.
-		pushes = append(pushes, &push{id: r.ID, look: int64(len(lookAgain)), record: &page[i], report: w.e.o.Reports[r.Report]})
+		pushes = append(pushes, &push{id: r.ID, look: int64(len(report.RecordPolls)), record: &page[i], report: w.e.o.Reports[r.Report]})
 	}
 	for len(pushes) > 0 {
 		lost, err := w.lost(ctx, pushes)
@@ -199,9 +200,9 @@ func (w *walk) lost(ctx context.Context, pushes []*push) ([]*push, error) {
 			return err
 		}
 		// Read last: what was read before is of this memory.
-		now, err := w.e.o.Scripts.ReadIncarnation(ctx)
+		now, err := w.e.o.Scripts.ReadEpoch(ctx)
 		agreed, mirrored := w.memory()
-		if forgotten = now != w.incarnation || agreed != w.incarnation; err != nil || forgotten || !mirrored {
+		if forgotten = now != w.epoch || agreed != w.epoch; err != nil || forgotten || !mirrored {
 			return err
 		}
 		if _, forgotten, err = w.counted(ctx); forgotten || errors.Is(err, ErrNoMemory) {
@@ -252,7 +253,7 @@ func (w *walk) start(ctx context.Context, pushes []*push) error {
 		}
 	}
 	if len(start) > 0 {
-		n := w.e.start(ctx, start, w.incarnation)
+		n := w.e.start(ctx, start, w.epoch)
 		w.started += n
 		w.e.metrics.rebuildStarted.Add(float64(n))
 	}
@@ -262,7 +263,7 @@ func (w *walk) start(ctx context.Context, pushes []*push) error {
 // places are the members of the delayed set with which an id waits for its time.
 func (p push) places() []string {
 	places := []string{p.id}
-	for i := range lookAgain {
+	for i := range report.RecordPolls {
 		places = append(places, scripts.Later{ID: p.id, Attempt: int64(i + 1), Step: scripts.StepTrigger}.String())
 	}
 	return places

@@ -12,13 +12,13 @@ import (
 // restorePage is how many members are restored at once.
 const restorePage = 1000
 
-// refresh agrees on an incarnation. A Redis that is an older copy of itself gets
+// refresh agrees on an epoch. A Redis that is an older copy of itself gets
 // back before what is not due yet; what was due may have been done.
-func (r *rebuilder) refresh(ctx context.Context, incarnation string) error {
+func (r *rebuilder) refresh(ctx context.Context, epoch string) error {
 	if _, older, err := r.counted(ctx); err != nil {
 		return err
 	} else if !older {
-		r.agree(incarnation, true)
+		r.agree(epoch, true)
 		return nil
 	}
 	ctx, release, err := r.lock(ctx, "refresh")
@@ -37,13 +37,13 @@ func (r *rebuilder) refresh(ctx context.Context, incarnation string) error {
 	if err != nil {
 		return err
 	}
-	r.e.metrics.incarnationsLost.Inc()
+	r.e.metrics.epochsLost.Inc()
 	r.e.log.Warn("Redis is an older copy of itself: due times and timers that are due later are restored", "restored", restored)
-	r.agree(incarnation, true)
+	r.agree(epoch, true)
 	return nil
 }
 
-// recover restores the sets and then notes the new incarnation. It is written to
+// recover restores the sets and then notes the new epoch. It is written to
 // Redis first and to MySQL last: as long as the two differ, the work is not done,
 // and a crash, or one more loss in the middle, begins it again.
 func (r *rebuilder) recover(ctx context.Context) error {
@@ -52,29 +52,29 @@ func (r *rebuilder) recover(ctx context.Context) error {
 		return err // somebody else is at it
 	}
 	defer release()
-	found, err := r.e.o.Scripts.ReadIncarnation(ctx)
+	found, err := r.e.o.Scripts.ReadEpoch(ctx)
 	if err != nil {
 		return err
 	}
-	noted, err := r.e.o.Memory.Incarnation(ctx)
+	noted, err := r.e.o.Memory.Epoch(ctx)
 	if err != nil || found == noted {
 		return err
 	}
 	now := rand.Text()
-	r.e.log.Warn("Redis has lost its memory", "incarnation", noted, "found", found)
-	if err := r.e.o.Scripts.WriteIncarnation(ctx, now); err != nil {
+	r.e.log.Warn("Redis has lost its memory", "epoch", noted, "found", found)
+	if err := r.e.o.Scripts.WriteEpoch(ctx, now); err != nil {
 		return err
 	}
 	restored, err := r.restoreAll(ctx, restoring{from: math.MinInt64, add: r.e.o.Scripts.Restore})
 	if err != nil {
 		return err
 	}
-	ok, err := r.e.o.Memory.SetIncarnation(ctx, noted, now)
+	ok, err := r.e.o.Memory.SetEpoch(ctx, noted, now)
 	if err != nil || !ok {
 		return err // not ok: somebody else was faster, and both begin again
 	}
-	r.e.metrics.incarnationsLost.Inc()
-	r.e.log.Warn("due times and timers are restored", "incarnation", now, "restored", restored)
+	r.e.metrics.epochsLost.Inc()
+	r.e.log.Warn("due times and timers are restored", "epoch", now, "restored", restored)
 	r.agree(now, true)
 	return nil
 }

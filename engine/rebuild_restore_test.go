@@ -104,7 +104,7 @@ func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 	}
 }
 
-// TestAnOlderCopyOfRedis has the incarnation and lacks what came after the copy:
+// TestAnOlderCopyOfRedis has the epoch and lacks what came after the copy:
 // that comes back, and is not taken for removed.
 func TestAnOlderCopyOfRedis(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestAnOlderCopyOfRedis(t *testing.T) {
 					}
 					m.forget()
 					m = &mirror{rebuilder: newRebuilder(s.e)}
-					m.agree(s.tables.incarnation, true) // as one that has not looked yet
+					m.agree(s.tables.epoch, true) // as one that has not looked yet
 				}
 				s.mirrored(s.scripts.Delayed(), delayed)
 			}

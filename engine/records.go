@@ -4,36 +4,9 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/fanfold/fanfold/report"
 )
-
-// Status is what a record says about itself. PENDING and PROCESSING are on
-// their way, the others are final.
-type Status string
-
-// The statuses of a record.
-const (
-	Pending    Status = "PENDING"
-	Processing Status = "PROCESSING"
-	Success    Status = "SUCCESS"
-	Partial    Status = "PARTIAL" // a file without what some listeners should have given
-	Failed     Status = "FAILED"
-	Cancelled  Status = "CANCELLED"
-)
-
-// Final tells whether the status never changes by itself.
-func (s Status) Final() bool { return s != Pending && s != Processing }
-
-// HasFile tells whether the record points to a file of its own attempt.
-func (s Status) HasFile() bool { return s == Success || s == Partial }
-
-// Known tells whether the status is one of those above.
-func (s Status) Known() bool {
-	switch s {
-	case Pending, Processing, Success, Partial, Failed, Cancelled:
-		return true
-	}
-	return false
-}
 
 // Record is a row of the record table.
 type Record struct {
@@ -41,7 +14,7 @@ type Record struct {
 	Report     string
 	Parameters []byte // JSON object; nil where the row has none, or Unread says why
 	Unread     error  // why the parameters were not read, such as that there are too many; nil: they were
-	Status     Status
+	Status     report.Status
 	Attempt    int64 // of the job that runs or ran last; 0 before the first
 	File       string
 	Error      string

@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/fold"
 )
 
 // errScratch marks an error of the files for what a fold cannot hold, such as that
@@ -15,8 +15,8 @@ import (
 var errScratch = errors.New("scratch file")
 
 // room is what one fold may use.
-func (e *Engine) room(ctx context.Context) report.Room {
-	return report.Room{Bytes: e.o.Limits.FoldBytes, Scratch: func() (report.Scratch, error) { return newScratch(ctx) }}
+func (e *Engine) room(ctx context.Context) fold.Room {
+	return fold.Room{Bytes: e.o.Limits.FoldBytes, Scratch: func() (fold.Scratch, error) { return newScratch(ctx) }}
 }
 
 // scratchFolder is $TMPDIR. Where it is not set it is /var/tmp, since /tmp is in
@@ -49,7 +49,7 @@ type scratch struct {
 	file *os.File
 }
 
-func newScratch(ctx context.Context) (report.Scratch, error) {
+func newScratch(ctx context.Context) (fold.Scratch, error) {
 	file, err := os.CreateTemp(scratchFolder(), "fanfold-*.scratch")
 	if err != nil {
 		return nil, scratchError(err)

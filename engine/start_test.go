@@ -65,10 +65,10 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 			client.AddHook(&loseAnswer{meanwhile: func() {
 				if runs = int(direct.Exists(ctx, s.State("1")).Val()); lost {
 					direct.Del(ctx, s.State("1"), s.Data("1"))
-					direct.Set(ctx, s.Incarnation(), "another", 0)
+					direct.Set(ctx, s.Epoch(), "another", 0)
 				}
 			}})
-			if err := s.WriteIncarnation(ctx, "one"); err != nil {
+			if err := s.WriteEpoch(ctx, "one"); err != nil {
 				t.Fatal(err)
 			}
 			e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler)}
@@ -87,9 +87,9 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 	}
 }
 
-// TestAPassDoesNotWaitForAnIncarnation: it has the lock that whoever gives Redis
+// TestAPassDoesNotWaitForAnEpoch: it has the lock that whoever gives Redis
 // one may need. What it found is of the Redis that it has looked at.
-func TestAPassDoesNotWaitForAnIncarnation(t *testing.T) {
+func TestAPassDoesNotWaitForAnEpoch(t *testing.T) {
 	t.Parallel()
 	client := testmain.SharedRedis(t).Client()
 	t.Cleanup(func() { _ = client.Close() })

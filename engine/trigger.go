@@ -54,7 +54,7 @@ func (e *Engine) pushes(ctx context.Context, entries []stream.Entry) []*push {
 			continue
 		}
 		id, ok := entry.Fields["id"]
-		if !ok || !scripts.ValidID(id) {
+		if !ok || !report.ValidID(id) {
 			why := "the field id is missing: XADD " + e.o.Scripts.Jobs() + " '*' id 1111"
 			if ok {
 				why = "the id does not match ^[0-9A-Za-z_-]{1,64}$"
@@ -160,8 +160,8 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			}
 			e.removeEarlier(ctx, &scripts.State{ID: p.id, Attempt: p.record.Attempt, Report: p.record.Report}, last)
 			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
-			e.jobs.finished.WithLabelValues(p.record.Report, string(Failed)).Inc()
-			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(Failed), "reason", d.why)
+			e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
+			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(report.Failed), "reason", d.why)
 		default:
 			if err := e.o.Scripts.Repair(ctx, p.id); err != nil {
 				return err
@@ -172,18 +172,18 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 }
 
 // start makes the records PROCESSING and starts their jobs, in a Redis of this
-// incarnation (empty: the one that it has then). It returns how many it started.
-func (e *Engine) start(ctx context.Context, pushes []*push, incarnation string) (n int) {
+// epoch (empty: the one that it has then). It returns how many it started.
+func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int) {
 	started, err := e.startRecords(ctx, pushes)
 	if err != nil {
 		return 0
 	}
-	if incarnation == "" {
+	if epoch == "" {
 		// Nobody has started these attempts before this one tells it to Redis.
 		ctx, cancel := lasting(ctx)
 		defer cancel()
 		var err error
-		if incarnation, err = e.incarnation(ctx); err != nil {
+		if epoch, err = e.epoch(ctx); err != nil {
 			return 0
 		}
 	}
@@ -196,7 +196,7 @@ func (e *Engine) start(ctx context.Context, pushes []*push, incarnation string) 
 			continue
 		}
 		group.Go(func() error {
-			err := e.startJob(ctx, p, incarnation)
+			err := e.startJob(ctx, p, epoch)
 			if errors.Is(err, scripts.ErrBroken) {
 				err = e.carryOut(ctx, p, decision{act: actQuarantine, why: err.Error()})
 			}
@@ -273,7 +273,7 @@ func (e *Engine) lookTwice(ctx context.Context, pushes []*push) {
 
 // startJob starts the job of a record that is PROCESSING now. A process whose
 // stop came with that does it first: otherwise the job waits for the grace time.
-func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) error {
+func (e *Engine) startJob(ctx context.Context, p *push, epoch string) error {
 	parameters, err := p.report.Canonical(p.record.Parameters)
 	if err != nil {
 		return err // not reached: decide has bound them
@@ -283,7 +283,7 @@ func (e *Engine) startJob(ctx context.Context, p *push, incarnation string) erro
 	for attempt := p.next(); ; {
 		var outcome scripts.Outcome
 		err = e.insist(ctx, "start job", func() (err error) {
-			outcome, err = e.o.Scripts.Start(ctx, startOf(p.report, e.hashes[p.report], Run{p.id, attempt}, parameters, incarnation))
+			outcome, err = e.o.Scripts.Start(ctx, startOf(p.report, e.hashes[p.report], Run{p.id, attempt}, parameters, epoch))
 			return err
 		})
 		switch {
@@ -317,7 +317,7 @@ func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error)
 			return err
 		}
 		records, err := e.o.Records.Read(ctx, []string{run.ID})
-		if r := records[run.ID]; err == nil && r.Status == Processing && r.Attempt == run.Attempt {
+		if r := records[run.ID]; err == nil && r.Status == report.Processing && r.Attempt == run.Attempt {
 			err = errors.New("somebody has locked the record")
 		}
 		return err
@@ -329,29 +329,29 @@ func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error)
 	return next, nil
 }
 
-// incarnation returns the one that Redis has, and waits until it has one: what
+// epoch returns the one that Redis has, and waits until it has one: what
 // starts without could not tell later whether Redis has lost its memory since.
-func (e *Engine) incarnation(ctx context.Context) (found string, err error) {
+func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 	for looks := 0; ; looks++ {
-		err := e.insist(ctx, "read incarnation", func() (err error) {
-			found, err = e.o.Scripts.ReadIncarnation(ctx)
+		err := e.insist(ctx, "read epoch", func() (err error) {
+			found, err = e.o.Scripts.ReadEpoch(ctx)
 			return err
 		})
 		if err != nil || found != "" {
 			return found, err
 		}
 		if looks == 100 {
-			e.log.Warn("no job is started before Redis has an incarnation", "key", e.o.Scripts.Incarnation())
+			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Epoch())
 		}
-		if !wait(ctx, time.After(incarnationPause)) {
+		if !wait(ctx, time.After(epochPause)) {
 			return "", ctx.Err()
 		}
 	}
 }
 
-// incarnationPause is how long it takes until Redis is asked again for its
-// incarnation: a process gives it one within a second or so.
-const incarnationPause = 20 * time.Millisecond
+// epochPause is how long it takes until Redis is asked again for its
+// epoch: a process gives it one within a second or so.
+const epochPause = 20 * time.Millisecond
 
 // quarantine puts an entry aside that cannot be used, and acknowledges it.
 func (e *Engine) quarantine(ctx context.Context, from string, entry stream.Entry, why string) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -40,18 +42,18 @@ type bundle struct {
 	s      *scripts.Scripts
 	source *counting
 	runner *Runner
-	limits report.Limits
+	limits config.Limits
 	stop   func()
 }
 
 // setup starts the job, and a Runner. The listener's timeout is limits.Grace.
-func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) *bundle {
+func setup(t *testing.T, retry report.Retry, limits config.Limits, read source) *bundle {
 	t.Helper()
 	return setupTask(t, retry, limits, func(ctx context.Context, try int64, out *Writer, _ Task) error { return read(ctx, try, out) })
 }
 
 // setupTask is setup with a source that looks at its task.
-func setupTask(t *testing.T, retry report.Retry, limits report.Limits, read taskSource) *bundle {
+func setupTask(t *testing.T, retry report.Retry, limits config.Limits, read taskSource) *bundle {
 	t.Helper()
 	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), source: &counting{source: read}, limits: limits}
 	t.Cleanup(func() { _ = b.client.Close() })
@@ -133,7 +135,7 @@ func (b *bundle) comes() {
 }
 
 func one(out *Writer) error {
-	if err := out.Columns([]report.Column{{Name: "c"}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "c"}}); err != nil {
 		return err
 	}
 	out.Builder().Int(0, 1)
@@ -146,7 +148,7 @@ var minutely = report.Retry{Retries: 2, Delay: time.Minute}
 // wrong and when it comes again can be seen.
 func TestATaskIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{}, func(_ context.Context, try int64, out *Writer) error {
+	b := setup(t, minutely, config.Limits{}, func(_ context.Context, try int64, out *Writer) error {
 		if try < 3 {
 			return errors.New("the wind was wrong")
 		}
@@ -168,7 +170,7 @@ func TestATaskIsTriedAgain(t *testing.T) {
 // TestTheLastTryFailsTheJob with the story.
 func TestTheLastTryFailsTheJob(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return errors.New("no luck") })
+	b := setup(t, minutely, config.Limits{}, func(context.Context, int64, *Writer) error { return errors.New("no luck") })
 	for try := range int64(2) {
 		b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
 		b.comes()
@@ -182,7 +184,7 @@ func TestTheLastTryFailsTheJob(t *testing.T) {
 // TestAPermanentErrorFailsAtOnce.
 func TestAPermanentErrorFailsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return Permanent(errors.New("bad SQL")) })
+	b := setup(t, minutely, config.Limits{}, func(context.Context, int64, *Writer) error { return Permanent(errors.New("bad SQL")) })
 	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
 	if state.Reason != "listener a: bad SQL" || !b.delayed().IsZero() {
 		t.Errorf("%q, delayed %v", state.Reason, b.delayed())
@@ -192,7 +194,7 @@ func TestAPermanentErrorFailsAtOnce(t *testing.T) {
 // TestAnOutageUsesNoTry, however often it comes.
 func TestAnOutageUsesNoTry(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{}, func(_ context.Context, try int64, out *Writer) error {
+	b := setup(t, minutely, config.Limits{}, func(_ context.Context, try int64, out *Writer) error {
 		if try < 6 {
 			return Outage(errors.New("server is away"))
 		}
@@ -212,7 +214,7 @@ func TestAnOutageUsesNoTry(t *testing.T) {
 // anything.
 func TestPoisonStops(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+	b := setup(t, minutely, config.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
 	b.until("taken", func(s *scripts.State) bool { return s.Tasks["a"].Tries == 1 })
 	b.stop()
 	// Three tries later, the lease is over and nothing was heard of the worker.
@@ -242,7 +244,7 @@ func TestPoisonStops(t *testing.T) {
 func TestAStopHandsBack(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
-	b := setup(t, minutely, report.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error {
+	b := setup(t, minutely, config.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error {
 		close(started)
 		<-ctx.Done()
 		return ctx.Err()
@@ -265,7 +267,7 @@ func TestAStopHandsBack(t *testing.T) {
 func TestAStopLetsWorkFinish(t *testing.T) {
 	t.Parallel()
 	started, finish := make(chan struct{}), make(chan struct{})
-	b := setup(t, minutely, report.Limits{Stop: time.Minute}, func(ctx context.Context, _ int64, out *Writer) error {
+	b := setup(t, minutely, config.Limits{Stop: time.Minute}, func(ctx context.Context, _ int64, out *Writer) error {
 		close(started)
 		select {
 		case <-finish:
@@ -283,7 +285,7 @@ func TestAStopLetsWorkFinish(t *testing.T) {
 // TestTooMuchDataFailsTheJob with what to do about it.
 func TestTooMuchDataFailsTheJob(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{JobBytes: 2}, func(_ context.Context, _ int64, out *Writer) error { return one(out) })
+	b := setup(t, minutely, config.Limits{JobBytes: 2}, func(_ context.Context, _ int64, out *Writer) error { return one(out) })
 	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
 	if !strings.Contains(state.Reason, "limits.job_bytes") {
 		t.Error(state.Reason)
@@ -300,7 +302,7 @@ func TestATaskThatTakesTooLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, out *Writer) error {
+			b := setup(t, minutely, config.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, out *Writer) error {
 				<-ctx.Done()
 				return end(ctx, out)
 			})
@@ -360,7 +362,7 @@ func (g gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // stage reads what an earlier one found. Then it goes on.
 func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+	b := setup(t, minutely, config.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
 	b.stop()
 	client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 	defer client.Close()
@@ -381,10 +383,10 @@ func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 type stalled struct{}
 
 func (stalled) Read(_ context.Context, _ Task, out *Writer) error {
-	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 		return err
 	}
-	for i := range int64(2 * report.MaxChunkRows) { // while the first chunk is being stored, the second one is taken
+	for i := range int64(2 * dataset.MaxChunkRows) { // while the first chunk is being stored, the second one is taken
 		out.Builder().Int(0, i)
 		if err := out.EndRow(); err != nil {
 			return err
@@ -400,7 +402,7 @@ func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
 	for name, away := range map[string]time.Duration{"away": 2 * slow, "there": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, minutely, report.Limits{Grace: time.Minute}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+			b := setup(t, minutely, config.Limits{Grace: time.Minute}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
 			state := b.until("taken", func(s *scripts.State) bool { return s.Tasks["a"].Owner != "" })
 			client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 			defer client.Close()

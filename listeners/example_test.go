@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
@@ -41,9 +42,9 @@ func (f Folder) Read(ctx context.Context, task listeners.Task, out *listeners.Wr
 	if !slices.Equal(header, task.Listener.Columns) {
 		return listeners.Permanent(fmt.Errorf("%s has the columns %q, not %q", file.Name(), header, task.Listener.Columns))
 	}
-	columns := make([]report.Column, len(header))
+	columns := make([]dataset.Column, len(header))
 	for i, name := range header {
-		columns[i] = report.Column{Name: name, Kind: report.KindText}
+		columns[i] = dataset.Column{Name: name, Kind: report.KindText}
 	}
 	if err := out.Columns(columns); err != nil {
 		return err

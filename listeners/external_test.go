@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -195,7 +196,7 @@ func (o *outside) wantData(c, d []string) {
 		if err != nil {
 			o.t.Fatal(err)
 		}
-		chunk, err := report.DecodeChunk([]report.Column{{Name: "c"}, {Name: "d"}}, fields)
+		chunk, err := dataset.DecodeChunk([]dataset.Column{{Name: "c"}, {Name: "d"}}, fields)
 		if err != nil {
 			o.t.Fatal(err)
 		}
@@ -383,7 +384,7 @@ func TestExternalWorkerThatKeepsItsName(t *testing.T) {
 // what is wrong with it is kept.
 func TestExternalThatCanNeverWork(t *testing.T) {
 	t.Parallel()
-	many := "[" + strings.Repeat(`[1,2],`, report.MaxChunkRows) + `[1,2]]`
+	many := "[" + strings.Repeat(`[1,2],`, dataset.MaxChunkRows) + `[1,2]]`
 	for name, c := range map[string]struct {
 		say  []string
 		want string
@@ -693,7 +694,7 @@ func TestExternalBarrierIsToldAgain(t *testing.T) {
 		count func(*outside, scripts.Task) (scripts.Outcome, error)
 	}{
 		"done": {[]string{"done", "chunks", "0"}, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
-			return o.s.Complete(t.Context(), task, scripts.Chunk{Columns: []report.Column{{Name: "c"}}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0)
+			return o.s.Complete(t.Context(), task, scripts.Chunk{Columns: []dataset.Column{{Name: "c"}}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0)
 		}},
 		"omitted": {[]string{"failed", "permanent", "1"}, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
 			return o.s.OmitTask(t.Context(), task, "optional", "no")

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // What an external worker says of its task; docs/external.md is its contract.
@@ -22,7 +22,7 @@ const (
 
 // The most that one entry of rows may have.
 const (
-	maxReplyRows  = report.MaxChunkRows
+	maxReplyRows  = dataset.MaxChunkRows
 	maxReplyBytes = 1 << 20
 )
 
@@ -35,15 +35,14 @@ type reply struct {
 	Consumer     string // which has read that
 	Type         string
 	Number       int64  // of a chunk, from 0; for done: how many there were
-	Rows         []byte // JSON, see report.Rows
+	Rows         []byte // JSON, see dataset.Rows
 	Error        string
 	Permanent    bool
 }
 
 var (
-	replyListener = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
-	replyWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
-	replyNumber   = regexp.MustCompile(`^[0-9]{1,9}$`)
+	replyWord   = regexp.MustCompile(`^[!-~]{1,200}$`)
+	replyNumber = regexp.MustCompile(`^[0-9]{1,9}$`)
 )
 
 // errNobody is the error of a reply that does not say which worker it is of: its task
@@ -63,9 +62,9 @@ func parseReply(fields map[string]string) (reply, error) {
 		name string
 		ok   bool
 	}{
-		{"id", scripts.ValidID(r.ID)},
+		{"id", report.ValidID(r.ID)},
 		{"attempt", err == nil && attempt > 0},
-		{"listener", len(r.Listener) <= 100 && replyListener.MatchString(r.Listener)},
+		{"listener", report.ValidListener(r.Listener)},
 		{"worker", replyWord.MatchString(r.Worker)},
 		{"entry", isEntry(r.Entry)},
 		{"consumer", replyWord.MatchString(r.Consumer)},

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -25,8 +26,8 @@ type Options struct {
 	Scripts  *scripts.Scripts
 	Reports  map[string]*report.Report // by name
 	Sources  map[string]Source         // by report.Listener.Source
-	Bounds   map[string]report.Bound   // by report.Listener.Source; what is not in it is not bounded
-	Limits   report.Limits
+	Bounds   map[string]config.Bound   // by report.Listener.Source; what is not in it is not bounded
+	Limits   config.Limits
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
 	Metrics  prometheus.Registerer // nil: none
@@ -140,7 +141,7 @@ func (r *Runner) admit(ctx context.Context, listener string) (int, error) {
 func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry) {
 	from := r.o.Scripts.Task(listener)
 	attempt, err := strconv.ParseInt(entry.Fields["attempt"], 10, 64)
-	if !scripts.ValidID(entry.Fields["id"]) || err != nil || attempt < 1 {
+	if !report.ValidID(entry.Fields["id"]) || err != nil || attempt < 1 {
 		r.log.Warn("quarantined", "stream", from, "entry", entry.ID)
 		err := r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, "not a task: id and attempt are needed")
 		r.end(ctx, from, entry, err)

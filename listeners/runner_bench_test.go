@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -16,11 +18,11 @@ import (
 // BenchmarkWriter measures a row of four columns, with its share of the chunk that
 // is thrown away.
 func BenchmarkWriter(b *testing.B) {
-	w := NewWriter(func([]report.Column, *report.Builder, bool) error { return nil })
+	w := NewWriter(func([]dataset.Column, *dataset.Builder, bool) error { return nil })
 	kinds := []report.Kind{report.KindInteger, report.KindText, report.KindInteger, report.KindText}
-	var columns []report.Column
+	var columns []dataset.Column
 	for i, kind := range kinds {
-		columns = append(columns, report.Column{Name: "c" + strconv.Itoa(i), Kind: kind})
+		columns = append(columns, dataset.Column{Name: "c" + strconv.Itoa(i), Kind: kind})
 	}
 	if err := w.Columns(columns); err != nil {
 		b.Fatal(err)
@@ -57,9 +59,9 @@ func BenchmarkRunner(b *testing.B) {
 	}}}}}
 	runner, err := New(Options{
 		Redis: client, Scripts: s, Reports: map[string]*report.Report{"r": definition}, Consumer: "c",
-		Limits: report.Limits{Tasks: 64, Lease: time.Minute, Stop: time.Second},
+		Limits: config.Limits{Tasks: 64, Lease: time.Minute, Stop: time.Second},
 		Sources: map[string]Source{"db": &counting{source: func(_ context.Context, _ int64, out *Writer, _ Task) error {
-			if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+			if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 				return err
 			}
 			out.Builder().Int(0, 1)

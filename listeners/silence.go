@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -142,7 +143,7 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 	ack := func() error { return e.o.Scripts.Ack(ctx, from, entry) }
 	a := reply{ID: fields["id"], Listener: listener}
 	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
-	if !scripts.ValidID(a.ID) || err != nil || attempt < 1 {
+	if !report.ValidID(a.ID) || err != nil || attempt < 1 {
 		e.log.Warn("quarantined", "stream", from, "entry", entry)
 		if err := e.o.Scripts.Quarantine(ctx, from, entry, fields, "not a task: id and attempt are needed"); err != nil {
 			return err

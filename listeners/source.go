@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -52,7 +53,7 @@ type Task struct {
 	// chunk; each value is the JSON of a scalar and is valid until the next one. An
 	// error ends the iteration. The column is the zero Column where the job goes on
 	// without its listener.
-	Values func(ctx context.Context, listener, column string) (report.Column, iter.Seq2[[]byte, error], error)
+	Values func(ctx context.Context, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error)
 }
 
 // Patience for a turn: before a task has done anything, and in its middle, where it would

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/stream"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -120,7 +120,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		Remember: func(ctx context.Context, memo []byte) error {
 			return limit.without(func() error { return r.remember(ctx, t, taken.Definition, memo) })
 		},
-		Values: func(ctx context.Context, from, column string) (report.Column, iter.Seq2[[]byte, error], error) {
+		Values: func(ctx context.Context, from, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 			return r.values(ctx, limit, t.ID, from, column)
 		},
 	}, out)
@@ -151,8 +151,8 @@ var errLate = errors.New("listeners: timed out")
 // one.
 func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointer[time.Time]) FlushFunc {
 	var number int64
-	var compressor report.Compressor
-	return func(columns []report.Column, b *report.Builder, last bool) error {
+	var compressor dataset.Compressor
+	return func(columns []dataset.Column, b *dataset.Builder, last bool) error {
 		chunk := scripts.Chunk{Number: number, Rows: int64(b.Rows()), Columns: columns, Fields: b.Fields()}
 		if r.o.Limits.Compress {
 			chunk.Fields = compressor.Fields(chunk.Fields)
@@ -191,7 +191,7 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointe
 func away(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
 
 // values opens a column that an earlier stage found.
-func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (report.Column, iter.Seq2[[]byte, error], error) {
+func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 	ask := func(what string, f func() error) error {
 		return limit.without(func() error { return r.insist(ctx, what, f) })
 	}
@@ -200,19 +200,19 @@ func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column 
 		state, err = r.o.Scripts.Read(ctx, id)
 		return err
 	}); err != nil {
-		return report.Column{}, nil, away(err)
+		return dataset.Column{}, nil, away(err)
 	}
 	task := state.Tasks[listener]
 	if task.Policy != "" { // the job goes on without it
-		return report.Column{}, func(func([]byte, error) bool) {}, nil
+		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
 	}
-	var columns []report.Column
+	var columns []dataset.Column
 	if err := json.Unmarshal(task.Columns, &columns); err != nil {
-		return report.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
+		return dataset.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
 	}
-	at := slices.IndexFunc(columns, func(c report.Column) bool { return c.Name == column })
+	at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == column })
 	if at < 0 {
-		return report.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
+		return dataset.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
 	}
 	return columns[at], func(yield func([]byte, error) bool) {
 		for number := range task.Chunks {
@@ -224,7 +224,7 @@ func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column 
 				yield(nil, away(err))
 				return
 			}
-			chunk, err := report.DecodeChunk([]report.Column{{Name: column}}, fields)
+			chunk, err := dataset.DecodeChunk([]dataset.Column{{Name: column}}, fields)
 			if err != nil {
 				yield(nil, Permanent(err))
 				return

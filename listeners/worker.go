@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -134,7 +135,7 @@ func (w *worker) keep(ctx context.Context) error {
 
 // store stores a chunk.
 func (w *worker) store(ctx context.Context) error {
-	fields, rows, err := report.Rows(w.listener.Columns, w.listener.Types, w.Rows)
+	fields, rows, err := dataset.Rows(w.listener.Columns, w.listener.Types, w.Rows)
 	if err == nil && rows > maxReplyRows {
 		err = fmt.Errorf("%d rows in one entry, more than %d: send them in several", rows, maxReplyRows)
 	}
@@ -159,13 +160,13 @@ func (w *worker) store(ctx context.Context) error {
 
 // chunk makes a chunk of the columns' JSON.
 func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
-	columns := make([]report.Column, len(w.listener.Columns))
+	columns := make([]dataset.Column, len(w.listener.Columns))
 	for i, name := range w.listener.Columns {
-		columns[i] = report.Column{Name: name, Kind: w.listener.Types[i]}
+		columns[i] = dataset.Column{Name: name, Kind: w.listener.Types[i]}
 	}
 	chunk := scripts.Chunk{Number: number, Columns: columns, Names: w.listener.Columns, Fields: fields}
 	if w.o.Limits.Compress {
-		var c report.Compressor
+		var c dataset.Compressor
 		chunk.Fields = c.Fields(fields)
 	}
 	return chunk

@@ -3,7 +3,7 @@ package listeners
 import (
 	"errors"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/dataset"
 )
 
 // Writer takes the rows of one task and stores them chunk by chunk: the rows behind
@@ -11,10 +11,10 @@ import (
 // Columns is called once, before the first value; then for each row one value per
 // column goes to Builder, and EndRow ends it.
 type Writer struct {
-	builder *report.Builder
-	spare   *report.Builder // nil before the first full chunk
+	builder *dataset.Builder
+	spare   *dataset.Builder // nil before the first full chunk
 	flush   FlushFunc
-	columns []report.Column
+	columns []dataset.Column
 	storing chan error                       // of the chunk that is being stored; nil where none is
 	wait    func(storing func() error) error // runs what has the source wait
 }
@@ -22,7 +22,7 @@ type Writer struct {
 // FlushFunc stores what is in the builder: a chunk that is full, or the last one
 // of the dataset, which may have no rows. One chunk is stored at a time, in their
 // order, and none behind one that was not. The builder is used again after it.
-type FlushFunc func(columns []report.Column, b *report.Builder, last bool) error
+type FlushFunc func(columns []dataset.Column, b *dataset.Builder, last bool) error
 
 // NewWriter returns a Writer that stores its chunks with flush, which it calls in
 // goroutines of its own. Close or Stop ends them.
@@ -31,18 +31,18 @@ func NewWriter(flush FlushFunc) *Writer {
 }
 
 // Columns says what the dataset consists of. It is called once.
-func (w *Writer) Columns(columns []report.Column) error {
+func (w *Writer) Columns(columns []dataset.Column) error {
 	if w.columns != nil {
 		return errors.New("listeners: Columns called twice")
 	}
 	w.columns = columns
-	w.builder = report.NewBuilder(columns)
+	w.builder = dataset.NewBuilder(columns)
 	return nil
 }
 
 // Builder takes the values of the current row. It is nil before Columns, and
 // another one after EndRow.
-func (w *Writer) Builder() *report.Builder { return w.builder }
+func (w *Writer) Builder() *dataset.Builder { return w.builder }
 
 // EndRow ends the current row, and stores the chunk where it is full. Its errors
 // are Permanent where a value has no JSON form; any other ends the task, because
@@ -60,7 +60,7 @@ func (w *Writer) EndRow() error {
 	}
 	full := w.builder
 	if w.builder = w.spare; w.builder == nil {
-		w.builder = report.NewBuilder(w.columns)
+		w.builder = dataset.NewBuilder(w.columns)
 	}
 	w.builder.Reset()
 	w.spare = full

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -28,7 +30,7 @@ func rows(out *Writer, from, count int) error {
 
 func columns(t *testing.T, out *Writer) {
 	t.Helper()
-	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -41,7 +43,7 @@ func TestWriterTakesRowsWhileItStores(t *testing.T) {
 	turns := make(chan struct{})
 	storing := make(chan struct{}, chunks+1)
 	stored := 0
-	out := NewWriter(func(columns []report.Column, b *report.Builder, last bool) error {
+	out := NewWriter(func(columns []dataset.Column, b *dataset.Builder, last bool) error {
 		storing <- struct{}{}
 		if len(storing) > 1 {
 			t.Error("two chunks are stored at once")
@@ -49,7 +51,7 @@ func TestWriterTakesRowsWhileItStores(t *testing.T) {
 		if !last {
 			<-turns
 		}
-		chunk, err := report.DecodeChunk(columns, b.Fields())
+		chunk, err := dataset.DecodeChunk(columns, b.Fields())
 		if err != nil {
 			t.Error(err)
 			return err
@@ -64,16 +66,16 @@ func TestWriterTakesRowsWhileItStores(t *testing.T) {
 		return nil
 	})
 	columns(t, out)
-	if err := rows(out, 0, report.MaxChunkRows); err != nil {
+	if err := rows(out, 0, dataset.MaxChunkRows); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n < chunks; n++ {
 		// The chunk before waits for its turn until all rows but one of this one are there.
-		if err := rows(out, n*report.MaxChunkRows, report.MaxChunkRows-1); err != nil {
+		if err := rows(out, n*dataset.MaxChunkRows, dataset.MaxChunkRows-1); err != nil {
 			t.Fatal(err)
 		}
 		turns <- struct{}{}
-		if err := rows(out, (n+1)*report.MaxChunkRows-1, 1); err != nil {
+		if err := rows(out, (n+1)*dataset.MaxChunkRows-1, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,8 +83,8 @@ func TestWriterTakesRowsWhileItStores(t *testing.T) {
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if stored != chunks*report.MaxChunkRows {
-		t.Errorf("%d rows were stored, want %d", stored, chunks*report.MaxChunkRows)
+	if stored != chunks*dataset.MaxChunkRows {
+		t.Errorf("%d rows were stored, want %d", stored, chunks*dataset.MaxChunkRows)
 	}
 }
 
@@ -90,13 +92,13 @@ func TestWriterTakesRowsWhileItStores(t *testing.T) {
 func TestWriterEndsWithTheFirstError(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost")
-	for name, after := range map[string]int{"with the next chunk": report.MaxChunkRows, "with the last chunk": 7} {
+	for name, after := range map[string]int{"with the next chunk": dataset.MaxChunkRows, "with the last chunk": 7} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
-			out := NewWriter(func([]report.Column, *report.Builder, bool) error { calls++; return lost })
+			out := NewWriter(func([]dataset.Column, *dataset.Builder, bool) error { calls++; return lost })
 			columns(t, out)
-			if err := rows(out, 0, report.MaxChunkRows); err != nil {
+			if err := rows(out, 0, dataset.MaxChunkRows); err != nil {
 				t.Fatal(err)
 			}
 			err := rows(out, 0, after)
@@ -118,14 +120,14 @@ func TestWriterEndsWithTheFirstError(t *testing.T) {
 func TestWriterStops(t *testing.T) {
 	t.Parallel()
 	stop, ended := make(chan struct{}), false
-	out := NewWriter(func([]report.Column, *report.Builder, bool) error {
+	out := NewWriter(func([]dataset.Column, *dataset.Builder, bool) error {
 		<-stop
 		ended = true
 		return nil
 	})
 	out.Stop()
 	columns(t, out)
-	if err := rows(out, 0, report.MaxChunkRows+1); err != nil {
+	if err := rows(out, 0, dataset.MaxChunkRows+1); err != nil {
 		t.Fatal(err)
 	}
 	close(stop)
@@ -164,10 +166,10 @@ func (s *stuck) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return n
 type failing struct{ storing chan struct{} }
 
 func (f failing) Read(_ context.Context, _ Task, out *Writer) error {
-	if err := out.Columns([]report.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+	if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 		return err
 	}
-	if err := rows(out, 0, report.MaxChunkRows); err != nil {
+	if err := rows(out, 0, dataset.MaxChunkRows); err != nil {
 		return err
 	}
 	<-f.storing
@@ -178,7 +180,7 @@ func (f failing) Read(_ context.Context, _ Task, out *Writer) error {
 // nothing goes on behind it.
 func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
+	b := setup(t, minutely, config.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
 	b.stop()
 	client := redis.NewClient(b.client.Options())
 	defer client.Close()

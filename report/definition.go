@@ -4,7 +4,9 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Secret is a value that must never be seen: it prints, logs and marshals as
@@ -25,98 +27,6 @@ func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
 
 // MarshalText hides the value from JSON and YAML.
 func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
-
-// Config is a configuration file that has been read and proved: every name in
-// it that refers to something refers to something that is there.
-type Config struct {
-	Redis     Secret              // redis:// or rediss:// URL; may hold a password
-	Databases map[string]Database // by name
-	APIs      map[string]API      // by name; none has that of a database
-	Records   Records
-	Sink      string             // gs://bucket/prefix or file:///directory
-	Limits    Limits             // how much runs at once
-	Keys      Keys               // names in Redis
-	Reports   map[string]*Report // by name
-	Timers    Timers             // the longest prefix first
-	Warnings  Problems           // what works, and probably not as it is meant
-	Admin     string             // host:port of the admin server; empty: none
-
-	AdminPublic bool // the admin server may be reached from other machines
-}
-
-// Database is a MySQL or MariaDB server that listeners or the record store use.
-type Database struct {
-	Name           string
-	DSN            Secret // go-sql-driver form: user:password@tcp(host:port)/schema?options
-	MaxConnections int    // per process; default 10
-	TimeZone       string // of DATETIME columns, a name of the tz database; empty: not said, which is UTC
-	Bound
-}
-
-// Bound is how much all processes together ask of a source.
-type Bound struct {
-	Parallel int  // tasks at once; 0 is no limit
-	Rate     Rate // of queries or requests; zero is no limit
-}
-
-// Rate is a number in a time.
-type Rate struct {
-	Count int
-	Per   time.Duration
-}
-
-// Distance is the time between one and the next; 0 where there is no limit.
-func (r Rate) Distance() time.Duration {
-	if r.Count == 0 {
-		return 0
-	}
-	return r.Per / time.Duration(r.Count)
-}
-
-// Records says where the records are. The zero mapping is Fanfold's own table.
-type Records struct {
-	Database string            // name of a Database
-	Table    string            // default file_download_record
-	Columns  map[string]string // Fanfold's name → the table's; see RecordColumns. "-" where the table has none
-	Statuses map[string]string // Fanfold's status → the table's value
-	Filter   string            // SQL condition that the rows of Fanfold fulfil; empty for all
-	Partial  bool              // some report's job can end as PARTIAL
-
-	Parameters int64 // bytes of parameters that are read; 0 means DefaultParameters
-}
-
-// RecordColumns are the columns that a record table can have. Those that are
-// true must be there, the others can be mapped to "-".
-var RecordColumns = map[string]bool{
-	"id": true, "report": true, "status": true, "attempt": true, "file": true, "updated": true,
-	"parameters": false, "error": false, "rows": false,
-}
-
-// Limits bounds what one installation does at once.
-type Limits struct {
-	RunningJobs int           // jobs running in all processes together; default 1000
-	Tasks       int           // tasks of one listener at once in one process; default 16
-	Folds       int           // joins at once in one process; default 4
-	FoldBytes   int64         // that one join holds in memory; 0 is no limit; default of a file 128 MiB
-	Grace       time.Duration // age from which a PROCESSING record without state is started anew; default 1m
-	Lease       time.Duration // a worker that is silent for so long is taken for dead; default 10s
-	Stop        time.Duration // how long work may go on after SIGTERM before it is handed back; default 20s
-	Memory      int           // percent of Redis's maxmemory above which no job is started; default 80
-	JobBytes    int64         // data of one job in Redis; default 1 GiB
-	Compress    bool          // chunks are stored as zstd frames; all processes read both; default false
-	Rebuild     int           // records that a rebuild looks at in a second; default 500
-	Parameters  int64         // bytes of a record's parameters; default DefaultParameters
-}
-
-// DefaultParameters is how many bytes a record's parameters may have by default: 64 KiB.
-const DefaultParameters = 64 << 10
-
-// Keys says what the names of everything in Redis begin with. Installations that
-// share a Redis keep apart by them.
-type Keys struct {
-	Prefix string // of what all jobs share; default "fanfold:"
-	Hash   string // of a job's hash, before the id; default "FileDownloadRecordEntity-"
-}
 
 // Report is the definition of a report.
 type Report struct {
@@ -214,8 +124,8 @@ const (
 	External  ListenerKind = "external" // a service that reads the listener's stream; it has no Source
 )
 
-// listenerKinds are all of them.
-var listenerKinds = []string{string(FromMySQL), string(FromHTTP), string(External)}
+// ListenerKinds are all of them.
+var ListenerKinds = []string{string(FromMySQL), string(FromHTTP), string(External)}
 
 // Ref is a column of a listener.
 type Ref struct {
@@ -260,6 +170,11 @@ type Joined struct {
 	Keys     []string // its columns for Join.Keys, as many
 }
 
+// Joins tells whether a listener is part of the join.
+func (j Join) Joins(listener string) bool {
+	return slices.ContainsFunc(j.Listeners, func(l Joined) bool { return l.Listener == listener })
+}
+
 // JoinType says which rows survive.
 type JoinType string
 
@@ -288,6 +203,27 @@ type CSV struct {
 	MaxBytes  int64          `json:",omitempty"` // its size in the sink at most; 0: any
 	Fixed     map[int]string `json:",omitempty"` // number of a column from 0 → JSON of its cell in every row; made by Report.Without
 }
+
+// Delimiters are what can stand between the cells of a line. None of them is in a
+// number.
+var Delimiters = []string{",", ";", "\t", "|"}
+
+// IsNullText tells whether a text can stand for NULL: without quotes it reads back as
+// it is, whatever the delimiter.
+func IsNullText(text string) bool {
+	return len(text) <= 64 && utf8.ValidString(text) && !strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, ""))
+}
+
+// Formulas says what becomes of a text that a spreadsheet takes for a formula. The
+// zero value leaves it as it is.
+type Formulas string
+
+// What can become of a formula.
+const (
+	FormulasOff    Formulas = ""       // it stays
+	FormulasEscape Formulas = "escape" // a single quote goes before it
+	FormulasFail   Formulas = "fail"   // the file is not made
+)
 
 // CSVColumn is one column of the file.
 type CSVColumn struct {

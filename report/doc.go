@@ -1,16 +1,12 @@
 // Package report answers one question: what is a report?
 //
-// A report is a definition in the configuration file: stages of listeners, a
-// join and a CSV layout. This package reads and proves the file (Load), gives
-// each definition its hash, binds the parameters of a record to it, encodes and
-// decodes the columns that listeners find (Builder, Compressor, Chunk), joins them and
-// writes the CSV (Fold).
+// A report is a definition in the configuration file (package config): stages of
+// listeners, a join, and columns of a file. This package holds the definition and the
+// vocabulary that all packages share, gives each definition its hash, and binds the
+// parameters of a record to it.
 //
-// Everything here is a pure function of its arguments: no Redis, no SQL, no
-// clock. What has to be read from outside (environment variables, secret files,
-// chunks of data), or written there (scratch files), is given as a function or an
-// iterator.
+//	file ──config.Load──▶ Report ──Bind──▶ Parameters
 //
-//	file ──Load──▶ Config ──▶ Report ──Bind──▶ Parameters
-//	rows ──Builder──▶ JSON arrays in Redis ──DecodeChunk──▶ Chunk ──Fold──▶ CSV
+// Everything here is a pure function of its arguments: no I/O and no clock. The package
+// imports nothing of ours.
 package report

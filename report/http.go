@@ -2,24 +2,6 @@ package report
 
 import "time"
 
-// API is an HTTP service that listeners of kind http ask.
-type API struct {
-	Name      string
-	URL       string            // scheme://host[:port][/path], without a slash at its end; all requests go to this host
-	Headers   map[string]Secret // of each request
-	Timeout   time.Duration     // of one request, with its answer; default 30s
-	MaxBytes  int64             // of one answer, decompressed; default 64 MiB
-	Redirects int               // how many are followed, within the host; default 0
-	// Idempotency is the name of the header by which it tells a request from its
-	// repetition, NotIdempotent where it does not; empty: nothing was said, and no
-	// listener submits a job to it.
-	Idempotency string
-	Bound
-}
-
-// NotIdempotent is the Idempotency of an API that does everything again.
-const NotIdempotent = "none"
-
 // HTTP is what a listener of kind http asks its API for: rows, which are there at once,
 // or a job, which is looked at until it is done.
 type HTTP struct {

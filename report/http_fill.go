@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -12,8 +13,10 @@ import (
 )
 
 var (
-	httpName  = regexp.MustCompile(`^:([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)$`)
-	httpBrace = regexp.MustCompile(`\{(id|key)\}`)
+	httpName = regexp.MustCompile(`^:([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)$`)
+
+	// HTTPBrace is what stands for the vendor's job or the idempotency key in a request.
+	HTTPBrace = regexp.MustCompile(`\{(id|key)\}`)
 )
 
 // HTTPValues gives the value for a name: a parameter's as Report.Bind makes it, a
@@ -21,23 +24,23 @@ var (
 // key. False where there is none.
 type HTTPValues func(name string) (any, bool)
 
-// httpUse is a name in a request and where it stands.
-type httpUse struct {
-	name string // with its colon where it is none
-	list bool   // a list may stand there
+// HTTPUse is a name in a request and where it stands.
+type HTTPUse struct {
+	Name string // with its colon where it is none
+	List bool   // a list may stand there
 }
 
-// uses lists the names in a request, in its order; id and key among them.
-func (r HTTPRequest) uses() []httpUse {
-	var found []httpUse
+// Uses lists the names in a request, in its order; id and key among them.
+func (r HTTPRequest) Uses() []HTTPUse {
+	var found []HTTPUse
 	add := func(text string, list bool) {
 		if m := httpName.FindStringSubmatch(text); m != nil {
-			found = append(found, httpUse{m[1], list})
+			found = append(found, HTTPUse{m[1], list})
 		} else if strings.HasPrefix(text, ":") && !strings.HasPrefix(text, "::") {
-			found = append(found, httpUse{text, list})
+			found = append(found, HTTPUse{text, list})
 		}
-		for _, m := range httpBrace.FindAllStringSubmatch(text, -1) {
-			found = append(found, httpUse{"{" + m[1] + "}", false})
+		for _, m := range HTTPBrace.FindAllStringSubmatch(text, -1) {
+			found = append(found, HTTPUse{"{" + m[1] + "}", false})
 		}
 	}
 	for segment := range strings.SplitSeq(r.Path, "/") {
@@ -56,7 +59,7 @@ func (r HTTPRequest) uses() []httpUse {
 				walk(item)
 			}
 		case map[string]any:
-			for _, name := range sortedKeys(v) {
+			for _, name := range slices.Sorted(maps.Keys(v)) {
 				walk(v[name])
 			}
 		}
@@ -65,14 +68,15 @@ func (r HTTPRequest) uses() []httpUse {
 	return found
 }
 
-// usesKey tells whether {key} is in a request.
-func (r HTTPRequest) usesKey() bool { return r.usesName("{key}") }
+// UsesKey tells whether {key} is in a request.
+func (r HTTPRequest) UsesKey() bool { return r.UsesName("{key}") }
 
 // UsesID tells whether {id}, the vendor's job, is in a request.
-func (r HTTPRequest) UsesID() bool { return r.usesName("{id}") }
+func (r HTTPRequest) UsesID() bool { return r.UsesName("{id}") }
 
-func (r HTTPRequest) usesName(name string) bool {
-	return slices.ContainsFunc(r.uses(), func(u httpUse) bool { return u.name == name })
+// UsesName tells whether a name, such as {id}, is in a request.
+func (r HTTPRequest) UsesName(name string) bool {
+	return slices.ContainsFunc(r.Uses(), func(u HTTPUse) bool { return u.Name == name })
 }
 
 // Fill puts values into a request, each escaped for its place: the path and query of
@@ -112,12 +116,12 @@ func (r HTTPRequest) Fill(values HTTPValues) (target string, body []byte, err er
 	if err != nil {
 		return "", nil, err
 	}
-	return target, encodeBound(tree), nil
+	return target, EncodeBound(tree), nil
 }
 
 // fillSegment fills a segment of a path. A value is one segment, whatever is in it.
 func fillSegment(segment string, values HTTPValues) (string, error) {
-	if !httpName.MatchString(segment) && !strings.HasPrefix(segment, "::") && !httpBrace.MatchString(segment) {
+	if !httpName.MatchString(segment) && !strings.HasPrefix(segment, "::") && !HTTPBrace.MatchString(segment) {
 		return segment, nil
 	}
 	var wrong error
@@ -197,7 +201,7 @@ func fillWith(text string, values HTTPValues, escape func(string) string) (any, 
 		return value, nil
 	}
 	var wrong error
-	text = httpBrace.ReplaceAllStringFunc(text, func(m string) string {
+	text = HTTPBrace.ReplaceAllStringFunc(text, func(m string) string {
 		value, ok := values(m)
 		s, isText := value.(string)
 		if !ok || !isText {

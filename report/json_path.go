@@ -70,8 +70,8 @@ func (p JSONPath) Given() bool { return p.steps != nil }
 // Steps are the parts of the path, which must not be changed.
 func (p JSONPath) Steps() []JSONStep { return p.steps }
 
-// overlaps tells whether one leads to the other, or into it.
-func (p JSONPath) overlaps(other JSONPath) bool {
+// Overlaps tells whether one leads to the other, or into it.
+func (p JSONPath) Overlaps(other JSONPath) bool {
 	n := min(len(p.steps), len(other.steps))
 	return p.Given() && other.Given() && slices.Equal(p.steps[:n], other.steps[:n])
 }

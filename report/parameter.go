@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -38,15 +40,15 @@ func (r *Report) Bind(raw []byte) (map[string]any, error) {
 		if !ok {
 			text = json.RawMessage(*p.Default)
 		}
-		value, fault := p.bind(text)
+		value, fault := p.Bind(text)
 		if fault != nil {
-			wrong = append(wrong, fmt.Sprintf("%s is %s (value %s): %s", p.Name, fault.message, shorten(string(text)), lowerFirst(fault.remedy)))
+			wrong = append(wrong, fmt.Sprintf("%s is %s (value %s): %s", p.Name, fault.Message, Shorten(string(text)), lowerFirst(fault.Remedy)))
 			continue
 		}
 		values[p.Name] = value
 	}
-	for _, name := range sortedKeys(given) {
-		wrong = append(wrong, fmt.Sprintf("%s is not known: the report has %s", shorten(name), r.parameterList()))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		wrong = append(wrong, fmt.Sprintf("%s is not known: the report has %s", Shorten(name), r.ParameterList()))
 	}
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrParameters, strings.Join(wrong, "; "))
@@ -62,10 +64,11 @@ func (r *Report) Canonical(raw []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encodeBound(values), nil
+	return EncodeBound(values), nil
 }
 
-func (r *Report) parameterList() string {
+// ParameterList lists the names of the parameters for a message.
+func (r *Report) ParameterList() string {
 	if len(r.Parameters) == 0 {
 		return "no parameters"
 	}
@@ -73,7 +76,7 @@ func (r *Report) parameterList() string {
 	for i, p := range r.Parameters {
 		names[i] = p.Name
 	}
-	return listing(names)
+	return Listing(names)
 }
 
 // jsonFields takes a JSON object apart. Other than encoding/json alone it
@@ -85,7 +88,7 @@ func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("not a JSON object (value %s): write {\"name\": value}", shorten(string(raw)))
+		return nil, fmt.Errorf("not a JSON object (value %s): write {\"name\": value}", Shorten(string(raw)))
 	}
 	for decoder.More() {
 		name, err := decoder.Token()
@@ -98,7 +101,7 @@ func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 		}
 		key, _ := name.(string) // the decoder gives no other token here
 		if _, twice := fields[key]; twice {
-			return nil, fmt.Errorf("%s is given twice: remove one of them", shorten(key))
+			return nil, fmt.Errorf("%s is given twice: remove one of them", Shorten(key))
 		}
 		fields[key] = value
 	}
@@ -111,9 +114,9 @@ func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// encodeBound writes bound values as JSON. They are plain values, so it cannot
+// EncodeBound writes bound values as JSON. They are plain values, so it cannot
 // fail.
-func encodeBound(value any) []byte {
+func EncodeBound(value any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

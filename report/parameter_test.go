@@ -15,14 +15,14 @@ import (
 // everyType has a parameter of each type, in both forms where they differ.
 func everyType() *Report {
 	return &Report{Parameters: []Parameter{
-		{Name: "s", Type: ParamString, Default: ptr(`"d"`)},
-		{Name: "i", Type: ParamInteger, Default: ptr(`5`)},
-		{Name: "f", Type: ParamDecimal, Default: ptr(`"1.5"`)},
-		{Name: "b", Type: ParamBoolean, Default: ptr(`false`)},
-		{Name: "d", Type: ParamDate, Default: ptr(`"2024-02-29"`)},
-		{Name: "t", Type: ParamDatetime, Default: ptr(`null`)},
-		{Name: "l", Type: ParamInteger, List: true, Default: ptr(`[]`)},
-		{Name: "n", Type: ParamString, List: true, Default: ptr(`null`)},
+		{Name: "s", Type: ParamString, Default: new(`"d"`)},
+		{Name: "i", Type: ParamInteger, Default: new(`5`)},
+		{Name: "f", Type: ParamDecimal, Default: new(`"1.5"`)},
+		{Name: "b", Type: ParamBoolean, Default: new(`false`)},
+		{Name: "d", Type: ParamDate, Default: new(`"2024-02-29"`)},
+		{Name: "t", Type: ParamDatetime, Default: new(`null`)},
+		{Name: "l", Type: ParamInteger, List: true, Default: new(`[]`)},
+		{Name: "n", Type: ParamString, List: true, Default: new(`null`)},
 	}}
 }
 
@@ -87,7 +87,7 @@ func TestBindRefuses(t *testing.T) {
 		`{"s": "a"`:                     `not a JSON object: EOF`,
 		`{"s": ` + strings.Repeat("9", 100) + `}`: `s is not a string (value ` + strings.Repeat("9", 79) + `…): give a JSON string`,
 	} {
-		t.Run(shorten(raw), func(t *testing.T) {
+		t.Run(Shorten(raw), func(t *testing.T) {
 			t.Parallel()
 			_, err := everyType().Bind([]byte(raw))
 			if !errors.Is(err, ErrParameters) {

@@ -14,30 +14,27 @@ var (
 	datetimeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d{1,6})?$`)
 )
 
-// fault says what is wrong with a value that a parameter was given.
-type fault struct{ message, remedy string }
-
-// bind turns one JSON value into what a query gets.
-func (p Parameter) bind(raw json.RawMessage) (any, *fault) {
+// Bind turns one JSON value into what a query gets.
+func (p Parameter) Bind(raw json.RawMessage) (any, *Mistake) {
 	raw = bytes.TrimSpace(raw)
 	if string(raw) == "null" {
 		if p.Default != nil && *p.Default == "null" {
 			return nil, nil
 		}
-		return nil, &fault{"null", "Give " + p.wanted()}
+		return nil, &Mistake{"null", "Give " + p.wanted()}
 	}
 	if !p.List {
 		return p.one(raw)
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, &fault{"not a list", "Give " + p.wanted()}
+		return nil, &Mistake{"not a list", "Give " + p.wanted()}
 	}
 	values := make([]any, len(items))
 	for i, item := range items {
 		value, wrong := p.one(bytes.TrimSpace(item))
 		if wrong != nil {
-			return nil, &fault{"a list whose element " + strconv.Itoa(i+1) + " is " + wrong.message, wrong.remedy}
+			return nil, &Mistake{"a list whose element " + strconv.Itoa(i+1) + " is " + wrong.Message, wrong.Remedy}
 		}
 		values[i] = value
 	}
@@ -45,14 +42,14 @@ func (p Parameter) bind(raw json.RawMessage) (any, *fault) {
 }
 
 // one turns a JSON scalar into a value of the parameter's type.
-func (p Parameter) one(raw []byte) (any, *fault) {
+func (p Parameter) one(raw []byte) (any, *Mistake) {
 	var decoded any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // a float64 would lose digits
 	if err := decoder.Decode(&decoded); err != nil {
-		return nil, &fault{"not JSON", "Give " + p.Type.wanted()}
+		return nil, &Mistake{"not JSON", "Give " + p.Type.wanted()}
 	}
-	wrong := &fault{"not " + p.Type.noun(), "Give " + p.Type.wanted()}
+	wrong := &Mistake{"not " + p.Type.noun(), "Give " + p.Type.wanted()}
 	text, isString := decoded.(string)
 	number, isNumber := decoded.(json.Number)
 	if isNumber {
@@ -91,14 +88,14 @@ func (p Parameter) one(raw []byte) (any, *fault) {
 }
 
 // integerValue gives an int64, or a uint64 for the numbers above.
-func integerValue(text string) (any, *fault) {
+func integerValue(text string) (any, *Mistake) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil
 	}
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return n, nil
 	}
-	return nil, &fault{"an integer of more than 64 bits", "Give one from -9223372036854775808 to 18446744073709551615"}
+	return nil, &Mistake{"an integer of more than 64 bits", "Give one from -9223372036854775808 to 18446744073709551615"}
 }
 
 func (t ParameterType) noun() string {

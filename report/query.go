@@ -49,7 +49,7 @@ func ParseQuery(text string) (Query, error) {
 
 // listed tells whether every use of a parameter stands in parentheses, or in a
 // row, where any number of values may be: IN (:name).
-func (q Query) listed(name string) bool {
+func (q Query) Listed(name string) bool {
 	for i, n := range q.names {
 		before := strings.TrimRight(q.texts[i], " \t\r\n")
 		if n == name && !strings.HasSuffix(before, "(") && !strings.HasSuffix(before, ",") {
@@ -90,7 +90,7 @@ func oneStatement(tokens []token) error {
 	case first.text == "" || first.is(";"):
 		return errors.New("report: an empty query")
 	case !first.is("SELECT") && !first.is("WITH") && !first.is("("):
-		return fmt.Errorf("report: a query that begins with %s: it must begin with SELECT, WITH or (", shortenTo(first.text, 20))
+		return fmt.Errorf("report: a query that begins with %s: it must begin with SELECT, WITH or (", ShortenTo(first.text, 20))
 	case depth > 0:
 		return errors.New("report: a ( without its )")
 	}

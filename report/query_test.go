@@ -7,6 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func parsed(t *testing.T, text string) Query {
+	t.Helper()
+	q, err := ParseQuery(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
 func TestQueryNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

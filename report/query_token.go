@@ -44,7 +44,7 @@ func tokenize(text string) ([]token, error) {
 		kind, n, err := nextToken(rest)
 		if err != nil {
 			at := len(text) - len(rest)
-			return nil, fmt.Errorf("%w (at %q)", err, shortenTo(text[at:], 20))
+			return nil, fmt.Errorf("%w (at %q)", err, ShortenTo(text[at:], 20))
 		}
 		tokens = append(tokens, token{kind, rest[:n]})
 		rest = rest[n:]
@@ -156,4 +156,40 @@ func unquote(text string) string {
 		out.WriteByte(inside[i])
 	}
 	return out.String()
+}
+
+// CheckCondition says what is wrong with SQL that becomes part of a WHERE, in
+// parentheses: it must not reach beyond them. Nil: nothing.
+func CheckCondition(text string) *Mistake {
+	const remedy = "Write a condition, such as type = 'export'"
+	tokens, err := tokenize(text)
+	if err != nil {
+		return &Mistake{strings.TrimPrefix(err.Error(), "report: "), remedy}
+	}
+	depth, said := 0, 0
+	for _, t := range tokens {
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		case t.kind == tokenSpace && strings.TrimSpace(t.text) != "":
+			return &Mistake{"a comment in a condition", remedy}
+		case t.is(";"), t.is("?"), t.kind == tokenParameter:
+			return &Mistake{fmt.Sprintf("%q has no meaning in a condition", t.text), remedy}
+		}
+		if t.kind != tokenSpace {
+			said++
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	switch {
+	case depth != 0:
+		return &Mistake{"parentheses that do not match", remedy}
+	case said == 0:
+		return &Mistake{"an empty condition", "Leave filter out where all rows are Fanfold's"}
+	}
+	return nil
 }

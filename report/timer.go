@@ -66,10 +66,20 @@ func (ts Timers) Match(name string) (t *Timer, values map[string]string, ok bool
 	return nil, nil, false
 }
 
-// sorted puts the longest prefix first.
-func (ts Timers) sorted() Timers {
+// Sorted puts the longest prefix first.
+func (ts Timers) Sorted() Timers {
 	slices.SortStableFunc(ts, func(a, b *Timer) int {
 		return cmp.Or(cmp.Compare(len(b.Key.Prefix()), len(a.Key.Prefix())), cmp.Compare(a.Name, b.Name))
 	})
 	return ts
+}
+
+// Submit tells whether a timer submits a report, which makes a record.
+func (ts Timers) Submit() bool {
+	for _, one := range ts {
+		if one.Submit != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -49,7 +49,7 @@ func (e Every) Next(due time.Time, wall string, now time.Time) (next time.Time, 
 	should = should.AddDate(0, 0, e.Days*int(max(0, asWall(now.In(zone)).Sub(should)/period-1)))
 	for {
 		should = should.AddDate(0, 0, e.Days)
-		if next = onDay(should, zone); next.After(now) && next.After(due) {
+		if next = OnDay(should, zone); next.After(now) && next.After(due) {
 			break
 		}
 	}
@@ -65,9 +65,9 @@ func asWall(t time.Time) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// onDay is when the clock on the wall shows this. Of two such times it is the
+// OnDay is when the clock on the wall shows this. Of two such times it is the
 // first; where there is none, the one before the change tells how much later.
-func onDay(wall time.Time, zone *time.Location) time.Time {
+func OnDay(wall time.Time, zone *time.Location) time.Time {
 	_, before := wall.Add(-24 * time.Hour).In(zone).Zone()
 	_, after := wall.Add(24 * time.Hour).In(zone).Zone()
 	first := wall.Add(-time.Duration(before) * time.Second).In(zone)
@@ -90,5 +90,5 @@ func (e Every) String() string {
 	case e.Days > 0:
 		return fmt.Sprintf("%dd", e.Days)
 	}
-	return shortDuration(e.Exact)
+	return ShortDuration(e.Exact)
 }

@@ -24,11 +24,14 @@ func (t Template) GoString() string { return t.text.GoString() }
 // Equal tells whether both have the same text.
 func (t Template) Equal(other Template) bool { return t == other }
 
+// Reveal returns the text, for checks.
+func (t Template) Reveal() string { return t.text.Reveal() }
+
 // Empty tells whether there is no text.
 func (t Template) Empty() bool { return t.text == "" }
 
-// names are those that the template uses.
-func (t Template) names() []string {
+// Names are those that the template uses.
+func (t Template) Names() []string {
 	var names []string
 	for _, m := range placeholder.FindAllStringSubmatch(t.text.Reveal(), -1) {
 		names = append(names, m[1])
@@ -49,6 +52,28 @@ func (t Template) Fill(values map[string]string, escape func(string) string) str
 
 // ErrValue is matched by the error for a value that cannot go where it belongs.
 var ErrValue = errors.New("report: a value that cannot be used here")
+
+// BadURL tells what is wrong with the template of a URL; empty: nothing. Values must
+// not decide where a request goes.
+func (t Template) BadURL() string {
+	text := t.text.Reveal()
+	u, err := url.Parse(placeholder.ReplaceAllString(text, "x"))
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "not a URL that begins with http:// or https:// and a host"
+	case u.Fragment != "" || strings.Contains(text, "#"):
+		return "a URL with #, which is never sent"
+	}
+	_, rest, _ := strings.Cut(text, "://")
+	host := rest
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		host = rest[:i]
+	}
+	if placeholder.MatchString(host) {
+		return "a value in the host of a URL"
+	}
+	return ""
+}
 
 // FillURL puts the values into a URL: escaped for its path or its query.
 func (t Template) FillURL(values map[string]string) (string, error) {

@@ -43,27 +43,6 @@ func TestPatternMatches(t *testing.T) {
 	}
 }
 
-func TestLongestPrefixWins(t *testing.T) {
-	t.Parallel()
-	config, err := Load("f.yaml", []byte(base+`timers:
-  all: {key: "m-{rest}", append: {stream: s}}
-  one: {key: "m-one-{rest}", append: {stream: s}}
-  exact: {key: "m-one-and", append: {stream: s}}
-`), testEnvironment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"m-1": "all", "m-one-1": "one", "m-one-": "all", "m-one-and": "exact", "m-one-andy": "one"} {
-		got, _, ok := config.Timers.Match(name)
-		if !ok || got.Name != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	if _, _, ok := config.Timers.Match("x"); ok {
-		t.Error("x matches")
-	}
-}
-
 // TestValuesCannotLeaveTheirPlace: what stands in a timer's name is foreign.
 func TestValuesCannotLeaveTheirPlace(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -147,5 +148,5 @@ func parseTimeout(k scripts.Keys, key string) (timeout, bool) {
 	}
 	id, number, ok := strings.Cut(rest, "}:timeout:")
 	attempt, err := strconv.ParseInt(number, 10, 64)
-	return timeout{id: id, attempt: attempt}, ok && err == nil && scripts.ValidID(id)
+	return timeout{id: id, attempt: attempt}, ok && err == nil && report.ValidID(id)
 }

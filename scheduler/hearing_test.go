@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -418,7 +419,7 @@ func TestTimersAreTold(t *testing.T) {
 
 func TestParseTimeout(t *testing.T) {
 	t.Parallel()
-	k := scripts.DefaultKeys
+	k := scripts.Keys(report.DefaultKeys)
 	if got, ok := parseTimeout(k, k.Timeout("a_B-1", 12)); !ok || got != (timeout{"a_B-1", 12}) {
 		t.Errorf("%+v %v", got, ok)
 	}

@@ -10,9 +10,6 @@ import (
 
 var cancelScript = load("cancel")
 
-// StatusCancelled is the outcome of a job that Cancel has decided on.
-const StatusCancelled = "CANCELLED"
-
 // otherStage is what the script answers where the stage has gone on meanwhile.
 const otherStage Outcome = -4
 

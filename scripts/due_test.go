@@ -94,13 +94,13 @@ func TestTouchEndsWhatIsOver(t *testing.T) {
 	if err := s.SetCanary(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
-	client.Set(ctx, s.Incarnation(), "", 0)
+	client.Set(ctx, s.Epoch(), "", 0)
 	for range 1000 {
-		left, err := s.Touch(ctx, []string{s.Canary("a"), s.Incarnation()})
+		left, err := s.Touch(ctx, []string{s.Canary("a"), s.Epoch()})
 		if err != nil || len(left) == 0 {
 			t.Fatalf("%v %v", left, err)
 		}
-		if len(left) == 1 && left[0] == s.Incarnation() {
+		if len(left) == 1 && left[0] == s.Epoch() {
 			return
 		}
 	}

@@ -43,10 +43,10 @@ type Plan struct {
 
 // Start starts attempts: OK, Already if the same one has a state or has ended, Another if
 // that is one of other parameters, of another report or definition, or of a later attempt,
-// Broken, or Gone if Redis has another incarnation (empty: any) than was read before the
+// Broken, or Gone if Redis has another epoch (empty: any) than was read before the
 // attempt was started for the first time: a call before this one, whose answer was lost,
 // may have started this attempt, and it must not run twice.
-func (s *Scripts) Start(ctx context.Context, incarnation string, jobs ...Start) ([]Outcome, error) {
+func (s *Scripts) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome, error) {
 	var cmds []redis.Cmder
 	of := map[Plan][]int{}
 	var plans []Plan
@@ -60,7 +60,7 @@ func (s *Scripts) Start(ctx context.Context, incarnation string, jobs ...Start) 
 	for _, p := range plans {
 		for rest := of[p]; len(rest) > 0; {
 			n := min(len(rest), batchJobs)
-			cmds, batches = append(cmds, s.startCall(ctx, incarnation, p, jobs, rest[:n])), append(batches, rest[:n])
+			cmds, batches = append(cmds, s.startCall(ctx, epoch, p, jobs, rest[:n])), append(batches, rest[:n])
 			rest = rest[n:]
 		}
 	}
@@ -80,11 +80,11 @@ func (s *Scripts) Start(ctx context.Context, incarnation string, jobs ...Start) 
 	return outcomes, nil
 }
 
-func (s *Scripts) startCall(ctx context.Context, incarnation string, p Plan, jobs []Start, batch []int) *redis.Cmd {
+func (s *Scripts) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
 	listeners := strings.Split(p.Listeners, ",")
-	keys := append(make([]string, 0, 5+len(listeners)+2*len(batch)), s.Deadlines(), s.Events(), s.Jobs(), s.Wake(), s.Incarnation())
+	keys := append(make([]string, 0, 5+len(listeners)+2*len(batch)), s.Deadlines(), s.Events(), s.Jobs(), s.Wake(), s.Epoch())
 	args := append(make([]any, 0, 10+len(listeners)+5*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
-		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, incarnation, oneIf(p.Waits), Group, carried)
+		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, oneIf(p.Waits), Group, carried)
 	for _, l := range listeners {
 		keys, args = append(keys, s.Task(l)), append(args, l)
 	}

@@ -3,17 +3,12 @@ package scripts
 import (
 	"strconv"
 	"strings"
+
+	"github.com/fanfold/fanfold/report"
 )
 
-// Keys names everything that Fanfold has in Redis. Both prefixes are part of
-// the public contract (docs/keys.md).
-type Keys struct {
-	Prefix string // of what all jobs share; default "fanfold:"
-	Hash   string // of a job's hash; default "FileDownloadRecordEntity-"
-}
-
-// DefaultKeys are the names without configuration.
-var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
+// Keys names everything that Fanfold has in Redis.
+type Keys report.Keys
 
 // Job is the hash of a job: its state, its counters and its data.
 func (k Keys) Job(id string) string { return k.Hash + id }
@@ -88,8 +83,8 @@ func (k Keys) Fired() string { return k.Prefix + "fired" }
 // name, due time, lateness and tries → when.
 func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
 
-// Incarnation is the string that a Redis which has lost its memory has lost, too.
-func (k Keys) Incarnation() string { return k.Prefix + "incarnation" }
+// Epoch is the string that a Redis which has lost its memory has lost, too.
+func (k Keys) Epoch() string { return k.Prefix + "incarnation" }
 
 // Mirrored is the string that counts the writes to the mirror in MySQL: a Redis
 // that has lost writes has a smaller number than MySQL.
@@ -124,7 +119,7 @@ func (k Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors():
 		return "hash"
-	case k.Incarnation(), k.Mirrored(), k.Wake():
+	case k.Epoch(), k.Mirrored(), k.Wake():
 		return "string"
 	}
 	switch {
@@ -142,20 +137,4 @@ func Field(listener, column string, chunk int64) string {
 		return listener + "." + column
 	}
 	return listener + "." + column + "#" + strconv.FormatInt(chunk, 10)
-}
-
-// ValidID tells whether an id is one that keys and file names can hold:
-// ^[0-9A-Za-z_-]{1,64}$.
-func ValidID(id string) bool {
-	if len(id) == 0 || len(id) > 64 {
-		return false
-	}
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }

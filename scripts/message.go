@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -81,22 +81,19 @@ func (l Later) String() string {
 	return l.ID + "/" + strconv.FormatInt(l.Attempt, 10) + "/" + l.Step
 }
 
-// listenerName is what a step is that is none of the above.
-var listenerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
-
 func validStep(step string) bool {
 	switch step {
 	case StepTrigger, StepFanIn, StepRecord:
 		return true
 	}
-	return listenerName.MatchString(step)
+	return report.ValidListener(step)
 }
 
 // ParseLater reads a member of the delayed set.
 func ParseLater(member string) (Later, error) {
 	parts := strings.Split(member, "/")
 	l := Later{ID: parts[0]}
-	if !ValidID(l.ID) || len(parts) != 1 && len(parts) != 3 {
+	if !report.ValidID(l.ID) || len(parts) != 1 && len(parts) != 3 {
 		return l, ErrMember
 	}
 	if len(parts) == 3 {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestModel drives the scripts of one job in any order, with duplicates, stale
@@ -616,7 +617,7 @@ func (m *machine) agree(t *rapid.T) {
 	if got != want {
 		t.Fatalf("the state is %+v, the model's %+v", got, want)
 	}
-	if m.cancelled != (state.Outcome == StatusCancelled) {
+	if m.cancelled != (state.Outcome == string(report.Cancelled)) {
 		t.Fatalf("the outcome is %q, in the model it is cancelled: %v", state.Outcome, m.cancelled)
 	}
 	for name, mt := range m.tasks {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -21,7 +22,7 @@ type Options struct {
 	// Redis runs the scripts. It must not be the client of blocking reads: those
 	// would use up its connections.
 	Redis redis.UniversalClient
-	// Keys names the keys; the zero value means DefaultKeys.
+	// Keys names the keys; the zero value means report.DefaultKeys.
 	Keys Keys
 	// EventsCap is about how many events the events stream keeps; 0 means 100,000.
 	EventsCap int64
@@ -125,7 +126,7 @@ func mustRead(name string) string {
 // New returns Scripts on a client, which the caller closes.
 func New(o Options) *Scripts {
 	if o.Keys == (Keys{}) {
-		o.Keys = DefaultKeys
+		o.Keys = Keys(report.DefaultKeys)
 	}
 	if o.EventsCap == 0 {
 		o.EventsCap = 100_000

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // The statuses of a job that runs; see the package documentation. One that has
@@ -43,7 +45,7 @@ type State struct {
 	Listeners  []string // of the stage that it is in
 	Reason     string   // why it fails
 	Blame      Blame    // whose fault that is
-	Outcome    string   // StatusCancelled if it is to end so; empty if it fails, or does not
+	Outcome    string   // report.Cancelled if it is to end so; empty if it fails, or does not
 	Remove     bool     // it fails, and its file may exist
 	File       string   // what it made, once it has ended
 	Tasks      map[string]TaskState
@@ -290,7 +292,7 @@ func (p *parser) ended(text string, state *State) {
 	}
 	state.Attempt, state.Status = p.parse("ended", words[0]), words[1]
 	state.Report, state.Definition = splitOf(words[2])
-	if state.Status == "SUCCESS" || state.Status == "PARTIAL" {
+	if report.Status(state.Status).HasFile() {
 		state.File = words[3]
 	} else {
 		state.Reason = words[3]

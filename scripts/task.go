@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // Task is one listener's part of a job, as one worker has it.
@@ -46,7 +48,7 @@ type Message struct {
 // ParseMessage reads the id and the attempt of an entry; false if it has none that can be.
 func ParseMessage(fields map[string]string) (Message, bool) {
 	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
-	return Message{fields["id"], attempt}, ValidID(fields["id"]) && err == nil && attempt > 0
+	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
 }
 
 // Task returns the task of a message. first: what the entry says of the job is enough to

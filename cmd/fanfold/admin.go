@@ -19,8 +19,6 @@ import (
 const (
 	// readyTime bounds one look at Redis and the records' database.
 	readyTime = 2 * time.Second
-	// scrapeTime bounds what a scrape reads from Redis.
-	scrapeTime = 3 * time.Second
 	// farewell is how long answers under way may take when the process ends.
 	farewell = time.Second
 )
@@ -78,7 +76,7 @@ func loopback(addr net.Addr) bool {
 func (b *backend) newRegistry() (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newRedisGauges(b),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), b.inspect.Gauges(),
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)

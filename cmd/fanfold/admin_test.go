@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/engine"
 )
 
 // address is one that nobody listens at now.
@@ -59,10 +58,10 @@ func TestAdmin(t *testing.T) {
 	if code, text := get(t, addr, "/livez"); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
-	if v := s.run("slow", ""); v.Status != engine.Success {
+	if v := s.run("slow", ""); v.Status != report.Success {
 		t.Fatalf("%+v", v)
 	}
-	if v := s.run("slow", `{"seconds": "never"}`); v.Status != engine.Failed {
+	if v := s.run("slow", `{"seconds": "never"}`); v.Status != report.Failed {
 		t.Fatalf("%+v", v)
 	}
 	s.b.redis.ZAdd(t.Context(), s.b.scripts.Delayed(), redis.Z{Score: float64(time.Now().Add(24 * time.Hour).UnixMilli()), Member: "5"})

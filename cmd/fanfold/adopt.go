@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 func newAdopt(f *flags) *cobra.Command {
-	var report string
+	var name string
 	var all bool
 	c := &cobra.Command{
 		Use:   "adopt ID… | --report NAME | --all",
@@ -33,7 +33,7 @@ twice starts one attempt. A report with on_change: restart in its configuration 
 this by itself, after limits.grace.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			given := 0
-			for _, one := range []bool{len(ids) > 0, report != "", all} {
+			for _, one := range []bool{len(ids) > 0, name != "", all} {
 				if one {
 					given++
 				}
@@ -42,17 +42,17 @@ this by itself, after limits.grace.`,
 				return usage(errors.New("give ids, --report NAME or --all"))
 			}
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}
-			if report != "" && b.config.Reports[report] == nil {
-				return usage(b.noReport(report))
+			if name != "" && b.config.Reports[name] == nil {
+				return usage(b.noReport(name))
 			}
 			listed := len(ids) == 0
 			if listed {
 				var err error
-				if ids, err = b.orphans(c.Context(), report); err != nil {
+				if ids, err = b.orphans(c.Context(), name); err != nil {
 					return err
 				}
 			}
@@ -71,7 +71,7 @@ this by itself, after limits.grace.`,
 		}),
 	}
 	c.Args = cobra.ArbitraryArgs
-	c.Flags().StringVar(&report, "report", "", "all such jobs of this report")
+	c.Flags().StringVar(&name, "report", "", "all such jobs of this report")
 	c.Flags().BoolVar(&all, "all", false, "all such jobs")
 	if err := c.RegisterFlagCompletionFunc("report", f.complete((*backend).reportNames)); err != nil {
 		panic(err) // the flag is not there
@@ -119,8 +119,8 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	r, ok := records[id]
 	switch {
 	case !ok || r.ID != id:
-		return "", b.noRecord(id)
-	case r.Status == engine.Pending:
+		return "", b.inspect.NoRecord(id)
+	case r.Status == report.Pending:
 		return "", refuse("it is PENDING; fanfold submit %s pushes it", id)
 	case r.Status.Final():
 		return "", needless{refuse("it is %s; fanfold retry %s runs it again", r.Status, id), fmt.Sprintf("has ended: %s", r.Status)}
@@ -197,30 +197,4 @@ func (b *backend) settled(ctx context.Context, member string) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// orphan tells whether no process has the definition of a running job.
-func (b *backend) orphan(ctx context.Context, state *scripts.State) (bool, error) {
-	if r := b.config.Reports[state.Report]; !scripts.NeedsDefinition(state.Status) || r != nil && r.Hash() == state.Definition {
-		return false, nil
-	}
-	seen, err := b.scripts.Seen(ctx)
-	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(state.Report, state.Definition)), err
-}
-
-// checkDefinitions counts the running jobs whose definition no process has.
-func (b *backend) checkDefinitions(ctx context.Context) finding {
-	found, seen, err := b.scripts.Orphans(ctx)
-	if err == nil && len(found) > 0 && seen.AnyLive() {
-		counts := map[string]int{}
-		for _, o := range found {
-			counts[o.Report]++
-		}
-		var all []string
-		for _, name := range sortedNames(counts) {
-			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
-		}
-		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines, or until on_change: restart of their reports starts them anew", strings.Join(all, ", "), found[0].ID)
-	}
-	return judge("definitions of running jobs", warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
 }

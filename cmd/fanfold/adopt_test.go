@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -53,7 +55,7 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
-	v := s.because(id, noDefinition, "fanfold adopt "+id, "fanfold adopt --report mended")
+	v := s.because(id, inspect.KindNoDefinition, "fanfold adopt "+id, "fanfold adopt --report mended")
 	if len(v.Upcoming) != 1 || !strings.Contains(v.Upcoming[0].What, "deadline") {
 		t.Errorf("%+v", v.Upcoming)
 	}
@@ -118,7 +120,7 @@ func TestAdoptAll(t *testing.T) {
 	refused("give ids, --report NAME or --all", exitUsage)
 	refused("give ids, --report NAME or --all", exitUsage, id, "--all")
 	refused("Available: mended, slow", exitUsage, "--report", "mendet")
-	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == noDefinition })
+	s.eventually("nobody has the old definition", func() bool { return s.ask(id).Kind == inspect.KindNoDefinition })
 	// This configuration is one that no process has.
 	third := s.write("third.yaml", mended("0.1", "")+oneReport[1:], "limits: {lease: 1s}")
 	if out, code := s.fanfold("adopt", id, "-c", third); code != exitFailure || !strings.Contains(out, "no process has the definition of report mended in this configuration") {
@@ -127,7 +129,7 @@ func TestAdoptAll(t *testing.T) {
 	if out, code := s.fanfold("adopt", "--all"); code != exitOK || !strings.Contains(out, "adopted, attempt 2") || strings.Count(out, "adopted") != 1 {
 		t.Errorf("%d %s", code, out)
 	}
-	if v := s.wait(id)[0]; v.Status != engine.Success || v.Attempt != 2 {
+	if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
 	refused("fanfold retry "+id, exitFailure, id)
@@ -189,7 +191,7 @@ func TestAdoptOfLongParameters(t *testing.T) {
 	s.config = s.write("new.yaml", noted("0"), "limits: {lease: 1s}")
 	s.serve(s.config)
 	s.exec(`UPDATE file_download_record SET parameters = CONCAT('{"note": "', REPEAT('x', 70000), '"}')`)
-	s.because(id, noDefinition)
+	s.because(id, inspect.KindNoDefinition)
 	out, code := s.fanfold("adopt", id)
 	if code != exitFailure || !strings.Contains(out, "limits.parameters") {
 		t.Errorf("%d %s", code, out)
@@ -269,7 +271,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 			t.Errorf("record %s: no %q in\n%s", ids[i], want, out.String())
 		}
 	}
-	if v := s.wait(ids[3])[0]; v.Status != engine.Success || v.Attempt != 2 {
+	if v := s.wait(ids[3])[0]; v.Status != report.Success || v.Attempt != 2 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -61,7 +62,7 @@ func TestATransientErrorIsTriedAgain(t *testing.T) {
 
 	s.knob(30)
 	v := s.run("again", "")
-	if _, n := s.retries(v.ID, "one"); v.Status != engine.Failed || n != 3 || !strings.Contains(v.Error, "timed out") || !strings.Contains(v.Error, "(try 4 of 4)") {
+	if _, n := s.retries(v.ID, "one"); v.Status != report.Failed || n != 3 || !strings.Contains(v.Error, "timed out") || !strings.Contains(v.Error, "(try 4 of 4)") {
 		t.Errorf("%d retries: %+v", n, v)
 	}
 	s.idle()
@@ -202,7 +203,7 @@ func TestAFullRedisDrains(t *testing.T) {
 	s.serve(s.config)
 	s.push(ids...)
 	for _, v := range s.wait(ids...) {
-		if v.Status != engine.Success {
+		if v.Status != report.Success {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -258,7 +259,7 @@ func TestPoisonInFanIn(t *testing.T) {
 		}
 	}
 	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != engine.Failed || v.Error != "fan-in: given up after 7 tries: worker 7 fell silent" {
+	if v := s.wait(id)[0]; v.Status != report.Failed || v.Error != "fan-in: given up after 7 tries: worker 7 fell silent" {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
@@ -318,7 +319,7 @@ func TestARedisOutageUsesNoTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range s.wait(ids...) {
-		if v.Status != engine.Success || v.Attempt != 1 {
+		if v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -341,7 +342,7 @@ func TestWaitingForAConnectionUsesNoTry(t *testing.T) {
 	}
 	s.push(ids...)
 	for _, v := range s.wait(ids...) {
-		if v.Status != engine.Success {
+		if v.Status != report.Success {
 			t.Errorf("%+v", v)
 		}
 	}

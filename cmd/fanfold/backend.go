@@ -20,21 +20,22 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // backend is a configuration with the connections that it names.
 type backend struct {
-	config    *report.Config
+	config    *config.Config
 	redis     *redis.Client // for scripts and everything short
 	blocking  *redis.Client // for reads that wait
 	seen      *quiet.Watch  // what becomes of both
@@ -43,6 +44,7 @@ type backend struct {
 	apis      map[string]*http.Source
 	rows      *sql.DB // of the records: short statements alone
 	records   *record.Store
+	inspect   *inspect.Inspector
 	metrics   prometheus.Registerer // nil: none are asked for
 	files     *sink.Watched         // of an engine; nil: this process makes no files
 	closers   []io.Closer
@@ -52,14 +54,14 @@ type backend struct {
 const patience = 30 * time.Second
 
 // loadConfig reads and proves the configuration file.
-func loadConfig(file string) (*report.Config, error) {
+func loadConfig(file string) (*config.Config, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage(fmt.Errorf("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file))
 	} else if err != nil {
 		return nil, usage(err)
 	}
-	return report.Load(file, data, report.Environment{
+	return config.Load(file, data, config.Environment{
 		Lookup: os.LookupEnv,
 		ReadFile: func(name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {
@@ -134,7 +136,20 @@ func open(file string) (*backend, error) {
 		b.Close()
 		return nil, usage(fmt.Errorf("records: %w", err))
 	}
+	b.inspect = b.inspector()
 	return b, nil
+}
+
+// inspector makes what answers operators, on the connections of this process.
+func (b *backend) inspector() *inspect.Inspector {
+	apis := map[string]inspect.API{}
+	for name, api := range b.apis {
+		apis[name] = api
+	}
+	return inspect.New(inspect.Options{
+		Config: b.config, Redis: b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
+		Source: func(database string) (inspect.Preparer, error) { return b.source(database) },
+	})
 }
 
 // connected makes the function of a command from one that needs the backend.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestParallelAndRate bound what all processes together ask of a source, of whatever
@@ -52,7 +52,7 @@ apis: {vendor: {url: "%s", parallel: %d, rate: %d/s}}`, api.URL, tasks, time.Sec
 	began := time.Now()
 	s.push(ids...)
 	for _, v := range s.wait(ids...) {
-		if v.Status != engine.Success {
+		if v.Status != report.Success {
 			t.Errorf("%s is %s: %s", v.ID, v.Status, v.Error)
 		}
 	}

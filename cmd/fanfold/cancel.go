@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -28,7 +30,7 @@ what was interrupted, and otherwise changes nothing; the event finished may come
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}
@@ -59,16 +61,16 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		}
 		r, ok := records[id]
 		if !ok || r.ID != id {
-			return "", b.noRecord(id)
+			return "", b.inspect.NoRecord(id)
 		}
-		if r.Status.Final() && r.Status != engine.Cancelled {
+		if r.Status.Final() && r.Status != report.Cancelled {
 			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)
 		}
 		runs, err := b.stop(ctx, r, reason)
 		if err != nil {
 			return "", err
 		}
-		if r.Status == engine.Cancelled {
+		if r.Status == report.Cancelled {
 			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
 			if !runs {
 				if err := b.noteLate(ctx, r, engine.LateAfter(b.config.Limits)); err != nil {
@@ -87,7 +89,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			if !ok {
 				continue // somebody has started it, or it has ended
 			}
-			if r.Status == engine.Pending {
+			if r.Status == report.Pending {
 				// No worker is at it: its file can go at once.
 				if err := b.noteLate(ctx, r, 0); err != nil {
 					return "", err
@@ -103,7 +105,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		if !runs {
 			// No engine ends a job that does not run, and says so. Of a record that was
 			// CANCELLED before, it is not known whether the command came to this.
-			if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(engine.Cancelled), "reason", reason); err != nil {
+			if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason); err != nil {
 				return "", err
 			}
 		}
@@ -150,11 +152,7 @@ func (b *backend) noteLate(ctx context.Context, r engine.Record, after time.Dura
 
 // forget takes away the places in which a record waits that has not been started.
 func (b *backend) forget(ctx context.Context, r engine.Record) error {
-	members := []any{r.ID}
-	for look := range int64(looks) {
-		members = append(members, scripts.Later{ID: r.ID, Attempt: look + 1, Step: scripts.StepTrigger}.String())
-	}
-	if err := b.redis.ZRem(ctx, b.scripts.Delayed(), members...).Err(); err != nil {
+	if err := b.redis.ZRem(ctx, b.scripts.Delayed(), anys(inspect.BeforeStart(r.ID))...).Err(); err != nil {
 		return err
 	}
 	return b.redis.ZRem(ctx, b.scripts.Waiting(r.Report), r.ID).Err()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -40,14 +41,14 @@ func TestCancel(t *testing.T) {
 	if out, code := s.fanfold("cancel", id, "--reason", "nobody needs it"); code != exitOK || !strings.Contains(out, "cancelled") {
 		t.Fatalf("%d %s", code, out)
 	}
-	if v := s.wait(id)[0]; v.Status != engine.Cancelled || v.Error != "nobody needs it" {
+	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "nobody needs it" {
 		t.Errorf("%+v", v)
 	}
 	s.eventually("its query is gone", func() bool { return queries() == 0 })
 	t.Logf("the query was gone after %s", time.Since(began))
 	s.eventually("its state says so", func() bool {
 		_, statuses, err := s.b.scripts.Attempts(t.Context(), []string{id})
-		return err == nil && statuses[0] == scripts.StatusCancelled
+		return err == nil && statuses[0] == string(report.Cancelled)
 	})
 	s.noFiles("long")
 	if got := s.finishedAs(id); !slices.Equal(got, []string{"CANCELLED 1 nobody needs it"}) {
@@ -108,7 +109,7 @@ func TestCancelEndsAVendorsJob(t *testing.T) {
 	if path := <-ended; path != "/jobs/j7" {
 		t.Errorf("%s is ended", path)
 	}
-	if v := s.wait(id)[0]; v.Status != engine.Cancelled {
+	if v := s.wait(id)[0]; v.Status != report.Cancelled {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
@@ -197,7 +198,7 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	if outcome, _, err := s.b.scripts.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
-	if v := s.wait(id)[0]; v.Status != engine.Cancelled || v.Error != "half" {
+	if v := s.wait(id)[0]; v.Status != report.Cancelled || v.Error != "half" {
 		t.Errorf("%+v", v)
 	}
 	stop()

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestExitCodes are those of the table in the README.
@@ -87,8 +88,8 @@ func (s *stack) running() string {
 	id := s.insert("slow", `{"seconds": 2}`)
 	s.push(id)
 	s.eventually("PROCESSING", func() bool {
-		v, err := s.b.view(s.t.Context(), id)
-		return err == nil && v.Status == engine.Processing
+		v, err := s.b.inspect.Job(s.t.Context(), id)
+		return err == nil && v.Status == report.Processing
 	})
 	return id
 }
@@ -100,11 +101,11 @@ func TestJSON(t *testing.T) {
 	s.serve(s.config)
 	id := s.insert("slow", "")
 	out, code := s.fanfold("submit", id, "--wait", "-o", "json")
-	var views []jobView
+	var views []inspect.Job
 	if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&views); err != nil || code != exitOK {
 		t.Fatalf("%d %v:\n%s", code, err, out)
 	}
-	if len(views) != 1 || views[0].ID != id || views[0].Status != engine.Success || views[0].Listeners[0].State != "done" || views[0].Listeners[0].Rows != 1 {
+	if len(views) != 1 || views[0].ID != id || views[0].Status != report.Success || views[0].Listeners[0].State != "done" || views[0].Listeners[0].Rows != 1 {
 		t.Errorf("%+v", views)
 	}
 	for _, args := range [][]string{{"list"}, {"validate"}, {"version"}, {"doctor"}, {"migrate"}, {"status", id}} {
@@ -120,10 +121,10 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
 	ctx := t.Context()
-	finding := func(check string) finding {
+	finding := func(check string) inspect.Finding {
 		t.Helper()
 		out, _ := s.fanfold("doctor", "-o", "json")
-		var all findings
+		var all inspect.Findings
 		if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
 			t.Fatal(err, out)
 		}
@@ -133,18 +134,18 @@ func TestDoctor(t *testing.T) {
 			}
 		}
 		t.Fatalf("no check %q in %s", check, out)
-		return finding{}
+		return inspect.Finding{}
 	}
 	s.dirSink()
 	out, code := s.fanfold("doctor")
-	if code != exitOK || strings.Contains(out, fail) {
+	if code != exitOK || strings.Contains(out, inspect.Fail) {
 		t.Fatalf("a healthy installation: %d\n%s", code, out)
 	}
 	for _, check := range []string{
 		"redis version", "redis clock", "redis eviction", "redis persistence", "redis notifications", "redis scripts",
 		"stream fanfold:jobs", "database db", "clock of database db", "query slow / one", "records", "sink", "scratch files",
 	} {
-		if f := finding(check); f.Result != pass {
+		if f := finding(check); f.Result != inspect.Pass {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -155,15 +156,15 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	s.exec("RENAME TABLE fanfold_due TO elsewhere")
-	if f := finding("records that outlive redis"); f.Result != warn || !strings.Contains(f.Hint, "fanfold migrate") {
+	if f := finding("records that outlive redis"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
 		t.Errorf("%+v", f)
 	}
 	s.exec("RENAME TABLE elsewhere TO fanfold_due")
-	if f := finding("records that outlive redis"); f.Result != pass {
+	if f := finding("records that outlive redis"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
 	set("maxmemory-policy", "allkeys-lru")
-	if f := finding("redis eviction"); f.Result != fail || f.Hint == "" {
+	if f := finding("redis eviction"); f.Result != inspect.Fail || f.Hint == "" {
 		t.Errorf("%+v", f)
 	}
 	if _, code := s.fanfold("doctor"); code != exitFailure {
@@ -171,30 +172,30 @@ func TestDoctor(t *testing.T) {
 	}
 	set("maxmemory-policy", "noeviction")
 	set("notify-keyspace-events", "")
-	if f := finding("redis notifications"); f.Result != warn {
+	if f := finding("redis notifications"); f.Result != inspect.Warn {
 		t.Errorf("%+v", f)
 	}
 	set("notify-keyspace-events", "AKE")
-	if f := finding("redis notifications"); f.Result != pass {
+	if f := finding("redis notifications"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
 	set("appendonly", "no")
-	if f := finding("redis persistence"); f.Result != warn {
+	if f := finding("redis persistence"); f.Result != inspect.Warn {
 		t.Errorf("%+v", f)
 	}
 	s.push("1")
 	s.b.redis.XGroupCreateMkStream(ctx, s.b.scripts.Jobs(), "fanfold", "0")
-	if f := finding("stream fanfold:jobs"); f.Result != warn || !strings.Contains(f.Detail, "1 entries") {
+	if f := finding("stream fanfold:jobs"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "1 entries") {
 		t.Errorf("%+v", f)
 	}
 	s.insert("slow", "") // which is pushed
 	s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	if f := finding("records to be started"); f.Result != warn || !strings.Contains(f.Detail, "1 PENDING") {
+	if f := finding("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "1 PENDING") {
 		t.Errorf("%+v", f)
 	}
 	s.exec("ALTER TABLE file_download_record DROP COLUMN attempt")
-	if f := finding("records"); f.Result != fail || !strings.Contains(f.Detail, "attempt") {
+	if f := finding("records"); f.Result != inspect.Fail || !strings.Contains(f.Detail, "attempt") {
 		t.Errorf("%+v", f)
 	}
 	if err := os.WriteFile(s.dir+"/files-is-a-file", nil, 0o600); err != nil {
@@ -209,10 +210,10 @@ func TestDoctor(t *testing.T) {
 	if err := os.WriteFile(s.config, bytes.ReplaceAll(text, []byte("/files\n"), []byte("/files-is-a-file\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f := finding("query slow / one"); f.Result != fail || !strings.Contains(f.Detail, "no_column") {
+	if f := finding("query slow / one"); f.Result != inspect.Fail || !strings.Contains(f.Detail, "no_column") {
 		t.Errorf("%+v", f)
 	}
-	if f := finding("sink"); f.Result != fail {
+	if f := finding("sink"); f.Result != inspect.Fail {
 		t.Errorf("%+v", f)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 const compressedYAML = `
@@ -190,7 +190,7 @@ func TestFramesThatCannotBeUsed(t *testing.T) {
 		field := "orders." + c.column + "#1"
 		s.setField(id, field, c.change(s.field(id, field)))
 		release()
-		if v := s.wait(id)[0]; v.Status != engine.Failed || !strings.Contains(v.Error, c.reason) {
+		if v := s.wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, c.reason) {
 			t.Errorf("%s: %s: %s, without %s", name, v.Status, v.Error, c.reason)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestManyListenersShareConnections: a process with 300 listeners has a few connections to
@@ -31,7 +31,7 @@ func TestManyListenersShareConnections(t *testing.T) {
 	}
 	s.push(ids...)
 	for _, v := range s.wait(ids...) {
-		if v.Status != engine.Success {
+		if v.Status != report.Success {
 			t.Errorf("%+v", v)
 		}
 	}

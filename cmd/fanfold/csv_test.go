@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
 )
@@ -87,15 +86,15 @@ func TestCSVOptions(t *testing.T) {
 	if files, _ := filepath.Glob(s.dir + "/files/packed/[^.]*"); len(files) != 2 || s.wait(v.ID)[0].Attempt != 2 {
 		t.Errorf("in the sink after a retry: %v", files)
 	}
-	for report, reason := range map[string]string{
+	for name, reason := range map[string]string{
 		"rows":     "it has more than 1 rows, which is csv.max_rows",
 		"bytes":    "it has more than 100 bytes, which is csv.max_bytes",
 		"formulas": `in column "note"`,
 	} {
-		if v := s.run(report, ""); v.Status != engine.Failed || !strings.Contains(v.Error, reason) {
-			t.Errorf("%s: %+v", report, v)
+		if v := s.run(name, ""); v.Status != report.Failed || !strings.Contains(v.Error, reason) {
+			t.Errorf("%s: %+v", name, v)
 		}
-		s.noFiles(report)
+		s.noFiles(name)
 	}
 	s.idle()
 }

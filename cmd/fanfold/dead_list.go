@@ -6,6 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
 func newDead(f *flags) *cobra.Command {
@@ -15,6 +17,22 @@ func newDead(f *flags) *cobra.Command {
 	}
 	c.AddCommand(newDeadList(f), newDeadDiscard(f))
 	return c
+}
+
+// deadFilter says which dead jobs are meant.
+type deadFilter struct {
+	match  string // a glob for the report or the reason
+	report string
+}
+
+func (d deadFilter) compile() (func(inspect.DeadJob) bool, error) {
+	matches, err := glob("match", d.match)
+	if err != nil {
+		return nil, err
+	}
+	return func(j inspect.DeadJob) bool {
+		return (d.report == "" || j.Report == d.report) && (matches(j.Report) || matches(j.Error))
+	}, nil
 }
 
 // flags adds the flags of a filter.
@@ -37,11 +55,11 @@ func newDeadList(f *flags) *cobra.Command {
 			if err := atLeastOne(limit); err != nil {
 				return err
 			}
-			list, err := b.deadList(c.Context(), matches, limit)
+			list, err := b.inspect.Dead(c.Context(), matches, limit)
 			if err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), list)
+			return f.print(c.OutOrStdout(), deadJobs(list))
 		}),
 	}
 	filter.flags(c)
@@ -49,25 +67,8 @@ func newDeadList(f *flags) *cobra.Command {
 	return c
 }
 
-func (b *backend) deadList(ctx context.Context, matches func(deadJob) bool, limit int) (deadJobs, error) {
-	list := deadJobs{}
-	for page, err := range b.dead(ctx, true, all) {
-		if err != nil {
-			return nil, err
-		}
-		for _, j := range page {
-			if matches(j) {
-				if list = append(list, j); len(list) == limit {
-					return list, nil
-				}
-			}
-		}
-	}
-	return list, nil
-}
-
 // deadJobs are dead jobs in a list.
-type deadJobs []deadJob
+type deadJobs []inspect.DeadJob
 
 func (js deadJobs) table(t table.Writer) {
 	t.AppendHeader(table.Row{"id", "when", "report", "attempt", "reason"})
@@ -76,7 +77,7 @@ func (js deadJobs) table(t table.Writer) {
 		if j.Note != "" {
 			reason = "(" + j.Note + ") " + reason
 		}
-		t.AppendRow(table.Row{j.ID, stamp(j.When), j.Report, j.Attempt, reason})
+		t.AppendRow(table.Row{j.ID, inspect.Stamp(j.When), j.Report, j.Attempt, reason})
 	}
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 5, WidthMax: 100}})
 }
@@ -114,7 +115,7 @@ still be run again with fanfold retry.`,
 }
 
 // discardPage removes jobs from the list, whatever their records say.
-func (b *backend) discardPage(ctx context.Context, page []deadJob) ([]bool, error) {
+func (b *backend) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
 	ids := make([]string, len(page))
 	done := make([]bool, len(page))
 	for i, j := range page {

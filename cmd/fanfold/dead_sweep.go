@@ -7,6 +7,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
 // deadSweep is a change of many dead jobs.
@@ -18,7 +20,7 @@ type deadSweep struct {
 	past   string // what was done, in a word
 
 	// unable says why the change cannot be made to a job; empty: it can. Nil: to all.
-	unable func(deadJob) string
+	unable func(inspect.DeadJob) string
 }
 
 func (d *deadSweep) flags(c *cobra.Command, what string) {
@@ -56,18 +58,18 @@ type swept struct {
 }
 
 // sweep changes the dead jobs that are meant, a page at a time.
-func (f *flags) sweep(c *cobra.Command, b *backend, d deadSweep, change func(context.Context, []deadJob) ([]bool, error)) error {
+func (f *flags) sweep(c *cobra.Command, b *backend, d deadSweep, change func(context.Context, []inspect.DeadJob) ([]bool, error)) error {
 	matches, err := d.compile()
 	if err != nil {
 		return err
 	}
 	result := swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}, past: d.past, dryRun: d.dryRun}
 	stay := 0
-	for page, err := range b.dead(c.Context(), false, func([]deadJob) int { return stay }) {
+	for page, err := range b.inspect.DeadPages(c.Context(), false, func([]inspect.DeadJob) int { return stay }) {
 		if err != nil {
 			return errors.Join(f.print(c.OutOrStdout(), result), err)
 		}
-		var meant []deadJob
+		var meant []inspect.DeadJob
 		for _, j := range page {
 			if !matches(j) || d.limit > 0 && result.Would+len(meant) >= d.limit {
 				continue

@@ -8,7 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // kill makes records FAILED and lists them as dead.
@@ -28,10 +29,10 @@ func TestDead(t *testing.T) {
 	s.kill(ids...)
 	s.exec("DELETE FROM file_download_record WHERE id = ?", ids[1])
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', error = NULL WHERE id = ?", ids[3])
-	list := func(args ...string) []deadJob {
+	list := func(args ...string) []inspect.DeadJob {
 		t.Helper()
 		out, code := s.fanfold(append([]string{"dead", "ls", "-o", "json"}, args...)...)
-		var found []deadJob
+		var found []inspect.DeadJob
 		if err := json.Unmarshal([]byte(out), &found); err != nil || code != exitOK {
 			t.Fatalf("%d %v %s", code, err, out)
 		}
@@ -61,7 +62,7 @@ func TestDead(t *testing.T) {
 	if len(left) != 2 || s.b.redis.XLen(t.Context(), s.b.scripts.Jobs()).Val() != 0 {
 		t.Errorf("left: %v", left)
 	}
-	if r, err := s.b.view(t.Context(), ids[0]); err != nil || r.Status != engine.Failed {
+	if r, err := s.b.inspect.Job(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
 		t.Errorf("%+v %v", r, err)
 	}
 	for _, c := range []struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // scanPage is how many members one round trip reads or changes.
@@ -39,11 +40,11 @@ func newDelayList(f *flags) *cobra.Command {
 			if err := atLeastOne(limit); err != nil {
 				return err
 			}
-			list, err := b.delayedList(c.Context(), matches, limit)
+			list, err := b.inspect.Delayed(c.Context(), matches, limit)
 			if err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), list)
+			return f.print(c.OutOrStdout(), delayedMembers(list))
 		}),
 	}
 	c.Flags().StringVar(&match, "match", "", "only members like this, such as '1111*' or '*/@fanin'")
@@ -51,40 +52,15 @@ func newDelayList(f *flags) *cobra.Command {
 	return c
 }
 
-// delayedList reads the delayed set in the order of its scores, a page at a time.
-func (b *backend) delayedList(ctx context.Context, matches func(string) bool, limit int) (delayedMembers, error) {
-	list := delayedMembers{}
-	now, err := b.redis.Time(ctx).Result()
-	if err != nil {
-		return nil, err
-	}
-	for start := int64(0); ; start += scanPage {
-		page, err := b.redis.ZRangeWithScores(ctx, b.scripts.Delayed(), start, start+scanPage-1).Result()
-		if err != nil {
-			return nil, err
-		}
-		for _, z := range page {
-			if member, _ := z.Member.(string); matches(member) {
-				if list = append(list, newDelayed(member, z.Score, now)); len(list) == limit {
-					return list, nil
-				}
-			}
-		}
-		if len(page) < scanPage {
-			return list, nil
-		}
-	}
-}
-
 // delayedMembers are members in a list.
-type delayedMembers []delayed
+type delayedMembers []inspect.Delayed
 
 func (ds delayedMembers) table(t table.Writer) {
 	t.AppendHeader(table.Row{"member", "due", "in", "what"})
 	for _, d := range ds {
 		due, what := fmt.Sprint(d.Score), d.What
 		if d.Due != nil {
-			due = stamp(*d.Due)
+			due = inspect.Stamp(*d.Due)
 		}
 		if d.Bad != "" {
 			what += ": " + d.Bad
@@ -162,7 +138,7 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 	var ids, members []string
 	for _, a := range args {
 		left[a] = true
-		if scripts.ValidID(a) {
+		if report.ValidID(a) {
 			ids = append(ids, a)
 			continue
 		}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestParseTime reads what --at takes.
@@ -84,10 +85,10 @@ func TestDelay(t *testing.T) {
 		redis.Z{Score: far, Member: id}, redis.Z{Score: far + 1, Member: id + "/1/one"}, redis.Z{Score: far + 2, Member: "7/1/@trigger"},
 		redis.Z{Score: far + 3, Member: "8/2/@fanin"}, redis.Z{Score: far + 4, Member: "no member/"}, redis.Z{Score: math.Inf(1), Member: "9"},
 		redis.Z{Score: 2019686400, Member: "10"})
-	list := func(args ...string) []delayed {
+	list := func(args ...string) []inspect.Delayed {
 		t.Helper()
 		out, code := s.fanfold(append([]string{"delay", "ls", "-o", "json"}, args...)...)
-		var found []delayed
+		var found []inspect.Delayed
 		if err := json.Unmarshal([]byte(out), &found); err != nil || code != exitOK {
 			t.Fatalf("%d %v %s", code, err, out)
 		}
@@ -146,7 +147,7 @@ func TestDelay(t *testing.T) {
 		}
 	}
 	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != engine.Success {
+	if v := s.wait(id)[0]; v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 }

@@ -15,8 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // What the demo asks for, plain and full.
@@ -111,7 +112,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return cmp.Or(context.Cause(serving), err)
 	}
-	views, err := b.wait(serving, []string{id}, d.err)
+	views, err := b.awaited(serving, []string{id}, d.err)
 	if err != nil {
 		return cmp.Or(context.Cause(serving), err)
 	}
@@ -151,8 +152,8 @@ func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (stri
 }
 
 // show prints the first lines of the file, and where it is.
-func (d *demo) show(v jobView) error {
-	if v.Status != engine.Success {
+func (d *demo) show(v inspect.Job) error {
+	if v.Status != report.Success {
 		return fmt.Errorf("record %s is %s: %s", v.ID, v.Status, v.Error)
 	}
 	path := strings.TrimPrefix(v.File, "file://")

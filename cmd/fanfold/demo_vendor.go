@@ -43,7 +43,7 @@ func startDemoVendor() (*demoVendor, error) {
 	v := &demoVendor{url: "http://" + listener.Addr().String() + "/v1"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/exports", v.order)
-	mux.HandleFunc("GET /v1/exports/{id}", v.look)
+	mux.HandleFunc("GET /v1/exports/{id}", v.Look)
 	mux.HandleFunc("GET /v1/exports/{id}/scores", v.scores)
 	v.server = &http.Server{Handler: authorized(mux), ReadHeaderTimeout: 10 * time.Second}
 	go v.server.Serve(listener)
@@ -95,7 +95,7 @@ func (v *demoVendor) export(w http.ResponseWriter, r *http.Request) *demoExport 
 }
 
 // look says how far an order is.
-func (v *demoVendor) look(w http.ResponseWriter, r *http.Request) {
+func (v *demoVendor) Look(w http.ResponseWriter, r *http.Request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e := v.export(w, r)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/config"
 )
 
 // fenced returns the blocks of a language in a page.
@@ -79,7 +79,7 @@ func (s *stack) redisCLI(line string) string {
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
 	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p"}
-	environment := report.Environment{
+	environment := config.Environment{
 		Lookup:   func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
 	}
@@ -104,7 +104,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 					block = regexp.MustCompile(`(?m)^records: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
 				}
 			}
-			if _, err := report.Load(page, []byte(block), environment); err != nil {
+			if _, err := config.Load(page, []byte(block), environment); err != nil {
 				t.Errorf("%v\n%s", err, block)
 			}
 		}
@@ -116,7 +116,7 @@ func TestArithmeticInTheDocs(t *testing.T) {
 	t.Parallel()
 	const page, needed = "docs/configuration.md", "(2m × 6 + 12m30s) + (5m × 4 + 3m30s) = 48m"
 	short := strings.Replace(fenced(t, page, "yaml")[0], "timeout: 1h ", "timeout: 47m ", 1)
-	config, err := report.Load(page, []byte(short), report.Environment{
+	config, err := config.Load(page, []byte(short), config.Environment{
 		Lookup:   func(string) (string, bool) { return "p", true },
 		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
 	})

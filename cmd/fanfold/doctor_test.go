@@ -11,14 +11,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // examined returns doctor's finding of a check.
-func (s *stack) examined(check string) finding {
+func (s *stack) examined(check string) inspect.Finding {
 	s.t.Helper()
 	out, _ := s.fanfold("doctor", "-o", "json")
-	var all findings
+	var all inspect.Findings
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
 		s.t.Fatal(err, out)
 	}
@@ -28,14 +29,14 @@ func (s *stack) examined(check string) finding {
 		}
 	}
 	s.t.Fatalf("no check %q in %s", check, out)
-	return finding{}
+	return inspect.Finding{}
 }
 
 // TestDoctorOfAFullRedis tells how full it is.
 func TestDoctorOfAFullRedis(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	if f := s.examined("redis memory"); f.Result != pass || !strings.Contains(f.Detail, "without maxmemory") {
+	if f := s.examined("redis memory"); f.Result != inspect.Pass || !strings.Contains(f.Detail, "without maxmemory") {
 		t.Errorf("%+v", f)
 	}
 	set := func(most string) {
@@ -45,16 +46,16 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 		}
 	}
 	set("1gb")
-	if f := s.examined("redis memory"); f.Result != pass {
+	if f := s.examined("redis memory"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
 	s.b.redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
 	set("105mb")
-	if f := s.examined("redis memory"); f.Result != warn || !strings.Contains(f.Detail, "limits.memory") {
+	if f := s.examined("redis memory"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "limits.memory") {
 		t.Errorf("%+v", f)
 	}
 	set("10mb")
-	if f := s.examined("redis memory"); f.Result != fail || !strings.Contains(f.Detail, "refuses writes") {
+	if f := s.examined("redis memory"); f.Result != inspect.Fail || !strings.Contains(f.Detail, "refuses writes") {
 		t.Errorf("%+v", f)
 	}
 	// The message of a push says what it is about.
@@ -72,14 +73,14 @@ func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	ctx, sc := t.Context(), s.b.scripts
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
-		if f := s.examined(check); f.Result != pass {
+		if f := s.examined(check); f.Result != inspect.Pass {
 			t.Errorf("%+v", f)
 		}
 	}
 	if err := sc.Quarantine(ctx, sc.Jobs(), "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
-	if f := s.examined("quarantine"); f.Result != warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
+	if f := s.examined("quarantine"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
 		t.Errorf("%+v", f)
 	}
 	s.must("quarantine ls", "nobody knows it")
@@ -99,31 +100,31 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	s.must("quarantine rm "+entries[0].Entry, entries[0].Entry)
 	s.must("quarantine rm --all", "REMOVED")
-	if f := s.examined("quarantine"); f.Result != pass {
+	if f := s.examined("quarantine"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
 	past := float64(time.Now().Add(-time.Minute).UnixMilli())
 	s.b.redis.ZAdd(ctx, sc.Timers(), redis.Z{Score: past, Member: "beep-1"})
-	if f := s.examined("timers"); f.Result != warn || f.Hint != schedulerMissing {
+	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
 		t.Errorf("%+v", f)
 	}
 	s.b.redis.ZAdd(ctx, sc.Timers(), redis.Z{Score: past, Member: "boop-1"})
-	if f := s.examined("timers"); f.Result != warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
+	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
 		t.Errorf("%+v", f)
 	}
 	s.must("timer ls", "overdue, no definition")
 	s.serve(s.config)
 	id := s.insert("slow", `{"seconds": 60}`)
 	s.push(id)
-	s.eventually("it runs", func() bool { return s.ask(id).Kind == running })
+	s.eventually("it runs", func() bool { return s.ask(id).Kind == inspect.KindRunning })
 	later, forgotten := s.insert("slow", ""), s.insert("slow", "")
 	sc.Delay(ctx, later, time.Hour)
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)
-	if f := s.examined("records to be started"); f.Result != pass {
+	if f := s.examined("records to be started"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id = ?", forgotten)
-	if f := s.examined("records to be started"); f.Result != warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
+	if f := s.examined("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
 		t.Errorf("%+v", f)
 	}
 }
@@ -153,7 +154,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 	read(1)
 	s.b.redis.XAck(ctx, stream, scripts.Group, first)
 	s.b.redis.XDel(ctx, stream, first)
-	if f := s.examined("stream " + stream); f.Result != pass || !strings.Contains(f.Detail, "1 consumers") {
+	if f := s.examined("stream " + stream); f.Result != inspect.Pass || !strings.Contains(f.Detail, "1 consumers") {
 		t.Errorf("%+v", f)
 	}
 	for range 3 {
@@ -161,11 +162,11 @@ func TestDoctorOfADeadService(t *testing.T) {
 	}
 	s.eventually("it is missed", func() bool {
 		f := s.examined("stream " + stream)
-		return f.Result == warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumers; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
+		return f.Result == inspect.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumers; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
 	})
 	// One that works on an entry is heard within its silence.
 	read(1)
-	if f := s.examined("stream " + stream); f.Result != pass {
+	if f := s.examined("stream " + stream); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
 }
@@ -207,14 +208,14 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	parked, last := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
 	s.b.redis.ZAdd(ctx, s.b.scripts.Waiting("slow"), redis.Z{Score: 1, Member: parked})
-	if f := s.examined("records to be started"); f.Result != warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
+	if f := s.examined("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
 		t.Errorf("%+v", f)
 	}
 	if stats := s.b.redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
 		t.Errorf("records are asked for one by one:\n%s", stats)
 	}
 	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range searchPages * searchPage {
+		for i := range 10_000 {
 			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.scripts.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
 		}
 		return nil
@@ -223,7 +224,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.push(last)
-	if f := s.examined("records to be started"); f.Result != warn || strings.Contains(f.Detail, "have no job") || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "could not be compared") {
+	if f := s.examined("records to be started"); f.Result != inspect.Warn || strings.Contains(f.Detail, "have no job") || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "could not be compared") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -238,16 +239,16 @@ func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 	defer silent.Close()
 	s := newStack(t, oneReport, `databases: {a: {dsn: "u@tcp(`+silent.Addr().String()+`)/x"}, db: {dsn: "{dsn}"}}`)
 	out, code := s.fanfold("doctor", "-o", "json")
-	var all findings
+	var all inspect.Findings
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
 		t.Fatal(err, out)
 	}
-	if code != exitFailure || all.count(fail) != 1 || !all.failed("database a") {
+	if code != exitFailure || all.Count(inspect.Fail) != 1 || !all.Failed("database a") {
 		t.Errorf("%d %s", code, out)
 	}
 	for _, check := range []string{"database db", "records", "scratch files"} {
-		if !slices.ContainsFunc(all, func(f finding) bool { return f.Check == check && f.Result == pass }) {
-			t.Errorf("%s is not %s: %s", check, pass, out)
+		if !slices.ContainsFunc(all, func(f inspect.Finding) bool { return f.Check == check && f.Result == inspect.Pass }) {
+			t.Errorf("%s is not %s: %s", check, inspect.Pass, out)
 		}
 	}
 }
@@ -259,7 +260,7 @@ func TestDoctorOfAnUnknownReport(t *testing.T) {
 	id := s.insert("gone", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
 	f := s.examined("records to be started")
-	if f.Result != warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
+	if f.Result != inspect.Warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
 		t.Errorf("%+v", f)
 	}
 }

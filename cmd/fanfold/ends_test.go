@@ -12,8 +12,9 @@ import (
 
 	"github.com/fsouza/fake-gcs-server/fakestorage"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // noFiles fails the test where the sink has a file of that report.
@@ -53,7 +54,7 @@ func TestAJobThatFails(t *testing.T) {
 		t.Run(c.report, func(t *testing.T) {
 			s := s.in(t)
 			v := s.run(c.report, "")
-			if v.Status != engine.Failed || !strings.Contains(v.Error, c.reason) {
+			if v.Status != report.Failed || !strings.Contains(v.Error, c.reason) {
 				t.Errorf("%+v", v)
 			}
 			if !strings.Contains(v.Error, "listener ") {
@@ -81,7 +82,7 @@ func TestAnOverdueJob(t *testing.T) {
 	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
 	start := time.Now()
 	v := s.run("waiting", "")
-	if v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for one, two" {
+	if v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for one, two" {
 		t.Errorf("%+v", v)
 	}
 	if took := time.Since(start); took < 2*time.Second {
@@ -143,7 +144,7 @@ func TestWaitingOutlivesADeletedRecord(t *testing.T) {
 	})
 	s.exec("DELETE FROM file_download_record WHERE id = ?", gone)
 	views := s.wait(gone, stays)
-	if views[0].Status != deleted || views[1].Status != engine.Success {
+	if views[0].Status != inspect.Deleted || views[1].Status != report.Success {
 		t.Errorf("%+v", views)
 	}
 	if err := views.failed(); exitCode(err) != exitJobFailed {
@@ -221,7 +222,7 @@ func TestGoogleCloudStorage(t *testing.T) {
 	host := strings.TrimPrefix(server.URL(), "http://")
 	s.processWith([]string{"STORAGE_EMULATOR_HOST=" + host}, "-c", s.config, "serve")
 	v := s.run("crowd", `{"job": 5}`)
-	if v.Status != engine.Success || v.File != "gs://reports/exports/"+s.fileName("crowd", v.ID, 1) {
+	if v.Status != report.Success || v.File != "gs://reports/exports/"+s.fileName("crowd", v.ID, 1) {
 		t.Fatalf("%+v", v)
 	}
 	read := func(object string) string {

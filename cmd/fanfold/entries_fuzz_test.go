@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -120,10 +121,10 @@ func (e entryFuzz) run() {
 	}
 	k := e.b.scripts.Keys
 	attempt, err := strconv.ParseInt(e.attempt, 10, 64)
-	task := scripts.ValidID(e.id) && err == nil && attempt > 0
+	task := report.ValidID(e.id) && err == nil && attempt > 0
 	switch e.place {
 	case intoJobs:
-		e.append(k.Jobs(), scripts.ValidID(e.id), "id", e.id, "look", e.attempt, e.name, e.value)
+		e.append(k.Jobs(), report.ValidID(e.id), "id", e.id, "look", e.attempt, e.name, e.value)
 	case intoTask:
 		e.append(k.Task("q"), task, "id", e.id, "attempt", e.attempt, e.name, e.value)
 	case intoReply:

@@ -15,7 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -45,7 +46,7 @@ func newScored(t *testing.T, users int, more ...string) *stack {
 // service is the URL with which the service of docs/external.md connects.
 func (s *stack) service() string { return "redis://scores:secret@" + s.redis.Addr + "/0" }
 
-func (s *stack) wantScores(v jobView) {
+func (s *stack) wantScores(v inspect.Job) {
 	s.t.Helper()
 	want := s.expect("user_id,name,score", "SELECT user_id, name, CAST(user_id * 1.5 AS DECIMAL(20,2)) FROM users ORDER BY user_id")
 	if got := s.content(v); got != want {
@@ -212,7 +213,7 @@ func TestExternalExamples(t *testing.T) {
 				t.Errorf("nothing is %q", got)
 			}
 			s.exec("UPDATE users SET since = '2101-01-01' WHERE user_id = 7")
-			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != engine.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
+			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
 				t.Errorf("%s %s", v.Status, v.Error)
 			}
 			if n := s.b.redis.XLen(t.Context(), s.b.scripts.Quarantined()).Val(); n != 0 {

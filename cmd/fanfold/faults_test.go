@@ -21,6 +21,8 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -175,7 +177,7 @@ func TestAPublishedJobThatLostItsData(t *testing.T) {
 	if got := s.content(s.wait(success)[0]); got != "k,v\r\n1,0\r\n" {
 		t.Errorf("%q", got)
 	}
-	if v := s.wait(failing)[0]; v.Status != engine.Failed || !strings.Contains(v.Error, "chunk") {
+	if v := s.wait(failing)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "chunk") {
 		t.Errorf("%+v", v)
 	}
 	if _, err := os.Stat(s.dir + "/files/" + s.fileName("slow", failing, 1)); !errors.Is(err, os.ErrNotExist) {
@@ -189,7 +191,7 @@ func TestAFileColumnThatIsTooShort(t *testing.T) {
 	s := newStack(t, oneReport)
 	s.exec("ALTER TABLE file_download_record MODIFY file VARCHAR(20) NULL")
 	s.serve(s.config)
-	if v := s.run("slow", ""); v.Status != engine.Failed || !strings.Contains(v.Error, "takes 20 characters") {
+	if v := s.run("slow", ""); v.Status != report.Failed || !strings.Contains(v.Error, "takes 20 characters") {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
@@ -215,7 +217,7 @@ func TestARetryThatFails(t *testing.T) {
 	s.b.redis.Del(t.Context(), s.b.scripts.Data(first.ID)) // so its last chunk has no place
 	s.b.redis.ZAdd(t.Context(), s.b.scripts.Deadlines(), redis.Z{Score: 1, Member: first.ID})
 	s.b.redis.HSet(t.Context(), s.b.scripts.State(first.ID), "deadline", 1)
-	if v := s.wait(first.ID)[0]; v.Status != engine.Failed || v.Attempt != 2 {
+	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
 		t.Fatalf("%+v", v)
 	}
 	s.idle()
@@ -248,7 +250,7 @@ func TestASinkThatIsAway(t *testing.T) {
 
 	files.refuse.Store(2)
 	v = s.run("slow", "")
-	if v.Status != engine.Failed || v.Error != "sink: refused: 403 from the sink (try 2 of 2)" {
+	if v.Status != report.Failed || v.Error != "sink: refused: 403 from the sink (try 2 of 2)" {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
@@ -271,7 +273,7 @@ func TestScratchFiles(t *testing.T) {
 	missing := filepath.Join(s.dir, "missing")
 	p := s.processWith([]string{"TMPDIR=" + missing}, "-c", s.config, "serve")
 	v := s.run("two", "")
-	if v.Status != engine.Failed || !strings.Contains(v.Error, "scratch file: open "+missing) || !strings.HasSuffix(v.Error, "(try 2 of 2)") {
+	if v.Status != report.Failed || !strings.Contains(v.Error, "scratch file: open "+missing) || !strings.HasSuffix(v.Error, "(try 2 of 2)") {
 		t.Errorf("%+v", v)
 	}
 	s.idle()
@@ -281,9 +283,9 @@ func TestScratchFiles(t *testing.T) {
 	}
 	doctor := command("-c", s.config, "doctor", "-o", "json")
 	doctor.Env = append(doctor.Env, "TMPDIR="+missing)
-	var all findings
+	var all inspect.Findings
 	out, err := doctor.Output()
-	if err == nil || json.Unmarshal(out, &all) != nil || !all.failed("scratch files") || !strings.Contains(string(out), missing) || !strings.Contains(string(out), "set TMPDIR") {
+	if err == nil || json.Unmarshal(out, &all) != nil || !all.Failed("scratch files") || !strings.Contains(string(out), missing) || !strings.Contains(string(out), "set TMPDIR") {
 		t.Errorf("doctor: %v, %s", err, out)
 	}
 	folder := t.TempDir()

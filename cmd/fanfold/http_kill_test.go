@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv/testvendor"
+	"github.com/fanfold/fanfold/report"
 )
 
 // killReports are exports of two vendors: keyed honours the key, and the others do not.
@@ -104,23 +104,23 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 	views := s.wait(ids...)
 	doubles, failures := 0, 0
 	for i, v := range views {
-		report := reports[i%len(reports)]
+		name := reports[i%len(reports)]
 		vendor := vendors["careless"]
-		if report == "keyed" {
+		if name == "keyed" {
 			vendor = vendors["keyed"]
 		}
-		n := len(vendor.Jobs()["fanfold:"+v.ID+"/1/"+report])
+		n := len(vendor.Jobs()["fanfold:"+v.ID+"/1/"+name])
 		switch {
-		case report == "failing" && v.Status == engine.Failed && strings.Contains(v.Error, "it is not known whether the job was made") && n <= 1:
+		case name == "failing" && v.Status == report.Failed && strings.Contains(v.Error, "it is not known whether the job was made") && n <= 1:
 			failures++
-		case v.Status != engine.Success:
-			t.Errorf("%s %s is %s: %s", report, v.ID, v.Status, v.Error)
+		case v.Status != report.Success:
+			t.Errorf("%s %s is %s: %s", name, v.ID, v.Status, v.Error)
 		case s.content(v) != "n,twice\r\n1,2\r\n2,4\r\n3,6\r\n4,8\r\n":
-			t.Errorf("%s %s: %q", report, v.ID, s.content(v))
-		case report == "resubmitted" && n > 1:
+			t.Errorf("%s %s: %q", name, v.ID, s.content(v))
+		case name == "resubmitted" && n > 1:
 			doubles++
 		case n != 1:
-			t.Errorf("%s %s: %d jobs", report, v.ID, n)
+			t.Errorf("%s %s: %d jobs", name, v.ID, n)
 		}
 	}
 	t.Logf("%d kills, %d tasks of each kind: %d made twice, %d failed since it was not known", kills, 4*kills, doubles, failures)

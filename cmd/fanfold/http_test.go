@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestAnAPI: an API is joined with a database, also by values that the database found;
@@ -54,7 +54,7 @@ func TestAnAPI(t *testing.T) {
 		t.Errorf("%q, not %q", got, want)
 	}
 	v := s.run("scores", `{"team": "bad"}`)
-	if want := "listener scores: API vendor: POST /:team: 404 Not Found: no such team: Bearer ***; correct the url of the API, or the path"; v.Status != engine.Failed || v.Error != want {
+	if want := "listener scores: API vendor: POST /:team: 404 Not Found: no such team: Bearer ***; correct the url of the API, or the path"; v.Status != report.Failed || v.Error != want {
 		t.Errorf("%s %q, not %q", v.Status, v.Error, want)
 	}
 	api.Close()

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newList(f *flags) *cobra.Command {
@@ -16,9 +17,9 @@ func newList(f *flags) *cobra.Command {
 		Use:   "list",
 		Short: "List records, most recently changed first",
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-			s := engine.Status(strings.ToUpper(status))
+			s := report.Status(strings.ToUpper(status))
 			switch s {
-			case "", engine.Pending, engine.Processing, engine.Success, engine.Partial, engine.Failed, engine.Cancelled:
+			case "", report.Pending, report.Processing, report.Success, report.Partial, report.Failed, report.Cancelled:
 			default:
 				return usage(fmt.Errorf("--status: %q is none of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED and CANCELLED", status))
 			}
@@ -31,13 +32,17 @@ func newList(f *flags) *cobra.Command {
 			}
 			views := jobViews{}
 			for _, r := range records {
-				views = append(views, jobView{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
+				views = append(views, inspect.Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
 			}
 			return f.print(c.OutOrStdout(), views)
 		}),
 	}
 	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
-	offer(c, "status", "PENDING", "PROCESSING", "SUCCESS", "PARTIAL", "FAILED", "CANCELLED")
+	var statuses []string
+	for _, s := range report.Statuses {
+		statuses = append(statuses, string(s))
+	}
+	offer(c, "status", statuses...)
 	c.Flags().IntVar(&limit, "limit", 50, "how many")
 	return c
 }

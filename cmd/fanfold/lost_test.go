@@ -3,7 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -36,7 +37,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 	}
 	s.b.redis.XTrimMaxLen(ctx, sc.Task("a"), 0)
 	s.b.redis.Del(ctx, sc.Data(data))
-	if v := s.ask(data); v.Kind != lost && v.Kind != looking && v.Kind != stateless && v.Kind != delayedUntil {
+	if v := s.ask(data); v.Kind != inspect.KindLost && v.Kind != inspect.KindLooking && v.Kind != inspect.KindStateless && v.Kind != inspect.KindDelayed {
 		t.Errorf("%+v", v)
 	}
 	for range 3 {
@@ -52,7 +53,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 	}
 	for id, attempt := range map[string]int64{message: 1, data: 2, double: 1} {
 		v := s.wait(id)[0]
-		if v.Status != engine.Success || v.Attempt != attempt {
+		if v.Status != report.Success || v.Attempt != attempt {
 			t.Errorf("%+v, not SUCCESS in attempt %d", v, attempt)
 		}
 	}
@@ -60,7 +61,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 		return s.b.redis.XLen(ctx, sc.Task("a")).Val()+s.b.redis.XLen(ctx, sc.Task("b")).Val()+s.b.redis.XLen(ctx, sc.FanIn()).Val() == 0
 	})
 	for _, e := range s.b.redis.XRange(ctx, sc.Events(), "-", "+").Val() {
-		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(engine.Success) {
+		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(report.Success) {
 			t.Errorf("%v", e.Values)
 		}
 	}

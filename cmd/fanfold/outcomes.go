@@ -66,11 +66,6 @@ func worst(errs ...error) error {
 	return coded{errors.Join(errs...), code}
 }
 
-// noRecord is the error of an id that has no record.
-func (b *backend) noRecord(id string) error {
-	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, b.config.Records.Table, b.config.Records.Database)
-}
-
 // noReport is the error of a report that is not in the configuration.
 func (b *backend) noReport(name string) error {
 	return fmt.Errorf("unknown report %q. Available: %s", name, strings.Join(b.reportNames(), ", "))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -19,16 +18,10 @@ type printer interface {
 // whole process.
 var plain = sync.OnceFunc(text.DisableColors)
 
-// stamp writes a time for people: theirs, with its zone.
-func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
-
 // print writes a result in the form that the user asked for.
 func (f *flags) print(w io.Writer, result printer) error {
 	if f.output == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(result)
+		return printJSON(w, result)
 	}
 	plain()
 	t := cells{table.NewWriter(), onTerminal(w)}
@@ -39,4 +32,12 @@ func (f *flags) print(w io.Writer, result printer) error {
 	result.table(t)
 	t.Render()
 	return nil
+}
+
+// printJSON writes a result for programs.
+func printJSON(w io.Writer, result any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(result)
 }

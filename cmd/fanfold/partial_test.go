@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 )
 
 const partialReports = `
@@ -31,7 +31,7 @@ func TestPartial(t *testing.T) {
 	s.exec("INSERT INTO later VALUES (1, 10), (2, 20)")
 	s.serve(s.config)
 	v := s.run("both", "")
-	if v.Status != engine.Partial || !strings.HasPrefix(v.Error, "without listener bad: ") || !strings.Contains(v.Error, "may_be_there' doesn't exist") {
+	if v.Status != report.Partial || !strings.HasPrefix(v.Error, "without listener bad: ") || !strings.Contains(v.Error, "may_be_there' doesn't exist") {
 		t.Fatalf("%+v", v)
 	}
 	b, err := os.ReadFile(strings.TrimPrefix(v.File, "file://"))
@@ -61,7 +61,7 @@ func TestPartial(t *testing.T) {
 	if out, code := s.fanfold("retry", v.ID, "--wait"); code != exitOK || !strings.Contains(out, "SUCCESS") {
 		t.Fatalf("%d %s", code, out)
 	}
-	whole, err := s.b.view(t.Context(), v.ID)
+	whole, err := s.b.inspect.Job(t.Context(), v.ID)
 	if err != nil || s.content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
 		t.Errorf("%+v %v", whole, err)
 	}
@@ -88,7 +88,7 @@ func TestPartialThatSilenceMakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != engine.Partial || v.Error != "without listener bad: given up after 1 tries: worker w/1 fell silent" {
+	if v := s.wait(id)[0]; v.Status != report.Partial || v.Error != "without listener bad: given up after 1 tries: worker w/1 fell silent" {
 		t.Errorf("%+v", v)
 	}
 }

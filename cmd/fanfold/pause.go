@@ -1,16 +1,15 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -53,11 +52,11 @@ paused_deadline: waits.`,
 		&cobra.Command{
 			Use: "ls", Short: "List what is paused", Args: cobra.NoArgs,
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-				list, err := b.paused(c.Context())
+				list, err := b.inspect.Pauses(c.Context())
 				if err != nil {
 					return err
 				}
-				return f.print(c.OutOrStdout(), list)
+				return f.print(c.OutOrStdout(), pausedList(list))
 			}),
 		},
 	)
@@ -105,25 +104,6 @@ func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
 	return f.print(c.OutOrStdout(), pausedList{{What: member, Since: since}})
 }
 
-// paused lists what is paused, by name.
-func (b *backend) paused(ctx context.Context) (pausedList, error) {
-	found, err := b.scripts.Paused(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := pausedList{}
-	for _, member := range slices.Sorted(maps.Keys(found)) {
-		one := pausedView{What: member, Since: found[member]}
-		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
-			if one.Waiting, err = b.redis.ZCard(ctx, b.scripts.Waiting(name)).Result(); err != nil {
-				return nil, err
-			}
-		}
-		list = append(list, one)
-	}
-	return list, nil
-}
-
 // listenerNames are those of all reports, each once.
 func (b *backend) listenerNames() []string {
 	names := map[string]bool{}
@@ -148,13 +128,7 @@ func (b *backend) isExternal(name string) bool {
 }
 
 // pausedList is what is paused.
-type pausedList []pausedView
-
-type pausedView struct {
-	What    string    `json:"what"` // listener/<name> or report/<name>
-	Since   time.Time `json:"since"`
-	Waiting int64     `json:"waiting"` // ids of a report
-}
+type pausedList []inspect.Pause
 
 func (l pausedList) table(t table.Writer) {
 	t.AppendHeader(table.Row{"paused", "since", "ids that wait"})
@@ -163,7 +137,7 @@ func (l pausedList) table(t table.Writer) {
 		if p.Waiting > 0 {
 			waiting = fmt.Sprint(p.Waiting)
 		}
-		t.AppendRow(table.Row{p.What, stamp(p.Since), waiting})
+		t.AppendRow(table.Row{p.What, inspect.Stamp(p.Since), waiting})
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -74,7 +74,7 @@ func TestPauseListener(t *testing.T) {
 	if task := state.Tasks["second"]; state.Status != scripts.StatusRun || task.Tries != 0 || task.Owner != "" {
 		t.Errorf("%+v", state)
 	}
-	if v := s.run("runs", ""); v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for second (paused)" {
+	if v := s.run("runs", ""); v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for second (paused)" {
 		t.Errorf("%+v", v)
 	}
 	s.must("resume listener second", "true")
@@ -105,7 +105,7 @@ func TestPauseReport(t *testing.T) {
 	s.push(ids[:3]...)
 	waiting := s.b.scripts.Waiting("two")
 	s.eventually("they wait", func() bool { return s.b.redis.ZCard(t.Context(), waiting).Val() == 3 })
-	if v := s.run("other", ""); v.Status != engine.Success {
+	if v := s.run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	s.must("status "+ids[0], "report/two")
@@ -115,7 +115,7 @@ func TestPauseReport(t *testing.T) {
 	// The rebuild of another process, which sees them older than the grace time.
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 HOUR WHERE status = 'PENDING'")
 	s.serve(s.config)
-	if v := s.run("other", ""); v.Status != engine.Success {
+	if v := s.run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE report = 'two' AND attempt > 0"); n != 0 {
@@ -124,7 +124,7 @@ func TestPauseReport(t *testing.T) {
 	s.must("resume report two", "report/two") // how many wait depends on what the rebuild has seen
 	s.push(ids[3])
 	for _, v := range s.wait(ids[0], ids[2], ids[3]) {
-		if v.Status != engine.Success || v.Attempt != 1 {
+		if v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%+v", v)
 		}
 	}

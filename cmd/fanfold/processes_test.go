@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // crowdReport is a small report of two stages, so that every script is in play.
@@ -107,7 +107,7 @@ func TestManyProcesses(t *testing.T) {
 	s.push(ids...)
 	s.push(ids[:100]...) // some of them twice
 	for _, v := range s.wait(ids...) {
-		if v.Status != engine.Success || v.Attempt != 1 {
+		if v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -149,7 +149,7 @@ func TestKill9(t *testing.T) {
 		t.Fatal("all jobs were done before the kill: the test is not what it says")
 	}
 	for _, v := range s.wait(ids...) {
-		if v.Status != engine.Success {
+		if v.Status != report.Success {
 			t.Errorf("%+v", v)
 		}
 	}

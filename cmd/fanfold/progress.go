@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -11,78 +10,11 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 )
-
-// look is how often a waiting command looks at its jobs.
-const look = 100 * time.Millisecond
 
 // mostBars is how many jobs are shown with a bar for each listener.
 const mostBars = 10
-
-// wait waits until the records are final, and shows the rows of each listener on
-// a terminal meanwhile.
-func (b *backend) wait(ctx context.Context, ids []string, terminal io.Writer) (jobViews, error) {
-	p := newProgress(ctx, terminal, len(ids))
-	defer p.close()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	ended := map[string]jobView{}
-	for waiting := ids; ; {
-		var left []string
-		for _, id := range waiting {
-			v, err := b.waitView(ctx, id)
-			if err != nil {
-				return nil, goOn(ctx, err)
-			}
-			if len(ids) <= mostBars {
-				p.show(v)
-			}
-			if v.Status.Final() { // DELETED, too
-				ended[id] = v
-			} else {
-				left = append(left, id)
-			}
-		}
-		if waiting = left; len(waiting) == 0 {
-			break
-		}
-		for next := false; !next; {
-			select {
-			case <-ctx.Done():
-				return nil, goOn(ctx, ctx.Err())
-			case <-tick.C:
-			}
-			// One query for all, until one of them has ended or is to be shown.
-			records, err := b.records.Read(ctx, waiting)
-			if err != nil {
-				return nil, goOn(ctx, err)
-			}
-			next = len(ids) <= mostBars
-			for _, id := range waiting {
-				r, ok := records[id]
-				next = next || !ok || r.Status.Final()
-			}
-		}
-	}
-	var views jobViews
-	for _, id := range ids {
-		views = append(views, ended[id])
-	}
-	return views, nil
-}
-
-// deleted is the status that is shown for a record whose row has gone.
-const deleted engine.Status = "DELETED"
-
-// waitView is view, for a record that was there and may be deleted.
-func (b *backend) waitView(ctx context.Context, id string) (jobView, error) {
-	v, err := b.view(ctx, id)
-	if errors.Is(err, engine.ErrNoRecord) {
-		return jobView{ID: id, Status: deleted, Error: "the record was deleted"}, nil
-	}
-	return v, err
-}
 
 // progress is a bar for each listener of each job.
 type progress struct {
@@ -106,7 +38,7 @@ func newProgress(ctx context.Context, terminal io.Writer, jobs int) *progress {
 }
 
 // look is show, for a watcher. Pauses are lines above the bars.
-func (p *progress) look(v jobView) error {
+func (p *progress) Look(v inspect.Job) error {
 	p.show(v)
 	for _, text := range p.pauses.changes(v) {
 		if _, err := fmt.Fprintln(p.all, v.ID, printable(text.says())); err != nil {
@@ -117,11 +49,11 @@ func (p *progress) look(v jobView) error {
 }
 
 // event shows nothing: the next look does.
-func (p *progress) event(event) error { return nil }
+func (p *progress) Event(inspect.Event) error { return nil }
 
 // show brings the bars of a job up to date. How many rows a query will find is
 // not known before its end: until then the bar only counts.
-func (p *progress) show(v jobView) {
+func (p *progress) show(v inspect.Job) {
 	for _, l := range v.Listeners {
 		name := printable(l.Name)
 		if p.named {
@@ -136,7 +68,7 @@ func (p *progress) show(v jobView) {
 				mpb.AppendDecorators(decor.CurrentNoUnit("%d rows"), decor.Any(func(decor.Statistics) string { return *bar.note.Load() })))
 			p.bars[name] = bar
 		}
-		bar.note.Store(new(l.note()))
+		bar.note.Store(new(note(l)))
 		bar.SetCurrent(l.Rows)
 		switch l.State {
 		case "omitted":
@@ -152,8 +84,8 @@ func (p *progress) show(v jobView) {
 }
 
 // note says what a bar does not show.
-func (v listenerView) note() string {
-	text := suffix(", ", v.tried())
+func note(v inspect.Listener) string {
+	text := suffix(", ", tried(v))
 	switch {
 	case v.State == "waiting" && v.Next != nil:
 		text += ", waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", printable(v.Why))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -48,7 +48,7 @@ func (s *stack) idle() {
 		switch {
 		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.scripts.Jobs(), key == s.b.scripts.FanIn(),
 			key == s.b.scripts.Events(), key == s.b.scripts.Quarantined(), key == s.b.scripts.Dead(), key == s.b.scripts.Delayed(),
-			key == s.b.scripts.Incarnation(), key == s.b.scripts.Mirrored(), key == s.b.scripts.Fired(), key == s.b.scripts.Reply(),
+			key == s.b.scripts.Epoch(), key == s.b.scripts.Mirrored(), key == s.b.scripts.Fired(), key == s.b.scripts.Reply(),
 			key == s.b.scripts.PausedSet():
 		case s.b.redis.PTTL(ctx, key).Val() != -1: // it has one, or is gone by now
 		default:
@@ -62,7 +62,7 @@ func TestWhatAPushMeans(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 2s}")
 	s.serve(s.config)
-	set := func(s *stack, id string, status engine.Status, attempt int) {
+	set := func(s *stack, id string, status report.Status, attempt int) {
 		s.exec("UPDATE file_download_record SET status = ?, attempt = ? WHERE id = ?", string(status), attempt, id)
 	}
 	event := func(s *stack, id, name, text string) {
@@ -89,7 +89,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			t.Run(name, func(t *testing.T) { t.Parallel(); f(s.in(t)) })
 		}
 		sub("PENDING is started", func(s *stack) {
-			if v := s.run("slow", ""); v.Status != engine.Success || v.Attempt != 1 {
+			if v := s.run("slow", ""); v.Status != report.Success || v.Attempt != 1 {
 				s.t.Errorf("%+v", v)
 			}
 		})
@@ -99,30 +99,30 @@ func TestWhatAPushMeans(t *testing.T) {
 			s.eventually("state", func() bool { return s.b.redis.Exists(s.t.Context(), s.b.scripts.State(id)).Val() == 1 })
 			s.push(id, id)
 			event(s, id, "ignored", "duplicate: attempt 1 is running")
-			if v := s.wait(id)[0]; v.Status != engine.Success || v.Attempt != 1 {
+			if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 				s.t.Errorf("%+v", v)
 			}
 		})
 		sub("PROCESSING without state is started anew after the grace time", func(s *stack) {
 			id := s.insert("slow", "")
-			set(s, id, engine.Processing, 4)
+			set(s, id, report.Processing, 4)
 			start := time.Now()
 			s.push(id)
 			v := s.wait(id)[0]
-			if v.Status != engine.Success || v.Attempt != 5 {
+			if v.Status != report.Success || v.Attempt != 5 {
 				s.t.Errorf("%+v", v)
 			}
 			if waited := time.Since(start); waited < 1500*time.Millisecond {
 				s.t.Errorf("started after %v: the grace time is 2 s", waited)
 			}
 		})
-		for _, status := range []engine.Status{engine.Success, engine.Failed, engine.Cancelled} {
+		for _, status := range []report.Status{report.Success, report.Failed, report.Cancelled} {
 			sub(string(status)+" is left alone", func(s *stack) {
 				id := s.insert("slow", "")
 				set(s, id, status, 3)
 				s.push(id)
 				event(s, id, "ignored", "the record is "+string(status))
-				if v, err := s.b.view(s.t.Context(), id); err != nil || v.Status != status || v.Attempt != 3 {
+				if v, err := s.b.inspect.Job(s.t.Context(), id); err != nil || v.Status != status || v.Attempt != 3 {
 					s.t.Errorf("%+v %v", v, err)
 				}
 			})
@@ -131,7 +131,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			s.push("777001")
 			s.eventually("first look", func() bool { return s.b.redis.ZCard(s.t.Context(), s.b.scripts.Delayed()).Val() > 0 })
 			s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (777001, 'slow', '{}')")
-			if v := s.wait("777001")[0]; v.Status != engine.Success {
+			if v := s.wait("777001")[0]; v.Status != report.Success {
 				s.t.Errorf("%+v", v)
 			}
 		})
@@ -143,7 +143,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			id := s.insert("slow", "")
 			s.push("0" + id)
 			quarantine(s, `the record's id is "`+id+`"`)
-			if v, err := s.b.view(s.t.Context(), id); err != nil || v.Status != engine.Pending {
+			if v, err := s.b.inspect.Job(s.t.Context(), id); err != nil || v.Status != report.Pending {
 				s.t.Errorf("%+v %v", v, err)
 			}
 		})
@@ -172,7 +172,7 @@ func TestWhatAPushMeans(t *testing.T) {
 		})
 		sub("bad parameters fail the record", func(s *stack) {
 			v := s.run("slow", `{"seconds": "many"}`)
-			if v.Status != engine.Failed || !strings.Contains(v.Error, "seconds") || !strings.Contains(v.Error, "many") {
+			if v.Status != report.Failed || !strings.Contains(v.Error, "seconds") || !strings.Contains(v.Error, "many") {
 				s.t.Errorf("%+v", v)
 			}
 			event(s, v.ID, "finished", "seconds")
@@ -202,7 +202,7 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	succeeded := func(ids ...string) {
 		t.Helper()
 		for _, v := range s.wait(ids...) {
-			if v.Status != engine.Success {
+			if v.Status != report.Success {
 				t.Errorf("record %s is %s", v.ID, v.Status)
 			}
 		}
@@ -232,7 +232,7 @@ func TestAPushAfterAnEdit(t *testing.T) {
 	s.exec("UPDATE file_download_record SET status = 'PENDING' WHERE id = ?", pending)
 	s.push(processing, pending)
 	for _, v := range s.wait(processing, pending) {
-		if v.Status != engine.Success || v.Attempt != 2 {
+		if v.Status != report.Success || v.Attempt != 2 {
 			t.Errorf("%+v", v)
 		}
 	}

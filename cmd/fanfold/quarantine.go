@@ -1,15 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
 func newQuarantine(f *flags) *cobra.Command {
@@ -39,11 +39,11 @@ func newQuarantineList(f *flags) *cobra.Command {
 			if err := atLeastOne(limit); err != nil {
 				return err
 			}
-			list, err := b.quarantine(c.Context(), func(e quarantinedEntry) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
+			list, err := b.inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
 			if err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), list)
+			return f.print(c.OutOrStdout(), quarantinedEntries(list))
 		}),
 	}
 	c.Flags().StringVar(&match, "match", "", "only those whose reason or fields are like this, such as '*no record*'")
@@ -69,7 +69,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				}
 			}
 			if all {
-				list, err := b.quarantine(c.Context(), func(quarantinedEntry) bool { return true }, 0)
+				list, err := b.inspect.Quarantine(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
 				if err != nil {
 					return err
 				}
@@ -95,60 +95,12 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 	return c
 }
 
-// quarantinedEntry is an entry of the quarantine as people see it.
-type quarantinedEntry struct {
-	Entry  string    `json:"entry"` // its name in the quarantine
-	At     time.Time `json:"at"`
-	Stream string    `json:"stream"` // from which it came
-	Reason string    `json:"reason"`
-	Fields string    `json:"fields"` // what it was, at most 1 KB
-}
-
-type quarantinedEntries []quarantinedEntry
+type quarantinedEntries []inspect.Quarantined
 
 func (es quarantinedEntries) table(t table.Writer) {
 	t.AppendHeader(table.Row{"entry", "when", "stream", "reason", "fields"})
 	for _, e := range es {
-		t.AppendRow(table.Row{e.Entry, stamp(e.At), e.Stream, e.Reason, e.Fields})
+		t.AppendRow(table.Row{e.Entry, inspect.Stamp(e.At), e.Stream, e.Reason, e.Fields})
 	}
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 4, WidthMax: 60}, {Number: 5, WidthMax: 60}})
-}
-
-// quarantine reads the entries that are meant, the newest first, at most that many
-// (0: all).
-func (b *backend) quarantine(ctx context.Context, meant func(quarantinedEntry) bool, limit int) (quarantinedEntries, error) {
-	list := quarantinedEntries{}
-	for end := "+"; ; {
-		page, err := b.redis.XRevRangeN(ctx, b.scripts.Quarantined(), end, "-", scanPage).Result()
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range page {
-			e := quarantinedEntry{Entry: m.ID, At: entryTime(m.ID)}
-			e.Stream, _ = m.Values["stream"].(string)
-			e.Reason, _ = m.Values["reason"].(string)
-			e.Fields, _ = m.Values["fields"].(string)
-			if meant(e) {
-				if list = append(list, e); len(list) == limit {
-					return list, nil
-				}
-			}
-		}
-		if len(page) < scanPage {
-			return list, nil
-		}
-		end = "(" + page[len(page)-1].ID
-	}
-}
-
-// checkQuarantine tells of entries that were put aside.
-func (b *backend) checkQuarantine(ctx context.Context) finding {
-	n, err := b.redis.XLen(ctx, b.scripts.Quarantined()).Result()
-	if err == nil && n > 0 {
-		var newest quarantinedEntries
-		if newest, err = b.quarantine(ctx, func(quarantinedEntry) bool { return true }, 1); err == nil && len(newest) > 0 {
-			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, stamp(newest[0].At), newest[0].Reason)
-		}
-	}
-	return judge("quarantine", warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine rm removes what is dealt with")
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -205,7 +206,7 @@ func (s *stack) redisDir() string {
 	return dir
 }
 
-// TestRedisIsRestoredFromAnOlderCopy: its incarnation is the same, and its jobs
+// TestRedisIsRestoredFromAnOlderCopy: its epoch is the same, and its jobs
 // are others than those that run.
 func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
@@ -314,7 +315,7 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 	id := s.insert("slow", "")
 	inserted := s.b.redis.Time(ctx).Val()
 	s.content(s.wait(id)[0])
-	if v := s.wait(bad)[0]; v.Status != engine.Failed || !strings.Contains(v.Error, "never") {
+	if v := s.wait(bad)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "never") {
 		t.Errorf("%+v", v)
 	}
 	if at := s.started(id); at.Sub(inserted) < 2*time.Second {

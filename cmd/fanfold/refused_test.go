@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestADatabaseThatRefusesTheLogin is no outage: it uses tries, and everything that tells
@@ -13,11 +14,11 @@ func TestADatabaseThatRefusesTheLogin(t *testing.T) {
 	t.Parallel()
 	const more = `limits: {lease: 1s}
 databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, nowhere: {dsn: "{server}/no_such_schema"}}`
-	report := func(name, database, delay string) string {
+	define := func(name, database, delay string) string {
 		return `
   ` + name + `: {timeout: 3h, retry: {retries: 1, delay: ` + delay + `}, stages: [{listeners: [{name: l.` + name + `, database: ` + database + `, query: "SELECT 1 AS k"}]}]}`
 	}
-	reports := report("soon", "locked", "100ms") + report("missing", "nowhere", "100ms") + report("late", "locked", "1h")
+	reports := define("soon", "locked", "100ms") + define("missing", "nowhere", "100ms") + define("late", "locked", "1h")
 	s := newStack(t, oneReport)
 	dsn := s.b.config.Databases["db"].DSN.Reveal()
 	_, address, _ := strings.Cut(dsn, "@")
@@ -42,11 +43,11 @@ databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, now
 	soon, missing, late := s.insert("soon", ""), s.insert("missing", ""), s.insert("late", "")
 	s.push(soon, missing, late)
 	for id, database := range map[string]string{soon: "locked", missing: "nowhere"} {
-		if v := s.wait(id)[0]; v.Status != engine.Failed || !strings.Contains(v.Error, "correct the DSN of database "+database) || !strings.Contains(v.Error, "(try 2 of 2)") || strings.Contains(v.Error, "topsecret") {
+		if v := s.wait(id)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "correct the DSN of database "+database) || !strings.Contains(v.Error, "(try 2 of 2)") || strings.Contains(v.Error, "topsecret") {
 			t.Errorf("%+v", v)
 		}
 	}
-	v := s.because(late, sourceRefuses, "correct the DSN of database locked", "1045")
+	v := s.because(late, inspect.KindSourceRefuses, "correct the DSN of database locked", "1045")
 	if strings.Contains(v.Summary, "does not answer") || len(v.Remedies) == 0 || strings.Contains(v.Remedies[0], "delay run") {
 		t.Errorf("%+v", v)
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newRetry(f *flags) *cobra.Command {
@@ -44,7 +45,7 @@ is in Redis and is lost with its memory: fanfold list --status failed shows the 
 				return f.sweep(c, b, sweep, b.retryPage)
 			}
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}
@@ -83,12 +84,12 @@ func (b *backend) retry(ctx context.Context, id string) error {
 		return err
 	}
 	if r, ok := records[id]; !ok || r.ID != id {
-		return b.noRecord(id)
+		return b.inspect.NoRecord(id)
 	} else if b.config.Reports[r.Report] == nil {
 		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
 	}
 	// One that is PENDING was perhaps not pushed: a push too many does nothing.
-	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != engine.Pending {
+	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return b.stillRunning(ctx, id, err)
 	}
 	if err := b.redis.ZRem(ctx, b.scripts.Dead(), id).Err(); err != nil {
@@ -104,7 +105,7 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 	}
 	state, readErr := b.scripts.Read(ctx, id)
 	if readErr == nil {
-		if orphan, orphanErr := b.orphan(ctx, state); orphanErr == nil && orphan {
+		if orphan, orphanErr := b.inspect.Orphan(ctx, state); orphanErr == nil && orphan {
 			return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
 		}
 	}
@@ -113,9 +114,9 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 
 // unableToRetry says why a dead job cannot run again. One that is PENDING was
 // perhaps not pushed: a push too many does nothing.
-func (b *backend) unableToRetry(j deadJob) string {
+func (b *backend) unableToRetry(j inspect.DeadJob) string {
 	switch {
-	case j.Status != engine.Failed && j.Status != engine.Pending:
+	case j.Status != report.Failed && j.Status != report.Pending:
 		return j.Note
 	case b.config.Reports[j.Report] == nil:
 		return "its report is not in the configuration"
@@ -124,7 +125,7 @@ func (b *backend) unableToRetry(j deadJob) string {
 }
 
 // retryPage runs dead jobs again: a few statements and one round trip for all.
-func (b *backend) retryPage(ctx context.Context, page []deadJob) ([]bool, error) {
+func (b *backend) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
 	runs := make([]engine.Run, len(page))
 	for i, j := range page {
 		runs[i] = engine.Run{ID: j.ID, Attempt: j.Attempt}

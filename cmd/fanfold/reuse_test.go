@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -136,7 +137,7 @@ func TestParametersThatAreTooLong(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 	for _, v := range s.wait(long...) { // two were never pushed: a rebuild finds them
-		if v.Status != engine.Failed || !strings.Contains(v.Error, "limits.parameters is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
+		if v.Status != report.Failed || !strings.Contains(v.Error, "limits.parameters is 65536: raise it") || !strings.Contains(v.Error, " bytes") {
 			t.Errorf("%+v", v)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
 // evil is what a terminal would obey: it clears the screen, sets the title, goes back in
@@ -53,7 +55,7 @@ func TestTerminalEscapes(t *testing.T) {
 		}
 	}
 	out, _ := s.fanfold("status", failed, "-o", "json")
-	var v jobView
+	var v inspect.Job
 	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Error != "failed "+evil {
 		t.Errorf("%v %q", err, v.Error)
 	}
@@ -88,7 +90,7 @@ func TestTablesInAPipe(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("doesn't exist SELECT ", 40)
 	var out bytes.Buffer
-	if err := (&flags{output: "table"}).print(newScreen(&out), findings{{Check: "c", Detail: long}}); err != nil {
+	if err := (&flags{output: "table"}).print(newScreen(&out), findingTable{{Check: "c", Detail: long}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), strings.TrimSpace(long)) {

@@ -15,12 +15,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 )
 
@@ -151,7 +152,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink, "err", err)
 		}
 		if _, err := engine.CheckScratch(ctx); err != nil {
-			log.Warn("no scratch file can be written: large joins will fail", "hint", scratchHint, "err", err)
+			log.Warn("no scratch file can be written: large joins will fail", "hint", inspect.ScratchHint, "err", err)
 		}
 		tag, err := b.records.Install(ctx)
 		if errors.Is(err, engine.ErrNoMemory) {
@@ -201,8 +202,8 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 }
 
 // bounds are those of all sources.
-func bounds(c *report.Config) map[string]report.Bound {
-	all := map[string]report.Bound{}
+func bounds(c *config.Config) map[string]config.Bound {
+	all := map[string]config.Bound{}
 	for name, d := range c.Databases {
 		all[name] = d.Bound
 	}
@@ -218,7 +219,7 @@ func (b *backend) probe(ctx context.Context, log *slog.Logger) {
 	var group errgroup.Group
 	for _, name := range append(slices.Sorted(maps.Keys(b.databases)), slices.Sorted(maps.Keys(b.apis))...) {
 		group.Go(func() error {
-			switch err := b.askSource(ctx, name); {
+			switch err := b.inspect.Reach(ctx, name); {
 			case err == nil || ctx.Err() != nil:
 			case mysqldb.Refused(err):
 				log.Warn("a database refuses the login: its listeners will fail", "database", name, "hint", "correct the DSN of database "+name, "err", err)

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/fanfold/fanfold/engine"
 )
 
 // whoReport says in its file who it was made for.
@@ -216,7 +215,7 @@ func TestAFileOfAnotherRecord(t *testing.T) {
 
 	wrong := copied(`{"nobody": 1}`)
 	s.push(wrong)
-	if v := s.wait(wrong)[0]; v.Status != engine.Failed {
+	if v := s.wait(wrong)[0]; v.Status != report.Failed {
 		t.Errorf("%+v", v)
 	}
 	stays("a copy that fails before its start")
@@ -287,11 +286,11 @@ func TestRetryAgainstCancel(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	ended := map[engine.Status]int{}
+	ended := map[report.Status]int{}
 	for _, v := range s.wait(ids...) {
 		ended[v.Status]++
 	}
-	if t.Logf("%v", ended); ended[engine.Cancelled] == 0 {
+	if t.Logf("%v", ended); ended[report.Cancelled] == 0 {
 		t.Error("no cancel was in time: this proves nothing")
 	}
 	s.idle()
@@ -337,7 +336,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 	s.exec("UPDATE file_download_record SET status = 'PENDING' WHERE id = ?", ids[2])
 	s.must("cancel "+ids[2], "cancelled")
 	s.must("retry "+ids[3], "pushed")
-	if v := s.wait(ids[3])[0]; v.Status != engine.Failed {
+	if v := s.wait(ids[3])[0]; v.Status != report.Failed {
 		t.Errorf("%+v", v)
 	}
 	s.eventually("records and sink agree", func() bool { return agree(s) == "" })

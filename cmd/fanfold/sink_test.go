@@ -14,7 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // mount gives the stack's sink a file system of its own, of 256 KB.
@@ -40,10 +41,10 @@ func (s *stack) remount(folder string, flags uintptr) {
 }
 
 // finding is what doctor says of a check.
-func (s *stack) finding(check string) finding {
+func (s *stack) finding(check string) inspect.Finding {
 	s.t.Helper()
 	out, _ := s.fanfold("doctor", "-o", "json")
-	var all findings
+	var all inspect.Findings
 	if err := json.Unmarshal([]byte(out[:strings.LastIndex(out, "]")+1]), &all); err != nil {
 		s.t.Fatalf("%v: %s", err, out)
 	}
@@ -53,7 +54,7 @@ func (s *stack) finding(check string) finding {
 		}
 	}
 	s.t.Fatalf("no check %q in %s", check, out)
-	return finding{}
+	return inspect.Finding{}
 }
 
 // TestASinkWithoutRoom is an outage, as is one that is mounted read-only: no try is used,
@@ -125,19 +126,19 @@ func TestASinkWithoutRoom(t *testing.T) {
 			}
 		}
 		if name == "read-only" {
-			if f := s.finding("sink"); f.Result != fail || !strings.Contains(f.Detail, c.remedy) {
+			if f := s.finding("sink"); f.Result != inspect.Fail || !strings.Contains(f.Detail, c.remedy) {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
 		c.mends()
-		if v := s.wait(id)[0]; v.Status != engine.Success || v.Attempt != 1 {
+		if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
 			t.Errorf("%s: %+v", name, v)
 		}
 		if _, counted := s.retries(id, "@fanin"); counted != 0 {
 			t.Errorf("%s: %d tries were used", name, counted)
 		}
 		s.eventually(name+": ready again", ready)
-		if f := s.finding("sink"); f.Result != pass {
+		if f := s.finding("sink"); f.Result != inspect.Pass {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -176,7 +177,7 @@ func TestASinkThatIsTaken(t *testing.T) {
 		}
 		s.push(id)
 		v := s.wait(id)[0]
-		if v.Status != engine.Failed || !strings.HasPrefix(v.Error, "sink: "+path+" is taken: "+what) || !strings.Contains(v.Error, "fanfold retry "+id) {
+		if v.Status != report.Failed || !strings.HasPrefix(v.Error, "sink: "+path+" is taken: "+what) || !strings.Contains(v.Error, "fanfold retry "+id) {
 			t.Errorf("%s: %+v", what, v)
 		}
 		s.idle()
@@ -225,27 +226,27 @@ func TestModesOfFiles(t *testing.T) {
 func TestDoctorOfFiles(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport)
-	if f := s.finding("sink"); f.Result != warn || !strings.Contains(f.Hint, "mkdir -p "+s.dir+"/files") {
+	if f := s.finding("sink"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "mkdir -p "+s.dir+"/files") {
 		t.Errorf("%+v", f)
 	}
 	if _, err := os.Stat(s.dir + "/files"); err == nil {
 		t.Error("doctor has made the folder")
 	}
-	if f := s.finding("installation"); f.Result != pass || !strings.Contains(f.Detail, "none yet") {
+	if f := s.finding("installation"); f.Result != inspect.Pass || !strings.Contains(f.Detail, "none yet") {
 		t.Errorf("%+v", f)
 	}
 	if tag := s.installation(); s.finding("installation").Detail != "files have the tag "+tag {
 		t.Errorf("not %s: %+v", tag, s.finding("installation"))
 	}
 	s.exec("RENAME TABLE fanfold_meta TO elsewhere")
-	if f := s.finding("installation"); f.Result != warn || !strings.Contains(f.Hint, "fanfold migrate") {
+	if f := s.finding("installation"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
 		t.Errorf("%+v", f)
 	}
 	s.exec("RENAME TABLE elsewhere TO fanfold_meta")
 	longest := len("file://"+s.dir+"/files/") + len("who/-4294967295-abc234.csv") + 20
-	for characters, want := range map[int]string{20: fail, longest - 1: warn, longest: pass} {
+	for characters, want := range map[int]string{20: inspect.Fail, longest - 1: inspect.Warn, longest: inspect.Pass} {
 		s.exec("ALTER TABLE file_download_record MODIFY file VARCHAR(" + strconv.Itoa(characters) + ") NULL")
-		if f := s.finding("file column"); f.Result != want || want != pass && f.Hint == "" {
+		if f := s.finding("file column"); f.Result != want || want != inspect.Pass && f.Hint == "" {
 			t.Errorf("%d characters: %+v", characters, f)
 		}
 	}

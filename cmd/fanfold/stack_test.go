@@ -19,8 +19,10 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 )
 
 // stack is what a test of the whole needs: a redis-server of its own, a schema,
@@ -209,7 +211,7 @@ func (s *stack) push(ids ...string) {
 }
 
 // run inserts a record, pushes it, and returns how its job ended.
-func (s *stack) run(report, parameters string) jobView {
+func (s *stack) run(report, parameters string) inspect.Job {
 	s.t.Helper()
 	id := s.insert(report, parameters)
 	s.push(id)
@@ -221,10 +223,10 @@ func (s *stack) wait(ids ...string) jobViews {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
-	views, err := s.b.wait(ctx, ids, io.Discard)
+	views, err := s.b.awaited(ctx, ids, io.Discard)
 	if err != nil {
 		for _, id := range ids {
-			if v, viewErr := s.b.view(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
+			if v, viewErr := s.b.inspect.Job(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
 				s.t.Logf("%s: %+v %v", id, v, viewErr)
 			}
 		}
@@ -240,9 +242,9 @@ func (s *stack) succeed(report, parameters string) string {
 }
 
 // content reads the file of a job that succeeded.
-func (s *stack) content(v jobView) string {
+func (s *stack) content(v inspect.Job) string {
 	s.t.Helper()
-	if v.Status != engine.Success {
+	if v.Status != report.Success {
 		s.t.Fatalf("job %s is %s: %s", v.ID, v.Status, v.Error)
 	}
 	b, err := os.ReadFile(strings.TrimPrefix(v.File, "file://"))

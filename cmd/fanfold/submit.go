@@ -9,7 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newSubmit(f *flags) *cobra.Command {
@@ -58,7 +59,7 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 // final status.
 func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 	for _, id := range ids {
-		if !scripts.ValidID(id) {
+		if !report.ValidID(id) {
 			return usage(notID(id))
 		}
 	}
@@ -68,7 +69,7 @@ func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 	}
 	for _, id := range ids {
 		if r, ok := records[id]; !ok || r.ID != id {
-			return b.noRecord(id)
+			return b.inspect.NoRecord(id)
 		} else if b.config.Reports[r.Report] == nil {
 			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
 		} else if !r.Status.Known() {
@@ -101,9 +102,9 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 // waitFor waits for what was pushed, and prints what became of it.
 func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
 	errOut := c.ErrOrStderr()
-	wait := func() (jobViews, error) { return b.wait(c.Context(), ids, errOut) }
+	wait := func() (jobViews, error) { return b.awaited(c.Context(), ids, errOut) }
 	if f.output == "table" && !onTerminal(errOut) && len(ids) <= mostBars {
-		wait = func() (jobViews, error) { return b.watch(c.Context(), ids, newLines(errOut, false)) }
+		wait = func() (jobViews, error) { return b.watched(c.Context(), ids, newLines(errOut, false)) }
 	}
 	views, err := wait()
 	if err != nil {
@@ -126,17 +127,17 @@ func (p pushed) table(t table.Writer) {
 }
 
 // jobViews are jobs in a list.
-type jobViews []jobView
+type jobViews []inspect.Job
 
 func (vs jobViews) table(t table.Writer) {
 	t.AppendHeader(table.Row{"id", "report", "status", "attempt", "file (error)"})
 	for _, v := range vs {
-		t.AppendRow(table.Row{v.ID, v.Report, v.Status, v.Attempt, v.about()})
+		t.AppendRow(table.Row{v.ID, v.Report, v.Status, v.Attempt, about(v)})
 	}
 }
 
 // about is the file, the error, or both.
-func (v jobView) about() string {
+func about(v inspect.Job) string {
 	if v.File != "" && v.Error != "" {
 		return v.File + " (" + v.Error + ")"
 	}

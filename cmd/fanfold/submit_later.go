@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -35,7 +36,7 @@ func (l later) check(wait bool, zone *time.Location) (time.Time, error) {
 		err = fmt.Errorf("--in: %v is in the past", l.in)
 	case l.at != "":
 		if at, err = parseTime(l.at, zone); err == nil && time.Since(at) > past {
-			err = fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", stamp(at))
+			err = fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", inspect.Stamp(at))
 		}
 	}
 	if err == nil && max(l.in, time.Until(at)) > scripts.Horizon {
@@ -102,7 +103,7 @@ func (b *backend) delay(ctx context.Context, ids []string, at time.Time, in time
 	}
 	list := make(delayedMembers, len(ids))
 	for i, id := range ids {
-		list[i] = newDelayed(id, float64(at.UnixMilli()), now)
+		list[i] = inspect.NewDelayed(id, float64(at.UnixMilli()), now)
 	}
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -68,11 +69,33 @@ and looks first whether a definition matches the name. A paused timer is resumed
 			if err := b.scripts.SetTimer(c.Context(), names[0], due); err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), timerViews{b.timerView(names[0], due, "set")})
+			return f.print(c.OutOrStdout(), timerViews{b.inspect.Timer(names[0], due, "set")})
 		}),
 	}
 	c.Flags().Var((*span)(&in), "in", "from now, such as 90s, 24h or 1w")
 	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	return c
+}
+
+func newTimerList(f *flags) *cobra.Command {
+	var match string
+	var limit int
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List timers, the next one first",
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			if limit < 1 {
+				return usage(fmt.Errorf("--limit: %d is less than 1", limit))
+			}
+			views, err := b.inspect.Timers(c.Context(), match, limit)
+			if err != nil {
+				return err
+			}
+			return f.print(c.OutOrStdout(), timerViews(views))
+		}),
+	}
+	c.Flags().StringVar(&match, "match", "*", "only names like this, such as 'send_message-42-*'")
+	c.Flags().IntVar(&limit, "limit", 50, "how many")
 	return c
 }
 
@@ -94,7 +117,7 @@ func newTimerChange(f *flags, verb, state, short string, change func(ctx context
 					failed = errors.Join(failed, err)
 					continue
 				}
-				views = append(views, b.timerView(name, due, state))
+				views = append(views, b.inspect.Timer(name, due, state))
 			}
 			if len(views) > 0 {
 				failed = errors.Join(failed, f.print(c.OutOrStdout(), views))
@@ -118,35 +141,14 @@ func (b *backend) checkTimers(names []string, defined bool) error {
 	return nil
 }
 
-// timerView is a timer as people see it.
-type timerView struct {
-	Name       string     `json:"name"`
-	State      string     `json:"state"` // set, overdue or paused, with "no definition" where none matches; or what was done
-	Due        *time.Time `json:"due,omitempty"`
-	Every      string     `json:"every,omitempty"`
-	Definition string     `json:"definition,omitempty"` // empty: none matches, it will not fire
-}
-
-func (b *backend) timerView(name string, due time.Time, state string) timerView {
-	v := timerView{Name: name, State: state}
-	if !due.IsZero() {
-		due = due.UTC()
-		v.Due = &due
-	}
-	if d, _, ok := b.config.Timers.Match(name); ok {
-		v.Definition, v.Every = d.Name, d.Every.String()
-	}
-	return v
-}
-
-type timerViews []timerView
+type timerViews []inspect.Timer
 
 func (vs timerViews) table(t table.Writer) {
 	t.AppendHeader(table.Row{"name", "state", "due", "every", "definition"})
 	for _, v := range vs {
 		due := ""
 		if v.Due != nil {
-			due = stamp(*v.Due)
+			due = inspect.Stamp(*v.Due)
 		}
 		t.AppendRow(table.Row{v.Name, v.State, due, v.Every, v.Definition})
 	}

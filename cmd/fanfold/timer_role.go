@@ -33,7 +33,7 @@ func (s submitter) Submit(ctx context.Context, name string, due int64, report st
 // checkSubmits proves, before the role scheduler starts, that timers can insert
 // records, if any does. A database that is away now proves nothing.
 func (b *backend) checkSubmits(ctx context.Context) error {
-	if !b.submits() {
+	if !b.config.Timers.Submit() {
 		return nil
 	}
 	err := b.records.CheckFirings(ctx)
@@ -49,25 +49,6 @@ func (b *backend) timersOf(consumer string, log *slog.Logger) (*scheduler.Timers
 		Scripts: b.scripts, Redis: b.blocking, Timers: b.config.Timers, Submitter: submitter{b.records},
 		Lease: b.config.Limits.Lease, Stop: b.config.Limits.Stop, Consumer: consumer, Log: log,
 	})
-}
-
-// submits tells whether a timer inserts records.
-func (b *backend) submits() bool {
-	for _, t := range b.config.Timers {
-		if t.Submit != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// checkTimerRecords proves that timers can insert records, if any does.
-func (b *backend) checkTimerRecords(ctx context.Context) finding {
-	if !b.submits() {
-		return finding{Check: "records of timers", Result: pass, Detail: "no timer submits a report"}
-	}
-	return judge("records of timers", fail, "each is inserted once", b.records.CheckFirings(ctx),
-		"fanfold migrate makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
 }
 
 // together is several runners in one.

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 const timersConfig = `
@@ -32,10 +33,10 @@ func TestTimerSubmitsAReport(t *testing.T) {
 		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == 1
 	})
 	views := s.wait("1")
-	if views[0].Status != engine.Success || s.number("SELECT COUNT(*) FROM file_download_record") != 1 {
+	if views[0].Status != report.Success || s.number("SELECT COUNT(*) FROM file_download_record") != 1 {
 		t.Errorf("%+v", views)
 	}
-	var listed []timerView
+	var listed []inspect.Timer
 	out, code := s.fanfold("timer", "ls", "-o", "json")
 	if err := json.Unmarshal([]byte(out), &listed); err != nil || code != exitOK || len(listed) != 1 {
 		t.Fatalf("%d %s %v", code, out, err)
@@ -71,7 +72,7 @@ func TestTimerCommands(t *testing.T) {
 	do(exitOK, "set", "set", two, "--at", "2034-01-31T09:00:00+01:00")
 	s.eventually("both are listed", func() bool {
 		out, _ := s.fanfold("timer", "ls", "--match", "send_message-*")
-		return strings.Contains(out, one) && strings.Contains(out, stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
+		return strings.Contains(out, one) && strings.Contains(out, inspect.Stamp(time.Date(2034, 1, 31, 8, 0, 0, 0, time.UTC)))
 	})
 	do(exitOK, "paused", "pause", one)
 	do(exitOK, "paused", "ls", "--match", "*-1-*")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newURL(f *flags) *cobra.Command {
@@ -27,7 +26,7 @@ by IAM where the credentials have none. For a directory it prints the path. A re
 without a file says what it is: 4 is the exit code of one that has failed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-			if !scripts.ValidID(args[0]) {
+			if !report.ValidID(args[0]) {
 				return usage(notID(args[0]))
 			}
 			if expires < time.Second || expires > gcs.LongestLink {
@@ -56,10 +55,7 @@ type link struct {
 // print writes the URL or path alone, for programs that read no JSON.
 func (l link) print(w io.Writer, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(l)
+		return printJSON(w, l)
 	}
 	_, err := fmt.Fprintln(w, l.URL+l.Path)
 	return err
@@ -73,7 +69,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	}
 	r, ok := records[id]
 	if !ok || r.ID != id {
-		return link{}, b.noRecord(id)
+		return link{}, b.inspect.NoRecord(id)
 	}
 	if err := withoutFile(r); err != nil {
 		return link{}, err
@@ -103,7 +99,7 @@ func withoutFile(r engine.Record) error {
 	switch {
 	case r.Status.HasFile():
 		return nil
-	case r.Status == engine.Pending, r.Status == engine.Processing:
+	case r.Status == report.Pending, r.Status == report.Processing:
 		return fmt.Errorf("record %s is %s and has no file yet: fanfold watch %s waits for it", r.ID, r.Status, r.ID)
 	}
 	return jobFailed(fmt.Errorf("record %s is %s and has no file%s\nfanfold retry %s runs it again", r.ID, r.Status, suffix(": ", r.Error), r.ID))

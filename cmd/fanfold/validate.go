@@ -8,7 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/config"
 )
 
 func newValidate(f *flags) *cobra.Command {
@@ -46,7 +46,7 @@ type reportView struct {
 
 type reportTable []reportView
 
-func reportViews(config *report.Config) reportTable {
+func reportViews(config *config.Config) reportTable {
 	views := reportTable{}
 	for _, r := range config.Reports {
 		v := reportView{Report: r.Name, Definition: r.Hash(), Timeout: r.Timeout.String(), Parameters: []string{}, Columns: []string{}}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -82,7 +82,7 @@ func TestARemovedReport(t *testing.T) {
 	s.startOnly(id)
 	s.serve(without)
 	v := s.wait(id)[0]
-	if v.Status != engine.Failed || v.Error != "deadline passed in stage 1, waiting for one" {
+	if v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for one" {
 		t.Errorf("%+v", v)
 	}
 	s.idle()

@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newWatch(f *flags) *cobra.Command {
@@ -22,7 +23,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			for _, id := range ids {
-				if !scripts.ValidID(id) {
+				if !report.ValidID(id) {
 					return usage(notID(id))
 				}
 			}
@@ -34,13 +35,13 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 			}
 			for _, id := range ids {
 				if r, ok := records[id]; !ok || r.ID != id {
-					return b.noRecord(id)
+					return b.inspect.NoRecord(id)
 				}
 			}
 			out := c.OutOrStdout()
 			if showsBars(onTerminal(out), f.output, len(ids)) {
 				bars := newProgress(c.Context(), out, len(ids))
-				views, err := b.watch(c.Context(), ids, bars)
+				views, err := b.watched(c.Context(), ids, bars)
 				bars.close()
 				if err != nil {
 					return err
@@ -50,7 +51,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 				}
 				return views.failed()
 			}
-			views, err := b.watch(c.Context(), ids, newLines(out, f.output == "json"))
+			views, err := b.watched(c.Context(), ids, newLines(out, f.output == "json"))
 			if err != nil {
 				return err
 			}
@@ -64,79 +65,23 @@ func showsBars(terminal bool, output string, jobs int) bool {
 	return terminal && output == "table" && jobs <= mostBars
 }
 
-// watcher is shown what becomes of jobs.
-type watcher interface {
-	// look shows how a job stands, which may be as it was before.
-	look(v jobView) error
-	// event shows what was told of a job.
-	event(e event) error
-}
-
-const (
-	// lookAtLeast is how often jobs are looked at of which nothing is told: events
-	// can be trimmed, and the rows of a listener that runs are none.
-	lookAtLeast = 500 * time.Millisecond
-	// mostLooked is how many jobs are looked at each time. Of more, only those are of
-	// which something was told; that records are final is seen in one query.
-	mostLooked = mostBars
-)
-
-// watch follows jobs until their records are final.
-func (b *backend) watch(ctx context.Context, ids []string, show watcher) (jobViews, error) {
-	follow, err := b.follow(ctx)
+// watched follows jobs until their records are final.
+func (b *backend) watched(ctx context.Context, ids []string, show inspect.Watcher) (jobViews, error) {
+	views, err := b.inspect.Watch(ctx, ids, show)
 	if err != nil {
 		return nil, goOn(ctx, err)
 	}
-	ended, ours := map[string]jobView{}, map[string]bool{}
-	for _, id := range ids {
-		ours[id] = true
-	}
-	told := ids
-	for first := true; ; first = false {
-		var waiting []string
-		for _, id := range ids {
-			if _, ok := ended[id]; !ok {
-				waiting = append(waiting, id)
-			}
-		}
-		if len(waiting) > mostLooked && !first {
-			// One query tells which have ended.
-			records, err := b.records.Read(ctx, waiting)
-			if err != nil {
-				return nil, goOn(ctx, err)
-			}
-			waiting = slices.DeleteFunc(waiting, func(id string) bool {
-				r, ok := records[id]
-				return ok && !r.Status.Final() && !slices.Contains(told, id)
-			})
-		}
-		for _, id := range waiting {
-			v, err := b.waitView(ctx, id)
-			if err != nil {
-				return nil, goOn(ctx, err)
-			}
-			if err := show.look(v); err != nil {
-				return nil, err
-			}
-			if v.Status.Final() { // DELETED, too
-				ended[id] = v
-			}
-		}
-		if len(ended) == len(ids) {
-			break
-		}
-		if told, err = follow.next(ctx, lookAtLeast, func(e event) (bool, error) {
-			if _, final := ended[e.ID]; final || !ours[e.ID] {
-				return false, nil
-			}
-			return true, show.event(e)
-		}); err != nil {
-			return nil, goOn(ctx, err)
-		}
-	}
-	var views jobViews
-	for _, id := range ids {
-		views = append(views, ended[id])
+	return views, nil
+}
+
+// awaited waits until the records are final, and shows the rows of each listener on a
+// terminal meanwhile.
+func (b *backend) awaited(ctx context.Context, ids []string, terminal io.Writer) (jobViews, error) {
+	p := newProgress(ctx, terminal, len(ids))
+	defer p.close()
+	views, err := b.inspect.Wait(ctx, ids, p.show)
+	if err != nil {
+		return nil, goOn(ctx, err)
 	}
 	return views, nil
 }

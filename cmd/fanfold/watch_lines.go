@@ -12,7 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // lines shows jobs as a line for each change: for people, or as JSON.
@@ -34,22 +35,22 @@ func newLines(out io.Writer, json bool) *lines {
 
 // line is one change.
 type line struct {
-	At       time.Time     `json:"at"`
-	ID       string        `json:"id"`
-	Event    string        `json:"event"` // job, listener, ended, or what fanfold:events calls it
-	Status   engine.Status `json:"status,omitempty"`
-	Attempt  int64         `json:"attempt,omitempty"`
-	Job      string        `json:"job,omitempty"` // status of the state
-	Stage    int64         `json:"stage,omitempty"`
-	Listener *listenerView `json:"listener,omitempty"`
-	File     string        `json:"file,omitempty"`
-	Error    string        `json:"error,omitempty"`
+	At       time.Time         `json:"at"`
+	ID       string            `json:"id"`
+	Event    string            `json:"event"` // job, listener, ended, or what fanfold:events calls it
+	Status   report.Status     `json:"status,omitempty"`
+	Attempt  int64             `json:"attempt,omitempty"`
+	Job      string            `json:"job,omitempty"` // status of the state
+	Stage    int64             `json:"stage,omitempty"`
+	Listener *inspect.Listener `json:"listener,omitempty"`
+	File     string            `json:"file,omitempty"`
+	Error    string            `json:"error,omitempty"`
 
 	Fields map[string]string `json:"fields,omitempty"` // of an event
 }
 
 // look says what is another than before.
-func (l *lines) look(v jobView) error {
+func (l *lines) Look(v inspect.Job) error {
 	now := time.Now()
 	if !v.Status.Final() {
 		text := string(v.Status)
@@ -84,13 +85,13 @@ func (l *lines) look(v jobView) error {
 	if v.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", v.Attempt)
 	}
-	text += suffix(": ", v.about())
+	text += suffix(": ", about(v))
 	return l.say(v.ID, text, text, line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
 }
 
 // lookAt says what is another than before of a listener.
-func (l *lines) lookAt(now time.Time, id string, v listenerView) error {
-	key, text := id+" "+v.Name, v.says()
+func (l *lines) lookAt(now time.Time, id string, v inspect.Listener) error {
+	key, text := id+" "+v.Name, says(v)
 	same := text
 	switch {
 	case v.State == "waiting" && v.Next != nil && v.Waits:
@@ -122,7 +123,7 @@ func suffix(between, text string) string {
 }
 
 // says is the listener's part of a line.
-func (v listenerView) says() string {
+func says(v inspect.Listener) string {
 	text := v.State
 	switch {
 	case v.State == "waiting" && v.Next != nil:
@@ -132,11 +133,11 @@ func (v listenerView) says() string {
 	case v.State == "done":
 		text += ", 0 rows"
 	}
-	return text + suffix(", ", v.tried())
+	return text + suffix(", ", tried(v))
 }
 
 // tried says which try it is, where that is not the first.
-func (v listenerView) tried() string {
+func tried(v inspect.Listener) string {
 	if v.Tries < 2 {
 		return ""
 	}
@@ -147,7 +148,7 @@ func (v listenerView) tried() string {
 var toldByLook = map[string]bool{"started": true, "stage": true, "done": true, "publishing": true, "finished": true}
 
 // event says what a look does not.
-func (l *lines) event(e event) error {
+func (l *lines) Event(e inspect.Event) error {
 	if toldByLook[e.Name] {
 		return nil
 	}

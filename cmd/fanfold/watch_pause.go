@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"github.com/fanfold/fanfold/inspect"
 )
 
 // pauses are what each job was said to wait for that is paused.
@@ -16,7 +18,7 @@ type pauseChange struct {
 
 // changes are those since the last look at a job. That one goes on is not said of a job
 // that has ended.
-func (p pauses) changes(v jobView) (list []pauseChange) {
+func (p pauses) changes(v inspect.Job) (list []pauseChange) {
 	before := p[v.ID]
 	for _, what := range before {
 		if !v.Status.Final() && !slices.Contains(v.Paused, what) {

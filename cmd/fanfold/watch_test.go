@@ -14,7 +14,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // written is what a command has written so far.
@@ -110,12 +111,12 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%d %s", code, got)
 	}
 	ids := []string{good}
-	for range mostLooked {
+	for range mostBars {
 		ids = append(ids, s.insert("never", ""))
 	}
 	out, code = s.start(append([]string{"watch"}, ids...)...)
 	s.push(ids[1:]...)
-	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != mostLooked {
+	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != mostBars {
 		t.Errorf("%d %s", got, out)
 	}
 }
@@ -155,33 +156,33 @@ func TestLines(t *testing.T) {
 	l := newLines(&out, false)
 	next := time.Now().Add(time.Minute).Truncate(time.Millisecond)
 	clock := next.Local().Format(time.TimeOnly)
-	running := jobView{ID: "1", Status: engine.Processing, Attempt: 1, Job: "RUN", Stage: 1, Listeners: []listenerView{
+	running := inspect.Job{ID: "1", Status: report.Processing, Attempt: 1, Job: "RUN", Stage: 1, Listeners: []inspect.Listener{
 		{Name: "a", Stage: 1, State: "running", Tries: 1}, {Name: "b", Stage: 2, State: "waiting"},
 	}}
 	waits := running
-	waits.Listeners = []listenerView{{Name: "a", Stage: 1, State: "waiting", Tries: 1, Next: &next, Why: "cut"}}
+	waits.Listeners = []inspect.Listener{{Name: "a", Stage: 1, State: "waiting", Tries: 1, Next: &next, Why: "cut"}}
 	again := running
-	again.Listeners = []listenerView{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 5}}
+	again.Listeners = []inspect.Listener{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 5}}
 	more := again
-	more.Listeners = []listenerView{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 9}}
-	fails := event{ID: "1", Name: "retry", At: time.Now(), Fields: map[string]string{"step": "a", "counts": "1", "next": waitsUntil(next.UnixMilli())[len("waits until "):], "error": "cut"}}
+	more.Listeners = []inspect.Listener{{Name: "a", Stage: 1, State: "running", Tries: 2, Rows: 9}}
+	fails := inspect.Event{ID: "1", Name: "retry", At: time.Now(), Fields: map[string]string{"step": "a", "counts": "1", "next": waitsUntil(next.UnixMilli())[len("waits until "):], "error": "cut"}}
 	for _, step := range []any{
-		running, running, event{ID: "1", Name: "started"}, fails, waits, again, more,
-		event{ID: "1", Name: "retry", Fields: map[string]string{"step": "@fanin", "counts": "0", "next": "5", "error": "sink\naway"}},
-		event{ID: "1", Name: "omitted", Fields: map[string]string{"listener": "b", "policy": "optional", "reason": "late"}},
-		event{ID: "1", Name: "refused", Fields: map[string]string{"listener": "b", "worker": "\x1b[2Jw\r", "type": "rows", "reason": "an older attempt"}},
-		event{ID: "1", Name: "failing", Fields: map[string]string{"by": "@cancel", "reason": "cancelled"}},
-		event{ID: "1", Name: "failing", Fields: map[string]string{"by": "b", "reason": "bad"}},
-		event{ID: "1", Name: "new", Fields: map[string]string{"id": "1", "attempt": "1", "x": "y"}},
-		event{ID: "1", Name: "ignored", Fields: map[string]string{"reason": "duplicate"}},
-		jobView{ID: "1", Status: engine.Partial, Attempt: 1, File: "gs://b/1.csv", Error: "without listener b"},
+		running, running, inspect.Event{ID: "1", Name: "started"}, fails, waits, again, more,
+		inspect.Event{ID: "1", Name: "retry", Fields: map[string]string{"step": "@fanin", "counts": "0", "next": "5", "error": "sink\naway"}},
+		inspect.Event{ID: "1", Name: "omitted", Fields: map[string]string{"listener": "b", "policy": "optional", "reason": "late"}},
+		inspect.Event{ID: "1", Name: "refused", Fields: map[string]string{"listener": "b", "worker": "\x1b[2Jw\r", "type": "rows", "reason": "an older attempt"}},
+		inspect.Event{ID: "1", Name: "failing", Fields: map[string]string{"by": "@cancel", "reason": "cancelled"}},
+		inspect.Event{ID: "1", Name: "failing", Fields: map[string]string{"by": "b", "reason": "bad"}},
+		inspect.Event{ID: "1", Name: "new", Fields: map[string]string{"id": "1", "attempt": "1", "x": "y"}},
+		inspect.Event{ID: "1", Name: "ignored", Fields: map[string]string{"reason": "duplicate"}},
+		inspect.Job{ID: "1", Status: report.Partial, Attempt: 1, File: "gs://b/1.csv", Error: "without listener b"},
 	} {
 		var err error
 		switch v := step.(type) {
-		case jobView:
-			err = l.look(v)
-		case event:
-			err = l.event(v)
+		case inspect.Job:
+			err = l.Look(v)
+		case inspect.Event:
+			err = l.Event(v)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +190,7 @@ func TestLines(t *testing.T) {
 	}
 	// Told by a look, where the event is gone.
 	lost := newLines(&out, false)
-	if err := lost.look(waits); err != nil {
+	if err := lost.Look(waits); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -216,30 +217,30 @@ func TestLinesOfWaiting(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	l := newLines(&out, false)
-	look := func(listener listenerView, paused ...string) {
+	look := func(listener inspect.Listener, paused ...string) {
 		listener.Name, listener.Stage, listener.Tries = "a", 1, 1
-		if err := l.look(jobView{ID: "1", Status: engine.Processing, Attempt: 1, Job: "RUN", Stage: 1, Paused: paused, Listeners: []listenerView{listener}}); err != nil {
+		if err := l.Look(inspect.Job{ID: "1", Status: report.Processing, Attempt: 1, Job: "RUN", Stage: 1, Paused: paused, Listeners: []inspect.Listener{listener}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	start := time.Now()
-	waits := func(n int, why string) listenerView {
+	waits := func(n int, why string) inspect.Listener {
 		next := start.Add(time.Duration(n) * time.Second)
-		return listenerView{State: "waiting", Next: &next, Why: why, Waits: true}
+		return inspect.Listener{State: "waiting", Next: &next, Why: why, Waits: true}
 	}
-	look(listenerView{State: "waiting"}, "listener/a")
-	look(listenerView{State: "waiting"}, "listener/a")
-	look(listenerView{State: "running"})
-	if err := l.event(event{ID: "1", Name: "waits", At: start, Fields: map[string]string{"step": "a", "next": waitsUntil(start.UnixMilli())[len("waits until "):], "for": "job 7"}}); err != nil {
+	look(inspect.Listener{State: "waiting"}, "listener/a")
+	look(inspect.Listener{State: "waiting"}, "listener/a")
+	look(inspect.Listener{State: "running"})
+	if err := l.Event(inspect.Event{ID: "1", Name: "waits", At: start, Fields: map[string]string{"step": "a", "next": waitsUntil(start.UnixMilli())[len("waits until "):], "for": "job 7"}}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 3 {
 		look(waits(n, "job 7"))
-		look(listenerView{State: "running"})
+		look(inspect.Listener{State: "running"})
 	}
 	look(waits(4, "job 8"))
 	look(waits(5, "job 8"))
-	look(listenerView{State: "running", Rows: 3})
+	look(inspect.Listener{State: "running", Rows: 3})
 	var got []string
 	for line := range strings.Lines(out.String()) {
 		got = append(got, strings.TrimSpace(line[len("15:04:05 "):]))
@@ -282,10 +283,10 @@ func TestWatchThatIsEnded(t *testing.T) {
 		if event {
 			end(signal)
 		}
-		if _, err := s.b.watch(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
+		if _, err := s.b.watched(ctx, ids, show); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
 			t.Errorf("%v", err)
 		}
-		if _, err := s.b.wait(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
+		if _, err := s.b.awaited(ctx, ids, io.Discard); err == nil || err.Error() != signal.Error()+"\nThe jobs go on; ask fanfold status" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -294,8 +295,8 @@ func TestWatchThatIsEnded(t *testing.T) {
 // endsWatch is a watcher that ends the watch with its first look.
 type endsWatch func()
 
-func (e endsWatch) look(jobView) error { e(); return nil }
-func (e endsWatch) event(event) error  { return nil }
+func (e endsWatch) Look(inspect.Job) error    { e(); return nil }
+func (e endsWatch) Event(inspect.Event) error { return nil }
 
 // TestBarsAndPauses: a pause is a line above the bars.
 func TestBarsAndPauses(t *testing.T) {
@@ -303,14 +304,14 @@ func TestBarsAndPauses(t *testing.T) {
 	var out written
 	p := newProgress(t.Context(), &out, 1)
 	p.all = mpb.New(mpb.WithOutput(&out), mpb.WithAutoRefresh()) // as on a terminal
-	v := jobView{ID: "1", Status: engine.Pending, Paused: []string{"report/two"}}
+	v := inspect.Job{ID: "1", Status: report.Pending, Paused: []string{"report/two"}}
 	for range 2 {
-		if err := p.look(v); err != nil {
+		if err := p.Look(v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	v.Paused, v.Listeners = nil, []listenerView{{Name: "a", Stage: 1, State: "running"}}
-	if err := p.look(v); err != nil {
+	v.Paused, v.Listeners = nil, []inspect.Listener{{Name: "a", Stage: 1, State: "running"}}
+	if err := p.Look(v); err != nil {
 		t.Fatal(err)
 	}
 	p.close()

@@ -11,18 +11,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // ask asks why, and runs every command that the answer names.
-func (s *stack) ask(id string, args ...string) verdict {
+func (s *stack) ask(id string, args ...string) inspect.Verdict {
 	s.t.Helper()
 	out, code := s.fanfold(append([]string{"why", id, "-o", "json"}, args...)...)
-	var v verdict
+	var v inspect.Verdict
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&v); err != nil {
 		s.t.Fatalf("%d %v %s", code, err, out)
 	}
-	if want := map[kind]int{noRecord: exitNotFound}[v.Kind]; code != want {
+	if want := map[inspect.Kind]int{inspect.KindNoRecord: exitNotFound}[v.Kind]; code != want {
 		s.t.Errorf("%s: exit code %d, not %d", v.Kind, code, want)
 	}
 	return v
@@ -30,9 +31,9 @@ func (s *stack) ask(id string, args ...string) verdict {
 
 // because polls until the answer for an id is of a kind, and looks for words in
 // what it says.
-func (s *stack) because(id string, want kind, words ...string) verdict {
+func (s *stack) because(id string, want inspect.Kind, words ...string) inspect.Verdict {
 	s.t.Helper()
-	var v verdict
+	var v inspect.Verdict
 	s.eventually(fmt.Sprintf("%s is %s", id, want), func() bool {
 		v = s.ask(id)
 		return v.Kind == want
@@ -60,66 +61,66 @@ func TestWhyBeforeTheStart(t *testing.T) {
 	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
 
 	id := s.insert("slow", "")
-	s.because(id, notPushed, "nobody has pushed", "fanfold submit "+id)
+	s.because(id, inspect.KindNotPushed, "nobody has pushed", "fanfold submit "+id)
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(time.Hour), Member: id})
-	if v := s.because(id, delayedUntil, "pushed for later"); len(v.Upcoming) != 1 {
+	if v := s.because(id, inspect.KindDelayed, "pushed for later"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(-time.Hour), Member: id})
-	s.because(id, noScheduler, "no scheduler has moved it")
+	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
 	s.b.redis.ZRem(ctx, sc.Delayed(), id)
 
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
-	s.because("99999", looking, "look 3 of 3", "no such record")
-	s.because("88888", noRecord)
+	s.because("99999", inspect.KindLooking, "look 3 of 3", "no such record")
+	s.because("88888", inspect.KindNoRecord)
 	if err := sc.Quarantine(ctx, sc.Jobs(), "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
-	s.because("77777", quarantined, "nobody knows it")
+	s.because("77777", inspect.KindQuarantined, "nobody knows it")
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(time.Hour), Member: "66666/1/no/step"})
 
 	before := s.insert("slow", "")
 	s.push(before, id)
-	s.because(id, noWorker, "behind 1 other", "--roles engine")
+	s.because(id, inspect.KindNoWorker, "behind 1 other", "--roles engine")
 	s.b.redis.XGroupCreate(ctx, sc.Jobs(), scripts.Group, "0")
 	s.b.redis.XGroupCreateConsumer(ctx, sc.Jobs(), scripts.Group, "busy")
-	s.because(id, queued, "behind 1 other", "limits.running_jobs is 3")
+	s.because(id, inspect.KindQueued, "behind 1 other", "limits.running_jobs is 3")
 	for i := range 3 {
 		s.b.redis.ZAdd(ctx, sc.Deadlines(), redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
 	}
 	s.b.redis.XGroupCreateConsumer(ctx, sc.Jobs(), scripts.Group, "busy too")
-	s.because(id, noRoom, "3 jobs run")
+	s.because(id, inspect.KindNoRoom, "3 jobs run")
 	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Jobs(), ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.because(id, workerDead, "ghost")
+	s.because(id, inspect.KindWorkerDead, "ghost")
 
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 3 WHERE id = ?", id)
 	s.b.redis.Del(ctx, sc.Jobs())
-	if v := s.because(id, stateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
+	if v := s.because(id, inspect.KindStateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	s.b.redis.Set(ctx, sc.State(id), "something else", 0)
 	s.b.redis.Set(ctx, sc.State(before), "something else", 0)
-	if v := s.ask(id); v.Kind != brokenState {
+	if v := s.ask(id); v.Kind != inspect.KindBrokenState {
 		t.Errorf("%+v", v)
 	}
 	s.b.redis.Del(ctx, sc.State(id))
 	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 4, Report: "slow", Definition: "x", Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
 		t.Fatal(err)
 	}
-	s.because(id, superseded, "attempt 4")
+	s.because(id, inspect.KindSuperseded, "attempt 4")
 
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'the story' WHERE id = ?", id)
 	s.b.redis.ZAdd(ctx, sc.Dead(), redis.Z{Score: in(-time.Hour), Member: id})
-	s.because(id, ended, "the story", "fanfold retry "+id, "listed as dead")
+	s.because(id, inspect.KindEnded, "the story", "fanfold retry "+id, "listed as dead")
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'file:///x.csv' WHERE id = ?", id)
-	s.because(id, ended, "file:///x.csv")
+	s.because(id, inspect.KindEnded, "file:///x.csv")
 	s.exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?", id)
-	s.because(id, ended, "cancelled")
+	s.because(id, inspect.KindEnded, "cancelled")
 
 	stranger := s.insert("unheard-of", "")
-	s.because(stranger, unknownReport, "unheard-of")
+	s.because(stranger, inspect.KindUnknownReport, "unheard-of")
 	if _, code := s.fanfold("why", "no id"); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
@@ -143,30 +144,30 @@ func TestWhyAJobRuns(t *testing.T) {
 	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
 	s.push(id)
 	s.eventually("the job has started", func() bool { return s.ask(id).Job == scripts.StatusRun })
-	s.because(id, noWorker, "fanfold:task:", "--roles listeners")
+	s.because(id, inspect.KindNoWorker, "fanfold:task:", "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
-	v := s.because(id, barrier, "1 of 2 listeners are done", "its query runs for")
+	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query runs for")
 	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since == nil || v.Steps[0].Try != 1 || len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	s.push(next)
-	s.because(next, noRoom, "1 jobs run")
+	s.because(next, inspect.KindNoRoom, "1 jobs run")
 	if err := worker.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_ = worker.Wait()
-	s.because(id, workerDead, "and is dead: its lease ended", v.Steps[0].Owner)
+	s.because(id, inspect.KindWorkerDead, "and is dead: its lease ended", v.Steps[0].Owner)
 	// Nobody is there to take over; then somebody is, and does.
 	s.eventually("nobody reads", func() bool { return len(s.ask(id).Remedies) == 1 })
 	s.process("-c", s.config, "serve", "--roles", "listeners")
-	if v := s.because(id, barrier, "fell silent"); v.Steps[0].Try != 2 {
+	if v := s.because(id, inspect.KindBarrier, "fell silent"); v.Steps[0].Try != 2 {
 		t.Errorf("%+v", v)
 	}
 	away := s.away("away.yaml", "tcp(")
-	if v := s.ask(id, "-c", away); v.Kind != recordsAway || len(v.Steps) != 1 || !strings.Contains(v.Details[0], "By what Redis knows") {
+	if v := s.ask(id, "-c", away); v.Kind != inspect.KindRecordsAway || len(v.Steps) != 1 || !strings.Contains(v.Details[0], "By what Redis knows") {
 		t.Errorf("%+v", v)
 	}
-	if v := s.ask(id, "-c", s.away("redis.yaml", "redis://")); v.Kind != redisAway || len(v.Commands) != 1 {
+	if v := s.ask(id, "-c", s.away("redis.yaml", "redis://")); v.Kind != inspect.KindRedisAway || len(v.Commands) != 1 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -209,7 +210,7 @@ func TestWhyAStepWaits(t *testing.T) {
 		}
 	}
 	// Read by somebody who died before it took the task.
-	s.because(id, workerDead, "worker ghost read its entry")
+	s.because(id, inspect.KindWorkerDead, "worker ghost read its entry")
 	take := func(name string) scripts.Task {
 		t.Helper()
 		task := scripts.Task{ID: id, Attempt: 1, Listener: name, Owner: "w/1", Lease: time.Hour}
@@ -224,29 +225,29 @@ func TestWhyAStepWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	lazy := take("lazy.one")
-	s.because(id, barrier)
+	s.because(id, inspect.KindBarrier)
 	if _, err := sc.RequeueTask(ctx, lazy, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
 		t.Fatal(err)
 	}
 	s.b.redis.Del(ctx, sc.Task("lazy.one"))
-	v := s.because(id, retryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
+	v := s.because(id, inspect.KindRetryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
 	if v.Steps[0].Try != 2 || v.Steps[0].Next == nil || len(v.Upcoming) != 2 {
 		t.Errorf("%+v", v)
 	}
 	member := id + "/1/lazy.one"
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
-	s.because(id, noScheduler, "no scheduler has moved it")
+	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
 	s.b.redis.ZRem(ctx, sc.Delayed(), member)
 	s.b.redis.HDel(ctx, sc.State(id), "lazy.one:next")
 	s.b.redis.XGroupCreateMkStream(ctx, sc.Task("lazy.one"), scripts.Group, "0")
-	s.because(id, noWorker)
+	s.because(id, inspect.KindNoWorker)
 	s.b.redis.XGroupCreateConsumer(ctx, sc.Task("lazy.one"), scripts.Group, "alive")
-	v = s.because(id, lost, "Redis has lost the message")
+	v = s.because(id, inspect.KindLost, "Redis has lost the message")
 	s.redisCLI(strings.Split(v.Remedies[0], " does it")[0])
 	s.b.redis.XGroupCreateConsumer(ctx, sc.Task("lazy.one"), scripts.Group, "alive too")
-	s.because(id, queued, "0 tasks are before it")
+	s.because(id, inspect.KindQueued, "0 tasks are before it")
 	s.b.redis.HSet(ctx, sc.State(id), "deadline", 1)
-	s.because(id, noScheduler, "no scheduler has failed it")
+	s.because(id, inspect.KindNoScheduler, "no scheduler has failed it")
 }
 
 // TestWhyTheSinkFails tells of a sink that takes no files, and of the database of
@@ -260,7 +261,7 @@ func TestWhyTheSinkFails(t *testing.T) {
 	s.serve(s.config)
 	away := s.insert("source", "")
 	s.push(away)
-	s.because(away, sourceAway, "database gone does not answer from here")
+	s.because(away, inspect.KindSourceAway, "database gone does not answer from here")
 	if err := os.MkdirAll(s.dir+"/files", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func TestWhyTheSinkFails(t *testing.T) {
 	}
 	id := s.insert("slow", "")
 	s.push(id)
-	if v := s.because(id, sinkFails, "Fan-in failed and is tried again", "fanfold doctor"); v.Steps[0].Error == "" {
+	if v := s.because(id, inspect.KindSinkFails, "Fan-in failed and is tried again", "fanfold doctor"); v.Steps[0].Error == "" {
 		t.Errorf("%+v", v)
 	}
 }

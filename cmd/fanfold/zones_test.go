@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 )
@@ -124,10 +125,10 @@ func TestDoctorOnTimeZones(t *testing.T) {
 		reports, more, result string
 		says                  []string
 	}{
-		{shown, "", warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "the report r shows", "databases.ops.time_zone"}},
-		{shown, ", time_zone: Europe/Berlin", pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are in Europe/Berlin"}},
-		{shown, ", time_zone: UTC", pass, []string{"DATETIME columns are in UTC"}},
-		{given, "", pass, []string{"+02:00", "DATETIME columns count as UTC"}},
+		{shown, "", inspect.Warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "the report r shows", "databases.ops.time_zone"}},
+		{shown, ", time_zone: Europe/Berlin", inspect.Pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are in Europe/Berlin"}},
+		{shown, ", time_zone: UTC", inspect.Pass, []string{"DATETIME columns are in UTC"}},
+		{given, "", inspect.Pass, []string{"+02:00", "DATETIME columns count as UTC"}},
 	} {
 		s.config = s.write("zones.yaml", test.reports, databases(test.more))
 		f := s.finding("time zone of database ops")
@@ -140,7 +141,7 @@ func TestDoctorOnTimeZones(t *testing.T) {
 			}
 		}
 	}
-	if f := s.finding("time zone of database db"); f.Result != pass {
+	if f := s.finding("time zone of database db"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
 }

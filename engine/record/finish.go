@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Succeed implements engine.Records. It is true as well where the record is
@@ -25,7 +26,7 @@ func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows i
 	if done, err := s.together(ctx, &success{layout: l, run: run, id: id, file: file, rows: rows, done: make(chan struct{})}); err != nil || done {
 		return done, err
 	}
-	return s.succeed(ctx, l, run, engine.Success, file, rows, s.noError(), nil)
+	return s.succeed(ctx, l, run, report.Success, file, rows, s.noError(), nil)
 }
 
 // SucceedPartly implements engine.Records, as Succeed does. The reason is cut as that
@@ -35,11 +36,11 @@ func (s *Store) SucceedPartly(ctx context.Context, run engine.Run, file string, 
 	if err != nil {
 		return false, err
 	}
-	if _, ok := l.statuses[engine.Partial]; !ok {
+	if _, ok := l.statuses[report.Partial]; !ok {
 		return false, fmt.Errorf("%w: record %s: no value for PARTIAL in column %s: map it under records.statuses", engine.ErrRefused, run.ID, s.columns["status"])
 	}
 	return s.withReason(l, reason, func(set string, args []any) (bool, error) {
-		return s.succeed(ctx, l, run, engine.Partial, file, rows, set, args)
+		return s.succeed(ctx, l, run, report.Partial, file, rows, set, args)
 	})
 }
 
@@ -61,14 +62,14 @@ func (s *Store) takes(ctx context.Context, run engine.Run, file string) (*layout
 }
 
 // succeed gives the record of a run its file. set is as for finish.
-func (s *Store) succeed(ctx context.Context, l *layout, run engine.Run, to engine.Status, file string, rows int64, set string, args []any) (bool, error) {
+func (s *Store) succeed(ctx context.Context, l *layout, run engine.Run, to report.Status, file string, rows int64, set string, args []any) (bool, error) {
 	set = s.columns["file"] + " = ?, " + set
 	args = append([]any{file}, args...)
 	if column, ok := s.columns["rows"]; ok {
 		set += column + " = ?, "
 		args = append(args, rows)
 	}
-	done, err := s.finish(ctx, l, run, to, set, args, engine.Processing)
+	done, err := s.finish(ctx, l, run, to, set, args, report.Processing)
 	if err != nil || done {
 		return done, err
 	}
@@ -96,21 +97,21 @@ func (s *Store) withReason(l *layout, reason string, change func(set string, arg
 // record has a file where it is SUCCESS or PARTIAL, and nowhere else. It is true as well
 // where the record is FAILED already, of the same attempt.
 func (s *Store) Fail(ctx context.Context, run engine.Run, reason string) (bool, error) {
-	return s.fail(ctx, run, engine.Failed, reason)
+	return s.fail(ctx, run, report.Failed, reason)
 }
 
 // Cancel implements engine.Records, as Fail does.
 func (s *Store) Cancel(ctx context.Context, run engine.Run, reason string) (bool, error) {
-	return s.fail(ctx, run, engine.Cancelled, reason)
+	return s.fail(ctx, run, report.Cancelled, reason)
 }
 
-func (s *Store) fail(ctx context.Context, run engine.Run, to engine.Status, reason string) (bool, error) {
+func (s *Store) fail(ctx context.Context, run engine.Run, to report.Status, reason string) (bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return false, err
 	}
 	done, err := s.withReason(l, reason, func(set string, args []any) (bool, error) {
-		return s.finish(ctx, l, run, to, s.noFile(l)+set, args, engine.Pending, engine.Processing)
+		return s.finish(ctx, l, run, to, s.noFile(l)+set, args, report.Pending, report.Processing)
 	})
 	if err != nil || done {
 		return done, err
@@ -123,7 +124,7 @@ const errCharacter = 1366
 
 // finish gives the record of a run its final status, if it has one of these.
 // set is empty or ends with a comma.
-func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, to engine.Status, set string, args []any, from ...engine.Status) (bool, error) {
+func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, to report.Status, set string, args []any, from ...report.Status) (bool, error) {
 	id, ok := l.exact(run.ID)
 	if !ok {
 		return false, nil

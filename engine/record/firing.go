@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // ErrNoFirings is returned by CheckFirings where the records cannot take what
@@ -126,8 +126,8 @@ func (s *Store) CheckFirings(ctx context.Context) error {
 }
 
 // insert makes a PENDING record.
-func (s *Store) insert(ctx context.Context, on execer, l *layout, report string, parameters []byte) (id string, err error) {
-	columns, args := s.columns["report"]+", "+s.columns["status"], []any{report, l.statuses[engine.Pending]}
+func (s *Store) insert(ctx context.Context, on execer, l *layout, of string, parameters []byte) (id string, err error) {
+	columns, args := s.columns["report"]+", "+s.columns["status"], []any{of, l.statuses[report.Pending]}
 	if column, ok := s.columns["parameters"]; ok && parameters != nil {
 		columns, args = columns+", "+column, append(args, string(parameters))
 	}

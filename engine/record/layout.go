@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // maxReason bounds the bytes of an error text, whatever the column could take.
@@ -16,7 +16,7 @@ const maxReason = 4000
 // layout is what has to be learnt from the database about the table.
 type layout struct {
 	integerID bool
-	statuses  map[engine.Status]any // bound as the column's type, so that indexes serve
+	statuses  map[report.Status]any // bound as the column's type, so that indexes serve
 	reason    size                  // of a text that the error column takes
 	file      int                   // characters that the file column takes; 0 where that is not known
 	id        int                   // characters that an id can have; 0 where that is not known
@@ -102,7 +102,7 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 			return nil, fmt.Errorf("record: column %s.%s of type %s, which cannot be used for %s", s.table, s.columns[name], kinds[name], name)
 		}
 	}
-	l := &layout{integerID: integer(kinds["id"]), statuses: map[engine.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}}
+	l := &layout{integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}}
 	for status, value := range s.statuses {
 		l.statuses[status] = value
 		if integer(kinds["status"]) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -17,8 +18,8 @@ import (
 // own, and rows that are not Fanfold's.
 const foreign = "CREATE TABLE `Downloads` (`key` VARCHAR(40) COLLATE utf8mb4_general_ci PRIMARY KEY, kind VARCHAR(64), args LONGTEXT, state TINYINT, n INT NULL, url TEXT, changed DATETIME(3) NULL, message VARCHAR(100), owner VARCHAR(20), secret TEXT)"
 
-func foreignOptions(table string) report.Records {
-	return report.Records{
+func foreignOptions(table string) config.Records {
+	return config.Records{
 		Table: table,
 		Columns: map[string]string{
 			"id": "key", "report": "kind", "parameters": "args", "status": "state", "attempt": "n",
@@ -50,8 +51,8 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 		r.Age = 0
 		found[id] = r
 	}
-	a := engine.Record{ID: "A-1", Report: "r", Parameters: []byte("{}"), Status: engine.Pending}
-	b := engine.Record{ID: "b", Report: "r", Status: engine.Processing, Attempt: 2, Error: "x"}
+	a := engine.Record{ID: "A-1", Report: "r", Parameters: []byte("{}"), Status: report.Pending}
+	b := engine.Record{ID: "b", Report: "r", Status: report.Processing, Attempt: 2, Error: "x"}
 	want := map[string]engine.Record{"a-1": a, "A-1": a, "B": b, "d": {ID: "d", Report: "r", Status: "7"}}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -66,7 +67,7 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 	if ok(t)(s.Fail(t.Context(), engine.Run{ID: "c"}, "why")) {
 		t.Error("a row outside of the filter was changed")
 	}
-	if r, err := s.Retry(t.Context(), "b"); err != nil || r.Status != engine.Pending {
+	if r, err := s.Retry(t.Context(), "b"); err != nil || r.Status != report.Pending {
 		t.Errorf("retry: %v, %v", r, err)
 	}
 	if pending, processing, err := s.CountStartable(t.Context(), 0); err != nil || pending+processing != 1 {
@@ -86,7 +87,7 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]report.Records{
+	for name, options := range map[string]config.Records{
 		"a table with a quote":      {Table: "a`b"},
 		"a table of three parts":    {Table: "a.b.c"},
 		"a table without a name":    {Table: "a."},
@@ -106,30 +107,30 @@ func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	_, db := pool(t)
 	const good = "id INT PRIMARY KEY, report TEXT, status VARCHAR(16), attempt INT, file TEXT, updated_at DATETIME"
-	mapped := report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}}
+	mapped := config.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}}
 	for _, test := range []struct {
 		name, columns string
-		change        func(*report.Records)
+		change        func(*config.Records)
 		want          string // empty: no error
 	}{
-		{"nothing", good, func(*report.Records) {}, ""},
-		{"a missing table", good, func(o *report.Records) { o.Table = "missing" }, "missing"},
-		{"a missing column", strings.Replace(good, "file TEXT", "f TEXT", 1), func(*report.Records) {}, "file"},
-		{"a decimal id", strings.Replace(good, "id INT", "id DECIMAL(9)", 1), func(*report.Records) {}, "DECIMAL"},
-		{"an updated that is no time", strings.Replace(good, "DATETIME", "BIGINT", 1), func(*report.Records) {}, "BIGINT"},
-		{"a short status", strings.Replace(good, "VARCHAR(16)", "VARCHAR(8)", 1), func(*report.Records) {}, "does not fit"},
-		{"an enum without a value", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED')", 1), func(*report.Records) {}, "CANCELLED"},
-		{"a whole enum", strings.Replace(good, "VARCHAR(16)", "ENUM('Pending','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(*report.Records) {}, ""},
-		{"an enum without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(o *report.Records) { o.Partial = true }, "PARTIAL"},
-		{"an integer without PARTIAL", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *report.Records) {
+		{"nothing", good, func(*config.Records) {}, ""},
+		{"a missing table", good, func(o *config.Records) { o.Table = "missing" }, "missing"},
+		{"a missing column", strings.Replace(good, "file TEXT", "f TEXT", 1), func(*config.Records) {}, "file"},
+		{"a decimal id", strings.Replace(good, "id INT", "id DECIMAL(9)", 1), func(*config.Records) {}, "DECIMAL"},
+		{"an updated that is no time", strings.Replace(good, "DATETIME", "BIGINT", 1), func(*config.Records) {}, "BIGINT"},
+		{"a short status", strings.Replace(good, "VARCHAR(16)", "VARCHAR(8)", 1), func(*config.Records) {}, "does not fit"},
+		{"an enum without a value", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED')", 1), func(*config.Records) {}, "CANCELLED"},
+		{"a whole enum", strings.Replace(good, "VARCHAR(16)", "ENUM('Pending','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(*config.Records) {}, ""},
+		{"an enum without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(o *config.Records) { o.Partial = true }, "PARTIAL"},
+		{"an integer without PARTIAL", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *config.Records) {
 			o.Statuses = map[string]string{"PENDING": "0", "PROCESSING": "1", "SUCCESS": "2", "FAILED": "3", "CANCELLED": "4"}
 		}, ""},
-		{"an integer without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *report.Records) {
+		{"an integer without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *config.Records) {
 			o.Partial, o.Statuses = true, map[string]string{"PENDING": "0", "PROCESSING": "1", "SUCCESS": "2", "FAILED": "3", "CANCELLED": "4"}
 		}, "PARTIAL"},
-		{"words in an integer", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(*report.Records) {}, "integer"},
-		{"a filter that is no SQL", good, func(o *report.Records) { o.Filter = "nonsense(" }, "syntax"},
-		{"a filter with a placeholder", good, func(o *report.Records) { o.Filter = "id = ?" }, "syntax"},
+		{"words in an integer", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(*config.Records) {}, "integer"},
+		{"a filter that is no SQL", good, func(o *config.Records) { o.Filter = "nonsense(" }, "syntax"},
+		{"a filter with a placeholder", good, func(o *config.Records) { o.Filter = "id = ?" }, "syntax"},
 	} {
 		run(t, db, "DROP TABLE IF EXISTS t")
 		run(t, db, "CREATE TABLE t ("+test.columns+")")
@@ -148,12 +149,12 @@ func TestCheckRefuses(t *testing.T) {
 
 func TestInsert(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	id, err := s.Insert(t.Context(), "funds", []byte(`{"a":"é"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"a":"é"}`), Status: engine.Pending}
+	want := engine.Record{ID: id, Report: "funds", Parameters: []byte(`{"a":"é"}`), Status: report.Pending}
 	if diff := cmp.Diff(want, read(t, s, id)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -17,7 +17,7 @@ var _ engine.Memory = (*Store)(nil)
 
 // Names among the values of fanfold_meta.
 const (
-	incarnation  = "incarnation"
+	epoch        = "epoch"
 	installation = "installation"
 	mirrored     = "mirrored"
 )
@@ -47,25 +47,25 @@ func memoryError(what string, err error) error {
 	return fmt.Errorf("record: %s: %w", what, err)
 }
 
-// Incarnation implements engine.Memory.
-func (s *Store) Incarnation(ctx context.Context) (string, error) {
+// Epoch implements engine.Memory.
+func (s *Store) Epoch(ctx context.Context) (string, error) {
 	var value string
-	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(incarnation)).Scan(&value)
+	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(epoch)).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", memoryError("read incarnation", err)
+		return "", memoryError("read epoch", err)
 	}
 	return value, nil
 }
 
-// SetIncarnation implements engine.Memory.
-func (s *Store) SetIncarnation(ctx context.Context, before, now string) (bool, error) {
-	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(incarnation), before}
+// SetEpoch implements engine.Memory.
+func (s *Store) SetEpoch(ctx context.Context, before, now string) (bool, error) {
+	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(epoch), before}
 	if before == "" {
 		statement, args = "INSERT IGNORE INTO "+s.beside(metaTable)+" (value, name) VALUES (?, ?)", args[:2]
 	}
 	n, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, statement, args...)) })
 	if err != nil {
-		return false, memoryError("note incarnation", err)
+		return false, memoryError("note epoch", err)
 	}
 	return n == 1, nil
 }

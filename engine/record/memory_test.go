@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/report"
 )
 
 func TestMemoryWithoutItsTables(t *testing.T) {
 	t.Parallel()
-	s, _ := own(t, report.Records{})
-	_, first := s.Incarnation(t.Context())
-	_, second := s.SetIncarnation(t.Context(), "", "a")
+	s, _ := own(t, config.Records{})
+	_, first := s.Epoch(t.Context())
+	_, second := s.SetEpoch(t.Context(), "", "a")
 	_, third := s.Dues(t.Context(), "set", "", 1)
 	_, fourth := s.Mirrored(t.Context())
 	_, fifth := s.SaveDues(t.Context(), 1, "set", []engine.Due{{Member: "a"}}, nil)
@@ -35,38 +35,38 @@ func TestMemoryWithoutItsTables(t *testing.T) {
 	}
 }
 
-func TestIncarnationIsSetOnce(t *testing.T) {
+func TestEpochIsSetOnce(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	for i, want := range []int{len(memoryMigrations("")), 0} {
 		if done, err := MigrateMemory(t.Context(), db, ""); err != nil || len(done) != want {
 			t.Fatalf("call %d: %q %v", i, done, err)
 		}
 	}
-	if v, err := s.Incarnation(t.Context()); err != nil || v != "" {
+	if v, err := s.Epoch(t.Context()); err != nil || v != "" {
 		t.Errorf("%q %v", v, err)
 	}
 	for _, step := range []struct {
 		before, now string
 		want        bool
 	}{{"x", "a", false}, {"", "a", true}, {"", "b", false}, {"x", "b", false}, {"a", "b", true}, {"a", "c", false}} {
-		if done := ok(t)(s.SetIncarnation(t.Context(), step.before, step.now)); done != step.want {
+		if done := ok(t)(s.SetEpoch(t.Context(), step.before, step.now)); done != step.want {
 			t.Errorf("%+v: %v", step, done)
 		}
 	}
 	// A record table of its own has a memory of its own.
-	other := store(t, db, report.Records{Table: "other"})
-	if v, err := other.Incarnation(t.Context()); err != nil || v != "" {
+	other := store(t, db, config.Records{Table: "other"})
+	if v, err := other.Epoch(t.Context()); err != nil || v != "" {
 		t.Errorf("other: %q %v", v, err)
 	}
-	if v, err := s.Incarnation(t.Context()); err != nil || v != "b" {
+	if v, err := s.Epoch(t.Context()); err != nil || v != "b" {
 		t.Errorf("%q %v", v, err)
 	}
 }
 
 func TestDues(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -119,12 +119,12 @@ func TestDues(t *testing.T) {
 // TestLateFiles are looked for when it is time, by the database's clock.
 func TestLateFiles(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
 		t.Fatal(err)
 	}
 	due := engine.Late{Run: engine.Run{ID: "a-1", Attempt: 2}, Report: "r_1-x"}
-	later, other := engine.Late{Run: due.Run, Report: "r"}, store(t, db, report.Records{Table: "other"})
+	later, other := engine.Late{Run: due.Run, Report: "r"}, store(t, db, config.Records{Table: "other"})
 	for _, err := range []error{
 		s.NoteLate(t.Context(), due, time.Hour), s.NoteLate(t.Context(), due, -time.Second), // the last one counts
 		s.NoteLate(t.Context(), later, time.Hour),
@@ -152,7 +152,7 @@ func TestLateFiles(t *testing.T) {
 // record table in the same schema another one.
 func TestInstall(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestInstall(t *testing.T) {
 	var group errgroup.Group
 	for i := range tags {
 		group.Go(func() (err error) {
-			tags[i], err = store(t, db, report.Records{}).Install(t.Context())
+			tags[i], err = store(t, db, config.Records{}).Install(t.Context())
 			return err
 		})
 	}
@@ -176,7 +176,7 @@ func TestInstall(t *testing.T) {
 	if _, err := Migrate(t.Context(), db, "other"); err != nil {
 		t.Fatal(err)
 	}
-	if tag, err := store(t, db, report.Records{Table: "other"}).Install(t.Context()); err != nil || tag == tags[0] {
+	if tag, err := store(t, db, config.Records{Table: "other"}).Install(t.Context()); err != nil || tag == tags[0] {
 		t.Errorf("%q %v", tag, err)
 	}
 	run(t, db, "UPDATE fanfold_meta SET value = 'x' WHERE name LIKE '%installation'")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // ErrRunning is returned by Retry for a record that is on its way.
@@ -33,7 +34,7 @@ func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 		return before, err
 	}
 	// Only from the status that was read: its attempt is part of the condition.
-	done, err := s.finish(ctx, l, engine.Run{ID: id, Attempt: before.Attempt}, engine.Pending, s.noError(), nil, engine.Success, engine.Partial, engine.Failed, engine.Cancelled)
+	done, err := s.finish(ctx, l, engine.Run{ID: id, Attempt: before.Attempt}, report.Pending, s.noError(), nil, report.Success, report.Partial, report.Failed, report.Cancelled)
 	if err != nil {
 		return before, err
 	}
@@ -46,7 +47,7 @@ func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 
 // List returns at most limit records, the one that was changed last first; only
 // those of a status, where one is given.
-func (s *Store) List(ctx context.Context, status engine.Status, limit int) ([]engine.Record, error) {
+func (s *Store) List(ctx context.Context, status report.Status, limit int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (s *Store) CountStartable(ctx context.Context, grace time.Duration) (pendin
 		return 0, 0, err
 	}
 	status, updated := s.columns["status"], s.columns["updated"]
-	first, second := l.statuses[engine.Pending], l.statuses[engine.Processing]
+	first, second := l.statuses[report.Pending], l.statuses[report.Processing]
 	err = s.db.QueryRowContext(ctx, "SELECT COUNT(CASE WHEN "+status+" = ? THEN 1 END), COUNT(CASE WHEN "+status+" = ? THEN 1 END) FROM "+s.table+
 		" WHERE "+status+" IN (?, ?) AND ("+updated+" IS NULL OR "+updated+" <= NOW(6) - INTERVAL ? MICROSECOND)"+s.filter,
 		first, second, first, second, grace.Microseconds()).Scan(&pending, &processing)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // RetryFailed makes FAILED records of these attempts PENDING again, as Retry
@@ -38,13 +39,13 @@ func (s *Store) RetryFailed(ctx context.Context, runs []engine.Run) ([]bool, err
 }
 
 func (s *Store) retryBatch(ctx context.Context, l *layout, batch []named, attempt int64, results []bool) error {
-	args, ids := []any{l.statuses[engine.Pending]}, make([]string, 0, len(batch))
+	args, ids := []any{l.statuses[report.Pending]}, make([]string, 0, len(batch))
 	for _, n := range batch {
 		args, ids = append(args, n.arg), append(ids, n.id)
 	}
 	query := "UPDATE " + s.table + " SET " + s.noError() + s.columns["status"] + " = ?, " + s.columns["updated"] + " = NOW(6) WHERE " +
 		s.columns["id"] + " IN (" + marks(len(batch)) + ") AND COALESCE(" + s.columns["attempt"] + ", 0) = ? AND " + s.columns["status"] + " = ?" + s.filter
-	args = append(args, attempt, l.statuses[engine.Failed])
+	args = append(args, attempt, l.statuses[report.Failed])
 	n, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, query, args...)) })
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (s *Store) retryBatch(ctx context.Context, l *layout, batch []named, attemp
 	}
 	for _, b := range batch {
 		r := now[b.id]
-		results[b.index] = all || r.ID == b.id && r.Status == engine.Pending && r.Attempt == attempt
+		results[b.index] = all || r.ID == b.id && r.Status == report.Pending && r.Attempt == attempt
 	}
 	return nil
 }

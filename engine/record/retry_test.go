@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
@@ -12,7 +13,7 @@ import (
 // are PENDING then.
 func TestRetryFailed(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	run(t, db, "INSERT INTO file_download_record (report, status, attempt, error) SELECT 'r', 'FAILED', seq % 2, 'why' FROM seq_1_to_3000")
 	run(t, db, "UPDATE file_download_record SET status = 'SUCCESS' WHERE id = 5")
 	run(t, db, "UPDATE file_download_record SET status = 'PENDING' WHERE id = 6")
@@ -32,8 +33,8 @@ func TestRetryFailed(t *testing.T) {
 			t.Errorf("record %s: %v", r.ID, pending[i])
 		}
 	}
-	for id, want := range map[string]engine.Status{"1": engine.Pending, "5": engine.Success, "7": engine.Failed, "3000": engine.Failed} {
-		if got := read(t, s, id); got.Status != want || want == engine.Pending && got.Error != "" {
+	for id, want := range map[string]report.Status{"1": report.Pending, "5": report.Success, "7": report.Failed, "3000": report.Failed} {
+		if got := read(t, s, id); got.Status != want || want == report.Pending && got.Error != "" {
 			t.Errorf("record %s: %+v", id, got)
 		}
 	}

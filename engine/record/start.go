@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Start implements engine.Records. Where runs names a record twice, only the
@@ -194,7 +195,7 @@ func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []nam
 func (s *Store) startRowsAs(ctx context.Context, on execer, l *layout, batch []named, attempt, next int64) (int64, error) {
 	set := "SET " + s.columns["status"] + " = ?, " + s.columns["attempt"] + " = ?, " + s.noError() + s.columns["updated"] + " = NOW(6)"
 	where, args := s.startable(l, batch, attempt)
-	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" "+set+where, append([]any{l.statuses[engine.Processing], next}, args...)...))
+	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" "+set+where, append([]any{l.statuses[report.Processing], next}, args...)...))
 }
 
 // startable is the condition under which a record may be started. With COALESCE no index
@@ -204,7 +205,7 @@ func (s *Store) startable(l *layout, batch []named, attempt int64) (where string
 		args = append(args, n.arg)
 	}
 	return " WHERE " + s.columns["id"] + " IN (" + marks(len(batch)) + ") AND COALESCE(" + s.columns["attempt"] + ", 0) = ? AND " +
-		"COALESCE(" + s.columns["status"] + ") IN (?, ?)" + s.filter, append(args, attempt, l.statuses[engine.Pending], l.statuses[engine.Processing])
+		"COALESCE(" + s.columns["status"] + ") IN (?, ?)" + s.filter, append(args, attempt, l.statuses[report.Pending], l.statuses[report.Processing])
 }
 
 // compareArguments orders ids as an index on their column would.

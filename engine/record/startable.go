@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Startable implements engine.Records: one SELECT. For each of the two statuses
@@ -24,7 +25,7 @@ func (s *Store) Startable(ctx context.Context, after string, grace time.Duration
 func (s *Store) startableQuery(l *layout, after string, grace time.Duration, most int) (query string, args []any) {
 	limit := " LIMIT " + strconv.Itoa(max(0, most))
 	where := s.columns["status"] + " = ? AND (" + s.columns["updated"] + " IS NULL OR " + s.columns["updated"] + " <= NOW(6) - INTERVAL ? MICROSECOND)"
-	one := func(status engine.Status) string {
+	one := func(status report.Status) string {
 		args = append(args, l.statuses[status], grace.Microseconds())
 		more := ""
 		if arg, ok := l.argument(after); ok && after != "" {
@@ -32,5 +33,5 @@ func (s *Store) startableQuery(l *layout, after string, grace time.Duration, mos
 		}
 		return "(" + s.selection() + " WHERE " + where + more + s.filter + " ORDER BY " + s.columns["id"] + limit + ")"
 	}
-	return one(engine.Pending) + " UNION ALL " + one(engine.Processing) + " ORDER BY 1" + limit, args
+	return one(report.Pending) + " UNION ALL " + one(report.Processing) + " ORDER BY 1" + limit, args
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
@@ -27,8 +28,8 @@ type Store struct {
 	names    tableName         // as in information_schema
 	plain    map[string]string // Fanfold's name → the table's; none where the table has none
 	columns  map[string]string // the same, quoted
-	statuses map[engine.Status]string
-	unused   engine.Status // that the table need not take; empty: none
+	statuses map[report.Status]string
+	unused   report.Status // that the table need not take; empty: none
 	filter   string        // " AND (…)" or empty
 	most     int64         // bytes of parameters that are read
 
@@ -42,11 +43,11 @@ var _ engine.Records = (*Store)(nil)
 
 // New returns the store of a table, without any I/O. What options leaves out has
 // the names of Fanfold's own table: the columns are named as in
-// report.RecordColumns, save updated_at and row_count for updated and rows. The
+// config.RecordColumns, save updated_at and row_count for updated and rows. The
 // caller keeps db and closes it.
-func New(db *sql.DB, options report.Records) (*Store, error) {
-	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[engine.Status]string{},
-		most: cmp.Or(options.Parameters, report.DefaultParameters)}
+func New(db *sql.DB, options config.Records) (*Store, error) {
+	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
+		most: cmp.Or(options.Parameters, config.DefaultParameters)}
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, DefaultTable)); err != nil {
 		return nil, err
@@ -58,8 +59,8 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 	if err := s.mapStatuses(options.Statuses); err != nil {
 		return nil, err
 	}
-	if _, mapped := options.Statuses[string(engine.Partial)]; !mapped && !options.Partial {
-		s.unused = engine.Partial
+	if _, mapped := options.Statuses[string(report.Partial)]; !mapped && !options.Partial {
+		s.unused = report.Partial
 	}
 	if options.Filter != "" {
 		// The line break ends a comment that the filter may end with.
@@ -70,12 +71,12 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 
 func (s *Store) mapColumns(given map[string]string) error {
 	for column := range given {
-		if _, ok := report.RecordColumns[column]; !ok {
+		if _, ok := config.RecordColumns[column]; !ok {
 			return fmt.Errorf("record: column %q that a record does not have", column)
 		}
 	}
 	defaults := map[string]string{"updated": "updated_at", "rows": "row_count"}
-	for column, required := range report.RecordColumns {
+	for column, required := range config.RecordColumns {
 		name := cmp.Or(given[column], defaults[column], column)
 		if name == "-" && required {
 			return fmt.Errorf("record: column %q mapped to nothing, but a record needs it", column)
@@ -92,15 +93,15 @@ func (s *Store) mapColumns(given map[string]string) error {
 }
 
 func (s *Store) mapStatuses(given map[string]string) error {
-	all := []engine.Status{engine.Pending, engine.Processing, engine.Success, engine.Partial, engine.Failed, engine.Cancelled}
+	all := []report.Status{report.Pending, report.Processing, report.Success, report.Partial, report.Failed, report.Cancelled}
 	for _, status := range all {
 		s.statuses[status] = string(status)
 	}
 	for status, value := range given {
-		if _, ok := s.statuses[engine.Status(status)]; !ok {
+		if _, ok := s.statuses[report.Status(status)]; !ok {
 			return fmt.Errorf("record: status %q that a record does not have", status)
 		}
-		s.statuses[engine.Status(status)] = value
+		s.statuses[report.Status(status)] = value
 	}
 	for i, a := range all {
 		for _, b := range all[i+1:] {
@@ -114,16 +115,16 @@ func (s *Store) mapStatuses(given map[string]string) error {
 
 // status is the Fanfold status for a value of the table; a value that is not
 // mapped is returned as it is, and is final.
-func (s *Store) status(value string) engine.Status {
+func (s *Store) status(value string) report.Status {
 	for status, mapped := range s.statuses {
 		if strings.EqualFold(mapped, value) {
 			return status
 		}
 	}
-	if _, taken := s.statuses[engine.Status(value)]; taken {
-		return engine.Status("unmapped " + value)
+	if _, taken := s.statuses[report.Status(value)]; taken {
+		return report.Status("unmapped " + value)
 	}
-	return engine.Status(value)
+	return report.Status(value)
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z0-9_$]{1,64}$`)

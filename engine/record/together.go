@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
 const (
@@ -168,11 +169,11 @@ func (s *Store) succeedAll(ctx context.Context, on execer, batch []*success) (in
 	if column, ok := s.columns["rows"]; ok {
 		each(column, func(one *success) any { return one.rows })
 	}
-	args = append(args, batch[0].layout.statuses[engine.Success])
+	args = append(args, batch[0].layout.statuses[report.Success])
 	for _, one := range batch {
 		args = append(args, one.id)
 	}
-	args = append(args, batch[0].run.Attempt, batch[0].layout.statuses[engine.Processing])
+	args = append(args, batch[0].run.Attempt, batch[0].layout.statuses[report.Processing])
 	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.noError()+s.columns["status"]+" = ?, "+
 		s.columns["updated"]+" = NOW(6) WHERE "+s.columns["id"]+" IN ("+marks(len(batch))+") AND COALESCE("+s.columns["attempt"]+
 		", 0) = ? AND COALESCE("+s.columns["status"]+") = ?"+s.filter, args...))

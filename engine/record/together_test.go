@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
@@ -15,7 +16,7 @@ import (
 // spoils it for nobody.
 func TestSuccessesShareAStatement(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{Filter: "report <> 'foreign'"})
+	s, db := own(t, config.Records{Filter: "report <> 'foreign'"})
 	db.SetMaxOpenConns(1) // so that its status counts all statements
 	ctx := t.Context()
 	const records = 2*successesAtOnce + 50
@@ -42,7 +43,7 @@ func TestSuccessesShareAStatement(t *testing.T) {
 		t.Errorf("%d statements for %d records", n, records)
 	}
 	for _, r := range runs {
-		if got := read(t, s, r.ID); got.Status != engine.Success || got.File != "file-"+r.ID+"-1" {
+		if got := read(t, s, r.ID); got.Status != report.Success || got.File != "file-"+r.ID+"-1" {
 			t.Fatalf("%+v", got)
 		}
 	}
@@ -55,7 +56,7 @@ func TestSuccessesShareAStatement(t *testing.T) {
 	if got, want := succeed(t, s, runs), []bool{true, false, false, false, false, true, true, true}; !slices.Equal(got, want) {
 		t.Errorf("%v instead of %v", got, want)
 	}
-	for id, want := range map[string]engine.Status{"299": engine.Success, "300": engine.Cancelled, "401": engine.Processing, "402": engine.Success, "302": engine.Success} {
+	for id, want := range map[string]report.Status{"299": report.Success, "300": report.Cancelled, "401": report.Processing, "402": report.Success, "302": report.Success} {
 		if got := read(t, s, id); got.Status != want {
 			t.Errorf("record %s is %s instead of %s", id, got.Status, want)
 		}
@@ -98,7 +99,7 @@ func succeed(t *testing.T, s *Store, runs []engine.Run) []bool {
 // TestALockedRecordHoldsNobodyUp: the others do not wait for it.
 func TestALockedRecordHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	ctx := t.Context()
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) SELECT seq, 'r', 'PROCESSING', 1 FROM seq_1_to_20")
 	tx, err := db.BeginTx(ctx, nil)
@@ -115,9 +116,9 @@ func TestALockedRecordHoldsNobodyUp(t *testing.T) {
 		locked <- succeed(t, s, []engine.Run{{ID: "3", Attempt: 1}, {ID: "1", Attempt: 1}, {ID: "2", Attempt: 1}, {ID: "4", Attempt: 1}})
 	}()
 	for _, id := range []string{"1", "2", "4"} {
-		eventually(t, "record "+id+" has succeeded", func() bool { return read(t, s, id).Status == engine.Success })
+		eventually(t, "record "+id+" has succeeded", func() bool { return read(t, s, id).Status == report.Success })
 	}
-	if got := read(t, s, "3").Status; got != engine.Processing {
+	if got := read(t, s, "3").Status; got != report.Processing {
 		t.Errorf("the locked one is %s", got)
 	}
 	if err := tx.Rollback(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
@@ -17,43 +18,43 @@ import (
 // the record's attempt and with another one.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
-	all := []engine.Status{engine.Pending, engine.Processing, engine.Success, engine.Partial, engine.Failed, engine.Cancelled, "ODD"}
+	s, db := own(t, config.Records{})
+	all := []report.Status{report.Pending, report.Processing, report.Success, report.Partial, report.Failed, report.Cancelled, "ODD"}
 	operations := []struct {
 		name string
-		from []engine.Status
+		from []report.Status
 		do   func(run engine.Run) (bool, error)
 		want func(before engine.Record) engine.Record
 	}{
-		{"start", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
+		{"start", []report.Status{report.Pending, report.Processing}, func(run engine.Run) (bool, error) {
 			done, err := s.Start(t.Context(), []engine.Run{run})
 			return len(done) == 1 && done[0], err
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.Attempt, r.Error = engine.Processing, r.Attempt+1, ""
+			r.Status, r.Attempt, r.Error = report.Processing, r.Attempt+1, ""
 			return r
 		}},
-		{"succeed", []engine.Status{engine.Processing}, func(run engine.Run) (bool, error) {
+		{"succeed", []report.Status{report.Processing}, func(run engine.Run) (bool, error) {
 			return s.Succeed(t.Context(), run, "new.csv", 7)
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.File, r.Error = engine.Success, "new.csv", ""
+			r.Status, r.File, r.Error = report.Success, "new.csv", ""
 			return r
 		}},
-		{"succeed partly", []engine.Status{engine.Processing}, func(run engine.Run) (bool, error) {
+		{"succeed partly", []report.Status{report.Processing}, func(run engine.Run) (bool, error) {
 			return s.SucceedPartly(t.Context(), run, "new.csv", 7, "without one")
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.File, r.Error = engine.Partial, "new.csv", "without one"
+			r.Status, r.File, r.Error = report.Partial, "new.csv", "without one"
 			return r
 		}},
-		{"fail", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
+		{"fail", []report.Status{report.Pending, report.Processing}, func(run engine.Run) (bool, error) {
 			return s.Fail(t.Context(), run, "new reason")
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.File, r.Error = engine.Failed, "", "new reason"
+			r.Status, r.File, r.Error = report.Failed, "", "new reason"
 			return r
 		}},
-		{"cancel", []engine.Status{engine.Pending, engine.Processing}, func(run engine.Run) (bool, error) {
+		{"cancel", []report.Status{report.Pending, report.Processing}, func(run engine.Run) (bool, error) {
 			return s.Cancel(t.Context(), run, "new reason")
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.File, r.Error = engine.Cancelled, "", "new reason"
+			r.Status, r.File, r.Error = report.Cancelled, "", "new reason"
 			return r
 		}},
 	}
@@ -76,7 +77,7 @@ func TestTransitions(t *testing.T) {
 					attempt = 2
 				}
 				// A failed record of this attempt is what fail would have made.
-				again := !late && (op.name == "fail" && status == engine.Failed || op.name == "cancel" && status == engine.Cancelled)
+				again := !late && (op.name == "fail" && status == report.Failed || op.name == "cancel" && status == report.Cancelled)
 				if done := ok(t)(op.do(engine.Run{ID: fmt.Sprint(id), Attempt: attempt})); done != (wantDone || again) {
 					t.Errorf("%s: %v", name, done)
 				}
@@ -93,7 +94,7 @@ func TestTransitions(t *testing.T) {
 
 func TestChangesThatAreRepeated(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) VALUES (1, 'r', 'PROCESSING', 2), (2, 'r', 'PROCESSING', 2), (3, 'r', 'PROCESSING', 2), (4, 'r', 'PENDING', 0)")
 	one, two := engine.Run{ID: "1", Attempt: 2}, engine.Run{ID: "2", Attempt: 2}
 	three, four := engine.Run{ID: "3", Attempt: 2}, engine.Run{ID: "4"}
@@ -140,7 +141,7 @@ func TestReasonsFitTheirColumn(t *testing.T) {
 		run(t, db, "DROP TABLE IF EXISTS t")
 		run(t, db, "CREATE TABLE t (id INT PRIMARY KEY, report TEXT, status TEXT, attempt INT, file TEXT, updated_at DATETIME, error "+test.column+")")
 		run(t, db, "INSERT INTO t VALUES (1, 'r', 'PENDING', 0, NULL, NOW(), NULL)")
-		s := store(t, db, report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-"}})
+		s := store(t, db, config.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-"}})
 		if !ok(t)(s.Fail(t.Context(), engine.Run{ID: "1"}, strings.Repeat(long, 1000)+"\xff")) {
 			t.Errorf("%s: not failed", test.column)
 		}
@@ -152,14 +153,14 @@ func TestReasonsFitTheirColumn(t *testing.T) {
 
 func TestRetry(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
-	for i, status := range []engine.Status{engine.Success, engine.Partial, engine.Failed, engine.Cancelled, engine.Pending, engine.Processing, "ODD"} {
+	s, db := own(t, config.Records{})
+	for i, status := range []report.Status{report.Success, report.Partial, report.Failed, report.Cancelled, report.Pending, report.Processing, "ODD"} {
 		run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, file, error) VALUES (?, 'r', ?, 4, 'f', 'e')", i+1, string(status))
 		r, err := s.Retry(t.Context(), fmt.Sprint(i+1))
 		r.Age = 0
 		switch {
 		case i < 4:
-			want := engine.Record{ID: fmt.Sprint(i + 1), Report: "r", Status: engine.Pending, Attempt: 4, File: "f"}
+			want := engine.Record{ID: fmt.Sprint(i + 1), Report: "r", Status: report.Pending, Attempt: 4, File: "f"}
 			if diff := cmp.Diff(want, r); err != nil || diff != "" {
 				t.Errorf("from %s: %v (-want +got):\n%s", status, err, diff)
 			}
@@ -182,7 +183,7 @@ func TestRetry(t *testing.T) {
 
 func TestAFileThatDoesNotFitIsRefused(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, report.Records{})
+	s, db := own(t, config.Records{})
 	run(t, db, "ALTER TABLE "+DefaultTable+" MODIFY file VARCHAR(10) NULL")
 	id, err := s.Insert(t.Context(), "r", []byte("{}"))
 	if err != nil {
@@ -195,7 +196,7 @@ func TestAFileThatDoesNotFitIsRefused(t *testing.T) {
 	if done, err := s.Succeed(t.Context(), job, "gs://b/1.csv", 1); done || !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("%v %v", done, err)
 	}
-	if r := read(t, s, id); r.Status != engine.Processing {
+	if r := read(t, s, id); r.Status != report.Processing {
 		t.Errorf("%+v", r)
 	}
 	if done, err := s.Succeed(t.Context(), job, "gs://b/1.x", 1); !done || err != nil {
@@ -212,7 +213,7 @@ func TestNoFileWithoutNull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, db := own(t, report.Records{})
+			s, db := own(t, config.Records{})
 			if columns != "" {
 				run(t, db, columns)
 			}

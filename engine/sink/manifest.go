@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -47,16 +48,16 @@ type ManifestColumn struct {
 // ManifestListener says what one listener gave to the object. Its times are Redis's,
 // in UTC, to the millisecond, and those of its last try.
 type ManifestListener struct {
-	Name       string          `json:"name"`
-	Stage      int             `json:"stage"`
-	Rows       int64           `json:"rows"`
-	Tries      int64           `json:"tries"`
-	AsOf       time.Time       `json:"as_of,omitzero"`   // its reading began: of a database, the moment that its rows are of
-	DoneAt     time.Time       `json:"done_at,omitzero"` // it was done, or given up
-	DurationMS int64           `json:"duration_ms"`      // from one to the other
-	Columns    []report.Column `json:"columns"`
-	OnFailure  string          `json:"on_failure,omitempty"` // its policy, where the file was made without it
-	Error      string          `json:"error,omitempty"`      // why it was
+	Name       string           `json:"name"`
+	Stage      int              `json:"stage"`
+	Rows       int64            `json:"rows"`
+	Tries      int64            `json:"tries"`
+	AsOf       time.Time        `json:"as_of,omitzero"`   // its reading began: of a database, the moment that its rows are of
+	DoneAt     time.Time        `json:"done_at,omitzero"` // it was done, or given up
+	DurationMS int64            `json:"duration_ms"`      // from one to the other
+	Columns    []dataset.Column `json:"columns"`
+	OnFailure  string           `json:"on_failure,omitempty"` // its policy, where the file was made without it
+	Error      string           `json:"error,omitempty"`      // why it was
 }
 
 // ManifestName returns the name of the manifest of the object of that name.

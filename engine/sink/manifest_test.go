@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
 )
@@ -29,10 +30,10 @@ func TestManifestBytes(t *testing.T) {
 		Listeners: []sink.ManifestListener{{
 			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 2, Tries: 1, DurationMS: 15,
 			AsOf: time.Date(2024, 3, 4, 5, 6, 6, 885_000_000, time.FixedZone("", 2*60*60)), DoneAt: time.Date(2024, 3, 4, 3, 6, 6, 900_000_000, time.UTC),
-			Columns: []report.Column{{Name: "id", Kind: report.KindInteger}, {Name: "note", Kind: report.KindText}},
+			Columns: []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "note", Kind: report.KindText}},
 		}, {
 			Name: "plt_fund.vs_payment", Stage: 2, Tries: 7, DoneAt: time.Date(2024, 3, 4, 3, 6, 7, 0, time.UTC),
-			Columns: []report.Column{}, OnFailure: "optional", Error: "query timed out after 5m0s",
+			Columns: []dataset.Column{}, OnFailure: "optional", Error: "query timed out after 5m0s",
 		}},
 	}
 	for name, m := range map[string]sink.Manifest{"manifest.json": m, "manifest_empty.json": {}} {

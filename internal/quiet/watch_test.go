@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -101,7 +102,7 @@ func watched(t *testing.T, options redis.Options) (*redis.Client, *slog.Logger, 
 	log := &keptLog{}
 	handler := quiet.New(slog.NewTextHandler(log, nil), time.Minute)
 	t.Cleanup(handler.Close)
-	watch := &quiet.Watch{Type: scripts.DefaultKeys.Type}
+	watch := &quiet.Watch{Type: scripts.Keys(report.DefaultKeys).Type}
 	watch.On(client)
 	watch.Tell(slog.New(handler))
 	return client, slog.New(handler), log
@@ -210,7 +211,7 @@ func TestAKeyOfTheWrongTypeIsRemembered(t *testing.T) {
 	ctx := t.Context()
 	server := startHangs(t)
 	client, _, kept := watched(t, redis.Options{Addr: server.Addr})
-	k := scripts.DefaultKeys
+	k := scripts.Keys(report.DefaultKeys)
 	client.Set(ctx, k.Definitions(), "x", 0)
 	keys := []string{k.Jobs(), k.Delayed(), k.FanIn(), k.Definitions()}
 	const script = `local failed = {}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testvendor"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -47,7 +49,7 @@ func newExports(t *testing.T, unknown report.HTTPUnknown) *exports {
 	}
 	h.Cancel = &report.HTTPRequest{Method: "DELETE", Path: "/exports/{id}"}
 	if unknown != "" {
-		b.api.Idempotency, h.Submit.Unknown = report.NotIdempotent, unknown
+		b.api.Idempotency, h.Submit.Unknown = config.NotIdempotent, unknown
 		h.Submit.LookUp = &report.HTTPLookUp{
 			HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path(t, "$.jobs[0].id"),
 		}
@@ -259,7 +261,7 @@ func TestWorkersThatDie(t *testing.T) {
 				mu.Unlock()
 				data := make([]string, 2)
 				source := New(e.api, "p:")
-				out := listeners.NewWriter(func(_ []report.Column, b *report.Builder, _ bool) error {
+				out := listeners.NewWriter(func(_ []dataset.Column, b *dataset.Builder, _ bool) error {
 					for i, f := range b.Fields() {
 						data[i] = string(f)
 					}
@@ -417,8 +419,8 @@ func TestExportsOfBatches(t *testing.T) {
 	e.Looks, e.Pages = 1, 1
 	e.listener.From = &report.Ref{Listener: "earlier", Column: "id"}
 	e.listener.HTTP.Submit.JSON = map[string]any{"ids": ":earlier.id"}
-	e.task.Values = func(context.Context, string, string) (report.Column, iter.Seq2[[]byte, error], error) {
-		return report.Column{}, func(yield func([]byte, error) bool) {
+	e.task.Values = func(context.Context, string, string) (dataset.Column, iter.Seq2[[]byte, error], error) {
+		return dataset.Column{}, func(yield func([]byte, error) bool) {
 			for _, v := range []string{"1", "2", "3"} {
 				if !yield([]byte(v), nil) {
 					return

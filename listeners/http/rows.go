@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -75,12 +76,12 @@ func (r *rows) add(row any) error {
 // begin names the columns, and writes what was held.
 func (r *rows) begin() error {
 	r.begun = true
-	columns := make([]report.Column, len(r.kinds))
+	columns := make([]dataset.Column, len(r.kinds))
 	for i := range r.kinds {
 		if r.kinds[i] == "" {
 			r.kinds[i] = report.KindText
 		}
-		columns[i] = report.Column{Name: r.listener.Columns[i], Kind: r.kinds[i]}
+		columns[i] = dataset.Column{Name: r.listener.Columns[i], Kind: r.kinds[i]}
 	}
 	if err := r.out.Columns(columns); err != nil {
 		return err
@@ -122,7 +123,7 @@ var (
 )
 
 // put writes a value as a cell of its column.
-func put(b *report.Builder, column int, kind report.Kind, value any) error {
+func put(b *dataset.Builder, column int, kind report.Kind, value any) error {
 	if value == nil {
 		b.Null(column)
 		return nil

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 // Source asks one API. It is safe for concurrent use.
 type Source struct {
-	api    report.API
+	api    config.API
 	prefix string
 	client *http.Client
 	alone  *http.Client // each request over a connection of its own
@@ -23,7 +23,7 @@ var _ listeners.Source = (*Source)(nil)
 
 // New returns the source of an API; prefix is what the idempotency keys of this
 // installation begin with. It does no I/O. Close ends its connections.
-func New(api report.API, prefix string) *Source {
+func New(api config.API, prefix string) *Source {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 8
 	alone := transport.Clone()

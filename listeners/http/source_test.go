@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -28,7 +30,7 @@ const secret = "token-7Qx"
 // bundle is an API that a test plays, and a listener of it.
 type bundle struct {
 	t        *testing.T
-	api      report.API
+	api      config.API
 	listener *report.Listener
 	task     listeners.Task
 	asked    atomic.Int64
@@ -44,7 +46,7 @@ func setup(t *testing.T, handle http.HandlerFunc, result report.HTTPResult, colu
 		handle(w, r)
 	}))
 	t.Cleanup(server.Close)
-	b.api = report.API{
+	b.api = config.API{
 		Name: "vendor", URL: server.URL + "/v2", Timeout: time.Minute, MaxBytes: 1 << 20,
 		Headers: map[string]report.Secret{"Authorization": report.Secret("Bearer " + secret)},
 	}
@@ -83,7 +85,7 @@ func (b *bundle) read() (data []string, kinds []report.Kind, err error) {
 	source := New(b.api, "p:")
 	defer source.Close()
 	data = make([]string, len(b.listener.Columns))
-	out := listeners.NewWriter(func(columns []report.Column, builder *report.Builder, last bool) error {
+	out := listeners.NewWriter(func(columns []dataset.Column, builder *dataset.Builder, last bool) error {
 		kinds = nil
 		for i, f := range builder.Fields() {
 			data[i] += string(f)
@@ -547,8 +549,8 @@ func TestValues(t *testing.T) {
 	b.task.Parameters["team"] = "a/b"
 	b.listener.From = &report.Ref{Listener: "earlier", Column: "id"}
 	values := []string{"1", `"x"`, "null", "1", "12345678901234567890", `"1"`, `"x"`}
-	b.task.Values = func(_ context.Context, listener, column string) (report.Column, iter.Seq2[[]byte, error], error) {
-		return report.Column{}, func(yield func([]byte, error) bool) {
+	b.task.Values = func(_ context.Context, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
+		return dataset.Column{}, func(yield func([]byte, error) bool) {
 			if listener != "earlier" || column != "id" {
 				t.Error(listener, column)
 			}

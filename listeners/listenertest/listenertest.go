@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 // Place is a source with data to find. The first two fields are needed; a test whose
@@ -72,7 +72,7 @@ func Test(t *testing.T, open func(t *testing.T) Place) {
 
 // Dataset is what a source wrote.
 type Dataset struct {
-	Columns []report.Column
+	Columns []dataset.Column
 	Rows    [][]string // JSON of each value
 	Chunks  []int      // rows of each
 }
@@ -81,8 +81,8 @@ type Dataset struct {
 // was stored before it. It does what a Runner does, without a timeout and Redis.
 func Read(ctx context.Context, source listeners.Source, task listeners.Task) (Dataset, error) {
 	var d Dataset
-	out := listeners.NewWriter(func(columns []report.Column, b *report.Builder, _ bool) error {
-		chunk, err := report.DecodeChunk(columns, b.Fields())
+	out := listeners.NewWriter(func(columns []dataset.Column, b *dataset.Builder, _ bool) error {
+		chunk, err := dataset.DecodeChunk(columns, b.Fields())
 		if err != nil {
 			return err
 		}

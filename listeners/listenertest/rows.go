@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 // soon is how long something may take that is to happen at once.
@@ -26,7 +26,7 @@ func numbers(n int) []string {
 }
 
 func chunks(t *testing.T, p Place) {
-	const rows = 2*report.MaxChunkRows + 1
+	const rows = 2*dataset.MaxChunkRows + 1
 	d := read(t, p.Source, p.Rows(t, rows))
 	want(t, "the first column", d.column(0), numbers(rows))
 	if nulls := slices.Compact(d.column(1)); !slices.Equal(nulls, []string{"null"}) {
@@ -114,7 +114,7 @@ func cancelled(t *testing.T, p Place) {
 
 // readAway is Read for rows without end, which it forgets.
 func readAway(ctx context.Context, source listeners.Source, task listeners.Task) (chunks int, err error) {
-	out := listeners.NewWriter(func([]report.Column, *report.Builder, bool) error { chunks++; return nil })
+	out := listeners.NewWriter(func([]dataset.Column, *dataset.Builder, bool) error { chunks++; return nil })
 	err = source.Read(ctx, task, out)
 	out.Stop()
 	return chunks, err
@@ -125,8 +125,8 @@ var errWriter = errors.New("listenertest: the writer's own error")
 
 func writerFails(t *testing.T, p Place) {
 	calls := 0
-	out := listeners.NewWriter(func([]report.Column, *report.Builder, bool) error { calls++; return errWriter })
-	err := p.Source.Read(t.Context(), p.Rows(t, 2*report.MaxChunkRows+1), out)
+	out := listeners.NewWriter(func([]dataset.Column, *dataset.Builder, bool) error { calls++; return errWriter })
+	err := p.Source.Read(t.Context(), p.Rows(t, 2*dataset.MaxChunkRows+1), out)
 	out.Stop()
 	if !errors.Is(err, errWriter) || errors.Is(err, listeners.ErrPermanent) || errors.Is(err, listeners.ErrOutage) {
 		t.Errorf("Read returns %v, and the writer's error is to be returned as it is", err)

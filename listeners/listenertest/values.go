@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -44,11 +45,11 @@ func echoes(t *testing.T, p Place) {
 // earlier makes a task's Values those of an earlier stage, which end with an error
 // where there is one.
 func earlier(t *testing.T, task listeners.Task, list []string, failure error) listeners.Task {
-	task.Values = func(_ context.Context, listener, column string) (report.Column, iter.Seq2[[]byte, error], error) {
+	task.Values = func(_ context.Context, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 		if listener != "s" || column != "v" {
 			t.Errorf("the source reads %s.%s, not s.v", listener, column)
 		}
-		return report.Column{Name: column, Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
+		return dataset.Column{Name: column, Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
 			var buffer []byte // used again, as it may be
 			for _, v := range list {
 				if buffer = append(buffer[:0], v...); !yield(buffer, nil) {

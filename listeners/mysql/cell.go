@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -82,7 +83,7 @@ func member(v reflect.Value, name string) reflect.Value {
 }
 
 // put takes one value as the driver gives it.
-func (c *cell) put(b *report.Builder, value driver.Value) error {
+func (c *cell) put(b *dataset.Builder, value driver.Value) error {
 	switch v := value.(type) {
 	case nil:
 		b.Null(c.column)
@@ -104,7 +105,7 @@ func (c *cell) put(b *report.Builder, value driver.Value) error {
 	return nil
 }
 
-func (c *cell) float(b *report.Builder, v float64, bits int) {
+func (c *cell) float(b *dataset.Builder, v float64, bits int) {
 	if c.fixed {
 		b.Fixed(c.column, v, c.decimals)
 	} else {
@@ -112,7 +113,7 @@ func (c *cell) float(b *report.Builder, v float64, bits int) {
 	}
 }
 
-func (c *cell) bytes(b *report.Builder, v []byte) error {
+func (c *cell) bytes(b *dataset.Builder, v []byte) error {
 	switch {
 	case c.bits:
 		var n uint64

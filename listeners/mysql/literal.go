@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -72,7 +73,7 @@ const (
 
 // writeLiteral writes the JSON scalar of a column as the SQL constant that compares as
 // the column's own value does.
-func writeLiteral(out *strings.Builder, column report.Column, raw []byte) error {
+func writeLiteral(out *strings.Builder, column dataset.Column, raw []byte) error {
 	switch raw[0] {
 	case 't':
 		out.WriteString("TRUE")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -57,7 +58,7 @@ func TestNoValues(t *testing.T) {
 	b.exec(t, "CREATE TABLE t (id INT, at DATETIME(6), v BLOB)", "INSERT INTO t SELECT seq, NOW(6), 'x' FROM seq_1_to_5000")
 	for _, where := range []string{"id IN (:s.v)", "id IN (:s.v) OR TRUE"} {
 		d := b.mustRead(t, from(task(t, "SELECT id, at, v FROM t WHERE "+where, "id at v"), "null", "null"))
-		want := []report.Column{{Name: "id", Kind: report.KindInteger}, {Name: "at", Kind: report.KindDatetime}, {Name: "v", Kind: report.KindBinary}}
+		want := []dataset.Column{{Name: "id", Kind: report.KindInteger}, {Name: "at", Kind: report.KindDatetime}, {Name: "v", Kind: report.KindBinary}}
 		if diff := cmp.Diff(want, d.columns); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", where, diff)
 		}
@@ -73,14 +74,14 @@ func TestValuesThatFail(t *testing.T) {
 	b := setup(t)
 	broken := errors.New("broken")
 	read := task(t, "SELECT 1 AS v FROM DUAL WHERE 1 IN (:s.v)", "v")
-	if _, err := b.read(t.Context(), fromColumn(read, report.Column{}, func(yield func([]byte, error) bool) {
+	if _, err := b.read(t.Context(), fromColumn(read, dataset.Column{}, func(yield func([]byte, error) bool) {
 		_ = yield([]byte("1"), nil) && yield(nil, broken)
 	})); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	for _, kind := range []report.Kind{report.KindText, report.KindInteger, report.KindFloat, report.KindBinary} {
 		for _, value := range []string{"{}", "[1]", "", `"\x"`, "1 OR 1=1", "-", "1) OR (1=1"} {
-			if _, err := b.read(t.Context(), fromColumn(read, report.Column{Kind: kind}, func(yield func([]byte, error) bool) {
+			if _, err := b.read(t.Context(), fromColumn(read, dataset.Column{Kind: kind}, func(yield func([]byte, error) bool) {
 				yield([]byte(value), nil)
 			})); !errors.Is(err, listeners.ErrPermanent) {
 				t.Errorf("%s %q: %v", kind, value, err)
@@ -103,7 +104,7 @@ func TestAStatementThatIsTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := 0
-	_, err = b.read(t.Context(), fromColumn(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), report.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
+	_, err = b.read(t.Context(), fromColumn(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
 		for given = range 2 * packet >> 20 {
 			value[1] = byte('A' + given)
 			if !yield(value, nil) {
@@ -137,7 +138,7 @@ func TestLiterals(t *testing.T) {
 			}
 			for kind, want := range map[report.Kind]any{report.KindText: text, report.KindJSON: text, report.KindDecimal: text} {
 				var out strings.Builder
-				if err := writeLiteral(&out, report.Column{Kind: kind}, raw); err != nil {
+				if err := writeLiteral(&out, dataset.Column{Kind: kind}, raw); err != nil {
 					r.Fatal(err)
 				}
 				var got string
@@ -148,20 +149,20 @@ func TestLiterals(t *testing.T) {
 		})
 	}
 	for _, c := range []struct {
-		column    report.Column
+		column    dataset.Column
 		raw, want string
 	}{
-		{report.Column{Kind: report.KindInteger}, "18446744073709551615", "18446744073709551615"},
-		{report.Column{Kind: report.KindDecimal}, `"-000123.4500"`, "-000123.4500"},
-		{report.Column{Kind: report.KindDecimal}, `"1e3"`, "'1e3'"},
-		{report.Column{Kind: report.KindDecimal}, `"1; DROP"`, "'1; DROP'"},
-		{report.Column{Kind: report.KindFloat}, "0.1", "1e-01"},
-		{report.Column{Kind: report.KindFloat, Bits: 32}, "0.1", "1.0000000149011612e-01"},
-		{report.Column{Kind: report.KindBinary}, `"AP8n"`, "x'00ff27'"},
-		{report.Column{Kind: report.KindDate}, `"2024-02-29"`, "'2024-02-29'"},
-		{report.Column{}, "true", "TRUE"},
-		{report.Column{}, "false", "FALSE"},
-		{report.Column{}, "1.50", "1.50"},
+		{dataset.Column{Kind: report.KindInteger}, "18446744073709551615", "18446744073709551615"},
+		{dataset.Column{Kind: report.KindDecimal}, `"-000123.4500"`, "-000123.4500"},
+		{dataset.Column{Kind: report.KindDecimal}, `"1e3"`, "'1e3'"},
+		{dataset.Column{Kind: report.KindDecimal}, `"1; DROP"`, "'1; DROP'"},
+		{dataset.Column{Kind: report.KindFloat}, "0.1", "1e-01"},
+		{dataset.Column{Kind: report.KindFloat, Bits: 32}, "0.1", "1.0000000149011612e-01"},
+		{dataset.Column{Kind: report.KindBinary}, `"AP8n"`, "x'00ff27'"},
+		{dataset.Column{Kind: report.KindDate}, `"2024-02-29"`, "'2024-02-29'"},
+		{dataset.Column{}, "true", "TRUE"},
+		{dataset.Column{}, "false", "FALSE"},
+		{dataset.Column{}, "1.50", "1.50"},
 	} {
 		var out strings.Builder
 		if err := writeLiteral(&out, c.column, []byte(c.raw)); err != nil || out.String() != c.want {
@@ -227,7 +228,7 @@ func TestALongStatementHasABound(t *testing.T) {
 	t.Parallel()
 	value := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
 	given := 0
-	read := fromColumn(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), report.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
+	read := fromColumn(task(t, "SELECT 1 AS v FROM DUAL WHERE 'a' IN (:s.v)", "v"), dataset.Column{Kind: report.KindText}, func(yield func([]byte, error) bool) {
 		for given = range 200 {
 			value[1] = byte('A' + given%26)
 			value[2] = byte('A' + given/26)

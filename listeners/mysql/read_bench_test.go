@@ -3,8 +3,8 @@ package mysql
 import (
 	"testing"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/report"
 )
 
 const benchmarkRows = 100_000
@@ -19,7 +19,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		rows := 0
-		out := listeners.NewWriter(func(_ []report.Column, builder *report.Builder, _ bool) error {
+		out := listeners.NewWriter(func(_ []dataset.Column, builder *dataset.Builder, _ bool) error {
 			rows += builder.Rows()
 			return nil
 		})

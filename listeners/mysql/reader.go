@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -17,8 +18,8 @@ import (
 type reader struct {
 	task    listeners.Task
 	out     *listeners.Writer
-	columns []report.Column // nil before the result
-	cells   []cell          // one for each column
+	columns []dataset.Column // nil before the result
+	cells   []cell           // one for each column
 }
 
 // bind gives the query's text and arguments; list has the values of an earlier stage.
@@ -109,11 +110,11 @@ func (r *reader) describe(rows driver.Rows) error {
 		return fmt.Errorf("rows of Go type %T do not say their types", rows)
 	}
 	names := slices.Clone(rows.Columns())
-	columns := make([]report.Column, len(names))
+	columns := make([]dataset.Column, len(names))
 	cells := make([]cell, len(names))
 	for i, name := range names {
 		kind := types.ColumnTypeDatabaseTypeName(i)
-		columns[i] = report.Column{Name: name, Kind: kindOf(kind)}
+		columns[i] = dataset.Column{Name: name, Kind: kindOf(kind)}
 		switch kind {
 		case "FLOAT", "UNSIGNED FLOAT":
 			columns[i].Bits = 32

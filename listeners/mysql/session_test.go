@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
@@ -110,7 +111,7 @@ func TestAbortEndsALongResult(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	lost := errors.New("lost")
-	out := listeners.NewWriter(func([]report.Column, *report.Builder, bool) error { return lost })
+	out := listeners.NewWriter(func([]dataset.Column, *dataset.Builder, bool) error { return lost })
 	err := b.source.Read(t.Context(), task(t, "SELECT a.seq AS abort_test FROM seq_1_to_100000 a, seq_1_to_100000 b", "abort_test"), out)
 	if !errors.Is(err, lost) {
 		t.Errorf("%v", err)
@@ -146,7 +147,7 @@ func TestOneSnapshot(t *testing.T) {
 	b.exec(t, "CREATE TABLE t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB", "INSERT INTO t VALUES (1, 0), (2, 0)")
 	dsn := testmain.SharedMariaDB(t).DSN(b.schema) + "?tx_isolation=%27READ-COMMITTED%27"
 	b.source = New(connect(t, dsn), connect(t, dsn))
-	read := fromColumn(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), report.Column{Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
+	read := fromColumn(task(t, "SELECT v FROM t WHERE id IN (:s.v)", "v"), dataset.Column{Kind: report.KindInteger}, func(yield func([]byte, error) bool) {
 		b.exec(t, "UPDATE t SET v = 1")
 		if yield([]byte("1"), nil) {
 			b.exec(t, "UPDATE t SET v = 2")

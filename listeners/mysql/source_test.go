@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/listeners"
@@ -69,7 +70,7 @@ func task(t testing.TB, query, columns string) listeners.Task {
 
 // from makes the task use the JSON values of an earlier stage as :s.v.
 func from(task listeners.Task, values ...string) listeners.Task {
-	return fromColumn(task, report.Column{Name: "v", Kind: report.KindText}, func(yield func([]byte, error) bool) {
+	return fromColumn(task, dataset.Column{Name: "v", Kind: report.KindText}, func(yield func([]byte, error) bool) {
 		for _, v := range values {
 			if !yield([]byte(v), nil) {
 				return
@@ -78,25 +79,25 @@ func from(task listeners.Task, values ...string) listeners.Task {
 	})
 }
 
-func fromColumn(task listeners.Task, column report.Column, values iter.Seq2[[]byte, error]) listeners.Task {
+func fromColumn(task listeners.Task, column dataset.Column, values iter.Seq2[[]byte, error]) listeners.Task {
 	task.Listener.From = &report.Ref{Listener: "s", Column: "v"}
-	task.Values = func(context.Context, string, string) (report.Column, iter.Seq2[[]byte, error], error) {
+	task.Values = func(context.Context, string, string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 		return column, values, nil
 	}
 	return task
 }
 
-// dataset is what a Source wrote: for each column the JSON of its chunks.
-type dataset struct {
-	columns []report.Column
+// written is what a Source wrote: for each column the JSON of its chunks.
+type written struct {
+	columns []dataset.Column
 	chunks  []int // rows
 	fields  map[string][]string
 }
 
 // read runs a task and collects what it writes.
-func (b *bundle) read(ctx context.Context, task listeners.Task) (*dataset, error) {
-	d := &dataset{fields: map[string][]string{}}
-	out := listeners.NewWriter(func(columns []report.Column, builder *report.Builder, _ bool) error {
+func (b *bundle) read(ctx context.Context, task listeners.Task) (*written, error) {
+	d := &written{fields: map[string][]string{}}
+	out := listeners.NewWriter(func(columns []dataset.Column, builder *dataset.Builder, _ bool) error {
 		d.columns, d.chunks = columns, append(d.chunks, builder.Rows())
 		for i, field := range builder.Fields() {
 			d.fields[columns[i].Name] = append(d.fields[columns[i].Name], string(field))
@@ -110,7 +111,7 @@ func (b *bundle) read(ctx context.Context, task listeners.Task) (*dataset, error
 	return d, out.Close()
 }
 
-func (b *bundle) mustRead(t *testing.T, task listeners.Task) *dataset {
+func (b *bundle) mustRead(t *testing.T, task listeners.Task) *written {
 	t.Helper()
 	d, err := b.read(t.Context(), task)
 	if err != nil {
@@ -120,7 +121,7 @@ func (b *bundle) mustRead(t *testing.T, task listeners.Task) *dataset {
 }
 
 // values are the values of a column in all chunks.
-func (d *dataset) values(t *testing.T, column string) (all []any) {
+func (d *written) values(t *testing.T, column string) (all []any) {
 	t.Helper()
 	for _, field := range d.fields[column] {
 		var some []any

@@ -1,17 +1,16 @@
 #!lua
 -- Starts attempts of jobs: the hash with state and counters, the deadline, and one
 -- entry for every listener of stage 1. Acknowledges the entries that asked for it.
--- KEYS  1 deadlines, 2 events, 3 jobs, 4 wake, 5 incarnation, 6… N task streams; then of
+-- KEYS  1 deadlines, 2 events, 3 jobs, 4 wake, 5 epoch, 6… N task streams; then of
 --       every job: its hash, its tombstone
 -- ARGV  1 jobs, 2 N, 3 timeout (ms from now), 4 margin (ms that the hash outlives the
---       deadline), 5 cap of the events, 6 report/definition, 7 incarnation in which the
+--       deadline), 5 cap of the events, 6 report/definition, 7 epoch in which the
 --       attempts may start (empty: any), 8 1: deadlines move while a listener is paused
 --       (or empty), 9 group, 10 bytes of parameters up to which an entry carries them,
 --       11… N listeners; then of every job: id, attempt, parameters (JSON), digest of
 --       the parameters, entry of the stream jobs (empty: none)
 -- Returns for every job 1 started; 2 the same attempt exists or has ended; -5 another
---       job of this id has this attempt or a later one; -1 Redis has another
---       incarnation; -6 the key is not a job
+--       job of this id has this attempt or a later one; -1 Redis has another epoch; -6 the key is not a job
 -- Cost  O(jobs * listeners)
 local call, match = redis.call, string.match
 local jobs, n, group = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[9]

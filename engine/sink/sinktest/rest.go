@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
 )
@@ -152,7 +153,7 @@ func manifest(t *testing.T, p Place) {
 		Columns:   []sink.ManifestColumn{{Label: "id", Column: "id", Type: report.KindInteger}},
 		Listeners: []sink.ManifestListener{{
 			Name: "plt_fund.vs_withdraw", Stage: 1, Rows: 1, Tries: 2, DurationMS: 12,
-			Columns: []report.Column{{Name: "id", Kind: report.KindInteger}},
+			Columns: []dataset.Column{{Name: "id", Kind: report.KindInteger}},
 		}},
 	}
 	put(t, p, name, contents)

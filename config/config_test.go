@@ -1,0 +1,169 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/google/go-cmp/cmp"
+)
+
+// testEnvironment has a variable and a file of each kind that tests need.
+func testEnvironment() Environment {
+	variables := map[string]string{"USER_DB_PASSWORD": canary, "TASKS": "8", "EMPTY": "", "INJECTED": "a, b: {c: d}\n- e"}
+	files := map[string]string{"fund.password": canary + "\n", "empty": "\n", "redis": "redis://:" + canary + "@redis:6379/3\n", "dsn": "app:" + canary + "@tcp(db)/x", "bad-dsn": canary}
+	return Environment{
+		Lookup: func(name string) (string, bool) {
+			value, ok := variables[name]
+			return value, ok
+		},
+		ReadFile: func(name string) ([]byte, error) {
+			if name == "forbidden" {
+				return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+			}
+			content, ok := files[name]
+			if !ok {
+				return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+			}
+			return []byte(content), nil
+		},
+	}
+}
+
+// canary is the password in all tests. No message may have it.
+const canary = "pa:s/s@w0rd-7Qx"
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/good.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load("good.yaml", data, testEnvironment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, withdraw, payment := "plt_user.vs_user_tag_relation", "plt_fund.vs_withdraw", "plt_fund.vs_payment"
+	tries, eight := report.Retry{Retries: 3, Delay: 10 * time.Second, Exponential: true, MaxDelay: 25 * time.Second}, report.Retry{Retries: 8, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}
+	want := &Config{
+		Redis: "redis://127.0.0.1:6379/0",
+		Databases: map[string]Database{
+			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
+			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20, TimeZone: "Europe/Berlin"},
+		},
+		APIs: map[string]API{},
+		Records: Records{
+			Database: "user", Table: "file_download_record", Filter: "type = 'export'",
+			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"}, Parameters: 128 << 10,
+		},
+		Sink:   "gs://reports/exports",
+		Admin:  "127.0.0.1:9464",
+		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50, Parameters: 128 << 10},
+		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
+		Reports: map[string]*report.Report{
+			"tagged-withdrawals": {
+				Name: "tagged-withdrawals", Line: 9, Timeout: 45 * time.Minute, Retry: tries,
+				Parameters: []report.Parameter{
+					{Name: "tag", Type: report.ParamString},
+					{Name: "from", Type: report.ParamDate, Default: new(`"2024-01-01"`)},
+					{Name: "users", Type: report.ParamInteger, List: true, Default: new(`[1,2]`)},
+				},
+				Stages: []report.Stage{
+					{Listeners: []report.Listener{
+						{Name: tag, Line: 18, Kind: report.FromMySQL, Source: "user", Columns: []string{"user_id", "tag"}, Timeout: 5 * time.Minute, Retry: tries,
+							Query: parsed(t, "SELECT user_id, tag FROM plt_user.vs_user_tag_relation WHERE tag = :tag AND user_id IN (:users)")},
+						{Name: withdraw, Line: 19, Kind: report.FromMySQL, Source: "fund", Zone: "Europe/Berlin", Columns: []string{"user_id", "amount", "status", "created_at"}, Timeout: 2 * time.Minute, Retry: report.Retry{Retries: 3, Delay: 20 * time.Second, Exponential: true, MaxDelay: 25 * time.Second},
+							Query: parsed(t, "SELECT user_id, amount, status, created_at FROM plt_fund.vs_withdraw WHERE created_at >= :from")},
+					}},
+					{Listeners: []report.Listener{
+						{Name: payment, Line: 21, Kind: report.FromMySQL, Source: "fund", Zone: "Europe/Berlin", Columns: []string{"uid", "paid", "status"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 1, Delay: 10 * time.Second, Exponential: false, MaxDelay: 25 * time.Second},
+							From: &report.Ref{Listener: withdraw, Column: "user_id"},
+							Query: parsed(t, "-- the :comment and 's' quote are no parameters; ${this} is no variable\n"+
+								"SELECT uid, SUM(amount) AS paid, \":no\" AS status FROM plt_fund.vs_payment\n"+
+								"WHERE uid IN (:plt_fund.vs_withdraw.user_id) GROUP BY uid\n")},
+					}},
+				},
+				Join: report.Join{Keys: []string{"user_id"}, Listeners: []report.Joined{
+					{Listener: tag, Type: report.Inner, Keys: []string{"user_id"}}, {Listener: withdraw, Type: report.Left, Keys: []string{"user_id"}}, {Listener: payment, Type: report.Full, Keys: []string{"uid"}},
+				}},
+				CSV: report.CSV{
+					BOM: true, Delimiter: ";", LF: true, Null: new("NULL"), TimeZone: "Europe/Berlin",
+					Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm ZZ", Formulas: report.FormulasEscape, Gzip: true, MaxRows: 1048575, MaxBytes: 25 << 20,
+					Columns: []report.CSVColumn{
+						{Label: "user_id", Listener: "", Column: "user_id"}, {Label: "tag", Listener: tag, Column: "tag"}, {Label: "Withdrawn", Listener: withdraw, Column: "amount"}, {Label: "paid", Listener: payment, Column: "paid"},
+					},
+				},
+			},
+			"users": {
+				Name: "users", Line: 53, Timeout: 21 * time.Minute, Retry: report.DefaultRetry,
+				Stages: []report.Stage{{Listeners: []report.Listener{
+					{Name: "users", Line: 56, Kind: report.FromMySQL, Source: "user", Columns: []string{"id"}, Timeout: 5 * time.Minute, Retry: report.Retry{Retries: 0, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}, Query: parsed(t, "SELECT id FROM users")},
+				}}},
+				Join: report.Join{Listeners: []report.Joined{{Listener: "users", Type: report.Inner, Keys: nil}}},
+				CSV:  report.CSV{Columns: []report.CSVColumn{{Label: "id", Listener: "users", Column: "id"}}},
+			},
+			"pairs": {
+				Name: "pairs", Line: 57, Timeout: 71 * time.Minute, Retry: eight,
+				Stages: []report.Stage{{Listeners: []report.Listener{
+					{Name: "a", Line: 61, Kind: report.FromMySQL, Source: "user", Columns: []string{"x", "y", "note", "only"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y, note, only FROM a")},
+					{Name: "b", Line: 62, Kind: report.FromMySQL, Source: "user", Columns: []string{"x", "y2", "note", "y"}, Timeout: 5 * time.Minute, Retry: eight, Query: parsed(t, "SELECT x, y2, note, y FROM b")},
+				}}},
+				Join: report.Join{Keys: []string{"x", "y"}, FoldCase: report.FoldFull, Listeners: []report.Joined{
+					{Listener: "a", Type: report.Inner, Keys: []string{"x", "y"}}, {Listener: "b", Type: report.Inner, Keys: []string{"x", "y2"}},
+				}},
+				CSV: report.CSV{Columns: []report.CSVColumn{
+					{Label: "x", Listener: "", Column: "x"}, {Label: "y", Listener: "", Column: "y"}, {Label: "a.note", Listener: "a", Column: "note"}, {Label: "only", Listener: "a", Column: "only"}, {Label: "b.note", Listener: "b", Column: "note"}, {Label: "b.y", Listener: "b", Column: "y"},
+				}},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(report.Query{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 64)
+	for _, c := range []struct {
+		keys string
+		want report.Keys
+	}{
+		{"{}", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}},
+		{"", report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}},
+		{"{prefix: 'f2:'}", report.Keys{Prefix: "f2:", Hash: "FileDownloadRecordEntity-"}},
+		{"{prefix: , hash: Record-}", report.Keys{Prefix: "fanfold:", Hash: "Record-"}},
+		{"{prefix: '${TASKS}', hash: 81}", report.Keys{}}, // 8 is the beginning of 81
+		{"{prefix: '${TASKS}:', hash: 81}", report.Keys{Prefix: "8:", Hash: "81"}},
+		{"{prefix: 'a]b%:', hash: fanfold}", report.Keys{Prefix: "a]b%:", Hash: "fanfold"}},
+		{"{prefix: " + long + ", hash: " + long[2:] + "-}", report.Keys{Prefix: long, Hash: long[2:] + "-"}},
+	} {
+		got, err := Load("f.yaml", []byte(base+"keys: "+c.keys+"\n"), testEnvironment())
+		if (err == nil) != (c.want != report.Keys{}) {
+			t.Errorf("keys: %s: %v", c.keys, err)
+		} else if err == nil && got.Keys != c.want {
+			t.Errorf("keys: %s = %+v, want %+v", c.keys, got.Keys, c.want)
+		}
+	}
+	for _, bad := range "{}*?[\\ \t\n\x00\x7f\u00a0\u200b\u2028" {
+		for _, field := range []string{"prefix", "hash"} {
+			keys := fmt.Sprintf("keys: {%s: %q}\n", field, "x"+string(bad))
+			if _, err := Load("f.yaml", []byte(base+keys), testEnvironment()); err == nil {
+				t.Errorf("%s is no error", keys)
+			}
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) report.Query {
+	t.Helper()
+	q, err := report.ParseQuery(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}

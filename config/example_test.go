@@ -1,0 +1,56 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fanfold/fanfold/config"
+)
+
+const file = `
+redis: redis://127.0.0.1:6379/0
+databases:
+  shop: {dsn: "app:${PASSWORD}@tcp(127.0.0.1:3306)/shop"}
+records: {database: shop}
+sink: file:///var/lib/fanfold
+reports:
+  orders:
+    parameters:
+      since: date
+    stages:
+      - listeners:
+          - {name: orders, database: shop, query: "SELECT id, total FROM orders WHERE day >= :since"}
+`
+
+func environment() config.Environment {
+	return config.Environment{Lookup: func(name string) (string, bool) { return "secret", name == "PASSWORD" }}
+}
+
+func ExampleLoad() {
+	c, err := config.Load("fanfold.yaml", []byte(file), environment())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	orders := c.Reports["orders"]
+	values, _ := orders.Bind([]byte(`{"since": "2024-01-01"}`))
+	sql, args, _ := orders.Stages[0].Listeners[0].Query.Bind(func(name string) (any, bool) {
+		v, ok := values[name]
+		return v, ok
+	})
+	fmt.Println(sql, args)
+	fmt.Println(c.Databases["shop"].DSN)
+	// Output:
+	// SELECT id, total FROM orders WHERE day >= ? [2024-01-01]
+	// ***
+}
+
+func ExampleProblems() {
+	broken := strings.NewReplacer("since: date", "sinse: date", "file:///var", "/var").Replace(file)
+	_, err := config.Load("fanfold.yaml", []byte(broken), environment())
+	fmt.Println(err)
+	// Output:
+	// fanfold.yaml:6:7: sink: not a place for files (value "/var/lib/fanfold"). Write gs://bucket/prefix or file:///directory
+	// fanfold.yaml:10:14: reports.orders.parameters.sinse: a parameter that no query uses (value "date"). Use :sinse in a query, or remove it
+	// fanfold.yaml:13:51: reports.orders.stages[0].listeners[0].query: a query parameter that nothing supplies: :since (value "SELECT id, total FROM orders WHERE day >= :since"). Did you mean :sinse? Or add since: string to the report's parameters
+}

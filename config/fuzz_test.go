@@ -1,0 +1,136 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
+)
+
+// FuzzLoad proves that no file makes Load panic, that each error is Problems
+// with places in the file, and that no message shows a variable that a secret uses.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(base))
+	if good, err := os.ReadFile("testdata/good.yaml"); err == nil {
+		f.Add(good)
+	}
+	for _, c := range badFiles {
+		f.Add([]byte(strings.NewReplacer(c.edits...).Replace(base)))
+	}
+	f.Add([]byte(httpBase))
+	for _, c := range badHTTP {
+		f.Add([]byte(strings.NewReplacer(c.edits...).Replace(httpBase)))
+	}
+	for _, bad := range badTimers {
+		f.Add([]byte(base + "timers:\n  x: " + bad + "\n"))
+	}
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, csv: *x}}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := &reading{file: "f.yaml", env: testEnvironment(), used: variables{}}
+		config, err := r.load(data)
+		if err == nil {
+			for _, r := range config.Reports {
+				proved(t, r)
+			}
+			if u := r.used["USER_DB_PASSWORD"]; u != nil && u.secret && !u.open && !strings.Contains(string(data), canary) {
+				// It is in secrets alone, which are not printed in any form.
+				asJSON, err := json.Marshal(config)
+				if shown := fmt.Sprintf("%v %+v %#v %s", config, config, config, asJSON); err != nil || strings.Contains(shown, canary) {
+					t.Errorf("a secret in what is printed of a configuration, %v", err)
+				}
+			}
+			return
+		}
+		var problems Problems
+		if !errors.As(err, &problems) || len(problems) == 0 {
+			t.Fatalf("no Problems but %v", err)
+		}
+		for _, p := range problems {
+			if p.Line < 1 || p.Line > 2+strings.Count(string(data), "\n")+strings.Count(string(data), "\r") || p.Column < 1 || p.Message == "" {
+				t.Errorf("no place in the file: %#v", p)
+			}
+		}
+		// A variable that no secret uses is no secret.
+		password := r.used["USER_DB_PASSWORD"]
+		if password != nil && !password.secret {
+			return
+		}
+		if strings.Contains(err.Error(), canary) && !strings.Contains(string(data), canary) {
+			t.Errorf("a secret in a message: %v", err)
+		}
+	})
+}
+
+// proved checks what the rest of Fanfold relies on in a report.
+func proved(t *testing.T, r *report.Report) {
+	t.Helper()
+	for _, j := range r.Join.Listeners {
+		l, _, ok := r.Listener(j.Listener)
+		if !ok || len(j.Keys) != len(r.Join.Keys) {
+			t.Fatalf("%s: joined %q with keys %q for %q", r.Name, j.Listener, j.Keys, r.Join.Keys)
+		}
+		for _, key := range j.Keys {
+			if !has(l, key) {
+				t.Errorf("%s: %s has no key %q", r.Name, l.Name, key)
+			}
+		}
+	}
+	for _, c := range r.CSV.Columns {
+		if l, _, ok := r.Listener(c.Listener); c.Listener != "" && (!ok || !has(l, c.Column)) {
+			t.Errorf("%s: no column %q of %q", r.Name, c.Column, c.Listener)
+		}
+	}
+	_, err := time.LoadLocation(r.CSV.TimeZone)
+	if wrongForm(r.CSV.Date, report.KindDate) || wrongForm(r.CSV.Datetime, report.KindDatetime) || err != nil || r.CSV.MaxRows < 0 || r.CSV.MaxBytes < 0 || len(r.Hash()) != 12 {
+		t.Errorf("%s: options of a file that cannot be, %v: %+v", r.Name, err, r.CSV)
+	}
+	for s, stage := range r.Stages {
+		for _, l := range stage.Listeners {
+			provedRetry(t, l.Retry)
+			for _, name := range l.Query.Names() {
+				if l.From != nil && name == l.From.String() {
+					from, at, ok := r.Listener(l.From.Listener)
+					if !ok || at > s || !has(from, l.From.Column) {
+						t.Errorf("%s: %s has no earlier :%s", r.Name, l.Name, name)
+					}
+				} else if strings.Contains(name, ".") {
+					t.Errorf("%s: %s has :%s unresolved", r.Name, l.Name, name)
+				}
+			}
+		}
+	}
+	if r.Timeout < r.StagesTime() || r.Timeout > longest {
+		t.Errorf("%s: a timeout of %v for stages of %v", r.Name, r.Timeout, r.StagesTime())
+	}
+	provedRetry(t, r.Retry)
+	if r.Timeout <= 0 || len(r.CSV.Columns) == 0 || len(r.Join.Listeners) == 0 {
+		t.Errorf("%s: incomplete: %+v", r.Name, r)
+	}
+}
+
+func wrongForm(form string, kind report.Kind) bool {
+	return form != "" && format.CheckForm(form, kind) != nil
+}
+
+func provedRetry(t *testing.T, r report.Retry) {
+	t.Helper()
+	if r.Retries < 0 || r.Retries > mostRetries || r.Delay <= 0 || r.Exponential && r.MaxDelay < r.Delay || r.Total() < 0 {
+		t.Errorf("a retry that cannot be: %+v", r)
+	}
+}
+
+func has(l *report.Listener, column string) bool {
+	for _, c := range l.Columns {
+		if c == column {
+			return true
+		}
+	}
+	return false
+}

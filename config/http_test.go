@@ -1,0 +1,335 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/google/go-cmp/cmp"
+)
+
+// httpBase is a file with a listener of kind http, without problems.
+const httpBase = `redis: redis://127.0.0.1:6379/0
+databases: {main: {dsn: "app@tcp(db:3306)/app"}}
+apis:
+  vendor:
+    url: https://api.vendor.example/v2/
+    headers: {Authorization: "Bearer ${USER_DB_PASSWORD}", X-Key: {file: fund.password}}
+    timeout: 10s
+    max_bytes: 1MB
+    redirects: 1
+    idempotency: none
+    parallel: 4
+    rate: 300/m
+records: {database: main}
+sink: gs://reports/exports
+reports:
+  scores:
+    parameters: {from: date, team: integer}
+    stages:
+      - listeners:
+          - {name: users, database: main, query: "SELECT id FROM users"}
+      - listeners:
+          - name: vendor.scores
+            kind: http
+            api: vendor
+            columns:
+              id: $.user.id
+              score: {path: "$['score']", type: decimal, optional: true}
+            batch: 10
+            result:
+              method: POST
+              path: /teams/:team/scores
+              query: {limit: "1000"}
+              json: {from: ":from", ids: ":users.id", deep: [1, 2.50, True, null, "::x"]}
+              rows: $.rows
+              next: $.next
+              next_as: {query: cursor}
+              count: $.total
+          - name: vendor.export
+            kind: http
+            api: vendor
+            columns: {id: $.id}
+            submit:
+              path: /exports
+              json: {from: ":from", reference: "{key}"}
+              id: $.job.id
+              unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}
+            poll: {path: "/exports/{id}", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}
+            cancel: {path: "/exports/{id}"}
+            result: {path: "/exports/{id}/rows", rows: $.rows, page: page, first: 0}
+            total: 30m
+    join: {key: id}
+`
+
+func TestLoadHTTP(t *testing.T) {
+	t.Parallel()
+	c, err := Load("f.yaml", []byte(httpBase), testEnvironment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAPI := API{
+		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1, Idempotency: NotIdempotent,
+		Bound:   Bound{Parallel: 4, Rate: Rate{300, time.Minute}},
+		Headers: map[string]report.Secret{"Authorization": "Bearer " + canary, "X-Key": canary},
+	}
+	if diff := cmp.Diff(wantAPI, c.APIs["vendor"]); diff != "" {
+		t.Error(diff)
+	}
+	path := func(text string) report.JSONPath {
+		p, err := report.ParseJSONPath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	want := &report.Listener{
+		Name: "vendor.scores", Line: 22, Kind: report.FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
+		From: &report.Ref{Listener: "users", Column: "id"}, Batch: 10, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
+		HTTP: &report.HTTP{
+			Fields: []report.HTTPField{{Path: path("$.user.id")}, {Path: path("$['score']"), Kind: report.KindDecimal, Optional: true}},
+			Result: report.HTTPResult{
+				HTTPRequest: report.HTTPRequest{
+					Method: "POST", Path: "/teams/:team/scores", Query: []report.HTTPPair{{Name: "limit", Value: "1000"}},
+					JSON: map[string]any{"from": ":from", "ids": ":users.id", "deep": []any{json.Number("1"), json.Number("2.50"), true, nil, "::x"}},
+				},
+				Rows: path("$.rows"), Next: path("$.next"), NextAs: "cursor", First: 1, Count: path("$.total"),
+			},
+		},
+	}
+	l, stage, _ := c.Reports["scores"].Listener("vendor.scores")
+	if diff := cmp.Diff(want, l, cmp.AllowUnexported(report.Query{})); diff != "" || stage != 2 {
+		t.Error(stage, diff)
+	}
+	want = &report.Listener{
+		Name: "vendor.export", Line: 38, Kind: report.FromHTTP, Source: "vendor", Columns: []string{"id"}, Batch: 1000, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
+		HTTP: &report.HTTP{
+			Fields: []report.HTTPField{{Path: path("$.id")}}, Total: 30 * time.Minute,
+			Submit: &report.HTTPSubmit{
+				HTTPRequest: report.HTTPRequest{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path("$.job.id"),
+				Unknown: report.LookUpJob, LookUp: &report.HTTPLookUp{HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path("$.jobs[0].id")},
+			},
+			Poll: report.HTTPPoll{
+				HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports/{id}"}, Every: 5 * time.Second, Status: path("$.state"),
+				Done: []string{"done"}, Failed: []string{"error", "gone"}, Working: []string{"queued"}, Error: path("$.message"),
+			},
+			Cancel: &report.HTTPRequest{Method: "DELETE", Path: "/exports/{id}"},
+			Result: report.HTTPResult{HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports/{id}/rows"}, Rows: path("$.rows"), Page: "page"},
+		},
+	}
+	l, _, _ = c.Reports["scores"].Listener("vendor.export")
+	if diff := cmp.Diff(want, l, cmp.AllowUnexported(report.Query{})); diff != "" {
+		t.Error(diff)
+	}
+	// Its total has its place in the timeout of the report, whatever its tries are.
+	if got, want := c.Reports["scores"].DefaultTimeout(), 2*41*time.Minute+16*time.Minute; got != want {
+		t.Errorf("the default timeout is %v, not %v", got, want)
+	}
+	if text := fmt.Sprintf("%+v %#v", c.APIs, c.APIs); strings.Contains(text, "w0rd") {
+		t.Errorf("a secret is shown: %s", text)
+	}
+	// What changes the result changes the hash; an API can move.
+	hash := c.Reports["scores"].Hash()
+	for _, e := range []struct {
+		old, new string
+		same     bool
+	}{
+		{"https://api.vendor.example/v2/", "https://other.example", true},
+		{"$.user.id", "$.user.key", false},
+		{"type: decimal", "type: float", false},
+		{`limit: "1000"`, `limit: "10"`, false},
+		{"2.50", "2.5", false},
+		{"next: $.next", "next: $.after", false},
+		{"query: cursor", "query: page", false},
+		{"path: /exports\n", "path: /export\n", false},
+		{"$.job.id", "$.job.key", false},
+		{"done: done", "done: ready", false},
+		{"every: 5s", "every: 6s", true},
+		{"total: 30m", "total: 1h", true},
+		{`cancel: {path: "/exports/{id}"}`, `cancel: {path: "/export/{id}"}`, true},
+		{`unknown: {look_up: {path: /exports, query: {reference: "{key}"}, id: "$.jobs[0].id"}}`, "unknown: resubmit", true},
+		{"idempotency: none", "idempotency: none # still", true},
+	} {
+		c, err := Load("f.yaml", []byte(strings.Replace(httpBase, e.old, e.new, 1)), testEnvironment())
+		if err != nil {
+			t.Error(err)
+		} else if got := c.Reports["scores"].Hash(); (got == hash) != e.same {
+			t.Errorf("%s: %s, of base %s", e.new, got, hash)
+		}
+	}
+}
+
+// badHTTP breaks httpBase, as badFiles does base.
+var badHTTP = []struct {
+	name  string
+	edits []string
+}{
+	{"an API with the name of a database", []string{"  vendor:\n", "  main:\n"}},
+	{"an API that is not there", []string{"api: vendor\n            columns:\n", "api: vendro\n            columns:\n"}},
+	{"an API without url", []string{"    url: https://api.vendor.example/v2/\n", ""}},
+	{"a url with a password", []string{"https://api", "https://u:s/s@w0rd-7Qx@api"}},
+	{"a url with a query", []string{"v2/", "v2?key=w0rd"}},
+	{"a url that leads out of itself", []string{"v2/", "v2/../x"}},
+	{"a url of something else", []string{"https://api", "ftp://api"}},
+	{"headers", []string{`X-Key: {file`, `"X Key": a, Host: b, X-Line: "a\nb", Content-Length: "1", X-Key: {file`}},
+	{"headers in two ways of writing", []string{`X-Key: {file`, `authorization: other, x-key: a, X-Key: {file`, "idempotency: none", "idempotency: AUTHORIZATION"}},
+	{"headers with nothing", []string{`X-Key: {file: fund.password}`, `X-Key: "", X-Space: "  ", X-Unset: "${NOT_SET:-}", X-File: {file: empty}`}},
+	{"files of headers that are no use", []string{`X-Key: {file: fund.password}`, `X-Key: {file: keys/vendor.key}, X-Forbidden: {file: /run/secrets/vendor}, X-Secret: {file: "w0rd+7Qx="}`}},
+	{"a header's file", []string{"file: fund.password", "flie: fund.password"}},
+	{"fields of a database", []string{"api: vendor\n            columns:\n", "api: vendor\n            database: main\n            query: SELECT 1\n            columns:\n"}},
+	{"columns that are a list", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", "            columns: [id]\n"}},
+	{"no columns", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", ""}},
+	{"paths", []string{"$.user.id", "user.id", "$['score']", "$..score", "rows: $.rows\n", "rows: $.rows[*]\n", "next: $.next", "next: $.x[-1]"}},
+	{"a type", []string{"type: decimal", "type: number"}},
+	{"an API of which it is not said whether it tells repetitions", []string{"    idempotency: none\n", ""}},
+	{"unknown where the API tells repetitions", []string{"idempotency: none", "idempotency: X-Request-Id"}},
+	{"an idempotency that is no header, or one of the headers", []string{"idempotency: none", "idempotency: X-Key"}},
+	{"an idempotency with a space", []string{"idempotency: none", "idempotency: request id"}},
+	{"no unknown", []string{"              unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}\n", ""}},
+	{"another unknown", []string{"unknown: {look_up: {path: /exports, query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}}", "unknown: ignore"}},
+	{"a look_up without the key", []string{"query: {reference: \"{key}\"}, id: \"$.jobs[0].id\"}", "query: {reference: \":from\"}}"}},
+	{"a look_up by a key that nobody has got", []string{"json: {from: \":from\", reference: \"{key}\"}", "json: {from: \":from\"}"}},
+	{"a job without id and path", []string{"              path: /exports\n", "", "              id: $.job.id\n", ""}},
+	{"a job that is made by GET", []string{"              path: /exports\n", "              path: /exports\n              method: GET\n"}},
+	{"a poll with nothing", []string{"poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}", "poll: {}"}},
+	{"no poll", []string{"            poll: {path: \"/exports/{id}\", every: 5s, status: $.state, done: done, failed: [error, gone], working: [queued], error: $.message}\n", ""}},
+	{"statuses twice, and none", []string{"done: done, failed: [error, gone], working: [queued]", "done: [done, gone], failed: [error, gone], working: []"}},
+	{"poll, cancel and total without submit", []string{httpBase[strings.Index(httpBase, "            submit:"):strings.Index(httpBase, "            poll:")], ""}},
+	{"a cancel of the whole collection", []string{`cancel: {path: "/exports/{id}"}`, "cancel: {path: /exports}"}},
+	{"a poll and a result of no job", []string{`poll: {path: "/exports/{id}"`, "poll: {path: /exports, query: {team: \":team\"}", `result: {path: "/exports/{id}/rows"`, "result: {path: /exports/rows"}},
+	{"the job's id before there is one", []string{"reference: \"{key}\"}\n", "reference: \"{id}\"}\n"}},
+	{"values where they cannot be known", []string{"cancel: {path: \"/exports/{id}\"}", "cancel: {path: \"/exports/{id}/:from\"}", "/exports/{id}/rows\"", "/exports/{id}/rows\", query: {ids: \":users.id\"}"}},
+	{"a total that is longer than the report's", []string{"total: 30m", "total: 3h", "    parameters: {from", "    timeout: 2h\n    strict_timeout: true\n    parameters: {from"}},
+	{"rates", []string{"rate: 300/m", "rate: 0/s", "parallel: 4", "parallel: -1", "{dsn: \"app@tcp(db:3306)/app\"}", "{dsn: \"app@tcp(db:3306)/app\", rate: 10, parallel: many}"}},
+	{"no result", []string{httpBase[strings.Index(httpBase, "            result:"):strings.Index(httpBase, "          - name: vendor.export")], ""}},
+	{"a result that leads out of the url", []string{"/teams/:team/scores", "/teams/%2e%2E/scores"}},
+	{"a result with a query in its path", []string{"/teams/:team/scores", "/teams/:team?x=y"}},
+	{"a result on another host", []string{"/teams/:team/scores", "https://other.example/:team"}},
+	{"a brace", []string{"/teams/:team/scores", "/teams/:team/{name}/{id}"}},
+	{"a half escape", []string{"/teams/:team/scores", "/teams/:team/%2"}},
+	{"a list in a path", []string{"/teams/:team/scores", "/teams/:team/:users.id"}},
+	{"a parameter that is not there", []string{"/teams/:team/scores", "/teams/:taem/scores"}},
+	{"a column that is not there", []string{":users.id", ":users.di"}},
+	{"names that are none", []string{"/teams/:team/scores", "/teams/:team/:team-id", `{limit: "1000"}`, `{limit: ":limit!"}`, `from: ":from", ids`, `from: ": from", ids`}},
+	{"a body with GET", []string{"method: POST", "method: GET"}},
+	{"a method", []string{"method: POST", "method: FETCH"}},
+	{"next_as", []string{"next_as: {query: cursor}", "next_as: cursor"}},
+	{"next in the rows", []string{"              rows: $.rows\n", ""}},
+	{"paths that lie in each other", []string{"rows: $.rows\n", "rows: $.answer.rows\n", "next: $.next", "next: $.answer['rows'][0].next", "count: $.total", "count: $.answer"}},
+	{"no next_as", []string{"              next_as: {query: cursor}\n", ""}},
+	{"next_as without next", []string{"              next: $.next\n", ""}},
+	{"two ways to the next page", []string{"next: $.next", "next: $.next\n              page: page\n              offset: skip"}},
+	{"a first page without page", []string{"next: $.next", "next: $.next\n              first: 0"}},
+	{"the cursor in the query", []string{`{limit: "1000"}`, `{limit: "1000", cursor: "0"}`}},
+	{"a number that JSON does not have", []string{"2.50", "0x10"}},
+	{"a body without end", []string{"deep: [1, ", "deep: &deep [*deep, *deep, "}},
+	{"a body with too many values", []string{"deep: [1, ", "deep: &deep [" + strings.Repeat("&a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], *a, *a, *a, *a, *a, *a, *a, *a, *a, ", 100)}},
+	{"max_bytes and redirects", []string{"max_bytes: 1MB", "max_bytes: 1TB", "redirects: 1", "redirects: -1"}},
+}
+
+func TestHTTPProblems(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for _, c := range badHTTP {
+		for i := 0; i < len(c.edits); i += 2 {
+			if n := strings.Count(httpBase, c.edits[i]); n != 1 {
+				t.Errorf("%s: the file has %q %d times", c.name, c.edits[i], n)
+			}
+		}
+		_, err := Load("f.yaml", []byte(strings.NewReplacer(c.edits...).Replace(httpBase)), testEnvironment())
+		if problems := (Problems{}); !errors.As(err, &problems) {
+			t.Errorf("%s: no Problems but %v", c.name, err)
+			continue
+		}
+		fmt.Fprintf(&got, "== %s\n%v\n", c.name, err)
+	}
+	if strings.Contains(got.String(), canary) || strings.Contains(got.String(), "w0rd") {
+		t.Error("a message shows the password")
+	}
+	const golden = "testdata/http_problems.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatalf("%v (write it with: go test ./config -run TestHTTPProblems -update)", err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFill: a value stays in its place, whatever is in it.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	evil := `../a?b=c&d#e/"f` + "\r\nX: y"
+	values := func(name string) (any, bool) {
+		v, ok := map[string]any{
+			"evil": evil, "n": int64(-7), "yes": true, "none": nil, "dots": "..", "empty": "",
+			"list": []any{int64(1), "a&b"}, "of.ids": []any{json.RawMessage("12345678901234567890"), json.RawMessage(`"x"`)},
+			"slash": "a/b?c", "{id}": "a/b", "{key}": "k\"1",
+		}[name]
+		return v, ok
+	}
+	for _, c := range []struct {
+		request      report.HTTPRequest
+		target, body string
+		refused      bool
+	}{
+		{report.HTTPRequest{Path: "/a:b/:n/%20"}, "/a:b/-7/%20", "", false},
+		{report.HTTPRequest{Path: "/:slash"}, "/a%2Fb%3Fc", "", false},
+		{report.HTTPRequest{Path: "/:evil"}, "", "", true},
+		{report.HTTPRequest{Path: "/x-{id}/{key}"}, "/x-a%2Fb/k%221", "", false},
+		{report.HTTPRequest{Path: "/:dots/x"}, "", "", true},
+		{report.HTTPRequest{Path: "/:empty/x"}, "", "", true},
+		{report.HTTPRequest{Path: "/:none/x"}, "", "", true},
+		{report.HTTPRequest{Path: "/:unknown"}, "", "", true},
+		{report.HTTPRequest{Path: "/", Query: []report.HTTPPair{{Name: "q", Value: ":evil"}, {Name: "a b", Value: "::n"}, {Name: "none", Value: ":none"}, {Name: "l", Value: ":list"}, {Name: "ids", Value: ":of.ids"}, {Name: "y", Value: ":yes"}}},
+			"/?q=..%2Fa%3Fb%3Dc%26d%23e%2F%22f%0D%0AX%3A+y&a+b=%3An&l=1&l=a%26b&ids=12345678901234567890&ids=x&y=true", "", false},
+		{report.HTTPRequest{Path: "/", JSON: map[string]any{"e": ":evil", "in": "not :evil", "l": ":list", "ids": ":of.ids", "n": ":none", "k": "{key}", "c": "::n", "d": []any{json.Number("1.50")}}},
+			"/", `{"c":":n","d":[1.50],"e":"../a?b=c&d#e/\"f\r\nX: y","ids":[12345678901234567890,"x"],"in":"not :evil","k":"k\"1","l":[1,"a&b"],"n":null}`, false},
+	} {
+		target, body, err := c.request.Fill(values)
+		if (err != nil) != c.refused || err != nil && !errors.Is(err, report.ErrValue) || err == nil && target != c.target || string(body) != c.body {
+			t.Errorf("%+v: %s %s %v", c.request, target, body, err)
+		}
+	}
+}
+
+func TestJSONPath(t *testing.T) {
+	t.Parallel()
+	var document any
+	if err := json.Unmarshal([]byte(`{"a": {"b c": [1, null, {"é": "x"}]}, "": 5}`), &document); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]any{
+		"$": document, "$.a['b c'][0]": 1.0, "$.a['b c'][1]": nil, `$["a"]["b c"][2].é`: "x", "$['']": 5.0, `$.a["b\u0020c"][0]`: 1.0,
+	} {
+		p, err := report.ParseJSONPath(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, ok := p.Find(document); !ok || !cmp.Equal(got, want) {
+			t.Errorf("%s: %v %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"$.b", "$.a[0]", "$.a['b c'].x", "$.a['b c'][3]", "$.a['b c'][0].x"} {
+		p, err := report.ParseJSONPath(text)
+		if got, ok := p.Find(document); err != nil || ok {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "a", "$.*", "$..a", "$[0,1]", "$[-1]", "$[?@.a]", "$.a[1:2]", "$.a b", "$["} {
+		if p, err := report.ParseJSONPath(text); err == nil || p.Given() {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// didYouMean is the remedy for a name that is not known: the nearest one that
+// is, if one is near, and what there is.
+func didYouMean(name string, known []string) string {
+	there := "None are defined"
+	if len(known) > 0 {
+		there = "Available: " + report.Listing(known)
+	}
+	if near := nearest(name, known); near != "" {
+		return fmt.Sprintf("Did you mean %q? %s", near, there)
+	}
+	return there
+}
+
+// nearest returns the known name that a typing mistake could have meant, or
+// nothing.
+func nearest(name string, known []string) string {
+	best, least := "", min(len(name), 1+max(1, min(3, len(name)/3)))
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k), least); d < least {
+			best, least = k, d
+		}
+	}
+	if best != "" || len(name) < 3 {
+		return best
+	}
+	// A beginning that only one has, such as int for integer.
+	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.HasPrefix(k, name) })
+	if len(begun) == 1 {
+		return begun[0]
+	}
+	return ""
+}
+
+// distance counts the letters to insert, remove or change and the neighbours to
+// swap (optimal string alignment). It gives up above most, so that a long wrong
+// name costs nothing.
+func distance(a, b string, most int) int {
+	if len(a)-len(b) > most || len(b)-len(a) > most {
+		return most
+	}
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, above, row = above, row, before
+		row[0] = i + 1
+		for j := range len(b) {
+			change := above[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, row[j]+1, above[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
+
+// texts gives names of a type of their own as texts.
+func texts[T ~string](names []T) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = string(name)
+	}
+	return all
+}
+
+// sortedKeys is for messages and loops that must not depend on a map's order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

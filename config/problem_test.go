@@ -1,0 +1,272 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// base is a file without problems, which each case of badFiles breaks.
+const base = `redis: redis://127.0.0.1:6379/0
+databases:
+  main: {dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"}
+records: {database: main}
+sink: gs://reports/exports
+limits: {tasks: "${TASKS}"}
+reports:
+  orders:
+    timeout: 2h
+    parameters:
+      since: date
+    stages:
+      - listeners:
+          - {name: shop.orders, database: main, query: "SELECT id, total FROM orders WHERE day >= :since"}
+          - {name: shop.users, database: main, query: "SELECT id, name FROM users"}
+      - listeners:
+          - {name: shop.items, database: main, query: "SELECT id, item FROM items WHERE id IN (:shop.orders.id)"}
+    join:
+      key: id
+      listeners:
+        - shop.orders
+        - {name: shop.users, type: left}
+        - {name: shop.items, key: id}
+    csv:
+      columns:
+        - id
+        - total
+        - {column: shop.items.item, label: Item}
+`
+
+// badFiles breaks base: each pair of a case is a text and what takes its place.
+// The messages are in testdata/problems.golden.
+var badFiles = []struct {
+	name  string
+	edits []string
+}{
+	{"not YAML", []string{"records: {", "records: [}"}},
+	{"an alias without anchor does not show what could be a secret", []string{"redis://127.0.0.1:6379/0", "*" + canary}},
+	{"not UTF-8", []string{"shop.users, type", "shop\xff, type"}},
+	{"two documents", []string{"sink:", "---\nsink:"}},
+	{"not a mapping", []string{base, "redis://:" + canary + "@127.0.0.1"}},
+	{"an empty file", []string{base, "# nothing\n"}},
+	{"nothing that is needed", []string{base, "limits: {}\n"}},
+	{"empty sections", []string{base, "redis:\ndatabases: {}\nrecords:\nsink:\nreports: {}\n"}},
+	{"unknown fields with near ones", []string{"sink:", "snik: gs://a/b\nsink:", "timeout: 2h", "time_out: 2h", "type: left", "typ: left", "label: Item", "labels: Item"}},
+	{"an unknown field with nothing near", []string{"sink:", "colour: red\nsink:"}},
+	{"a field given twice", []string{"sink:", "sink: gs://x/y\nsink:"}},
+	{"a merge key and a key that is a list", []string{"records: {", "records: {<<: {a: b}, [a]: c, "}},
+	{"wrong kinds", []string{"timeout: 2h", "timeout: [2h]", "records: {database: main}", "records: main", "key: id\n", "key: {a: b}\n"}},
+	{"tags", []string{"timeout: 2h", "timeout: !soon 2h"}},
+
+	{"variables", []string{"${TASKS}", "${NOT_SET}", "gs://reports/exports", "gs://${reports", "2h", "${2h}"}},
+	{"a variable cannot change the structure", []string{"database: main}\nsink", "database: \"${INJECTED}\"}\nsink"}},
+	{"a value from a variable is shown as written", []string{"database: main}\nsink", "database: \"${USER_DB_PASSWORD}\"}\nsink"}},
+	{"an empty variable", []string{"2h", "${EMPTY}"}},
+
+	{"a secret in the place of a name", []string{"      key: id\n", "      key: x${USER_DB_PASSWORD}\n", "- total", "- ${USER_DB_PASSWORD}", "SELECT id, name FROM users", "SELECT id, id AS `${USER_DB_PASSWORD}`, `${USER_DB_PASSWORD}` FROM users"}},
+	{"secrets that are not set", []string{"${USER_DB_PASSWORD}", "${NOT_SET}"}},
+	{"secrets under a misspelt name", []string{"dsn: ", "dns: ", "redis: redis://127", "redsi: redis://:" + canary + "@127"}},
+	{"a secret cut by a comma", []string{`"app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, "app:pa,s/s@w0rd-7Qx@tcp(db)/x"}},
+	{"a DSN in the place of the mapping", []string{`{dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"}`, "app:" + canary + "@tcp(db)/x"}},
+	{"a DSN in the place of its file", []string{`dsn: "app`, `dsn_file: "app`}},
+	{"bad URLs and DSNs", []string{"redis://127.0.0.1:6379/0", "redis://:" + canary + "%zz@host", "@tcp(db:3306)/app", "@db:3306/app"}},
+	{"a Redis db that is no number", []string{"6379/0", "6379/main"}},
+	{"both forms of a secret", []string{"redis: redis", "redis_file: redis\nredis: redis", "{dsn:", "{dsn_file: dsn, dsn:"}},
+	{"secret files that are no use", []string{"redis: redis://127.0.0.1:6379/0", "redis_file: empty", `dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, "dsn_file: forbidden"}},
+	{"a secret file with something else", []string{`dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, "dsn_file: bad-dsn"}},
+	{"a password twice", []string{`/app"`, `/app", password_file: fund.password`}},
+	{"a password without user", []string{`app:${USER_DB_PASSWORD}@`, ``, `/app"`, `/app", password_file: fund.password`}},
+	{"a password for a DSN from a file", []string{`dsn: "app:${USER_DB_PASSWORD}@tcp(db:3306)/app"`, `dsn_file: dsn, password_file: fund.password`}},
+	{"max_connections", []string{`/app"`, `/app", max_connections: 0`}},
+	{"a database's name", []string{"  main: {", "  main db: {"}},
+	{"sinks", []string{"gs://reports/exports", "s3://reports"}},
+	{"a relative directory", []string{"gs://reports/exports", "file://var/lib"}},
+	{"a bucket with a query", []string{"gs://reports/exports", "gs://reports/exports?x=y"}},
+	{"limits", []string{`tasks: "${TASKS}"`, "tasks: many, folds: 0, running_jobs: 1.5, grace: 1, lease: -1s"}},
+
+	{"limits of time and memory", []string{`tasks: "${TASKS}"`, "stop: soon, memory: 101, job_bytes: 1.5GB, rebuild: 0"}},
+	{"a kind of listener that is not known", []string{"{name: shop.orders,", "{name: shop.orders, kind: oracle,"}},
+	{"a kind of listener that is no text", []string{"{name: shop.orders,", "{name: shop.orders, kind: [mysql],"}},
+	{"an external listener without columns", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external}"}},
+	{"an external listener with a query", []string{"{name: shop.users, database", "{name: shop.users, kind: external, columns: [id], database"}},
+	{"columns of an external listener", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external, silence: soon, columns: [id, {name: name, type: varchar}]}"}},
+	{"a column of an external listener without name", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external, columns: [id, {type: text}]}"}},
+	{"a column that an external listener has not", []string{`{name: shop.users, database: main, query: "SELECT id, name FROM users"}`, "{name: shop.users, kind: external, columns: [user_id, name]}"}},
+	{"a name of a query and of a service", []string{"reports:", "reports:\n  other: {stages: [{listeners: [{name: shop.users, kind: external, columns: [id]}]}]}"}},
+	{"a compression that is not known", []string{`tasks: "${TASKS}"`, "compress: gzip"}},
+	{"a job of no bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 0"}},
+	{"a job and a fold of a few bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 5, fold_bytes: 10"}},
+	{"a lease that no renewal keeps", []string{`tasks: "${TASKS}"`, "lease: 1ms, grace: 1ms"}},
+	{"a fold of too many bytes", []string{`tasks: "${TASKS}"`, "fold_bytes: 9GB"}},
+	{"a job of too many bytes", []string{`tasks: "${TASKS}"`, "job_bytes: 1025GB"}},
+	{"an address without port", []string{"sink:", "admin: localhost\nsink:"}},
+	{"an address with another port", []string{"sink:", "admin: localhost:http\nsink:"}},
+	{"an address that is a URL", []string{"sink:", "admin: http://localhost:9464\nsink:"}},
+	{"an address without host", []string{"sink:", "admin: :9464\nsink:"}},
+	{"an address that is a list", []string{"sink:", "admin: [::1]:9464\nsink:"}},
+
+	{"characters in keys", []string{"sink:", "keys: {prefix: \"fan fold:\", hash: \"{Record}-\"}\nsink:"}},
+	{"patterns in keys", []string{"sink:", "keys: {prefix: \"fanfold:*\", hash: \"Record?\"}\nsink:"}},
+	{"more patterns in keys", []string{"sink:", "keys: {prefix: \"fanfold[1]:\", hash: 'Record\\-'}\nsink:"}},
+	{"control characters in keys", []string{"sink:", "keys: {prefix: \"fanfold\\0\", hash: \"Record\\u2028\"}\nsink:"}},
+	{"empty and long keys", []string{"sink:", "keys: {prefix: \"${EMPTY}\", hash: " + strings.Repeat("x", 65) + "}\nsink:"}},
+	{"keys that are the same", []string{"sink:", "keys: {prefix: \"f:\", hash: \"f:\"}\nsink:"}},
+	{"a hash that begins as the prefix", []string{"sink:", "keys: {hash: \"fanfold:record-\"}\nsink:"}},
+	{"a prefix that begins as the hash", []string{"sink:", "keys: {prefix: \"FileDownloadRecordEntity-x:\"}\nsink:"}},
+	{"a bad prefix and a hash that begins as the default", []string{"sink:", "keys: {prefix: \"*\", hash: \"fanfold:record-\"}\nsink:"}},
+	{"keys that are no mapping", []string{"sink:", "keys: \"fanfold:\"\nsink:"}},
+	{"other keys", []string{"sink:", "keys: {perfix: x, hash: [x]}\nsink:"}},
+
+	{"options of a file", []string{"    csv:\n", "    csv:\n      bom: yes\n      delimiter: \":\"\n      line_end: cr\n      null: NULL\n      time_zone: Berlin\n      date: YYYY-mm-dd\n      datetime: soon\n      formulas: quote\n      compress: zip\n      max_rows: 0\n      max_bytes: 6TB\n"}},
+	{"a month where the minute was meant", []string{"    csv:\n", "    csv:\n      datetime: DD.MM.YYYY HH:MM\n"}},
+	{"12 hours without AM", []string{"    csv:\n", "    csv:\n      datetime: DD.MM.YYYY hh:mm\n"}},
+	{"AM without 12 hours", []string{"    csv:\n", "    csv:\n      datetime: HH:mm AM\n"}},
+	{"a part of a form that comes twice", []string{"    csv:\n", "    csv:\n      date: DD.MM.YY YYYY\n      datetime: HH hh:mm AM\n"}},
+	{"an option of a file with a wrong name", []string{"    csv:\n", "    csv:\n      delimeter: \";\"\n"}},
+	{"a text for NULL with a delimiter", []string{"    csv:\n", "    csv:\n      null: \"a;b\"\n"}},
+	{"an empty text for NULL in a file of one column", []string{"        - total\n        - {column: shop.items.item, label: Item}\n", "      null: \"\"\n"}},
+	{"a label that is a formula", []string{"label: Item", "label: \"=Item\"", "    csv:\n", "    csv:\n      formulas: fail\n"}},
+	{"a default that is a formula", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {item: \"=1+1\"}}, database", "    csv:\n", "    csv:\n      formulas: fail\n"}},
+	{"a text for NULL that is a formula", []string{"    csv:\n", "    csv:\n      null: \"=NA()\"\n      formulas: escape\n"}},
+	{"the zone of a database", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app\", time_zone: Berlin"}},
+	{"a time zone in a DSN", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?charset=utf8mb4&time_zone=%27%2B02%3A00%27\""}},
+	{"a time zone in a DSN with other letters", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?@@Session.Time_Zone=%27Europe%2FBerlin%27\""}},
+	{"a time zone in a DSN behind another variable", []string{"@tcp(db:3306)/app\"", "@tcp(db:3306)/app?sql_mode=%27%27%2C+time_zone%3D%27SYSTEM%27\""}},
+	{"options of a file that are no single values", []string{"    csv:\n", "    csv:\n      delimiter: [\";\"]\n      null: {a: b}\n      max_bytes: []\n"}},
+
+	{"records of an unknown database", []string{"database: main}\nsink", "database: mian}\nsink"}},
+	{"record columns", []string{"database: main}\nsink", "database: main, table: a.b.c, columns: {id: '-', state: x, file: 'a b', report: one, error: ONE, parameters: '-'}}\nsink"}},
+	{"no such policy", []string{"{name: shop.items, database", "{name: shop.items, on_failure: option, database"}},
+	{"policies of another form", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {defaults: {}}, database", "{name: shop.users, database", "{name: shop.users, on_failure: {default: {nam: x, id: }}, database"}},
+	{"a policy without columns", []string{"{name: shop.items, database", "{name: shop.items, on_failure: {default: {}}, database"}},
+	{"the first listener of the join is needed", []string{"{name: shop.orders, database", "{name: shop.orders, on_failure: optional, database"}},
+	{"no value for PARTIAL", []string{"{name: shop.items, database", "{name: shop.items, on_failure: optional, database", "database: main}\nsink", "database: main, statuses: {PENDING: 0}}\nsink"}},
+	{"record statuses", []string{"database: main}\nsink", "database: main, statuses: {PENDING: 0, FAILED: 0, SUCCES: 1, SUCCESS: processing}}\nsink"}},
+	{"a filter that reaches out", []string{"database: main}\nsink", "database: main, filter: \"a = 1) OR (1 = 1\"}\nsink"}},
+	{"a filter with a comment", []string{"database: main}\nsink", "database: main, filter: \"a = 1 -- \"}\nsink"}},
+	{"a filter with a parameter", []string{"database: main}\nsink", "database: main, filter: \"a = :b\"}\nsink"}},
+	{"a filter that does not end", []string{"database: main}\nsink", "database: main, filter: \"a = 'b\"}\nsink"}},
+
+	{"a report's name", []string{"  orders:\n", "  Orders:\n"}},
+	{"no stages", []string{base[strings.Index(base, "    stages"):], "    stages: []\n"}},
+	{"stages without listeners", []string{base[strings.Index(base, "    stages"):], "    stages: [{listeners: []}, {}]\n"}},
+	{"a listener with nothing", []string{"name: shop.users, database: main, query: \"SELECT id, name FROM users\"", ""}},
+	{"names of listeners", []string{"name: shop.users, database", "name: shop..users, database", "{name: shop.orders, database", "{name: " + strings.Repeat("x", 101) + ", database"}},
+	{"two listeners of one name", []string{"{name: shop.users, database", "{name: shop.orders, database"}},
+	{"a listener's database", []string{"name: shop.users, database: main", "name: shop.users, database: mein"}},
+	{"timeout and batch", []string{"name: shop.users, database", "name: shop.users, timeout: 5 minutes, batch: 10, database"}},
+	{"a report's timeout that is too short", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true", "name: shop.users, database", "name: shop.users, timeout: 6m, database"}},
+	{"a timeout that is too short without retries", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true\n    retry: 0"}},
+	{"a timeout that is too short for one listener", []string{"timeout: 2h", "timeout: 30m\n    strict_timeout: true", base[strings.Index(base, "      - listeners:\n          - {name: shop.items"):strings.Index(base, "    join")], "", base[strings.Index(base, "        - {name: shop.items, key"):strings.Index(base, "    csv")], "", "        - {column: shop.items.item, label: Item}\n", ""}},
+	{"a timeout that is too short for one of many tries", []string{"timeout: 2h", "timeout: 8m\n    strict_timeout: true\n    retry: {retries: 0}", "name: shop.users, database", "name: shop.users, retry: {retries: 2, backoff: exponential, delay: 10s}, database"}},
+	{"a listener that takes more than the longest timeout", []string{"timeout: 2h", "timeout: 720h\n    strict_timeout: true", "{name: shop.items, database", "{name: shop.items, timeout: 720h, retry: 100, database"}},
+	{"retries that take more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 100, delay: 720h}"}},
+	{"a default that is more than the longest timeout", []string{"timeout: 2h", "retry: {retries: 1, delay: 400h}", "{name: shop.items, database", "{name: shop.items, retry: 0, database"}},
+	{"a timeout where a listener's is wrong", []string{"timeout: 2h", "timeout: 1m", "name: shop.users, database", "name: shop.users, timeout: 5 s, database"}},
+	{"retries", []string{"timeout: 2h", "retry: {retries: 101, delay: 0s, backoff: linear, max_delay: 721h}"}},
+	{"other fields of retries", []string{"timeout: 2h", "retry: {retry: 3, exponential: true}", "name: shop.users, database", "name: shop.users, retry: [3], database"}},
+	{"retries in short", []string{"timeout: 2h", "retry: -1", "name: shop.users, database", "name: shop.users, retry: exponential, database"}},
+	{"a max_delay of a fixed delay", []string{"timeout: 2h", "retry: {max_delay: 2m}"}},
+	{"a max_delay below the delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 30s}", "name: shop.users, database", "name: shop.users, retry: {retries: 2}, database"}},
+	{"a delay above the max_delay", []string{"timeout: 2h", "retry: {backoff: exponential, max_delay: 5m}", "name: shop.users, database", "name: shop.users, retry: {delay: 6m}, database"}},
+	{"a listener's backoff that does not fit the report's delay", []string{"timeout: 2h", "retry: {retries: 1, delay: 2h}", "name: shop.users, database", "name: shop.users, retry: {backoff: exponential}, database"}},
+
+	{"parameters", []string{"since: date", "since: date\n      a: text\n      1b: string\n      c: {type: integer, list: maybe, default: x}\n      d: {default: 1, typ: date}\n      e:", ":since", ":since + :a + :c + :d + :e"}},
+	{"defaults of another type", []string{"since: date", "since: {type: date, default: 2024-02-30}\n      b: {type: boolean, default: yes}\n      l: {type: integer, list: true, default: [1, 2.5]}\n      m: {list: true, default: x}", ":since", ":since + :b + :l + :m"}},
+	{"a query parameter that nothing supplies", []string{":since", ":sinse"}},
+	{"a list where one value is", []string{"since: date", "since: {type: date, list: true}", "id IN (:shop.orders.id)", "id = :shop.orders.id OR id IN (1, :shop.orders.id)"}},
+	{"a parameter that no query uses", []string{"since: date", "since: date\n      until: date"}},
+	{"queries", []string{"SELECT id, name FROM users", "DELETE FROM users", "SELECT id, total FROM", "SELECT id, 'total FROM"}},
+	{"two statements", []string{"FROM users", "FROM users; DELETE FROM users"}},
+	{"a question mark", []string{"FROM users", "FROM users WHERE id = ?"}},
+	{"a comment that the server runs", []string{"FROM users", "FROM users /*!50000 WHERE id = :since */"}},
+	{"an empty query", []string{"SELECT id, name FROM users", " /* nothing */ "}},
+	{"parentheses", []string{"SELECT id, name FROM users", "SELECT id, (name FROM users"}},
+	{"columns that cannot be read", []string{"SELECT id, name FROM users", "SELECT u.*, 1 + 1 FROM users u"}},
+	{"columns of another number", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: [id]"}},
+	{"columns that are not allowed", []string{"SELECT id, name FROM users", "SELECT id, name AS `a#b`, id FROM users"}},
+	{"columns that are no list", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: id"}},
+	{"no columns", []string{"SELECT id, name FROM users\"", "SELECT id, name FROM users\", columns: []"}},
+	{"fields that collide", []string{"SELECT id, name FROM users", "SELECT id, 1 AS `vip.id` FROM users", "name: shop.items, database", "name: shop.users.vip, database", "name: shop.items, key", "name: shop.users.vip, key", "shop.items.item", "shop.users.vip.item"}},
+
+	{"a column of the same stage", []string{"FROM users", "FROM users WHERE id IN (:shop.orders.id)"}},
+	{"a column of nothing", []string{":shop.orders.id", ":shop.order.id"}},
+	{"a column that an earlier listener does not give", []string{":shop.orders.id", ":shop.orders.di"}},
+	{"two lists", []string{"(:shop.orders.id)", "(:shop.orders.id) OR id IN (:shop.users.id)"}},
+
+	{"no join", []string{base[strings.Index(base, "    join"):], ""}},
+	{"no key", []string{"      key: id\n", ""}},
+	{"keys", []string{"      key: id\n", "      key: [id, id]\n"}},
+	{"an empty key", []string{"      key: id\n", "      key: []\n"}},
+	{"a key that a listener does not give", []string{"      key: id\n", "      key: name\n"}},
+	{"keys of another number", []string{"items, key: id}", "items, key: [id, item]}"}},
+	{"a joined listener's own key", []string{"items, key: id}", "items, key: itme}"}},
+	{"joined listeners", []string{"        - shop.orders\n", "        - shop.order\n        - shop.users\n", "type: left", "type: outer"}},
+	{"a join of no listener", []string{base[strings.Index(base, "      listeners:\n        - shop"):], "      listeners: []\n"}},
+	{"a type for the first", []string{"        - shop.orders\n", "        - {name: shop.orders, type: full}\n"}},
+	{"a listener without use", []string{"        - {name: shop.users, type: left}\n", ""}},
+	{"fold_case", []string{"key: id\n", "key: id\n      fold_case: 1\n"}},
+
+	{"a file without columns", []string{base[strings.Index(base, "      columns"):], "      columns: []\n"}},
+	{"columns that nothing gives", []string{"- total", "- totl\n        - shop.items.itm\n        - {label: x}"}},
+	{"a column that several give", []string{"SELECT id, name", "SELECT id, total"}},
+	{"a column of a listener that is not joined", []string{"        - shop.orders\n", "", "shop.users, type: left", "shop.users", "- total", "- shop.orders.total"}},
+	{"labels", []string{"- total", "- {column: total, label: Item}", "- id", "- {column: id, label: \"\"}"}},
+	{"labels in the default list", []string{base[strings.Index(base, "    csv"):], "", "id, total", "id, x, total AS `shop.users.x`", "id, name", "id, x"}},
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	for _, c := range badFiles {
+		file := strings.NewReplacer(c.edits...).Replace(base)
+		for i := 0; i < len(c.edits); i += 2 {
+			if n := strings.Count(base, c.edits[i]); n != 1 {
+				t.Errorf("%s: base has %q %d times", c.name, c.edits[i], n)
+			}
+		}
+		_, err := Load("f.yaml", []byte(file), testEnvironment())
+		var problems Problems
+		if !errors.As(err, &problems) {
+			t.Errorf("%s: no Problems but %v", c.name, err)
+			continue
+		}
+		if !slices.IsSortedFunc(problems, func(a, b Problem) int { return a.Line - b.Line }) {
+			t.Errorf("%s: not sorted", c.name)
+		}
+		fmt.Fprintf(&got, "== %s\n%v\n", c.name, err)
+	}
+	for _, piece := range []string{canary, "s/s@w0rd", "w0rd"} {
+		if strings.Contains(got.String(), piece) {
+			t.Errorf("a message shows %q of the password", piece)
+		}
+	}
+	const golden = "testdata/problems.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatalf("%v (write it with: go test ./config -run TestProblems -update)", err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBaseHasNoProblems(t *testing.T) {
+	t.Parallel()
+	if _, err := Load("f.yaml", []byte(base), testEnvironment()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,268 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// A chunk is full when it has one of these. With 1 MB, other clients of Redis waited
+// half as long again for their answers while a large dataset was stored; with this, the
+// dataset took as long.
+const (
+	MaxChunkRows  = 10_000
+	MaxChunkBytes = 256 << 10 // JSON of all columns together
+)
+
+// Builder encodes rows into one JSON array for each column. For every row each
+// column gets exactly one value, in any order, and then EndRow is called.
+//
+// It allocates only while its buffers grow; Reset keeps them. It is used by one
+// goroutine. A column number that is out of range panics.
+type Builder struct {
+	columns []builderColumn
+	fields  [][]byte // what Fields returns
+	rows    int
+	bytes   int
+	err     error // first error of the current row
+}
+
+type builderColumn struct {
+	name   string
+	text   []byte // the array, not yet closed
+	end    int    // length of the text after the last whole row
+	values int
+}
+
+// NewBuilder returns a Builder without rows for these columns.
+func NewBuilder(columns []Column) *Builder {
+	b := &Builder{columns: make([]builderColumn, len(columns)), fields: make([][]byte, len(columns))}
+	for i, c := range columns {
+		b.columns[i].name = c.Name
+	}
+	b.Reset()
+	return b
+}
+
+// Null gives the column a null.
+func (b *Builder) Null(col int) {
+	c := b.next(col)
+	c.text = append(c.text, "null"...)
+}
+
+// Int gives the column an integer.
+func (b *Builder) Int(col int, v int64) {
+	c := b.next(col)
+	c.text = strconv.AppendInt(c.text, v, 10)
+}
+
+// Uint gives the column an integer.
+func (b *Builder) Uint(col int, v uint64) {
+	c := b.next(col)
+	c.text = strconv.AppendUint(c.text, v, 10)
+}
+
+var errNoNumber = errors.New("a float that is no number (NaN or infinite)")
+
+// Float gives the column the number with the fewest digits that reads back as
+// the same float of so many bits (32 or 64). NaN and the infinities have no
+// JSON and make EndRow fail.
+func (b *Builder) Float(col int, v float64, bits int) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		b.fail(col, errNoNumber)
+		return
+	}
+	c := b.next(col)
+	c.text = appendFloat(c.text, v, bits)
+}
+
+// Fixed gives the column the number with so many decimals, as a FLOAT(M,D) shows it.
+func (b *Builder) Fixed(col int, v float64, decimals int) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		b.fail(col, errNoNumber)
+		return
+	}
+	c := b.next(col)
+	c.text = appendFixed(c.text, v, decimals)
+}
+
+// Text gives the column a string. Decimals, dates, times and JSON documents are
+// given this way too. Text that is not UTF-8 makes EndRow fail.
+func (b *Builder) Text(col int, v []byte) {
+	plain := plainASCII(v)
+	if plain < len(v) && !utf8.Valid(v[plain:]) {
+		b.fail(col, errors.New("a text that is not UTF-8"))
+		return
+	}
+	c := b.next(col)
+	c.text = append(append(c.text, '"'), v[:plain]...)
+	if plain < len(v) {
+		c.text = appendEscaped(c.text, v[plain:])
+	}
+	c.text = append(c.text, '"')
+}
+
+// Binary gives the column bytes, as base64 with padding.
+func (b *Builder) Binary(col int, v []byte) {
+	c := b.next(col)
+	c.text = append(base64.StdEncoding.AppendEncode(append(c.text, '"'), v), '"')
+}
+
+// EndRow ends the current row. An error names the column that got no value,
+// more than one, or one that cannot be written; the row is dropped then, and
+// the rows before it stay.
+func (b *Builder) EndRow() error {
+	err, size := b.err, 0
+	for i := range b.columns {
+		c := &b.columns[i]
+		if c.values != b.rows+1 && err == nil {
+			err = fmt.Errorf("dataset: column %q: %d values in one row", c.name, c.values-b.rows)
+		}
+		size += len(c.text) + len("]")
+	}
+	if err != nil {
+		b.dropRow()
+		return err
+	}
+	for i := range b.columns {
+		b.columns[i].end = len(b.columns[i].text)
+	}
+	b.rows++
+	b.bytes = size
+	return nil
+}
+
+// Full tells whether the chunk should be stored now. A single row can make it
+// larger than MaxChunkBytes.
+func (b *Builder) Full() bool { return b.rows >= MaxChunkRows || b.bytes >= MaxChunkBytes }
+
+// Rows returns the number of rows that were ended.
+func (b *Builder) Rows() int { return b.rows }
+
+// Bytes returns the length of all fields together.
+func (b *Builder) Bytes() int { return b.bytes }
+
+// Fields returns one complete JSON array for each column; "[]" where there are
+// no rows. They are valid until the next call of any other method that changes
+// the Builder. A row that was begun and not ended is dropped.
+func (b *Builder) Fields() [][]byte {
+	b.dropRow()
+	for i := range b.columns {
+		c := &b.columns[i]
+		b.fields[i] = append(c.text, ']')
+		c.text = b.fields[i][:len(c.text)]
+	}
+	return b.fields
+}
+
+// Reset begins a new chunk.
+func (b *Builder) Reset() {
+	for i := range b.columns {
+		c := &b.columns[i]
+		c.text, c.end = append(c.text[:0], '['), len("[")
+	}
+	b.rows, b.bytes = 0, len("[]")*len(b.columns)
+	b.dropRow()
+}
+
+// next counts a value and returns its column, whose text is ready for it.
+func (b *Builder) next(col int) *builderColumn {
+	c := &b.columns[col]
+	c.values++
+	if len(c.text) > len("[") {
+		c.text = append(c.text, ',')
+	}
+	return c
+}
+
+// fail counts a value that cannot be written.
+func (b *Builder) fail(col int, err error) {
+	b.columns[col].values++
+	if b.err == nil {
+		b.err = fmt.Errorf("dataset: column %q: %w", b.columns[col].name, err)
+	}
+}
+
+func (b *Builder) dropRow() {
+	b.err = nil
+	for i := range b.columns {
+		c := &b.columns[i]
+		c.text, c.values = c.text[:c.end], b.rows
+	}
+}
+
+// appendFloat writes a float as MariaDB and MySQL write a DOUBLE: digits where they are
+// few, and an exponent below 1e-15 and for a whole number from 1e15 on. It is the
+// digits that count and not the value: 1e15 has one form, whatever its bits.
+func appendFloat(dst []byte, v float64, bits int) []byte {
+	if a := math.Abs(v); a == 0 || (a >= 1e-14 && a < 9e14) {
+		return strconv.AppendFloat(dst, v, 'f', -1, bits)
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
+	e := start + bytes.IndexByte(dst[start:], 'e')
+	exponent, _ := strconv.Atoi(string(dst[e+1:])) // strconv wrote it
+	digits := e - start
+	for _, c := range dst[start:e] {
+		if c == '-' || c == '.' {
+			digits--
+		}
+	}
+	if exponent >= -15 && (exponent < 15 || digits > exponent+1) {
+		return strconv.AppendFloat(dst[:start], v, 'f', -1, bits)
+	}
+	// strconv gives e+20 and e-07; the shortest is e20 and e-7.
+	return strconv.AppendInt(dst[:e+1], int64(exponent), 10)
+}
+
+// appendFixed writes a float with a fixed number of decimals as MariaDB and MySQL do:
+// a large number has zeros behind the digits that tell it from others, not those of
+// its exact value.
+func appendFixed(dst []byte, v float64, decimals int) []byte {
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
+	have := 0
+	if point := bytes.IndexByte(dst[start:], '.'); point >= 0 {
+		have = len(dst) - start - point - 1
+	} else if decimals > 0 {
+		dst = append(dst, '.')
+	}
+	if have > decimals {
+		return strconv.AppendFloat(dst[:start], v, 'f', decimals, 64)
+	}
+	for ; have < decimals; have++ {
+		dst = append(dst, '0')
+	}
+	return dst
+}
+
+// appendEscaped writes UTF-8 text as it stands between the quotes of a JSON
+// string.
+func appendEscaped(dst, text []byte) []byte {
+	const hex = "0123456789abcdef"
+	done := 0
+	for i, c := range text {
+		if plainInString[c] {
+			continue
+		}
+		dst = append(dst, text[done:i]...)
+		done = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+		}
+	}
+	return append(dst, text[done:]...)
+}

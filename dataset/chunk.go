@@ -1,0 +1,279 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// Chunk is a part of a dataset: some rows of some columns. It keeps the JSON
+// text and where each value begins, and decodes a value only when it is used.
+// It does not change and is safe for concurrent use.
+type Chunk struct {
+	columns []Column
+	texts   [][]byte
+	starts  []uint32 // rows+1 for each column; the last one is just behind the ]
+	rows    int
+	blanks  bool // there is white space between values
+}
+
+// DecodeChunk reads one JSON array of scalars for each column, as Builder.Fields
+// gives them or a Compressor has made them of it. Everything that is not exactly that
+// is an error that names column and byte (of the JSON, from 0), and arrays of
+// different lengths are one too. The chunk keeps the fields: they must not be changed
+// as long as it is used.
+func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
+	if len(columns) != len(fields) {
+		return nil, fmt.Errorf("dataset: %d columns and %d fields", len(columns), len(fields))
+	}
+	texts, err := expanded(columns, fields)
+	if err != nil {
+		return nil, err
+	}
+	c := &Chunk{columns: columns, texts: texts}
+	for i, text := range texts {
+		most := c.rows + 1
+		if i == 0 {
+			most = bytes.Count(text, []byte{','}) + 2
+		}
+		column, at, err := scanArray(text, c.room(i, most), &c.blanks)
+		if err != nil {
+			return nil, fmt.Errorf("dataset: column %q, byte %d: %w", columns[i].Name, at, err)
+		}
+		if i == 0 {
+			c.rows = len(column) - 1
+			c.starts = make([]uint32, len(columns)*len(column))
+			copy(c.starts, column)
+		}
+		if rows := len(column) - 1; rows != c.rows {
+			return nil, fmt.Errorf("dataset: column %q, byte %d: the array ends after %d values, but column %q has %d",
+				columns[i].Name, at, rows, columns[0].Name, c.rows)
+		}
+	}
+	return c, nil
+}
+
+// room is where the starts of a column are written: in their final place, save
+// for the first column, which tells how many there are.
+func (c *Chunk) room(column, most int) []uint32 {
+	if column == 0 {
+		return make([]uint32, 0, most)
+	}
+	from := column * (c.rows + 1)
+	return c.starts[from : from : from+c.rows+1]
+}
+
+// Columns returns the columns of the chunk. The caller must not change them.
+func (c *Chunk) Columns() []Column { return c.columns }
+
+// Rows returns the number of rows.
+func (c *Chunk) Rows() int { return c.rows }
+
+// Bytes returns the length of the JSON of all columns together.
+func (c *Chunk) Bytes() int64 {
+	var n int64
+	for _, text := range c.texts {
+		n += int64(len(text))
+	}
+	return n
+}
+
+// Cell returns the JSON of one value: null, true, false, a number or a string
+// with its quotes. It is a part of the field, so it must not be changed.
+func (c *Chunk) Cell(column, row int) []byte {
+	text, i := c.texts[column], column*(c.rows+1)+row
+	end := int(c.starts[i+1]) - 1
+	if c.blanks {
+		for isBlank(text[end]) {
+			end-- // white space behind the comma
+		}
+		for isBlank(text[end-1]) {
+			end-- // and before it
+		}
+	}
+	return text[c.starts[i]:end]
+}
+
+var (
+	errLarge  = errors.New("more than 4 GB of JSON")
+	errUTF8   = errors.New("text that is not UTF-8")
+	errArray  = errors.New("a JSON array must begin here")
+	errNested = errors.New("arrays and objects inside of the array are not possible")
+	errScalar = errors.New("a number, string, true, false or null must stand here")
+	errNumber = errors.New("a number that is not as in JSON")
+	errString = errors.New("a string with a character or escape that JSON does not have")
+	errOpen   = errors.New("the string does not end")
+	errComma  = errors.New("a comma or the end of the array must stand here")
+	errBehind = errors.New("something stands behind the array")
+)
+
+// scanArray appends the start of every value, and the end of the array, and notes
+// whether there is white space between them. Where there is an error it also
+// returns the place.
+func scanArray(text []byte, starts []uint32, blanks *bool) ([]uint32, int, error) {
+	if uint64(len(text)) >= math.MaxUint32 {
+		return nil, 0, errLarge
+	}
+	if at := invalidUTF8(text); at < len(text) {
+		return nil, at, errUTF8
+	}
+	i := skipBlanks(text, 0)
+	if i == len(text) || text[i] != '[' {
+		return nil, i, errArray
+	}
+	i = skipBlanks(text, i+1)
+	if i < len(text) && text[i] == ']' {
+		return endArray(text, starts, i)
+	}
+	for {
+		starts = append(starts, uint32(i))
+		end, err := scanScalar(text, i)
+		if err != nil {
+			return nil, end, err
+		}
+		if end+1 < len(text) && text[end] == ',' && text[end+1] > ' ' {
+			i = end + 1 // as a Builder writes it
+			continue
+		}
+		if i = skipBlanks(text, end); i > end {
+			*blanks = true
+		}
+		if i == len(text) || (text[i] != ',' && text[i] != ']') {
+			return nil, i, errComma
+		}
+		if text[i] == ']' {
+			return endArray(text, starts, i)
+		}
+		comma := i
+		if i = skipBlanks(text, i+1); i > comma+1 {
+			*blanks = true
+		}
+	}
+}
+
+func endArray(text []byte, starts []uint32, at int) ([]uint32, int, error) {
+	starts = append(starts, uint32(at+1))
+	if behind := skipBlanks(text, at+1); behind < len(text) {
+		return nil, behind, errBehind
+	}
+	return starts, at, nil
+}
+
+// scanScalar returns the end of the value at i, or the place of the error.
+func scanScalar(text []byte, i int) (int, error) {
+	if i == len(text) {
+		return i, errScalar
+	}
+	switch c := text[i]; {
+	case c == '"':
+		return scanString(text, i)
+	case c == '-' || (c >= '0' && c <= '9'):
+		return scanNumber(text, i)
+	case c == '[' || c == '{':
+		return i, errNested
+	}
+	for _, word := range [...]string{"null", "true", "false"} {
+		if end := i + len(word); end <= len(text) && string(text[i:end]) == word {
+			return end, nil
+		}
+	}
+	return i, errScalar
+}
+
+func scanString(text []byte, i int) (int, error) {
+	for i++; ; {
+		if i = endOfPlain(text, i); i == len(text) {
+			return i, errOpen
+		}
+		if text[i] == '"' {
+			return i + 1, nil
+		}
+		n := escapeLength(text[i:])
+		if n == 0 {
+			return i, errString
+		}
+		i += n
+	}
+}
+
+// escapeLength measures the escape that the text begins with; 0 if it is none.
+func escapeLength(text []byte) int {
+	if text[0] != '\\' || len(text) < 2 {
+		return 0
+	}
+	switch text[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if _, ok := hex4(text); ok {
+			return 6
+		}
+	}
+	return 0
+}
+
+func scanNumber(text []byte, i int) (int, error) {
+	if text[i] == '-' {
+		i++
+	}
+	whole := skipDigits(text, i)
+	if whole == i || (text[i] == '0' && whole > i+1) {
+		return i, errNumber
+	}
+	i = whole
+	if i < len(text) && text[i] == '.' {
+		end := skipDigits(text, i+1)
+		if end == i+1 {
+			return end, errNumber
+		}
+		i = end
+	}
+	if i < len(text) && text[i]|0x20 == 'e' {
+		i++
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
+		end := skipDigits(text, i)
+		if end == i {
+			return end, errNumber
+		}
+		i = end
+	}
+	return i, nil
+}
+
+func skipDigits(text []byte, i int) int {
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+func skipBlanks(text []byte, i int) int {
+	for i < len(text) && isBlank(text[i]) {
+		i++
+	}
+	return i
+}
+
+// isBlank tells what JSON takes for white space.
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+// invalidUTF8 returns the place of the first byte that is not UTF-8, or the
+// length of the text.
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return len(text)
+	}
+	at := 0
+	for at < len(text) {
+		r, n := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	return at
+}

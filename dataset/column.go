@@ -1,0 +1,12 @@
+package dataset
+
+import "github.com/fanfold/fanfold/report"
+
+// Column is one column of a dataset. A null value is JSON null in every kind.
+type Column struct {
+	Name     string      `json:"name"`
+	Kind     report.Kind `json:"type"`
+	Bits     int         `json:"bits,omitempty"`      // of a KindFloat: 32 for single precision, 0 for double
+	Zone     string      `json:"time_zone,omitempty"` // whose wall clock datetimes are, a name of the tz database; empty: UTC
+	Zerofill int         `json:"zerofill,omitempty"`  // a number is shown with zeros before it, in so many characters at least
+}

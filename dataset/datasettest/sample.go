@@ -1,0 +1,70 @@
+package datasettest
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/fanfold/fanfold/dataset"
+)
+
+// SampleColumns are the columns of SampleRow.
+var SampleColumns = Columns("id", "integer", "amount", "decimal", "rate", "float", "name", "text",
+	"day", "date", "at", "datetime", "note", "text")
+
+var scratch = make([]byte, 0, 64)
+
+// SampleRow gives a Builder the values of row i, and does not end the row.
+func SampleRow(b *dataset.Builder, i int) {
+	b.Int(0, int64(i))
+	b.Text(1, append(strconv.AppendInt(scratch, int64(i*7), 10), ".25"...))
+	b.Float(2, float64(i%1000)/8, 64)
+	b.Text(3, strconv.AppendInt(append(scratch, "customer "...), int64(i%5000), 10))
+	b.Text(4, append(scratch, "2024-02-29"...))
+	b.Text(5, append(scratch, "2024-02-29 12:34:56"...))
+	if i%3 == 0 {
+		b.Null(6)
+	} else {
+		b.Text(6, append(scratch, `a "note", short`...))
+	}
+}
+
+// SampleChunks encodes rows as Redis stores them, and returns the bytes of all fields.
+func SampleChunks(t TB, rows int) (chunks [][][]byte, size int64) {
+	b := dataset.NewBuilder(SampleColumns)
+	flush := func() {
+		size += int64(b.Bytes())
+		chunks = append(chunks, copied(b.Fields()))
+		b.Reset()
+	}
+	for i := range rows {
+		SampleRow(b, i)
+		if err := b.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+		if b.Full() {
+			flush()
+		}
+	}
+	flush()
+	return chunks, size
+}
+
+// Stored is a dataset of SampleColumns as Redis gives it: every chunk is decoded when it
+// is read, from bytes of its own.
+type Stored struct {
+	Chunks [][][]byte
+	next   int
+}
+
+// Columns returns SampleColumns.
+func (s *Stored) Columns() []dataset.Column { return SampleColumns }
+
+// Next decodes the next chunk.
+func (s *Stored) Next() (*dataset.Chunk, error) {
+	if s.next == len(s.Chunks) {
+		return nil, io.EOF
+	}
+	fields := copied(s.Chunks[s.next])
+	s.next++
+	return dataset.DecodeChunk(SampleColumns, fields)
+}

@@ -1,0 +1,101 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// leastCompressed is how long a field is at least that is compressed: below, its
+	// name takes as much room.
+	leastCompressed = 256
+	// MaxExpandedBytes is the most that the compressed fields of a chunk may say
+	// together. A chunk that is larger, because one of its rows is, is not compressed.
+	MaxExpandedBytes = 16 << 20
+)
+
+// zstdMagic begins a zstd frame (RFC 8878, section 3.1.1). No JSON begins with it.
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// Compressor makes the fields of chunks smaller. Its zero value is ready; it is used
+// by one goroutine and keeps its buffers.
+type Compressor struct {
+	fields, frames [][]byte
+}
+
+// Fields returns the fields of a chunk, each as it is or, where that is shorter, as
+// one zstd frame with the length and the checksum of its text. DecodeChunk reads
+// both. What it returns is valid until the next call, and as long as the fields are.
+func (c *Compressor) Fields(fields [][]byte) [][]byte {
+	size := 0
+	for _, field := range fields {
+		size += len(field)
+	}
+	if size > MaxExpandedBytes {
+		return fields
+	}
+	c.fields = append(c.fields[:0], fields...)
+	for len(c.frames) < len(fields) {
+		c.frames = append(c.frames, nil)
+	}
+	for i, field := range fields {
+		if len(field) < leastCompressed {
+			continue
+		}
+		c.frames[i] = encoder().EncodeAll(field, c.frames[i][:0])
+		if len(c.frames[i]) < len(field) {
+			c.fields[i] = c.frames[i]
+		}
+	}
+	return c.fields
+}
+
+// The fastest level takes about as long as Redis saves by having less to store.
+// Digits in which nothing comes again are coded, too. A window of a chunk's size
+// keeps the buffers small.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithAllLitEntropyCompression(true),
+		zstd.WithWindowSize(MaxChunkBytes))
+	if err != nil {
+		panic(err) // the options are wrong
+	}
+	return e
+})
+
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxExpandedBytes), zstd.WithDecoderConcurrency(runtime.GOMAXPROCS(0)))
+	if err != nil {
+		panic(err) // the options are wrong
+	}
+	return d
+})
+
+// expanded returns what the fields of a chunk say: the fields themselves where none
+// is compressed. A field that goes beyond MaxExpandedBytes with those before it is
+// made at most as large as that alone.
+func expanded(columns []Column, fields [][]byte) ([][]byte, error) {
+	texts, size := fields, 0
+	for i, field := range fields {
+		if !bytes.HasPrefix(field, zstdMagic) {
+			continue
+		}
+		text, err := decoder().DecodeAll(field, nil)
+		if size += len(text); size > MaxExpandedBytes || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+			return nil, fmt.Errorf("dataset: column %q: the zstd frames of one chunk hold more than %d MB", columns[i].Name, MaxExpandedBytes>>20)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("dataset: column %q: a zstd frame that cannot be read: %w", columns[i].Name, err)
+		}
+		if &texts[0] == &fields[0] {
+			texts = slices.Clone(fields)
+		}
+		texts[i] = text
+	}
+	return texts, nil
+}

@@ -1,0 +1,222 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+func (b *bench) restored(want map[string]int64) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.scores(b.scripts.Delayed())); diff != "" {
+		b.t.Errorf("in Redis (-want +got):\n%s", diff)
+	}
+	now, err := b.scripts.ReadEpoch(b.t.Context())
+	if err != nil || now == "" || now != b.tables.epoch {
+		b.t.Errorf("epoch %q, noted %q, %v", now, b.tables.epoch, err)
+	}
+	if n, older, err := newRebuilder(b.e).counted(b.t.Context()); err != nil || older {
+		b.t.Errorf("%d writes are counted, and MySQL has %d, %v", n, b.tables.number, err)
+	}
+}
+
+func (b *bench) lost(e *Engine, want int) {
+	b.t.Helper()
+	if got := testutil.ToFloat64(e.metrics.epochsLost); got != float64(want) {
+		b.t.Errorf("lost %v times, not %d", got, want)
+	}
+}
+
+func TestALostMemoryIsRestored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := &watcher{rebuilder: b.rebuilder()}
+	<-w.want
+	b.lost(b.e, 0)
+	b.look(w)
+	if len(w.want) > 0 {
+		t.Error("a pass is wanted though nothing has happened")
+	}
+	before := b.tables.epoch
+	want := map[string]int64{}
+	var put []Due
+	for i := range 2 * restorePage {
+		put = append(put, Due{Member: fmt.Sprint(i), At: 2e12 + int64(i)})
+		want[fmt.Sprint(i)] = 2e12 + int64(i)
+	}
+	b.save(b.scripts.Delayed(), put...)
+	b.forget()
+	b.add(b.scripts.Delayed(), "7", 9e12) // somebody was faster
+	want["7"] = 9e12
+	b.look(w)
+	b.restored(want)
+	if b.tables.epoch == before {
+		t.Error("the epoch is the same")
+	}
+	b.lost(b.e, 1)
+	if len(w.want) != 1 {
+		t.Error("no pass is wanted")
+	}
+	// Somebody who saw the loss and had to wait for the lock finds it done.
+	if err := w.recover(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.lost(b.e, 1)
+	// A Redis with another memory, such as an old copy.
+	if err := b.scripts.WriteEpoch(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	b.client.Del(t.Context(), b.scripts.Delayed())
+	want["7"] = 2e12 + 7
+	b.look(w)
+	b.restored(want)
+	b.lost(b.e, 2)
+}
+
+// TestACrashInTheMiddleOfARestore: the next one begins again, and what a service
+// has changed meanwhile stays.
+func TestACrashInTheMiddleOfARestore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := &watcher{rebuilder: b.rebuilder()}
+	b.save(b.scripts.Delayed(), Due{"1", 2e12}, Due{"2", 2e12})
+	b.forget()
+	b.tables.fail = errors.New("crash")
+	if err := w.look(t.Context()); !errors.Is(err, b.tables.fail) {
+		t.Fatal(err)
+	}
+	if n := len(b.scores(b.scripts.Delayed())); n != 2 {
+		t.Fatalf("%d restored", n)
+	}
+	if now, _ := w.memory(); now != "" {
+		t.Error("it works on though the restore is not done")
+	}
+	b.tables.fail = nil
+	b.add(b.scripts.Delayed(), "1", 3e12)
+	b.look(&watcher{rebuilder: newRebuilder(b.engine())})
+	b.restored(map[string]int64{"1": 3e12, "2": 2e12})
+}
+
+// TestALossInTheMiddleOfARestore is one more loss.
+func TestALossInTheMiddleOfARestore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := &watcher{rebuilder: b.rebuilder()}
+	b.save(b.scripts.Delayed(), Due{"1", 2e12})
+	b.forget()
+	b.tables.fail = errors.New("crash")
+	if err := w.look(t.Context()); err == nil {
+		t.Fatal("no error")
+	}
+	b.forget()
+	b.tables.fail = nil
+	b.look(w)
+	b.restored(map[string]int64{"1": 2e12})
+}
+
+func TestTwoProcessesRestoreOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.rebuilder()
+	b.save(b.scripts.Delayed(), Due{"1", 2e12})
+	b.forget()
+	var engines []*Engine
+	var group errgroup.Group
+	for range 8 {
+		e := b.engine()
+		engines = append(engines, e)
+		group.Go(func() error { return (&watcher{rebuilder: newRebuilder(e)}).look(t.Context()) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	b.restored(map[string]int64{"1": 2e12})
+	sum := 0.0
+	for _, e := range engines {
+		sum += testutil.ToFloat64(e.metrics.epochsLost)
+	}
+	if sum != 1 {
+		t.Errorf("restored %v times", sum)
+	}
+}
+
+// TestWithoutTables a loss is seen all the same, and tables that come later are
+// used.
+func TestWithoutTables(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.tables.missing = true
+	w := &watcher{rebuilder: newRebuilder(b.e)}
+	b.look(w)
+	first, mirrored := w.memory()
+	if first == "" || mirrored || len(w.want) != 1 {
+		t.Fatalf("%q %v %d", first, mirrored, len(w.want))
+	}
+	<-w.want
+	b.forget()
+	b.look(w)
+	if now, _ := w.memory(); now == "" || now == first || len(w.want) != 1 {
+		t.Errorf("%q after %q", now, first)
+	}
+	b.lost(b.e, 1)
+	b.tables.missing = false
+	w.asked = w.asked.Add(-2 * memoryAgain)
+	b.look(w)
+	if now, mirrored := w.memory(); !mirrored || now != b.tables.epoch {
+		t.Errorf("%q, noted %q", now, b.tables.epoch)
+	}
+}
+
+// TestAPassEndsWithTheMemoryThatItBeganWith: an id that waits for its time looks
+// lost until it is restored.
+func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.rebuilder()
+	b.e.o.Reports = map[string]*report.Report{"r": {Name: "r"}}
+	epoch, _ := r.memory()
+	w := walk{rebuilder: r, epoch: epoch}
+	b.add(b.scripts.Delayed(), "1", 2e12)
+	pushes := func() []*push {
+		var all []*push
+		for _, id := range []string{"1", "2"} {
+			all = append(all, &push{id: id, report: b.e.o.Reports["r"], record: &Record{ID: id, Report: "r", Status: report.Pending}})
+		}
+		return all
+	}
+	if lost, err := w.lost(t.Context(), pushes()); err != nil || len(lost) != 1 || lost[0].id != "2" {
+		t.Errorf("%d %v", len(lost), err)
+	}
+	b.forget()
+	if lost, err := w.lost(t.Context(), pushes()); !errors.Is(err, errForgotten) {
+		t.Errorf("%d %v", len(lost), err)
+	}
+}
+
+// TestALockThatIsLost ends what was done under it.
+func TestALockThatIsLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	held, release, err := newRebuilder(b.e).lock(t.Context(), "mirror")
+	if err != nil || held == nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := b.client.Set(t.Context(), b.scripts.Lock("mirror"), "somebody else", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.NewTimer(3 * rebuildLease)
+	defer limit.Stop()
+	select {
+	case <-held.Done():
+	case <-limit.C:
+		t.Error("the lock is somebody else's, and the work goes on")
+	}
+}

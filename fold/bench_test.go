@@ -1,0 +1,97 @@
+package fold
+
+import (
+	"io"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
+)
+
+func benchmarkReport(kind report.JoinType) *report.Report {
+	r := &report.Report{Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{
+		{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: kind, Keys: []string{"id"}},
+	}}}
+	r.CSV.Columns = []report.CSVColumn{{Label: "id", Column: "id"}}
+	for _, listener := range []string{"a", "b"} {
+		for _, c := range datasettest.SampleColumns[1:] {
+			r.CSV.Columns = append(r.CSV.Columns, column(listener+"."+c.Name, listener, c.Name))
+		}
+	}
+	return r
+}
+
+func BenchmarkFold(b *testing.B) {
+	chunks, size := datasettest.SampleChunks(b, 100_000)
+	for _, kind := range []report.JoinType{report.Inner, report.Full} {
+		b.Run(string(kind), func(b *testing.B) {
+			r := benchmarkReport(kind)
+			b.SetBytes(2 * size)
+			b.ReportAllocs()
+			for b.Loop() {
+				made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{})
+				if err != nil || made.Rows != 100_000 {
+					b.Fatal(made.Rows, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkFoldSmall is a job like most: all of it is in one chunk.
+func BenchmarkFoldSmall(b *testing.B) {
+	chunks, _ := datasettest.SampleChunks(b, 100)
+	r := benchmarkReport(report.Inner)
+	b.ReportAllocs()
+	for b.Loop() {
+		made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{})
+		if err != nil || made.Rows != 100 {
+			b.Fatal(made.Rows, err)
+		}
+	}
+}
+
+// BenchmarkFoldMillion also reports the most memory that was in use, over what
+// the stored chunks take, and the JSON of one side.
+func BenchmarkFoldMillion(b *testing.B) {
+	chunks, size := datasettest.SampleChunks(b, 1_000_000)
+	r := benchmarkReport(report.Inner)
+	runtime.GC()
+	before := heapInUse()
+	var most atomic.Uint64
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				most.Store(max(most.Load(), heapInUse()))
+			}
+		}
+	}()
+	b.SetBytes(2 * size)
+	b.ReportAllocs()
+	for b.Loop() {
+		made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{})
+		if err != nil || made.Rows != 1_000_000 {
+			b.Fatal(made.Rows, err)
+		}
+	}
+	close(stop)
+	<-stopped
+	b.ReportMetric(float64(most.Load()-before)/1e6, "peak-MB")
+	b.ReportMetric(float64(size)/1e6, "side-MB")
+}
+
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse
+}

@@ -1,0 +1,290 @@
+package fold
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
+	"github.com/google/go-cmp/cmp"
+)
+
+// foldReport joins payments with customers and refunds.
+func foldReport(customers, refunds report.JoinType) *report.Report {
+	return &report.Report{
+		Stages: []report.Stage{
+			{Listeners: []report.Listener{{Name: "payments", Columns: []string{"amount", "unused", "customer", "text"}}}},
+			{Listeners: []report.Listener{{Name: "customers", Columns: []string{"id", "name"}}, {Name: "refunds", Columns: []string{"cid", "at"}}}},
+		},
+		Join: report.Join{Keys: []string{"customer"}, Listeners: []report.Joined{
+			{Listener: "payments", Keys: []string{"customer"}},
+			{Listener: "customers", Type: customers, Keys: []string{"id"}},
+			{Listener: "refunds", Type: refunds, Keys: []string{"cid"}},
+		}},
+		CSV: report.CSV{Columns: []report.CSVColumn{
+			column("Customer", "", "customer"), column("Name, or \"alias\"", "customers", "name"), column("text", "payments", "text"),
+			column("amount", "payments", "amount"), column("refunded", "refunds", "at"), column("id", "customers", "id"),
+		}},
+	}
+}
+
+func foldDatasets(t *testing.T) map[string]Dataset {
+	return map[string]Dataset{
+		"payments": datasettest.Of(t, datasettest.Columns("amount", "decimal", "customer", "integer", "text", "text"), 2,
+			[]any{"10.00", 1, "plain"},
+			[]any{"20.50", 2, "comma, \"quote\""},
+			[]any{nil, nil, "nobody\r\nnowhere"},
+			[]any{"-0.10", 1, "é 😀"},
+			[]any{"1.00", 9, ""}),
+		"customers": datasettest.Of(t, datasettest.Columns("id", "text", "name", "text"), 2,
+			[]any{"01", "Ann"}, []any{"2", "Bob"}, []any{"3", "Cid"}, []any{"1", "Ann again"}, []any{nil, "none"}, []any{"x", "text"}),
+		"refunds": datasettest.Of(t, datasettest.Columns("cid", "float", "at", "datetime"), 2,
+			[]any{2.0, "2024-01-01 10:00:00"}, []any{3.0, nil}, []any{4.0, "2024-01-02 10:00:00"}),
+	}
+}
+
+// TestFoldGolden writes the bytes that users see.
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestFoldGolden(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name               string
+		customers, refunds report.JoinType
+		rows               int64
+	}{
+		{"inner", report.Inner, report.Inner, 1},
+		{"left", report.Left, report.Left, 7},
+		{"full", report.Full, report.Full, 11},
+		{"full_inner", report.Full, report.Inner, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			made, err := Fold(foldReport(test.customers, test.refunds), foldDatasets(t), &out, Room{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Rows != test.rows {
+				t.Errorf("%d rows, want %d", made.Rows, test.rows)
+			}
+			file := "testdata/fold_" + test.name + ".csv"
+			if *update {
+				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFoldOfOneListener(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		join report.Join
+		csv  []report.CSVColumn
+		want string
+	}{
+		{"two columns", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.CSVColumn{column("B", "a", "b"), column("A", "a", "a")}, "B,A\r\nx,1\r\n,1\r\n,\r\n"},
+		{"one column", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.CSVColumn{column("B", "a", "b")}, "B\r\nx\r\n\"\"\r\n\"\"\r\n"},
+		{"a key in the file", report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"a"}}}},
+			[]report.CSVColumn{column("k", "", "k")}, "k\r\n1\r\n1\r\n\"\"\r\n"},
+		{"a key that is not in the file", report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"not there"}}}},
+			[]report.CSVColumn{column("A", "a", "a")}, "A\r\n1\r\n1\r\n\"\"\r\n"},
+		{"empty label", report.Join{Listeners: []report.Joined{{Listener: "a"}}}, []report.CSVColumn{column("", "a", "a")}, "\"\"\r\n1\r\n1\r\n\"\"\r\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			a := datasettest.Of(t, datasettest.Columns("a", "integer", "b", "text"), 1, []any{1, "x"}, []any{1, ""}, []any{nil, nil})
+			made, err := Fold(&report.Report{Join: test.join, CSV: report.CSV{Columns: test.csv}}, map[string]Dataset{"a": a}, &out, Room{})
+			if err != nil || made.Rows != 3 {
+				t.Errorf("%d rows, error %v", made.Rows, err)
+			}
+			if diff := cmp.Diff(test.want, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFoldWithoutRows(t *testing.T) {
+	t.Parallel()
+	datasets := map[string]Dataset{
+		"payments":  &datasettest.Memory{Of: datasettest.Columns("amount", "decimal", "customer", "integer", "text", "text")},
+		"customers": datasettest.Of(t, datasettest.Columns("id", "text", "name", "text"), 1),
+		"refunds":   &datasettest.Memory{Of: datasettest.Columns("cid", "float", "at", "datetime")},
+	}
+	var out bytes.Buffer
+	made, err := Fold(foldReport(report.Full, report.Full), datasets, &out, Room{})
+	if want := "Customer,\"Name, or \"\"alias\"\"\",text,amount,refunded,id\r\n"; err != nil || made.Rows != 0 || out.String() != want {
+		t.Errorf("%d rows, error %v, output %q", made.Rows, err, out.String())
+	}
+}
+
+func TestNeeded(t *testing.T) {
+	t.Parallel()
+	single := &report.Report{
+		Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a", Columns: []string{"x", "y", "z"}}}}},
+		Join:   report.Join{Keys: []string{"z"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"z"}}}},
+		CSV:    report.CSV{Columns: []report.CSVColumn{column("y", "a", "y"), column("x", "a", "x"), column("again", "a", "y")}},
+	}
+	shown := *single
+	shown.CSV.Columns = []report.CSVColumn{column("z", "", "z"), column("x", "a", "x")}
+	for _, test := range []struct {
+		name   string
+		report *report.Report
+		want   map[string][]string
+	}{
+		{"three listeners", foldReport(report.Inner, report.Inner), map[string][]string{
+			"payments": {"amount", "customer", "text"}, "customers": {"id", "name"}, "refunds": {"cid", "at"}}},
+		{"one listener", single, map[string][]string{"a": {"x", "y"}}},
+		{"one listener with its key", &shown, map[string][]string{"a": {"x", "z"}}},
+	} {
+		if diff := cmp.Diff(test.want, Needed(test.report)); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+	}
+}
+
+func TestFoldErrors(t *testing.T) {
+	t.Parallel()
+	// A connection that breaks says EOF, too: that is not the end of the dataset.
+	broken := fmt.Errorf("connection lost: %w", io.EOF)
+	for _, test := range []struct {
+		name   string
+		change func(r *report.Report, d map[string]Dataset)
+		want   string
+	}{
+		{"no dataset", func(_ *report.Report, d map[string]Dataset) { delete(d, "refunds") }, `fold: no dataset of listener "refunds"`},
+		{"no key column", func(_ *report.Report, d map[string]Dataset) {
+			d["customers"].(*datasettest.Memory).Of = datasettest.Columns("name", "text")
+		},
+			`fold: the dataset of listener "customers" has no column "id"`},
+		{"no CSV column", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[1].Column = "nick" },
+			`format: CSV column "Name, or \"alias\"": the dataset of listener "customers" has no column "nick"`},
+		{"not joined", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[1].Listener = "others" },
+			`format: CSV column "Name, or \"alias\"": listener "others" is not joined`},
+		{"no such key", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[0].Column = "other" },
+			`format: CSV column "Customer": the join has no key "other"`},
+		{"fewer keys", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Keys = nil },
+			`fold: listener "refunds" has 0 key columns, but the join has 1 keys`},
+		{"no keys", func(r *report.Report, _ map[string]Dataset) { r.Join.Keys = nil }, `fold: a join without keys`},
+		{"no listeners", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners = nil }, `fold: a join without listeners`},
+		{"twice", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Listener = "payments" }, `fold: listener "payments" is joined twice`},
+		{"type", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Type = "outer" }, `fold: listener "refunds": unknown join type "outer"`},
+		{"no columns", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns = nil }, `format: a CSV without columns`},
+		{"other chunk", func(_ *report.Report, d map[string]Dataset) {
+			d["refunds"].(*datasettest.Memory).Chunks[0] = d["customers"].(*datasettest.Memory).Chunks[0]
+		},
+			`fold: dataset of listener "refunds": a chunk whose columns are not those of the dataset`},
+		{"no chunk", func(_ *report.Report, d map[string]Dataset) { d["payments"].(*datasettest.Memory).Chunks[0] = nil },
+			`fold: dataset of listener "payments": a chunk whose columns are not those of the dataset`},
+		{"first fails", func(_ *report.Report, d map[string]Dataset) { d["payments"].(*datasettest.Memory).Err = broken },
+			`fold: dataset of listener "payments": connection lost: EOF`},
+		{"second fails", func(_ *report.Report, d map[string]Dataset) { d["customers"].(*datasettest.Memory).Err = broken },
+			`fold: dataset of listener "customers": connection lost: EOF`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r, datasets := foldReport(report.Full, report.Full), foldDatasets(t)
+			test.change(r, datasets)
+			_, err := Fold(r, datasets, io.Discard, Room{})
+			if err == nil || err.Error() != test.want {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+			if strings.Contains(test.want, broken.Error()) && !errors.Is(err, broken) {
+				t.Errorf("%v does not wrap its cause", err)
+			}
+		})
+	}
+}
+
+// fullDisk takes some bytes and then fails.
+type fullDisk struct{ room, writes int }
+
+var errDisk = errors.New("disk full")
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	d.writes++
+	if d.room -= len(p); d.room < 0 {
+		return 0, errDisk
+	}
+	return len(p), nil
+}
+
+// TestFoldEndsEarly holds that nothing more is read after an error.
+func TestFoldEndsEarly(t *testing.T) {
+	t.Parallel()
+	columns := datasettest.Columns("a", "text")
+	var rows [][]any
+	for range 100 {
+		rows = append(rows, []any{strings.Repeat("x", 10_000)})
+	}
+	r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}, CSV: report.CSV{Columns: []report.CSVColumn{column("a", "a", "a")}}}
+	for _, room := range []int{0, 70_000} {
+		a := datasettest.Of(t, columns, 1, rows...)
+		disk := &fullDisk{room: room}
+		if _, err := Fold(r, map[string]Dataset{"a": a}, disk, Room{}); !errors.Is(err, errDisk) {
+			t.Errorf("error %v", err)
+		}
+		// Two chunks are read ahead, and two buffers of 64 KB are written behind.
+		if most := room/10_000 + 2*7 + 10; a.Calls > most {
+			t.Errorf("%d chunks were read, want at most %d", a.Calls, most)
+		}
+	}
+	// The last bytes fail when they are flushed.
+	if _, err := Fold(r, map[string]Dataset{"a": datasettest.Of(t, columns, 1, []any{"x"})}, &fullDisk{}, Room{}); !errors.Is(err, errDisk) {
+		t.Errorf("error %v", err)
+	}
+	j := foldReport(report.Inner, report.Inner)
+	datasets := foldDatasets(t)
+	datasets["customers"].(*datasettest.Memory).Err = errDisk
+	if _, err := Fold(j, datasets, io.Discard, Room{}); !errors.Is(err, errDisk) {
+		t.Errorf("error %v", err)
+	}
+	if datasets["payments"].(*datasettest.Memory).Calls > 0 || datasets["refunds"].(*datasettest.Memory).Calls > 0 {
+		t.Error("other datasets were read after one had failed")
+	}
+}
+
+func TestFoldCase(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{
+		Join: report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: report.Full, Keys: []string{"k"}}}},
+		CSV:  report.CSV{Columns: []report.CSVColumn{column("k", "", "k"), column("b", "b", "k")}},
+	}
+	for fold, want := range map[report.CaseFolding]string{
+		report.FoldNone:   "k,b\r\nÉa,\r\nß,\r\néA,éA\r\nSS,SS\r\n",
+		report.FoldSimple: "k,b\r\nÉa,éA\r\nß,\r\nSS,SS\r\n",
+		report.FoldFull:   "k,b\r\nÉa,éA\r\nß,SS\r\n",
+	} {
+		r.Join.FoldCase = fold
+		var out bytes.Buffer
+		_, err := Fold(r, map[string]Dataset{
+			"a": datasettest.Of(t, datasettest.Columns("k", "text"), 1, []any{"Éa"}, []any{"ß"}), "b": datasettest.Of(t, datasettest.Columns("k", "text"), 1, []any{"éA"}, []any{"SS"}),
+		}, &out, Room{})
+		if diff := cmp.Diff(want, out.String()); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+	}
+}
+
+// column is a column of a file; without a listener it shows a key of the join.
+func column(label, listener, name string) report.CSVColumn {
+	return report.CSVColumn{Label: label, Listener: listener, Column: name}
+}

@@ -1,0 +1,113 @@
+package fold
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"pgregory.net/rapid"
+)
+
+// textKey is the key of a text that is no number.
+func textKey(text string) joinKey {
+	return joinKey{maphash.String(hashSeed, text), append([]byte{}, text...)}
+}
+
+func hold(t datasettest.TB, h *held, k joinKey, row string) {
+	t.Helper()
+	r, err := endRecord(append(beginRecord(nil, k, true), row...))
+	if err == nil {
+		err = h.add(r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHashtable(t *testing.T) {
+	t.Parallel()
+	var keys []joinKey
+	for _, text := range []string{"", "a", "b", "ab", "abc"} {
+		keys = append(keys, textKey(text))
+	}
+	for _, n := range []int64{0, 1, -1, 1 << 40} {
+		keys = append(keys, joinKey{word: uint64(n)})
+	}
+	same := textKey("a")
+	// Other keys with the same hash.
+	keys = append(keys, joinKey{word: textKey("").word}, joinKey{word: same.word}, joinKey{same.word, []byte("c")})
+	rapid.Check(t, func(t *rapid.T) {
+		h, want := &held{}, make([][]string, len(keys))
+		for range rapid.IntRange(0, 60).Draw(t, "rows") {
+			i := rapid.IntRange(0, len(keys)-2).Draw(t, "key")
+			row := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 100, blockBytes / 2, blockBytes, 3 * blockBytes}).Draw(t, "length"))
+			hold(t, h, keys[i], row)
+			want[i] = append(want[i], row)
+		}
+		table := newHashtable(h)
+		for i, k := range keys {
+			var got []string
+			if last := table.find(k); last != noPlace {
+				for place := h.at(last).link(); ; place = h.at(place).link() {
+					got = append(got, string(h.at(place).row()))
+					if place == last {
+						break
+					}
+				}
+			}
+			if !slices.Equal(got, want[i]) {
+				t.Fatalf("key %v has %d rows, want %d", k, len(got), len(want[i]))
+			}
+		}
+	})
+}
+
+// TestHeld: records are found at their places, also behind blocks that were adopted.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	h, adopted := &held{}, &held{}
+	hold(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes-100))
+	var words []uint64
+	for i, length := range []int{10, 2 * blockBytes, 10, 10} {
+		words = append(words, uint64(i), 100)
+		hold(t, h, joinKey{word: uint64(i)}, strings.Repeat("x", length))
+		if err := h.adopt(slices.Clip(adopted.blocks[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []uint64
+	_ = h.all(func(place uint32, r record) error {
+		if got = append(got, r.word()); h.at(place).word() != r.word() {
+			t.Errorf("place %d has %d, not %d", place, h.at(place).word(), r.word())
+		}
+		return nil
+	})
+	if !slices.Equal(got, words) {
+		t.Errorf("%v, want %v", got, words)
+	}
+}
+
+func BenchmarkHashtable(b *testing.B) {
+	const rows = 1_000_000
+	h := &held{}
+	for i := range rows {
+		hold(b, h, joinKey{word: uint64(i) * 7919 % rows}, strings.Repeat("x", 60))
+	}
+	b.Run("make", func(b *testing.B) {
+		for b.Loop() {
+			newHashtable(h)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+	})
+	b.Run("find", func(b *testing.B) {
+		t := newHashtable(h)
+		for b.Loop() {
+			if t.find(joinKey{word: rand.Uint64N(rows)}) == noPlace {
+				b.Fatal("not there")
+			}
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package fold
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/transform"
+)
+
+// comparison is how the values at one position of a join's key compare. All
+// listeners of the join share it: else A = B and B = C would not make A = C.
+type comparison struct {
+	by      comparedBy
+	folding report.CaseFolding
+}
+
+type comparedBy uint8
+
+const (
+	byText   comparedBy = iota // byte for byte
+	byNumber                   // what is a number by its value, the rest as text
+	byTime                     // what is a date or datetime by the instant, the rest as text
+)
+
+// compare decides for the kinds of all columns at one position. Base64 has no
+// case to fold: a and A are different bytes there.
+func compare(kinds []report.Kind, folding report.CaseFolding) comparison {
+	c := comparison{folding: folding}
+	if slices.Contains(kinds, report.KindBinary) {
+		c.folding = report.FoldNone
+	}
+	for _, k := range kinds {
+		switch k {
+		case report.KindInteger, report.KindDecimal, report.KindFloat:
+			c.by = byNumber
+			return c
+		case report.KindDate, report.KindDatetime:
+			c.by = byTime
+		}
+	}
+	return c
+}
+
+// keyer turns the key of a row into one that is the same for keys that are equal,
+// and only for those. It is used by one goroutine.
+type keyer struct {
+	comparisons []comparison
+	fold        cases.Caser
+	plain       []byte // a value with its escapes undone
+	bytes       []byte // the last key that is no integer; never nil
+}
+
+func newKeyer(comparisons []comparison) *keyer {
+	return &keyer{comparisons: comparisons, fold: cases.Fold(), bytes: []byte{}}
+}
+
+// find returns the key that is in these columns of a row, valid until the next
+// call. False means that a part of it is null, and a null is equal to nothing.
+func (k *keyer) find(c *dataset.Chunk, row int, columns []int) (joinKey, bool) {
+	number := len(columns) == 1 && k.comparisons[0].by == byNumber
+	if number {
+		cell := c.Cell(columns[0], row)
+		if n, ok := plainInteger(cell); ok {
+			return joinKey{word: uint64(n)}, true
+		}
+	}
+	var ok bool
+	if k.bytes, ok = k.append(k.bytes[:0], c, row, columns); !ok {
+		return joinKey{}, false
+	}
+	if number {
+		if n, ok := wholeNumber(k.bytes); ok {
+			return joinKey{word: uint64(n)}, true
+		}
+	}
+	return joinKey{maphash.Bytes(hashSeed, k.bytes), k.bytes}, true
+}
+
+// append appends the key that is in these columns of a row. False means that a
+// part of it is null, and a null is equal to nothing.
+func (k *keyer) append(dst []byte, c *dataset.Chunk, row int, columns []int) ([]byte, bool) {
+	for i, column := range columns {
+		cell := c.Cell(column, row)
+		if dataset.IsNull(cell) {
+			return dst, false
+		}
+		if len(columns) == 1 {
+			return k.appendValue(dst, k.comparisons[i], cell), true
+		}
+		// The length keeps ("a", "bc") apart from ("ab", "c").
+		at := len(dst)
+		dst = k.appendValue(append(dst, 0, 0, 0, 0), k.comparisons[i], cell)
+		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	return dst, true
+}
+
+// appendValue appends one part. The form that numbers share is a number itself,
+// and so for dates: a text that is none is never equal to one that is.
+func (k *keyer) appendValue(dst []byte, c comparison, cell []byte) []byte {
+	k.plain = dataset.AppendText(k.plain[:0], cell)
+	switch c.by {
+	case byNumber:
+		if dst, ok := appendNumber(dst, k.plain); ok {
+			return dst
+		}
+	case byTime:
+		if dst, ok := appendInstant(dst, k.plain); ok {
+			return dst
+		}
+	}
+	switch c.folding {
+	case report.FoldSimple:
+		return appendSimplyFolded(dst, k.plain)
+	case report.FoldFull:
+		return k.appendFolded(dst)
+	}
+	return append(dst, k.plain...)
+}
+
+// appendSimplyFolded appends a text without regard to case, each character by itself:
+// as strings.EqualFold compares.
+func appendSimplyFolded(dst, text []byte) []byte {
+	for len(text) > 0 {
+		c, size := rune(text[0]), 1
+		switch {
+		case c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
+		case c >= utf8.RuneSelf:
+			c, size = utf8.DecodeRune(text)
+			// The characters of one letter are a ring that SimpleFold goes around
+			// upwards: the one that it falls to stands for all of them.
+			for next := unicode.SimpleFold(c); ; c, next = next, unicode.SimpleFold(next) {
+				if next <= c {
+					c = next
+					break
+				}
+			}
+		}
+		dst, text = utf8.AppendRune(dst, c), text[size:]
+	}
+	return dst
+}
+
+// appendFolded appends the text without regard to case, by Unicode's full case
+// folding.
+func (k *keyer) appendFolded(dst []byte) []byte {
+	start := len(dst)
+	for _, c := range k.plain {
+		if c >= 0x80 {
+			folded, _, err := transform.Append(&k.fold, dst[:start], k.plain)
+			if err != nil {
+				return append(dst[:start], k.plain...) // not reached: folding has no errors
+			}
+			return folded
+		}
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// appendInstant takes 2006-01-02 and 2006-01-02 15:04:05.999: midnight is left
+// away, and so are the zeros at the end of a fraction. False if the text is
+// neither.
+func appendInstant(dst, text []byte) ([]byte, bool) {
+	const date, clock = "0000-00-00", "00:00:00"
+	if !shaped(text, date) {
+		return dst, false
+	}
+	dst = append(dst, text[:len(date)]...)
+	if text = text[len(date):]; len(text) == 0 {
+		return dst, true
+	}
+	if (text[0] != ' ' && text[0] != 'T') || !shaped(text[1:], clock) {
+		return dst, false
+	}
+	text = text[1:]
+	if fraction := text[len(clock):]; len(fraction) > 0 {
+		if len(fraction) == 1 || fraction[0] != '.' || skipDigits(fraction, 1) != len(fraction) {
+			return dst, false
+		}
+		for text[len(text)-1] == '0' {
+			text = text[:len(text)-1]
+		}
+		if text[len(text)-1] == '.' {
+			text = text[:len(text)-1]
+		}
+	}
+	if string(text) == clock {
+		return dst, true
+	}
+	return append(append(dst, ' '), text...), true
+}
+
+// shaped tells whether a text begins with the form, where 0 is any digit.
+func shaped(text []byte, form string) bool {
+	if len(text) < len(form) {
+		return false
+	}
+	for i := range len(form) {
+		if digit := text[i] >= '0' && text[i] <= '9'; digit != (form[i] == '0') || (!digit && text[i] != form[i]) {
+			return false
+		}
+	}
+	return true
+}

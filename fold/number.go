@@ -1,0 +1,137 @@
+package fold
+
+import (
+	"bytes"
+	"math/big"
+	"strconv"
+)
+
+// appendNumber appends a number in the one form that all writings of its value
+// share: sign, digits without zeros at either end, and the power of ten that
+// they are multiplied with. 1, 01, 1.00 and 10e-1 are all +1e0, and every zero
+// is 0. It never expands an exponent and never rounds. False if the text is no
+// number; what it appended then is of no use.
+func appendNumber(dst, text []byte) ([]byte, bool) {
+	negative := false
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		negative = text[0] == '-'
+		text = text[1:]
+	}
+	end := skipDigits(text, 0)
+	whole, rest := text[:end], text[end:]
+	var fraction, exponent []byte
+	if len(rest) > 0 && rest[0] == '.' {
+		end = skipDigits(rest, 1)
+		fraction, rest = rest[1:end], rest[end:]
+	}
+	if len(whole) == 0 && len(fraction) == 0 {
+		return dst, false
+	}
+	if len(rest) > 0 {
+		if rest[0]|0x20 != 'e' || !isExponent(rest[1:]) {
+			return dst, false
+		}
+		exponent = rest[1:]
+	}
+
+	shift := -int64(len(fraction))
+	whole = bytes.TrimLeft(whole, "0")
+	if len(whole) == 0 {
+		fraction = bytes.TrimLeft(fraction, "0")
+	}
+	if len(whole) == 0 && len(fraction) == 0 {
+		return append(dst, '0'), true
+	}
+	if negative {
+		dst = append(dst, '-')
+	} else {
+		dst = append(dst, '+')
+	}
+	dst = append(append(dst, whole...), fraction...)
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+		shift++
+	}
+	return appendExponent(append(dst, 'e'), exponent, shift), true
+}
+
+func isExponent(text []byte) bool {
+	start := 0
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		start = 1
+	}
+	return len(text) > start && skipDigits(text, start) == len(text)
+}
+
+// appendExponent appends exponent + shift.
+func appendExponent(dst, exponent []byte, shift int64) []byte {
+	if len(exponent) == 0 {
+		return strconv.AppendInt(dst, shift, 10)
+	}
+	if len(exponent) <= 18 { // the sum cannot overflow
+		n, _ := strconv.ParseInt(string(exponent), 10, 64)
+		return strconv.AppendInt(dst, n+shift, 10)
+	}
+	n, _ := new(big.Int).SetString(string(exponent), 10)
+	return n.Add(n, big.NewInt(shift)).Append(dst, 10)
+}
+
+// integerDigits are as many as always fit into 64 bits.
+const integerDigits = 18
+
+// plainInteger takes a cell that is an integer as nearly all are written. False is
+// no answer: it may be one all the same.
+func plainInteger(cell []byte) (int64, bool) {
+	digits := cell
+	negative := len(cell) > 0 && cell[0] == '-'
+	if negative {
+		digits = cell[1:]
+	}
+	if len(digits) == 0 || len(digits) > integerDigits {
+		return 0, false
+	}
+	n := int64(0)
+	for _, c := range digits {
+		c -= '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// wholeNumber takes what appendNumber has made, where it is an integer of no more
+// than integerDigits.
+func wholeNumber(form []byte) (int64, bool) {
+	if string(form) == "0" {
+		return 0, true
+	}
+	digits, exponent, ok := bytes.Cut(form, []byte("e"))
+	if !ok || len(digits) < 2 || len(exponent) == 0 || len(exponent) > 2 || skipDigits(exponent, 0) < len(exponent) {
+		return 0, false
+	}
+	zeros, _ := strconv.Atoi(string(exponent))
+	if len(digits)-1+zeros > integerDigits || (digits[0] != '+' && digits[0] != '-') {
+		return 0, false
+	}
+	n, ok := plainInteger(digits[1:])
+	for range zeros {
+		n *= 10
+	}
+	if digits[0] == '-' {
+		n = -n
+	}
+	return n, ok
+}
+
+// skipDigits returns the place of the first byte from i on that is no digit.
+func skipDigits(text []byte, i int) int {
+	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,340 @@
+package fold
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// optionReport has a column of each kind, and a listener that has not all of the keys.
+func optionReport(c report.CSV) *report.Report {
+	r := &report.Report{
+		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Left, Keys: []string{"id"}}}},
+		CSV:  c,
+	}
+	r.CSV.Columns = []report.CSVColumn{column("id", "", "id")}
+	for _, name := range []string{"amount", "rate", "note", "day", "at", "took", "doc", "raw"} {
+		r.CSV.Columns = append(r.CSV.Columns, column(name, "a", name))
+	}
+	r.CSV.Columns = append(r.CSV.Columns, column("=again; and", "a", "note"), column("name", "b", "name"), column("seen", "b", "seen"))
+	return r
+}
+
+// optionDatasets are the datasets of optionReport, their datetimes of a zone.
+func optionDatasets(t datasettest.TB, zone ...string) map[string]Dataset {
+	datetime := strings.Join(append([]string{"datetime"}, zone...), " ")
+	return map[string]Dataset{
+		"a": datasettest.Of(t, datasettest.Columns("id", "integer", "amount", "decimal", "rate", "float", "note", "text", "day", "date", "at", datetime, "took", "time", "doc", "json", "raw", "binary"), 3,
+			[]any{-5, "-1.50", -1e-17, "plain", "2024-03-31", "2024-03-31 00:30:00", "-12:00:00", `{"a":1}`, "+AAA"},
+			[]any{0, "+2", 1.5, "semi;colon, \"quoted\"\ttab|bar", "2024-02-29", "2024-07-01 22:15:09.120000", "01:02:03", "-1", "AAA="},
+			[]any{1, nil, nil, nil, nil, nil, nil, nil, nil},
+			[]any{2, "0", 0.0, "", "0000-00-00", "0000-00-00 00:00:00", "00:00:00", "null", ""},
+			[]any{3, "1", 1.0, "=1+1", "9999-12-31", "9999-12-31 23:59:59", "838:59:59", `["=x"]`, "x"},
+			[]any{4, "1", 1.0, "'=1+1", "2024-02-30", "2024-13-01 00:00:00", "1:0", `"=x"`, "x"},
+			[]any{5, "1", 1.0, "line\r\nbreak", "1999-12-31", "1999-12-31 12:00:00", "0", "x", "x"},
+			[]any{6, "1", 1.0, "NULL", "1999-12-31", "1999-12-31 23:59:59.999999", "0", "x", "x"}),
+		"b": datasettest.Of(t, datasettest.Columns("id", "integer", "name", "text", "seen", datetime), 2,
+			[]any{-5, "@cmd", "2024-10-27 00:30:00"}, []any{0, "-5.25", nil}, []any{0, "+49 30 1234", "2024-10-27 01:30:00"},
+			[]any{3, "-", "2024-01-01 00:00:00.5"}, []any{3, "\t=1", "x"}, []any{7, "=never in the file", nil}),
+	}
+}
+
+// options are those whose files are in testdata/csv_*.csv.
+var options = []struct {
+	name string
+	csv  report.CSV
+	zone string // of the datetimes
+}{
+	{"plain", report.CSV{}, ""},
+	{"bom", report.CSV{BOM: true}, ""},
+	{"semicolon_lf", report.CSV{Delimiter: ";", LF: true}, ""},
+	{"tab", report.CSV{Delimiter: "\t"}, ""},
+	{"null", report.CSV{Null: new("NULL")}, ""},
+	{"null_empty", report.CSV{Null: new("")}, ""},
+	{"zone", report.CSV{TimeZone: "Europe/Berlin"}, ""},
+	{"source_zone", report.CSV{TimeZone: "America/New_York", Datetime: "MM/DD/YY hh:mm:ss.fff AM ZZ"}, "Asia/Kolkata"},
+	{"forms", report.CSV{Date: "DD.MM.YYYY", Datetime: "YYYY-MM-DDTHH:mm:ss.ffffffZZ"}, ""},
+	{"escape", report.CSV{Formulas: report.FormulasEscape}, ""},
+	{"all", report.CSV{BOM: true, Delimiter: ";", LF: true, Null: new("-"), TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY", Datetime: "DD.MM.YYYY HH:mm", Formulas: report.FormulasEscape}, ""},
+}
+
+// TestOptions holds the bytes of files with options, whichever way they are joined.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for _, test := range options {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			file := "testdata/csv_" + test.name + ".csv"
+			files := &scratchFiles{t: t, dir: t.TempDir()}
+			var first Made
+			for way, join := range map[string]func(r *report.Report, out io.Writer) (Made, error){
+				"hash": func(r *report.Report, out io.Writer) (Made, error) {
+					return Fold(r, optionDatasets(t, test.zone), out, Room{})
+				},
+				"merge": func(r *report.Report, out io.Writer) (Made, error) {
+					return Merge(r, optionDatasets(t, test.zone), out, Room{})
+				},
+				"spill": func(r *report.Report, out io.Writer) (Made, error) {
+					return Fold(r, optionDatasets(t, test.zone), out, Room{Bytes: 1, Scratch: files.make})
+				},
+			} {
+				var out bytes.Buffer
+				made, err := join(optionReport(test.csv), &out)
+				if err != nil || made.Rows != 10 {
+					t.Fatalf("%s: %+v, %v", way, made, err)
+				}
+				if first.Rows == 0 {
+					first = made
+				}
+				if diff := cmp.Diff(first, made); diff != "" {
+					t.Errorf("%s: %s", way, diff)
+				}
+				if *update {
+					if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), out.String()); diff != "" {
+					t.Errorf("%s: %s", way, diff)
+				}
+			}
+			var want map[string]int64
+			if test.csv.Formulas == report.FormulasEscape {
+				want = map[string]int64{"note": 3, "=again; and": 3, "name": 3}
+			}
+			if diff := cmp.Diff(want, first.Formulas); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestZerofill: zeros before a number are in the file alone: its key is the number, and
+// rows come together as without them, whichever way they are joined.
+func TestZerofill(t *testing.T) {
+	t.Parallel()
+	sets := func() map[string]Dataset {
+		a, b := datasettest.Columns("id", "integer", "n", "float"), datasettest.Columns("id", "integer", "m", "integer")
+		a[0].Zerofill, a[1].Zerofill, b[1].Zerofill = 5, 6, 3
+		return map[string]Dataset{
+			"a": datasettest.Of(t, a, 2, []any{7, 1.5}, []any{42, nil}, []any{123456, 1e20}),
+			"b": datasettest.Of(t, b, 2, []any{7, 0}, []any{42, nil}, []any{42, 1234}),
+		}
+	}
+	files := &scratchFiles{t: t, dir: t.TempDir()}
+	r := &report.Report{Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Left, Keys: []string{"id"}}}}}
+	for want, c := range map[string]report.CSV{
+		"id,n,m,own\r\n00007,0001.5,000,7\r\n00042,,,42\r\n00042,,1234,42\r\n123456,001e20,,\r\n":      {},
+		"id;n;m;own\r\n00007;0001.5;000;7\r\n00042;-;-;42\r\n00042;-;1234;42\r\n123456;001e20;-;-\r\n": {Delimiter: ";", Null: new("-")},
+	} {
+		r.CSV = c
+		r.CSV.Columns = []report.CSVColumn{column("id", "", "id"), column("n", "a", "n"), column("m", "b", "m"), column("own", "b", "id")}
+		for way, join := range map[string]func(out io.Writer) (Made, error){
+			"hash":  func(out io.Writer) (Made, error) { return Fold(r, sets(), out, Room{}) },
+			"merge": func(out io.Writer) (Made, error) { return Merge(r, sets(), out, Room{}) },
+			"spill": func(out io.Writer) (Made, error) { return Fold(r, sets(), out, Room{Bytes: 1, Scratch: files.make}) },
+		} {
+			var out bytes.Buffer
+			if _, err := join(&out); err != nil {
+				t.Fatalf("%s: %v", way, err)
+			}
+			if diff := cmp.Diff(want, out.String()); diff != "" {
+				t.Errorf("%s: %s", way, diff)
+			}
+		}
+	}
+}
+
+// TestGzip: the file is the same one, compressed, and has the same bytes each time.
+func TestGzip(t *testing.T) {
+	t.Parallel()
+	var plain, first, second bytes.Buffer
+	for out, c := range map[*bytes.Buffer]report.CSV{&plain: {}, &first: {Gzip: true}, &second: {Gzip: true}} {
+		if _, err := Fold(optionReport(c), optionDatasets(t), out, Room{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("other bytes the second time")
+	}
+	z, err := gzip.NewReader(&first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil || !bytes.Equal(text, plain.Bytes()) {
+		t.Errorf("%v\n%s", err, cmp.Diff(plain.String(), string(text)))
+	}
+	// An error of the sink is found at the end, too.
+	if _, err := Fold(optionReport(report.CSV{Gzip: true}), optionDatasets(t), &fullDisk{}, Room{}); !errors.Is(err, errDisk) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLimitsOfAFile: a file that is larger than its report allows is an error, and
+// one that is as large is none.
+func TestLimitsOfAFile(t *testing.T) {
+	t.Parallel()
+	for _, gzip := range []bool{false, true} {
+		var out bytes.Buffer
+		if _, err := Fold(optionReport(report.CSV{Gzip: gzip}), optionDatasets(t), &out, Room{}); err != nil {
+			t.Fatal(err)
+		}
+		size := int64(out.Len())
+		files := &scratchFiles{t: t, dir: t.TempDir()}
+		for _, test := range []struct {
+			csv  report.CSV
+			want string
+		}{
+			{report.CSV{MaxRows: 10, MaxBytes: size}, ""},
+			{report.CSV{MaxRows: 9}, "format: file too large: it has more than 9 rows, which is csv.max_rows: narrow the parameters, or raise it"},
+			{report.CSV{MaxBytes: size - 1}, fmt.Sprintf("format: file too large: it has more than %d bytes, which is csv.max_bytes: narrow the parameters, or raise it", size-1)},
+		} {
+			test.csv.Gzip = gzip
+			for _, room := range []Room{{}, {Bytes: 1, Scratch: files.make}} {
+				_, err := Fold(optionReport(test.csv), optionDatasets(t), io.Discard, room)
+				if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, format.ErrTooLarge) || !strings.HasSuffix(err.Error(), test.want)) {
+					t.Errorf("%+v: error %v, want %s", test.csv, err, test.want)
+				}
+			}
+			if _, err := Merge(optionReport(test.csv), optionDatasets(t), io.Discard, Room{}); errors.Is(err, format.ErrTooLarge) == (test.want == "") || errors.Is(err, ErrUnmergeable) != (gzip && test.csv.MaxBytes == size-1) {
+				t.Errorf("%+v: error %v of a merge", test.csv, err)
+			}
+		}
+	}
+	// A text for NULL can be longer than what a line is without for want of order.
+	c := report.CSV{MaxBytes: 100, Null: new("NULL")}
+	if _, err := Merge(optionReport(c), optionDatasets(t), io.Discard, Room{}); !errors.Is(err, ErrUnmergeable) {
+		t.Errorf("error %v of a merge with a text for NULL", err)
+	}
+}
+
+// TestLimitsOfWhatIsNotSorted: what a merge writes in vain can be larger than the file,
+// and does not make it too large.
+func TestLimitsOfWhatIsNotSorted(t *testing.T) {
+	t.Parallel()
+	sets := func() map[string]Dataset {
+		var all, some, rest [][]any
+		random := rand.New(rand.NewPCG(1, 2))
+		for i := range 150_000 {
+			all = append(all, []any{i})
+			if row := []any{i, "x"}; random.IntN(10) == 0 {
+				some = append(some, row)
+			} else {
+				rest = append(rest, row)
+			}
+		}
+		return map[string]Dataset{
+			"a": datasettest.Of(t, datasettest.Columns("id", "integer"), 1, all...),
+			"b": datasettest.Of(t, datasettest.Columns("id", "integer", "v", "text"), 1, append(some, rest...)...),
+		}
+	}
+	r := &report.Report{Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Left, Keys: []string{"id"}}}}}
+	for _, c := range []report.CSV{
+		{Columns: []report.CSVColumn{column("v", "b", "v"), column("again", "b", "v")}, Gzip: true},
+		{Columns: []report.CSVColumn{column("v", "b", "v")}}, // a line without a value is longer
+		{Columns: []report.CSVColumn{column("id", "", "id"), column("v", "b", "v")}, Null: new("NULL")},
+	} {
+		var out bytes.Buffer
+		r.CSV = c
+		if _, err := Fold(r, sets(), &out, Room{}); err != nil {
+			t.Fatal(err)
+		}
+		r.CSV.MaxBytes = int64(out.Len())
+		if _, err := Merge(r, sets(), io.Discard, Room{}); !errors.Is(err, ErrUnmergeable) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+	}
+}
+
+// TestFormulasFail: a formula in a line of the file is an error, and one in a row
+// that is in no line is none.
+func TestFormulasFail(t *testing.T) {
+	t.Parallel()
+	const want = `format: a text that a spreadsheet takes for a formula, in column "note": correct the data, or write formulas: escape in the report's csv`
+	files := &scratchFiles{t: t, dir: t.TempDir()}
+	for _, room := range []Room{{}, {Bytes: 1, Scratch: files.make}} {
+		_, err := Fold(optionReport(report.CSV{Formulas: report.FormulasFail}), optionDatasets(t), io.Discard, room)
+		if !errors.Is(err, format.ErrFormula) || !strings.HasSuffix(err.Error(), `write formulas: escape in the report's csv`) {
+			t.Errorf("error %v, want one such as %s", err, want)
+		}
+	}
+	if _, err := Merge(optionReport(report.CSV{Formulas: report.FormulasFail}), optionDatasets(t), io.Discard, Room{}); !errors.Is(err, format.ErrFormula) {
+		t.Errorf("error %v of a merge", err)
+	}
+	sets := func() map[string]Dataset {
+		return map[string]Dataset{
+			"a": datasettest.Of(t, datasettest.Columns("id", "integer", "note", "text"), 1, []any{1, "-1"}, []any{2, "=2"}),
+			"b": datasettest.Of(t, datasettest.Columns("id", "integer", "name", "text"), 1, []any{0, "=x"}, []any{1, "x"}, []any{3, "=x"}),
+		}
+	}
+	r := &report.Report{
+		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Inner, Keys: []string{"id"}}}},
+		CSV:  report.CSV{Columns: []report.CSVColumn{column("id", "", "id"), column("note", "a", "note"), column("name", "b", "name")}, Formulas: report.FormulasFail},
+	}
+	for _, join := range []func(*report.Report, map[string]Dataset, io.Writer, Room) (Made, error){Fold, Merge} {
+		var out bytes.Buffer
+		if made, err := join(r, sets(), &out, Room{}); err != nil || made.Rows != 1 || out.String() != "id,note,name\r\n1,-1,x\r\n" {
+			t.Errorf("%+v, error %v: %q", made, err, out.String())
+		}
+	}
+}
+
+// drawOptions draws the options of a file. Those of moments and limits have tests of
+// their own.
+func drawOptions(t *rapid.T, c *report.CSV) {
+	c.BOM, c.LF = rapid.Bool().Draw(t, "bom"), rapid.Bool().Draw(t, "lf")
+	c.Delimiter = rapid.SampledFrom(append([]string{""}, report.Delimiters[1:]...)).Draw(t, "delimiter")
+	c.Formulas = rapid.SampledFrom([]report.Formulas{report.FormulasOff, report.FormulasEscape}).Draw(t, "formulas")
+	c.Gzip = rapid.Bool().Draw(t, "gzip")
+	if null := rapid.SampledFrom([]string{"none", "", "NULL", "1"}).Draw(t, "null"); null != "none" {
+		c.Null = &null
+	}
+}
+
+// TestMomentsOfSeveralZones: each column is of its own zone, also in one listener, and
+// those of an API are in UTC.
+func TestMomentsOfSeveralZones(t *testing.T) {
+	t.Parallel()
+	r := &report.Report{
+		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "db", Keys: []string{"id"}}, {Listener: "api", Type: report.Inner, Keys: []string{"id"}}}},
+	}
+	columns := []report.CSVColumn{column("a", "db", "at"), column("b", "api", "at"), column("c", "db", "stamp")}
+	for want, c := range map[string]report.CSV{
+		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": {BOM: true, Null: new("NULL")},
+		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 11:00:00,2024-01-01 11:00:00\r\n": {TimeZone: "Europe/Berlin"},
+		"a,b,c\r\n2024-01-01 09:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": {TimeZone: "UTC"},
+		"a,b,c\r\n10:00 +01:00,10:00 +00:00,10:00 +00:00\r\n":                      {Datetime: "HH:mm ZZ"},
+	} {
+		if c.BOM {
+			want = "\ufeff" + want
+		}
+		r.CSV = c
+		r.CSV.Columns = columns
+		for _, join := range []func(*report.Report, map[string]Dataset, io.Writer, Room) (Made, error){Fold, Merge} {
+			var out strings.Builder
+			if _, err := join(r, map[string]Dataset{
+				"db":  datasettest.Of(t, datasettest.Columns("id", "integer", "at", "datetime Europe/Berlin", "stamp", "datetime"), 1, []any{1, "2024-01-01 10:00:00", "2024-01-01 10:00:00"}),
+				"api": datasettest.Of(t, datasettest.Columns("id", "integer", "at", "datetime"), 1, []any{1, "2024-01-01 10:00:00"}),
+			}, &out, Room{}); err != nil || out.String() != want {
+				t.Errorf("%v: %q, want %q", err, out.String(), want)
+			}
+		}
+	}
+}

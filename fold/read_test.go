@@ -1,0 +1,245 @@
+package fold
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/format"
+
+	"github.com/fanfold/fanfold/dataset"
+
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// readCell is a cell as a strict reader of RFC 4180 finds it.
+type readCell struct {
+	text   string
+	quoted bool
+}
+
+// readCSV reads a file, apart from the code that writes it: cells stand between
+// delimiters, and what is quoted has nothing behind its last quote.
+func readCSV(text string, delimiter byte, lineEnd string) ([][]readCell, error) {
+	var rows [][]readCell
+	var row []readCell
+	for text != "" {
+		var c readCell
+		if text[0] == '"' {
+			c.quoted = true
+			for text = text[1:]; ; {
+				end := strings.IndexByte(text, '"')
+				if end < 0 {
+					return nil, errors.New("a quote without end")
+				}
+				c.text, text = c.text+text[:end], text[end+1:]
+				if !strings.HasPrefix(text, `"`) {
+					break
+				}
+				c.text, text = c.text+`"`, text[1:]
+			}
+		} else {
+			end := strings.IndexAny(text, string(delimiter)+"\r\n\"")
+			if end < 0 {
+				return nil, errors.New("no end of the line")
+			}
+			c.text, text = text[:end], text[end:]
+		}
+		row = append(row, c)
+		switch {
+		case strings.HasPrefix(text, lineEnd):
+			rows, row, text = append(rows, row), nil, text[len(lineEnd):]
+		case text != "" && text[0] == delimiter:
+			text = text[1:]
+		default:
+			return nil, fmt.Errorf("%.20q stands behind a cell", text)
+		}
+	}
+	return rows, nil
+}
+
+// unescaped is what a program does about formulas: it takes one quote off each text
+// that begins with quotes and a sign of a formula, perhaps with spaces between them.
+func unescaped(text string) string {
+	rest := strings.TrimLeftFunc(strings.TrimLeft(text, "'"), func(r rune) bool {
+		return r >= ' ' && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r))
+	})
+	if sign, _ := utf8.DecodeRuneInString(rest); text[:min(len(text), 1)] == "'" && rest != "" && (sign < ' ' || strings.ContainsRune("=+-@＝＋－＠", sign)) {
+		return text[1:]
+	}
+	return text
+}
+
+// fileOf makes the file of these cells, nil being NULL, in columns of texts.
+func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
+	r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}, CSV: c}
+	var columns []dataset.Column
+	for i := range rows[0] {
+		name := fmt.Sprint("c", i)
+		columns = append(columns, dataset.Column{Name: name, Kind: report.KindText})
+		r.CSV.Columns = append(r.CSV.Columns, column(name, "a", name))
+	}
+	var out bytes.Buffer
+	if _, err := Fold(r, map[string]Dataset{"a": datasettest.Of(t, columns, 3, rows...)}, &out, Room{}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// wantRead checks that the file has these cells for a strict reader.
+func wantRead(t *testing.T, file string, c report.CSV, rows ...[]any) {
+	delimiter, lineEnd := byte(','), "\r\n"
+	if c.Delimiter != "" {
+		delimiter = c.Delimiter[0]
+	}
+	if c.LF {
+		lineEnd = "\n"
+	}
+	body, marked := strings.CutPrefix(file, "\ufeff")
+	if marked != c.BOM {
+		t.Fatalf("byte order mark: %v\n%q", marked, file)
+	}
+	got, err := readCSV(body, delimiter, lineEnd)
+	if err != nil || len(got) != len(rows)+1 {
+		t.Fatalf("%d lines, %v\n%q", len(got), err, file)
+	}
+	for i, row := range rows {
+		if len(got[i+1]) != len(row) {
+			t.Fatalf("%d cells in line %d\n%q", len(got[i+1]), i, file)
+		}
+		for n, value := range row {
+			cell := got[i+1][n]
+			text, isText := value.(string)
+			if c.Formulas == report.FormulasEscape {
+				if format.IsFormula([]byte(cell.text), report.KindText) && !strings.HasPrefix(cell.text, "'") {
+					t.Fatalf("%q is a formula\n%q", cell.text, file)
+				}
+				cell.text = unescaped(cell.text)
+			}
+			switch {
+			case isText && cell.text != text:
+				t.Fatalf("%q became %q\n%q", text, cell.text, file)
+			case c.Null == nil && !isText && cell.text != "":
+				t.Fatalf("NULL became %q\n%q", cell.text, file)
+			case c.Null != nil && (!cell.quoted && got[i+1][n].text == *c.Null) == isText:
+				t.Fatalf("%v became %q, quoted %v, with %q for NULL\n%q", value, cell.text, cell.quoted, *c.Null, file)
+			}
+		}
+	}
+}
+
+// cellSeeds are texts that CSV, spreadsheets or this package take for something else.
+var cellSeeds = []string{
+	"", "a", ",", ";", "\t", "|", `"`, `""`, "'", "\n", "\r", "\r\n", "a\r\nb", "NULL", "null", "\\N", " ", "=1+1", "'=1", "''-", "-", "-1", "-1e5", "+49 30",
+	"@x", "\x00", "\x1f=", "\ufeff", "\u2028", "😀", "0000-00-00", "2024-02-29 12:00:00", "\\u0022", "a,\"b\"\r\n",
+}
+
+// FuzzCSVFile takes texts through a file with options to a strict reader.
+func FuzzCSVFile(f *testing.F) {
+	for i, seed := range cellSeeds {
+		f.Add(seed, cellSeeds[(i*7+3)%len(cellSeeds)], "NULL", uint16(i*37))
+		f.Add("x", seed, seed, uint16(i*101))
+	}
+	f.Fuzz(func(t *testing.T, a, b, null string, options uint16) {
+		c := report.CSV{BOM: options&1 > 0, LF: options&2 > 0}
+		if c.Delimiter = report.Delimiters[options>>2&3]; c.Delimiter == "," {
+			c.Delimiter = ""
+		}
+		if options&16 > 0 {
+			c.Formulas = report.FormulasEscape
+		}
+		if options&32 > 0 && report.IsNullText(null) && (c.Formulas == report.FormulasOff || !format.IsFormula([]byte(null), report.KindText)) {
+			c.Null = &null
+		}
+		if !utf8.ValidString(a + "x" + b) {
+			return
+		}
+		rows := [][]any{{a, b, "1"}, {nil, a, b}, {b, nil, nil}, {nil, nil, nil}}
+		wantRead(t, fileOf(t, c, rows...), c, rows...)
+		if c.Null == nil || null != "" { // which the configuration refuses for one column
+			wantRead(t, fileOf(t, c, []any{a}, []any{nil}), c, []any{a}, []any{nil})
+		}
+	})
+}
+
+// TestPythonReadsIt: Python's csv finds what was written, with its own defaults but
+// for the delimiter.
+func TestPythonReadsIt(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not here: apt-get install python3")
+	}
+	// Each file is a line of JSON, in and out.
+	c := exec.CommandContext(t.Context(), python, "-c", `
+import csv, io, json, sys
+for line in sys.stdin:
+    file = json.loads(line)
+    rows = csv.reader(io.StringIO(file["text"], newline=""), delimiter=file["delimiter"], strict=True)
+    print(json.dumps(list(rows)[1:]), flush=True)
+`)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	encode, decode := json.NewEncoder(in), json.NewDecoder(out)
+	texts := rapid.OneOf(rapid.SampledFrom(cellSeeds), rapid.StringOf(rapid.RuneFrom([]rune("a,;|\t\"'=\r\n é\\"))), rapid.String())
+	rapid.Check(t, func(t *rapid.T) {
+		options := report.CSV{}
+		drawOptions(t, &options)
+		options.Gzip, options.BOM, options.Formulas = false, false, report.FormulasOff
+		var rows [][]any
+		want := [][]string{}
+		for range rapid.IntRange(1, 20).Draw(t, "rows") {
+			a, b := texts.Draw(t, "a"), texts.Draw(t, "b")
+			if strings.ContainsRune(a+b, 0) {
+				continue // which Python refuses up to 3.10
+			}
+			rows, want = append(rows, []any{a, b}), append(want, []string{a, b})
+		}
+		if len(rows) == 0 {
+			return
+		}
+		delimiter := options.Delimiter
+		if delimiter == "" {
+			delimiter = ","
+		}
+		if err := encode.Encode(map[string]string{"text": fileOf(t, options, rows...), "delimiter": delimiter}); err != nil {
+			t.Fatal(err, stderr.String())
+		}
+		var got [][]string
+		if err := decode.Decode(&got); err != nil {
+			t.Fatal(err, stderr.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+	_ = in.Close()
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Error(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Error(err, stderr.String())
+	}
+}

@@ -1,0 +1,110 @@
+package fold
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/maphash"
+	"math/rand/v2"
+)
+
+// A record is a row as a fold holds it, in memory or in a scratch file:
+//
+//	word  8 bytes  an integer key, or the hash of any other
+//	link  4 bytes  in a table the place of the next row with the same key, in a
+//	               run the number of the row
+//	size  4 bytes  of the whole record, and flags
+//	key            4 bytes of length, and the key; only where flagTextKey is set
+//	row            what layout.AppendRow made of it
+type record []byte
+
+const (
+	recordHead = 16
+
+	flagTextKey = 1 << 31
+	flagNoKey   = 1 << 30 // a part of the key is null: it meets no other
+	flagMet     = 1 << 29 // it met a row of a listener before its own
+	sizeMask    = flagMet - 1
+)
+
+var errLargeRow = errors.New("a row of more than 512 MB")
+
+func (r record) word() uint64      { return binary.LittleEndian.Uint64(r) }
+func (r record) link() uint32      { return binary.LittleEndian.Uint32(r[8:]) }
+func (r record) setLink(to uint32) { binary.LittleEndian.PutUint32(r[8:], to) }
+func (r record) flags() uint32     { return binary.LittleEndian.Uint32(r[12:]) }
+func (r record) setFlag(f uint32)  { binary.LittleEndian.PutUint32(r[12:], r.flags()|f) }
+func (r record) has(f uint32) bool { return r.flags()&f != 0 }
+func (r record) size() int         { return int(r.flags() & sizeMask) }
+func (r record) key() joinKey      { return joinKey{r.word(), r.text()} }
+func (r record) is(k joinKey) bool {
+	return r.word() == k.word && string(r.text()) == string(k.text) && r.has(flagTextKey) == (k.text != nil)
+}
+
+// text returns the key where it is no integer; nil where it is one.
+func (r record) text() []byte {
+	if !r.has(flagTextKey) {
+		return nil
+	}
+	return r[recordHead+4 : recordHead+4+binary.LittleEndian.Uint32(r[recordHead:])]
+}
+
+// row returns what the row gives to a line; it is never nil.
+func (r record) row() []byte {
+	from := recordHead
+	if r.has(flagTextKey) {
+		from += 4 + int(binary.LittleEndian.Uint32(r[recordHead:]))
+	}
+	return r[from:r.size()]
+}
+
+// beginRecord begins a record, to which the row is appended.
+func beginRecord(dst []byte, k joinKey, known bool) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, k.word)
+	dst = append(dst, 0, 0, 0, 0)
+	switch {
+	case !known:
+		return binary.LittleEndian.AppendUint32(dst, flagNoKey)
+	case k.text == nil:
+		return append(dst, 0, 0, 0, 0)
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, flagTextKey)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(k.text)))
+	return append(dst, k.text...)
+}
+
+// endRecord puts the size in.
+func endRecord(r record) (record, error) {
+	if len(r) > sizeMask {
+		return nil, errLargeRow
+	}
+	r.setFlag(uint32(len(r)))
+	return r, nil
+}
+
+// joinKey is the key of a row: equal keys, and only those, have the same two
+// values.
+type joinKey struct {
+	word uint64
+	text []byte // nil, never empty, where word is the key itself: an integer
+}
+
+// hash spreads the word over 64 bits: neighbours are far apart, and nobody outside
+// can choose keys that are near one another.
+func (k joinKey) hash() uint64 {
+	x := k.word ^ hashSecret
+	x = (x ^ x>>32) * 0x9e3779b97f4a7c15
+	x = (x ^ x>>29) * 0xd6e8feb86659fd93
+	return x ^ x>>32
+}
+
+// hashAt is another hash for each level at which rows are divided; all are
+// independent of hash.
+func (k joinKey) hashAt(level int) uint64 {
+	k.word += uint64(level+1) * 0xa0761d6478bd642f
+	return k.hash() >> 32
+}
+
+var (
+	hashSecret = rand.Uint64()
+	hashSeed   = maphash.MakeSeed()
+)

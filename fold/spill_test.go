@@ -1,0 +1,277 @@
+package fold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// scratchFiles are the files of folds; all must be closed in the end.
+type scratchFiles struct {
+	t     datasettest.TB
+	dir   string
+	mutex sync.Mutex
+	made  int
+	open  int
+	room  int64 // bytes that can be written; 0: any number
+
+	read    func(p []byte) error // nil: nothing special
+	written func(p []byte)
+}
+
+// scratchFile is a file that has no name any more.
+type scratchFile struct {
+	*os.File
+	of *scratchFiles
+}
+
+func (s *scratchFiles) make() (Scratch, error) {
+	f, err := os.CreateTemp(s.dir, "")
+	if err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.made++
+	s.open++
+	return &scratchFile{f, s}, os.Remove(f.Name())
+}
+
+func (f *scratchFile) ReadAt(p []byte, at int64) (int, error) {
+	if f.of.read != nil {
+		if err := f.of.read(p); err != nil {
+			return 0, err
+		}
+	}
+	return f.File.ReadAt(p, at)
+}
+
+func (f *scratchFile) WriteAt(p []byte, at int64) (int, error) {
+	if f.of.written != nil {
+		f.of.written(p)
+	}
+	if f.of.room > 0 && at+int64(len(p)) > f.of.room {
+		return 0, errDisk
+	}
+	return f.File.WriteAt(p, at)
+}
+
+func (f *scratchFile) Close() error {
+	f.of.mutex.Lock()
+	defer f.of.mutex.Unlock()
+	f.of.open--
+	return f.File.Close()
+}
+
+// closed proves that so many files were made, and all are closed.
+func (s *scratchFiles) closed(made int) {
+	s.t.Helper()
+	if s.made != made || s.open != 0 {
+		s.t.Fatal(fmt.Sprintf("%d scratch files were made, want %d; %d are open", s.made, made, s.open))
+	}
+}
+
+// TestSpilledIsPlain: with too little room the file is the same, byte for byte.
+func TestSpilledIsPlain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	values := map[report.Kind]*rapid.Generator[any]{
+		report.KindInteger: rapid.OneOf(rapid.SampledFrom([]any{nil, 0, 1, -1, 1 << 60, -1 << 60}), rapid.Map(rapid.IntRange(0, 40), func(n int) any { return n })),
+		report.KindDecimal: rapid.SampledFrom([]any{nil, "0.00", "1.0", "2", "10.0", "-0", "1e3"}),
+		report.KindText:    rapid.SampledFrom([]any{nil, "1", "01", "a", "A", "", "b\"\n", "2.0", "é", "É"}),
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "keys")
+		r := &report.Report{Join: report.Join{FoldCase: rapid.SampledFrom([]report.CaseFolding{report.FoldNone, report.FoldSimple, report.FoldFull}).Draw(t, "fold case")}}
+		for k := range keys {
+			r.Join.Keys = append(r.Join.Keys, fmt.Sprint("k", k))
+		}
+		kinds := rapid.SampledFrom([][]report.Kind{{report.KindInteger}, {report.KindText}, {report.KindInteger, report.KindDecimal, report.KindText}}).Draw(t, "kinds")
+		constant := rapid.IntRange(0, 3).Draw(t, "one key only") == 0
+		columns, tables := map[string][]dataset.Column{}, map[string][][]any{}
+		for n := range rapid.IntRange(2, 4).Draw(t, "listeners") {
+			name := fmt.Sprint("l", n)
+			joined := report.Joined{Listener: name, Keys: r.Join.Keys}
+			if n > 0 {
+				joined.Type = rapid.SampledFrom([]report.JoinType{report.Inner, report.Left, report.Left, report.Full, report.Full}).Draw(t, "type")
+			}
+			r.Join.Listeners = append(r.Join.Listeners, joined)
+			for _, key := range r.Join.Keys {
+				columns[name] = append(columns[name], dataset.Column{Name: key, Kind: rapid.SampledFrom(kinds).Draw(t, "kind")})
+			}
+			columns[name] = append(columns[name], dataset.Column{Name: "v", Kind: report.KindText}, dataset.Column{Name: "w", Kind: report.KindInteger})
+			for i := range rapid.IntRange(0, 30).Draw(t, "rows") {
+				var row []any
+				for _, c := range columns[name][:keys] {
+					value := values[c.Kind].Draw(t, "key")
+					if constant && (n > 0 || value != nil) {
+						value = map[report.Kind]any{report.KindInteger: 1, report.KindDecimal: "1.0", report.KindText: "1"}[c.Kind]
+					}
+					row = append(row, value)
+				}
+				tables[name] = append(tables[name], append(row, rapid.SampledFrom([]any{fmt.Sprint(name, ",", i), fmt.Sprint("=", name, i)}).Draw(t, "v"), i))
+				if constant && i == 5 {
+					break // or the product is too large
+				}
+			}
+		}
+		// The columns of all listeners, in any order.
+		var shown []report.CSVColumn
+		for _, key := range r.Join.Keys {
+			shown = append(shown, column(key, "", key))
+		}
+		for name := range tables {
+			shown = append(shown, column(name+"v", name, "v"), column(name+"w", name, "w"), column(name+"k", name, "k0"))
+		}
+		r.CSV.Columns = rapid.Permutation(shown).Draw(t, "columns")[:rapid.IntRange(1, len(shown)).Draw(t, "shown")]
+		drawOptions(t, &r.CSV)
+		perChunk := rapid.IntRange(1, 8).Draw(t, "per chunk")
+		fold := func(room Room) (Made, string) {
+			sets := map[string]Dataset{}
+			for name := range columns {
+				sets[name] = datasettest.Of(t, columns[name], perChunk, tables[name]...)
+			}
+			var out bytes.Buffer
+			made, err := Fold(r, sets, &out, room)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made, out.String()
+		}
+		want, plain := fold(Room{})
+		files := &scratchFiles{t: t, dir: dir}
+		got, spilled := fold(Room{Bytes: rapid.SampledFrom([]int64{1, 500, blockBytes + 1000, 2*blockBytes + 1000}).Draw(t, "room"), Scratch: files.make})
+		if !cmp.Equal(got, want) || spilled != plain {
+			t.Fatalf("%+v\n%s\nwant %+v\n%s", got, spilled, want, plain)
+		}
+		files.closed(files.made)
+	})
+}
+
+// wide makes a report of two datasets with a text that takes room.
+func wide(t datasettest.TB, kind report.JoinType, left, right []int, length int) (*report.Report, func() map[string]Dataset) {
+	r := &report.Report{
+		Join: report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: kind, Keys: []string{"k"}}}},
+		CSV:  report.CSV{Columns: []report.CSVColumn{column("k", "", "k"), column("a", "a", "v"), column("b", "b", "v")}},
+	}
+	text := strings.Repeat("x", length)
+	return r, func() map[string]Dataset {
+		sets := map[string]Dataset{}
+		for name, keys := range map[string][]int{"a": left, "b": right} {
+			var rows [][]any
+			for i, key := range keys {
+				rows = append(rows, []any{key, fmt.Sprint(i, text)})
+			}
+			sets[name] = datasettest.Of(t, datasettest.Columns("k", "integer", "v", "text"), 100, rows...)
+		}
+		return sets
+	}
+}
+
+// TestSpillOfOneKey: rows that cannot be divided are read again and again.
+func TestSpillOfOneKey(t *testing.T) {
+	t.Parallel()
+	some, same := make([]int, 40), make([]int, 3000)
+	for i := range some {
+		some[i] = i % 20
+	}
+	for i := range same {
+		same[i] = 7
+		if i%100 == 0 {
+			same[i] = i / 100
+		}
+	}
+	for _, kind := range []report.JoinType{report.Inner, report.Left, report.Full} {
+		r, sets := wide(t, kind, some, same, 1000)
+		var plain, spilled bytes.Buffer
+		want, err := Fold(r, sets(), &plain, Room{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := &scratchFiles{t: t, dir: t.TempDir()}
+		got, err := Fold(r, sets(), &spilled, Room{Bytes: 1 << 20, Scratch: files.make})
+		if err != nil || got.Rows != want.Rows || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
+			t.Errorf("%s: %d rows, want %d, error %v", kind, got.Rows, want.Rows, err)
+		}
+		files.closed(2)
+	}
+}
+
+// TestSpillOfLongRows: rows that are longer than a block.
+func TestSpillOfLongRows(t *testing.T) {
+	t.Parallel()
+	var keys []int
+	for i := range 30 {
+		keys = append(keys, i*7%30)
+	}
+	r, sets := wide(t, report.Full, keys, keys[5:], 2*blockBytes+100)
+	var plain, spilled bytes.Buffer
+	want, err := Fold(r, sets(), &plain, Room{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := &scratchFiles{t: t, dir: t.TempDir()}
+	got, err := Fold(r, sets(), &spilled, Room{Bytes: 1 << 20, Scratch: files.make})
+	if err != nil || got.Rows != want.Rows || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
+		t.Errorf("%d rows, want %d, error %v", got.Rows, want.Rows, err)
+	}
+	files.closed(2)
+}
+
+// TestSpillFails: every error ends the fold, and the files are closed.
+func TestSpillFails(t *testing.T) {
+	t.Parallel()
+	var keys []int
+	for i := range 2000 {
+		keys = append(keys, i%1000)
+	}
+	r, sets := wide(t, report.Inner, keys, keys, 1000)
+	for _, room := range []int64{1, 1 << 20, 3 << 20, 6 << 20} { // the files would get 4 MB of rows and 8 MB of lines
+		files := &scratchFiles{t: t, dir: t.TempDir(), room: room}
+		_, err := Fold(r, sets(), io.Discard, Room{Bytes: 1 << 20, Scratch: files.make})
+		if !errors.Is(err, errDisk) {
+			t.Errorf("with %d bytes: %v", room, err)
+		}
+		files.closed(2)
+	}
+	files := &scratchFiles{t: t, dir: t.TempDir()}
+	if _, err := Fold(r, sets(), &fullDisk{}, Room{Bytes: 1 << 20, Scratch: files.make}); !errors.Is(err, errDisk) {
+		t.Errorf("no output: %v", err)
+	}
+	files.closed(2)
+	broken := sets()
+	broken["a"].(*datasettest.Memory).Err = errDisk
+	if _, err := Fold(r, broken, io.Discard, Room{Bytes: 1 << 20, Scratch: files.make}); !errors.Is(err, errDisk) {
+		t.Errorf("no dataset: %v", err)
+	}
+	files.closed(4)
+	missing := func() (Scratch, error) { return nil, errDisk }
+	if _, err := Fold(r, sets(), io.Discard, Room{Bytes: 1 << 20, Scratch: missing}); !errors.Is(err, errDisk) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func BenchmarkSpill(b *testing.B) {
+	chunks, size := datasettest.SampleChunks(b, 1_000_000)
+	r := benchmarkReport(report.Inner)
+	files := &scratchFiles{t: b, dir: b.TempDir()}
+	b.SetBytes(2 * size)
+	b.ReportAllocs()
+	for b.Loop() {
+		made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{Bytes: 16 << 20, Scratch: files.make})
+		if err != nil || made.Rows != 1_000_000 {
+			b.Fatal(made.Rows, err)
+		}
+	}
+}

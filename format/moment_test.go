@@ -1,0 +1,107 @@
+package format
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"pgregory.net/rapid"
+)
+
+// layouts are forms, and what Go's time package calls them.
+var layouts = map[string]string{
+	"":                           "2006-01-02 15:04:05",
+	"YYYY-MM-DDTHH:mm:ssZZ":      "2006-01-02T15:04:05-07:00",
+	"DD.MM.YY HH:mm":             "02.01.06 15:04",
+	"MM/DD/YYYY hh:mm:ss AM":     "01/02/2006 03:04:05 PM",
+	"YYYYMMDD HHmmss.ffffff / é": "20060102 150405.000000 / é",
+	"HH:mm:ss.fff":               "15:04:05.000",
+}
+
+// TestMoments: datetimes are shown as the time package shows them.
+func TestMoments(t *testing.T) {
+	t.Parallel()
+	var forms []string
+	for form := range layouts {
+		forms = append(forms, form)
+	}
+	zones := rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia"})
+	rapid.Check(t, func(t *rapid.T) {
+		c, source := report.CSV{TimeZone: zones.Draw(t, "zone"), Datetime: rapid.SampledFrom(forms).Draw(t, "form")}, zones.Draw(t, "source")
+		m, err := newMoments(&c, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moment := time.Unix(rapid.Int64Range(-30e9, 200e9).Draw(t, "second"), 0).UTC()
+		micros := rapid.IntRange(0, 999_999).Draw(t, "micros")
+		fraction := time.Duration(micros) * time.Microsecond
+		text := moment.Add(fraction).Format("2006-01-02 15:04:05.000000")
+		// As a wall clock of the source's zone.
+		at := report.OnDay(moment.Add(fraction), m.from).In(m.to)
+		layout := layouts[c.Datetime]
+		if c.Datetime == "" {
+			layout += ".000000"
+		}
+		want := at.Format(layout)
+		if at.Year() > 9999 || at.Year() < 0 {
+			return
+		}
+		got := text
+		if m.shown() {
+			got = string(m.rewrite([]byte("before "+text), len("before "), report.KindDatetime))[len("before "):]
+		} else if c.Datetime == "" {
+			want = text
+		}
+		if got != want {
+			t.Fatalf("%s from %q in %q as %q: %s, want %s", text, source, c.TimeZone, c.Datetime, got, want)
+		}
+	})
+}
+
+// TestMomentsThatAreNoneOrTwo: where the clocks are put forward, a time that is not
+// there comes later, and where they are put back, one that is there twice is the first.
+func TestMomentsThatAreNoneOrTwo(t *testing.T) {
+	t.Parallel()
+	m, err := newMoments(&report.CSV{TimeZone: "UTC", Datetime: "DD HH:mm ZZ"}, "Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"2024-03-31 02:30:00": "31 01:30 +00:00", "2024-03-31 01:59:59": "31 00:59 +00:00", "2024-03-31 03:00:00": "31 01:00 +00:00",
+		"2024-10-27 02:30:00": "27 00:30 +00:00", "2024-10-27 03:00:00": "27 02:00 +00:00", "2024-10-27 01:59:59": "26 23:59 +00:00",
+	} {
+		if got := string(m.rewrite([]byte(text), 0, report.KindDatetime)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// FuzzMoment: what is no moment stays, whatever it is.
+func FuzzMoment(f *testing.F) {
+	for _, seed := range []string{"", "2024-02-29", "2023-02-29", "2024-02-29 23:59:60", "2024-02-29 24:00:00", "2024-01-01 00:00:00.", "2024-01-01 00:00:00.1234567890", "0000-00-00 00:00:00", "2024-1-1", "9999-12-31 23:59:59.999999", "2024-01-01T00:00:00Z", "２024-01-01"} {
+		f.Add(seed)
+	}
+	m, err := newMoments(&report.CSV{TimeZone: "Europe/Berlin", Date: "DD.MM.YYYY"}, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for kind, layout := range map[report.Kind]string{report.KindDate: time.DateOnly, report.KindDatetime: time.DateTime} {
+			got := string(m.rewrite([]byte(text), 0, kind))
+			at, err := time.Parse(layout, text)
+			strict := err == nil && strings.HasPrefix(text, at.Format(layout)) // 0:00:00 is none
+			if strict && at.In(m.to).Year() <= 9999 && len(text) <= len("2006-01-02 15:04:05.999999999") && !strings.Contains(text, ",") {
+				want := at.In(m.to).Format("2006-01-02 15:04:05")
+				if kind == report.KindDate {
+					want = at.Format("02.01.2006")
+				}
+				if got == text && want != text || !strings.HasPrefix(got, want) {
+					t.Errorf("%s %q became %q, want %q", kind, text, got, want)
+				}
+			} else if err != nil && got != text && !strings.Contains(text, ".") {
+				t.Errorf("%s %q became %q, and is none: %v", kind, text, got, err)
+			}
+		}
+	})
+}

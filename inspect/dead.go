@@ -1,0 +1,106 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/redis/go-redis/v9"
+)
+
+// deadJob is an entry of the list of dead jobs, with what its record says now.
+type DeadJob struct {
+	ID      string        `json:"id"`
+	When    time.Time     `json:"when"`
+	Status  report.Status `json:"status,omitempty"`
+	Report  string        `json:"report,omitempty"`
+	Attempt int64         `json:"attempt,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	Note    string        `json:"note,omitempty"` // why it is dead no longer
+}
+
+// dead iterates over the dead jobs, a page at a time, with their records. Newest
+// first, or oldest first; then only those that were dead before it began, so that
+// a job that fails again does not come again. Remaining is how many of the last
+// page are still listed: the next page begins behind them.
+func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
+	return func(yield func([]DeadJob, error) bool) {
+		now, err := in.redis.Time(ctx).Result()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		args := redis.ZRangeArgs{
+			Key: in.scripts.Dead(), ByScore: true, Rev: newest, Count: searchPage,
+			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
+		}
+		if newest {
+			args.Start, args.Stop = args.Stop, args.Start // as ZRANGE … REV wants it
+		}
+		for {
+			entries, err := in.redis.ZRangeArgsWithScores(ctx, args).Result()
+			if err != nil || len(entries) == 0 {
+				if err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+			page, err := in.deadPage(ctx, entries)
+			if !yield(page, err) || err != nil || len(entries) < searchPage {
+				return
+			}
+			args.Offset += int64(remaining(page))
+		}
+	}
+}
+
+func (in *Inspector) deadPage(ctx context.Context, entries []redis.Z) ([]DeadJob, error) {
+	ids := make([]string, len(entries))
+	for i, z := range entries {
+		ids[i], _ = z.Member.(string)
+	}
+	records, err := in.records.Read(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	page := make([]DeadJob, len(entries))
+	for i, z := range entries {
+		j := DeadJob{ID: ids[i], When: time.UnixMilli(int64(min(max(z.Score, 0), math.MaxInt32*1e3)))}
+		r, ok := records[j.ID]
+		switch {
+		case !ok || r.ID != j.ID:
+			j.Note = "the record is gone"
+		case r.Status != report.Failed:
+			j.Note = fmt.Sprintf("the record is %s", r.Status)
+			fallthrough
+		default:
+			j.Status, j.Report, j.Attempt, j.Error = r.Status, r.Report, r.Attempt, r.Error
+		}
+		page[i] = j
+	}
+	return page, nil
+}
+
+// all is for walks that remove nothing.
+func all(page []DeadJob) int { return len(page) }
+
+func (in *Inspector) Dead(ctx context.Context, matches func(DeadJob) bool, limit int) ([]DeadJob, error) {
+	list := []DeadJob{}
+	for page, err := range in.DeadPages(ctx, true, all) {
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range page {
+			if matches(j) {
+				if list = append(list, j); len(list) == limit {
+					return list, nil
+				}
+			}
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,101 @@
+package inspect
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Scores of the delayed set are milliseconds; below this they are seconds.
+const leastMillis = 1e11
+
+// delayed is a member of the delayed set.
+type Delayed struct {
+	Member string     `json:"member"`
+	ID     string     `json:"id,omitempty"`
+	Due    *time.Time `json:"due,omitempty"` // nil: its score is no time
+	In     string     `json:"in,omitempty"`  // how long it is until then; negative: overdue
+	What   string     `json:"what"`
+	Score  float64    `json:"-"`
+	Bad    string     `json:"bad,omitempty"` // why it will never run
+
+	later scripts.Later
+}
+
+// newDelayed explains a member.
+func NewDelayed(member string, score float64, now time.Time) Delayed {
+	d := Delayed{Member: member, Score: score}
+	var err error
+	if d.later, err = scripts.ParseLater(member); err != nil {
+		d.Bad, d.What = "means nothing: goes to the quarantine when it is due", "?"
+	} else {
+		d.ID, d.What = d.later.ID, whatLater(d.later)
+	}
+	millis := score
+	if score < leastMillis {
+		millis *= 1000
+	}
+	if math.IsNaN(score) || math.IsInf(score, 0) || millis >= scripts.NoTime || time.UnixMilli(int64(millis)).Sub(now) > scripts.Horizon {
+		d.Bad = "its score is no time, or more than ten years away: goes to the quarantine"
+		return d
+	}
+	due := time.UnixMilli(int64(millis))
+	if millis < leastMillis {
+		due = now // the scheduler takes it for that
+	}
+	d.Due, d.In = &due, due.Sub(now).Round(time.Second).String()
+	return d
+}
+
+// beforeStart are the members of the delayed set that an id can have which has not been
+// started: the id itself, and a member for each further look for its record.
+func BeforeStart(id string) []string {
+	members := []string{id}
+	for look := range int64(len(report.RecordPolls)) {
+		members = append(members, scripts.Later{ID: id, Attempt: look + 1, Step: scripts.StepTrigger}.String())
+	}
+	return members
+}
+
+// whatLater says what happens when a member is due.
+func whatLater(l scripts.Later) string {
+	switch l.Step {
+	case "":
+		return "job"
+	case scripts.StepTrigger:
+		return "look for the record"
+	case scripts.StepFanIn:
+		return "retry of fan-in"
+	case scripts.StepRecord:
+		return "retry of the record"
+	}
+	return "retry of " + l.Step
+}
+
+// delayedList reads the delayed set in the order of its scores, a page at a time.
+func (in *Inspector) Delayed(ctx context.Context, matches func(string) bool, limit int) ([]Delayed, error) {
+	list := []Delayed{}
+	now, err := in.redis.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	for start := int64(0); ; start += searchPage {
+		page, err := in.redis.ZRangeWithScores(ctx, in.scripts.Delayed(), start, start+searchPage-1).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, z := range page {
+			if member, _ := z.Member.(string); matches(member) {
+				if list = append(list, NewDelayed(member, z.Score, now)); len(list) == limit {
+					return list, nil
+				}
+			}
+		}
+		if len(page) < searchPage {
+			return list, nil
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package inspect
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Options are the handles of what an Inspector asks. It opens and closes none of them.
+type Options struct {
+	Config    *config.Config
+	Redis     *redis.Client // for everything short
+	Blocking  *redis.Client // for reads that wait; only Watch has any
+	Scripts   *scripts.Scripts
+	Records   *record.Store
+	Databases map[string]*sql.DB                       // of listeners, by name
+	APIs      map[string]API                           // by name
+	Sink      func(context.Context) (sink.Sink, error) // opens the place where files go; only Doctor writes to it
+	Source    func(database string) (Preparer, error)  // opens what runs a database's queries; only Doctor asks for it
+}
+
+// API is a source that is asked by HTTP.
+type API interface {
+	// Connect proves that it takes connections, and sends it nothing.
+	Connect(ctx context.Context) error
+}
+
+// Preparer runs the queries of listeners.
+type Preparer interface {
+	// Prepare has the server parse a listener's query.
+	Prepare(ctx context.Context, l *report.Listener) error
+}
+
+// Inspector answers what an operator asks. It changes nothing, but that Doctor writes and
+// deletes one object in the sink and one scratch file. It is safe for concurrent use.
+type Inspector struct {
+	config    *config.Config
+	redis     *redis.Client
+	blocking  *redis.Client
+	scripts   *scripts.Scripts
+	records   *record.Store
+	databases map[string]*sql.DB
+	apis      map[string]API
+	sink      func(context.Context) (sink.Sink, error)
+	source    func(database string) (Preparer, error)
+}
+
+// New makes an Inspector. It asks nothing yet.
+func New(o Options) *Inspector {
+	return &Inspector{
+		config: o.Config, redis: o.Redis, blocking: o.Blocking, scripts: o.Scripts, records: o.Records,
+		databases: o.Databases, apis: o.APIs, sink: o.Sink, source: o.Source,
+	}
+}

@@ -1,0 +1,36 @@
+package inspect
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+type Pause struct {
+	What    string    `json:"what"` // listener/<name> or report/<name>
+	Since   time.Time `json:"since"`
+	Waiting int64     `json:"waiting"` // ids of a report
+}
+
+// paused lists what is paused, by name.
+func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
+	found, err := in.scripts.Paused(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Pause{}
+	for _, member := range slices.Sorted(maps.Keys(found)) {
+		one := Pause{What: member, Since: found[member]}
+		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
+			if one.Waiting, err = in.redis.ZCard(ctx, in.scripts.Waiting(name)).Result(); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}

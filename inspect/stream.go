@@ -1,0 +1,131 @@
+package inspect
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// How far a stream is searched for an entry.
+const (
+	searchPage  = 1000
+	searchPages = 10
+)
+
+// queue is what was found of a stream, and of one id's entry in it.
+type queue struct {
+	Key       string
+	Length    int64
+	Consumers []consumer
+	Entry     *entry // nil: not among those that were searched
+	Searched  int64  // entries that were looked at, from the oldest on
+	Whole     bool   // those were all
+}
+
+// consumer is a member of the group, and how long it has not asked for anything.
+type consumer struct {
+	Name string
+	Idle time.Duration
+}
+
+// entry is a message in a stream.
+type entry struct {
+	ID       string
+	Ahead    int64         // older entries
+	Consumer string        // who has read it; empty: nobody yet
+	Idle     time.Duration // since somebody read it or kept it
+}
+
+// live is how many consumers have been heard within the silence.
+func (q queue) live(silence time.Duration) int {
+	n := 0
+	for _, c := range q.Consumers {
+		if c.Idle < silence {
+			n++
+		}
+	}
+	return n
+}
+
+// askQueue reads what there is to know of a stream, and searches the oldest
+// entries for an id, and an attempt where that is not 0.
+func (in *Inspector) askQueue(ctx context.Context, key, id string, attempt int64) (queue, error) {
+	q := queue{Key: key}
+	var err error
+	if q.Length, err = in.redis.XLen(ctx, key).Result(); err != nil {
+		return q, err
+	}
+	consumers, err := in.redis.XInfoConsumers(ctx, key, scripts.Group).Result()
+	if err != nil && !missing(err) {
+		return q, err
+	}
+	for _, c := range consumers {
+		q.Consumers = append(q.Consumers, consumer{Name: c.Name, Idle: c.Idle})
+	}
+	if err := in.searchQueue(ctx, &q, id, attempt); err != nil || q.Entry == nil {
+		return q, err
+	}
+	pending, err := in.redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: key, Group: scripts.Group, Start: q.Entry.ID, End: q.Entry.ID, Count: 1,
+	}).Result()
+	if err != nil && !missing(err) {
+		return q, err
+	}
+	if len(pending) > 0 {
+		q.Entry.Consumer, q.Entry.Idle = pending[0].Consumer, pending[0].Idle
+	}
+	return q, nil
+}
+
+// missing tells whether a stream or its group is not there.
+func missing(err error) bool {
+	return redis.HasErrorPrefix(err, "NOGROUP") || strings.Contains(err.Error(), "no such key")
+}
+
+// searchQueue finds the newest entry of an id among the oldest entries: the one
+// that is read last.
+func (in *Inspector) searchQueue(ctx context.Context, q *queue, id string, attempt int64) error {
+	start := "-"
+	for range searchPages {
+		entries, err := in.redis.XRangeN(ctx, q.Key, start, "+", searchPage).Result()
+		if err != nil {
+			return err
+		}
+		for i, m := range entries {
+			of, _ := m.Values["attempt"].(string)
+			if m.Values["id"] == id && (attempt == 0 || of == strconv.FormatInt(attempt, 10)) {
+				q.Entry = &entry{ID: m.ID, Ahead: q.Searched + int64(i)}
+			}
+		}
+		q.Searched += int64(len(entries))
+		if q.Whole = len(entries) < searchPage; q.Whole || q.Entry != nil {
+			return nil
+		}
+		start = "(" + entries[len(entries)-1].ID
+	}
+	return nil
+}
+
+// entryTime is when an entry was appended.
+func entryTime(id string) time.Time {
+	ms, _, _ := strings.Cut(id, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64)
+	return time.UnixMilli(n)
+}
+
+// mentions tells whether the fields of a quarantined entry name an id.
+func mentions(fields, id string) bool {
+	for _, field := range strings.Fields(fields) {
+		name, value, _ := strings.Cut(field, "=")
+		of, _, _ := strings.Cut(value, "/")
+		if name == "id" && value == id || name == "member" && of == id {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package inspect
+
+import (
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// kind is what keeps a job, in a word that programs can rely on.
+type Kind string
+
+// The kinds of a verdict. Those of steps are in the order in which they matter:
+// the first one of a job's steps is the job's.
+const (
+	KindRedisAway     Kind = "redis-away"     // nothing can go on
+	KindWrongType     Kind = "wrong-type"     // another key stands where one of Fanfold's should be
+	KindRecordsAway   Kind = "records-away"   // the records' database does not answer
+	KindSourceAway    Kind = "source-away"    // the database or the API of a listener does not answer
+	KindSourceRefuses Kind = "source-refuses" // the database of a listener refuses the login
+	KindPaused        Kind = "paused"         // somebody has paused what it waits for
+	KindNoDefinition  Kind = "no-definition"  // no process has the definition that it was started with
+	KindNoScheduler   Kind = "no-scheduler"   // something was due and nobody has moved it
+	KindNoWorker      Kind = "no-worker"      // nobody reads the stream
+	KindWorkerDead    Kind = "worker-dead"    // who had it is silent
+	KindRetryWaiting  Kind = "retry-waiting"  // it failed and will be tried again
+	KindSinkFails     Kind = "sink-fails"     // the file could not be made, and will be tried again
+	KindLost          Kind = "lost"           // nothing in Redis leads to it
+	KindQueued        Kind = "queued"         // others are before it
+	KindWaiting       Kind = "waiting"        // for somebody else, such as a vendor's job
+	KindRunning       Kind = "running"        // somebody works on it
+	KindBarrier       Kind = "barrier"        // others are done, and it is waited for
+	KindFolding       Kind = "folding"        // the file is being made
+	KindEnding        Kind = "ending"         // the record gets its final status
+	KindNotPushed     Kind = "not-pushed"     // nobody has pushed the id
+	KindNoRoom        Kind = "no-room"        // as many jobs run as may
+	KindStarting      Kind = "starting"       // the trigger has it
+	KindDelayed       Kind = "delayed"        // it was pushed for later
+	KindLooking       Kind = "looking"        // the trigger looks for its record again
+	KindQuarantined   Kind = "quarantined"    // it was put aside
+	KindStateless     Kind = "stateless"      // PROCESSING, and Redis knows nothing of it
+	KindBrokenState   Kind = "broken-state"   // the key of the state is something else
+	KindSuperseded    Kind = "superseded"     // the record has another attempt than the state
+	KindEnded         Kind = "ended"          // the record is final
+	KindNoRecord      Kind = "no-record"      // no such row, and no trace of the id
+	KindOtherID       Kind = "other-id"       // the database finds a row that has another id
+	KindUnknownReport Kind = "unknown-report" // not in this configuration
+)
+
+// verdict is the answer to why a job is not done.
+type Verdict struct {
+	Now      time.Time     `json:"-"` // by the clock that times are compared with
+	ID       string        `json:"id"`
+	Kind     Kind          `json:"kind"`
+	Summary  string        `json:"summary"` // one sentence
+	Details  []string      `json:"details,omitempty"`
+	Status   report.Status `json:"status,omitempty"` // of the record; empty where it is not known
+	Report   string        `json:"report,omitempty"`
+	Attempt  int64         `json:"attempt,omitempty"`
+	Job      string        `json:"job,omitempty"` // status of the state
+	Stage    int64         `json:"stage,omitempty"`
+	Steps    []Step        `json:"steps,omitempty"`
+	Upcoming []Upcoming    `json:"upcoming,omitempty"` // by time
+	Remedies []string      `json:"remedies,omitempty"`
+	Commands []string      `json:"commands,omitempty"` // for a shell; they show the same
+}
+
+// step is a part of a job that is not done.
+type Step struct {
+	Name   string     `json:"name"` // of the listener, or @fanin
+	Kind   Kind       `json:"kind"`
+	Says   string     `json:"says"`
+	Try    int64      `json:"try"`             // that runs, ran last, or comes next
+	Tries  int        `json:"tries,omitempty"` // at most; 0: not known here, or without limit
+	Owner  string     `json:"owner,omitempty"`
+	Since  *time.Time `json:"since,omitempty"`
+	Lease  *time.Time `json:"lease,omitempty"`
+	Next   *time.Time `json:"next,omitempty"`
+	Error  string     `json:"error,omitempty"` // of the last try that failed
+	remedy string
+}
+
+// upcoming is something that will happen by itself.
+type Upcoming struct {
+	At   time.Time `json:"at"`
+	What string    `json:"what"`
+}
+
+// when says how far a time is from now.
+func When(at, now time.Time) string {
+	d := at.Sub(now)
+	if d < 0 {
+		return short(-d) + " ago"
+	}
+	return "in " + short(d)
+}
+
+// short is a duration that people can read.
+func short(d time.Duration) string {
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// stamp writes a time for people: theirs, with its zone.
+func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }

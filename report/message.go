@@ -1,0 +1,46 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Mistake says what is wrong with a value that a person wrote, and what to do about it.
+type Mistake struct{ Message, Remedy string }
+
+// Error returns both.
+func (m *Mistake) Error() string { return m.Message + ". " + m.Remedy }
+
+// Shorten cuts a value to 80 characters for a message.
+func Shorten(text string) string { return ShortenTo(text, 80) }
+
+// ShortenTo cuts a text to at most max characters, the last of them an ellipsis.
+func ShortenTo(text string, max int) string {
+	if runes := []rune(text); len(runes) > max {
+		return string(runes[:max-1]) + "…"
+	}
+	return text
+}
+
+// Listing lists names for a message, in their order: the first 20, and the number of the
+// others.
+func Listing(names []string) string {
+	const max = 20
+	if len(names) > max {
+		return strings.Join(names[:max], ", ") + fmt.Sprintf(" and %d more", len(names)-max)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ShortDuration writes 5m for 5m0s.
+func ShortDuration(t time.Duration) string {
+	text := t.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

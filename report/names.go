@@ -1,0 +1,75 @@
+package report
+
+import (
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Keys says what the names of everything in Redis begin with. Both prefixes are part of
+// the public contract (docs/keys.md). Installations that share a Redis keep apart by them.
+type Keys struct {
+	Prefix string // of what all jobs share
+	Hash   string // of a job's hash, before the id
+}
+
+// DefaultKeys are the prefixes without configuration.
+var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
+
+// ValidID tells whether an id is one that keys and file names can hold:
+// ^[0-9A-Za-z_-]{1,64}$.
+func ValidID(id string) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// listenerForm is the form of a listener's name, such as schema.table.
+var listenerForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+// MaxListener is the maximum length of a listener's name.
+const MaxListener = 100
+
+// ValidListener tells whether a listener can have this name.
+func ValidListener(name string) bool {
+	return len(name) <= MaxListener && listenerForm.MatchString(name)
+}
+
+// RecordPolls are the delays before a record that a pushed id names is read again: its
+// row may not be committed yet, or a configuration with its report may be on its way.
+// After the last one the id is quarantined.
+var RecordPolls = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
+
+// Status is the state of a record. Pending and Processing are on their way, the others
+// are final.
+type Status string
+
+// The statuses of a record.
+const (
+	Pending    Status = "PENDING"
+	Processing Status = "PROCESSING"
+	Success    Status = "SUCCESS"
+	Partial    Status = "PARTIAL" // a file without the data of some listeners
+	Failed     Status = "FAILED"
+	Cancelled  Status = "CANCELLED"
+)
+
+// Statuses are all of them, in the order in which they are listed.
+var Statuses = []Status{Pending, Processing, Success, Partial, Failed, Cancelled}
+
+// Final tells whether the status never changes by itself.
+func (s Status) Final() bool { return s != Pending && s != Processing }
+
+// HasFile tells whether the record points to a file of its own attempt.
+func (s Status) HasFile() bool { return s == Success || s == Partial }
+
+// Known tells whether the status is one of Statuses.
+func (s Status) Known() bool { return slices.Contains(Statuses, s) }

@@ -1,0 +1,131 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+)
+
+// Locker makes locks on the client of the scripts; their keys are Lock's.
+func (s *Scripts) Locker() *redislock.Client { return redislock.New(s.rdb) }
+
+// ReadEpoch returns which memory this Redis has; empty where it has lost
+// it, or never had one.
+func (s *Scripts) ReadEpoch(ctx context.Context) (string, error) {
+	value, err := s.rdb.Get(ctx, s.Epoch()).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", fmt.Errorf("epoch: %w", err)
+	}
+	return value, nil
+}
+
+// ReadRun returns the id of the server's run, which a restart and a failover
+// change.
+func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
+	info, err := s.rdb.Info(ctx, "server").Result()
+	if err != nil {
+		return "", fmt.Errorf("run of Redis: %w", err)
+	}
+	for line := range strings.Lines(info) {
+		if id, ok := strings.CutPrefix(line, "run_id:"); ok {
+			return strings.TrimSpace(id), nil
+		}
+	}
+	return "", nil
+}
+
+// Now returns the time by Redis's clock.
+func (s *Scripts) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
+
+// WriteEpoch says which memory this Redis has from now on.
+func (s *Scripts) WriteEpoch(ctx context.Context, value string) error {
+	if err := s.rdb.Set(ctx, s.Epoch(), value, 0).Err(); err != nil {
+		return fmt.Errorf("epoch: %w", err)
+	}
+	return nil
+}
+
+// FirstEpoch is WriteEpoch where there is none. It tells whether it
+// was written.
+func (s *Scripts) FirstEpoch(ctx context.Context, value string) (bool, error) {
+	ok, err := s.rdb.SetNX(ctx, s.Epoch(), value, 0).Result()
+	if err != nil {
+		return false, fmt.Errorf("epoch: %w", err)
+	}
+	return ok, nil
+}
+
+// ScanSet returns some members of a sorted set, about as many as asked for, with
+// their scores, and the cursor of the next call, 0 after the last. A whole walk
+// has every member that was there from its begin to its end, some perhaps twice.
+func (s *Scripts) ScanSet(ctx context.Context, key string, cursor uint64, count int64) ([]redis.Z, uint64, error) {
+	flat, next, err := s.rdb.ZScan(ctx, key, cursor, "", count).Result()
+	if err != nil {
+		return nil, 0, fmt.Errorf("scan %s: %w", key, err)
+	}
+	var members []redis.Z
+	for i := 0; i+1 < len(flat); i += 2 {
+		score, err := strconv.ParseFloat(flat[i+1], 64)
+		if err != nil {
+			return nil, 0, fmt.Errorf("scan %s: %w: score %q", key, ErrReply, flat[i+1])
+		}
+		members = append(members, redis.Z{Member: flat[i], Score: score})
+	}
+	return members, next, nil
+}
+
+// Scores returns the scores of those members that a sorted set has.
+func (s *Scripts) Scores(ctx context.Context, key string, members []string) (map[string]float64, error) {
+	if len(members) == 0 {
+		return nil, nil
+	}
+	args := []any{"zmscore", key}
+	for _, m := range members {
+		args = append(args, m)
+	}
+	cmd := redis.NewSliceCmd(ctx, args...)
+	if err := s.rdb.Process(ctx, cmd); err != nil {
+		return nil, fmt.Errorf("scores in %s: %w", key, err)
+	}
+	scores := map[string]float64{}
+	for i, v := range cmd.Val() {
+		switch v := v.(type) {
+		case float64:
+			scores[members[i]] = v
+		case string:
+			score, err := strconv.ParseFloat(v, 64)
+			if err != nil {
+				return nil, fmt.Errorf("scores in %s: %w: %q", key, ErrReply, v)
+			}
+			scores[members[i]] = score
+		}
+	}
+	return scores, nil
+}
+
+// Restore adds members to a sorted set; those that it has keep their scores.
+func (s *Scripts) Restore(ctx context.Context, key string, members []redis.Z) error {
+	return s.restore(ctx, key, redis.ZAddArgs{NX: true, Members: members})
+}
+
+// RestoreLater adds members to a sorted set; those that it has keep their scores
+// where these are greater.
+func (s *Scripts) RestoreLater(ctx context.Context, key string, members []redis.Z) error {
+	return s.restore(ctx, key, redis.ZAddArgs{GT: true, Members: members})
+}
+
+func (s *Scripts) restore(ctx context.Context, key string, z redis.ZAddArgs) error {
+	if len(z.Members) == 0 {
+		return nil
+	}
+	if err := s.rdb.ZAddArgs(ctx, key, z).Err(); err != nil {
+		return fmt.Errorf("restore %s: %w", key, err)
+	}
+	return nil
+}
