@@ -16,8 +16,8 @@ import (
 // returns nil where its entry is to be acknowledged. Only what the sink refuses
 // counts as a try: that the records, the sink or Redis are away is not the job's
 // fault, and a decision is carried out however long it takes.
-func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) error {
-	retry := report.DefaultRetry
+func (e *Engine) giveUp(ctx context.Context, f *scripts.Fold, why error) error {
+	state, retry := f.State, report.DefaultRetry
 	if r := e.definitions[state.Definition]; r != nil {
 		retry = r.Retry
 	}
@@ -25,7 +25,7 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 	if errors.Is(why, errRecord) {
 		step = scripts.StepRecord
 	}
-	again, reason := scripts.Again{Delay: outagePause(retry, state.Fence), Error: Reason(why)}, requeuedOutage
+	again, reason := scripts.Again{Delay: outagePause(retry, state.Fence), Error: Reason(why), Blame: blame(why)}, requeuedOutage
 	switch {
 	case errors.Is(context.Cause(ctx), stream.ErrStopping):
 		var cancel context.CancelFunc
@@ -33,13 +33,24 @@ func (e *Engine) giveUp(ctx context.Context, state *scripts.State, why error) er
 		defer cancel()
 		again, reason = scripts.Again{}, requeuedStop
 	case counts(why):
-		again, reason = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: Reason(why)}, requeuedRefused
+		again, reason = scripts.Again{Delay: retry.Before(int(state.Fold.Tries)), Counts: true, Error: Reason(why), Blame: blame(why)}, requeuedRefused
 	}
 	e.log.Warn("job comes again", "job", state.ID, "attempt", state.Attempt, "step", step, "in", again.Delay, "counts", again.Counts, "err", why)
 	e.jobs.requeued.WithLabelValues(step, reason).Inc()
 	return e.finally(ctx, "requeue job", func() (scripts.Outcome, error) {
-		return e.o.Scripts.RequeueFold(ctx, state, step, again)
+		return f.Requeue(ctx, step, again)
 	})
+}
+
+// blame says whose fault it is that a job could not be brought on.
+func blame(err error) scripts.Blame {
+	switch {
+	case errors.Is(err, errRecord):
+		return scripts.BlameRecords
+	case errors.Is(err, errSink), errors.Is(err, errScratch):
+		return scripts.BlameSink
+	}
+	return scripts.BlameRedis
 }
 
 // outagePause is how long a job rests that a server was away for: it grows with the

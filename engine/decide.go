@@ -21,6 +21,8 @@ type push struct {
 	broken  bool    // the key of the state is something else
 	report  *report.Report
 	paused  bool // its report is
+
+	run Run // that is started
 }
 
 // entry is the first that carries the id; empty where a rebuild found it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -161,11 +162,13 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	outcome, err := s.Start(ctx, startOf(r, r.Hash(), Run{record.ID, record.Attempt + 1}, parameters, epoch))
+	outcomes, err := s.Start(ctx, epoch, scripts.Start{ID: record.ID, Attempt: record.Attempt + 1, Parameters: parameters, Plan: planOf(r, r.Hash())})
 	switch {
-	case err == nil && outcome == scripts.Gone:
+	case err == nil && outcomes[0] == scripts.Gone:
 		err = errForgotten
-	case err == nil && outcome == scripts.Another:
+	case err == nil && outcomes[0] == scripts.Broken:
+		err = fmt.Errorf("%w: %s", scripts.ErrBroken, s.Job(record.ID))
+	case err == nil && outcomes[0] == scripts.Another:
 		err = errors.New("another job of this id has come to Redis meanwhile")
 	}
 	if err != nil {
@@ -174,11 +177,7 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	return true, nil
 }
 
-// startOf is what starts the job of a run.
-func startOf(r *report.Report, hash string, run Run, parameters []byte, epoch string) scripts.Start {
-	return scripts.Start{
-		ID: run.ID, Attempt: run.Attempt,
-		Report: r.Name, Definition: hash, Parameters: parameters,
-		Timeout: r.Timeout, Listeners: names(r.Stages[0]), Epoch: epoch, Waits: r.DeadlineWaits,
-	}
+// planOf is what starts the jobs of a report.
+func planOf(r *report.Report, hash string) scripts.Plan {
+	return scripts.Plan{Report: r.Name, Definition: hash, Timeout: r.Timeout, Listeners: strings.Join(names(r.Stages[0]), ","), Waits: r.DeadlineWaits}
 }

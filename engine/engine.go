@@ -53,13 +53,14 @@ type Engine struct {
 	log         *slog.Logger
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
-	hashes      map[*report.Report]string
-	full        atomic.Bool  // Redis is nearly full
-	made        time.Time    // when it was made
-	looked      atomic.Int64 // how long after that memory was looked at; 0: never
-	claims      atomic.Int64 // makes workers unique
-	holds       stream.Holds // the jobs that are claimed
-	handed      sync.Map     // definitions of jobs that were handed back, which is logged once
+	plans       map[*report.Report]scripts.Plan
+	full        atomic.Bool   // Redis is nearly full
+	made        time.Time     // when it was made
+	looked      atomic.Int64  // how long after that memory was looked at; 0: never
+	claims      atomic.Int64  // makes workers unique
+	holds       stream.Holds  // the jobs that are claimed
+	folds       chan struct{} // a slot for each fold of a claimed job
+	handed      sync.Map      // definitions of jobs that were handed back, which is logged once
 	metrics     *metrics
 	jobs        *jobMetrics
 }
@@ -73,13 +74,13 @@ func New(o Options) (*Engine, error) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
 	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
-	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, hashes: map[*report.Report]string{}}
+	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}, folds: make(chan struct{}, o.Limits.Folds)}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	for _, r := range o.Reports {
 		hash := r.Hash()
-		e.definitions[hash], e.hashes[r] = r, hash
+		e.definitions[hash], e.plans[r] = r, planOf(r, hash)
 		e.known = append(e.known, hash)
 	}
 	var err error
@@ -118,8 +119,8 @@ func (e *Engine) triggerReader() *stream.Reader {
 func (e *Engine) fanInReader() *stream.Reader {
 	return stream.New(stream.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.FanIn(), Group: scripts.Group, Consumer: e.o.Consumer,
-		Slots: e.o.Limits.Folds, MinIdle: e.o.Limits.Lease, Log: e.log,
-		Handle:   func(ctx context.Context, entries []stream.Entry) { e.fanIn(ctx, entries[0]) },
+		Slots: fanInBatch, Batch: true, Alone: alone, MinIdle: e.o.Limits.Lease, Log: e.log,
+		Admit: e.admitFolds, Handle: e.fanIn, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.FanIn()),
 	})
 }
@@ -133,6 +134,15 @@ func (e *Engine) admit(ctx context.Context) (int, error) {
 	}
 	running, err := e.o.Scripts.Running(ctx)
 	return e.o.Limits.RunningJobs - int(running), err
+}
+
+// admitFolds returns how many entries of the fan-in may be read: none while all folds that
+// limits.folds allows are under way.
+func (e *Engine) admitFolds(context.Context) (int, error) {
+	if len(e.folds) == cap(e.folds) {
+		return 0, nil
+	}
+	return fanInBatch, nil
 }
 
 // memoryEvery is how often Redis is asked how full it is.

@@ -20,11 +20,12 @@ const (
 // finishFailed ends a job that is FAILING, as FAILED or as CANCELLED: the record, the
 // file, the rest. It
 // may run any number of times.
-func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
+func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, error) {
+	state := f.State
 	// The record loses the file of an earlier attempt together with its status.
 	earlier, err := e.earlierFile(ctx, state)
 	if err != nil {
-		return err
+		return ending{}, err
 	}
 	// A failure does not wait for the sink: what is left is removed once more below.
 	if err := e.removeLost(ctx, state, earlier); err != nil {
@@ -39,10 +40,10 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 		ok, err = end(ctx, Run{state.ID, state.Attempt}, state.Reason)
 		return err
 	}); err != nil {
-		return err
+		return ending{}, err
 	}
 	if !ok {
-		return e.finishForeign(ctx, state, state.Remove)
+		return e.finishForeign(ctx, f, state.Remove)
 	}
 	if status == report.Failed {
 		e.log.Warn("job failed", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
@@ -52,25 +53,26 @@ func (e *Engine) finishFailed(ctx context.Context, state *scripts.State) error {
 	// Without Remove only what an interrupted write left behind can be there, or a
 	// file that is not ours.
 	if err := e.endFile(ctx, state, state.Remove); err != nil {
-		return err
+		return ending{}, err
 	}
 	e.removeEarlier(ctx, state, earlier)
-	return e.settle(ctx, state, string(status), state.Reason)
+	return ending{string(status), state.Reason}, nil
 }
 
 // finishForeign ends a job whose record does not take its outcome: it was
 // deleted, cancelled, or edited. The file that was committed for it is removed,
 // unless the record points to it after all.
-func (e *Engine) finishForeign(ctx context.Context, state *scripts.State, committed bool) error {
+func (e *Engine) finishForeign(ctx context.Context, claimed *scripts.Fold, committed bool) (ending, error) {
+	state := claimed.State
 	f, err := e.foreign(ctx, state)
 	if err != nil {
-		return err
+		return ending{}, err
 	}
 	if err := e.endFile(ctx, state, committed && !f.pointed); err != nil {
-		return err
+		return ending{}, err
 	}
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
-	return e.settle(ctx, state, f.outcome, f.detail)
+	return ending{f.outcome, f.detail}, nil
 }
 
 // foreign is what a job has come to by its record.
@@ -140,14 +142,18 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // settle removes what is left of a job in Redis; the record is final. A process
 // that is about to stop does it first: it is quick, and the job is done then.
-func (e *Engine) settle(ctx context.Context, state *scripts.State, outcome, detail string) error {
+func (e *Engine) settle(ctx context.Context, f *scripts.Fold, end ending) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	err := e.finally(ctx, "settle job", func() (scripts.Outcome, error) {
-		return e.o.Scripts.Settle(ctx, state, outcome, detail)
+		outcomes, err := e.o.Scripts.Settle(ctx, scripts.End{Fold: f, Status: end.status, Detail: end.detail})
+		if err != nil {
+			return 0, err
+		}
+		return outcomes[0], nil
 	})
 	if err == nil {
-		e.jobs.finished.WithLabelValues(state.Report, outcome).Inc()
+		e.jobs.finished.WithLabelValues(f.Report, end.status).Inc()
 	}
 	return err
 }

@@ -18,87 +18,110 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// ending is what a job has come to; without a status it goes on.
+type ending struct {
+	status string // a final status of the record, DELETED or SUPERSEDED
+	detail string // the file or the reason
+}
+
+// made is a file that is written and not yet committed.
+type made struct {
+	writer sink.Writer
+	fold.Made
+}
+
+func (m made) abort() {
+	if m.writer != nil {
+		m.writer.Abort()
+	}
+}
+
 // fold makes the file of a claimed job and gives the record its final status.
 // Everything may run again after a crash: the chunks are the same, so the file
-// is the same, and the object that is there already is adopted.
-func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.State) error {
-	published := state.Status == scripts.StatusPublishing // by an earlier claim
+// is the same, and the object that exists already is adopted.
+func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (ending, error) {
+	published := f.Status == scripts.StatusPublishing // by an earlier claim
 	if published {
 		// Most often the records were away, and still are: that is cheaper to know first.
-		if _, err := e.foreign(ctx, state); err != nil {
-			return err
+		if _, err := e.foreign(ctx, f.State); err != nil {
+			return ending{}, err
 		}
 	}
-	w, made, err := e.write(ctx, r.Without(slices.Collect(maps.Keys(state.Omitted()))), state)
+	m, err := e.make(ctx, r, f)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errOutage):
-		return errors.Join(err, context.Cause(ctx))
-	case lastTry(r, state, err):
-		return e.fail(ctx, state, tried(r, state, err), published)
+		m.abort()
+		return ending{}, errors.Join(err, context.Cause(ctx))
+	case lastTry(r, f.State, err):
+		return e.fail(ctx, f, tried(r, f.State, err), scripts.BlameSink, published)
 	case errors.Is(err, errSink), errors.Is(err, errScratch):
-		return err // where it was published it may be there: it must be found, or made
+		return ending{}, err // if it was published it may exist: it must be found, or made
 	case err != nil:
-		// One that was published cannot be made any more, and may be there.
-		return e.fail(ctx, state, Reason(err), published)
+		// One that was published cannot be made any more, and may exist.
+		return e.fail(ctx, f, Reason(err), scripts.BlameReport, published)
 	}
-	defer w.Abort()
+	defer m.abort()
 
-	var outcome scripts.Outcome
+	var outcomes []scripts.Outcome
 	if err := e.insist(ctx, "publish job", func() (err error) {
-		outcome, err = e.o.Scripts.Publish(ctx, state)
+		outcomes, err = e.o.Scripts.Publish(ctx, f)
 		return err
 	}); err != nil {
-		return err
+		return ending{}, err
 	}
-	switch outcome {
+	switch outcomes[0] {
 	case scripts.Late:
-		return e.fail(ctx, state, "deadline passed while the file was being made", false)
-	case scripts.Busy:
-		return errElsewhere
-	case scripts.Gone:
-		return nil
+		return e.fail(ctx, f, "deadline passed while the file was being made", scripts.BlameReport, false)
+	case scripts.OK:
+		return e.commit(ctx, r, f, m)
 	}
-	committed, err := w.Commit()
+	return ending{}, errElsewhere
+}
+
+// commit makes the file of a published job visible and gives the record its final status.
+func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, m made) (ending, error) {
+	committed, err := m.writer.Commit()
 	if errors.Is(err, sink.ErrConflict) {
 		// That file is not ours.
-		return e.fail(ctx, state, Reason(ofSink(err))+". fanfold retry "+state.ID+" makes the file under another name and then removes a file that lies here: move it first if it is yours", false)
+		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name and then removes a file that lies here: move it first if it is yours", scripts.BlameSink, false)
 	}
-	if lastTry(r, state, err) {
-		return e.fail(ctx, state, tried(r, state, ofSink(err)), true)
+	if lastTry(r, f.State, err) {
+		return e.fail(ctx, f, tried(r, f.State, ofSink(err)), scripts.BlameSink, true)
 	}
 	if err != nil {
-		return ofSink(err)
+		return ending{}, ofSink(err)
 	}
-	// Where the job was lost, or the process stops, right at the commit: see to it
+	// If the job was lost, or the process stops, right at the commit: see to it
 	// that the record points to the file, or remove it.
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	return e.succeed(ctx, r, state, made, committed)
+	return e.succeed(ctx, r, f, m.Made, committed)
 }
 
-// write folds into a new object that is not yet committed. An error that is none
+// make folds into a new object that is not yet committed. An error that is none
 // of errOutage, errSink and errScratch would come again.
-func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, fold.Made, error) {
+func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold) (made, error) {
+	r := whole.Without(slices.Collect(maps.Keys(f.Omitted())))
 	p := &pace{}
 	defer p.end()
-	sets, err := e.datasets(ctx, r, state, p)
+	sets, err := e.datasets(ctx, r, f.State, p)
 	if err != nil {
-		return nil, fold.Made{}, err
+		return made{}, err
 	}
 	if fold.Mergeable(r, sets) {
-		w, made, err := e.writeBy(ctx, r, fold.Merge, sets, state)
+		m, err := e.makeBy(ctx, r, fold.Merge, sets, f.State)
 		if !errors.Is(err, fold.ErrUnmergeable) {
-			return w, made, err
+			return m, err
 		}
-		if sets, err = e.datasets(ctx, r, state, p); err != nil {
-			return nil, fold.Made{}, err
+		if sets, err = e.datasets(ctx, r, f.State, p); err != nil {
+			return made{}, err
 		}
 	}
-	return e.writeBy(ctx, r, fold.Fold, sets, state)
+	return e.makeBy(ctx, r, fold.Fold, sets, f.State)
 }
 
-// writeBy writes what join makes of the datasets.
-func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(*report.Report, map[string]fold.Dataset, io.Writer, fold.Room) (fold.Made, error), sets map[string]fold.Dataset, state *scripts.State) (sink.Writer, fold.Made, error) {
+// makeBy writes what join makes of the datasets.
+func (e *Engine) makeBy(ctx context.Context, r *report.Report, join func(*report.Report, map[string]fold.Dataset, io.Writer, fold.Room) (fold.Made, error), sets map[string]fold.Dataset, state *scripts.State) (m made, err error) {
 	parameters := sha256.Sum256(state.Parameters)
 	metadata := map[string]string{
 		"fanfold-record":     state.ID,
@@ -109,19 +132,18 @@ func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(*repor
 	if e.o.Installation != "" {
 		metadata["fanfold-installation"] = e.o.Installation
 	}
-	w, err := e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
+	m.writer, err = e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
 	if err != nil {
-		return nil, fold.Made{}, ofSink(err)
+		return made{}, ofSink(err)
 	}
-	made, err := join(r, sets, sinkWriter{w}, e.room(ctx))
-	if err != nil {
-		w.Abort()
+	if m.Made, err = join(r, sets, sinkWriter{m.writer}, e.room(ctx)); err != nil {
+		m.writer.Abort()
 		if found, ok := errors.AsType[*sinkError](err); ok {
-			return nil, fold.Made{}, found // where it was being written says nothing more
+			return made{}, found // where it was being written says nothing more
 		}
-		return nil, fold.Made{}, fmt.Errorf("make file: %w", err)
+		return made{}, fmt.Errorf("make file: %w", err)
 	}
-	return w, made, nil
+	return m, nil
 }
 
 // errSink matches an error of the sink.
@@ -152,18 +174,19 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 }
 
 // succeed gives the record the file that is now in the sink. Files of earlier
-// attempts go after that.
-func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made fold.Made, committed sink.Committed) error {
+// attempts are removed after that.
+func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold, made fold.Made, committed sink.Committed) (ending, error) {
+	state := f.State
 	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
-		return err
+		return ending{}, err
 	}
 	earlier, err := e.earlierFile(ctx, state)
 	if err != nil {
-		return err
+		return ending{}, err
 	}
 	if err := e.removeLost(ctx, state, earlier); err != nil && state.Fence < mostFence {
-		return err
+		return ending{}, err
 	} else if err != nil {
 		e.left(state, err)
 	}
@@ -180,16 +203,16 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.S
 		}
 		return err
 	}); errors.Is(err, ErrRefused) {
-		return e.fail(ctx, state, Reason(err), true)
+		return e.fail(ctx, f, Reason(err), scripts.BlameRecords, true)
 	} else if err != nil {
-		return err
+		return ending{}, err
 	}
 	if !ok {
-		return e.finishForeign(ctx, state, true)
+		return e.finishForeign(ctx, f, true)
 	}
 	e.removeEarlier(ctx, state, earlier)
 	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "status", status, "rows", made.Rows, "bytes", committed.Bytes)
-	return e.settle(ctx, state, string(status), file)
+	return ending{string(status), file}, nil
 }
 
 // withoutThese says which listeners a job has gone on without, and why.
@@ -201,23 +224,21 @@ func withoutThese(omitted map[string]string) string {
 	return strings.Join(all, "; ")
 }
 
-// fail fails a claimed job and ends it; with remove, its file may be there and
-// goes. Nothing is removed before the record has taken the failure: a claim that
+// fail fails a claimed job and ends it; with remove, its file may exist and is
+// deleted. Nothing is removed before the record has taken the failure: a claim that
 // was lost without noticing must not touch the file of the one that succeeded.
-func (e *Engine) fail(ctx context.Context, state *scripts.State, reason string, remove bool) error {
+func (e *Engine) fail(ctx context.Context, f *scripts.Fold, reason string, blame scripts.Blame, remove bool) (ending, error) {
 	var outcome scripts.Outcome
 	if err := e.insist(ctx, "fail job", func() (err error) {
-		outcome, err = e.o.Scripts.FailFold(ctx, state, reason, remove)
+		outcome, err = f.Fail(ctx, reason, blame, remove)
 		return err
 	}); err != nil {
-		return err
+		return ending{}, err
 	}
 	switch outcome {
 	case scripts.OK, scripts.Already:
-		state.Reason, state.Remove = reason, remove
-		return e.finishFailed(ctx, state)
-	case scripts.Gone:
-		return nil
+		f.Reason, f.Remove = reason, remove
+		return e.finishFailed(ctx, f)
 	}
-	return errElsewhere
+	return ending{}, errElsewhere
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -163,9 +161,6 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(report.Failed), "reason", d.why)
 		default:
-			if err := e.o.Scripts.Repair(ctx, p.id); err != nil {
-				return err
-			}
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
 		}
 	})
@@ -187,33 +182,17 @@ func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int
 			return 0
 		}
 	}
-	var group errgroup.Group
-	done := make([]bool, len(pushes))
-	var doubtful []*push
+	var doubtful, jobs []*push
 	for i, p := range pushes {
-		if !started[i] {
+		if started[i] {
+			p.run = Run{p.id, p.next()}
+			jobs = append(jobs, p)
+		} else {
 			doubtful = append(doubtful, p)
-			continue
-		}
-		group.Go(func() error {
-			err := e.startJob(ctx, p, epoch)
-			if errors.Is(err, scripts.ErrBroken) {
-				err = e.carryOut(ctx, p, decision{act: actQuarantine, why: err.Error()})
-			}
-			done[i] = err == nil
-			return nil
-		})
-	}
-	_ = group.Wait()
-	var entries []string
-	for i, p := range pushes {
-		if done[i] {
-			n++
-			entries = append(entries, p.entries...)
 		}
 	}
-	e.ack(ctx, e.o.Scripts.Jobs(), entries...)
-	e.lookTwice(ctx, doubtful)
+	n = e.startJobs(ctx, jobs, epoch)
+	e.pollTwice(ctx, doubtful)
 	return n
 }
 
@@ -248,12 +227,12 @@ func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, erro
 	return started, err
 }
 
-// lookTwice decides about records that did not take their next attempt. Another
+// pollTwice decides about records that did not take their next attempt. Another
 // process has started them, or this one has and the answer was lost: then
 // nobody else will start the job, and a look after the grace time must. Or somebody
 // has locked them: then they are looked at again soon. They are not left to come again
 // by themselves: that counts as a worker that fell silent.
-func (e *Engine) lookTwice(ctx context.Context, pushes []*push) {
+func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
 	if len(pushes) == 0 || e.lookUp(ctx, pushes) != nil {
 		return
 	}
@@ -271,36 +250,59 @@ func (e *Engine) lookTwice(ctx context.Context, pushes []*push) {
 	}
 }
 
-// startJob starts the job of a record that is PROCESSING now. A process whose
-// stop came with that does it first: otherwise the job waits for the grace time.
-func (e *Engine) startJob(ctx context.Context, p *push, epoch string) error {
-	parameters, err := p.report.Canonical(p.record.Parameters)
-	if err != nil {
-		return err // not reached: decide has bound them
-	}
+// startJobs starts the jobs of records that are PROCESSING now, and acknowledges their
+// entries. A process whose stop came with that does it first: otherwise the jobs wait for
+// the grace time. It returns how many it started.
+func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n int) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	for attempt := p.next(); ; {
-		var outcome scripts.Outcome
-		err = e.insist(ctx, "start job", func() (err error) {
-			outcome, err = e.o.Scripts.Start(ctx, startOf(p.report, e.hashes[p.report], Run{p.id, attempt}, parameters, epoch))
-			return err
-		})
-		switch {
-		case err != nil:
-			return err
-		case outcome == scripts.Gone:
-			return errForgotten // the rebuild starts the next attempt
-		case outcome != scripts.Another:
-			return nil
+	for len(pushes) > 0 {
+		starts := make([]scripts.Start, len(pushes))
+		for i, p := range pushes {
+			parameters, err := p.report.Canonical(p.record.Parameters)
+			if err != nil {
+				e.log.Error("start job", "job", p.id, "err", err) // not reached: decide has bound them
+				return n
+			}
+			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: parameters, Plan: e.plans[p.report]}
+			if len(p.entries) > 0 {
+				starts[i].Entry = p.entries[0]
+			}
 		}
-		// The id was used before, and its job came to Redis since that was looked at.
-		var next int64
-		if next, err = e.supersede(ctx, Run{p.id, attempt}); err != nil || next == 0 {
+		var outcomes []scripts.Outcome
+		if err := e.insist(ctx, "start jobs", func() (err error) {
+			outcomes, err = e.o.Scripts.Start(ctx, epoch, starts...)
 			return err
+		}); err != nil {
+			return n
 		}
-		attempt = next
+		var again []*push
+		for i, p := range pushes {
+			switch outcomes[i] {
+			case scripts.OK, scripts.Already:
+				n++
+				if len(p.entries) > 1 {
+					e.ack(ctx, e.o.Scripts.Jobs(), p.entries[1:]...)
+				}
+			case scripts.Broken:
+				why := fmt.Errorf("%w: %s", scripts.ErrBroken, e.o.Scripts.Job(p.id))
+				if e.carryOut(ctx, p, decision{act: actQuarantine, why: why.Error()}) == nil {
+					e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
+				}
+			case scripts.Another:
+				// The id was used before, and its job came to Redis since that was read.
+				next, err := e.supersede(ctx, p.run)
+				if err == nil && next == 0 {
+					e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
+				} else if err == nil {
+					p.run.Attempt = next
+					again = append(again, p)
+				}
+			}
+		}
+		pushes = again
 	}
+	return n
 }
 
 // supersede gives a record that runs an attempt beyond the one that Redis has of its id,
@@ -361,12 +363,4 @@ func (e *Engine) quarantine(ctx context.Context, from string, entry stream.Entry
 	}) == nil {
 		e.ack(ctx, from, entry.ID)
 	}
-}
-
-func names(s report.Stage) []string {
-	var names []string
-	for _, l := range s.Listeners {
-		names = append(names, l.Name)
-	}
-	return names
 }

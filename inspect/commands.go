@@ -16,7 +16,7 @@ import (
 // commands are the lines for a shell that show what a verdict is about.
 func (f *facts) commands(v Verdict) []string {
 	k := f.Keys
-	state, data := shell(k.State(f.ID)), shell(k.Data(f.ID))
+	job := shell(k.Job(f.ID))
 	if f.RedisErr != nil {
 		return []string{f.redisCLI() + " PING"}
 	}
@@ -27,8 +27,7 @@ func (f *facts) commands(v Verdict) []string {
 		}
 	}
 	if f.State != nil {
-		add("HGETALL %s", state)
-		add("HMGET %s queryDoneCount queryTarget", data)
+		add("HMGET %s job queryDoneCount queryTarget", job)
 		add("ZSCORE %s %s", shell(k.Deadlines()), f.ID)
 	}
 	for _, s := range v.Steps {
@@ -36,7 +35,7 @@ func (f *facts) commands(v Verdict) []string {
 		if s.Name == scripts.StepFanIn {
 			key = k.FanIn()
 		}
-		add("HMGET %s %s %s %s", state, shell(s.Name+":tries"), shell(s.Name+":error"), shell(s.Name+":next"))
+		add("HMGET %s %s %s %s", job, shell(s.Name+":tries"), shell(s.Name+":error"), shell(s.Name+":next"))
 		if d := f.delayedStep(s.Name); d != nil {
 			add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
 		}
@@ -64,7 +63,7 @@ func (f *facts) commands(v Verdict) []string {
 			add("XINFO CONSUMERS %s %s", shell(k.Jobs()), scripts.Group)
 		}
 	default:
-		add("EXISTS %s", state)
+		add("EXISTS %s", job)
 		add("ZSCORE %s %s", shell(k.Delayed()), f.ID)
 		add("XRANGE %s - + COUNT 10", shell(k.Jobs()))
 	}

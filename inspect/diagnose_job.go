@@ -18,12 +18,6 @@ var severity = []Kind{KindRecordsAway, KindSourceRefuses, KindSourceAway, KindPa
 // judgeJob judges a job that has a state.
 func (f *facts) judgeJob(v *Verdict) {
 	s := f.State
-	if f.DataGone && (s.Status == scripts.StatusRun || s.Status == scripts.StatusReady || s.Status == scripts.StatusFold) {
-		v.Kind, v.Summary = KindLost, fmt.Sprintf("Redis has lost its data (%s): this attempt cannot be completed.", f.Keys.Data(f.ID))
-		v.Details = append(v.Details, fmt.Sprintf("A scheduler finds that and pushes the id again, %s: it starts with its next attempt once its record has not changed for %s.", lostWithin(), short(f.Limits.Grace)))
-		f.addDeadline(v)
-		return
-	}
 	for _, name := range f.openSteps() {
 		var st Step
 		if name == scripts.StepFanIn {
@@ -222,7 +216,7 @@ func (f *facts) judgeFold(v *Verdict) Step {
 	s, q := f.State, f.Queues[scripts.StepFanIn]
 	next := f.next(scripts.StepFanIn, s.Fold.Next)
 	st := Step{
-		Name: scripts.StepFanIn, Try: s.Fold.Tries, Owner: s.Worker, Lease: optional(s.Lease), Next: optional(next), Error: s.Fold.Error,
+		Name: scripts.StepFanIn, Try: s.Fold.Tries, Owner: s.Worker, Lease: optional(f.FoldLease), Next: optional(next), Error: s.Fold.Error,
 	}
 	final := s.Status == scripts.StatusPublishing || s.Status == scripts.StatusFailing
 	if r := f.definition(); r != nil && !final {
@@ -230,13 +224,13 @@ func (f *facts) judgeFold(v *Verdict) Step {
 	}
 	lease := f.Limits.Lease
 	switch {
-	case s.Worker != "" && f.Now.After(s.Lease) && q.Entry == nil && q.Whole && f.delayedStep(scripts.StepFanIn) == nil:
+	case s.Worker != "" && f.Now.After(f.FoldLease) && q.Entry == nil && q.Whole && f.delayedStep(scripts.StepFanIn) == nil:
 		st.Kind = KindLost
 		st.Says = fmt.Sprintf("was claimed by worker %s, which is dead, and has no entry in %s any more: Redis has lost the message", s.Worker, q.Key)
 		st.remedy = f.bringBack(q.Key)
-	case s.Worker != "" && f.Now.After(s.Lease):
+	case s.Worker != "" && f.Now.After(f.FoldLease):
 		st.Kind = KindWorkerDead
-		st.Says = fmt.Sprintf("was claimed by worker %s, which is dead: its lease ended %s ago", s.Worker, short(f.Now.Sub(s.Lease)))
+		st.Says = fmt.Sprintf("was claimed by worker %s, which is dead: its lease ended %s ago", s.Worker, short(f.Now.Sub(f.FoldLease)))
 		f.takeOver(v, q, engineMissing)
 	case s.Worker != "" && s.Status == scripts.StatusFailing:
 		st.Kind, st.Says = KindEnding, fmt.Sprintf("is ending the job, with worker %s: %s", s.Worker, s.Reason)

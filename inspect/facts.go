@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -31,7 +32,7 @@ type facts struct {
 	Report    *report.Report // of the record, or else of the state; nil: not in the configuration
 	State     *scripts.State // nil: none
 	StateErr  error          // the key of the state is something else
-	DataGone  bool           // there is a state, and no data
+	FoldLease time.Time      // until when fan-in is its worker's; zero: no worker has it
 	Delayed   []Delayed      // the id's members of the delayed set, by due time
 	Running   int64          // jobs, in all processes
 	Memory    int            // percent of what Redis may use
@@ -111,13 +112,6 @@ func (in *Inspector) askRedis(ctx context.Context, f *facts) error {
 	case err != nil && !errors.Is(err, scripts.ErrNoJob):
 		return err
 	}
-	if f.State != nil {
-		data, err := in.redis.Exists(ctx, in.scripts.Data(f.ID)).Result()
-		if err != nil {
-			return err
-		}
-		f.DataGone = data == 0
-	}
 	if f.Report == nil && f.State != nil {
 		f.Report = in.config.Reports[f.State.Report]
 	}
@@ -152,11 +146,36 @@ func (in *Inspector) askRedis(ctx context.Context, f *facts) error {
 		if f.Queues[step], err = in.askQueue(ctx, key, f.ID, f.State.Attempt); err != nil {
 			return err
 		}
+		f.addLease(step)
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
 		f.Aside, f.AsideAll, err = in.searchQuarantine(ctx, f.ID)
 	}
 	return err
+}
+
+// addLease adds what the pending list of a step's stream says: whose it is, and until when.
+// The state only has an owner once a step was taken over.
+func (f *facts) addLease(step string) {
+	entry := f.Queues[step].Entry
+	if entry == nil || entry.Consumer == "" {
+		return
+	}
+	until := f.Now.Add(f.Limits.Lease - entry.Idle)
+	if step == scripts.StepFanIn {
+		f.FoldLease, f.State.Worker = until, cmp.Or(f.State.Worker, entry.Consumer)
+		f.State.Fold.Tries = max(f.State.Fold.Tries, 1)
+		return
+	}
+	t := f.State.Tasks[step]
+	if l := f.listener(step); l != nil && l.Kind == report.External || !t.Lease.IsZero() {
+		return // its service says by replies that it has the task
+	}
+	t.Owner, t.Lease, t.Tries = cmp.Or(t.Owner, entry.Consumer), until, max(t.Tries, 1)
+	if t.Taken.IsZero() {
+		t.Taken = entryTime(entry.ID)
+	}
+	f.State.Tasks[step] = t
 }
 
 // openSteps are what a state waits for: listeners that are not done, or fan-in.

@@ -11,8 +11,8 @@ import (
 )
 
 // retry is how often and when the task is tried again.
-func (r *Runner) retry(t scripts.Task, taken scripts.Taken) report.Retry {
-	if l, _, ok := r.definitions[taken.Definition].Listener(t.Listener); ok {
+func (r *Runner) retry(t *scripts.Task) report.Retry {
+	if l, _, ok := r.definitions[t.Definition].Listener(t.Listener); ok {
 		return l.Retry
 	}
 	return report.DefaultRetry
@@ -20,46 +20,57 @@ func (r *Runner) retry(t scripts.Task, taken scripts.Taken) report.Retry {
 
 // fail gives a task up: its job fails, or goes on without its listener where that is
 // not required. It returns what became of the task.
-func (r *Runner) fail(ctx context.Context, t scripts.Task, taken scripts.Taken, why error) (outcome string, err error) {
-	if l, _, ok := r.definitions[taken.Definition].Listener(t.Listener); ok && l.CanOmit() {
+func (r *Runner) fail(ctx context.Context, t *scripts.Task, why error) (outcome string, err error) {
+	if l, _, ok := r.definitions[t.Definition].Listener(t.Listener); ok && l.CanOmit() {
 		return taskOmitted, r.omit(ctx, t, l.OnFailure, why)
 	}
 	return taskFailed, r.failJob(ctx, t, why)
 }
 
+// blame says whose fault the error of a task is.
+func blame(err error) scripts.Blame {
+	switch {
+	case errors.Is(err, scripts.ErrFull), errors.Is(err, errRedis):
+		return scripts.BlameRedis
+	case errors.Is(err, errReport):
+		return scripts.BlameReport
+	}
+	return scripts.BlameSource
+}
+
 // omit has the job of a task go on without its listener.
-func (r *Runner) omit(ctx context.Context, t scripts.Task, policy report.OnFailure, why error) error {
+func (r *Runner) omit(ctx context.Context, t *scripts.Task, policy report.OnFailure, why error) error {
 	r.log.Warn("the job goes on without a listener", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "policy", policy, "err", why)
 	return r.giveUp(ctx, "omit task", func() (scripts.Outcome, error) {
-		return r.o.Scripts.OmitTask(ctx, t, string(policy), why.Error())
+		return t.Omit(ctx, string(policy), why.Error())
 	})
 }
 
 // failJob fails the job of a task.
-func (r *Runner) failJob(ctx context.Context, t scripts.Task, why error) error {
+func (r *Runner) failJob(ctx context.Context, t *scripts.Task, why error) error {
 	r.log.Warn("task failed", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", why)
 	return r.giveUp(ctx, "fail job", func() (scripts.Outcome, error) {
-		return r.o.Scripts.FailTask(ctx, t, fmt.Sprintf("listener %s: %v", t.Listener, why))
+		return t.Fail(ctx, fmt.Sprintf("listener %s: %v", t.Listener, why), blame(why))
 	})
 }
 
 // requeue has a task come again.
-func (r *Runner) requeue(ctx context.Context, t scripts.Task, a scripts.Again) error {
+func (r *Runner) requeue(ctx context.Context, t *scripts.Task, a scripts.Again) error {
 	if a.Waits {
 		r.log.Debug("task waits", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "in", a.Delay, "for", a.Error)
-		return r.giveUp(ctx, "requeue task", func() (scripts.Outcome, error) { return r.o.Scripts.RequeueTask(ctx, t, a) })
+		return r.giveUp(ctx, "requeue task", func() (scripts.Outcome, error) { return t.Requeue(ctx, a) })
 	}
 	r.log.Warn("task comes again", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "in", a.Delay, "counts", a.Counts, "err", a.Error)
-	return r.giveUp(ctx, "requeue task", func() (scripts.Outcome, error) { return r.o.Scripts.RequeueTask(ctx, t, a) })
+	return r.giveUp(ctx, "requeue task", func() (scripts.Outcome, error) { return t.Requeue(ctx, a) })
 }
 
 // handBack leaves a task to the next reader, in a process that must stop now.
-func (r *Runner) handBack(ctx context.Context, t scripts.Task) error {
+func (r *Runner) handBack(ctx context.Context, t *scripts.Task) error {
 	r.log.Info("handed back: the process stops", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	return r.giveUp(ctx, "hand task back", func() (scripts.Outcome, error) {
-		return r.o.Scripts.RequeueTask(ctx, t, scripts.Again{})
+		return t.Requeue(ctx, scripts.Again{})
 	})
 }
 

@@ -20,14 +20,15 @@ const (
 
 // place takes a place at a source, of those that all processes together have. The
 // place is held until release is called.
-func (r *Runner) place(ctx context.Context, t scripts.Task, source string) (release func(), err error) {
+func (r *Runner) place(ctx context.Context, t *scripts.Task, source string) (release func(), err error) {
 	places := r.o.Bounds[source].Parallel
 	if places == 0 {
 		return func() {}, nil
 	}
+	who, lease := r.o.Consumer+"/"+t.Entry.ID, r.o.Limits.Lease
 	take := func(ctx context.Context) (held bool, err error) {
 		err = r.insist(ctx, "take place", func() (err error) {
-			held, err = r.o.Scripts.TakePlace(ctx, source, t.Owner, places, t.Lease)
+			held, err = r.o.Scripts.TakePlace(ctx, source, who, places, lease)
 			return err
 		})
 		return held, err
@@ -49,15 +50,15 @@ func (r *Runner) place(ctx context.Context, t scripts.Task, source string) (rele
 	}
 	// That the place was lost meanwhile, to a pause of this process, does not end the
 	// task: it is one too many for a while.
-	_, stop := stream.Keep(ctx, t.Lease, func(ctx context.Context) (bool, error) {
-		_, err := r.o.Scripts.TakePlace(ctx, source, t.Owner, places, t.Lease)
+	_, stop := stream.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
+		_, err := r.o.Scripts.TakePlace(ctx, source, who, places, lease)
 		return true, err
 	})
 	return func() {
 		stop()
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 		defer cancel()
-		_ = r.o.Scripts.LeavePlace(quick, source, t.Owner) // or its lease ends
+		_ = r.o.Scripts.LeavePlace(quick, source, who) // or its lease ends
 	}, nil
 }
 

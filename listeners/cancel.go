@@ -26,7 +26,7 @@ const cancelTime = 10 * time.Second
 
 // cancel ends what a task has begun that was cancelled. Nothing depends on it, so its
 // entry is done whatever comes of it; one that a stop interrupts comes again.
-func (r *Runner) cancel(ctx context.Context, t scripts.Task, entry stream.Entry) {
+func (r *Runner) cancel(ctx context.Context, t *scripts.Task, entry stream.Entry) {
 	m := remembered([]byte(entry.Fields["memo"]))
 	err := r.tryCancel(ctx, t, m)
 	switch {
@@ -37,10 +37,10 @@ func (r *Runner) cancel(ctx context.Context, t scripts.Task, entry stream.Entry)
 	default:
 		r.log.Info("what a cancelled task has begun was ended", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
 	}
-	r.end(ctx, t.Entry.Stream, entry, nil)
+	r.leave(t, r.ack(ctx, t.Entry.Stream, entry.ID))
 }
 
-func (r *Runner) tryCancel(ctx context.Context, t scripts.Task, m memo) error {
+func (r *Runner) tryCancel(ctx context.Context, t *scripts.Task, m memo) error {
 	rep, listener := r.definition(t.Listener, m.Definition)
 	if listener == nil {
 		return errors.New("its definition is not in this configuration")

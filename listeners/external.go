@@ -115,7 +115,12 @@ func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
 	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
 		err = e.aside(ctx, entry, err)
 	}
-	e.end(ctx, from, entry, err)
+	if err == nil {
+		err = e.ack(ctx, from, entry.ID)
+	}
+	if err != nil && !errors.Is(err, errLeft) && ctx.Err() == nil {
+		e.log.Warn("left for later", "stream", from, "job", a.ID, "err", err)
+	}
 }
 
 // aside puts a reply into the quarantine.
@@ -153,10 +158,10 @@ func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong
 	if !ok || l.Kind != report.External {
 		return fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
 	}
-	w := &worker{external: e, reply: a, listener: l, job: state, state: state.Tasks[a.Listener], task: scripts.Task{
-		ID: a.ID, Attempt: a.Attempt, Listener: a.Listener, Owner: a.Worker, Lease: l.Silence, Once: true,
-		Entry: scripts.Entry{Stream: e.o.Scripts.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry},
-	}}
+	w := &worker{external: e, reply: a, listener: l, state: state.Tasks[a.Listener]}
+	w.task, _ = e.o.Scripts.NewTask(scripts.Message{ID: a.ID, Attempt: a.Attempt}, a.Listener,
+		scripts.Entry{Stream: e.o.Scripts.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry}, nil)
+	w.task.Lease, w.task.Definition, w.task.Generation = l.Silence, state.Definition, w.state.Generation
 	w.said = entryTime(entry.ID)
 	if err := e.ofAnother(ctx, a, w.task.Entry); err != nil {
 		return err
@@ -210,11 +215,6 @@ func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
 		return nil, refused{fmt.Sprintf("attempt %d runs, not %d", state.Attempt, a.Attempt)}
 	}
 	t, ok := state.Tasks[a.Listener]
-	if t.Done {
-		if err := e.tellAgain(ctx, a); err != nil {
-			return nil, err
-		}
-	}
 	switch {
 	case !ok:
 		return nil, refused{"the job has no such listener in its stages so far"}
@@ -226,19 +226,6 @@ func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
 		return nil, refused{"the job is " + state.Status}
 	}
 	return state, nil
-}
-
-// tellAgain tells of a barrier that a task has reached which is done: in a cluster, whoever
-// has counted it may have died before.
-func (e *external) tellAgain(ctx context.Context, a reply) error {
-	task := scripts.Task{ID: a.ID, Attempt: a.Attempt, Listener: a.Listener, Owner: a.Worker}
-	if err := e.insist(ctx, "take task", func() error {
-		_, _, err := e.o.Scripts.Take(ctx, task, e.known[a.Listener])
-		return err
-	}); err != nil {
-		return away(err)
-	}
-	return nil
 }
 
 // entryTime is when an entry was appended, by Redis's clock.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -106,17 +107,12 @@ func (r *Runner) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// shared starts what reads for so many listeners, a connection for some hundred each. It
-// works until end is called, which waits for it. In a cluster each listener reads by
-// itself.
+// shared starts what reads for n listeners, a connection for some hundred each. It works
+// until end is called, which waits for it.
 func (r *Runner) shared(ctx context.Context, listeners int) (all []*stream.Shared, end func()) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	for left := listeners; left > 0; left -= stream.MostShared {
-		if r.o.Scripts.Cluster() {
-			all = append(all, nil)
-			continue
-		}
 		s := stream.NewShared(r.o.Redis, scripts.Group, r.o.Consumer, min(left, stream.MostShared))
 		running.Go(func() { s.Run(work) })
 		all = append(all, s)
@@ -137,69 +133,85 @@ func (r *Runner) admit(ctx context.Context, listener string) (int, error) {
 	return r.o.Limits.Tasks, nil
 }
 
-// handle takes a task, does it and acknowledges its entry.
+// handle does a task, which it takes first unless it is delivered for the first time.
 func (r *Runner) handle(ctx context.Context, listener string, entry stream.Entry) {
 	from := r.o.Scripts.Task(listener)
-	attempt, err := strconv.ParseInt(entry.Fields["attempt"], 10, 64)
-	if !report.ValidID(entry.Fields["id"]) || err != nil || attempt < 1 {
-		r.log.Warn("quarantined", "stream", from, "entry", entry.ID)
-		err := r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, "not a task: id and attempt are needed")
-		r.end(ctx, from, entry, err)
+	message, ok := scripts.ParseMessage(entry.Fields)
+	if !ok {
+		r.quarantine(ctx, from, entry, "not a task: id and attempt are needed")
 		return
 	}
-	task := scripts.Task{
-		ID: entry.Fields["id"], Attempt: attempt, Listener: listener, Lease: r.o.Limits.Lease,
-		Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10),
-		Entry: scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID},
-	}
+	task, first := r.o.Scripts.NewTask(message, listener, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID}, entry.Fields)
 	if entry.Fields["cancel"] == "1" {
 		r.cancel(ctx, task, entry)
 		return
 	}
 	if n, err := r.admit(ctx, listener); err == nil && n == 0 {
 		// It was paused while this read waited for an entry.
-		r.end(ctx, from, entry, r.insist(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.Fields) }))
+		r.leave(task, r.insist(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.ID, entry.Fields) }))
 		return
 	}
 	var outcome scripts.Outcome
-	var taken scripts.Taken
-	err = r.insist(ctx, "take task", func() (err error) {
-		outcome, taken, err = r.o.Scripts.Take(ctx, task, r.known[listener])
+	err := r.insist(ctx, "take task", func() (err error) {
+		if first && entry.Deliveries == 1 {
+			if outcome = scripts.Unknown; slices.Contains(r.known[listener], task.Definition) {
+				outcome, err = task.Load(ctx)
+			}
+			return err
+		}
+		outcome, err = task.Take(ctx, scripts.Take{
+			Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[listener], Silent: entry.Deliveries > 1,
+		})
 		return err
 	})
 	switch {
 	case errors.Is(err, scripts.ErrBroken):
-		r.log.Warn("quarantined", "stream", from, "entry", entry.ID, "err", err)
-		err = r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, err.Error())
-	case err != nil, outcome == scripts.Busy:
-		// Not done: the entry comes again.
-		r.end(ctx, from, entry, errors.Join(errLeft, err))
+		r.quarantine(ctx, from, entry, err.Error())
 		return
+	case err != nil, outcome == scripts.Busy:
+		// Not done: the entry is delivered again.
 	case outcome == scripts.Unknown:
-		if _, said := r.handed.LoadOrStore(taken.Definition, true); !said {
-			r.log.Info("tasks are handed back: their definition is not in this configuration", "report", taken.Report, "definition", taken.Definition, "first", task.ID, "listener", listener)
+		if _, said := r.handed.LoadOrStore(task.Definition, true); !said {
+			r.log.Info("tasks are handed back: their definition is not in this configuration", "report", task.Report, "definition", task.Definition, "first", task.ID, "listener", listener)
 		}
-		err = r.o.Scripts.HandBack(ctx, task.ID, attempt, listener)
+		err = task.HandBack(ctx)
 	case outcome == scripts.OK:
-		if err = r.work(ctx, task, taken); errors.Is(err, errAcknowledged) {
-			return
-		}
+		err = r.work(ctx, task)
+	default:
+		err = ErrEnded
 	}
-	r.end(ctx, from, entry, err)
+	if errors.Is(err, ErrEnded) {
+		err = r.ack(ctx, from, entry.ID)
+	}
+	r.leave(task, err)
+}
+
+// leave says that an entry is left to be delivered again, if there is an error.
+func (r *Runner) leave(t *scripts.Task, err error) {
+	if err != nil && !errors.Is(err, errLeft) && !errors.Is(err, context.Canceled) {
+		r.log.Warn("left for later", "stream", t.Entry.Stream, "job", t.ID, "err", err)
+	}
+}
+
+// quarantine puts an entry aside that cannot be used.
+func (r *Runner) quarantine(ctx context.Context, from string, entry stream.Entry, why string) {
+	r.log.Warn("quarantined", "stream", from, "entry", entry.ID, "why", why)
+	err := r.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, why)
+	if err == nil {
+		err = r.ack(ctx, from, entry.ID)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.log.Warn("left for later", "stream", from, "err", err)
+	}
 }
 
 // ackTime is how long an acknowledgement is worth a stop's patience.
 const ackTime = 5 * time.Second
 
-// end acknowledges an entry whose effect is there, and leaves it otherwise.
-func (r *Runner) end(ctx context.Context, from string, entry stream.Entry, err error) {
-	if err == nil {
-		// Also in a process that is about to stop: what is done need not come again.
-		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
-		defer cancel()
-		err = r.o.Scripts.Ack(quick, from, entry.ID)
-	}
-	if err != nil && !errors.Is(err, errLeft) && ctx.Err() == nil {
-		r.log.Warn("left for later", "stream", from, "job", entry.Fields["id"], "err", err)
-	}
+// ack acknowledges an entry whose effect exists, also in a process that is about to stop:
+// what is done need not be delivered again.
+func (r *Runner) ack(ctx context.Context, from, entry string) error {
+	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
+	return r.o.Scripts.Ack(quick, from, entry)
 }

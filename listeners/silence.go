@@ -173,16 +173,15 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 			return err
 		}
 	}
-	return e.endSilent(ctx, state, scripts.Task{
-		ID: a.ID, Attempt: attempt, Listener: listener, Lease: e.o.Limits.Lease,
-		Owner: fmt.Sprintf("%s/silent/%d", e.o.Consumer, e.takes.Add(1)),
-		Entry: scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry},
-	})
+	task, _ := e.o.Scripts.NewTask(scripts.Message{ID: a.ID, Attempt: attempt}, listener,
+		scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry}, nil)
+	task.Lease = e.o.Limits.Lease
+	return e.endSilent(ctx, state, task)
 }
 
 // endSilent takes a task from its worker, unless that has spoken again, and gives it up:
 // that was a try.
-func (e *external) endSilent(ctx context.Context, state *scripts.State, t scripts.Task) error {
+func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scripts.Task) error {
 	rep := e.definitions[state.Definition]
 	if rep == nil {
 		return nil // another process has its definition
@@ -191,7 +190,7 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t script
 	if !ok {
 		return nil
 	}
-	took, taken, err := e.o.Scripts.Take(ctx, t, e.known[t.Listener])
+	took, err := t.Take(ctx, scripts.Take{Owner: fmt.Sprintf("%s/silent/%d", e.o.Consumer, e.takes.Add(1)), Known: e.known[t.Listener]})
 	if err != nil {
 		return err
 	}
@@ -203,17 +202,17 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t script
 		return e.o.Scripts.Ack(ctx, t.Entry.Stream, t.Entry.ID)
 	}
 	// To be moved at once, and seen as on its way until then.
-	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence)}
-	tries, outcome := taken.Tries, ""
+	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence), Blame: scripts.BlameSource}
+	tries, outcome := t.Tries, ""
 	if state.Tasks[t.Listener].Owner != "" {
 		// The worker's own take has counted.
-		again.Counts, again.Error, tries = false, taken.Failure, taken.Tries-1
+		again.Counts, again.Error, tries = false, t.Failure, t.Tries-1
 		if was := state.Tasks[t.Listener]; was.Ends >= 0 {
 			again.Error = fmt.Sprintf("done says %d entries of rows, and number %d did not come within %s", was.Ends, was.Chunks, l.Silence)
 		}
 	}
 	if tries > int64(l.Retry.Retries) {
-		outcome, err = e.fail(ctx, t, taken, fmt.Errorf("given up after %d tries: %s", tries, again.Error))
+		outcome, err = e.fail(ctx, t, fmt.Errorf("given up after %d tries: %s", tries, again.Error))
 	} else {
 		outcome, err = taskRetry, e.requeue(ctx, t, again)
 	}

@@ -23,36 +23,50 @@ var errLeft = errors.New("listeners: not done here")
 // is nothing left to do for the entry.
 var ErrEnded = errors.New("listeners: the job has ended")
 
-// errAcknowledged means that the last script has acknowledged the entry, too.
-var errAcknowledged = errors.New("listeners: acknowledged")
+// errRedis marks the error of a task that Redis has kept from going on, errReport that of a
+// definition or of parameters that cannot be used.
+var (
+	errRedis  = errors.New("listeners: Redis was away")
+	errReport = errors.New("listeners: report")
+)
 
-// work does a task that was taken. It returns nil where the entry is to be
-// acknowledged.
-func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) (err error) {
-	held, stop := r.holds.Keep(ctx, t.ID, t.Lease, func(ctx context.Context) (bool, error) {
-		kept, err := r.o.Scripts.KeepTask(ctx, t)
+// marked is an error that matches a mark. Its text stays as it is.
+type marked struct {
+	error
+	mark error
+}
+
+func (m marked) Unwrap() []error { return []error{m.mark, m.error} }
+
+func ofReport(err error) error { return marked{err, errReport} }
+
+// work does a task. Its last script acknowledges the entry; if none has, because the job
+// has ended, the error is ErrEnded.
+func (r *Runner) work(ctx context.Context, t *scripts.Task) (err error) {
+	held, stop := r.holds.Keep(ctx, t.ID, r.o.Limits.Lease, func(ctx context.Context) (bool, error) {
+		kept, err := t.Keep(ctx)
 		return kept == scripts.OK, err
 	})
 	defer stop()
 	outcome := taskFailed
 	defer func() { r.metrics.tasks.WithLabelValues(t.Listener, outcome).Inc() }()
-	retry := r.retry(t, taken)
-	if taken.Tries > int64(retry.Retries)+1 {
+	retry := r.retry(t)
+	if t.Tries > int64(retry.Retries)+1 {
 		// None of its workers lived to say why.
-		outcome, err = r.fail(held, t, taken, fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure))
+		outcome, err = r.fail(held, t, fmt.Errorf("given up after %d tries: %s", t.Tries-1, t.Failure))
 		return err
 	}
 	start := time.Now()
 	var waiting wait
-	err = r.read(held, t, taken)
+	err = r.read(held, t)
 	r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
 	switch {
 	case err == nil:
 		outcome = taskDone
-		return errAcknowledged
+		return nil
 	case errors.Is(err, ErrEnded):
 		outcome = taskDone
-		return nil
+		return ErrEnded
 	case errors.Is(context.Cause(held), stream.ErrStopping):
 		outcome = taskLeft
 		return r.handBack(ctx, t)
@@ -63,32 +77,32 @@ func (r *Runner) work(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 		outcome = taskWaits
 		return r.requeue(held, t, waiting.again())
 	case errors.Is(err, ErrPermanent):
-		outcome, err = r.fail(held, t, taken, err)
+		outcome, err = r.fail(held, t, err)
 		return err
 	case errors.Is(err, ErrOutage):
 		outcome = taskOutage
-		return r.requeue(held, t, scripts.Again{Delay: retry.Outage(), Error: err.Error()})
-	case taken.Tries > int64(retry.Retries):
+		return r.requeue(held, t, scripts.Again{Delay: retry.Outage(), Error: err.Error(), Blame: blame(err)})
+	case t.Tries > int64(retry.Retries):
 		if retry.Retries > 0 {
-			err = fmt.Errorf("%w (try %d of %d)", err, taken.Tries, retry.Retries+1)
+			err = fmt.Errorf("%w (try %d of %d)", err, t.Tries, retry.Retries+1)
 		}
-		outcome, err = r.fail(held, t, taken, err)
+		outcome, err = r.fail(held, t, err)
 		return err
 	}
 	outcome = taskRetry
-	return r.requeue(held, t, scripts.Again{Delay: retry.Before(int(taken.Tries)), Counts: true, Error: err.Error()})
+	return r.requeue(held, t, scripts.Again{Delay: retry.Before(int(t.Tries)), Counts: true, Error: err.Error(), Blame: blame(err)})
 }
 
 // read has the source read the task's data, stores it and completes the task.
-func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) error {
-	rep := r.definitions[taken.Definition]
+func (r *Runner) read(ctx context.Context, t *scripts.Task) error {
+	rep := r.definitions[t.Definition]
 	listener, _, ok := rep.Listener(t.Listener)
 	if !ok {
-		return Permanent(fmt.Errorf("report %s has no such listener", rep.Name))
+		return Permanent(ofReport(fmt.Errorf("report %s has no such listener", rep.Name)))
 	}
-	parameters, err := rep.Bind(taken.Parameters)
+	parameters, err := rep.Bind(t.Parameters)
 	if err != nil {
-		return Permanent(err)
+		return Permanent(ofReport(err))
 	}
 	leave, err := r.place(ctx, t, listener.Source)
 	if err != nil {
@@ -116,9 +130,9 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 			limit.restart()
 		},
 		Turn: r.turn(listener.Source, limit),
-		Memo: remembered(taken.Memo).Memo, Before: taken.Failure,
+		Memo: remembered(t.Memo).Memo, Before: t.Failure,
 		Remember: func(ctx context.Context, memo []byte) error {
-			return limit.without(func() error { return r.remember(ctx, t, taken.Definition, memo) })
+			return limit.without(func() error { return r.remember(ctx, t, t.Definition, memo) })
 		},
 		Values: func(ctx context.Context, from, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 			return r.values(ctx, limit, t.ID, from, column)
@@ -133,7 +147,7 @@ func (r *Runner) read(ctx context.Context, t scripts.Task, taken scripts.Taken) 
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):
 	case limit != nil && limit.away > 0 && !errors.Is(err, errLeft):
 		// Meanwhile the query stood still, and the server may have ended it.
-		return Outage(fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err))
+		return Outage(marked{fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err), errRedis})
 	case errors.Is(context.Cause(ctx), errLate):
 		return fmt.Errorf("%w after %s: raise the timeout of the listener, or make its query faster", errLate, listener.Timeout)
 	}
@@ -149,7 +163,7 @@ var errLate = errors.New("listeners: timed out")
 
 // flush returns what stores the chunks of a task, and completes it with the last
 // one.
-func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointer[time.Time]) FlushFunc {
+func (r *Runner) flush(ctx context.Context, t *scripts.Task, began *atomic.Pointer[time.Time]) FlushFunc {
 	var number int64
 	var compressor dataset.Compressor
 	return func(columns []dataset.Column, b *dataset.Builder, last bool) error {
@@ -164,9 +178,9 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointe
 		var outcome scripts.Outcome
 		err := r.insist(ctx, "store chunk", func() (err error) {
 			if last {
-				outcome, err = r.o.Scripts.Complete(ctx, t, chunk, time.Since(*began.Load()))
+				outcome, err = t.Complete(ctx, chunk, time.Since(*began.Load()))
 			} else {
-				outcome, err = r.o.Scripts.Append(ctx, t, chunk)
+				outcome, err = t.Append(ctx, chunk)
 			}
 			return err
 		})
@@ -177,7 +191,7 @@ func (r *Runner) flush(ctx context.Context, t scripts.Task, began *atomic.Pointe
 		case err != nil:
 			return away(err)
 		case outcome == scripts.TooMuch:
-			return Permanent(errors.New("the job's data has more bytes than limits.job_bytes allows: have the queries find less, or raise it"))
+			return Permanent(ofReport(errors.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit")))
 		case outcome == scripts.Busy:
 			return errLeft
 		case outcome == scripts.Gone:

@@ -16,8 +16,7 @@ type worker struct {
 	*external
 	reply
 	listener *report.Listener
-	task     scripts.Task
-	job      *scripts.State
+	task     *scripts.Task
 	state    scripts.TaskState // of the task
 	said     time.Time
 	ended    bool // nothing is left to do for the reply
@@ -44,9 +43,8 @@ func (w *worker) take(ctx context.Context) error {
 		return refused{fmt.Sprintf("entry %s is not pending in %s: the task was given to another worker", w.Entry, w.task.Entry.Stream)}
 	}
 	var outcome scripts.Outcome
-	var taken scripts.Taken
 	if err := w.insist(ctx, "take task", func() (err error) {
-		outcome, taken, err = w.o.Scripts.Take(ctx, w.task, w.known[w.Listener])
+		outcome, err = w.task.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
 		return err
 	}); err != nil {
 		return w.lost(err)
@@ -60,10 +58,10 @@ func (w *worker) take(ctx context.Context) error {
 	default:
 		return refused{"the job has moved on"}
 	}
-	w.state = scripts.TaskState{StepState: scripts.StepState{Tries: taken.Tries}, Owner: w.Worker, Taken: w.said}
-	if taken.Tries > int64(w.listener.Retry.Retries)+1 {
+	w.state = scripts.TaskState{StepState: scripts.StepState{Tries: w.task.Tries}, Owner: w.Worker, Taken: w.said}
+	if w.task.Tries > int64(w.listener.Retry.Retries)+1 {
 		w.ended = true
-		return w.fail(ctx, Permanent(fmt.Errorf("given up after %d tries: %s", taken.Tries-1, taken.Failure)))
+		return w.fail(ctx, Permanent(fmt.Errorf("given up after %d tries: %s", w.task.Tries-1, w.task.Failure)))
 	}
 	return nil
 }
@@ -130,7 +128,7 @@ func (w *worker) apply(ctx context.Context) error {
 
 // keep renews the worker's lease, and keeps its entry from being idle.
 func (w *worker) keep(ctx context.Context) error {
-	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.o.Scripts.KeepTask(ctx, w.task) })
+	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.task.Keep(ctx) })
 }
 
 // store stores a chunk.
@@ -146,7 +144,7 @@ func (w *worker) store(ctx context.Context) error {
 	chunk.Rows = int64(rows)
 	var stored scripts.Stored
 	err = w.done(ctx, "store chunk", func() (outcome scripts.Outcome, err error) {
-		outcome, stored, err = w.o.Scripts.Store(ctx, w.task, chunk)
+		outcome, stored, err = w.task.Store(ctx, chunk)
 		return outcome, err
 	})
 	if err != nil || w.ended {
@@ -176,7 +174,7 @@ func (w *worker) chunk(number int64, fields [][]byte) scripts.Chunk {
 func (w *worker) end(ctx context.Context) error {
 	var stored scripts.Stored
 	err := w.done(ctx, "note the end", func() (outcome scripts.Outcome, err error) {
-		outcome, stored, err = w.o.Scripts.Ends(ctx, w.task, w.Number)
+		outcome, stored, err = w.task.Ends(ctx, w.Number)
 		return outcome, err
 	})
 	if err != nil || w.ended {
@@ -204,7 +202,7 @@ func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 		last = w.chunk(0, fields)
 	}
 	took := max(0, w.said.Sub(w.state.Taken))
-	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.o.Scripts.Complete(ctx, w.task, last, took) })
+	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.task.Complete(ctx, last, took) })
 	if err == nil && !w.ended {
 		w.count(taskDone)
 		w.metrics.seconds.WithLabelValues(w.Listener).Observe(took.Seconds())
@@ -228,7 +226,7 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 	case err != nil:
 		return w.lost(err)
 	case outcome == scripts.TooMuch:
-		return w.fail(ctx, Permanent(errors.New("the job's data has more bytes than limits.job_bytes allows: have the service find less, or raise it")))
+		return w.fail(ctx, Permanent(ofReport(errors.New("the job's data exceeds limits.job_bytes: reduce the result size or raise the limit"))))
 	case outcome == scripts.Busy, outcome == scripts.Gone:
 		return w.over(ctx)
 	}
@@ -249,12 +247,12 @@ func (w *worker) fail(ctx context.Context, why error) error {
 	outcome, err := taskRetry, error(nil)
 	switch {
 	case giveUp:
-		outcome, err = w.Runner.fail(ctx, w.task, scripts.Taken{Definition: w.job.Definition}, why)
+		outcome, err = w.Runner.fail(ctx, w.task, why)
 	case errors.Is(why, ErrOutage):
 		outcome = taskOutage
-		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Outage(), Error: why.Error()})
+		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Outage(), Error: why.Error(), Blame: blame(why)})
 	default:
-		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Before(int(w.state.Tries)), Counts: true, Error: why.Error()})
+		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Before(int(w.state.Tries)), Counts: true, Error: why.Error(), Blame: blame(why)})
 	}
 	if err != nil {
 		return err

@@ -2,68 +2,146 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"time"
+
+	"github.com/bsm/redislock"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
-	// touches bounds how often a timeout key is touched until it is gone, a
-	// millisecond apart.
-	touches = 10
-	// mostTouched is how many deadlines one pass takes.
-	mostTouched = 1000
-	// newKeys is how long the keys of jobs that start are gathered until the next
-	// deadline is looked for: one might be within the second of the sleep.
+	// newKeys is how long the starts of jobs are gathered until the next deadline is read: one
+	// might be within the second of the sleep.
 	newKeys = 20 * time.Millisecond
-	// deaf is how long after a deadline its event is waited for: then the sweep
-	// decides.
+	// deaf is how long after a deadline its event is waited for: then the sweep decides.
 	deaf = 100 * time.Millisecond
+	// atOnce is how many jobs are failed at once.
+	atOnce = 32
+	// lockTime is how long an expired event belongs to the process that took its lock.
+	lockTime = time.Second
 )
 
-// touchPassed ends the timeout keys of the jobs whose deadline has passed since
-// the last call, so that Redis publishes that they have expired: by itself it does
-// so when it happens to find them. It returns how long it is until the next
-// deadline. What goes wrong here, the sweep makes up for.
-func (s *Scheduler) touchPassed(ctx context.Context) (time.Duration, error) {
-	t, err := s.scripts.Passed(ctx, s.looked, mostTouched)
+// touchWake ends the wake key once the next deadline has passed, so that Redis publishes that
+// it has expired: by itself Redis does so when it happens to find the key. Then the key is
+// set for the deadline after it. touchWake returns how long it is until that one. The sweep
+// makes up for what goes wrong here.
+func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
+	t, err := s.scripts.Passed(ctx, s.passed, most)
 	if err != nil {
 		return 0, err
 	}
-	if len(t.Passed) > 0 {
-		if err := s.touch(ctx, t.Passed); err != nil {
-			return 0, err
-		}
+	// What is settled only later, or in another attempt, is not read again.
+	s.passed = t.Last
+	switch {
+	case len(t.Passed) > 0 && s.hears.Load():
+		s.sweeps.ringIn(deaf + 10*time.Millisecond)
+	case len(t.Passed) > 0:
+		s.sweeps.ring()
 	}
-	// What is settled only later, or in another attempt, is not looked at again.
-	s.looked = t.Last
 	if t.Wait < 0 {
 		return pause, nil
 	}
 	return t.Wait, nil
 }
 
-func (s *Scheduler) touch(ctx context.Context, ids []string) error {
-	if !s.hears.Load() {
-		s.sweeps.ring()
-		return nil
+// failExpired decides that the jobs fail whose deadline has passed, after the expired event of
+// the wake key. One scheduler does so of those that heard the same event: the lock only saves
+// work, and ends by itself; the script decides once.
+func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
+	if !s.expired.Swap(false) {
+		return pause, nil
 	}
+	for ids, err := range s.scripts.Overdue(ctx, 0) {
+		if err != nil {
+			s.expired.Store(true)
+			return 0, err
+		}
+		if len(ids) == 0 {
+			break
+		}
+		score, err := s.scripts.Scores(ctx, s.scripts.Deadlines(), ids[len(ids)-1:])
+		if err != nil {
+			s.expired.Store(true)
+			return 0, err
+		}
+		last := ids[len(ids)-1]
+		key := s.scripts.Lock("timeout:" + last + ":" + strconv.FormatInt(int64(score[last]), 10))
+		// A Redis that is full has no room for a lock, but for the decision.
+		if _, err := s.locks.Obtain(ctx, key, lockTime, nil); errors.Is(err, redislock.ErrNotObtained) {
+			continue
+		}
+		if err := s.failAll(ctx, ids, byEvent); err != nil {
+			return 0, err
+		}
+	}
+	return pause, nil
+}
+
+// failOverdue decides that the jobs fail whose deadline has passed and whose event was not
+// heard. The engine gives the records their status; until it has settled a job, the deadline
+// stays.
+func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
+	by := time.Duration(0)
+	if s.hears.Load() {
+		by = deaf // their event is on its way
+	}
+	for ids, err := range s.scripts.Overdue(ctx, by) {
+		if err != nil {
+			return 0, err
+		}
+		if err := s.failAll(ctx, ids, bySweep); err != nil {
+			return 0, err
+		}
+	}
+	return pause, nil
+}
+
+// failAll fails jobs whose deadline has passed. One that cannot be failed must not keep the
+// others from it.
+func (s *Scheduler) failAll(ctx context.Context, ids []string, found string) error {
 	attempts, statuses, err := s.scripts.Attempts(ctx, ids)
 	if err != nil {
 		return err
 	}
-	var keys []string
+	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for i, id := range ids {
-		if mayExpire(statuses[i]) {
-			keys = append(keys, s.scripts.Timeout(id, attempts[i]))
+		if attempts[i] != 0 && !mayExpire(statuses[i]) && statuses[i] != scripts.StatusBroken {
+			continue // it is ending already
+		}
+		group.Go(func() error {
+			if err := s.fail(ctx, id, found); err != nil && ctx.Err() == nil {
+				s.log.Warn("fail overdue job", "job", id, "err", err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// fail decides that a job fails, if its deadline has passed.
+func (s *Scheduler) fail(ctx context.Context, id, found string) error {
+	outcome, late, err := s.scripts.Expire(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case outcome == scripts.OK:
+		s.metrics.timeout(found, late)
+		s.log.Info("job is over its deadline", "job", id, "late", late, "found", found)
+	case outcome == scripts.Gone && found == bySweep:
+		// A job that has ended has no deadline: this one has lost its hash.
+		if outcome, err = s.scripts.PushAgain(ctx, id); outcome == scripts.OK {
+			s.log.Warn("the hash of an overdue job is lost", "job", id)
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	s.sweeps.ringIn(deaf + 10*time.Millisecond)
-	return s.touchKeys(ctx, keys)
+	return err
 }
+
+// touches bounds how often a key is touched until it is gone, a millisecond apart.
+const touches = 10
 
 // touchKeys touches keys until they are gone.
 func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {

@@ -10,9 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // events knows the channels of the keyspace notifications, and whom each of them
@@ -42,12 +39,11 @@ func (s *Scheduler) events(db int) *events {
 // channels are those of single keys, patterns those of many.
 func (e *events) channels() (channels, patterns []string) {
 	k := e.s.scripts.Keys
-	for _, key := range []string{k.Delayed(), k.Timers(), k.Canary(e.s.name)} {
+	for _, key := range []string{k.Delayed(), k.Timers(), k.Wake(), k.Canary(e.s.name)} {
 		channels = append(channels, e.prefix+key)
 	}
 	return channels, []string{
 		e.prefix + literal.Replace(k.Timer("")) + "*",
-		e.prefix + "{" + literal.Replace(k.Hash) + "*}:timeout:*",
 	}
 }
 
@@ -131,22 +127,10 @@ func (e *events) tell(message any) {
 		if s.timers != nil && e.fresh.Load() {
 			s.timers.Touched(strings.TrimPrefix(key, k.Timer("")), event)
 		}
-	case event == "set":
+	case key == k.Wake() && event == "set":
 		s.deadlines.ringIn(newKeys)
-	case event == "expired":
-		if t, ok := parseTimeout(k, key); ok && !s.expired.add(t) {
-			s.sweeps.ring()
-		}
+	case key == k.Wake() && event == "expired":
+		s.expired.Store(true)
+		s.wake.ring()
 	}
-}
-
-// parseTimeout reads the name of a timeout key.
-func parseTimeout(k scripts.Keys, key string) (timeout, bool) {
-	rest, ok := strings.CutPrefix(key, "{"+k.Hash)
-	if !ok {
-		return timeout{}, false
-	}
-	id, number, ok := strings.Cut(rest, "}:timeout:")
-	attempt, err := strconv.ParseInt(number, 10, 64)
-	return timeout{id: id, attempt: attempt}, ok && err == nil && report.ValidID(id)
 }

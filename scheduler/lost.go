@@ -23,7 +23,7 @@ const (
 // was not lost after all, the second one does nothing. A job without its data or state is
 // pushed again, and starts with its next attempt.
 func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
-	if s.scripts.Cluster() || time.Since(s.lost) < s.pace.lost {
+	if time.Since(s.lost) < s.pace.lost {
 		return pause, nil
 	}
 	_, err := s.locks.Obtain(ctx, s.scripts.Lock("lost"), s.pace.lost, nil)
@@ -52,7 +52,7 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	for _, job := range found {
 		switch {
 		case job.Err != nil: // a foreign key stands in its place: its deadline ends it
-		case job.State == nil || !job.HasData && mayExpire(job.State.Status):
+		case job.State == nil:
 			failed = errors.Join(failed, s.pushLost(ctx, job.ID))
 		default:
 			for _, step := range idleSteps(job.State, now) {
@@ -70,11 +70,11 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 func idleSteps(state *scripts.State, now time.Time) (steps []string) {
 	if state.Status == scripts.StatusRun {
 		for _, name := range state.Listeners {
-			if t := state.Tasks[name]; !t.Done && (t.Owner == "" || now.After(t.Lease)) {
+			if t := state.Tasks[name]; !t.Done && now.After(t.Lease) {
 				steps = append(steps, name)
 			}
 		}
-	} else if state.Worker == "" || now.After(state.Lease) {
+	} else {
 		steps = append(steps, scripts.StepFanIn)
 	}
 	return steps

@@ -63,9 +63,9 @@ type Scheduler struct {
 	pace    pace
 
 	hears   atomic.Bool // events are coming in
-	expired heardTimeouts
-	looked  int64     // of touchPassed: the last deadline (ms) that it has seen
-	lost    time.Time // when this process looked for lost messages
+	expired atomic.Bool // the wake key has expired since failExpired
+	passed  int64       // of touchWake: the last deadline (ms) that it has read
+	lost    time.Time   // when this process looked for lost messages
 
 	// Of subscribe alone.
 	subscribed bool // once at least
@@ -73,7 +73,7 @@ type Scheduler struct {
 	part       bool // it was said that only a part of them is published
 
 	// What wakes the loops before their time.
-	delayed, deadlines, sweeps bell
+	delayed, deadlines, wake, sweeps bell
 }
 
 // New returns a Scheduler. It does no I/O. It returns an error where Metrics has
@@ -92,8 +92,7 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		redis: o.Redis, scripts: o.Scripts, locks: redislock.New(o.Redis), name: o.Consumer, timers: o.Timers,
 		metrics: m, log: o.Log, pace: defaultPace,
-		expired: heardTimeouts{bell: newBell()},
-		delayed: newBell(), deadlines: newBell(), sweeps: newBell(),
+		delayed: newBell(), deadlines: newBell(), wake: newBell(), sweeps: newBell(),
 	}, nil
 }
 
@@ -102,8 +101,8 @@ func New(o Options) (*Scheduler, error) {
 func (s *Scheduler) Run(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error { return loop(ctx, s.log, "move what is due", s.delayed, s.moveDue) })
-	group.Go(func() error { return loop(ctx, s.log, "touch timeouts", s.deadlines, s.touchPassed) })
-	group.Go(func() error { return loop(ctx, s.log, "fail what has expired", s.expired.bell, s.failExpired) })
+	group.Go(func() error { return loop(ctx, s.log, "touch the wake key", s.deadlines, s.touchWake) })
+	group.Go(func() error { return loop(ctx, s.log, "fail what has expired", s.wake, s.failExpired) })
 	group.Go(func() error { return loop(ctx, s.log, "fail what is overdue", s.sweeps, s.failOverdue) })
 	group.Go(func() error { return loop(ctx, s.log, "find what is lost", newBell(), s.findLost) })
 	group.Go(func() error { return s.subscribe(ctx) })

@@ -62,17 +62,18 @@ func (s *Scripts) Lost(ctx context.Context, stream string, wanted []Message) (ma
 		if err != nil {
 			return nil, fmt.Errorf("search %s: %w", stream, err)
 		}
+		pending, err := s.pendingOf(ctx, stream, entries, read)
+		if err != nil {
+			return nil, err
+		}
 		for _, e := range entries {
 			m := Message{ID: fmt.Sprint(e.Values["id"])}
 			m.Attempt, _ = strconv.ParseInt(fmt.Sprint(e.Values["attempt"]), 10, 64)
 			if _, ok := lost[m]; !ok || e.Values["cancel"] != nil {
 				continue
 			}
-			held, err := s.isHeld(ctx, stream, e.ID, read)
-			if err != nil {
-				return nil, err
-			}
-			if lost[m] = e.ID; held {
+			lost[m] = e.ID
+			if read == "" || laterEntry(e.ID, read) || pending[e.ID] {
 				delete(lost, m)
 			}
 		}
@@ -101,16 +102,23 @@ func (s *Scripts) lastRead(ctx context.Context, stream string) (string, error) {
 	return "", nil
 }
 
-// isHeld tells whether an entry is yet to be read, or is some worker's.
-func (s *Scripts) isHeld(ctx context.Context, stream, entry, read string) (bool, error) {
-	if read == "" || laterEntry(entry, read) {
-		return true, nil
+// pendingOf returns which of a page of entries are pending; read is the last entry that the
+// group was given.
+func (s *Scripts) pendingOf(ctx context.Context, stream string, entries []redis.XMessage, read string) (map[string]bool, error) {
+	pending := map[string]bool{}
+	if len(entries) == 0 || read == "" || laterEntry(entries[0].ID, read) {
+		return pending, nil
 	}
-	pending, err := s.rdb.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: stream, Group: Group, Start: entry, End: entry, Count: 1}).Result()
+	found, err := s.rdb.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: stream, Group: Group, Start: entries[0].ID, End: entries[len(entries)-1].ID, Count: int64(len(entries)),
+	}).Result()
 	if err != nil {
-		return false, fmt.Errorf("pending entries of %s: %w", stream, err)
+		return nil, fmt.Errorf("pending entries of %s: %w", stream, err)
 	}
-	return len(pending) > 0, nil
+	for _, p := range found {
+		pending[p.ID] = true
+	}
+	return pending, nil
 }
 
 // laterEntry tells whether an entry's id is greater than another one.

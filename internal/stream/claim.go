@@ -76,11 +76,11 @@ func (r *Reader) apart(ctx context.Context, entries []Entry) (kept []Entry, err 
 func (r *Reader) takeAlone(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.alone == "" {
-		r.alone = id
+	if r.lonely == "" {
+		r.lonely = id
 	}
-	r.others = r.others || r.alone != id
-	return r.alone == id
+	r.others = r.others || r.lonely != id
+	return r.lonely == id
 }
 
 // next tells, once, that the end of such an entry makes room for those that were
@@ -88,7 +88,7 @@ func (r *Reader) takeAlone(id string) bool {
 func (r *Reader) next() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := r.others && r.alone == ""
+	next := r.others && r.lonely == ""
 	if next {
 		r.others = false
 	}

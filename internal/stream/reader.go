@@ -40,6 +40,9 @@ type Options struct {
 	// Batch hands all entries of a read to one call of Handle; otherwise each gets
 	// a call of its own.
 	Batch bool
+	// Alone, if set, tells which entries of a batch get a call of their own, without
+	// KeepAlive: their handler has a lease.
+	Alone func(Entry) bool
 	// Admit, if set, is asked before each read how many entries may be read now.
 	Admit func(ctx context.Context) (int, error)
 	// Handle works on entries and acknowledges them. What it does not acknowledge
@@ -66,7 +69,7 @@ type Reader struct {
 
 	mu      sync.Mutex
 	working map[string]bool // ids that are under way here
-	alone   string          // the one of them that may have ended its workers; empty: none
+	lonely  string          // the one of them that may have ended its workers; empty: none
 	others  bool            // that may have were put back, and wait for its end
 }
 
@@ -212,8 +215,8 @@ func (r *Reader) forget(entries []Entry) {
 	defer r.mu.Unlock()
 	for _, e := range entries {
 		delete(r.working, e.ID)
-		if r.alone == e.ID {
-			r.alone = ""
+		if r.lonely == e.ID {
+			r.lonely = ""
 		}
 	}
 }
