@@ -13,7 +13,7 @@ type Config struct {
 	Databases map[string]Database // by name
 	APIs      map[string]API      // by name; none has that of a database
 	Records   Records
-	Sink      string                    // gs://bucket/prefix or file:///directory
+	Sink      report.SinkURL
 	Limits    Limits                    // how much runs at once
 	Keys      report.Keys               // names in Redis
 	Reports   map[string]*report.Report // by name

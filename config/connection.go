@@ -15,13 +15,11 @@ var (
 	databaseName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 	dsnNetwork   = regexp.MustCompile(`^(tcp|unix)?$|^[A-Za-z0-9_+.-]*\([^()]*\)$`)
 	plainZone    = regexp.MustCompile(`^'?([+-][0-9:]{1,6}|[A-Z][A-Za-z_]*(/[A-Za-z_]+)*)'?$`)
-	bucketURL    = regexp.MustCompile(`^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/.*)?$`)
 )
 
 const (
 	redisForm = "Write redis://[user:password@]host:port/db, rediss:// for TLS or unix://path; in a password write %40 for @, %2F for / and so on"
 	dsnForm   = "Write user:password@tcp(host:port)/schema"
-	sinkForm  = "Write gs://bucket/prefix or file:///directory"
 )
 
 func (f fields) redis() report.Secret {
@@ -181,27 +179,18 @@ func (p setting) content() (string, bool) {
 	return "", false
 }
 
-func (f fields) sink() string {
-	at, ok := f.need("sink", sinkForm)
+func (f fields) sink() report.SinkURL {
+	at, ok := f.need("sink", report.SinkForm)
 	if !ok {
-		return ""
+		return report.SinkURL{}
 	}
 	text, ok := at.text()
 	if !ok {
-		return ""
+		return report.SinkURL{}
 	}
-	u, err := url.Parse(text)
-	trimmed := strings.TrimRight(text, "/")
-	switch {
-	case err != nil, u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(text, "#"):
-	case u.Scheme == "file" && u.Host == "" && strings.HasPrefix(text, "file:///"):
-		if trimmed == "file:" {
-			return "file:///"
-		}
-		return trimmed
-	case bucketURL.MatchString(trimmed) && !strings.Contains(trimmed[len("gs://"):], "//"):
-		return trimmed
+	u, wrong := report.ParseSinkURL(text)
+	if wrong != nil {
+		at.problem(wrong.Message, wrong.Remedy)
 	}
-	at.problem("not a place for files", sinkForm)
-	return ""
+	return u
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Scores of the delayed set are milliseconds; below this they are seconds.
-const leastMillis = 1e11
-
 // delayed is a member of the delayed set.
 type Delayed struct {
 	Member string     `json:"member"`
@@ -35,7 +32,7 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
 	}
 	millis := score
-	if score < leastMillis {
+	if score < scripts.MinMillis {
 		millis *= 1000
 	}
 	if math.IsNaN(score) || math.IsInf(score, 0) || millis >= scripts.NoTime || time.UnixMilli(int64(millis)).Sub(now) > scripts.Horizon {
@@ -43,7 +40,7 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 		return d
 	}
 	due := time.UnixMilli(int64(millis))
-	if millis < leastMillis {
+	if millis < scripts.MinMillis {
 		due = now // the scheduler takes it for that
 	}
 	d.Due, d.In = &due, due.Sub(now).Round(time.Second).String()

@@ -275,10 +275,9 @@ func (in *Inspector) checkSink(ctx context.Context) Finding {
 	if err == nil {
 		err = s.Check(ctx)
 	}
-	check := "sink " + in.config.Sink
+	check := "sink " + in.config.Sink.String()
 	if errors.Is(err, fs.ErrNotExist) {
-		_, place, _, _ := sink.ParseURL(in.config.Sink) // opened above
-		return judge(check, Warn, "", err, "mkdir -p "+place+", for the user of fanfold serve, which makes it where it may. If it is a mount, it is gone")
+		return judge(check, Warn, "", err, "mkdir -p "+in.config.Sink.Place+", for the user of fanfold serve, which makes it where it may. If it is a mount, it is gone")
 	}
 	return judge(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
 }

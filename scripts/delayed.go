@@ -47,6 +47,9 @@ func (s *Scripts) Due(ctx context.Context, most, over int) (Due, error) {
 // Horizon is how far away a time may be for which something waits: ten years.
 const Horizon = 315576000000 * time.Millisecond
 
+// MinMillis is the lowest score that is in milliseconds; one below it is in seconds.
+const MinMillis = 1e11
+
 // WhyTimeless says why a score is no time that something can wait for, and how it was
 // read.
 func WhyTimeless(score string) string {
@@ -56,7 +59,7 @@ func WhyTimeless(score string) string {
 		return fmt.Sprintf("its score %s is not a time: %s", score, remedy)
 	}
 	unit, at := "milliseconds", time.UnixMilli(int64(n))
-	if n < 1e11 {
+	if n < MinMillis {
 		unit, at = "seconds", time.Unix(int64(n), 0)
 	}
 	return fmt.Sprintf("its score %s, read as %s, is %s, more than ten years away: %s", score, unit, at.UTC().Format(time.DateOnly), remedy)

@@ -48,10 +48,10 @@ func (s *Scripts) ListTimers(ctx context.Context, paused bool, match string, lim
 // 5138, and most likely it is in microseconds or nanoseconds.
 const NoTime = 1e14
 
-// listed is a timer with the score that it has; one below 10^11 is in seconds.
+// listed is a timer with the score that it has.
 func listed(name string, score float64) DueTimer {
 	t := DueTimer{Name: name, Finite: !math.IsInf(score, 0) && score < NoTime}
-	if t.Finite && score < 1e11 {
+	if t.Finite && score < MinMillis {
 		score *= 1000
 	}
 	if t.Finite {

@@ -30,6 +30,7 @@ import (
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -182,18 +183,16 @@ const noSuchTable = 1146
 
 // sink opens the place where files go; Close closes it.
 func (b *backend) sink(ctx context.Context) (sink.Sink, error) {
-	scheme, place, prefix, err := sink.ParseURL(b.config.Sink)
-	if err != nil {
-		return nil, usage(err)
-	}
+	to := b.config.Sink
 	var s sink.Sink
-	if scheme == "gs" {
-		s, err = gcs.New(ctx, place, prefix)
+	var err error
+	if to.Scheme == report.SchemeGCS {
+		s, err = gcs.New(ctx, to.Place, to.Prefix)
 	} else {
-		s, err = sink.NewDir(place)
+		s, err = sink.NewDir(to.Place)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sink %s: %w", b.config.Sink, err)
+		return nil, fmt.Errorf("sink %s: %w", to, err)
 	}
 	b.closers = append(b.closers, s)
 	return s, nil

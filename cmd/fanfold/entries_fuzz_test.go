@@ -170,7 +170,7 @@ func (e entryFuzz) set(key string, sound bool) {
 		return // Redis takes none
 	}
 	at := e.number
-	if at < 1e11 {
+	if at < scripts.MinMillis {
 		at *= 1000
 	}
 	timeless := math.IsInf(at, 0) || at >= 1e14

@@ -149,7 +149,7 @@ func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Log
 		}
 		b.files = sink.Watch(files)
 		if err := b.files.Check(ctx); err != nil {
-			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink, "err", err)
+			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink.String(), "err", err)
 		}
 		if _, err := engine.CheckScratch(ctx); err != nil {
 			log.Warn("no scratch file can be written: large joins will fail", "hint", inspect.ScratchHint, "err", err)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // Dir is a sink that keeps its objects as files below one directory. The
@@ -52,16 +52,16 @@ func (d *Dir) Make() error {
 
 // URL returns file://<root>/<name>.
 func (d *Dir) URL(name string) string {
-	return (&url.URL{Scheme: SchemeFile, Path: filepath.Join(d.root, name)}).String()
+	return report.SinkURL{Scheme: report.SchemeFile, Place: filepath.Join(d.root, name)}.String()
 }
 
 // Name is the reverse of URL.
 func (d *Dir) Name(text string) (string, bool) {
-	path, err := filePath(text)
-	if err != nil || !strings.HasPrefix(text, SchemeFile+"://") {
+	u, wrong := report.ParseSinkURL(text)
+	if wrong != nil || u.Scheme != report.SchemeFile {
 		return "", false
 	}
-	name, err := filepath.Rel(d.root, path)
+	name, err := filepath.Rel(d.root, u.Place)
 	if err != nil || CheckName(name) != nil {
 		return "", false
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 )
 
 // The times below end what would otherwise be repeated until ctx ends. An outage
@@ -40,7 +41,7 @@ type Sink struct {
 
 var _ sink.Sink = (*Sink)(nil)
 
-// New returns the sink of that bucket and prefix, as sink.ParseURL gives them;
+// New returns the sink of that bucket and prefix, as in report.SinkURL;
 // the prefix may be empty. It looks for credentials, but does not touch the
 // bucket: Check does. Options are those of storage.NewClient.
 func New(ctx context.Context, bucket, prefix string, opts ...option.ClientOption) (*Sink, error) {
@@ -48,9 +49,9 @@ func New(ctx context.Context, bucket, prefix string, opts ...option.ClientOption
 	if prefix != "" {
 		root += prefix + "/"
 	}
-	_, bucket, prefix, err := sink.ParseURL(root)
-	if err != nil {
-		return nil, err
+	u, wrong := report.ParseSinkURL(root)
+	if wrong != nil {
+		return nil, wrong
 	}
 	client, err := storage.NewClient(ctx, opts...)
 	if err != nil {
@@ -58,13 +59,13 @@ func New(ctx context.Context, bucket, prefix string, opts ...option.ClientOption
 	}
 	// RetryAlways is right, since nothing here does harm when it is done twice:
 	// creating has its precondition, deleting is for good.
-	handle := client.Bucket(bucket).Retryer(
+	handle := client.Bucket(u.Place).Retryer(
 		storage.WithPolicy(storage.RetryAlways),
 		storage.WithBackoff(gax.Backoff{Initial: firstPause, Max: longestPause, Multiplier: 2}),
 	)
 	s := &Sink{client: client, bucket: handle, root: root, stall: stallTimeout}
-	if prefix != "" {
-		s.prefix = prefix + "/"
+	if u.Prefix != "" {
+		s.prefix = u.Prefix + "/"
 	}
 	return s, nil
 }

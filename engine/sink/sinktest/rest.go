@@ -93,7 +93,7 @@ func urls(t *testing.T, p Place) {
 	if root == url || !strings.HasSuffix(root, "/") {
 		t.Fatalf("URL = %q, does not end with the name", url)
 	}
-	if _, _, _, err := sink.ParseURL(root); err != nil {
+	if _, err := report.ParseSinkURL(root); err != nil {
 		t.Fatal(err)
 	}
 	for _, foreign := range []string{

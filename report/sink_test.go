@@ -1,14 +1,11 @@
-package sink_test
+package report
 
 import (
-	"errors"
 	"strings"
 	"testing"
-
-	"github.com/fanfold/fanfold/engine/sink"
 )
 
-func TestParseURL(t *testing.T) {
+func TestParseSinkURL(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ url, scheme, place, prefix string }{
 		{"gs://bucket", "gs", "bucket", ""},
@@ -21,15 +18,18 @@ func TestParseURL(t *testing.T) {
 		{"file:///a%20b", "file", "/a b", ""},
 		{"file:///", "file", "/", ""},
 	} {
-		scheme, place, prefix, err := sink.ParseURL(test.url)
-		if err != nil || scheme != test.scheme || place != test.place || prefix != test.prefix {
-			t.Errorf("ParseURL(%q) = %q, %q, %q, %v; want %q, %q, %q",
-				test.url, scheme, place, prefix, err, test.scheme, test.place, test.prefix)
+		want := SinkURL{test.scheme, test.place, test.prefix}
+		got, wrong := ParseSinkURL(test.url)
+		if wrong != nil || got != want {
+			t.Errorf("ParseSinkURL(%q) = %q, %v; want %q", test.url, got, wrong, want)
+		}
+		if again, wrong := ParseSinkURL(got.String()); wrong != nil || again != want {
+			t.Errorf("ParseSinkURL(%q) = %q, %v; want %q", got.String(), again, wrong, want)
 		}
 	}
 }
 
-func TestParseURLRefuses(t *testing.T) {
+func TestParseSinkURLRefuses(t *testing.T) {
 	t.Parallel()
 	for url, reason := range map[string]string{
 		"":                      "neither",
@@ -40,8 +40,10 @@ func TestParseURLRefuses(t *testing.T) {
 		"file:/var":             "neither",
 		"gs://":                 "no bucket",
 		"gs:///x":               "no bucket",
-		"gs://bucket/a//b":      `the part ""`,
-		"gs://bucket/../x":      `the part ".."`,
+		"gs://x":                "name of a bucket",
+		"gs://Bucket":           "name of a bucket",
+		"gs://bucket/a//b":      "a part of the prefix",
+		"gs://bucket/../x":      "a part of the prefix",
 		"gs://bucket/x?y":       "not allowed",
 		"gs://bucket/x\ny":      "not allowed",
 		"file://host/var":       "a host",
@@ -51,15 +53,14 @@ func TestParseURLRefuses(t *testing.T) {
 		"file:///var?":          "a query",
 		"file:///var#x":         "a query",
 		"file:///var#":          "a query",
-		"file:///var/../etc":    `the part ".."`,
-		"file:///var/%2e%2e/x":  `the part ".."`,
+		"file:///var/../etc":    "a part of the path",
+		"file:///var/%2e%2e/x":  "a part of the path",
 		"file:///var/%zz":       "not a URL",
 		"file:///var/%00":       "control",
 		"file://user@host/var/": "a host",
 	} {
-		_, _, _, err := sink.ParseURL(url)
-		if !errors.Is(err, sink.ErrURL) || !strings.Contains(err.Error(), reason) {
-			t.Errorf("ParseURL(%q) = %v, want ErrURL with %q", url, err, reason)
+		if _, wrong := ParseSinkURL(url); wrong == nil || !strings.Contains(wrong.Message, reason) {
+			t.Errorf("ParseSinkURL(%q) = %v, want %q", url, wrong, reason)
 		}
 	}
 }
