@@ -83,7 +83,7 @@ func (j *joiner) dataset(ctx context.Context, p product) (text int64, memory flo
 	if memory, err = usedMemory(ctx, client, "used_memory"); err != nil {
 		return 0, 0, err
 	}
-	if text, err = textOf(ctx, client, keys.Data(id)); err != nil {
+	if text, err = textOf(ctx, client, keys.Job(id)); err != nil {
 		return 0, 0, err
 	}
 	err = j.during(ctx, p, nil, func() error { return p.do(ctx, "submit", "--wait", id) })

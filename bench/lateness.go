@@ -98,7 +98,7 @@ func latenessOn(ctx context.Context, client *redis.Client, system string, r *res
 		if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Score: float64(due["delayed "+id]), Member: id}).Err(); err != nil {
 			return err
 		}
-		if _, err := s.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "bench", Definition: "d", Timeout: in, Listeners: []string{"l0"}}); err != nil {
+		if _, err := s.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "bench", Definition: "d", Timeout: in, Listeners: "l0"}}); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func (f *fanfold) run(ctx context.Context, tell told) error {
 }
 
 // hash goes when the job is settled: nothing of it is left to be done.
-func (f *fanfold) hash(id string) string { return f.scripts.Data(id) }
+func (f *fanfold) hash(id string) string { return f.scripts.Job(id) }
 
 func (f *fanfold) close() {
 	_ = f.client.Close()
