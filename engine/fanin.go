@@ -76,11 +76,7 @@ func (e *Engine) foldAlone(ctx context.Context, b barrier) {
 		defer func() { <-e.folds }()
 	default:
 		if !b.silent {
-			if err := e.insist(ctx, "put job back", func() error {
-				return e.o.Scripts.PutBack(ctx, e.o.Scripts.FanIn(), b.entry.ID, b.entry.Fields)
-			}); err != nil && ctx.Err() == nil {
-				e.log.Warn("left for later", "job", b.ID, "err", err)
-			}
+			e.putBack(ctx, b)
 			return
 		}
 		select {
@@ -92,6 +88,17 @@ func (e *Engine) foldAlone(ctx context.Context, b barrier) {
 	}
 	if err := e.claim(ctx, b); err != nil && ctx.Err() == nil && !errors.Is(err, errElsewhere) {
 		e.log.Warn("left for later", "job", b.ID, "attempt", b.Attempt, "err", err)
+	}
+}
+
+// putBack leaves a job that nothing was done for to another process.
+func (e *Engine) putBack(ctx context.Context, b barrier) {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if err := e.insist(ctx, "put job back", func() error {
+		return e.o.Scripts.PutBack(ctx, e.o.Scripts.FanIn(), b.entry.ID, b.entry.Fields)
+	}); err != nil {
+		e.log.Warn("left for later", "job", b.ID, "err", err)
 	}
 }
 
@@ -254,6 +261,8 @@ func (e *Engine) foldSmall(ctx context.Context, barriers []barrier) {
 		switch {
 		case d.left && ctx.Err() == nil:
 			e.foldAlone(ctx, d.barrier)
+		case d.left:
+			e.putBack(ctx, d.barrier)
 		case d.made.writer != nil && !d.left:
 			err := e.end(ctx, d.fold, func(ctx context.Context, f *scripts.Fold) (end ending, err error) {
 				d.end, err = e.commit(ctx, e.definitions[f.Definition], f, d.made)

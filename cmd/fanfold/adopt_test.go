@@ -138,8 +138,8 @@ func TestAdoptAll(t *testing.T) {
 	if out, code := s.fanfold("cancel", running); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	state := scripts.Start{ID: pending, Attempt: 1, Report: "mended", Definition: s.b.config.Reports["mended"].Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"nobody"}}
-	if _, err := s.b.scripts.Start(t.Context(), state); err != nil {
+	state := scripts.Start{ID: pending, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: s.b.config.Reports["mended"].Hash(), Timeout: time.Hour, Listeners: "nobody"}}
+	if _, err := s.b.scripts.Start(t.Context(), "", state); err != nil {
 		t.Fatal(err)
 	}
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", pending)
@@ -211,9 +211,9 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	ctx := t.Context()
 	start := func(id, definition string, attempt int64) {
 		t.Helper()
-		job := scripts.Start{ID: id, Attempt: attempt, Report: "mended", Definition: definition, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"nobody"}}
-		if outcome, err := s.b.scripts.Start(ctx, job); err != nil || outcome != scripts.OK {
-			t.Fatal(outcome, err)
+		job := scripts.Start{ID: id, Attempt: attempt, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: definition, Timeout: time.Hour, Listeners: "nobody"}}
+		if outcomes, err := s.b.scripts.Start(ctx, "", job); err != nil || outcomes[0] != scripts.OK {
+			t.Fatal(outcomes, err)
 		}
 	}
 	var ids []string

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -224,26 +226,67 @@ func TestAFullRedisDrains(t *testing.T) {
 // ready is a job whose barrier is reached; nobody has claimed it.
 func (s *stack) ready() string {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.scripts
+	ctx := s.t.Context()
 	id := s.insert("slow", "")
 	if _, err := s.b.records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
 		s.t.Fatal(err)
 	}
-	hash := s.b.config.Reports["slow"].Hash()
-	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
-		s.t.Fatal(err)
-	}
-	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
-	if _, _, err := sc.Take(ctx, task, []string{hash}); err != nil {
-		s.t.Fatal(err)
-	}
-	if _, err := sc.Complete(ctx, task, scripts.Chunk{
-		Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
-		Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
-	}, 0); err != nil {
-		s.t.Fatal(err)
-	}
+	s.readyWith(id, s.b.config.Reports["slow"].Hash())
 	return id
+}
+
+// readyWith starts a job with a definition, and completes its task.
+func (s *stack) readyWith(id, hash string) {
+	s.t.Helper()
+	ctx, sc := s.t.Context(), s.b.scripts
+	if _, err := sc.Start(ctx, "", scripts.Start{
+		ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "slow", Definition: hash, Timeout: time.Hour, Listeners: "one"},
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, entry := range s.b.redis.XRange(ctx, sc.Task("one"), "-", "+").Val() {
+		if entry.Values["id"] != id {
+			continue
+		}
+		task, _ := sc.NewTask(scripts.Message{ID: id, Attempt: 1}, "one", scripts.Entry{Stream: sc.Task("one"), Group: scripts.Group, ID: entry.ID}, nil)
+		if outcome, err := task.Complete(ctx, scripts.Chunk{
+			Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
+			Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
+		}, 0); err != nil || outcome != scripts.Already {
+			s.t.Fatal(outcome, err)
+		}
+	}
+}
+
+// claim has a worker take over a job whose barrier is reached.
+func (s *stack) claim(id, worker string) *scripts.Fold {
+	s.t.Helper()
+	ctx, sc := s.t.Context(), s.b.scripts
+	state, err := sc.Read(ctx, id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = s.b.redis.XGroupCreateMkStream(ctx, sc.FanIn(), scripts.Group, "0").Err()
+	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: worker, Streams: []string{sc.FanIn(), ">"}, Block: -1}).Err(); err != nil && !errors.Is(err, redis.Nil) {
+		s.t.Fatal(err)
+	}
+	claimed, _, err := s.b.redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: sc.FanIn(), Group: scripts.Group, Consumer: worker, Start: "0"}).Result()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	entry := scripts.Entry{Stream: sc.FanIn(), Group: scripts.Group, Consumer: worker}
+	for _, m := range claimed {
+		if m.Values["id"] == id {
+			entry.ID = m.ID
+		}
+	}
+	outcome, f, err := sc.Claim(ctx, scripts.Claim{
+		Message: scripts.Message{ID: id, Attempt: 1}, Worker: worker, Known: []string{state.Definition}, Silent: state.Worker != "", Entry: entry,
+	})
+	if err != nil || outcome != scripts.OK {
+		s.t.Fatal(outcome, err)
+	}
+	return f
 }
 
 // TestPoisonInFanIn: a fold that ends each of its workers before they can say
@@ -253,10 +296,7 @@ func TestPoisonInFanIn(t *testing.T) {
 	s := newStack(t, oneReport)
 	id := s.ready()
 	for _, worker := range numbers(7) {
-		claim := scripts.Claim{ID: id, Attempt: 1, Worker: worker, Lease: -time.Second, Known: []string{s.b.config.Reports["slow"].Hash()}}
-		if outcome, _, err := s.b.scripts.Claim(t.Context(), claim); err != nil || outcome != scripts.OK {
-			t.Fatal(outcome, err)
-		}
+		s.claim(id, worker)
 	}
 	s.serve(s.config)
 	if v := s.wait(id)[0]; v.Status != report.Failed || v.Error != "fan-in: given up after 7 tries: worker 7 fell silent" {

@@ -208,7 +208,7 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	// One whose file is being committed is not cancelled any more.
 	late := s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", late)
-	if err := s.b.redis.HSet(t.Context(), s.b.scripts.State(late), "attempt", 1, "status", "PUBLISHING", "listeners", "a").Err(); err != nil {
+	if err := s.b.redis.HSet(t.Context(), s.b.scripts.Job(late), "job", "1 PUBLISHING 1 1 9999999999999 1/1 0 | 9999999999999 1 slow/d/p", "listeners", "a").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if out, code := s.fanfold("cancel", late); code != exitFailure || !strings.Contains(out, "its file is being committed") {

@@ -75,7 +75,7 @@ func writesOf(id string, files []string) string {
 		for args, err := readCommand(in); err == nil; args, err = readCommand(in) {
 			writes++
 			if line := fmt.Sprintf("%.600q", args); strings.EqualFold(args[0], "flushall") || slices.Contains(args, id) ||
-				strings.Contains(line, "FileDownloadRecordEntity-"+id+"}") || slices.Contains(args, "fanfold:incarnation") {
+				strings.Contains(line, "FileDownloadRecordEntity-"+id+`"`) || slices.Contains(args, "fanfold:incarnation") {
 				fmt.Fprintf(&text, "%9d %s\n", writes, line)
 			}
 		}
@@ -158,8 +158,14 @@ func (l *barrierLog) apply(args []string) {
 	case "FLUSHALL":
 		clear(l.states)
 	case "HSET", "HMSET":
-		if id, ok := stateOf(args[1]); ok {
-			l.set(id, args[2:])
+		if id, ok := jobOf(args[1]); ok {
+			l.set(id, pairs(args[2:]))
+		}
+	case "UNLINK", "DEL":
+		for _, key := range args[1:] {
+			if id, ok := jobOf(key); ok {
+				delete(l.states, id)
+			}
 		}
 	case "XADD":
 		if args[1] != "fanfold:fanin" {
@@ -172,12 +178,9 @@ func (l *barrierLog) apply(args []string) {
 	}
 }
 
-func stateOf(key string) (string, bool) {
-	id, ok := strings.CutPrefix(key, "{FileDownloadRecordEntity-")
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(id, "}:state")
+func jobOf(key string) (string, bool) {
+	id, ok := strings.CutPrefix(key, "FileDownloadRecordEntity-")
+	return id, ok && !strings.Contains(id, ":")
 }
 
 func pairs(list []string) map[string]string {
@@ -188,36 +191,42 @@ func pairs(list []string) map[string]string {
 	return fields
 }
 
-func (l *barrierLog) set(id string, list []string) {
-	fields := pairs(list)
-	if attempt, ok := fields["attempt"]; ok {
-		l.states[id] = &jobLog{attempt: attempt, done: map[string]bool{}}
+func (l *barrierLog) set(id string, fields map[string]string) {
+	words := strings.Fields(fields["job"])
+	_, starts := fields["parameters"]
+	if starts && len(words) > 0 {
+		l.states[id] = &jobLog{attempt: words[0], done: map[string]bool{}}
 	}
 	job := l.states[id]
 	if job == nil {
-		l.wrong = append(l.wrong, fmt.Sprintf("the state of job %s was written without being started: %v", id, list))
+		l.wrong = append(l.wrong, fmt.Sprintf("the state of job %s was written without being started: %v", id, fields))
 		return
 	}
-	if _, ok := fields["done"]; ok && fields["attempt"] == "" {
-		job.counted++
-		if fields["done"] != strconv.Itoa(job.counted) {
-			l.wrong = append(l.wrong, fmt.Sprintf("job %s/%s counted %s after %d", id, job.attempt, fields["done"], job.counted-1))
-		}
+	if len(words) == 0 {
+		return
 	}
-	if stage, ok := fields["stage"]; ok {
-		job.stage = stage
-		job.target += strings.Count(fields["listeners"], ",") + 1
-	}
+	status, stage, count := words[1], words[2], words[5]
 	name := id + "/" + job.attempt
+	if words[0] != job.attempt {
+		l.wrong = append(l.wrong, fmt.Sprintf("job %s became attempt %s without being started", name, words[0]))
+	}
+	if stage != job.stage {
+		job.stage = stage
+		job.target += strings.Count(words[7], "|") - 1
+	}
 	for field := range fields {
-		if listener, ok := strings.CutSuffix(field, ":done"); ok {
+		if listener, ok := strings.CutSuffix(field, ":found"); ok {
 			if job.done[listener] {
 				l.wrong = append(l.wrong, fmt.Sprintf("listener %s of job %s was counted twice", listener, name))
 			}
 			job.done[listener] = true
+			job.counted++
 		}
 	}
-	switch fields["status"] {
+	if want := fmt.Sprintf("%d/%d", job.counted, job.target); count != want || fields["queryDoneCount"] != "" && fields["queryDoneCount"] != strconv.Itoa(job.counted) {
+		l.wrong = append(l.wrong, fmt.Sprintf("job %s counted %s, queryDoneCount %q, instead of %s", name, count, fields["queryDoneCount"], want))
+	}
+	switch status {
 	case "READY":
 		l.fired[name+"/"+job.stage]++
 		if len(job.done) != job.target || job.counted != job.target {

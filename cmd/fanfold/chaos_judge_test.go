@@ -90,7 +90,7 @@ func (r *round) drained(ctx context.Context) {
 			}
 			for _, m := range members {
 				id, _, _ := strings.Cut(m, "/")
-				found = append(found, fmt.Sprintf("state of %s: %v", id, r.rdb.HGetAll(ctx, "{FileDownloadRecordEntity-"+id+"}:state").Val()))
+				found = append(found, fmt.Sprintf("state of %s: %v", id, r.rdb.HGet(ctx, "FileDownloadRecordEntity-"+id, "job").Val()))
 			}
 		}
 		var late int
@@ -260,7 +260,7 @@ func (r *round) stuck(ctx context.Context) {
 		_ = rows.Scan(&id, &status, &attempt, &updated)
 		if n++; n <= 5 {
 			r.violated("record %s is stuck: %s, attempt %s, changed %s, state %v", id, status, attempt, updated,
-				r.rdb.HGetAll(ctx, "{FileDownloadRecordEntity-"+id+"}:state").Val())
+				r.rdb.HGet(ctx, "FileDownloadRecordEntity-"+id, "job").Val())
 		}
 	}
 	r.violated("%d jobs are stuck; jobs %d, fan-in %d, delayed %v, deadlines %d", n,

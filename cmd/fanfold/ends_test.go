@@ -106,11 +106,11 @@ func TestARecordThatIsChangedInMidRun(t *testing.T) {
 			s := s.in(t)
 			id := s.insert("slow", `{"seconds": 1}`)
 			s.push(id)
-			s.eventually("the job runs", func() bool { return len(s.b.redis.HGetAll(t.Context(), s.b.scripts.State(id)).Val()) > 0 })
+			s.eventually("the job runs", func() bool { return s.status(id) != "" })
 			s.exec(change, id)
 			outcome := map[string]string{"deleted": "DELETED", "cancelled": "CANCELLED", "restarted": "SUPERSEDED"}[name]
 			s.eventually("settled as "+outcome, func() bool {
-				return s.b.redis.HGet(t.Context(), s.b.scripts.State(id), "status").Val() == outcome
+				return s.status(id) == outcome
 			})
 			if files, _ := filepath.Glob(s.dir + "/files/slow/" + id + "-*"); len(files) > 0 {
 				t.Errorf("in the sink: %v", files)
@@ -124,7 +124,7 @@ func TestARecordThatIsChangedInMidRun(t *testing.T) {
 		s := s.in(t)
 		id := s.insert("slow", `{"seconds": 1}`)
 		s.push(id)
-		s.eventually("the job runs", func() bool { return len(s.b.redis.HGetAll(t.Context(), s.b.scripts.State(id)).Val()) > 0 })
+		s.eventually("the job runs", func() bool { return s.status(id) != "" })
 		s.exec("UPDATE file_download_record SET parameters = '{\"seconds\": 100000}' WHERE id = ?", id)
 		if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,0\r\n" {
 			t.Errorf("%q", got)

@@ -83,12 +83,13 @@ func TestExternalListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := streams[0].Messages[0]
-	state := s.b.scripts.State(id)
-	look, err := client.HMGet(ctx, state, "report", "parameters", "shop.users:chunks").Result()
-	if want := []any{"scored", `{"from":"2024-01-01"}`, "1"}; err != nil || !slices.Equal(look, want) {
-		t.Errorf("%q, not %q: %v", look, want, err)
+	job := s.b.scripts.Job(id)
+	look, err := client.HMGet(ctx, job, "job", "parameters", "shop.users:found").Result()
+	if err != nil || len(look) != 3 || look[1] != `{"from":"2024-01-01"}` || look[1] != entry.Values["parameters"] ||
+		!strings.HasPrefix(fmt.Sprint(look[0]), "1 RUN 2 ") || !strings.Contains(fmt.Sprint(look[2]), " chunks=1 ") {
+		t.Errorf("%q: %v", look, err)
 	}
-	frame, err := client.HGet(ctx, s.b.scripts.Data(id), "shop.users.user_id").Bytes()
+	frame, err := client.HGet(ctx, job, "shop.users.user_id").Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +127,8 @@ func TestExternalListener(t *testing.T) {
 	s.wantScores(s.wait(id)[0])
 
 	for name, err := range map[string]error{
-		"change a state":         client.HSet(ctx, state, "status", "SUCCESS").Err(),
-		"change data":            client.HDel(ctx, s.b.scripts.Data(id), "queryDoneCount").Err(),
+		"change a state":         client.HSet(ctx, job, "job", "1 SUCCESS").Err(),
+		"change data":            client.HDel(ctx, job, "queryDoneCount").Err(),
 		"read replies":           client.XRange(ctx, "fanfold:reply", "-", "+").Err(),
 		"push an id":             client.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:jobs", Values: []string{"id", "1"}}).Err(),
 		"read another's tasks":   client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "c", Streams: []string{"fanfold:task:other", ">"}, Block: -1}).Err(),

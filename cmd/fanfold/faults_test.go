@@ -123,7 +123,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 	id := s.insert("slow", `{"seconds": 1}`)
 	s.push(id)
-	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.scripts.State(id)).Val() == 1 })
+	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.scripts.Job(id)).Val() == 1 })
 	records.lose.Store(1)
 	if v := s.wait(id)[0]; v.Attempt != 1 {
 		t.Errorf("after the answer to the end was lost: %+v", v)
@@ -138,13 +138,8 @@ func (s *stack) published(files sink.Sink) string {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.scripts
 	id := s.ready()
-	hash := s.b.config.Reports["slow"].Hash()
-	_, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{hash}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if outcome, err := sc.Publish(ctx, state); err != nil || outcome != scripts.OK {
-		s.t.Fatal(outcome, err)
+	if outcomes, err := sc.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
+		s.t.Fatal(outcomes, err)
 	}
 	w, err := files.Create(ctx, sink.Object{Name: s.fileName("slow", id, 1)})
 	if err != nil {
@@ -168,9 +163,7 @@ func TestAPublishedJobThatLostItsData(t *testing.T) {
 	success, failing := s.published(files), s.published(files)
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = ? WHERE id = ?", files.URL(s.fileName("slow", success, 1)), success)
 	for _, id := range []string{success, failing} {
-		if err := s.b.redis.Del(t.Context(), s.b.scripts.Data(id)).Err(); err != nil {
-			t.Fatal(err)
-		}
+		s.loseData(id)
 	}
 	s.serveWith(s.b.records, files)
 	s.idle()
@@ -211,12 +204,11 @@ func TestARetryThatFails(t *testing.T) {
 	}
 	s.eventually("the second attempt runs", func() bool {
 		state, err := s.b.scripts.Read(t.Context(), first.ID)
-		return err == nil && state.Attempt == 2 && state.Tasks["one"].Owner != ""
+		return err == nil && state.Attempt == 2 && s.reads("one") == 1
 	})
-	s.content(first)                                       // as long as it runs
-	s.b.redis.Del(t.Context(), s.b.scripts.Data(first.ID)) // so its last chunk has no place
+	s.content(first) // as long as it runs
 	s.b.redis.ZAdd(t.Context(), s.b.scripts.Deadlines(), redis.Z{Score: 1, Member: first.ID})
-	s.b.redis.HSet(t.Context(), s.b.scripts.State(first.ID), "deadline", 1)
+	s.setJob(first.ID, 4, "1")
 	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
 		t.Fatalf("%+v", v)
 	}

@@ -36,7 +36,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 		s.eventually("it runs", func() bool { return s.ask(id).Job == scripts.StatusRun })
 	}
 	s.b.redis.XTrimMaxLen(ctx, sc.Task("a"), 0)
-	s.b.redis.Del(ctx, sc.Data(data))
+	s.b.redis.Del(ctx, sc.Job(data))
 	if v := s.ask(data); v.Kind != inspect.KindLost && v.Kind != inspect.KindLooking && v.Kind != inspect.KindStateless && v.Kind != inspect.KindDelayed {
 		t.Errorf("%+v", v)
 	}

@@ -82,9 +82,9 @@ func TestPartialThatSilenceMakes(t *testing.T) {
 	s.push(id)
 	// Its one try was taken by a worker that is silent since.
 	s.process("-c", s.config, "serve", "--roles", "engine")
-	state := s.b.scripts.State(id)
+	state := s.b.scripts.Job(id)
 	s.eventually("the job has started", func() bool { return s.b.redis.Exists(t.Context(), state).Val() == 1 })
-	if err := s.b.redis.HSet(t.Context(), state, "bad:owner", "w/1", "bad:lease", 1, "bad:tries", 1, "bad:chunks", 0).Err(); err != nil {
+	if err := s.b.redis.HSet(t.Context(), state, "bad:owner", "w/1").Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.serve(s.config)

@@ -113,7 +113,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 	s.idle()
 	s.checkCrowd(jobs)
-	for _, name := range []string{"started", "stage", "publishing", "finished"} {
+	for _, name := range []string{"started", "stage", "finished"} {
 		counts := s.events(name)
 		if len(counts) != jobs {
 			t.Errorf("event %s of %d jobs, not %d", name, len(counts), jobs)

@@ -96,7 +96,7 @@ func TestWhatAPushMeans(t *testing.T) {
 		sub("PROCESSING with state is a duplicate", func(s *stack) {
 			id := s.insert("slow", `{"seconds": 2}`)
 			s.push(id)
-			s.eventually("state", func() bool { return s.b.redis.Exists(s.t.Context(), s.b.scripts.State(id)).Val() == 1 })
+			s.eventually("state", func() bool { return s.b.redis.Exists(s.t.Context(), s.b.scripts.Job(id)).Val() == 1 })
 			s.push(id, id)
 			event(s, id, "ignored", "duplicate: attempt 1 is running")
 			if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {

@@ -207,11 +207,11 @@ func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	id := s.insert("who", whoParameters("new", 0))
 	records := &meddlingRecords{Store: s.b.records, after: nothing, ended: nothing}
 	records.before = sync.OnceFunc(func() {
-		if outcome, err := s.b.scripts.Start(t.Context(), scripts.Start{
-			ID: id, Attempt: 1, Report: "who", Definition: s.b.config.Reports["who"].Hash(), Parameters: []byte(`{"seconds":"0","who":"old"}`),
-			Timeout: time.Hour, Listeners: []string{"one"},
-		}); err != nil || outcome != scripts.OK {
-			t.Error(outcome, err)
+		if outcomes, err := s.b.scripts.Start(t.Context(), "", scripts.Start{
+			ID: id, Attempt: 1, Parameters: []byte(`{"seconds":"0","who":"old"}`),
+			Plan: scripts.Plan{Report: "who", Definition: s.b.config.Reports["who"].Hash(), Timeout: time.Hour, Listeners: "one"},
+		}); err != nil || outcomes[0] != scripts.OK {
+			t.Error(outcomes, err)
 		}
 	})
 	s.serveWith(records, s.dirSink())

@@ -23,6 +23,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // stack is what a test of the whole needs: a redis-server of its own, a schema,
@@ -329,4 +330,52 @@ func numbers(n int) []string {
 		list = append(list, strconv.Itoa(i+1))
 	}
 	return list
+}
+
+// status is the status of a job by its state in Redis, also of one that has just ended; empty:
+// Redis does not know it.
+func (s *stack) status(id string) string {
+	s.t.Helper()
+	_, statuses, err := s.b.scripts.Attempts(s.t.Context(), []string{id})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return statuses[0]
+}
+
+// reads is how many entries of a listener's stream workers have read and not yet done.
+func (s *stack) reads(listener string) int64 {
+	s.t.Helper()
+	pending, err := s.b.redis.XPending(s.t.Context(), s.b.scripts.Task(listener), scripts.Group).Result()
+	if err != nil {
+		return 0
+	}
+	return pending.Count
+}
+
+// setJob changes one word of a job's state.
+func (s *stack) setJob(id string, word int, value string) {
+	s.t.Helper()
+	key := s.b.scripts.Job(id)
+	words := strings.Split(s.b.redis.HGet(s.t.Context(), key, "job").Val(), " ")
+	if len(words) <= word {
+		s.t.Fatalf("the state of %s is %q", id, words)
+	}
+	words[word] = value
+	if err := s.b.redis.HSet(s.t.Context(), key, "job", strings.Join(words, " ")).Err(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// loseData removes the columns of a job, and keeps its state.
+func (s *stack) loseData(id string) {
+	s.t.Helper()
+	key := s.b.scripts.Job(id)
+	for field := range s.b.redis.HGetAll(s.t.Context(), key).Val() {
+		if strings.Contains(field, ".") && !strings.Contains(field, ":") || strings.HasPrefix(field, "one.") {
+			if err := s.b.redis.HDel(s.t.Context(), key, field).Err(); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
 }

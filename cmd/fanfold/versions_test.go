@@ -95,20 +95,10 @@ func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
 	ctx, sc := t.Context(), s.b.scripts
 	id := s.insert("slow", "")
-	must := func(outcome scripts.Outcome, err error) {
-		t.Helper()
-		if err != nil || outcome < scripts.OK {
-			t.Fatal(outcome, err)
-		}
+	s.readyWith(id, "gone")
+	if outcomes, err := sc.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
+		t.Fatal(outcomes, err)
 	}
-	must(sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "slow", Definition: "gone", Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}))
-	task := scripts.Task{ID: id, Attempt: 1, Listener: "one", Owner: "dead", Lease: time.Second}
-	outcome, _, err := sc.Take(ctx, task, []string{"gone"})
-	must(outcome, err)
-	must(sc.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0))
-	outcome, state, err := sc.Claim(ctx, scripts.Claim{ID: id, Attempt: 1, Stage: 1, Worker: "dead", Lease: time.Second, Known: []string{"gone"}})
-	must(outcome, err)
-	must(sc.Publish(ctx, state))
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', attempt = 1, file = 'file:///there.csv' WHERE id = ?", id)
 	s.serve(s.config)
 	s.eventually("settled", func() bool {
@@ -124,7 +114,7 @@ func (s *stack) startOnly(id string) {
 	p := s.process("-c", s.config, "serve", "--roles", "engine")
 	s.push(id)
 	s.eventually("started", func() bool {
-		return s.b.redis.Exists(s.t.Context(), s.b.scripts.State(id)).Val() == 1
+		return s.b.redis.Exists(s.t.Context(), s.b.scripts.Job(id)).Val() == 1
 	})
 	_ = p.Process.Signal(os.Interrupt)
 	if err := p.Wait(); err != nil {

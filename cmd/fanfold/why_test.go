@@ -100,13 +100,13 @@ func TestWhyBeforeTheStart(t *testing.T) {
 	if v := s.because(id, inspect.KindStateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
-	s.b.redis.Set(ctx, sc.State(id), "something else", 0)
-	s.b.redis.Set(ctx, sc.State(before), "something else", 0)
+	s.b.redis.Set(ctx, sc.Job(id), "something else", 0)
+	s.b.redis.Set(ctx, sc.Job(before), "something else", 0)
 	if v := s.ask(id); v.Kind != inspect.KindBrokenState {
 		t.Errorf("%+v", v)
 	}
-	s.b.redis.Del(ctx, sc.State(id))
-	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 4, Report: "slow", Definition: "x", Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
+	s.b.redis.Del(ctx, sc.Job(id))
+	if _, err := sc.Start(ctx, "", scripts.Start{ID: id, Attempt: 4, Plan: scripts.Plan{Report: "slow", Definition: "x", Timeout: time.Hour, Listeners: "one"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.because(id, inspect.KindSuperseded, "attempt 4")
@@ -200,7 +200,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	id := s.insert("two", "")
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
 	hash := s.b.config.Reports["two"].Hash()
-	if _, err := sc.Start(ctx, scripts.Start{ID: id, Attempt: 1, Report: "two", Definition: hash, Timeout: time.Hour, Listeners: []string{"quick", "lazy.one"}}); err != nil {
+	if _, err := sc.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: hash, Timeout: time.Hour, Listeners: "quick,lazy.one"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"quick", "lazy.one"} {
@@ -209,24 +209,25 @@ func TestWhyAStepWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Read by somebody who died before it took the task.
-	s.because(id, inspect.KindWorkerDead, "worker ghost read its entry")
-	take := func(name string) scripts.Task {
+	s.eventually("the worker is silent", func() bool { return s.ask(id).Kind == inspect.KindWorkerDead })
+	s.because(id, inspect.KindWorkerDead, "worker ghost took it")
+	take := func(name string) *scripts.Task {
 		t.Helper()
-		task := scripts.Task{ID: id, Attempt: 1, Listener: name, Owner: "w/1", Lease: time.Hour}
-		if outcome, _, err := sc.Take(ctx, task, []string{hash}); err != nil || outcome != scripts.OK {
+		entry := s.b.redis.XRange(ctx, sc.Task(name), "-", "+").Val()[0]
+		task, _ := sc.NewTask(scripts.Message{ID: id, Attempt: 1}, name, scripts.Entry{Stream: sc.Task(name), Group: scripts.Group, Consumer: "w", ID: entry.ID}, nil)
+		if outcome, err := task.Take(ctx, scripts.Take{Owner: "w/1", Known: []string{hash}}); err != nil || outcome != scripts.OK {
 			t.Fatal(outcome, err)
 		}
 		return task
 	}
 	quick := take("quick")
 	chunk := scripts.Chunk{Rows: 1, Names: []string{"k"}, Fields: [][]byte{[]byte("[1]")}, Columns: []map[string]string{{"name": "k", "type": "integer"}}}
-	if _, err := sc.Complete(ctx, quick, chunk, 0); err != nil {
+	if _, err := quick.Complete(ctx, chunk, 0); err != nil {
 		t.Fatal(err)
 	}
 	lazy := take("lazy.one")
 	s.because(id, inspect.KindBarrier)
-	if _, err := sc.RequeueTask(ctx, lazy, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
+	if _, err := lazy.Requeue(ctx, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
 		t.Fatal(err)
 	}
 	s.b.redis.Del(ctx, sc.Task("lazy.one"))
@@ -238,7 +239,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
 	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
 	s.b.redis.ZRem(ctx, sc.Delayed(), member)
-	s.b.redis.HDel(ctx, sc.State(id), "lazy.one:next")
+	s.b.redis.HDel(ctx, sc.Job(id), "lazy.one:next")
 	s.b.redis.XGroupCreateMkStream(ctx, sc.Task("lazy.one"), scripts.Group, "0")
 	s.because(id, inspect.KindNoWorker)
 	s.b.redis.XGroupCreateConsumer(ctx, sc.Task("lazy.one"), scripts.Group, "alive")
@@ -246,7 +247,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	s.redisCLI(strings.Split(v.Remedies[0], " does it")[0])
 	s.b.redis.XGroupCreateConsumer(ctx, sc.Task("lazy.one"), scripts.Group, "alive too")
 	s.because(id, inspect.KindQueued, "0 tasks are before it")
-	s.b.redis.HSet(ctx, sc.State(id), "deadline", 1)
+	s.setJob(id, 4, "1")
 	s.because(id, inspect.KindNoScheduler, "no scheduler has failed it")
 }
 
