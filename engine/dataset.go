@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/fanfold/fanfold/dataset"
 
@@ -39,8 +40,8 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 	sets := map[string]fold.Dataset{}
 	for listener, names := range fold.Needed(r) {
 		task := state.Tasks[listener]
-		var all []dataset.Column
-		if err := json.Unmarshal(task.Columns, &all); err != nil {
+		all, err := e.columns.parse(task.Columns)
+		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
 		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, chunks: task.Chunks}
@@ -54,6 +55,34 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 		sets[listener] = d
 	}
 	return sets, nil
+}
+
+// columns remembers columns by their JSON: the jobs of one definition have the same. It is
+// safe for concurrent use.
+type columns struct {
+	mu    sync.Mutex
+	known map[string][]dataset.Column
+}
+
+// maxColumns bounds what is remembered.
+const maxColumns = 1000
+
+// parse reads columns from JSON. They are not to be changed.
+func (c *columns) parse(text []byte) ([]dataset.Column, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found, ok := c.known[string(text)]; ok {
+		return found, nil
+	}
+	var parsed []dataset.Column
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		return nil, err
+	}
+	if c.known == nil || len(c.known) >= maxColumns {
+		c.known = map[string][]dataset.Column{}
+	}
+	c.known[string(text)] = parsed
+	return parsed, nil
 }
 
 // Columns returns the columns that are read.

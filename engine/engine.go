@@ -54,10 +54,11 @@ type Engine struct {
 	definitions map[string]*report.Report // by hash
 	known       []string                  // their hashes
 	plans       map[*report.Report]scripts.Plan
-	full        atomic.Bool   // Redis is nearly full
-	made        time.Time     // when it was made
-	looked      atomic.Int64  // how long after that memory was looked at; 0: never
-	claims      atomic.Int64  // makes workers unique
+	full        atomic.Bool  // Redis is nearly full
+	made        time.Time    // when it was made
+	looked      atomic.Int64 // how long after that memory was looked at; 0: never
+	claims      atomic.Int64 // makes workers unique
+	columns     columns
 	holds       stream.Holds  // the jobs that are claimed
 	folds       chan struct{} // a slot for each fold of a claimed job
 	handed      sync.Map      // definitions of jobs that were handed back, which is logged once

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/report"
@@ -279,15 +280,15 @@ func (e *Engine) foldSmall(ctx context.Context, barriers []barrier) {
 // each calls f for every draft, some at once.
 func each(drafts []*draft, f func(*draft)) {
 	var all sync.WaitGroup
-	defer all.Wait()
-	slots := make(chan struct{}, foldsAtOnce)
-	for _, d := range drafts {
-		slots <- struct{}{}
+	var next atomic.Int64
+	for range min(foldsAtOnce, len(drafts)) {
 		all.Go(func() {
-			defer func() { <-slots }()
-			f(d)
+			for i := next.Add(1) - 1; i < int64(len(drafts)); i = next.Add(1) - 1 {
+				f(drafts[i])
+			}
 		})
 	}
+	all.Wait()
 }
 
 // foldsAtOnce is how many files of a batch are written at once: some wait for the sink.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -30,9 +29,11 @@ func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scr
 			given.OnFailure, given.Error = task.Policy, task.Failed
 			if task.Policy != "" {
 				given.Columns = []dataset.Column{}
-			} else if err := json.Unmarshal(task.Columns, &given.Columns); err != nil {
-				return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
 			} else {
+				var err error
+				if given.Columns, err = e.columns.parse(task.Columns); err != nil {
+					return fmt.Errorf("write manifest: columns of %s: %w", l.Name, err)
+				}
 				given.AsOf = task.DoneAt.Add(-task.Took)
 			}
 			for _, c := range given.Columns {

@@ -97,7 +97,8 @@ func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
 	var running []*push
 	var runningIDs []string
 	for _, p := range pushes {
-		if p.record != nil && !p.record.Status.Final() {
+		// Start finds by itself what Redis has of a record that is PENDING.
+		if p.record != nil && p.record.Status == report.Processing {
 			running, runningIDs = append(running, p), append(runningIDs, p.id)
 		}
 	}

@@ -1,12 +1,10 @@
 package sink
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -91,26 +89,4 @@ func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 		return err
 	}
 	return nil
-}
-
-func (m Manifest) encode() ([]byte, error) {
-	m.Listeners = slices.Clone(m.Listeners)
-	m.CreatedAt = m.CreatedAt.UTC().Truncate(time.Millisecond)
-	for i := range m.Listeners {
-		for _, t := range []*time.Time{&m.Listeners[i].AsOf, &m.Listeners[i].DoneAt} {
-			*t = t.UTC().Truncate(time.Millisecond)
-		}
-	}
-	if m.Listeners == nil {
-		m.Listeners = []ManifestListener{} // [] and not null: readers loop over it
-	}
-	if m.Columns == nil {
-		m.Columns = []ManifestColumn{}
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false) // parameters are to be read as they were written
-	err := e.Encode(m)
-	return out.Bytes(), err
 }

@@ -35,7 +35,8 @@ function say (task, type, fields = {}) {
 
 /** The values of a column that an earlier stage has found, chunk by chunk. */
 async function * values (id, listener, column) {
-  const chunks = await insist('hget', `{FileDownloadRecordEntity-${id}}:state`, `${listener}:chunks`)
+  const found = await insist('hget', `FileDownloadRecordEntity-${id}`, `${listener}:found`)
+  const [, chunks] = / chunks=(\d+)/.exec(found ?? '') ?? [null, 0]
   for (let n = 0; n < Number(chunks); n++) {
     const field = `${listener}.${column}${n ? `#${n}` : ''}`
     let text = await insist('hgetBuffer', `FileDownloadRecordEntity-${id}`, field)
@@ -64,7 +65,7 @@ async function work (entry, { id, attempt }) {
   await say(task, 'alive')
   const beat = setInterval(() => say(task, 'alive'), 1000)
   try {
-    const text = await insist('hget', `{FileDownloadRecordEntity-${id}}:state`, 'parameters')
+    const text = await insist('hget', `FileDownloadRecordEntity-${id}`, 'parameters')
     if (text === null) return // the job has ended
     const parameters = JSON.parse(text)
     let number = 0

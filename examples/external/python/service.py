@@ -9,6 +9,7 @@ It needs redis (redis-py), and zstandard where limits.compress is zstd.
 """
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -46,8 +47,9 @@ def say(task, kind, **fields):
 
 def values(id, listener, column):
     """The values of a column that an earlier stage has found, chunk by chunk."""
-    chunks = insist(db.hget, f"{{FileDownloadRecordEntity-{id}}}:state", f"{listener}:chunks")
-    for n in range(int(chunks or 0)):
+    found = insist(db.hget, f"FileDownloadRecordEntity-{id}", f"{listener}:found")
+    chunks = re.search(rb" chunks=(\d+)", found or b"")
+    for n in range(int(chunks[1]) if chunks else 0):
         text = insist(db.hget, f"FileDownloadRecordEntity-{id}", f"{listener}.{column}" + (f"#{n}" if n else ""))
         if text is None:
             raise Permanent("the job has ended")
@@ -77,7 +79,7 @@ def work(entry, id, attempt):
     end = threading.Event()
     threading.Thread(target=beat, args=(task, end), daemon=True).start()
     try:
-        text = insist(db.hget, f"{{FileDownloadRecordEntity-{id}}}:state", "parameters")
+        text = insist(db.hget, f"FileDownloadRecordEntity-{id}", "parameters")
         if text is None:
             return  # the job has ended
         parameters, number = json.loads(text), 0
