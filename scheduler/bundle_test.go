@@ -133,10 +133,26 @@ func (b *bundle) hears(registry *prometheus.Registry, want float64) {
 // start starts a job with a deadline.
 func (b *bundle) start(id string, in time.Duration) {
 	b.t.Helper()
-	if _, err := b.s.Start(b.t.Context(), scripts.Start{ID: id, Attempt: 1, Report: "r", Definition: "d", Timeout: in, Listeners: []string{"l"}}); err != nil {
-		b.t.Fatal(err)
-	}
+	b.startAttempt(id, 1, "l", in)
 	b.due[id] = time.UnixMilli(int64(b.client.ZScore(b.t.Context(), b.s.Deadlines(), id).Val()))
+}
+
+// startAttempt starts an attempt of a job with one listener and the definition d.
+func (b *bundle) startAttempt(id string, attempt int64, listener string, timeout time.Duration) {
+	b.t.Helper()
+	outcomes, err := b.s.Start(b.t.Context(), "", scripts.Start{
+		ID: id, Attempt: attempt, Parameters: []byte("{}"),
+		Plan: scripts.Plan{Report: "r", Definition: "d", Timeout: timeout, Listeners: listener},
+	})
+	if err != nil || outcomes[0] != scripts.OK {
+		b.t.Fatal(outcomes, err)
+	}
+}
+
+// task is the task of listener l of a job's attempt 1, as the worker of its first delivery has it.
+func (b *bundle) task(id string) *scripts.Task {
+	task, _ := b.s.NewTask(scripts.Message{ID: id, Attempt: 1}, "l", scripts.Entry{Stream: b.s.Task("l"), Group: scripts.Group, Consumer: "c"}, nil)
+	return task
 }
 
 // startMany starts jobs whose deadlines are spread over a time.

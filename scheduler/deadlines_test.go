@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -23,7 +24,7 @@ func TestFailOverdue(t *testing.T) {
 	}
 	b.start("early", time.Hour)
 	b.start("lost", -time.Second)
-	if err := client.Del(ctx, s.State("lost")).Err(); err != nil {
+	if err := client.Del(ctx, s.Job("lost")).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -72,32 +73,140 @@ func TestTimeoutsByEvent(t *testing.T) {
 	}
 }
 
-// TestATimeoutOfAnEarlierAttempt does not end the one that runs.
-func TestATimeoutOfAnEarlierAttempt(t *testing.T) {
+// TestTheDeadlineOfAnEarlierAttempt, at which the wake key still ends, does not end the
+// attempt that runs.
+func TestTheDeadlineOfAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	registry := b.run("a")
 	b.hears(registry, 1)
 	ctx := t.Context()
-	for attempt, timeout := range []time.Duration{time.Hour, time.Hour} {
-		if _, err := b.s.Start(ctx, scripts.Start{ID: "1", Attempt: int64(attempt + 1), Report: "r", Definition: "d", Timeout: timeout, Listeners: []string{"l"}}); err != nil {
-			t.Fatal(err)
-		}
+	b.startAttempt("1", 1, "l", time.Second)
+	wake := b.client.PExpireTime(ctx, b.s.Wake()).Val()
+	if due := time.Duration(b.client.ZScore(ctx, b.s.Deadlines(), "1").Val()) * time.Millisecond; wake != due {
+		t.Fatalf("the wake key ends at %v, not at the deadline %v", wake, due)
 	}
-	if err := b.client.PExpire(ctx, b.s.Timeout("1", 1), time.Millisecond).Err(); err != nil {
-		t.Fatal(err)
-	}
-	b.until("the lock of the timeout that was heard", func() bool {
-		b.client.Exists(ctx, b.s.Timeout("1", 1))
-		return b.client.Exists(ctx, b.s.Lock("timeout:1:1")).Val() == 1
-	})
-	b.start("2", time.Millisecond) // until it fails, the other would have
-	b.until("the other fails", func() bool {
-		_, statuses, err := b.s.Attempts(ctx, []string{"2"})
-		return err == nil && statuses[0] == scripts.StatusFailing
-	})
+	b.startAttempt("1", 2, "l", time.Hour)
+	b.start("2", time.Second) // until it fails, the other would have
+	b.allFail()
 	if attempts, statuses, err := b.s.Attempts(ctx, []string{"1"}); err != nil || attempts[0] != 2 || statuses[0] != scripts.StatusRun {
 		t.Errorf("%v %v %v", attempts, statuses, err)
+	}
+}
+
+// TestTheWakeKey ends at the next deadline: whoever puts an earlier one sets it, and whoever
+// finds that it is over, or gone, sets it for the next one.
+func TestTheWakeKey(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	scheduler, ctx := b.scheduler("a"), t.Context()
+	ends := func(id string) {
+		t.Helper()
+		want := time.Duration(-2) // there is no key
+		if id != "" {
+			want = time.Duration(b.due[id].UnixMilli()) * time.Millisecond
+		}
+		if got := b.client.PExpireTime(ctx, b.s.Wake()).Val(); got != want {
+			t.Errorf("it ends at %v, not at %v, the deadline of %q", got, want, id)
+		}
+	}
+	touch := func() time.Duration {
+		t.Helper()
+		wait, err := scheduler.touchWake(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wait
+	}
+	if wait := touch(); wait != pause {
+		t.Errorf("without a deadline it waits for %v", wait)
+	}
+	b.start("late", 2*time.Hour)
+	ends("late")
+	b.start("later", 3*time.Hour)
+	ends("late")
+	b.start("early", time.Hour)
+	ends("early")
+	b.client.Del(ctx, b.s.Wake()) // by somebody else
+	if wait := touch(); wait < 59*time.Minute || wait > time.Hour {
+		t.Errorf("it waits for %v", wait)
+	}
+	ends("early")
+	// The next deadline moves, as one does during a pause: the key ends too early, once.
+	b.client.ZAdd(ctx, b.s.Deadlines(), redis.Z{Score: float64(time.Now().Add(4 * time.Hour).UnixMilli()), Member: "early"})
+	touch()
+	ends("late")
+	b.start("now", time.Millisecond)
+	b.until("its deadline is over", func() bool {
+		now, err := b.s.Now(ctx)
+		return err == nil && now.After(b.due["now"].Add(time.Millisecond))
+	})
+	touch()
+	ends("late")
+	if wait, err := scheduler.failOverdue(ctx); err != nil || wait != pause {
+		t.Error(wait, err)
+	}
+	if _, statuses, err := b.s.Attempts(ctx, []string{"now", "late"}); err != nil || statuses[0] != scripts.StatusFailing || statuses[1] != scripts.StatusRun {
+		t.Errorf("%v %v", statuses, err)
+	}
+	b.client.ZRem(ctx, b.s.Deadlines(), "early", "late", "later", "now") // all are settled
+	b.client.Del(ctx, b.s.Wake())
+	touch()
+	ends("")
+}
+
+// TestAWakeKeyThatSomebodyHasSet: a key without a TTL, or with one that is too late, is set
+// right, and no timeout waits for it.
+func TestAWakeKeyThatSomebodyHasSet(t *testing.T) {
+	t.Parallel()
+	for name, ttl := range map[string]time.Duration{"without a TTL": 0, "too late": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := shared(t)
+			registry := b.run("a")
+			b.hears(registry, 1)
+			b.start("1", 2*time.Second)
+			if err := b.client.Set(t.Context(), b.s.Wake(), "x", ttl).Err(); err != nil {
+				t.Fatal(err)
+			}
+			b.start("2", 2*time.Second)
+			if late := b.allFail(); late > 2*time.Second {
+				t.Errorf("%v late", late)
+			}
+		})
+	}
+}
+
+// TestTwoSchedulersFailAJobOnce, also if both heard the same event and both sweep.
+func TestTwoSchedulersFailAJobOnce(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	const n = 300
+	for i := range n {
+		b.start(strconv.Itoa(i), -time.Second)
+	}
+	var group errgroup.Group
+	for i := range 4 {
+		b.options.Metrics = nil
+		s := b.scheduler(strconv.Itoa(i))
+		s.expired.Store(true)
+		group.Go(func() error { _, err := s.failExpired(t.Context()); return err })
+		group.Go(func() error { _, err := s.failOverdue(t.Context()); return err })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	b.allFail() // with one entry of the fan-in for every job
+	seen := map[any]int{}
+	for _, e := range b.client.XRange(t.Context(), b.s.Events(), "-", "+").Val() {
+		if e.Values["event"] == "failing" {
+			seen[e.Values["id"]]++
+		}
+	}
+	for id, times := range seen {
+		if times != 1 {
+			t.Errorf("%v failed %d times", id, times)
+		}
 	}
 }
 
@@ -111,7 +220,8 @@ func TestPublishingWins(t *testing.T) {
 	b.start("failing", time.Millisecond)
 	b.start("publishing", 800*time.Millisecond)
 	ctx := t.Context()
-	if err := b.client.HSet(ctx, b.s.State("publishing"), "status", scripts.StatusPublishing).Err(); err != nil {
+	line := strings.Replace(b.client.HGet(ctx, b.s.Job("publishing"), "job").Val(), " RUN ", " PUBLISHING ", 1)
+	if err := b.client.HSet(ctx, b.s.Job("publishing"), "job", line).Err(); err != nil {
 		t.Fatal(err)
 	}
 	b.until("one fails, both are over", func() bool {

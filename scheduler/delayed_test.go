@@ -27,9 +27,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	if err := s.Delay(ctx, "9", 30*time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Start(ctx, scripts.Start{ID: "5", Attempt: 6, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"some.listener"}}); err != nil {
-		t.Fatal(err)
-	}
+	b.startAttempt("5", 6, "some.listener", time.Hour)
 	client.XTrimMaxLen(ctx, s.Task("some.listener"), 0)
 	if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "10", Score: math.Inf(1)}, redis.Z{Member: "11", Score: math.Inf(-1)}, redis.Z{Member: "12", Score: 1.7e18},
 		redis.Z{Member: "13", Score: 20241201093000}, redis.Z{Member: "14", Score: 20241201093}).Err(); err != nil {
@@ -86,15 +84,11 @@ func TestAStepThatNoJobHas(t *testing.T) {
 	s, client, ctx := b.s, b.client, t.Context()
 	b.start("1", time.Hour)
 	b.start("2", time.Hour)
-	client.Set(ctx, s.State("3"), "something else", 0)
-	task := scripts.Task{ID: "2", Attempt: 1, Listener: "l", Owner: "w", Lease: time.Hour}
-	if outcome, _, err := s.Take(ctx, task, []string{"d"}); outcome != scripts.OK || err != nil {
-		t.Fatal(outcome, err)
-	}
+	client.Set(ctx, s.Job("3"), "something else", 0)
 	if err := s.Delay(ctx, "2/1/l", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if outcome, err := s.FailTask(ctx, task, "no luck"); outcome != scripts.OK || err != nil {
+	if outcome, err := b.task("2").Fail(ctx, "no luck", scripts.BlameSource); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	if n := client.ZCard(ctx, s.Delayed()).Val(); n != 0 {
@@ -143,9 +137,7 @@ func TestStuckMembersHideNoOther(t *testing.T) {
 	const stuck, others = 3*most + 1, 2*most + 1
 	var members []redis.Z
 	for i := range stuck {
-		if _, err := s.Start(ctx, scripts.Start{ID: fmt.Sprint(i), Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"broken"}}); err != nil {
-			t.Fatal(err)
-		}
+		b.startAttempt(fmt.Sprint(i), 1, "broken", time.Hour)
 		members = append(members, redis.Z{Member: fmt.Sprintf("%d/1/broken", i), Score: 1e12})
 	}
 	for i := range others {

@@ -84,7 +84,7 @@ func BenchmarkFireDue(b *testing.B) {
 	}
 }
 
-// BenchmarkTell measures a keyspace event of a timeout key.
+// BenchmarkTell measures a keyspace event of the wake key.
 func BenchmarkTell(b *testing.B) {
 	s, client := benchScripts(b)
 	scheduler, err := New(Options{Redis: client, Scripts: s, Consumer: "c1"})
@@ -92,7 +92,7 @@ func BenchmarkTell(b *testing.B) {
 		b.Fatal(err)
 	}
 	e := scheduler.events(0)
-	m := &redis.Message{Channel: e.prefix + s.Timeout("1111", 1), Payload: "set"}
+	m := &redis.Message{Channel: e.prefix + s.Wake(), Payload: "set"}
 	b.ReportAllocs()
 	for b.Loop() {
 		e.tell(m)

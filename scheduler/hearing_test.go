@@ -16,7 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rs/zerolog"
 
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -414,18 +413,5 @@ func TestTimersAreTold(t *testing.T) {
 	defer events.mu.Unlock()
 	if len(events.all) != 1 || events.touched["x:y set"] != 1 || events.touched["x set"] != 0 {
 		t.Errorf("%+v", events)
-	}
-}
-
-func TestParseTimeout(t *testing.T) {
-	t.Parallel()
-	k := scripts.Keys(report.DefaultKeys)
-	if got, ok := parseTimeout(k, k.Timeout("a_B-1", 12)); !ok || got != (timeout{"a_B-1", 12}) {
-		t.Errorf("%+v %v", got, ok)
-	}
-	for _, key := range []string{"", k.State("1"), "{x1}:timeout:1", k.Timeout("", 1), k.Timeout("ü", 1), k.Timeout("1", 1) + "x", "fanfold:timeout:1"} {
-		if got, ok := parseTimeout(k, key); ok {
-			t.Errorf("%q: %+v", key, got)
-		}
 	}
 }

@@ -48,15 +48,12 @@ func TestALostMessageIsSentAgain(t *testing.T) {
 			b.start("1", time.Hour)
 			b.start("2", time.Hour)
 			b.start("3", time.Hour)
-			task := func(id string) scripts.Task {
-				return scripts.Task{ID: id, Attempt: 1, Listener: "l", Owner: "w" + id, Lease: time.Hour}
+			leased := b.task("2") // an external worker has it
+			leased.Lease = time.Hour
+			if outcome, err := leased.Take(t.Context(), scripts.Take{Owner: "w2", Known: []string{"d"}}); outcome != scripts.OK || err != nil {
+				t.Fatal(outcome, err)
 			}
-			for _, id := range []string{"2", "3"} {
-				if outcome, _, err := b.s.Take(t.Context(), task(id), []string{"d"}); outcome != scripts.OK || err != nil {
-					t.Fatal(outcome, err)
-				}
-			}
-			if outcome, err := b.s.RequeueTask(t.Context(), task("3"), scripts.Again{Delay: time.Hour, Counts: true, Error: "no luck"}); outcome != scripts.OK || err != nil {
+			if outcome, err := b.task("3").Requeue(t.Context(), scripts.Again{Delay: time.Hour, Counts: true, Error: "no luck"}); outcome != scripts.OK || err != nil {
 				t.Fatal(outcome, err)
 			}
 			b.run("a")
@@ -91,47 +88,64 @@ func TestALostFanInIsSentAgain(t *testing.T) {
 	b := shared(t)
 	b.start("1", time.Hour)
 	b.start("2", time.Hour)
-	for _, id := range []string{"1", "2"} {
-		task := scripts.Task{ID: id, Attempt: 1, Listener: "l", Owner: "w", Lease: time.Hour}
-		if outcome, _, err := b.s.Take(t.Context(), task, []string{"d"}); outcome != scripts.OK || err != nil {
-			t.Fatal(outcome, err)
-		}
-		var err error
-		if id == "1" {
-			_, err = b.s.Complete(t.Context(), task, scripts.Chunk{Names: []string{"c"}, Columns: []map[string]string{{"name": "c"}}, Fields: [][]byte{[]byte("[]")}}, 0)
-		} else {
-			_, err = b.s.FailTask(t.Context(), task, "no luck")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	chunk := scripts.Chunk{Names: []string{"c"}, Columns: []map[string]string{{"name": "c"}}, Fields: [][]byte{[]byte("[]")}}
+	if outcome, err := b.task("1").Complete(t.Context(), chunk, 0); outcome != scripts.Already || err != nil {
+		t.Fatal(outcome, err)
+	}
+	if outcome, err := b.task("2").Fail(t.Context(), "no luck", scripts.BlameSource); outcome != scripts.OK || err != nil {
+		t.Fatal(outcome, err)
 	}
 	if err := b.client.Del(t.Context(), b.s.FanIn()).Err(); err != nil {
 		t.Fatal(err)
 	}
 	b.run("a")
 	b.until("both are sent again", func() bool { return b.client.XLen(t.Context(), b.s.FanIn()).Val() == 2 })
-	outcome, _, err := b.s.Claim(t.Context(), scripts.Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Hour, Known: []string{"d"}})
+	outcome, _, err := b.s.Claim(t.Context(), scripts.Claim{Message: scripts.Message{ID: "1", Attempt: 1}, Worker: "w", Known: []string{"d"}})
 	if outcome != scripts.OK || err != nil {
 		t.Error(outcome, err)
 	}
 }
 
-// TestAJobWithoutDataIsPushedAgain, and one without a state: this attempt cannot go on.
-func TestAJobWithoutDataIsPushedAgain(t *testing.T) {
+// TestAnEntryThatIsPendingIsNotLost: no take tells whose a task is that was delivered for the
+// first time, but the pending list does.
+func TestAnEntryThatIsPendingIsNotLost(t *testing.T) {
+	t.Parallel()
+	b := shared(t)
+	b.start("1", time.Hour)
+	b.start("2", time.Hour)
+	b.client.XGroupCreate(t.Context(), b.s.Task("l"), scripts.Group, "0")
+	if err := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
+		Group: scripts.Group, Consumer: "c", Streams: []string{b.s.Task("l"), ">"}, Count: 1,
+	}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		b.client.Del(t.Context(), b.s.Lock("lost"))
+		if _, err := b.scheduler(fmt.Sprint("c", i)).findLost(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := b.client.XLen(t.Context(), b.s.Task("l")).Val(); n != 2 || b.said("sent again") > 0 {
+		t.Errorf("%d entries of two tasks, one of which is worked on:\n%s", n, &b.log)
+	}
+}
+
+// TestAJobWithoutStateIsPushedAgain: its hash is gone, or its line in it: this attempt cannot
+// go on.
+func TestAJobWithoutStateIsPushedAgain(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
 	for _, id := range []string{"1", "2", "3"} {
 		b.start(id, time.Hour)
 	}
-	b.client.Del(t.Context(), b.s.Data("1"))
-	b.client.Del(t.Context(), b.s.State("2"))
+	b.client.Del(t.Context(), b.s.Job("1"))
+	b.client.HDel(t.Context(), b.s.Job("2"), "job")
 	b.run("a")
 	b.until("two are pushed", func() bool { return b.client.XLen(t.Context(), b.s.Jobs()).Val() == 2 })
 	if left := b.client.ZRange(t.Context(), b.s.Deadlines(), 0, -1).Val(); len(left) != 1 || left[0] != "3" {
 		t.Errorf("%v run", left)
 	}
-	if n := b.client.Exists(t.Context(), b.s.State("1"), b.s.Data("2")).Val(); n != 0 {
+	if n := b.client.Exists(t.Context(), b.s.Job("1"), b.s.Job("2")).Val(); n != 0 {
 		t.Errorf("%d keys of them are left", n)
 	}
 }

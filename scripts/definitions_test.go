@@ -11,11 +11,13 @@ import (
 // definition is an orphan, and one that is to fail is none.
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	ctx := t.Context()
 	start := func(id, hash string) {
 		t.Helper()
-		if _, err := s.Start(ctx, Start{ID: id, Attempt: 1, Report: "r", Definition: hash, Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"one"}}); err != nil {
+		next := attempt(id, time.Hour, "one")
+		next.Definition = hash
+		if _, err := s.Start(ctx, "", next); err != nil {
 			t.Fatal(err)
 		}
 	}

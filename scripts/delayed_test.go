@@ -13,7 +13,7 @@ import (
 
 func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	ctx := t.Context()
 	now := time.Now()
 	for member, score := range map[string]float64{
@@ -51,7 +51,7 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 // TestManyInSecondsAreNotEarly has more of them than one call rewrites.
 func TestManyInSecondsAreNotEarly(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	var later []redis.Z
 	var moves []Move
 	for i := range 250 {
@@ -77,7 +77,7 @@ func TestManyInSecondsAreNotEarly(t *testing.T) {
 // TestMoveOnce has many schedulers move the same members.
 func TestMoveOnce(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	var moves []Move
 	for i := range 300 {
 		id := fmt.Sprint(i)
@@ -123,22 +123,15 @@ func TestLater(t *testing.T) {
 // nothing is lost with it.
 func TestWhatCannotBeMovedStays(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	ctx := t.Context()
-	client.Set(ctx, s.Task("a"), "no stream", 0)
 	client.Set(ctx, s.Quarantined(), "no stream", 0)
 	for _, member := range []string{"1/1/a", "bad member"} {
 		if err := s.Delay(ctx, member, -time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err == nil {
-		t.Fatal("it was started")
-	}
-	client.Del(ctx, s.Task("a"))
-	if _, err := s.Start(ctx, Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
-		t.Fatal(err)
-	}
+	started(t, s, "1", time.Hour, "a")
 	client.Set(ctx, s.Task("a"), "no stream", 0)
 	if _, _, err := s.Move(ctx, s.Task("a"), "a", []Move{{Member: "1/1/a", ID: "1", Field: "attempt", Value: "1"}}); err == nil {
 		t.Error("it was moved")

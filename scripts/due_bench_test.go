@@ -24,7 +24,7 @@ func fill(b *testing.B, client *redis.Client, add func(p redis.Pipeliner, name s
 
 // BenchmarkDue measures a look at 1,000 ids none of which is due.
 func BenchmarkDue(b *testing.B) {
-	s, client := newScripts(b, false)
+	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
 		p.ZAdd(b.Context(), s.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
@@ -37,7 +37,7 @@ func BenchmarkDue(b *testing.B) {
 
 // BenchmarkDueTimers measures the same of timers.
 func BenchmarkDueTimers(b *testing.B) {
-	s, client := newScripts(b, false)
+	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
 		p.ZAdd(b.Context(), s.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
@@ -51,7 +51,7 @@ func BenchmarkDueTimers(b *testing.B) {
 // BenchmarkScanTimers measures a scan over the keys of 1,000 timers that are all
 // known, and what else is in the db.
 func BenchmarkScanTimers(b *testing.B) {
-	s, client := newScripts(b, false)
+	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
 		p.Set(b.Context(), s.Timer(name), "", 0)
 		p.PExpireAt(b.Context(), s.Timer(name), due)

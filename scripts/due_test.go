@@ -9,87 +9,53 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestMoveAndRefuse do on one node and in a cluster the same, once.
+// TestMoveAndRefuse: each member is moved or refused once.
 func TestMoveAndRefuse(t *testing.T) {
 	t.Parallel()
-	for _, split := range []bool{false, true} {
-		t.Run(fmt.Sprint("split=", split), func(t *testing.T) {
-			t.Parallel()
-			s, client := newScripts(t, split)
-			ctx := t.Context()
-			now := float64(time.Now().UnixMilli())
-			if err := client.ZAdd(ctx, s.Delayed(),
-				redis.Z{Member: "1", Score: now - 2000.5}, redis.Z{Member: "bad one", Score: now},
-				redis.Z{Member: "2", Score: math.Inf(1)}, redis.Z{Member: "3", Score: math.Inf(-1)},
-			).Err(); err != nil {
-				t.Fatal(err)
-			}
-			due, err := s.Due(ctx, 10, 0)
-			if err != nil || fmt.Sprint(due.Members) != "[1 bad one]" || len(due.Timeless) != 2 || due.Timeless[0].Member != "3" || due.Timeless[1].Member != "2" || due.Wait >= 0 {
-				t.Fatalf("%+v %v", due, err)
-			}
-			// Meanwhile somebody gives one of them a time.
-			if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "2", Score: now + 3_600_000}).Err(); err != nil {
-				t.Fatal(err)
-			}
-			for i, want := range []int64{1, 0} {
-				if n, err := s.Refuse(ctx, []Refusal{{"3", "no time"}, {"2", "no time"}}, true); err != nil || n != want {
-					t.Errorf("refused %d, %v", n, err)
-				}
-				if n, err := s.Refuse(ctx, []Refusal{{"bad one", "no member"}}, false); err != nil || n != want {
-					t.Errorf("refused %d, %v", n, err)
-				}
-				late, _, err := s.Move(ctx, s.Task("l"), "", []Move{{Member: "1", ID: "1", Field: "attempt", Value: "4"}})
-				if err != nil || len(late) != int(want) || i == 0 && (late[0] < 2*time.Second || late[0] > time.Minute) {
-					t.Errorf("moved %v, %v", late, err)
-				}
-			}
-			if due, err := s.Due(ctx, 10, 0); err != nil || len(due.Members)+len(due.Timeless) != 0 || due.Wait < 59*time.Minute {
-				t.Errorf("%+v %v", due, err)
-			}
-			if split {
-				return // doubles do no harm there
-			}
-			if moved := client.XRange(ctx, s.Task("l"), "-", "+").Val(); len(moved) != 1 || fmt.Sprint(moved[0].Values) != "map[attempt:4 id:1]" {
-				t.Errorf("%+v", moved)
-			}
-			aside := client.XRange(ctx, s.Quarantined(), "-", "+").Val()
-			if len(aside) != 2 || fmt.Sprint(aside[1].Values) != "map[entry: fields:member=bad one reason:no member stream:"+s.Delayed()+"]" {
-				t.Errorf("%+v", aside)
-			}
-		})
-	}
-}
-
-func TestPassed(t *testing.T) {
-	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	ctx := t.Context()
-	if got, err := s.Passed(ctx, 0, 10); err != nil || len(got.Passed) != 0 || got.Wait >= 0 {
-		t.Fatalf("%+v %v", got, err)
+	now := float64(time.Now().UnixMilli())
+	if err := client.ZAdd(ctx, s.Delayed(),
+		redis.Z{Member: "1", Score: now - 2000.5}, redis.Z{Member: "bad one", Score: now},
+		redis.Z{Member: "2", Score: math.Inf(1)}, redis.Z{Member: "3", Score: math.Inf(-1)},
+	).Err(); err != nil {
+		t.Fatal(err)
 	}
-	now := time.Now().UnixMilli()
-	for i, ago := range []int64{3000, 2000, 1000, -60_000} {
-		if err := client.ZAdd(ctx, s.Deadlines(), redis.Z{Member: i, Score: float64(now - ago)}).Err(); err != nil {
-			t.Fatal(err)
+	due, err := s.Due(ctx, 10, 0)
+	if err != nil || fmt.Sprint(due.Members) != "[1 bad one]" || len(due.Timeless) != 2 || due.Timeless[0].Member != "3" || due.Timeless[1].Member != "2" || due.Wait >= 0 {
+		t.Fatalf("%+v %v", due, err)
+	}
+	// Meanwhile one of them is given a time.
+	if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Member: "2", Score: now + 3_600_000}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{1, 0} {
+		if n, err := s.Refuse(ctx, []Refusal{{"3", "no time"}, {"2", "no time"}}, true); err != nil || n != want {
+			t.Errorf("refused %d, %v", n, err)
+		}
+		if n, err := s.Refuse(ctx, []Refusal{{"bad one", "no member"}}, false); err != nil || n != want {
+			t.Errorf("refused %d, %v", n, err)
+		}
+		late, _, err := s.Move(ctx, s.Task("l"), "", []Move{{Member: "1", ID: "1", Field: "attempt", Value: "4"}})
+		if err != nil || len(late) != int(want) || i == 0 && (late[0] < 2*time.Second || late[0] > time.Minute) {
+			t.Errorf("moved %v, %v", late, err)
 		}
 	}
-	first, err := s.Passed(ctx, 0, 2)
-	if err != nil || fmt.Sprint(first.Passed) != "[0 1]" || first.Last != now-2000 || first.Wait != 0 {
-		t.Fatalf("%+v %v", first, err)
+	if due, err := s.Due(ctx, 10, 0); err != nil || len(due.Members)+len(due.Timeless) != 0 || due.Wait < 59*time.Minute {
+		t.Errorf("%+v %v", due, err)
 	}
-	second, err := s.Passed(ctx, first.Last, 2)
-	if err != nil || fmt.Sprint(second.Passed) != "[2]" || second.Last < now-1 || second.Wait < 30*time.Second || second.Wait > 61*time.Second {
-		t.Fatalf("%+v %v", second, err)
+	if moved := client.XRange(ctx, s.Task("l"), "-", "+").Val(); len(moved) != 1 || fmt.Sprint(moved[0].Values) != "map[attempt:4 id:1]" {
+		t.Errorf("%+v", moved)
 	}
-	if third, err := s.Passed(ctx, second.Last, 2); err != nil || len(third.Passed) != 0 {
-		t.Errorf("%+v %v", third, err)
+	aside := client.XRange(ctx, s.Quarantined(), "-", "+").Val()
+	if len(aside) != 2 || fmt.Sprint(aside[1].Values) != "map[entry: fields:member=bad one reason:no member stream:"+s.Delayed()+"]" {
+		t.Errorf("%+v", aside)
 	}
 }
 
 func TestTouchEndsWhatIsOver(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	ctx := t.Context()
 	if err := s.SetCanary(ctx, "a"); err != nil {
 		t.Fatal(err)

@@ -8,29 +8,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 )
 
-// start starts a job with one listener and completes it where asked.
-func started(t *testing.T, s *Scripts, id string, timeout time.Duration, complete bool) {
-	t.Helper()
-	if outcome, err := s.Start(t.Context(), Start{
-		ID: id, Attempt: 1, Report: "r", Definition: "d", Parameters: []byte("{}"), Timeout: timeout, Listeners: []string{"l"},
-	}); err != nil || outcome != OK {
-		t.Fatal(outcome, err)
-	}
-	if !complete {
-		return
-	}
-	task := Task{ID: id, Attempt: 1, Listener: "l", Owner: "o", Lease: time.Minute}
-	if outcome, _, err := s.Take(t.Context(), task, []string{"d"}); err != nil || outcome != OK {
-		t.Fatal(outcome, err)
-	}
-	chunk := Chunk{Rows: 1, Names: []string{"c"}, Columns: []map[string]string{{"name": "c"}}, Fields: [][]byte{[]byte("[1]")}}
-	if outcome, err := s.Complete(t.Context(), task, chunk, 0); err != nil || outcome != Already {
-		t.Fatal(outcome, err)
-	}
-}
-
-// TestAFullRedisEmptiesItself: nothing new starts, and what runs comes to its
-// end.
+// TestAFullRedisEmptiesItself: nothing new starts, and what runs comes to its end.
 func TestAFullRedisEmptiesItself(t *testing.T) {
 	t.Parallel()
 	server, err := testenv.StartRedis(t.Context(), t.TempDir())
@@ -42,106 +20,103 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	s := New(Options{Redis: client})
 	ctx := t.Context()
-	started(t, s, "ready", time.Hour, true)
-	started(t, s, "overdue", -time.Second, false)
+	ready(t, s, "ready", time.Hour)
+	ready(t, s, "small", time.Hour)
+	started(t, s, "stored", time.Hour, "l")
+	stored := firstTask(t, s, "l", "w")
+	if outcome, err := stored.Append(ctx, chunkOf(0, "1")); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	started(t, s, "given-up", time.Hour, "l")
+	givenUp := firstTask(t, s, "l", "w")
+	started(t, s, "overdue", -time.Second, "l")
 	if err := s.Load(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Start(ctx, Start{ID: "new", Attempt: 1, Timeout: time.Hour, Listeners: []string{"l"}}); err == nil {
-		t.Error("a full Redis started a job: the test is not what it says")
+	if _, err := s.Start(ctx, "", attempt("new", time.Hour, "l")); !errors.Is(err, ErrFull) {
+		t.Errorf("a full Redis started a job, so the test is not what it says: %v", err)
 	}
 	if outcome, _, err := s.Expire(ctx, "overdue"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
-	for id, want := range map[string]Outcome{"ready": OK, "overdue": ToFail} {
-		outcome, state, err := s.Claim(ctx, Claim{ID: id, Attempt: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
-		if err != nil || outcome != want {
-			t.Fatal(id, outcome, err)
-		}
-		if want == OK {
-			if outcome, err := s.Publish(ctx, state); err != nil || outcome != OK {
-				t.Fatal(outcome, err)
+	if outcome, err := takenOver(t, s, givenUp, "w2").Fail(ctx, "no more", BlameSource); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	if outcome, err := stored.Complete(ctx, Chunk{}, 0); err != nil || outcome != Already {
+		t.Fatal(outcome, err)
+	}
+	if passed, err := s.Passed(ctx, 0, 10); err != nil || len(passed.Passed) != 1 {
+		t.Fatal(passed, err)
+	}
+	folds, err := s.Open(ctx, []Small{{Message: Message{"small", 1}, Stage: 1}})
+	if err != nil || folds[0] == nil {
+		t.Fatal(folds, err)
+	}
+	for id, want := range map[string]Outcome{"ready": OK, "stored": OK, "overdue": ToFail, "given-up": ToFail} {
+		folds = append(folds, claimed(t, s, id, "w", want))
+	}
+	for _, fold := range folds {
+		if fold.Status != StatusFailing {
+			if outcomes, err := s.Publish(ctx, fold); err != nil || outcomes[0] != OK {
+				t.Fatal(outcomes, err)
 			}
 		}
-		if outcome, err := s.Settle(ctx, state, "FAILED", "x"); err != nil || outcome != OK {
-			t.Fatal(outcome, err)
+		if outcomes, err := s.Settle(ctx, End{fold, "FAILED", "x"}); err != nil || outcomes[0] != OK {
+			t.Fatal(outcomes, err)
 		}
-		if n := client.Exists(ctx, s.Data(id)).Val(); n != 0 {
-			t.Errorf("data of %s is there", id)
+		if n := client.Exists(ctx, s.Job(fold.ID)).Val(); n != 0 {
+			t.Errorf("the hash of %s exists", fold.ID)
 		}
 	}
 }
 
-// TestClaimsKeepAJobAlive: what was decided is not forgotten while its record's
-// database is away.
+// TestClaimsKeepAJobAlive: what was decided is not forgotten while the record's database is
+// away.
 func TestClaimsKeepAJobAlive(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	ctx := t.Context()
-	started(t, s, "1", time.Hour, true)
-	ttls := func(what string, want time.Duration) {
+	ready(t, s, "1", time.Hour)
+	long := func(what string) {
 		t.Helper()
-		for _, key := range []string{s.State("1"), s.Data("1")} {
-			if got := client.PTTL(ctx, key).Val(); got < want {
-				t.Errorf("%s: %s lives for %v, less than %v", what, key, got, want)
-			}
+		if got := client.PTTL(ctx, s.Job("1")).Val(); got < Margin-time.Second {
+			t.Errorf("%s: the hash lives for %v", what, got)
 		}
 	}
-	shorten := func() {
-		client.HSet(ctx, s.State("1"), "expires", time.Now().Add(5*time.Second).UnixMilli())
-		client.PExpire(ctx, s.State("1"), 5*time.Second)
-		client.PExpire(ctx, s.Data("1"), 5*time.Second)
-	}
+	shorten := func() { client.PExpire(ctx, s.Job("1"), 5*time.Second) }
 	shorten()
-	_, state, err := s.Claim(ctx, Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
-	if err != nil || state == nil {
-		t.Fatal(state, err)
-	}
-	ttls("claim", Margin-time.Second)
+	fold := claimed(t, s, "1", "w", OK)
+	long("claim")
 	shorten()
-	if outcome, err := s.KeepFold(ctx, state, time.Minute, Entry{}); err != nil || outcome != OK {
+	if outcome, err := fold.Keep(ctx); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
-	ttls("keepalive", Margin-time.Second)
+	long("renewal")
 }
 
 // TestPushAgain leaves alone what runs.
 func TestPushAgain(t *testing.T) {
 	t.Parallel()
-	for _, split := range []bool{false, true} {
-		s, client := newScripts(t, split)
-		ctx := t.Context()
-		started(t, s, "runs", -time.Second, false)
-		if outcome, err := s.PushAgain(ctx, "runs"); err != nil || outcome != Gone {
-			t.Errorf("a job that runs: %v %v", outcome, err)
-		}
-		started(t, s, "lost", -time.Second, false)
-		client.Del(ctx, s.State("lost"))
-		if outcome, err := s.PushAgain(ctx, "lost"); err != nil || outcome != OK {
-			t.Errorf("a job that is lost: %v %v", outcome, err)
-		}
-		if n := client.XLen(ctx, s.Jobs()).Val(); n != 1 {
-			t.Errorf("%d pushes", n)
-		}
-		if ids := client.ZRange(ctx, s.Deadlines(), 0, -1).Val(); len(ids) != 1 || ids[0] != "runs" {
-			t.Errorf("deadlines of %v", ids)
+	s, client := newScripts(t)
+	ctx := t.Context()
+	started(t, s, "runs", -time.Second, "l")
+	if outcome, err := s.PushAgain(ctx, "runs"); err != nil || outcome != Gone {
+		t.Errorf("a job that runs: %v %v", outcome, err)
+	}
+	started(t, s, "lost", -time.Second, "l")
+	client.Del(ctx, s.Job("lost"))
+	for i, want := range []Outcome{OK, Gone} {
+		if outcome, err := s.PushAgain(ctx, "lost"); err != nil || outcome != want {
+			t.Errorf("a job that is lost, call %d: %v %v", i, outcome, err)
 		}
 	}
-}
-
-// TestKeysOfAnotherType are not tried for ever.
-func TestKeysOfAnotherType(t *testing.T) {
-	t.Parallel()
-	s, client := newScripts(t, false)
-	client.Set(t.Context(), s.State("1"), "x", time.Minute)
-	if _, _, err := s.Claim(t.Context(), Claim{ID: "1", Attempt: 1}); !errors.Is(err, ErrBroken) {
-		t.Errorf("%v", err)
+	if n := client.XLen(ctx, s.Jobs()).Val(); n != 1 {
+		t.Errorf("%d pushes", n)
 	}
-	client.HSet(t.Context(), s.State("2"), "attempt", "1", "status", "RUN", "stage", "1", "l:stage", "1")
-	if _, _, err := s.Expire(t.Context(), "2"); !errors.Is(err, ErrBroken) {
-		t.Errorf("%v", err)
+	if ids := client.ZRange(ctx, s.Deadlines(), 0, -1).Val(); len(ids) != 1 || ids[0] != "runs" {
+		t.Errorf("deadlines of %v", ids)
 	}
 }

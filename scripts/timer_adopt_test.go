@@ -8,7 +8,7 @@ import (
 // TestATimerForNever: the largest time that a key can have is no time, and not now.
 func TestATimerForNever(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	ctx := t.Context()
 	if err := client.Do(ctx, "SET", s.Timer("never"), "", "PXAT", "9223372036854775807").Err(); err != nil {
 		t.Fatal(err)

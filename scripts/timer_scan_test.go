@@ -12,7 +12,7 @@ import (
 // those alone.
 func TestScanTimers(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t, false)
+	s, client := newScripts(t)
 	due := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	other := due.Add(time.Minute)
 	for _, c := range []struct {

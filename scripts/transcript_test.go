@@ -3,6 +3,7 @@ package scripts
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -16,59 +17,43 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 var update = flag.Bool("update", false, "write the transcripts anew")
 
-func TestMain(m *testing.M) { testmain.Main(m) }
-
-// newScripts returns Scripts on keys of the test's own.
-func newScripts(t testing.TB, split bool) (*Scripts, *redis.Client) {
-	t.Helper()
-	client := testmain.SharedRedis(t).Client()
-	t.Cleanup(func() { _ = client.Close() })
-	name := testmain.Name(t)
-	return New(Options{Redis: client, Split: split, Keys: Keys{Prefix: name + ":", Hash: name + "-"}}), client
-}
-
-// TestTranscripts plays the commands in testdata/*.txt on a real Redis and
-// compares what each of them answered and changed.
+// TestTranscripts plays the commands in testdata/*.txt on a real Redis and compares what
+// each of them answered and changed.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no transcripts", err)
 	}
-	for _, split := range []bool{false, true} {
-		for _, file := range files {
-			t.Run(fmt.Sprintf("%s/split=%v", filepath.Base(file), split), func(t *testing.T) {
-				t.Parallel()
-				want, err := os.ReadFile(file)
-				if err != nil {
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(want))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				s, client := newScripts(t, split)
-				got := play(t, s, client, string(want))
-				if *update && !split {
-					if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-						t.Fatal(err)
-					}
-					return
-				}
-				// What the methods of a cluster send comes to the same.
-				if diff := cmp.Diff(string(want), got); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", file, diff)
-				}
-			})
-		}
+				return
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		})
 	}
 }
 
 // play runs the lines that begin with "> " and returns the transcript.
-func play(t *testing.T, s *Scripts, client *redis.Client, script string) string {
-	p := &player{s: s, client: client, states: map[string]*State{}, seen: map[string]string{}}
+func play(t *testing.T, script string) string {
+	s, client := newScripts(t)
+	p := &player{t: t, s: s, client: client, hands: map[string]*hand{}, labels: map[string]string{}, count: map[string]int{}, told: "-"}
 	var out strings.Builder
 	lines := bufio.NewScanner(strings.NewReader(script))
 	for lines.Scan() {
@@ -81,16 +66,427 @@ func play(t *testing.T, s *Scripts, client *redis.Client, script string) string 
 		if !ok {
 			continue
 		}
-		answer, err := p.run(t.Context(), strings.Fields(command))
+		answer, err := p.run(t.Context(), command)
 		if err != nil {
-			answer = "error: " + strings.Split(err.Error(), " script: ")[0]
+			answer = "error: " + strings.ReplaceAll(strings.Split(err.Error(), " script: ")[0], s.Hash, "")
 		}
 		fmt.Fprintf(&out, "> %s\n%s\n", command, answer)
-		for _, change := range p.changes(t) {
+		for _, change := range p.changes() {
 			fmt.Fprintln(&out, "  "+change)
 		}
 	}
 	return out.String()
+}
+
+const job = "1111"
+
+// player plays the commands of a transcript on one job.
+type player struct {
+	t      *testing.T
+	s      *Scripts
+	client *redis.Client
+	hands  map[string]*hand  // by worker
+	labels map[string]string // of entries, by stream and id
+	count  map[string]int    // of the labels of a stream
+	seen   []line
+	told   string // the last event that was shown
+}
+
+// hand is what a worker has in hand: an entry, and what it has made of it.
+type hand struct {
+	worker, step string
+	entry        Entry
+	message      Message
+	stage        int64
+	task         *Task
+	fold         *Fold
+}
+
+// words are those of a command, and its options: words of the form name=value.
+type words struct {
+	list    []string
+	options map[string]string
+}
+
+func parseWords(command string) words {
+	w := words{options: map[string]string{}}
+	for _, word := range strings.Fields(command) {
+		if name, value, ok := strings.Cut(word, "="); ok && !strings.HasPrefix(word, "{") {
+			w.options[name] = value
+		} else {
+			w.list = append(w.list, word)
+		}
+	}
+	return w
+}
+
+func (w words) at(i int) string {
+	if i < len(w.list) {
+		return w.list[i]
+	}
+	return ""
+}
+
+func (w words) number(i int) int64 { n, _ := strconv.ParseInt(w.at(i), 10, 64); return n }
+
+// option is a word name=value, or else a default.
+func (w words) option(name, otherwise string) string {
+	if value, ok := w.options[name]; ok {
+		return value
+	}
+	return otherwise
+}
+
+func (w words) optionNumber(name string) int64 {
+	n, _ := strconv.ParseInt(w.options[name], 10, 64)
+	return n
+}
+
+func (w words) has(word string) bool { return slices.Contains(w.list, word) }
+
+// duration is that of a word; zero if there is none.
+func (p *player) duration(text string) time.Duration {
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return d
+}
+
+func (p *player) run(ctx context.Context, command string) (string, error) {
+	w := parseWords(command)
+	if run, ok := jobCommands[w.at(0)]; ok {
+		return run(p, ctx, w)
+	}
+	if run, ok := entryCommands[w.at(0)]; ok {
+		return run(p, ctx, w)
+	}
+	h := p.hands[w.at(1)]
+	if h == nil {
+		return "", fmt.Errorf("%s has nothing in hand, or the command is unknown", w.at(1))
+	}
+	if run, ok := foldCommands[w.at(0)]; ok && h.step == StepFanIn {
+		return run(p, ctx, h, w)
+	}
+	if run, ok := taskCommands[w.at(0)]; ok && h.task != nil {
+		return run(p, ctx, h, w)
+	}
+	return "", errors.New("unknown command")
+}
+
+// jobCommands are those about the job, whoever gives them.
+var jobCommands = map[string]func(p *player, ctx context.Context, w words) (string, error){
+	"push": func(p *player, ctx context.Context, _ words) (string, error) {
+		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Jobs(), Values: []string{"id", job}}).Err()
+	},
+	"start": func(p *player, ctx context.Context, w words) (string, error) { // attempt listeners [timeout=] [parameters=] [report=] [definition=] [by=]
+		start := Start{ID: job, Attempt: w.number(1), Parameters: []byte(w.option("parameters", "{}"))}
+		start.Plan = Plan{Report: w.option("report", "r"), Definition: w.option("definition", "d1"), Timeout: p.duration(w.option("timeout", "1h")), Listeners: w.at(2)}
+		if by, ok := w.options["by"]; ok {
+			start.Entry = p.hands[by].entry.ID
+		}
+		outcomes, err := p.s.Start(ctx, w.option("epoch", ""), start)
+		if err != nil {
+			return "", err
+		}
+		return outcomes[0].String(), nil
+	},
+	"cancel": func(p *player, ctx context.Context, w words) (string, error) { // attempt
+		outcome, status, err := p.s.Cancel(ctx, job, w.number(1), "not needed")
+		return strings.TrimSpace(outcome.String() + " " + status), err
+	},
+	"expire": func(p *player, ctx context.Context, _ words) (string, error) {
+		outcome, _, err := p.s.Expire(ctx, job)
+		return outcome.String(), err
+	},
+	"passed": func(p *player, ctx context.Context, _ words) (string, error) {
+		found, err := p.s.Passed(ctx, 0, 10)
+		return fmt.Sprint(found.Passed), err
+	},
+	"due": func(p *player, ctx context.Context, w words) (string, error) { // member: its time has come
+		later, err := ParseLater(w.at(1))
+		if err != nil {
+			return "", err
+		}
+		p.client.ZAdd(ctx, p.s.Delayed(), redis.Z{Member: w.at(1), Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
+		stream, listener := p.s.FanIn(), ""
+		if later.Step[0] != '@' {
+			stream, listener = p.s.Task(later.Step), later.Step
+		}
+		late, strange, err := p.s.Move(ctx, stream, listener, []Move{{Member: w.at(1), ID: job, Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
+		if len(strange) > 0 {
+			return "strange: " + strange[0].Reason, err
+		}
+		return fmt.Sprintf("moved %d", len(late)), err
+	},
+	"resend": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: if its message is lost
+		m, stream, resend := Message{job, w.number(2)}, p.s.Task(w.at(1)), func(m Message, entry string) (Outcome, error) {
+			return p.s.ResendTask(ctx, m, w.at(1), entry)
+		}
+		if w.at(1) == StepFanIn {
+			stream, resend = p.s.FanIn(), func(m Message, entry string) (Outcome, error) { return p.s.ResendFold(ctx, m, entry) }
+		}
+		lost, err := p.s.Lost(ctx, stream, []Message{m})
+		entry, ok := lost[m]
+		if err != nil || !ok {
+			return "not lost", err
+		}
+		outcome, err := resend(m, entry)
+		return outcome.String(), err
+	},
+	"push-again": func(p *player, ctx context.Context, _ words) (string, error) {
+		outcome, err := p.s.PushAgain(ctx, job)
+		return outcome.String(), err
+	},
+	"lose": func(p *player, ctx context.Context, w words) (string, error) { // hash, tombstone, delayed, or the stream of a step
+		return "done", p.client.Del(ctx, p.key(w.at(1))).Err()
+	},
+	"double": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: a message of it once more
+		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.key(w.at(1)), Values: []string{"id", job, "attempt", w.at(2)}}).Err()
+	},
+	"break": func(p *player, ctx context.Context, w words) (string, error) { // hash, …: it is a key of another type
+		p.client.Del(ctx, p.key(w.at(1)))
+		return "done", p.client.SetBit(ctx, p.key(w.at(1)), 1, 1).Err()
+	},
+	"fall-silent": func(p *player, ctx context.Context, w words) (string, error) { // listener: the lease of its owner ends
+		return "done", p.client.HSet(ctx, p.s.Job(job), w.at(1)+":lease", 1).Err()
+	},
+}
+
+// key names one of the keys of the job, or of a step.
+func (p *player) key(name string) string {
+	switch name {
+	case "hash":
+		return p.s.Job(job)
+	case "tombstone":
+		return p.s.Ended(job)
+	case "delayed":
+		return p.s.Delayed()
+	case "events":
+		return p.s.Events()
+	case StepFanIn:
+		return p.s.FanIn()
+	case "@jobs":
+		return p.s.Jobs()
+	}
+	return p.s.Task(name)
+}
+
+// entryCommands give entries to workers.
+var entryCommands = map[string]func(p *player, ctx context.Context, w words) (string, error){
+	"read": func(p *player, _ context.Context, w words) (string, error) { // step worker: as XREADGROUP
+		entry, fields, ok := read(p.t, p.s, p.key(w.at(1)), w.at(2))
+		if !ok {
+			return "nothing", nil
+		}
+		return p.give(&hand{worker: w.at(2), step: w.at(1), entry: entry}, fields), nil
+	},
+	"takeover": func(p *player, ctx context.Context, w words) (string, error) { // step worker from=worker: as XAUTOCLAIM, then take or claim
+		from := p.hands[w.option("from", "")]
+		got, err := p.client.XClaim(ctx, &redis.XClaimArgs{Stream: from.entry.Stream, Group: Group, Consumer: w.at(2), Messages: []string{from.entry.ID}}).Result()
+		if err != nil || len(got) == 0 {
+			return "nothing", err
+		}
+		fields := map[string]string{}
+		for name, value := range got[0].Values {
+			fields[name], _ = value.(string)
+		}
+		h := &hand{worker: w.at(2), step: w.at(1), entry: from.entry}
+		h.entry.Consumer = w.at(2)
+		p.give(h, fields)
+		if w.has("slowly") { // its take or claim comes later
+			return "its entry", nil
+		}
+		if w.at(1) == StepFanIn {
+			return p.claim(ctx, h, w, true)
+		}
+		return p.take(ctx, h.task, w, true)
+	},
+	"ack": func(p *player, ctx context.Context, w words) (string, error) { // worker
+		e := p.hands[w.at(1)].entry
+		return "done", p.s.Ack(ctx, e.Stream, e.ID)
+	},
+	"stray": func(p *player, _ context.Context, w words) (string, error) { // step worker attempt= [generation=]: one that is made up
+		h := &hand{worker: w.at(2), step: w.at(1), entry: Entry{Stream: p.key(w.at(1)), Group: Group, Consumer: w.at(2), ID: "1-1"}}
+		p.give(h, map[string]string{"id": job, "attempt": w.option("attempt", "1"), "stage": w.option("stage", "0")})
+		if h.task != nil {
+			h.task.Generation = w.optionNumber("generation")
+		}
+		return "done", nil
+	},
+}
+
+// give gives an entry to a worker and says what that can do with it.
+func (p *player) give(h *hand, fields map[string]string) string {
+	p.hands[h.worker] = h
+	m, ok := ParseMessage(fields)
+	h.message = m
+	switch {
+	case h.step == "@jobs":
+		return "id " + fields["id"]
+	case !ok:
+		return fmt.Sprintf("it is none: %v", fields)
+	case h.step == StepFanIn:
+		h.stage, _ = strconv.ParseInt(fields["stage"], 10, 64)
+		if fields["bytes"] != "" {
+			return fmt.Sprintf("stage %d, %s bytes", h.stage, fields["bytes"])
+		}
+		return "to be claimed"
+	case fields["cancel"] != "":
+		return "cancelled, memo=" + fields["memo"]
+	}
+	task, first := p.s.NewTask(m, h.step, h.entry, fields)
+	h.task = task
+	if !first {
+		return "to be taken"
+	}
+	return fmt.Sprintf("first delivery: %s %s %s", task.Report, task.Definition, task.Parameters)
+}
+
+// take takes a task: [definition=] [once] [lease=] [owner=].
+func (p *player) take(ctx context.Context, t *Task, w words, silent bool) (string, error) {
+	t.Lease = p.duration(w.option("lease", ""))
+	outcome, err := t.Take(ctx, Take{
+		Owner: w.option("owner", t.Entry.Consumer), Known: []string{"d0", w.option("definition", "d1")}, Silent: silent || w.has("silent"), Once: w.has("once"),
+	})
+	if err != nil || outcome != OK {
+		return outcome.String(), err
+	}
+	text := fmt.Sprintf("ok %s %s %s try=%d generation=%d", t.Report, t.Definition, t.Parameters, t.Tries, t.Generation)
+	if t.Memo != nil {
+		text += fmt.Sprintf(" memo=%s", t.Memo)
+	}
+	if t.Failure != "" {
+		text += ": " + t.Failure
+	}
+	return text, nil
+}
+
+// claim claims a job: [definition=] [worker=].
+func (p *player) claim(ctx context.Context, h *hand, w words, silent bool) (string, error) {
+	outcome, fold, err := p.s.Claim(ctx, Claim{
+		Message: h.message, Stage: h.stage, Worker: h.worker, Known: []string{w.option("definition", "d1")}, Silent: silent || w.has("silent"), Entry: h.entry,
+	})
+	if fold == nil {
+		return outcome.String(), err
+	}
+	h.fold = fold
+	return fmt.Sprintf("%v fence=%d try=%d", outcome, fold.Fence, fold.Fold.Tries), err
+}
+
+// again reads how a step is tried again: delay counts|free|waits [error].
+func (p *player) again(w words, i int) Again {
+	return Again{Delay: p.duration(w.at(i)), Counts: w.at(i+1) == "counts", Waits: w.at(i+1) == "waits", Error: w.at(i + 2), Blame: Blame(w.option("blame", ""))}
+}
+
+// taskCommands are those of a worker that has a task; the word after the command is its name.
+var taskCommands = map[string]func(p *player, ctx context.Context, h *hand, w words) (string, error){
+	"take": func(p *player, ctx context.Context, h *hand, w words) (string, error) {
+		return p.take(ctx, h.task, w, false)
+	},
+	"append": taskCommand(func(p *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker number values
+		return t.Append(ctx, chunkOf(w.number(2), w.at(3)))
+	}),
+	"store": func(_ *player, ctx context.Context, h *hand, w words) (string, error) { // worker number values
+		outcome, stored, err := h.task.Store(ctx, chunkOf(w.number(2), w.at(3)))
+		return storedText(outcome, stored), err
+	},
+	"ends": func(_ *player, ctx context.Context, h *hand, w words) (string, error) { // worker chunks
+		outcome, stored, err := h.task.Ends(ctx, w.number(2))
+		return storedText(outcome, stored), err
+	},
+	"complete": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker number values
+		return t.Complete(ctx, chunkOf(w.number(2), w.at(3)), 7*time.Millisecond)
+	}),
+	"finish": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker number: the last chunk is stored
+		return t.Complete(ctx, Chunk{Number: w.number(2)}, 7*time.Millisecond)
+	}),
+	"remember": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker memo
+		return t.Remember(ctx, []byte(w.at(2)))
+	}),
+	"keep": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Keep(ctx) }),
+	"load": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Load(ctx) }),
+	"fail": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker reason
+		return t.Fail(ctx, w.at(2), BlameSource)
+	}),
+	"omit": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker reason
+		return t.Omit(ctx, "optional", w.at(2))
+	}),
+	"requeue": taskCommand(func(p *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker delay counts|free|waits [error] [blame=]
+		return t.Requeue(ctx, p.again(w, 2))
+	}),
+	"hand-back": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return OK, t.HandBack(ctx) }),
+}
+
+func taskCommand(run func(p *player, ctx context.Context, t *Task, w words) (Outcome, error)) func(*player, context.Context, *hand, words) (string, error) {
+	return func(p *player, ctx context.Context, h *hand, w words) (string, error) {
+		outcome, err := run(p, ctx, h.task, w)
+		return outcome.String(), err
+	}
+}
+
+func storedText(outcome Outcome, stored Stored) string {
+	if outcome != OK {
+		return outcome.String()
+	}
+	return fmt.Sprintf("ok chunks=%d last=%d ends=%d", stored.Chunks, stored.Last, stored.Ends)
+}
+
+// foldCommands are those of a worker that has an entry of the fan-in stream.
+var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w words) (string, error){
+	"claim": func(p *player, ctx context.Context, h *hand, w words) (string, error) {
+		return p.claim(ctx, h, w, false)
+	},
+	"open": func(p *player, ctx context.Context, h *hand, _ words) (string, error) { // its data, without a claim
+		folds, err := p.s.Open(ctx, []Small{{Message: h.message, Stage: h.stage, Entry: h.entry}})
+		if err != nil || folds[0] == nil {
+			return "nothing", err
+		}
+		h.fold = folds[0]
+		return fmt.Sprintf("ok try=%d", h.fold.Fold.Tries), nil
+	},
+	"publish": foldCommand(func(p *player, ctx context.Context, f *Fold, _ words) (Outcome, error) {
+		outcomes, err := p.s.Publish(ctx, f)
+		return outcomes[0], err
+	}),
+	"publish-lost": foldCommand(func(p *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { // its answer is lost
+		lost := *f
+		lost.State = new(State)
+		*lost.State = *f.State
+		outcomes, err := p.s.Publish(ctx, &lost)
+		return outcomes[0], err
+	}),
+	"advance": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker listeners
+		return f.Advance(ctx, strings.Split(w.at(2), ","))
+	}),
+	"keep": foldCommand(func(_ *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { return f.Keep(ctx) }),
+	"fail": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker reason [remove]
+		return f.Fail(ctx, w.at(2), BlameSink, w.has("remove"))
+	}),
+	"requeue": foldCommand(func(p *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker step delay counts|free [error]
+		return f.Requeue(ctx, w.at(2), p.again(w, 3))
+	}),
+	"settle": foldCommand(func(p *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker status detail
+		outcomes, err := p.s.Settle(ctx, End{Fold: f, Status: w.at(2), Detail: w.at(3)})
+		return outcomes[0], err
+	}),
+	"hand-back": func(p *player, ctx context.Context, h *hand, _ words) (string, error) {
+		return "ok", p.s.HandBackFold(ctx, h.message, h.entry)
+	},
+}
+
+// foldCommand is a command that needs a job in hand.
+func foldCommand(run func(p *player, ctx context.Context, f *Fold, w words) (Outcome, error)) func(*player, context.Context, *hand, words) (string, error) {
+	return func(p *player, ctx context.Context, h *hand, w words) (string, error) {
+		if h.fold == nil {
+			return "", errors.New("it has no job in hand")
+		}
+		outcome, err := run(p, ctx, h.fold, w)
+		return outcome.String(), err
+	}
 }
 
 // either is the first of two that is not empty.
@@ -101,190 +497,139 @@ func either(a, b string) string {
 	return b
 }
 
-type player struct {
-	s      *Scripts
-	client *redis.Client
-	states map[string]*State // by worker
-	seen   map[string]string
-}
+// line is one thing that Redis has, as a transcript shows it.
+type line struct{ name, value, of string }
 
-const job = "1111"
-
-func (p *player) run(ctx context.Context, words []string) (string, error) {
-	arg := func(i int) string {
-		if i < len(words) {
-			return words[i]
-		}
-		return ""
+// changes compares everything of the job with what there was before.
+func (p *player) changes() (changes []string) {
+	now := p.everything()
+	before := map[string]string{}
+	for _, l := range p.seen {
+		before[l.name] = l.value
 	}
-	number := func(i int) int64 { n, _ := strconv.ParseInt(arg(i), 10, 64); return n }
-	task := Task{ID: job, Attempt: number(1), Listener: arg(2), Owner: arg(3), Lease: time.Minute}
-	chunk := func(n int64, values string) Chunk {
-		return Chunk{
-			Number: n, Rows: int64(strings.Count(values, ",") + 1), Names: []string{"c"},
-			Columns: []map[string]string{{"name": "c", "type": "integer"}}, Fields: [][]byte{[]byte("[" + values + "]")},
+	for _, l := range now {
+		if value, ok := before[l.name]; !ok || value != l.value {
+			changes = append(changes, strings.TrimSuffix(l.name+"="+l.value, "="))
 		}
+		delete(before, l.name)
 	}
-	var outcome Outcome
-	var err error
-	switch words[0] {
-	case "start": // attempt listeners [timeout [parameters [report [definition]]]]
-		timeout := time.Hour
-		if arg(3) != "" {
-			timeout, _ = time.ParseDuration(arg(3))
-		}
-		outcome, err = p.s.Start(ctx, Start{
-			ID: job, Attempt: number(1), Report: either(arg(5), "r"), Definition: either(arg(6), "d1"), Parameters: []byte(either(arg(4), `{"a":1}`)),
-			Timeout: timeout, Listeners: strings.Split(arg(2), ","),
-		})
-	case "take": // attempt listener owner [definition]
-		known := arg(4)
-		if known == "" {
-			known = "d1"
-		}
-		if arg(5) == "dead" {
-			task.Lease = -time.Minute
-		}
-		var taken Taken
-		if outcome, taken, err = p.s.Take(ctx, task, []string{"d0", known}); outcome == OK && err == nil {
-			text := fmt.Sprintf("ok %s %s %s stage=%d tries=%d", taken.Report, taken.Definition, taken.Parameters, taken.Stage, taken.Tries)
-			if taken.Failure != "" {
-				text += ": " + taken.Failure
-			}
-			if taken.Memo != nil {
-				text += fmt.Sprintf(" memo=%s", taken.Memo)
-			}
-			return text, nil
-		}
-	case "take-once": // attempt listener owner
-		task.Once = true
-		outcome, _, err = p.s.Take(ctx, task, []string{"d1"})
-	case "append": // attempt listener owner number values
-		outcome, err = p.s.Append(ctx, task, chunk(number(4), arg(5)))
-	case "store", "ends": // attempt listener owner number [values]
-		var stored Stored
-		if words[0] == "store" {
-			outcome, stored, err = p.s.Store(ctx, task, chunk(number(4), arg(5)))
-		} else {
-			outcome, stored, err = p.s.Ends(ctx, task, number(4))
-		}
-		if outcome == OK && err == nil {
-			return fmt.Sprintf("ok chunks=%d last=%d ends=%d", stored.Chunks, stored.Last, stored.Ends), nil
-		}
-	case "complete": // attempt listener owner number values
-		outcome, err = p.s.Complete(ctx, task, chunk(number(4), arg(5)), 7*time.Millisecond)
-	case "remember": // attempt listener owner memo
-		outcome, err = p.s.Remember(ctx, task, []byte(arg(4)))
-	case "finish": // attempt listener owner number: what is stored was the last chunk
-		outcome, err = p.s.Complete(ctx, task, Chunk{Number: number(4)}, 7*time.Millisecond)
-	case "keep-task":
-		task.Entry = Entry{p.s.Task(arg(2)), Group, "c", "0-1"}
-		outcome, err = p.s.KeepTask(ctx, task)
-	case "claim": // attempt stage worker [definition] [dead]
-		c := Claim{ID: job, Attempt: number(1), Stage: number(2), Worker: arg(3), Lease: time.Minute, Known: []string{"d1"}}
-		if d := arg(4); d != "" {
-			c.Known = []string{d}
-		}
-		if arg(5) == "dead" {
-			c.Lease = -time.Minute
-		}
-		var state *State
-		outcome, state, err = p.s.Claim(ctx, c)
-		if state != nil {
-			p.states[arg(3)] = state
-		}
-	case "advance": // worker listeners
-		outcome, err = p.s.Advance(ctx, p.states[arg(1)], strings.Split(arg(2), ","))
-	case "keep-fold": // worker
-		outcome, err = p.s.KeepFold(ctx, p.states[arg(1)], time.Minute, Entry{p.s.FanIn(), Group, "c", "0-1"})
-	case "publish": // worker
-		outcome, err = p.s.Publish(ctx, p.states[arg(1)])
-	case "fail-task": // attempt listener owner reason
-		outcome, err = p.s.FailTask(ctx, task, arg(4))
-	case "omit-task": // attempt listener owner reason
-		outcome, err = p.s.OmitTask(ctx, task, "optional", arg(4))
-	case "fail-fold": // worker reason
-		outcome, err = p.s.FailFold(ctx, p.states[arg(1)], arg(2), arg(3) == "remove")
-	case "requeue-task": // attempt listener owner delay counts|free|waits error
-		delay, _ := time.ParseDuration(arg(4))
-		outcome, err = p.s.RequeueTask(ctx, task, Again{Delay: delay, Counts: arg(5) == "counts", Waits: arg(5) == "waits", Error: arg(6)})
-	case "requeue-fold": // worker step delay counts|free error
-		delay, _ := time.ParseDuration(arg(3))
-		outcome, err = p.s.RequeueFold(ctx, p.states[arg(1)], arg(2), Again{Delay: delay, Counts: arg(4) == "counts", Error: arg(5)})
-	case "cancel": // attempt
-		var status string
-		if outcome, status, err = p.s.Cancel(ctx, job, number(1), "nobody-needs-it"); status != "" {
-			return outcome.String() + " " + status, err
-		}
-	case "expire":
-		outcome, _, err = p.s.Expire(ctx, job)
-	case "settle": // worker outcome detail
-		outcome, err = p.s.Settle(ctx, p.states[arg(1)], arg(2), arg(3))
-	case "fall-silent": // listener
-		return "done", p.client.HSet(ctx, p.s.State(job), arg(1)+":lease", 1).Err()
-	case "lose-data":
-		return "done", p.client.Del(ctx, p.s.Data(job)).Err()
-	default:
-		return "", fmt.Errorf("unknown command %s", words[0])
-	}
-	return outcome.String(), err
-}
-
-// masked are the fields whose values are times.
-var masked = []string{"started", "deadline", "expires", "lease", ":lease", ":taken", ":done", ":next", "began", "extended"}
-
-// changes compares everything of the job with what was there before.
-func (p *player) changes(t *testing.T) []string {
-	ctx := t.Context()
-	now := map[string]string{}
-	hash := func(key, label string) {
-		for field, value := range p.client.HGetAll(ctx, key).Val() {
-			if slices.ContainsFunc(masked, func(m string) bool { return strings.HasSuffix(field, m) }) {
-				value = "T"
-			}
-			now[label+" "+field] = value
-		}
-		if ttl := p.client.TTL(ctx, key).Val(); ttl != -2 {
-			now[label+" ttl"] = ttl.Round(10 * time.Second).String()
-		}
-	}
-	hash(p.s.State(job), "state")
-	hash(p.s.Data(job), "data")
-	for _, set := range []string{p.s.Deadlines(), p.s.Dead()} {
-		if _, err := p.client.ZScore(ctx, set, job).Result(); err == nil {
-			now[strings.TrimPrefix(set, p.s.Prefix)] = job
-		}
-	}
-	for _, member := range p.client.ZRange(ctx, p.s.Delayed(), 0, -1).Val() {
-		now["delayed "+member] = "T"
-	}
-	for attempt := range int64(3) {
-		if p.client.Exists(ctx, p.s.Timeout(job, attempt)).Val() == 1 {
-			now[fmt.Sprintf("timeout:%d", attempt)] = "set"
-		}
-	}
-	for _, key := range p.client.Keys(ctx, p.s.Prefix+"*").Val() {
-		if p.client.Type(ctx, key).Val() != "stream" || key == p.s.Events() {
-			continue
-		}
-		for _, m := range p.client.XRange(ctx, key, "-", "+").Val() {
-			entry := fmt.Sprintf("%s %v", strings.TrimPrefix(key, p.s.Prefix), m.Values)
-			if now[entry] += "+"; p.s.split {
-				now[entry] = "+" // doubles are sent in a cluster, and do nothing
-			}
-		}
-	}
-	var changes []string
-	for _, k := range slices.Sorted(maps.Keys(now)) {
-		if p.seen[k] != now[k] {
-			changes = append(changes, strings.TrimSuffix(k+"="+now[k], "=+"))
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(p.seen)) {
-		if _, ok := now[k]; !ok {
-			changes = append(changes, k+" is gone")
+	_, gone := before["job"] // with all its fields
+	for _, l := range p.seen {
+		entry, with := strings.CutSuffix(l.name, " with")
+		_, both := before[entry]
+		_, ok := before[l.name]
+		switch {
+		case !ok, with && both, gone && l.of == "hash" && l.name != "job":
+		case gone && l.name == "job":
+			changes = append(changes, "hash is gone")
+		default:
+			changes = append(changes, l.name+" is gone")
 		}
 	}
 	p.seen = now
+	for _, e := range p.client.XRange(p.t.Context(), p.s.Events(), p.told, "+").Val() {
+		p.told = "(" + e.ID
+		event, attempt := e.Values["event"], e.Values["attempt"]
+		delete(e.Values, "event")
+		delete(e.Values, "attempt")
+		changes = append(changes, strings.TrimSpace(fmt.Sprintf("event %s of %s %s", event, attempt, p.fields(e.Values))))
+	}
 	return changes
+}
+
+// fields shows the fields of an entry.
+func (p *player) fields(values map[string]any) string {
+	var text []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch value := values[name]; name {
+		case "id": // always the same
+		case "next":
+			text = append(text, name+"=T")
+		default:
+			text = append(text, fmt.Sprintf("%s=%s", name, value))
+		}
+	}
+	return strings.Join(text, " ")
+}
+
+// times are the fields whose values are times.
+var times = []string{":lease", ":taken", ":next", "began", "extended"}
+
+// everything lists what Redis has of the job.
+func (p *player) everything() (all []line) {
+	ctx := p.t.Context()
+	add := func(name, value string) { all = append(all, line{name: name, value: value}) }
+	streams := p.client.Keys(ctx, p.s.Prefix+"*").Val()
+	slices.Sort(streams)
+	var entries []line
+	for _, stream := range streams {
+		if stream != p.s.Events() && p.client.Type(ctx, stream).Val() == "stream" {
+			entries = append(entries, p.entries(stream)...)
+		}
+	}
+	hash := p.client.HGetAll(ctx, p.s.Job(job)).Val()
+	fields := slices.Sorted(maps.Keys(hash))
+	slices.SortStableFunc(fields, func(a, b string) int { // the state comes first
+		return strings.Compare(strings.TrimPrefix("~"+a, "~job"), strings.TrimPrefix("~"+b, "~job"))
+	})
+	for _, field := range fields {
+		value := hash[field]
+		if slices.ContainsFunc(times, func(t string) bool { return strings.HasSuffix(field, t) }) {
+			value = "T"
+		}
+		if words := strings.Split(value, " "); field == "job" && len(words) == 11 {
+			words[4], words[8], words[9] = "T", "T", "T"
+			value = strings.Join(words, " ")
+		}
+		if at, found, ok := strings.Cut(value, " "); strings.HasSuffix(field, ":found") && ok && strings.HasPrefix(at, "at=") {
+			value = "at=T " + found
+		}
+		if step, ok := strings.CutSuffix(field, ":entry"); ok {
+			value = either(p.labels[p.key(step)+value], value)
+		}
+		all = append(all, line{field, value, "hash"})
+	}
+	ttl := func(key, name, of string) {
+		if left := p.client.PTTL(ctx, key).Val(); left > 0 || left == -1 {
+			all = append(all, line{name, left.Round(10 * time.Second).String(), of})
+		}
+	}
+	ttl(p.s.Job(job), "ttl", "hash")
+	if ended, err := p.client.Get(ctx, p.s.Ended(job)).Result(); err == nil {
+		add("ended", ended)
+		ttl(p.s.Ended(job), "ended ttl", "")
+	}
+	if at, err := p.client.ZScore(ctx, p.s.Deadlines(), job).Result(); err == nil {
+		add("deadline in", time.Until(time.UnixMilli(int64(at))).Round(10*time.Second).String())
+	}
+	ttl(p.s.Wake(), "wake in", "")
+	if p.client.ZScore(ctx, p.s.Dead(), job).Err() == nil {
+		add("dead", "")
+	}
+	for _, member := range p.client.ZRange(ctx, p.s.Delayed(), 0, -1).Val() {
+		add("delayed "+member, "")
+	}
+	return append(all, entries...)
+}
+
+// entries lists those of a stream, and which worker has each of them how often.
+func (p *player) entries(stream string) (all []line) {
+	ctx := p.t.Context()
+	with := map[string]string{}
+	for _, e := range p.client.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: stream, Group: Group, Start: "-", End: "+", Count: 100}).Val() {
+		with[e.ID] = fmt.Sprintf("%s, delivery %d", e.Consumer, e.RetryCount)
+	}
+	name := strings.TrimPrefix(stream, p.s.Prefix)
+	for _, e := range p.client.XRange(ctx, stream, "-", "+").Val() {
+		if p.labels[stream+e.ID] == "" {
+			p.count[stream]++
+			p.labels[stream+e.ID] = fmt.Sprintf("%s #%d", name, p.count[stream])
+		}
+		label := p.labels[stream+e.ID]
+		all = append(all, line{name: label, value: p.fields(e.Values)})
+		if with[e.ID] != "" {
+			all = append(all, line{name: label + " with", value: with[e.ID]})
+		}
+	}
+	return all
 }

@@ -1,0 +1,126 @@
+package scripts
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+)
+
+func TestMain(m *testing.M) { testmain.Main(m) }
+
+// newScripts returns Scripts on keys of the test's own, and their client.
+func newScripts(t testing.TB) (*Scripts, *redis.Client) {
+	t.Helper()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	name := testmain.Name(t)
+	return New(Options{Redis: client, Keys: Keys{Prefix: name + ":", Hash: name + "-"}}), client
+}
+
+// attempt is what starts attempt 1 of a job.
+func attempt(id string, timeout time.Duration, listeners string) Start {
+	return Start{ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: Plan{Report: "r", Definition: "d", Timeout: timeout, Listeners: listeners}}
+}
+
+// started starts attempt 1 of a job.
+func started(t testing.TB, s *Scripts, id string, timeout time.Duration, listeners string) {
+	t.Helper()
+	outcomes, err := s.Start(t.Context(), "", attempt(id, timeout, listeners))
+	if err != nil || outcomes[0] != OK {
+		t.Fatal(outcomes, err)
+	}
+}
+
+// read gives the next entry of a stream to a consumer; ok is false if there is none.
+func read(t testing.TB, s *Scripts, stream, consumer string) (e Entry, fields map[string]string, ok bool) {
+	t.Helper()
+	ctx := t.Context()
+	if err := s.rdb.XGroupCreateMkStream(ctx, stream, Group, "0").Err(); err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
+		t.Fatal(err)
+	}
+	found, err := s.rdb.XReadGroup(ctx, &redis.XReadGroupArgs{Group: Group, Consumer: consumer, Streams: []string{stream, ">"}, Count: 1, Block: -1}).Result()
+	if errors.Is(err, redis.Nil) {
+		return e, nil, false
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	fields = map[string]string{}
+	for name, value := range found[0].Messages[0].Values {
+		fields[name], _ = value.(string)
+	}
+	return Entry{Stream: stream, Group: Group, Consumer: consumer, ID: found[0].Messages[0].ID}, fields, true
+}
+
+// firstTask reads a task that is delivered for the first time.
+func firstTask(t testing.TB, s *Scripts, listener, consumer string) *Task {
+	t.Helper()
+	entry, fields, ok := read(t, s, s.Task(listener), consumer)
+	m, valid := ParseMessage(fields)
+	task, first := s.NewTask(m, listener, entry, fields)
+	if !ok || !valid || !first {
+		t.Fatalf("no first delivery: %+v", fields)
+	}
+	return task
+}
+
+// takenOver is a task whose worker has fallen silent, as the consumer of that name takes
+// it over.
+func takenOver(t testing.TB, s *Scripts, from *Task, consumer string) *Task {
+	t.Helper()
+	e := from.Entry
+	e.Consumer = consumer
+	if err := s.rdb.XClaimJustID(t.Context(), &redis.XClaimArgs{Stream: e.Stream, Group: Group, Consumer: consumer, Messages: []string{e.ID}}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	task, _ := s.NewTask(Message{from.ID, from.Attempt}, from.Listener, e, nil)
+	if outcome, err := task.Take(t.Context(), Take{Owner: consumer, Known: []string{"d"}, Silent: true}); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	return task
+}
+
+// chunkOf is a chunk of one column: values are separated by commas.
+func chunkOf(number int64, values string) Chunk {
+	return Chunk{
+		Number: number, Rows: int64(strings.Count(values, ",") + 1), Names: []string{"c"},
+		Columns: []map[string]string{{"name": "c", "type": "integer"}}, Fields: [][]byte{[]byte("[" + values + "]")},
+	}
+}
+
+// ready starts a job of one listener, l, and completes it.
+func ready(t testing.TB, s *Scripts, id string, timeout time.Duration) {
+	t.Helper()
+	started(t, s, id, timeout, "l")
+	if outcome, err := firstTask(t, s, "l", "w").Complete(t.Context(), chunkOf(0, "1"), time.Millisecond); err != nil || outcome != Already {
+		t.Fatal(outcome, err)
+	}
+}
+
+// claimed claims a job, whatever its stage.
+func claimed(t testing.TB, s *Scripts, id, worker string, want Outcome) *Fold {
+	t.Helper()
+	outcome, fold, err := s.Claim(t.Context(), Claim{Message: Message{id, 1}, Worker: worker, Known: []string{"d"}})
+	if err != nil || outcome != want {
+		t.Fatal(outcome, err)
+	}
+	return fold
+}
+
+// pending is how many entries of a stream exist, and how many of them are pending.
+func pending(t testing.TB, s *Scripts, stream string) (entries, pending int64) {
+	t.Helper()
+	entries, err := s.rdb.XLen(t.Context(), stream).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.rdb.XPending(t.Context(), stream, Group).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries, p.Count
+}
