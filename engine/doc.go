@@ -12,7 +12,9 @@
 //     server is away again.go;
 //   - the rebuilder keeps due times and timers in MySQL, gives them back to a
 //     Redis that has lost its memory, and starts the records that Redis does not
-//     know, and removes files that come late: rebuild.go.
+//     know: rebuild.go.
+//
+// A sweep deletes files to which no record points: sweep.go.
 //
 // # Order
 //

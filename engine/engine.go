@@ -42,6 +42,8 @@ type Options struct {
 	Installation string
 
 	Memory       Memory                // nil: due times and timers do not outlive Redis
+	SweepEvery   time.Duration         // between sweeps of the sink for orphaned files; 0 means a day
+	OrphanAge    time.Duration         // from which such a sweep deletes a file; 0 means a day
 	RebuildEvery time.Duration         // between passes over the records; 0 means 5 minutes
 	MirrorEvery  time.Duration         // between passes over due times and timers; 0 means 2 s
 	Metrics      prometheus.Registerer // nil: none
@@ -59,7 +61,8 @@ type Engine struct {
 	looked      atomic.Int64 // how long after that memory was looked at; 0: never
 	claims      atomic.Int64 // makes workers unique
 	holds       stream.Holds // the jobs that are claimed
-	handed      sync.Map     // definitions of jobs that were handed back, which is logged once
+	ended       ended
+	handed      sync.Map // definitions of jobs that were handed back, which is logged once
 	metrics     *metrics
 	jobs        *jobMetrics
 }
@@ -72,6 +75,7 @@ func New(o Options) (*Engine, error) {
 	if o.Installation != "" && !ValidTag(o.Installation) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
+	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
 	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
 	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, hashes: map[*report.Report]string{}}
 	if e.log == nil {
@@ -103,6 +107,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return newRebuilder(e).run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
+	group.Go(func() error { return e.every(ctx, endedEvery, "delete files of earlier attempts", e.sweepEnded) })
+	group.Go(func() error { return e.every(ctx, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily) })
 	return group.Wait()
 }
 

@@ -60,6 +60,10 @@ func (e *Engine) fanIn(ctx context.Context, entry stream.Entry) {
 		acknowledged = state.Entry.ID == ""
 	case scripts.Unknown:
 		err = e.handBack(ctx, id, attempt)
+	case scripts.Gone:
+		if report := entry.Fields["report"]; report != "" {
+			e.ended.note(report, id, attempt) // cancelled without a job
+		}
 	case scripts.Busy:
 		return // its worker may die: the entry comes again
 	case scripts.Already:

@@ -61,7 +61,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 	committed, err := w.Commit()
 	if errors.Is(err, sink.ErrConflict) {
 		// That file is not ours.
-		return e.fail(ctx, state, Reason(ofSink(err))+". fanfold retry "+state.ID+" makes the file under another name and then removes a file that lies here: move it first if it is yours", false)
+		return e.fail(ctx, state, Reason(ofSink(err))+". fanfold retry "+state.ID+" makes the file under another name. A file that lies here is deleted then, or by the daily sweep: move it first if it is yours", false)
 	}
 	if lastTry(r, state, err) {
 		return e.fail(ctx, state, tried(r, state, ofSink(err)), true)
@@ -151,21 +151,12 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 	return n, ofSink(err)
 }
 
-// succeed gives the record the file that is now in the sink. Files of earlier
-// attempts go after that.
+// succeed gives the record the file that is now in the sink. Files of earlier attempts
+// are deleted after that.
 func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made fold.Made, committed sink.Committed) error {
 	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
 		return err
-	}
-	earlier, err := e.earlierFile(ctx, state)
-	if err != nil {
-		return err
-	}
-	if err := e.removeLost(ctx, state, earlier); err != nil && state.Fence < mostFence {
-		return err
-	} else if err != nil {
-		e.left(state, err)
 	}
 	var ok bool
 	status, run, omitted := report.Success, Run{state.ID, state.Attempt}, state.Omitted()
@@ -187,7 +178,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.S
 	if !ok {
 		return e.finishForeign(ctx, state, true)
 	}
-	e.removeEarlier(ctx, state, earlier)
+	e.noteLeft(state, state.Attempt)
 	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "status", status, "rows", made.Rows, "bytes", committed.Bytes)
 	return e.settle(ctx, state, string(status), file)
 }

@@ -28,7 +28,6 @@ type tables struct {
 	writes  int   // calls of SaveDues
 	largest int   // rows in one of them
 	missing bool
-	late    []Late
 }
 
 var _ Memory = (*tables)(nil)
@@ -98,26 +97,6 @@ func (m *tables) SaveDues(_ context.Context, number int64, set string, put []Due
 		delete(m.sets[set], member)
 	}
 	return true, m.there()
-}
-
-func (m *tables) NoteLate(_ context.Context, late Late, _ time.Duration) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.late = append(m.late, late)
-	return m.there()
-}
-
-func (m *tables) Late(context.Context, int) ([]Late, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.late), m.there()
-}
-
-func (m *tables) ForgetLate(_ context.Context, late Late) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.late = slices.DeleteFunc(m.late, func(l Late) bool { return l == late })
-	return m.there()
 }
 
 // of is a copy of one set.

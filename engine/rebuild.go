@@ -24,16 +24,15 @@ const (
 	roomPause = 200 * time.Millisecond
 )
 
-// rebuilder gives back to Redis what it has lost, and cleans up after that. Each
-// process has one, with four loops:
+// rebuilder gives back to Redis what it has lost. Each process has one, with three
+// loops:
 //
 //   - watch looks whether this Redis has the memory that MySQL knows
 //     (rebuild_epoch.go), and restores due times and timers where it has
 //     not (rebuild_restore.go);
 //   - passes walks over the records and starts those that Redis does not know:
 //     rebuild_pass.go;
-//   - mirror keeps the copy of due times and timers in MySQL: mirror.go;
-//   - late removes files that come after their job has ended: late.go.
+//   - mirror keeps the copy of due times and timers in MySQL: mirror.go.
 type rebuilder struct {
 	e     *Engine
 	locks *redislock.Client
@@ -54,7 +53,6 @@ func (r *rebuilder) run(ctx context.Context) error {
 	group.Go(func() error { return r.watch(ctx) })
 	group.Go(func() error { return r.passes(ctx) })
 	group.Go(func() error { return r.mirror(ctx) })
-	group.Go(func() error { return r.late(ctx) })
 	return group.Wait()
 }
 

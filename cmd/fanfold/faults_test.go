@@ -298,8 +298,8 @@ func TestScratchFiles(t *testing.T) {
 	}
 }
 
-// TestFilesOfLostAttempts are removed when a later attempt ends, and those that come
-// after that, from a worker that hung, are in a while; also where Redis has lost its
+// TestFilesOfLostAttempts are deleted when a later attempt ends, and those that come
+// after that, from a worker that hung, by the next sweep; also where Redis has lost its
 // memory meanwhile.
 func TestFilesOfLostAttempts(t *testing.T) {
 	t.Parallel()
@@ -325,9 +325,7 @@ func TestFilesOfLostAttempts(t *testing.T) {
 		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
 		return files
 	}
-	if files := inSink(); len(files) != 2 {
-		t.Errorf("in the sink: %v", files)
-	}
+	s.eventually("the files of lost attempts are deleted", func() bool { return len(inSink()) == 2 })
 	s.idle()
 	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
@@ -335,10 +333,9 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	if err := os.WriteFile(s.dir+"/files/"+two+".gz", []byte("late"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("the late file is gone", func() bool { return len(inSink()) == 2 })
-	s.eventually("nothing is to be looked for", func() bool {
-		late, err := s.b.records.Late(t.Context(), 1)
-		return err == nil && len(late) == 0
-	})
+	s.sweep()
+	if files := inSink(); len(files) != 2 {
+		t.Errorf("in the sink: %v", files)
+	}
 	s.content(v)
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fanfold/fanfold/engine"
 )
@@ -21,10 +19,6 @@ const (
 	installation = "installation"
 	mirrored     = "mirrored"
 )
-
-// late is the kind of those in fanfold_due whose files may come late; a member is
-// <id>/<attempt>/<report>.
-const late = "late"
 
 // Numbers of server errors that say that a table cannot be used.
 const (
@@ -189,65 +183,6 @@ func (s *Store) saveDues(ctx context.Context, tx *sql.Tx, set string, put []engi
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member IN ("+marks(len(batch))+")", args...); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// NoteLate implements engine.Memory, by the clock of the database.
-func (s *Store) NoteLate(ctx context.Context, of engine.Late, after time.Duration) error {
-	_, err := contended(ctx, func() (int64, error) {
-		return changed(s.db.ExecContext(ctx, "INSERT INTO "+s.beside(dueTable)+
-			" (kind, member, due) VALUES (?, ?, "+nowMillis+" + ?) ON DUPLICATE KEY UPDATE due = VALUES(due)",
-			s.scoped(late), lateMember(of), after.Milliseconds()))
-	})
-	if err != nil {
-		return memoryError("note late files", err)
-	}
-	return nil
-}
-
-// nowMillis is the database's time in Unix milliseconds.
-const nowMillis = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
-
-func lateMember(of engine.Late) string {
-	return of.ID + "/" + strconv.FormatInt(of.Attempt, 10) + "/" + of.Report
-}
-
-// Late implements engine.Memory.
-func (s *Store) Late(ctx context.Context, most int) ([]engine.Late, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT member FROM "+s.beside(dueTable)+" WHERE kind = ? AND due <= "+nowMillis+" ORDER BY member LIMIT ?",
-		s.scoped(late), most)
-	if err != nil {
-		return nil, memoryError("read late files", err)
-	}
-	defer rows.Close()
-	var all []engine.Late
-	for rows.Next() {
-		var member string
-		if err := rows.Scan(&member); err != nil {
-			return nil, memoryError("read late files", err)
-		}
-		id, rest, _ := strings.Cut(member, "/")
-		attempt, report, _ := strings.Cut(rest, "/")
-		n, err := strconv.ParseInt(attempt, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("record: read late files: %s has the member %q of the kind %q, which Fanfold has not written: delete the row", dueTable, member, s.scoped(late))
-		}
-		all = append(all, engine.Late{Run: engine.Run{ID: id, Attempt: n}, Report: report})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, memoryError("read late files", err)
-	}
-	return all, nil
-}
-
-// ForgetLate implements engine.Memory.
-func (s *Store) ForgetLate(ctx context.Context, of engine.Late) error {
-	_, err := contended(ctx, func() (int64, error) {
-		return changed(s.db.ExecContext(ctx, "DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member = ?", s.scoped(late), lateMember(of)))
-	})
-	if err != nil {
-		return memoryError("forget late files", err)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -23,12 +22,9 @@ func TestMemoryWithoutItsTables(t *testing.T) {
 	_, third := s.Dues(t.Context(), "set", "", 1)
 	_, fourth := s.Mirrored(t.Context())
 	_, fifth := s.SaveDues(t.Context(), 1, "set", []engine.Due{{Member: "a"}}, nil)
-	sixth := s.NoteLate(t.Context(), engine.Late{Run: engine.Run{ID: "1", Attempt: 2}}, 0)
-	_, seventh := s.Late(t.Context(), 1)
-	eighth := s.ForgetLate(t.Context(), engine.Late{Run: engine.Run{ID: "1", Attempt: 2}})
-	_, ninth := s.Installation(t.Context())
-	_, tenth := s.Install(t.Context())
-	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth} {
+	_, sixth := s.Installation(t.Context())
+	_, seventh := s.Install(t.Context())
+	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh} {
 		if !errors.Is(err, engine.ErrNoMemory) {
 			t.Errorf("%v", err)
 		}
@@ -113,38 +109,6 @@ func TestDues(t *testing.T) {
 	b, err := s.Dues(t.Context(), "b", "", 10)
 	if diff := cmp.Diff([]engine.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}}, b); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-}
-
-// TestLateFiles are looked for when it is time, by the database's clock.
-func TestLateFiles(t *testing.T) {
-	t.Parallel()
-	s, db := own(t, config.Records{})
-	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
-		t.Fatal(err)
-	}
-	due := engine.Late{Run: engine.Run{ID: "a-1", Attempt: 2}, Report: "r_1-x"}
-	later, other := engine.Late{Run: due.Run, Report: "r"}, store(t, db, config.Records{Table: "other"})
-	for _, err := range []error{
-		s.NoteLate(t.Context(), due, time.Hour), s.NoteLate(t.Context(), due, -time.Second), // the last one counts
-		s.NoteLate(t.Context(), later, time.Hour),
-		other.NoteLate(t.Context(), engine.Late{Run: engine.Run{ID: "c", Attempt: 2}}, -time.Second),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, want := range [][]engine.Late{{due}, nil} {
-		if got, err := s.Late(t.Context(), 10); err != nil || !cmp.Equal(got, want) {
-			t.Errorf("%v, not %v, %v", got, want, err)
-		}
-		if err := s.ForgetLate(t.Context(), due); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// They are no due times.
-	if dues, err := s.Dues(t.Context(), "", "", 10); err != nil || len(dues) != 0 {
-		t.Errorf("%v %v", dues, err)
 	}
 }
 
