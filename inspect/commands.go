@@ -26,18 +26,15 @@ func (f *facts) commands(v Verdict) []string {
 			lines = append(lines, line)
 		}
 	}
-	if f.State != nil {
+	if f.Job != nil {
 		add("HGETALL %s", state)
 		add("HMGET %s queryDoneCount queryTarget", data)
 		add("ZSCORE %s %s", shell(k.Deadlines()), f.ID)
 	}
 	for _, s := range v.Steps {
-		key := k.Task(s.Name)
-		if s.Name == scripts.StepFanIn {
-			key = k.FanIn()
-		}
+		key := f.stream(s.Name)
 		add("HMGET %s %s %s %s", state, shell(s.Name+":tries"), shell(s.Name+":error"), shell(s.Name+":next"))
-		if d := f.delayedStep(s.Name); d != nil {
+		if d := f.retry(s.Name); d != nil {
 			add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
 		}
 		if len(f.Queues[s.Name].Consumers) > 0 {
