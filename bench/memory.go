@@ -27,8 +27,8 @@ type memory struct {
 }
 
 var (
-	_ engine.Records = (*memory)(nil)
-	_ sink.Sink      = (*memory)(nil)
+	_ records   = (*memory)(nil)
+	_ sink.Sink = (*memory)(nil)
 )
 
 func newMemory(apart bool) *memory {

@@ -41,12 +41,9 @@ type Options struct {
 	// no file is ever removed.
 	Installation string
 
-	Memory       Memory                // nil: due times and timers do not outlive Redis
-	SweepEvery   time.Duration         // between sweeps of the sink for orphaned files; 0 means a day
-	OrphanAge    time.Duration         // from which such a sweep deletes a file; 0 means a day
-	RebuildEvery time.Duration         // between passes over the records; 0 means 5 minutes
-	MirrorEvery  time.Duration         // between passes over due times and timers; 0 means 2 s
-	Metrics      prometheus.Registerer // nil: none
+	SweepEvery time.Duration         // between sweeps of the sink for orphaned files; 0 means a day
+	OrphanAge  time.Duration         // from which such a sweep deletes a file; 0 means a day
+	Metrics    prometheus.Registerer // nil: none
 }
 
 // Engine triggers jobs and folds them. Run may be called once.
@@ -63,7 +60,6 @@ type Engine struct {
 	holds       stream.Holds // the jobs that are claimed
 	ended       ended
 	handed      sync.Map // definitions of jobs that were handed back, which is logged once
-	metrics     *metrics
 	jobs        *jobMetrics
 }
 
@@ -76,7 +72,6 @@ func New(o Options) (*Engine, error) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
 	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
-	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
 	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, hashes: map[*report.Report]string{}}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -87,15 +82,13 @@ func New(o Options) (*Engine, error) {
 		e.known = append(e.known, hash)
 	}
 	var err error
-	if e.metrics, err = newMetrics(o.Metrics); err != nil {
-		return nil, err
-	}
 	e.jobs, err = newJobMetrics(o.Metrics)
 	return e, err
 }
 
-// Run triggers and folds until ctx ends, and returns nil then. An outage of Redis
-// is waited out.
+// Run triggers and folds until ctx ends, and returns nil then. An outage of Redis is
+// waited out. It starts jobs only in a Redis that has an epoch: engine/recovery, which
+// must run beside it, gives it one.
 func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -104,11 +97,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
-	group.Go(func() error { return newRebuilder(e).run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
-	group.Go(func() error { return e.every(ctx, endedEvery, "delete files of earlier attempts", e.sweepEnded) })
-	group.Go(func() error { return e.every(ctx, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily) })
+	group.Go(func() error {
+		return stream.Every(ctx, e.log, endedEvery, "delete files of earlier attempts", e.sweepEnded)
+	})
+	group.Go(func() error {
+		return stream.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
+	})
 	return group.Wait()
 }
 
@@ -116,7 +112,7 @@ func (e *Engine) triggerReader() *stream.Reader {
 	return stream.New(stream.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Group: scripts.Group, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
-		Admit: e.admit, Handle: e.trigger, KeepAlive: true,
+		Admit: e.Admit, Handle: e.trigger, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Jobs()),
 	})
 }
@@ -130,10 +126,10 @@ func (e *Engine) fanInReader() *stream.Reader {
 	})
 }
 
-// admit returns how many jobs may still be started: none while Redis is nearly
+// Admit returns how many jobs may still be started: none while Redis is nearly
 // full, since those that run need the rest to end. Several processes may each
 // see the same room: the limit can be passed by a batch for each of them.
-func (e *Engine) admit(ctx context.Context) (int, error) {
+func (e *Engine) Admit(ctx context.Context) (int, error) {
 	if err := e.lookAtMemory(ctx); err != nil || e.full.Load() {
 		return 0, err
 	}

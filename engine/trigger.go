@@ -298,6 +298,10 @@ func (e *Engine) startJob(ctx context.Context, p *push, epoch string) error {
 	}
 }
 
+// errForgotten is why an attempt is not started: Redis has lost its memory since that
+// attempt became the record's.
+var errForgotten = errors.New("engine: Redis has lost its memory")
+
 // supersede gives a record that runs an attempt beyond the one that Redis has of its id,
 // and returns it; 0 where the record has gone on meanwhile.
 func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error) {
@@ -338,7 +342,7 @@ func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 		if looks == 100 {
 			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Epoch())
 		}
-		if !wait(ctx, time.After(epochPause)) {
+		if stream.Wait(ctx, epochPause) != nil {
 			return "", ctx.Err()
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -81,6 +82,7 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	}
 	var group errgroup.Group
 	group.Go(func() error { return e.Run(ctx) })
+	s.recover(ctx, &group, e, nil)
 	for _, role := range []string{"listeners", "scheduler"} {
 		r, err := b.role(ctx, role, consumerName(), (&flags{}).logger(testLog{s.t}))
 		if err != nil {
@@ -96,6 +98,22 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	})
 	s.t.Cleanup(stop)
 	return stop
+}
+
+// recover runs the recovery beside an engine, without tables where change does not give
+// it any.
+func (s *stack) recover(ctx context.Context, group *errgroup.Group, e *engine.Engine, change func(*recovery.Options)) {
+	s.t.Helper()
+	limits := s.b.config.Limits
+	o := recovery.Options{Scripts: s.b.scripts, Jobs: e, Records: s.b.records, Grace: limits.Grace, Rate: limits.Rebuild}
+	if change != nil {
+		change(&o)
+	}
+	r, err := recovery.New(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	group.Go(func() error { return r.Run(ctx) })
 }
 
 func (s *stack) dirSink() sink.Sink {

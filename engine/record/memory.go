@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
 )
 
-var _ engine.Memory = (*Store)(nil)
+var _ recovery.Store = (*Store)(nil)
 
 // Names among the values of fanfold_meta.
 const (
@@ -36,12 +37,12 @@ func (s *Store) beside(table string) string { return tableName{s.names.schema, t
 // memoryError says what failed, and whether it is that there are no tables.
 func memoryError(what string, err error) error {
 	if serverError(err, errAccess, errTableAccess, errNoTable) {
-		err = fmt.Errorf("%w: %w", engine.ErrNoMemory, err)
+		err = fmt.Errorf("%w: %w", recovery.ErrNoTables, err)
 	}
 	return fmt.Errorf("record: %s: %w", what, err)
 }
 
-// Epoch implements engine.Memory.
+// Epoch implements recovery.Store.
 func (s *Store) Epoch(ctx context.Context) (string, error) {
 	var value string
 	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(epoch)).Scan(&value)
@@ -51,7 +52,7 @@ func (s *Store) Epoch(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// SetEpoch implements engine.Memory.
+// SetEpoch implements recovery.Store.
 func (s *Store) SetEpoch(ctx context.Context, before, now string) (bool, error) {
 	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(epoch), before}
 	if before == "" {
@@ -65,7 +66,7 @@ func (s *Store) SetEpoch(ctx context.Context, before, now string) (bool, error) 
 }
 
 // Installation returns the tag in the names of this installation's files (see
-// engine.NewTag); empty where it has none yet. It returns engine.ErrNoMemory where there
+// engine.NewTag); empty where it has none yet. It returns recovery.ErrNoTables where there
 // are no tables.
 func (s *Store) Installation(ctx context.Context) (string, error) {
 	var tag string
@@ -99,17 +100,17 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	return tag, err
 }
 
-// Dues implements engine.Memory: one SELECT along the primary key.
-func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]engine.Due, error) {
+// Dues implements recovery.Store: one SELECT along the primary key.
+func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]recovery.Due, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT member, due FROM "+s.beside(dueTable)+" WHERE kind = ? AND member > ? ORDER BY member LIMIT ?",
 		s.scoped(set), after, most)
 	if err != nil {
 		return nil, memoryError("read due times", err)
 	}
 	defer rows.Close()
-	var dues []engine.Due
+	var dues []recovery.Due
 	for rows.Next() {
-		var d engine.Due
+		var d recovery.Due
 		if err := rows.Scan(&d.Member, &d.At); err != nil {
 			return nil, memoryError("read due times", err)
 		}
@@ -121,7 +122,7 @@ func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]engine
 	return dues, nil
 }
 
-// Mirrored implements engine.Memory.
+// Mirrored implements recovery.Store.
 func (s *Store) Mirrored(ctx context.Context) (int64, error) {
 	var number int64
 	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(mirrored)).Scan(&number)
@@ -131,9 +132,9 @@ func (s *Store) Mirrored(ctx context.Context) (int64, error) {
 	return number, nil
 }
 
-// SaveDues implements engine.Memory, with statements of up to 1000 rows in one
+// SaveDues implements recovery.Store, with statements of up to 1000 rows in one
 // transaction: the row of the number keeps others out until its end.
-func (s *Store) SaveDues(ctx context.Context, number int64, set string, put []engine.Due, remove []string) (bool, error) {
+func (s *Store) SaveDues(ctx context.Context, number int64, set string, put []recovery.Due, remove []string) (bool, error) {
 	saved, err := contended(ctx, func() (bool, error) {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
@@ -164,7 +165,7 @@ func (s *Store) number(ctx context.Context, tx *sql.Tx, number int64) (bool, err
 	return n > 0, err
 }
 
-func (s *Store) saveDues(ctx context.Context, tx *sql.Tx, set string, put []engine.Due, remove []string) error {
+func (s *Store) saveDues(ctx context.Context, tx *sql.Tx, set string, put []recovery.Due, remove []string) error {
 	for batch := range slices.Chunk(put, maxIDs) {
 		var args []any
 		for _, d := range batch {

@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 import (
 	"context"
@@ -12,15 +12,15 @@ type Due struct {
 	At     int64
 }
 
-// ErrNoMemory is returned where the tables of a Memory are not there or may not
+// ErrNoTables is returned where the tables of a Store do not exist or may not
 // be used.
-var ErrNoMemory = errors.New("engine: the tables that outlive Redis are missing")
+var ErrNoTables = errors.New("recovery: the tables that outlive Redis are missing")
 
-// Memory keeps in the database what only Redis knows otherwise: which memory it
+// Store keeps in the database what only Redis knows otherwise: which memory it
 // is, and what is due later. A set is named by its key
-// in Redis. All methods are safe for concurrent use, and return ErrNoMemory where
+// in Redis. All methods are safe for concurrent use, and return ErrNoTables where
 // there are no tables.
-type Memory interface {
+type Store interface {
 	// Epoch returns what was noted last; empty where nothing was.
 	Epoch(ctx context.Context) (string, error)
 	// SetEpoch notes another one, if the one that is noted still is before
