@@ -4,14 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // zadds adds one id after the other to the delayed set, due now, and measures how
 // long it takes to the listener.
-func zadds(ctx context.Context, server *testenv.Redis, records engine.Records, ids []string) ([]time.Duration, error) {
+func zadds(ctx context.Context, server *testenv.Redis, records records, ids []string) ([]time.Duration, error) {
 	p, err := newFanfold(server, fanfoldOptions{
 		listeners: 1, records: records,
 		// Away from what was measured before.

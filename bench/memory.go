@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -26,8 +27,8 @@ type memory struct {
 }
 
 var (
-	_ engine.Records = (*memory)(nil)
-	_ sink.Sink      = (*memory)(nil)
+	_ records   = (*memory)(nil)
+	_ sink.Sink = (*memory)(nil)
 )
 
 func newMemory(apart bool) *memory {
@@ -140,8 +141,10 @@ func (f *file) Commit() (sink.Committed, error) {
 
 func (*file) Abort()                                 {}
 func (*memory) Remove(context.Context, string) error { return nil }
-func (*memory) Clean(context.Context, string) error  { return nil }
 func (*memory) URL(name string) string               { return "memory:" + name }
 func (*memory) Name(url string) (string, bool)       { return url, true }
 func (*memory) Check(context.Context) error          { return nil }
-func (*memory) Close() error                         { return nil }
+func (*memory) List(context.Context, ...string) iter.Seq2[sink.Listed, error] {
+	return func(func(sink.Listed, error) bool) {}
+}
+func (*memory) Close() error { return nil }

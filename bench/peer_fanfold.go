@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -31,18 +32,25 @@ type fanfold struct {
 	files            *memory
 	source           *numbers
 	engine           *engine.Engine
+	recovery         *recovery.Recovery
 	listeners        *listeners.Runner
 	scheduler        *scheduler.Scheduler
 }
 
 var _ delayer = (*fanfold)(nil)
 
+// records are the store of both.
+type records interface {
+	engine.Records
+	recovery.Records
+}
+
 type fanfoldOptions struct {
 	listeners int
-	records   engine.Records // nil: in memory
-	keys      scripts.Keys   // zero: the default ones
-	consumer  string         // empty: there is one process
-	apart     bool           // records in memory are those of this process alone
+	records   records      // nil: in memory
+	keys      scripts.Keys // zero: the default ones
+	consumer  string       // empty: there is one process
+	apart     bool         // records in memory are those of this process alone
 }
 
 func startFanfold(_ context.Context, s servers, listeners int) (peer, error) {
@@ -64,6 +72,11 @@ func newFanfold(server *testenv.Redis, o fanfoldOptions) (*fanfold, error) {
 	f.scripts = scripts.New(scripts.Options{Redis: f.client, Keys: o.keys})
 	if f.engine, err = engine.New(engine.Options{
 		Redis: f.blocking, Scripts: f.scripts, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: o.consumer,
+	}); err != nil {
+		return nil, err
+	}
+	if f.recovery, err = recovery.New(recovery.Options{
+		Scripts: f.scripts, Jobs: f.engine, Records: o.records, Grace: limits.Grace, Rate: 500,
 	}); err != nil {
 		return nil, err
 	}
@@ -102,6 +115,7 @@ func (f *fanfold) run(ctx context.Context, tell told) error {
 	f.files.folded, f.source.started = tell.folded, tell.started
 	var group errgroup.Group
 	group.Go(func() error { return f.engine.Run(ctx) })
+	group.Go(func() error { return f.recovery.Run(ctx) })
 	group.Go(func() error { return f.listeners.Run(ctx) })
 	group.Go(func() error { return f.scheduler.Run(ctx) })
 	return group.Wait()

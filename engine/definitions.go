@@ -9,6 +9,7 @@ import (
 
 	"github.com/bsm/redislock"
 
+	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -26,7 +27,7 @@ const (
 // findOrphans looks for running jobs whose definition no process has, until ctx ends.
 func (e *Engine) findOrphans(ctx context.Context) error {
 	d := &definitions{e: e, locks: e.o.Scripts.Locker(), said: map[string]bool{}}
-	return e.every(ctx, orphansEvery, "find jobs whose definition no process has", d.look)
+	return stream.Every(ctx, e.log, orphansEvery, "find jobs whose definition no process has", d.look)
 }
 
 // definitions is what that loop remembers.

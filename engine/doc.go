@@ -1,7 +1,6 @@
 // Package engine answers one question: who moves a job forward?
 //
-// It has two readers, and a rebuilder for what Redis has lost, of which any
-// number may run in any number of processes:
+// It has two readers, of which any number may run in any number of processes:
 //
 //   - the trigger reads the ids that services push (fanfold:jobs), looks their
 //     records up, makes them PROCESSING with the next attempt, and starts the
@@ -9,10 +8,10 @@
 //   - fan-in reads the jobs whose barrier was reached or that are to end
 //     (fanfold:fanin), sends them into their next stage or makes the file, and
 //     gives the record its final status: fanin.go, fold.go, finish.go, and where a
-//     server is away again.go;
-//   - the rebuilder keeps due times and timers in MySQL, gives them back to a
-//     Redis that has lost its memory, and starts the records that Redis does not
-//     know, and removes files that come late: rebuild.go.
+//     server is away again.go.
+//
+// A sweep deletes files to which no record points: sweep.go. What Redis has lost
+// engine/recovery gives back; it must run beside every engine.
 //
 // # Order
 //

@@ -41,10 +41,9 @@ type Options struct {
 	// no file is ever removed.
 	Installation string
 
-	Memory       Memory                // nil: due times and timers do not outlive Redis
-	RebuildEvery time.Duration         // between passes over the records; 0 means 5 minutes
-	MirrorEvery  time.Duration         // between passes over due times and timers; 0 means 2 s
-	Metrics      prometheus.Registerer // nil: none
+	SweepEvery time.Duration         // between sweeps of the sink for orphaned files; 0 means a day
+	OrphanAge  time.Duration         // from which such a sweep deletes a file; 0 means a day
+	Metrics    prometheus.Registerer // nil: none
 }
 
 // Engine triggers jobs and folds them. Run may be called once.
@@ -61,8 +60,8 @@ type Engine struct {
 	columns     columns
 	holds       stream.Holds  // the jobs that are claimed
 	folds       chan struct{} // a slot for each fold of a claimed job
-	handed      sync.Map      // definitions of jobs that were handed back, which is logged once
-	metrics     *metrics
+	ended       ended
+	handed      sync.Map // definitions of jobs that were handed back, which is logged once
 	jobs        *jobMetrics
 }
 
@@ -74,7 +73,7 @@ func New(o Options) (*Engine, error) {
 	if o.Installation != "" && !ValidTag(o.Installation) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
-	o.RebuildEvery, o.MirrorEvery = cmp.Or(o.RebuildEvery, rebuildEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
+	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
 	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}, folds: make(chan struct{}, o.Limits.Folds)}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -85,15 +84,13 @@ func New(o Options) (*Engine, error) {
 		e.known = append(e.known, hash)
 	}
 	var err error
-	if e.metrics, err = newMetrics(o.Metrics); err != nil {
-		return nil, err
-	}
 	e.jobs, err = newJobMetrics(o.Metrics)
 	return e, err
 }
 
-// Run triggers and folds until ctx ends, and returns nil then. An outage of Redis
-// is waited out.
+// Run triggers and folds until ctx ends, and returns nil then. An outage of Redis is
+// waited out. It starts jobs only in a Redis that has an epoch: engine/recovery, which
+// must run beside it, gives it one.
 func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -102,9 +99,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
-	group.Go(func() error { return newRebuilder(e).run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
+	group.Go(func() error {
+		return stream.Every(ctx, e.log, endedEvery, "delete files of earlier attempts", e.sweepEnded)
+	})
+	group.Go(func() error {
+		return stream.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
+	})
 	return group.Wait()
 }
 
@@ -112,7 +114,7 @@ func (e *Engine) triggerReader() *stream.Reader {
 	return stream.New(stream.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Group: scripts.Group, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
-		Admit: e.admit, Handle: e.trigger, KeepAlive: true,
+		Admit: e.Admit, Handle: e.trigger, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Jobs()),
 	})
 }
@@ -126,10 +128,10 @@ func (e *Engine) fanInReader() *stream.Reader {
 	})
 }
 
-// admit returns how many jobs may still be started: none while Redis is nearly
+// Admit returns how many jobs may still be started: none while Redis is nearly
 // full, since those that run need the rest to end. Several processes may each
 // see the same room: the limit can be passed by a batch for each of them.
-func (e *Engine) admit(ctx context.Context) (int, error) {
+func (e *Engine) Admit(ctx context.Context) (int, error) {
 	if err := e.lookAtMemory(ctx); err != nil || e.full.Load() {
 		return 0, err
 	}

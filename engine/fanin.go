@@ -136,6 +136,10 @@ func (e *Engine) claim(ctx context.Context, b barrier) error {
 		return e.handBack(ctx, b)
 	case scripts.Busy:
 		return errElsewhere // its worker may die: the entry is delivered again
+	case scripts.Gone:
+		if report := b.entry.Fields["report"]; report != "" {
+			e.ended.note(report, b.ID, b.Attempt) // cancelled without a job
+		}
 	}
 	e.ack(ctx, e.o.Scripts.FanIn(), b.entry.ID)
 	return nil

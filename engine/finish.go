@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -18,19 +17,9 @@ const (
 )
 
 // finishFailed ends a job that is FAILING, as FAILED or as CANCELLED: the record, the
-// file, the rest. It
-// may run any number of times.
+// file, the rest. It may run any number of times.
 func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, error) {
 	state := f.State
-	// The record loses the file of an earlier attempt together with its status.
-	earlier, err := e.earlierFile(ctx, state)
-	if err != nil {
-		return ending{}, err
-	}
-	// A failure does not wait for the sink: what is left is removed once more below.
-	if err := e.removeLost(ctx, state, earlier); err != nil {
-		e.left(state, err)
-	}
 	var ok bool
 	status, end := report.Failed, e.o.Records.Fail
 	if state.Outcome == string(report.Cancelled) {
@@ -50,12 +39,13 @@ func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, err
 	} else {
 		e.log.Info("job cancelled", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
 	}
-	// Without Remove only what an interrupted write left behind can be there, or a
-	// file that is not ours.
-	if err := e.endFile(ctx, state, state.Remove); err != nil {
-		return ending{}, err
+	// Without Remove it made no file: what lies in its place is not ours.
+	if state.Remove {
+		if err := e.removeFile(ctx, state); err != nil {
+			return ending{}, err
+		}
 	}
-	e.removeEarlier(ctx, state, earlier)
+	e.noteLeft(state, state.Attempt-1)
 	return ending{string(status), state.Reason}, nil
 }
 
@@ -68,9 +58,12 @@ func (e *Engine) finishForeign(ctx context.Context, claimed *scripts.Fold, commi
 	if err != nil {
 		return ending{}, err
 	}
-	if err := e.endFile(ctx, state, committed && !f.pointed); err != nil {
-		return ending{}, err
+	if committed && !f.pointed {
+		if err := e.removeFile(ctx, state); err != nil {
+			return ending{}, err
+		}
 	}
+	e.noteLeft(state, state.Attempt-1)
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
 	return ending{f.outcome, f.detail}, nil
 }
@@ -93,7 +86,7 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 		r, ok := records[state.ID]
 		name, ours := e.o.Sink.Name(r.File)
 		mine := ok && r.Attempt == state.Attempt
-		f.pointed = ours && slices.Contains(e.anyNames(state, state.Attempt), name) || mine && r.Status.HasFile()
+		f.pointed = ours && slices.Contains(e.fileNames(state), name) || mine && r.Status.HasFile()
 		f.running = mine && !r.Status.Final()
 		switch {
 		case !ok:
@@ -108,24 +101,28 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 	return f, err
 }
 
-// endFile removes the file of a job that has ended without one, or only what an
-// interrupted write of it left. What the sink refuses to remove stays.
-func (e *Engine) endFile(ctx context.Context, state *scripts.State, remove bool) error {
-	for _, name := range e.objectNames(state) {
-		var err error
-		if remove {
-			err = e.removeObject(ctx, state.ID, name)
-		} else {
-			err = e.o.Sink.Clean(ctx, name)
-		}
-		if errors.Is(err, sink.ErrRefused) {
-			// The sink may never let us: that must not keep the job from its end.
-			e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
-		} else if err != nil {
-			return ofSink(err)
+// removeFile deletes the file of a job that has ended without one, and its manifest.
+// Without a tag it is not certain that what lies there is this job's.
+func (e *Engine) removeFile(ctx context.Context, state *scripts.State) error {
+	if e.o.Installation == "" {
+		return nil
+	}
+	for _, name := range e.fileNames(state) {
+		for _, name := range []string{name, sink.ManifestName(name)} {
+			if err := e.remove(ctx, name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// noteLeft has the next sweep delete what earlier attempts left, up to the last one, and
+// what dead workers left of this one.
+func (e *Engine) noteLeft(state *scripts.State, last int64) {
+	if state.Attempt > 1 || state.Fence > 1 {
+		e.ended.note(state.Report, state.ID, last)
+	}
 }
 
 // settleTime is how long a job that has ended is worth a stop's patience.

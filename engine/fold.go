@@ -83,7 +83,7 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 	committed, err := m.writer.Commit()
 	if errors.Is(err, sink.ErrConflict) {
 		// That file is not ours.
-		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name and then removes a file that lies here: move it first if it is yours", scripts.BlameSink, false)
+		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name. A file that lies here is deleted then, or by the daily sweep: move it first if it is yours", scripts.BlameSink, false)
 	}
 	if lastTry(r, f.State, err) {
 		return e.fail(ctx, f, tried(r, f.State, ofSink(err)), scripts.BlameSink, true)
@@ -181,15 +181,6 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold,
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
 		return ending{}, err
 	}
-	earlier, err := e.earlierFile(ctx, state)
-	if err != nil {
-		return ending{}, err
-	}
-	if err := e.removeLost(ctx, state, earlier); err != nil && state.Fence < mostFence {
-		return ending{}, err
-	} else if err != nil {
-		e.left(state, err)
-	}
 	var ok bool
 	status, run, omitted := report.Success, Run{state.ID, state.Attempt}, state.Omitted()
 	if len(omitted) > 0 {
@@ -210,7 +201,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold,
 	if !ok {
 		return e.finishForeign(ctx, f, true)
 	}
-	e.removeEarlier(ctx, state, earlier)
+	e.noteLeft(state, state.Attempt)
 	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "status", status, "rows", made.Rows, "bytes", committed.Bytes)
 	return ending{string(status), file}, nil
 }

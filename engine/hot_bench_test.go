@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"log/slog"
 	"strconv"
 	"testing"
@@ -101,22 +100,5 @@ reports:
 			b.Fatal(made.Rows, err)
 		}
 		w.Abort()
-	}
-}
-
-// BenchmarkMirrorCompare measures a page of due times that are in MySQL already.
-func BenchmarkMirrorCompare(b *testing.B) {
-	var dues []Due
-	for i := range mirrorPage {
-		dues = append(dues, Due{Member: fmt.Sprint("send_message-", i), At: int64(i)})
-	}
-	c := newSetCopy("timers")
-	c.load(dues)
-	b.ReportAllocs()
-	for b.Loop() {
-		if differ := c.compare(dues); len(differ) > 0 {
-			b.Fatal(differ)
-		}
-		c.walked()
 	}
 }

@@ -6,27 +6,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics counts what an Engine does.
-type metrics struct {
-	rebuildStarted prometheus.Counter
-	epochsLost     prometheus.Counter
-	mirrorWritten  prometheus.Counter
+// jobMetrics count what becomes of jobs here. A crash at the wrong moment can
+// count an end twice, or not at all: the records are the truth.
+type jobMetrics struct {
+	finished *prometheus.CounterVec // by report and status
+	requeued *prometheus.CounterVec // by step and why
 }
 
-// newMetrics registers the metrics; with a nil registerer they only count.
-func newMetrics(to prometheus.Registerer) (*metrics, error) {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "fanfold_" + name, Help: help})
-	}
-	m := &metrics{
-		rebuildStarted: counter("rebuild_started_total", "Jobs that a rebuild started from their records, since Redis did not know them."),
-		epochsLost:     counter("incarnations_lost_total", "Times that Redis was found to have lost its memory or the last of it, and got back what is mirrored."),
-		mirrorWritten:  counter("mirror_written_total", "Due times and timers that were written to or removed from the mirror in MySQL."),
+// Why fan-in gives a job up for a while.
+const (
+	requeuedRefused = "refused" // the sink refused; a try is used
+	requeuedOutage  = "outage"
+	requeuedStop    = "stop"
+)
+
+// newJobMetrics registers the metrics; with a nil registerer they only count.
+func newJobMetrics(to prometheus.Registerer) (*jobMetrics, error) {
+	m := &jobMetrics{
+		finished: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "fanfold_jobs_finished_total", Help: "Jobs whose end this process has carried out, by report and final status.",
+		}, []string{"report", "status"}),
+		requeued: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "fanfold_fanin_requeued_total", Help: "Times that fan-in left a job for later, by step and reason: refused, outage or stop.",
+		}, []string{"step", "reason"}),
 	}
 	if to == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.rebuildStarted, m.epochsLost, m.mirrorWritten} {
+	for _, c := range []prometheus.Collector{m.finished, m.requeued} {
 		if err := to.Register(c); err != nil {
 			return nil, fmt.Errorf("engine: metrics: %w", err)
 		}

@@ -96,26 +96,10 @@ func (e *Engine) objectName(state *scripts.State, r *report.Report) string {
 	return FileName{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: e.o.Installation, Gzip: r.CSV.Gzip}.String()
 }
 
-// objectNames are those that a job's file can have: one, where this process has the
-// job's definition.
-func (e *Engine) objectNames(state *scripts.State) []string {
-	if r := e.definitions[state.Definition]; r != nil {
-		return []string{e.objectName(state, r)}
-	}
-	return e.anyNames(state, state.Attempt)
-}
-
-// anyNames are those that the file of an attempt can have, whatever its definition was.
-func (e *Engine) anyNames(state *scripts.State, attempt int64) []string {
-	name := FileName{Report: state.Report, ID: state.ID, Attempt: attempt, Tag: e.o.Installation}
+// fileNames are those that a job's file can have, whatever its definition is.
+func (e *Engine) fileNames(state *scripts.State) []string {
+	name := FileName{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: e.o.Installation}
 	packed := name
 	packed.Gzip = true
 	return []string{name.String(), packed.String()}
-}
-
-// owns tells whether the object of that name is certainly the file of an attempt of
-// this record, made by this installation. Without a tag nothing is certain.
-func (e *Engine) owns(name, id string) (attempt int64, ok bool) {
-	n, ok := ParseFileName(name)
-	return n.Attempt, ok && n.ID == id && n.Tag == e.o.Installation && n.Tag != ""
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// TestNames: a file has the name and type of its report, and where that is not known,
-// all names that it can have are looked at.
+// TestNames: a file has the name and type of its report.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	plain, packed := &report.Report{Name: "r"}, &report.Report{Name: "r", CSV: report.CSV{Gzip: true}}
-	e := &Engine{o: Options{Installation: "abc234"}, definitions: map[string]*report.Report{"p": plain, "z": packed}}
-	for definition, want := range map[string][]string{
-		"p": {"r/1-2-abc234.csv"}, "z": {"r/1-2-abc234.csv.gz"}, "other": {"r/1-2-abc234.csv", "r/1-2-abc234.csv.gz"},
-	} {
-		if got := e.objectNames(&scripts.State{ID: "1", Attempt: 2, Report: "r", Definition: definition}); !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", definition, got, want)
+	e := &Engine{o: Options{Installation: "abc234"}}
+	state := &scripts.State{ID: "1", Attempt: 2, Report: "r"}
+	all := []string{"r/1-2-abc234.csv", "r/1-2-abc234.csv.gz"}
+	types := []string{"text/csv; charset=utf-8", "application/gzip"}
+	for i, r := range []*report.Report{{Name: "r"}, {Name: "r", CSV: report.CSV{Gzip: true}}} {
+		if got := e.objectName(state, r); got != all[i] || contentType(r) != types[i] {
+			t.Errorf("%s of type %s, want %s of type %s", got, contentType(r), all[i], types[i])
 		}
 	}
-	if a, b := contentType(plain), contentType(packed); a != "text/csv; charset=utf-8" || b != "application/gzip" {
-		t.Errorf("%s, %s", a, b)
+	if got := e.fileNames(state); !slices.Equal(got, all) {
+		t.Errorf("%v, want %v", got, all)
 	}
 }
 
@@ -46,22 +45,5 @@ func TestParseFileName(t *testing.T) {
 		if got, ok := ParseFileName(name); ok {
 			t.Errorf("%q: %+v", name, got)
 		}
-	}
-}
-
-// TestOwns: a file is a record's only where all of its name says so.
-func TestOwns(t *testing.T) {
-	t.Parallel()
-	e := &Engine{o: Options{Installation: "abc234"}}
-	for name, want := range map[string]int64{
-		"r/1-3-abc234.csv": 3, "other/1-3-abc234.csv.gz": 3,
-		"r/2-3-abc234.csv": 0, "r/1-3.csv": 0, "r/1-3-xyz234.csv": 0, "r/0-1-3-abc234.csv": 0, "r/1-3-abc234.csv.manifest.json": 0,
-	} {
-		if attempt, ok := e.owns(name, "1"); ok != (want > 0) || ok && attempt != want {
-			t.Errorf("%s: %d %v", name, attempt, ok)
-		}
-	}
-	if _, ok := (&Engine{}).owns("r/1-3.csv", "1"); ok {
-		t.Error("without a tag nothing is certain")
 	}
 }

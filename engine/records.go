@@ -44,10 +44,6 @@ type Records interface {
 	// row whose id is not exactly the one asked for ("01111" finds 1111), the
 	// entry's ID is the row's.
 	Read(ctx context.Context, ids []string) (map[string]Record, error)
-	// Startable returns at most that many records that a rebuild looks at: PENDING
-	// and PROCESSING ones that nobody has changed for the grace time, in the order
-	// of their ids, after an id (empty: from the first).
-	Startable(ctx context.Context, after string, grace time.Duration, most int) ([]Record, error)
 	// Start makes each record PROCESSING with the next attempt, if it is PENDING
 	// or PROCESSING and its attempt is still the one given. One result for each.
 	Start(ctx context.Context, runs []Run) ([]bool, error)

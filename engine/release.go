@@ -14,18 +14,13 @@ const releaseEvery = time.Second
 // release pushes the ids that wait for reports that are not paused any more, until ctx
 // ends. Whoever resumes a report does so, too, but may die in the middle.
 func (e *Engine) release(ctx context.Context) error {
-	tick := time.NewTicker(releaseEvery)
-	defer tick.Stop()
 	held := map[string]bool{} // reports for which ids may wait
 	for name := range e.o.Reports {
 		held[name] = true
 	}
-	for {
-		err := stream.Insist(ctx, e.log, "release ids of reports that are resumed", func() error { return e.releaseResumed(ctx, held) })
-		if err != nil || !wait(ctx, tick.C) {
-			return nil // ctx has ended
-		}
-	}
+	return stream.Every(ctx, e.log, releaseEvery, "release ids of reports that are resumed", func(ctx context.Context) error {
+		return e.releaseResumed(ctx, held)
+	})
 }
 
 // releaseResumed releases what is not paused, and notes what is.

@@ -146,18 +146,13 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			if err := e.o.Scripts.Bury(ctx, p.id); err != nil {
 				return err
 			}
-			// A record that is to run again has the file of its last attempt.
-			last := e.pointedBefore(*p.record, p.record.Attempt+1)
-			if n, ok := ParseFileName(last); ok {
-				if err := e.noteLate(ctx, Late{Run{p.id, p.record.Attempt + 1}, n.Report}); err != nil {
-					return err
-				}
-			}
 			ok, err := e.o.Records.Fail(ctx, Run{p.id, p.record.Attempt}, d.why)
 			if err != nil || !ok {
 				return err
 			}
-			e.removeEarlier(ctx, &scripts.State{ID: p.id, Attempt: p.record.Attempt, Report: p.record.Report}, last)
+			if p.record.Attempt > 0 {
+				e.ended.note(p.record.Report, p.id, p.record.Attempt) // it was to run again
+			}
 			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
 			e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(report.Failed), "reason", d.why)
@@ -306,6 +301,10 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 	return n
 }
 
+// errForgotten is why an attempt is not started: Redis has lost its memory since that
+// attempt became the record's.
+var errForgotten = errors.New("engine: Redis has lost its memory")
+
 // supersede gives a record that runs an attempt beyond the one that Redis has of its id,
 // and returns it; 0 where the record has gone on meanwhile.
 func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error) {
@@ -346,7 +345,7 @@ func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 		if looks == 100 {
 			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Epoch())
 		}
-		if !wait(ctx, time.After(epochPause)) {
+		if stream.Wait(ctx, epochPause) != nil {
 			return "", ctx.Err()
 		}
 	}

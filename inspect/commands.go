@@ -26,17 +26,14 @@ func (f *facts) commands(v Verdict) []string {
 			lines = append(lines, line)
 		}
 	}
-	if f.State != nil {
+	if f.Job != nil {
 		add("HMGET %s job queryDoneCount queryTarget", job)
 		add("ZSCORE %s %s", shell(k.Deadlines()), f.ID)
 	}
 	for _, s := range v.Steps {
-		key := k.Task(s.Name)
-		if s.Name == scripts.StepFanIn {
-			key = k.FanIn()
-		}
+		key := f.stream(s.Name)
 		add("HMGET %s %s %s %s", job, shell(s.Name+":tries"), shell(s.Name+":error"), shell(s.Name+":next"))
-		if d := f.delayedStep(s.Name); d != nil {
+		if d := f.retry(s.Name); d != nil {
 			add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
 		}
 		if len(f.Queues[s.Name].Consumers) > 0 {

@@ -35,7 +35,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 			return
 		}
 		args := redis.ZRangeArgs{
-			Key: in.scripts.Dead(), ByScore: true, Rev: newest, Count: searchPage,
+			Key: in.scripts.Dead(), ByScore: true, Rev: newest, Count: pageSize,
 			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
 		}
 		if newest {
@@ -50,7 +50,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 				return
 			}
 			page, err := in.deadPage(ctx, entries)
-			if !yield(page, err) || err != nil || len(entries) < searchPage {
+			if !yield(page, err) || err != nil || len(entries) < pageSize {
 				return
 			}
 			args.Offset += int64(remaining(page))
@@ -88,19 +88,7 @@ func (in *Inspector) deadPage(ctx context.Context, entries []redis.Z) ([]DeadJob
 // all is for walks that remove nothing.
 func all(page []DeadJob) int { return len(page) }
 
-func (in *Inspector) Dead(ctx context.Context, matches func(DeadJob) bool, limit int) ([]DeadJob, error) {
-	list := []DeadJob{}
-	for page, err := range in.DeadPages(ctx, true, all) {
-		if err != nil {
-			return nil, err
-		}
-		for _, j := range page {
-			if matches(j) {
-				if list = append(list, j); len(list) == limit {
-					return list, nil
-				}
-			}
-		}
-	}
-	return list, nil
+// Dead lists the dead jobs that are meant, the newest first, up to a limit (0: all).
+func (in *Inspector) Dead(ctx context.Context, meant func(DeadJob) bool, limit int) ([]DeadJob, error) {
+	return collect(in.DeadPages(ctx, true, all), meant, limit)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/redis/go-redis/v9"
 )
 
 // delayed is a member of the delayed set.
@@ -72,27 +73,15 @@ func whatLater(l scripts.Later) string {
 	return "retry of " + l.Step
 }
 
-// delayedList reads the delayed set in the order of its scores, a page at a time.
-func (in *Inspector) Delayed(ctx context.Context, matches func(string) bool, limit int) ([]Delayed, error) {
-	list := []Delayed{}
+// Delayed lists the members of the delayed set that are meant, the next one first, up to
+// a limit (0: all).
+func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limit int) ([]Delayed, error) {
 	now, err := in.redis.Time(ctx).Result()
 	if err != nil {
 		return nil, err
 	}
-	for start := int64(0); ; start += searchPage {
-		page, err := in.redis.ZRangeWithScores(ctx, in.scripts.Delayed(), start, start+searchPage-1).Result()
-		if err != nil {
-			return nil, err
-		}
-		for _, z := range page {
-			if member, _ := z.Member.(string); matches(member) {
-				if list = append(list, NewDelayed(member, z.Score, now)); len(list) == limit {
-					return list, nil
-				}
-			}
-		}
-		if len(page) < searchPage {
-			return list, nil
-		}
-	}
+	return collect(each(in.members(ctx, in.scripts.Delayed()), func(z redis.Z) Delayed {
+		member, _ := z.Member.(string)
+		return NewDelayed(member, z.Score, now)
+	}), meant, limit)
 }

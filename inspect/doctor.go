@@ -65,8 +65,8 @@ func (fs Findings) Count(result string) int {
 	return n
 }
 
-// judge makes a finding: PASS without an error, otherwise that result.
-func judge(check, result, detail string, err error, hint string) Finding {
+// newFinding makes a finding: PASS without an error, otherwise that result.
+func newFinding(check, result, detail string, err error, hint string) Finding {
 	if err == nil {
 		return Finding{Check: check, Result: Pass, Detail: detail}
 	}

@@ -37,9 +37,9 @@ func (in *Inspector) checkDatabase(ctx context.Context, name string) Findings {
 	if mysqldb.Refused(err) {
 		hint = "correct the DSN of database " + name + ": its account, password or schema"
 	}
-	fs := Findings{judge("database "+name, Fail, version, err, hint)}
+	fs := Findings{newFinding("database "+name, Fail, version, err, hint)}
 	if err == nil {
-		fs = append(fs, judgeSkew("clock of database "+name, time.UnixMicro(micros), nil), in.checkTimeZone(ctx, name))
+		fs = append(fs, checkSkew("clock of database "+name, time.UnixMicro(micros), nil), in.checkTimeZone(ctx, name))
 	}
 	return fs
 }
@@ -51,7 +51,7 @@ func (in *Inspector) checkTimeZone(ctx context.Context, name string) Finding {
 	check := "time zone of database " + name
 	var zone, system string
 	if err := in.databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
-		return judge(check, Warn, "", err, "")
+		return newFinding(check, Warn, "", err, "")
 	}
 	if zone == "SYSTEM" {
 		zone = system
@@ -93,7 +93,7 @@ func (in *Inspector) checkAPIs(ctx context.Context) Findings {
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(in.apis)) {
 		err := in.Reach(ctx, name)
-		fs = append(fs, judge("API "+name, Fail, "it takes connections", err, "is its url right, and may this process reach it?"))
+		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", err, "is its url right, and may this process reach it?"))
 	}
 	return fs
 }
@@ -101,7 +101,7 @@ func (in *Inspector) checkAPIs(ctx context.Context) Findings {
 func (in *Inspector) checkQueries(ctx context.Context, database string) Findings {
 	source, err := in.source(database)
 	if err != nil {
-		return Findings{judge("queries of "+database, Fail, "", err, "")}
+		return Findings{newFinding("queries of "+database, Fail, "", err, "")}
 	}
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(in.config.Reports)) {
@@ -109,7 +109,7 @@ func (in *Inspector) checkQueries(ctx context.Context, database string) Findings
 			for i := range s.Listeners {
 				l := &s.Listeners[i]
 				if l.Source == database {
-					fs = append(fs, judge("query "+name+" / "+l.Name, Fail, "the server accepts it",
+					fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
 						source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
 				}
 			}
@@ -122,7 +122,7 @@ func (in *Inspector) checkQueries(ctx context.Context, database string) Findings
 // would take for work to be done.
 func (in *Inspector) checkRecords(ctx context.Context) Findings {
 	if err := in.records.Check(ctx); err != nil {
-		return Findings{judge("records", Fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours; the account needs SELECT and UPDATE on it")}
+		return Findings{newFinding("records", Fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours; the account needs SELECT and UPDATE on it")}
 	}
 	fs := Findings{{Check: "records", Result: Pass, Detail: "table and columns are as configured"}}
 	fs = append(fs, in.checkStartable(ctx))
@@ -136,7 +136,7 @@ func (in *Inspector) checkInstallation(ctx context.Context) Finding {
 	if tag == "" {
 		detail = "none yet: fanfold serve makes it"
 	}
-	return judge("installation", Warn, detail, err,
+	return newFinding("installation", Warn, detail, err,
 		"fanfold migrate makes the tables; the account needs SELECT and INSERT on fanfold_meta. Without them the names of files do not say whose they are, and no file is ever removed: use no sink that another installation uses")
 }
 
@@ -152,7 +152,7 @@ func (in *Inspector) checkStartable(ctx context.Context) Finding {
 	grace := in.config.Limits.Grace
 	pending, processing, err := in.records.CountStartable(ctx, grace)
 	if err != nil || pending+processing > mostCompared {
-		return judge(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
+		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
 	}
 	queued, whole, err := in.queuedIDs(ctx)
 	counts, example := map[report.Status]int{}, ""
@@ -178,38 +178,37 @@ func (in *Inspector) checkStartable(ctx context.Context) Finding {
 	}
 	if err == nil && len(counts) > 0 && !whole {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and could not be compared with all of %s: only its oldest %d entries were searched",
-			counts[report.Pending], counts[report.Processing], example, grace, in.scripts.Jobs(), searchPages*searchPage)
-		return judge(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
+			counts[report.Pending], counts[report.Processing], example, grace, in.scripts.Jobs(), searched)
+		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
 	}
 	if err == nil && len(counts) == 0 && unknown > 0 {
 		err = fmt.Errorf("%d records, of which %s, wait for reports that are not in this configuration: nothing starts them", unknown, named)
-		return judge(check, Warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
+		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
 	}
 	if err == nil && len(counts) > 0 {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and have no job: the next rebuild starts them",
 			counts[report.Pending], counts[report.Processing], example, grace)
 	}
-	return judge(check, Warn, "none", err, hint)
+	return newFinding(check, Warn, "none", err, hint)
 }
 
 // queuedIDs are the oldest ids that wait to be started, and whether those are all.
 func (in *Inspector) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
 	queued = map[string]bool{}
-	for start, page := "-", 0; page < searchPages; page++ {
-		entries, err := in.redis.XRangeN(ctx, in.scripts.Jobs(), start, "+", searchPage).Result()
+	seen := 0
+	for page, err := range in.entries(ctx, in.scripts.Jobs(), false) {
 		if err != nil {
 			return nil, false, err
 		}
-		for _, m := range entries {
+		for _, m := range page {
 			id, _ := m.Values["id"].(string)
 			queued[id] = true
 		}
-		if len(entries) < searchPage {
-			return queued, true, nil
+		if seen += len(page); len(page) == pageSize && seen >= searched {
+			return queued, false, nil
 		}
-		start = "(" + entries[len(entries)-1].ID
 	}
-	return queued, false, nil
+	return queued, true, nil
 }
 
 // withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
@@ -266,7 +265,7 @@ func (in *Inspector) checkMemory(ctx context.Context) Finding {
 	if err == nil {
 		_, err = in.records.Dues(ctx, in.scripts.Delayed(), "", 1)
 	}
-	return judge("records that outlive redis", Warn, "due times and timers are mirrored", err,
+	return newFinding("records that outlive redis", Warn, "due times and timers are mirrored", err,
 		"fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. Without them delayed ids and timers are lost with Redis's memory")
 }
 
@@ -277,9 +276,9 @@ func (in *Inspector) checkSink(ctx context.Context) Finding {
 	}
 	check := "sink " + in.config.Sink.String()
 	if errors.Is(err, fs.ErrNotExist) {
-		return judge(check, Warn, "", err, "mkdir -p "+in.config.Sink.Place+", for the user of fanfold serve, which makes it where it may. If it is a mount, it is gone")
+		return newFinding(check, Warn, "", err, "mkdir -p "+in.config.Sink.Place+", for the user of fanfold serve, which makes it where it may. If it is a mount, it is gone")
 	}
-	return judge(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
 }
 
 // checkFileColumn compares the file column with the names that files can have.
@@ -291,7 +290,7 @@ func (in *Inspector) checkFileColumn(ctx context.Context) Finding {
 		files, err = in.sink(ctx)
 	}
 	if err != nil {
-		return judge(check, Fail, "", err, hint)
+		return newFinding(check, Fail, "", err, hint)
 	}
 	if file == 0 {
 		return Finding{Check: check, Result: Pass, Detail: "it has no length that the database tells"}
@@ -309,11 +308,11 @@ func (in *Inspector) checkFileColumn(ctx context.Context) Finding {
 	switch {
 	case len(first) > file:
 		err = fmt.Errorf("it takes %d characters, and the first file has %d, such as %s: its job fails", file, len(first), first)
-		return judge(check, Fail, "", err, hint)
+		return newFinding(check, Fail, "", err, hint)
 	case len(longest) > file:
 		err = fmt.Errorf("it takes %d characters, and a file can have %d, such as %s: its job would fail", file, len(longest), longest)
 	}
-	return judge(check, Warn, fmt.Sprintf("it takes %d characters, and no file has more than %d", file, len(longest)), err, hint)
+	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and no file has more than %d", file, len(longest)), err, hint)
 }
 
 // ScratchHint is what helps where no scratch file can be made.
@@ -321,7 +320,7 @@ const ScratchHint = "set TMPDIR to a folder on a disk in which the process may m
 
 func checkScratch(ctx context.Context) Finding {
 	folder, err := engine.CheckScratch(ctx)
-	return judge("scratch files", Fail, "one was written in "+folder, err, ScratchHint)
+	return newFinding("scratch files", Fail, "one was written in "+folder, err, ScratchHint)
 }
 
 // checkTimerRecords proves that timers can insert records, if any does.
@@ -329,6 +328,6 @@ func (in *Inspector) checkTimerRecords(ctx context.Context) Finding {
 	if !in.config.Timers.Submit() {
 		return Finding{Check: "records of timers", Result: Pass, Detail: "no timer submits a report"}
 	}
-	return judge("records of timers", Fail, "each is inserted once", in.records.CheckFirings(ctx),
+	return newFinding("records of timers", Fail, "each is inserted once", in.records.CheckFirings(ctx),
 		"fanfold migrate makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
 }

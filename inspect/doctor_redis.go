@@ -21,14 +21,14 @@ const maxSkew = 2 * time.Second
 func (in *Inspector) checkRedis(ctx context.Context) Findings {
 	info, err := in.redis.InfoMap(ctx, "server", "memory", "persistence").Result()
 	if err != nil {
-		return Findings{judge("redis", Fail, "", err, "is the URL right, and the server up?")}
+		return Findings{newFinding("redis", Fail, "", err, "is the URL right, and the server up?")}
 	}
 	server := info["Server"]
 	fs := Findings{
-		judge("redis version", Fail, server["redis_version"], atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
+		newFinding("redis version", Fail, server["redis_version"], atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
 	}
 	now, err := in.redis.Time(ctx).Result()
-	fs = append(fs, judgeSkew("redis clock", now, err))
+	fs = append(fs, checkSkew("redis clock", now, err))
 	fs = append(fs, in.checkEviction(info["Memory"]["maxmemory_policy"]), in.checkRedisMemory(info["Memory"]))
 	if info["Persistence"]["aof_enabled"] == "1" {
 		fs = append(fs, Finding{Check: "redis persistence", Result: Pass, Detail: "append-only file"})
@@ -39,7 +39,7 @@ func (in *Inspector) checkRedis(ctx context.Context) Findings {
 		})
 	}
 	fs = append(fs, in.checkNotifications(ctx))
-	fs = append(fs, judge("redis scripts", Fail, "all scripts load", in.scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
+	fs = append(fs, newFinding("redis scripts", Fail, "all scripts load", in.scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
 	fs = append(fs, in.checkPauses(ctx), in.checkDefinitions(ctx), in.checkQuarantine(ctx), in.checkTimersDue(ctx))
 	return append(fs, in.checkStreams(ctx)...)
 }
@@ -58,7 +58,7 @@ func (in *Inspector) checkPauses(ctx context.Context) Finding {
 		}
 		err = errors.New(strings.Join(all, "; "))
 	}
-	return judge("pauses", Warn, "nothing is paused", err, "fanfold resume listener NAME, or report NAME, ends one")
+	return newFinding("pauses", Warn, "nothing is paused", err, "fanfold resume listener NAME, or report NAME, ends one")
 }
 
 func atLeast7(version string) error {
@@ -69,12 +69,12 @@ func atLeast7(version string) error {
 	return nil
 }
 
-func judgeSkew(check string, now time.Time, err error) Finding {
+func checkSkew(check string, now time.Time, err error) Finding {
 	skew := time.Since(now).Abs().Round(time.Millisecond)
 	if err == nil && skew > maxSkew {
 		err = fmt.Errorf("%v apart from this machine", skew)
 	}
-	return judge(check, Warn, fmt.Sprintf("within %v of this machine", maxSkew), err, "run NTP on both")
+	return newFinding(check, Warn, fmt.Sprintf("within %v of this machine", maxSkew), err, "run NTP on both")
 }
 
 func (in *Inspector) checkEviction(policy string) Finding {
@@ -82,7 +82,7 @@ func (in *Inspector) checkEviction(policy string) Finding {
 	if policy != "noeviction" {
 		err = fmt.Errorf("maxmemory-policy is %s: Redis may drop the keys of running jobs", policy)
 	}
-	return judge("redis eviction", Fail, policy, err, "maxmemory-policy noeviction, in a Redis of Fanfold's own")
+	return newFinding("redis eviction", Fail, policy, err, "maxmemory-policy noeviction, in a Redis of Fanfold's own")
 }
 
 // checkNotifications looks for the events that the scheduler can use.
@@ -90,12 +90,12 @@ func (in *Inspector) checkNotifications(ctx context.Context) Finding {
 	const check, hint = "redis notifications", "notify-keyspace-events Kgz$x; without them Fanfold looks once a second"
 	values, err := in.redis.ConfigGet(ctx, "notify-keyspace-events").Result()
 	if err != nil {
-		return judge(check, Warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)
+		return newFinding(check, Warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)
 	}
 	have := values["notify-keyspace-events"]
 	for _, flag := range "Kgz$x" {
 		if !strings.ContainsRune(have, flag) && (strings.ContainsRune("KE", flag) || !strings.ContainsRune(have, 'A')) {
-			return judge(check, Warn, "", fmt.Errorf("%q lacks %q", have, flag), hint)
+			return newFinding(check, Warn, "", fmt.Errorf("%q lacks %q", have, flag), hint)
 		}
 	}
 	return Finding{Check: check, Result: Pass, Detail: have}
@@ -136,11 +136,11 @@ func (in *Inspector) checkStream(ctx context.Context, name, reader string, silen
 	if err != nil && strings.Contains(err.Error(), "no such key") {
 		return Finding{Check: check, Result: Pass, Detail: "not there yet: fanfold serve makes it"}
 	} else if err != nil {
-		return judge(check, Fail, "", err, "is this key something else than a stream?")
+		return newFinding(check, Fail, "", err, "is this key something else than a stream?")
 	}
 	length, err := in.redis.XLen(ctx, name).Result()
 	if err != nil {
-		return judge(check, Fail, "", err, "")
+		return newFinding(check, Fail, "", err, "")
 	}
 	for _, g := range groups {
 		if g.Name != scripts.Group {
@@ -148,16 +148,16 @@ func (in *Inspector) checkStream(ctx context.Context, name, reader string, silen
 		}
 		detail := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, g.Pending, g.Consumers)
 		if g.Consumers == 0 && length > 0 {
-			return judge(check, Warn, detail, errors.New(detail), "nobody reads it: start "+reader)
+			return newFinding(check, Warn, detail, errors.New(detail), "nobody reads it: start "+reader)
 		}
 		waits, err := in.unread(ctx, name, g.LastDeliveredID, silence)
 		if err != nil {
-			return judge(check, Fail, "", err, "")
+			return newFinding(check, Fail, "", err, "")
 		}
 		if waits > unreadAfter {
 			err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, short(waits))
 		}
-		return judge(check, Warn, detail, err, "is it still running? Start "+reader+", or look at its log")
+		return newFinding(check, Warn, detail, err, "is it still running? Start "+reader+", or look at its log")
 	}
 	return Finding{Check: check, Result: Pass, Detail: fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length)}
 }
@@ -193,7 +193,7 @@ func (in *Inspector) checkRedisMemory(memory map[string]string) Finding {
 	used, usedErr := strconv.ParseInt(memory["used_memory"], 10, 64)
 	most, mostErr := strconv.ParseInt(memory["maxmemory"], 10, 64)
 	if err := errors.Join(usedErr, mostErr); err != nil {
-		return judge(check, Warn, "", fmt.Errorf("INFO memory does not say it: %w", err), "")
+		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not say it: %w", err), "")
 	}
 	if most == 0 {
 		return Finding{Check: check, Result: Pass, Detail: fmt.Sprintf("%d MB used, without maxmemory", used>>20)}
@@ -207,7 +207,7 @@ func (in *Inspector) checkRedisMemory(memory map[string]string) Finding {
 	case percent > int64(in.config.Limits.Memory):
 		err = fmt.Errorf("%s: above limits.memory (%d %%) no job is started", detail, in.config.Limits.Memory)
 	}
-	return judge(check, result, detail, err, hint)
+	return newFinding(check, result, detail, err, hint)
 }
 
 // checkTimersDue tells of timers that are overdue, and of those that no definition matches.
@@ -233,12 +233,12 @@ func (in *Inspector) checkTimersDue(ctx context.Context) Finding {
 	switch {
 	case err != nil:
 	case len(undefined) > 0:
-		return judge(check, Warn, "", fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0]),
+		return newFinding(check, Warn, "", fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0]),
 			"correct the key of a definition in timers, or fanfold timer rm removes them")
 	case len(overdue) > 0:
-		return judge(check, Warn, "", fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0]), schedulerMissing)
+		return newFinding(check, Warn, "", fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0]), schedulerMissing)
 	}
-	return judge(check, Warn, "none is overdue", err, "")
+	return newFinding(check, Warn, "none is overdue", err, "")
 }
 
 // checkDefinitions counts the running jobs whose definition no process has.
@@ -255,7 +255,7 @@ func (in *Inspector) checkDefinitions(ctx context.Context) Finding {
 		}
 		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines, or until on_change: restart of their reports starts them anew", strings.Join(all, ", "), found[0].ID)
 	}
-	return judge("definitions of running jobs", Warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
+	return newFinding("definitions of running jobs", Warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
 }
 
 // checkQuarantine tells of entries that were put aside.
@@ -267,5 +267,5 @@ func (in *Inspector) checkQuarantine(ctx context.Context) Finding {
 			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
-	return judge("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine rm removes what is dealt with")
+	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine rm removes what is dealt with")
 }

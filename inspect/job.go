@@ -3,9 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -13,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// jobView is what is known of one record and its job.
+// Job is what is known of one record and its job.
 type Job struct {
 	ID        string        `json:"id"`
 	Report    string        `json:"report"`
@@ -29,6 +27,7 @@ type Job struct {
 	Listeners []Listener    `json:"listeners,omitempty"`
 }
 
+// Listener is the part of a listener in a job.
 type Listener struct {
 	Name  string `json:"name"`
 	Stage int64  `json:"stage"`
@@ -43,7 +42,7 @@ type Listener struct {
 	Waits bool `json:"-"` // why is no error: it waits for something
 }
 
-// view reads a record and the state of its job. It returns engine.ErrNoRecord
+// Job reads a record and the state of its job. It returns engine.ErrNoRecord
 // where there is no such row.
 func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	records, err := in.records.Read(ctx, []string{id})
@@ -58,8 +57,8 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	if !v.Status.HasFile() {
 		v.File = "" // of an earlier attempt
 	}
-	state, err := in.scripts.Read(ctx, id)
-	if err != nil && !errors.Is(err, scripts.ErrNoJob) {
+	j, err := in.readJob(ctx, id)
+	if err != nil {
 		return v, err
 	}
 	if !r.Status.Final() {
@@ -67,92 +66,96 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 		if err != nil {
 			return v, err
 		}
-		v.Paused = pausedFor(found, r.Report, state)
+		v.Paused = j.pausedBy(found, r.Report)
 	}
-	if state == nil {
+	if j == nil || j.Attempt != r.Attempt {
 		return v, nil
 	}
-	if state.Attempt == r.Attempt {
-		v.Job, v.Stage = state.Status, state.Stage
-		if !r.Status.Final() {
-			v.Deadline = &state.Deadline
-		}
-		if v.Orphan, err = in.Orphan(ctx, state); err != nil {
-			return v, err
-		}
-		v.Listeners = listenerViews(in.config.Reports[state.Report], state)
+	v.Job, v.Stage = j.Status, j.Stage
+	if !r.Status.Final() {
+		v.Deadline = &j.Deadline
 	}
-	return v, nil
+	ours := in.config.Reports[j.Report]
+	v.Listeners = j.listeners(ours)
+	v.Orphan, err = in.orphan(ctx, j, ours)
+	return v, err
 }
 
-// listenerViews lists the listeners of a job: those of its report in their
-// order; those that have a task, where the report is not in the configuration.
-func listenerViews(r *report.Report, state *scripts.State) []Listener {
+// Orphan tells whether a job runs that no process has the definition of.
+func (in *Inspector) Orphan(ctx context.Context, id string) (bool, error) {
+	j, err := in.readJob(ctx, id)
+	if err != nil || j == nil {
+		return false, err
+	}
+	return in.orphan(ctx, j, in.config.Reports[j.Report])
+}
+
+func (in *Inspector) orphan(ctx context.Context, j *job, ours *report.Report) (bool, error) {
+	if !j.needsDefinition() || j.of(ours) {
+		return false, nil
+	}
+	seen, err := in.scripts.Seen(ctx)
+	return err == nil && j.orphan(ours, seen), err
+}
+
+// NoRecord is the error of an id that has no record.
+func (in *Inspector) NoRecord(id string) error {
+	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, in.config.Records.Table, in.config.Records.Database)
+}
+
+// listeners lists the listeners of a job: those of its report in their order; those that
+// have a task, where the report is not in the configuration.
+func (j *job) listeners(ours *report.Report) []Listener {
+	tasks := map[string]part{}
 	var views []Listener
-	if r != nil && r.Hash() == state.Definition {
-		for stage, s := range r.Stages {
+	for _, t := range j.Tasks {
+		tasks[t.Name] = t
+		if !j.of(ours) {
+			views = append(views, Listener{Name: t.Name, Stage: t.Stage})
+		}
+	}
+	if j.of(ours) {
+		for stage, s := range ours.Stages {
 			for _, l := range s.Listeners {
 				views = append(views, Listener{Name: l.Name, Stage: int64(stage) + 1})
 			}
 		}
-	} else {
-		for name, task := range state.Tasks {
-			views = append(views, Listener{Name: name, Stage: task.Stage})
-		}
-		slices.SortFunc(views, func(a, b Listener) int {
-			return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Name, b.Name))
-		})
 	}
-	for i := range views {
-		task := state.Tasks[views[i].Name]
-		views[i].State, views[i].Rows, views[i].Tries, views[i].Owner = "waiting", task.Rows, task.Tries, task.Owner
-		if !task.Done && !task.Next.IsZero() {
-			views[i].Next, views[i].Why = &task.Next, cmp.Or(task.Waits, task.Error)
-			views[i].Waits = task.Waits != ""
+	for i, v := range views {
+		t := tasks[v.Name]
+		v.State, v.Rows, v.Tries, v.Owner = "waiting", t.Rows, t.Tries, t.Owner
+		if !t.Done && !t.Next.IsZero() {
+			v.Next, v.Why, v.Waits = &t.Next, cmp.Or(t.Waits, t.Error), t.Waits != ""
 		}
 		switch {
-		case task.Policy != "":
-			views[i].State = "omitted"
-		case task.Done:
-			views[i].State = "done"
-		case state.Status != scripts.StatusRun:
-			views[i].State = "stopped"
-		case task.Owner != "":
-			views[i].State = "running"
+		case t.Omitted:
+			v.State = "omitted"
+		case t.Done:
+			v.State = "done"
+		case !j.querying():
+			v.State = "stopped"
+		case t.Owner != "":
+			v.State = "running"
 		}
+		views[i] = v
 	}
 	return views
 }
 
-// pausedFor is what of the pauses a record waits for: its report before the start, after
-// that listeners that are not done. State is nil where it has none.
-func pausedFor(found scripts.Pauses, report string, state *scripts.State) []string {
-	if state == nil || !runs(state) {
+// pausedBy is what of the pauses a job waits for: its report before the start, when j is
+// nil or has ended; after that listeners that are not done.
+func (j *job) pausedBy(found scripts.Pauses, report string) []string {
+	if j == nil || !j.runs() {
 		if _, ok := found[scripts.PausedReport(report)]; ok {
 			return []string{scripts.PausedReport(report)}
 		}
 		return nil
 	}
 	var waits []string
-	for _, l := range state.Listeners {
-		task := state.Tasks[l]
-		if _, ok := found[scripts.PausedListener(l)]; ok && state.Status == scripts.StatusRun && !task.Done && task.Owner == "" {
-			waits = append(waits, scripts.PausedListener(l))
+	for _, p := range j.open() {
+		if _, ok := found[scripts.PausedListener(p.Name)]; ok && p.Owner == "" {
+			waits = append(waits, scripts.PausedListener(p.Name))
 		}
 	}
 	return waits
-}
-
-// orphan tells whether no process has the definition of a running job.
-func (in *Inspector) Orphan(ctx context.Context, state *scripts.State) (bool, error) {
-	if r := in.config.Reports[state.Report]; !scripts.NeedsDefinition(state.Status) || r != nil && r.Hash() == state.Definition {
-		return false, nil
-	}
-	seen, err := in.scripts.Seen(ctx)
-	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(state.Report, state.Definition)), err
-}
-
-// noRecord is the error of an id that has no record.
-func (in *Inspector) NoRecord(id string) error {
-	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, in.config.Records.Table, in.config.Records.Database)
 }

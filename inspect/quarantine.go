@@ -2,10 +2,13 @@ package inspect
 
 import (
 	"context"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// quarantinedEntry is an entry of the quarantine as people see it.
+// Quarantined is an entry that could not be used.
 type Quarantined struct {
 	Entry  string    `json:"entry"` // its name in the quarantine
 	At     time.Time `json:"at"`
@@ -14,29 +17,45 @@ type Quarantined struct {
 	Fields string    `json:"fields"` // what it was, at most 1 KB
 }
 
-// quarantine reads the entries that are meant, the newest first, at most that many
-// (0: all).
+// Quarantine lists the quarantined entries that are meant, the newest first, up to a
+// limit (0: all).
 func (in *Inspector) Quarantine(ctx context.Context, meant func(Quarantined) bool, limit int) ([]Quarantined, error) {
-	list := []Quarantined{}
-	for end := "+"; ; {
-		page, err := in.redis.XRevRangeN(ctx, in.scripts.Quarantined(), end, "-", searchPage).Result()
+	return collect(each(in.entries(ctx, in.scripts.Quarantined(), true), newQuarantined), meant, limit)
+}
+
+func newQuarantined(m redis.XMessage) Quarantined {
+	text := func(field string) string { s, _ := m.Values[field].(string); return s }
+	return Quarantined{Entry: m.ID, At: entryTime(m.ID), Stream: text("stream"), Reason: text("reason"), Fields: text("fields")}
+}
+
+// searchQuarantine looks for an id among the newest entries of the quarantine,
+// and tells whether it saw all of them.
+func (in *Inspector) searchQuarantine(ctx context.Context, id string) (found *Quarantined, whole bool, err error) {
+	seen := 0
+	for page, err := range in.entries(ctx, in.scripts.Quarantined(), true) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, m := range page {
-			e := Quarantined{Entry: m.ID, At: entryTime(m.ID)}
-			e.Stream, _ = m.Values["stream"].(string)
-			e.Reason, _ = m.Values["reason"].(string)
-			e.Fields, _ = m.Values["fields"].(string)
-			if meant(e) {
-				if list = append(list, e); len(list) == limit {
-					return list, nil
-				}
+			if q := newQuarantined(m); q.names(id) {
+				return &q, true, nil
 			}
 		}
-		if len(page) < searchPage {
-			return list, nil
+		if seen += len(page); seen >= 12*pageSize {
+			return nil, false, nil
 		}
-		end = "(" + page[len(page)-1].ID
 	}
+	return nil, true, nil
+}
+
+// names tells whether the fields of an entry name an id.
+func (q Quarantined) names(id string) bool {
+	for _, field := range strings.Fields(q.Fields) {
+		name, value, _ := strings.Cut(field, "=")
+		of, _, _ := strings.Cut(value, "/")
+		if name == "id" && value == id || name == "member" && of == id {
+			return true
+		}
+	}
+	return false
 }

@@ -11,11 +11,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// How far a stream is searched for an entry.
-const (
-	searchPage  = 1000
-	searchPages = 10
-)
+// searched is how many entries of a stream are searched for an id.
+const searched = 10 * pageSize
 
 // queue is what was found of a stream, and of one id's entry in it.
 type queue struct {
@@ -90,23 +87,20 @@ func missing(err error) bool {
 // searchQueue finds the newest entry of an id among the oldest entries: the one
 // that is read last.
 func (in *Inspector) searchQueue(ctx context.Context, q *queue, id string, attempt int64) error {
-	start := "-"
-	for range searchPages {
-		entries, err := in.redis.XRangeN(ctx, q.Key, start, "+", searchPage).Result()
+	for page, err := range in.entries(ctx, q.Key, false) {
 		if err != nil {
 			return err
 		}
-		for i, m := range entries {
+		for i, m := range page {
 			of, _ := m.Values["attempt"].(string)
 			if m.Values["id"] == id && (attempt == 0 || of == strconv.FormatInt(attempt, 10)) {
 				q.Entry = &entry{ID: m.ID, Ahead: q.Searched + int64(i)}
 			}
 		}
-		q.Searched += int64(len(entries))
-		if q.Whole = len(entries) < searchPage; q.Whole || q.Entry != nil {
+		q.Searched += int64(len(page))
+		if q.Whole = len(page) < pageSize; q.Entry != nil || q.Searched >= searched {
 			return nil
 		}
-		start = "(" + entries[len(entries)-1].ID
 	}
 	return nil
 }
@@ -116,16 +110,4 @@ func entryTime(id string) time.Time {
 	ms, _, _ := strings.Cut(id, "-")
 	n, _ := strconv.ParseInt(ms, 10, 64)
 	return time.UnixMilli(n)
-}
-
-// mentions tells whether the fields of a quarantined entry name an id.
-func mentions(fields, id string) bool {
-	for _, field := range strings.Fields(fields) {
-		name, value, _ := strings.Cut(field, "=")
-		of, _, _ := strings.Cut(value, "/")
-		if name == "id" && value == id || name == "member" && of == id {
-			return true
-		}
-	}
-	return false
 }

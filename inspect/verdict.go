@@ -66,17 +66,16 @@ type Verdict struct {
 
 // step is a part of a job that is not done.
 type Step struct {
-	Name   string     `json:"name"` // of the listener, or @fanin
-	Kind   Kind       `json:"kind"`
-	Says   string     `json:"says"`
-	Try    int64      `json:"try"`             // that runs, ran last, or comes next
-	Tries  int        `json:"tries,omitempty"` // at most; 0: not known here, or without limit
-	Owner  string     `json:"owner,omitempty"`
-	Since  *time.Time `json:"since,omitempty"`
-	Lease  *time.Time `json:"lease,omitempty"`
-	Next   *time.Time `json:"next,omitempty"`
-	Error  string     `json:"error,omitempty"` // of the last try that failed
-	remedy string
+	Name  string     `json:"name"` // of the listener, or @fanin
+	Kind  Kind       `json:"kind"`
+	Says  string     `json:"says"`
+	Try   int64      `json:"try"`             // that runs, ran last, or comes next
+	Tries int        `json:"tries,omitempty"` // at most; 0: not known here, or without limit
+	Owner string     `json:"owner,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
+	Lease *time.Time `json:"lease,omitempty"`
+	Next  *time.Time `json:"next,omitempty"`
+	Error string     `json:"error,omitempty"` // of the last try that failed
 }
 
 // upcoming is something that will happen by itself.
@@ -84,23 +83,3 @@ type Upcoming struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
 }
-
-// when says how far a time is from now.
-func When(at, now time.Time) string {
-	d := at.Sub(now)
-	if d < 0 {
-		return short(-d) + " ago"
-	}
-	return "in " + short(d)
-}
-
-// short is a duration that people can read.
-func short(d time.Duration) string {
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
-// stamp writes a time for people: theirs, with its zone.
-func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }

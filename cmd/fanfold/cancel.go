@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
@@ -72,28 +71,14 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 		}
 		if r.Status == report.Cancelled {
 			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
-			if !runs {
-				if err := b.noteLate(ctx, r, engine.LateAfter(b.config.Limits)); err != nil {
-					return "", err
-				}
-			}
 		} else {
 			outcome = "cancelled"
-			if err := b.noteLate(ctx, r, engine.LateAfter(b.config.Limits)); err != nil {
-				return "", err
-			}
 			ok, err := b.records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt}, reason)
 			if err != nil {
 				return "", err
 			}
 			if !ok {
 				continue // somebody has started it, or it has ended
-			}
-			if r.Status == report.Pending {
-				// No worker is at it: its file can go at once.
-				if err := b.noteLate(ctx, r, 0); err != nil {
-					return "", err
-				}
 			}
 			// The trigger may have been between record and state.
 			after, err := b.stop(ctx, r, reason)
@@ -103,6 +88,9 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			runs = runs || after || err != nil
 		}
 		if !runs {
+			if err := b.deleteFiles(ctx, r); err != nil {
+				return "", err
+			}
 			// No engine ends a job that does not run, and says so. Of a record that was
 			// CANCELLED before, it is not known whether the command came to this.
 			if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason); err != nil {
@@ -128,26 +116,13 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (run
 	return outcome != scripts.Gone, nil
 }
 
-// noteLate has an engine look for files of the record's attempts in a while: where
-// Redis has lost a job, nobody else knows that it may have made one, and one that did not
-// start has that of its last attempt.
-func (b *backend) noteLate(ctx context.Context, r engine.Record, after time.Duration) error {
+// deleteFiles has an engine delete the files of a cancelled record that has no job: the
+// one of an earlier run, or of an attempt that Redis has lost.
+func (b *backend) deleteFiles(ctx context.Context, r engine.Record) error {
 	if r.Attempt == 0 {
 		return nil
 	}
-	reports := []string{r.Report}
-	// The report may have been another one when the file was made. An engine proves whose
-	// the file is.
-	if n, ok := engine.ParseFileName(r.File); ok && path.Base(n.Report) != r.Report {
-		reports = append(reports, path.Base(n.Report))
-	}
-	for _, name := range reports {
-		late := engine.Late{Run: engine.Run{ID: r.ID, Attempt: r.Attempt + 1}, Report: name}
-		if err := b.records.NoteLate(ctx, late, after); err != nil && !errors.Is(err, engine.ErrNoMemory) {
-			return err
-		}
-	}
-	return nil
+	return b.redis.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}).Err()
 }
 
 // forget takes away the places in which a record waits that has not been started.

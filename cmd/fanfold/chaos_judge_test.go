@@ -3,11 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"google.golang.org/api/option"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink/gcs"
 )
 
 // watch looks at each record that is SUCCESS as soon as it is seen: its file is
@@ -93,10 +99,6 @@ func (r *round) drained(ctx context.Context) {
 				found = append(found, fmt.Sprintf("state of %s: %v", id, r.rdb.HGet(ctx, "FileDownloadRecordEntity-"+id, "job").Val()))
 			}
 		}
-		var late int
-		if err := r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM fanfold_due WHERE kind LIKE '%late'").Scan(&late); err != nil || late > 0 {
-			found = append(found, fmt.Sprintf("late files of %d records are to be looked for %v", late, err))
-		}
 		return found
 	}
 	began := time.Now()
@@ -119,7 +121,7 @@ const drainTime = time.Minute
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:incarnation", "fanfold:mirrored", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
-	"fanfold:paused", "fanfold:definitions",
+	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep",
 	"fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c",
 }
 
@@ -205,9 +207,42 @@ func (r *round) failures(ctx context.Context) (failed []string) {
 	return failed
 }
 
+// sweep does at once what an engine does once a day: workers that hung may have made
+// files after their job had ended, and died.
+func (r *round) sweep(ctx context.Context) (deleted int, err error) {
+	b, err := open(filepath.Join(r.dir, "direct.yaml"))
+	if err != nil {
+		return 0, err
+	}
+	defer b.Close()
+	tag, err := b.records.Installation(ctx)
+	if err != nil {
+		return 0, err
+	}
+	files, err := gcs.New(ctx, chaosBucket, "exports", option.WithHTTPClient(&http.Client{}), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
+	if err != nil {
+		return 0, err
+	}
+	defer files.Close()
+	e, err := engine.New(engine.Options{
+		Redis: b.redis, Scripts: b.scripts, Records: b.records, Sink: files, Consumer: "judge", Installation: tag, OrphanAge: 1,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return e.Sweep(ctx)
+}
+
 // files proves that each SUCCESS points to a file of its own with the expected
-// bytes, and that the sink has nothing but these files and their manifests.
+// bytes, and that the sink has nothing but these files and their manifests, once it is
+// swept.
 func (r *round) files(ctx context.Context) {
+	deleted, err := r.sweep(ctx)
+	if err != nil {
+		r.violated("sweep of the sink: %v", err)
+		return
+	}
+	r.totals.add("files of hung workers that a sweep deleted", deleted)
 	there, err := r.sink.objects()
 	if err != nil {
 		r.violated("list of the sink: %v", err)

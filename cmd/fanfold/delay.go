@@ -40,7 +40,7 @@ func newDelayList(f *flags) *cobra.Command {
 			if err := atLeastOne(limit); err != nil {
 				return err
 			}
-			list, err := b.inspect.Delayed(c.Context(), matches, limit)
+			list, err := b.inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
 			if err != nil {
 				return err
 			}

@@ -167,10 +167,7 @@ func TestRetry(t *testing.T) {
 	if s.content(second); second.Attempt != 2 || second.File == first.File {
 		t.Errorf("%+v", second)
 	}
-	files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
-	if len(files) != 2 {
-		t.Errorf("in the sink: %v", files)
-	}
+	s.eventually("records and sink agree", func() bool { return agree(s) == "" })
 	s.idle()
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -80,6 +81,7 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	}
 	var group errgroup.Group
 	group.Go(func() error { return e.Run(ctx) })
+	s.recover(ctx, &group, e, nil)
 	for _, role := range []string{"listeners", "scheduler"} {
 		r, err := b.role(ctx, role, consumerName(), (&flags{}).logger(testLog{s.t}))
 		if err != nil {
@@ -95,6 +97,22 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	})
 	s.t.Cleanup(stop)
 	return stop
+}
+
+// recover runs the recovery beside an engine, without tables where change does not give
+// it any.
+func (s *stack) recover(ctx context.Context, group *errgroup.Group, e *engine.Engine, change func(*recovery.Options)) {
+	s.t.Helper()
+	limits := s.b.config.Limits
+	o := recovery.Options{Scripts: s.b.scripts, Jobs: e, Records: s.b.records, Grace: limits.Grace, Rate: limits.Rebuild}
+	if change != nil {
+		change(&o)
+	}
+	r, err := recovery.New(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	group.Go(func() error { return r.Run(ctx) })
 }
 
 func (s *stack) dirSink() sink.Sink {
@@ -289,8 +307,8 @@ func TestScratchFiles(t *testing.T) {
 	}
 }
 
-// TestFilesOfLostAttempts are removed when a later attempt ends, and those that come
-// after that, from a worker that hung, are in a while; also where Redis has lost its
+// TestFilesOfLostAttempts are deleted when a later attempt ends, and those that come
+// after that, from a worker that hung, by the next sweep; also where Redis has lost its
 // memory meanwhile.
 func TestFilesOfLostAttempts(t *testing.T) {
 	t.Parallel()
@@ -316,9 +334,7 @@ func TestFilesOfLostAttempts(t *testing.T) {
 		files, _ := filepath.Glob(s.dir + "/files/slow/[^.]*")
 		return files
 	}
-	if files := inSink(); len(files) != 2 {
-		t.Errorf("in the sink: %v", files)
-	}
+	s.eventually("the files of lost attempts are deleted", func() bool { return len(inSink()) == 2 })
 	s.idle()
 	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
@@ -326,10 +342,9 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	if err := os.WriteFile(s.dir+"/files/"+two+".gz", []byte("late"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("the late file is gone", func() bool { return len(inSink()) == 2 })
-	s.eventually("nothing is to be looked for", func() bool {
-		late, err := s.b.records.Late(t.Context(), 1)
-		return err == nil && len(late) == 0
-	})
+	s.sweep()
+	if files := inSink(); len(files) != 2 {
+		t.Errorf("in the sink: %v", files)
+	}
 	s.content(v)
 }

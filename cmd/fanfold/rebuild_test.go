@@ -20,30 +20,32 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// serveRebuilding runs all roles, with an engine whose options may be changed.
-func (s *stack) serveRebuilding(config string, change func(*engine.Options)) (stop func()) {
+// serveRebuilding runs all roles, with a recovery whose options may be changed.
+func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (stop func()) {
 	s.t.Helper()
 	b := s.open(config)
 	ctx, cancel := context.WithCancel(s.t.Context())
-	o := engine.Options{
+	log := slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	e, err := engine.New(engine.Options{
 		Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: s.dirSink(),
-		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(),
-		Memory: b.records, MirrorEvery: 50 * time.Millisecond, Metrics: prometheus.NewRegistry(),
-		Log: slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	}
-	if change != nil {
-		change(&o)
-	}
-	e, err := engine.New(o)
+		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(), Log: log,
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var group errgroup.Group
 	group.Go(func() error { return e.Run(ctx) })
+	s.recover(ctx, &group, e, func(o *recovery.Options) {
+		o.Records, o.Store, o.MirrorEvery, o.Metrics, o.Log = b.records, b.records, 50*time.Millisecond, prometheus.NewRegistry(), log
+		if change != nil {
+			change(o)
+		}
+	})
 	for _, role := range []string{"listeners", "scheduler"} {
 		r, err := b.role(ctx, role, consumerName(), slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -299,8 +301,8 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines lockedLog
-	s.serveRebuilding(config, func(o *engine.Options) {
-		o.RebuildEvery = 200 * time.Millisecond
+	s.serveRebuilding(config, func(o *recovery.Options) {
+		o.PassEvery = 200 * time.Millisecond
 		o.Log = slog.New(slog.NewTextHandler(&lines, nil))
 	})
 	later, stranger, other, waiting := s.insert("slow", ""), s.insert("no-such-report", ""), s.insert("slow", ""), s.insert("slow", "")
@@ -361,7 +363,7 @@ func TestALongBacklogIsNotDoubled(t *testing.T) {
 	s.push(ids...)
 	s.exec("UPDATE file_download_record SET updated_at = NOW(6) - INTERVAL 1 DAY")
 	for range 2 {
-		s.serveRebuilding(s.config, func(o *engine.Options) { o.RebuildEvery = 100 * time.Millisecond })
+		s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = 100 * time.Millisecond })
 	}
 	s.checkFinals(ids)
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt <> 1"); n != 0 {
@@ -377,7 +379,7 @@ func TestALongBacklogIsNotDoubled(t *testing.T) {
 
 // pagedRecords notes the pages of a rebuild.
 type pagedRecords struct {
-	engine.Records
+	recovery.Records
 	mu      sync.Mutex
 	pages   int
 	largest int
@@ -401,7 +403,7 @@ func TestARebuildOfALargeTable(t *testing.T) {
 	s.exec(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'slow',
 		IF(seq % 1000 = 0, 'PENDING', 'SUCCESS'), NOW(6) - INTERVAL IF(seq % 20000 = 0, 1, 9999) SECOND FROM seq_1_to_200000`)
 	records := &pagedRecords{Records: s.b.records}
-	s.serveRebuilding(s.config, func(o *engine.Options) { o.Records = records })
+	s.serveRebuilding(s.config, func(o *recovery.Options) { o.Records = records })
 	s.eventually("the old ones are done", func() bool { return s.number("SELECT COUNT(*) FROM finals") == 190 })
 	first, last := s.started("1000"), s.started("199000")
 	// 190 records in pages of 50: three rests of a second lie between the ends.
@@ -424,7 +426,7 @@ func TestWithoutTheTables(t *testing.T) {
 	s.audit()
 	s.exec("DROP TABLE fanfold_meta, fanfold_due")
 	var lines lockedLog
-	s.serveRebuilding(s.config, func(o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
+	s.serveRebuilding(s.config, func(o *recovery.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
 	id := s.insert("slow", `{"seconds": 1}`)
 	s.push(id)
 	s.eventually("the job runs", func() bool { return s.reads("one") == 1 })
@@ -446,7 +448,7 @@ func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
 	s := newStack(t, oneReport)
 	key := s.b.scripts.Lock("rebuilt")
 	began := time.Now()
-	s.serveRebuilding(s.config, func(o *engine.Options) { o.RebuildEvery = every })
+	s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = every })
 	s.eventually("the walk of the start", func() bool { return s.b.redis.Exists(t.Context(), key).Val() == 1 })
 	// As if another one had made a walk, so that the first look of this one is too early.
 	ends := began.Add(every + every/12)

@@ -103,11 +103,8 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 	if !errors.Is(err, record.ErrRunning) {
 		return err
 	}
-	state, readErr := b.scripts.Read(ctx, id)
-	if readErr == nil {
-		if orphan, orphanErr := b.inspect.Orphan(ctx, state); orphanErr == nil && orphan {
-			return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
-		}
+	if orphan, readErr := b.inspect.Orphan(ctx, id); readErr == nil && orphan {
+		return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
 	}
 	return fmt.Errorf("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
 }

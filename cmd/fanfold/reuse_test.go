@@ -101,6 +101,7 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 				}
 				close(gated.gate)
 				s.idle()
+				s.eventually("records and sink agree", func() bool { return agree(s) == "" })
 				stop()
 				if got := s.content(s.wait(id)[0]); got != whoFile("new") {
 					t.Errorf("in the end: %q", got)

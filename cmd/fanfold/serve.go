@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/listeners"
@@ -135,37 +132,7 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Logger) (runner, error) {
 	switch role {
 	case "engine":
-		if err := b.records.Check(ctx); err != nil {
-			return nil, fmt.Errorf("%w; fanfold migrate makes the table, fanfold doctor says more", err)
-		}
-		files, err := b.sink(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if d, ok := files.(*sink.Dir); ok {
-			if err := d.Make(); err != nil {
-				return nil, err
-			}
-		}
-		b.files = sink.Watch(files)
-		if err := b.files.Check(ctx); err != nil {
-			log.Warn("the sink does not take files now: jobs will fail", "sink", b.config.Sink.String(), "err", err)
-		}
-		if _, err := engine.CheckScratch(ctx); err != nil {
-			log.Warn("no scratch file can be written: large joins will fail", "hint", inspect.ScratchHint, "err", err)
-		}
-		tag, err := b.records.Install(ctx)
-		if errors.Is(err, engine.ErrNoMemory) {
-			log.Warn("no file is ever removed from the sink, since nothing tells whose it is: fanfold migrate makes the tables that name this installation", "err", err)
-		} else if err != nil {
-			return nil, err
-		}
-		return engine.New(engine.Options{
-			Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: b.files,
-			Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
-			Installation: tag, Memory: b.records,
-			Metrics: b.metrics,
-		})
+		return b.engine(ctx, consumer, log)
 	case "listeners":
 		sources := map[string]listeners.Source{}
 		for name := range b.databases {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -181,7 +182,7 @@ func (s *stack) fanfold(args ...string) (string, int) {
 func (s *stack) installation() string {
 	s.t.Helper()
 	tag, err := s.b.records.Install(s.t.Context())
-	if err != nil && !errors.Is(err, engine.ErrNoMemory) {
+	if err != nil && !errors.Is(err, recovery.ErrNoTables) {
 		s.t.Fatal(err)
 	}
 	return tag

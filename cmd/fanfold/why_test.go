@@ -61,7 +61,7 @@ func TestWhyBeforeTheStart(t *testing.T) {
 	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
 
 	id := s.insert("slow", "")
-	s.because(id, inspect.KindNotPushed, "nobody has pushed", "fanfold submit "+id)
+	s.because(id, inspect.KindNotPushed, "was not pushed", "fanfold submit "+id)
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(time.Hour), Member: id})
 	if v := s.because(id, inspect.KindDelayed, "pushed for later"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
@@ -71,7 +71,7 @@ func TestWhyBeforeTheStart(t *testing.T) {
 	s.b.redis.ZRem(ctx, sc.Delayed(), id)
 
 	s.b.redis.ZAdd(ctx, sc.Delayed(), redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
-	s.because("99999", inspect.KindLooking, "look 3 of 3", "no such record")
+	s.because("99999", inspect.KindLooking, "poll 3 of 3", "no such record")
 	s.because("88888", inspect.KindNoRecord)
 	if err := sc.Quarantine(ctx, sc.Jobs(), "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestWhyTheSinkFails(t *testing.T) {
 	}
 	id := s.insert("slow", "")
 	s.push(id)
-	if v := s.because(id, inspect.KindSinkFails, "Fan-in failed and is tried again", "fanfold doctor"); v.Steps[0].Error == "" {
+	if v := s.because(id, inspect.KindSinkFails, "It waits for fan-in: it failed and is tried again", "fanfold doctor"); v.Steps[0].Error == "" {
 		t.Errorf("%+v", v)
 	}
 }

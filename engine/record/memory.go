@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
 )
 
-var _ engine.Memory = (*Store)(nil)
+var _ recovery.Store = (*Store)(nil)
 
 // Names among the values of fanfold_meta.
 const (
@@ -21,10 +20,6 @@ const (
 	installation = "installation"
 	mirrored     = "mirrored"
 )
-
-// late is the kind of those in fanfold_due whose files may come late; a member is
-// <id>/<attempt>/<report>.
-const late = "late"
 
 // Numbers of server errors that say that a table cannot be used.
 const (
@@ -42,12 +37,12 @@ func (s *Store) beside(table string) string { return tableName{s.names.schema, t
 // memoryError says what failed, and whether it is that there are no tables.
 func memoryError(what string, err error) error {
 	if serverError(err, errAccess, errTableAccess, errNoTable) {
-		err = fmt.Errorf("%w: %w", engine.ErrNoMemory, err)
+		err = fmt.Errorf("%w: %w", recovery.ErrNoTables, err)
 	}
 	return fmt.Errorf("record: %s: %w", what, err)
 }
 
-// Epoch implements engine.Memory.
+// Epoch implements recovery.Store.
 func (s *Store) Epoch(ctx context.Context) (string, error) {
 	var value string
 	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(epoch)).Scan(&value)
@@ -57,7 +52,7 @@ func (s *Store) Epoch(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// SetEpoch implements engine.Memory.
+// SetEpoch implements recovery.Store.
 func (s *Store) SetEpoch(ctx context.Context, before, now string) (bool, error) {
 	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(epoch), before}
 	if before == "" {
@@ -71,7 +66,7 @@ func (s *Store) SetEpoch(ctx context.Context, before, now string) (bool, error) 
 }
 
 // Installation returns the tag in the names of this installation's files (see
-// engine.NewTag); empty where it has none yet. It returns engine.ErrNoMemory where there
+// engine.NewTag); empty where it has none yet. It returns recovery.ErrNoTables where there
 // are no tables.
 func (s *Store) Installation(ctx context.Context) (string, error) {
 	var tag string
@@ -105,17 +100,17 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	return tag, err
 }
 
-// Dues implements engine.Memory: one SELECT along the primary key.
-func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]engine.Due, error) {
+// Dues implements recovery.Store: one SELECT along the primary key.
+func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]recovery.Due, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT member, due FROM "+s.beside(dueTable)+" WHERE kind = ? AND member > ? ORDER BY member LIMIT ?",
 		s.scoped(set), after, most)
 	if err != nil {
 		return nil, memoryError("read due times", err)
 	}
 	defer rows.Close()
-	var dues []engine.Due
+	var dues []recovery.Due
 	for rows.Next() {
-		var d engine.Due
+		var d recovery.Due
 		if err := rows.Scan(&d.Member, &d.At); err != nil {
 			return nil, memoryError("read due times", err)
 		}
@@ -127,7 +122,7 @@ func (s *Store) Dues(ctx context.Context, set, after string, most int) ([]engine
 	return dues, nil
 }
 
-// Mirrored implements engine.Memory.
+// Mirrored implements recovery.Store.
 func (s *Store) Mirrored(ctx context.Context) (int64, error) {
 	var number int64
 	err := s.db.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(mirrored)).Scan(&number)
@@ -137,9 +132,9 @@ func (s *Store) Mirrored(ctx context.Context) (int64, error) {
 	return number, nil
 }
 
-// SaveDues implements engine.Memory, with statements of up to 1000 rows in one
+// SaveDues implements recovery.Store, with statements of up to 1000 rows in one
 // transaction: the row of the number keeps others out until its end.
-func (s *Store) SaveDues(ctx context.Context, number int64, set string, put []engine.Due, remove []string) (bool, error) {
+func (s *Store) SaveDues(ctx context.Context, number int64, set string, put []recovery.Due, remove []string) (bool, error) {
 	saved, err := contended(ctx, func() (bool, error) {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
@@ -170,7 +165,7 @@ func (s *Store) number(ctx context.Context, tx *sql.Tx, number int64) (bool, err
 	return n > 0, err
 }
 
-func (s *Store) saveDues(ctx context.Context, tx *sql.Tx, set string, put []engine.Due, remove []string) error {
+func (s *Store) saveDues(ctx context.Context, tx *sql.Tx, set string, put []recovery.Due, remove []string) error {
 	for batch := range slices.Chunk(put, maxIDs) {
 		var args []any
 		for _, d := range batch {
@@ -189,65 +184,6 @@ func (s *Store) saveDues(ctx context.Context, tx *sql.Tx, set string, put []engi
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member IN ("+marks(len(batch))+")", args...); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// NoteLate implements engine.Memory, by the clock of the database.
-func (s *Store) NoteLate(ctx context.Context, of engine.Late, after time.Duration) error {
-	_, err := contended(ctx, func() (int64, error) {
-		return changed(s.db.ExecContext(ctx, "INSERT INTO "+s.beside(dueTable)+
-			" (kind, member, due) VALUES (?, ?, "+nowMillis+" + ?) ON DUPLICATE KEY UPDATE due = VALUES(due)",
-			s.scoped(late), lateMember(of), after.Milliseconds()))
-	})
-	if err != nil {
-		return memoryError("note late files", err)
-	}
-	return nil
-}
-
-// nowMillis is the database's time in Unix milliseconds.
-const nowMillis = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
-
-func lateMember(of engine.Late) string {
-	return of.ID + "/" + strconv.FormatInt(of.Attempt, 10) + "/" + of.Report
-}
-
-// Late implements engine.Memory.
-func (s *Store) Late(ctx context.Context, most int) ([]engine.Late, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT member FROM "+s.beside(dueTable)+" WHERE kind = ? AND due <= "+nowMillis+" ORDER BY member LIMIT ?",
-		s.scoped(late), most)
-	if err != nil {
-		return nil, memoryError("read late files", err)
-	}
-	defer rows.Close()
-	var all []engine.Late
-	for rows.Next() {
-		var member string
-		if err := rows.Scan(&member); err != nil {
-			return nil, memoryError("read late files", err)
-		}
-		id, rest, _ := strings.Cut(member, "/")
-		attempt, report, _ := strings.Cut(rest, "/")
-		n, err := strconv.ParseInt(attempt, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("record: read late files: %s has the member %q of the kind %q, which Fanfold has not written: delete the row", dueTable, member, s.scoped(late))
-		}
-		all = append(all, engine.Late{Run: engine.Run{ID: id, Attempt: n}, Report: report})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, memoryError("read late files", err)
-	}
-	return all, nil
-}
-
-// ForgetLate implements engine.Memory.
-func (s *Store) ForgetLate(ctx context.Context, of engine.Late) error {
-	_, err := contended(ctx, func() (int64, error) {
-		return changed(s.db.ExecContext(ctx, "DELETE FROM "+s.beside(dueTable)+" WHERE kind = ? AND member = ?", s.scoped(late), lateMember(of)))
-	})
-	if err != nil {
-		return memoryError("forget late files", err)
 	}
 	return nil
 }

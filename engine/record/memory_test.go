@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
 )
 
 func TestMemoryWithoutItsTables(t *testing.T) {
@@ -22,14 +22,11 @@ func TestMemoryWithoutItsTables(t *testing.T) {
 	_, second := s.SetEpoch(t.Context(), "", "a")
 	_, third := s.Dues(t.Context(), "set", "", 1)
 	_, fourth := s.Mirrored(t.Context())
-	_, fifth := s.SaveDues(t.Context(), 1, "set", []engine.Due{{Member: "a"}}, nil)
-	sixth := s.NoteLate(t.Context(), engine.Late{Run: engine.Run{ID: "1", Attempt: 2}}, 0)
-	_, seventh := s.Late(t.Context(), 1)
-	eighth := s.ForgetLate(t.Context(), engine.Late{Run: engine.Run{ID: "1", Attempt: 2}})
-	_, ninth := s.Installation(t.Context())
-	_, tenth := s.Install(t.Context())
-	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth} {
-		if !errors.Is(err, engine.ErrNoMemory) {
+	_, fifth := s.SaveDues(t.Context(), 1, "set", []recovery.Due{{Member: "a"}}, nil)
+	_, sixth := s.Installation(t.Context())
+	_, seventh := s.Install(t.Context())
+	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh} {
+		if !errors.Is(err, recovery.ErrNoTables) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -70,12 +67,12 @@ func TestDues(t *testing.T) {
 	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
 		t.Fatal(err)
 	}
-	var put []engine.Due
+	var put []recovery.Due
 	for i := range 2500 {
-		put = append(put, engine.Due{Member: fmt.Sprintf("%04d", i), At: int64(i)})
+		put = append(put, recovery.Due{Member: fmt.Sprintf("%04d", i), At: int64(i)})
 	}
 	number := int64(8) // and then 9 and 10: numbers, not words
-	save := func(set string, put []engine.Due, remove ...string) {
+	save := func(set string, put []recovery.Due, remove ...string) {
 		t.Helper()
 		if !ok(t)(s.SaveDues(t.Context(), number, set, put, remove)) {
 			t.Fatalf("number %d is refused", number)
@@ -89,14 +86,14 @@ func TestDues(t *testing.T) {
 		t.Fatalf("at first %d %v", n, err)
 	}
 	save("a", put)
-	save("b", []engine.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}})
-	save("a", []engine.Due{{Member: "0001", At: 7}}, "0000", "0002", "none")
+	save("b", []recovery.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}})
+	save("a", []recovery.Due{{Member: "0001", At: 7}}, "0000", "0002", "none")
 	for _, old := range []int64{9, 10} {
 		if ok(t)(s.SaveDues(t.Context(), old, "a", put, nil)) {
 			t.Errorf("number %d is not refused after 10", old)
 		}
 	}
-	var all []engine.Due
+	var all []recovery.Due
 	for after := ""; ; after = all[len(all)-1].Member {
 		page, err := s.Dues(t.Context(), "a", after, 1000)
 		if err != nil {
@@ -106,45 +103,13 @@ func TestDues(t *testing.T) {
 			break
 		}
 	}
-	want := append([]engine.Due{{Member: "0001", At: 7}}, put[3:]...)
+	want := append([]recovery.Due{{Member: "0001", At: 7}}, put[3:]...)
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	b, err := s.Dues(t.Context(), "b", "", 10)
-	if diff := cmp.Diff([]engine.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}}, b); err != nil || diff != "" {
+	if diff := cmp.Diff([]recovery.Due{{Member: "A", At: -1}, {Member: "a", At: 1 << 60}, {Member: "a ", At: 3}, {Member: "\xff/", At: 4}}, b); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-}
-
-// TestLateFiles are looked for when it is time, by the database's clock.
-func TestLateFiles(t *testing.T) {
-	t.Parallel()
-	s, db := own(t, config.Records{})
-	if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
-		t.Fatal(err)
-	}
-	due := engine.Late{Run: engine.Run{ID: "a-1", Attempt: 2}, Report: "r_1-x"}
-	later, other := engine.Late{Run: due.Run, Report: "r"}, store(t, db, config.Records{Table: "other"})
-	for _, err := range []error{
-		s.NoteLate(t.Context(), due, time.Hour), s.NoteLate(t.Context(), due, -time.Second), // the last one counts
-		s.NoteLate(t.Context(), later, time.Hour),
-		other.NoteLate(t.Context(), engine.Late{Run: engine.Run{ID: "c", Attempt: 2}}, -time.Second),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, want := range [][]engine.Late{{due}, nil} {
-		if got, err := s.Late(t.Context(), 10); err != nil || !cmp.Equal(got, want) {
-			t.Errorf("%v, not %v, %v", got, want, err)
-		}
-		if err := s.ForgetLate(t.Context(), due); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// They are no due times.
-	if dues, err := s.Dues(t.Context(), "", "", 10); err != nil || len(dues) != 0 {
-		t.Errorf("%v %v", dues, err)
 	}
 }
 

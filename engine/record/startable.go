@@ -9,16 +9,16 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Startable implements engine.Records: one SELECT. For each of the two statuses
+// Startable implements recovery.Records: one SELECT. For each of the two statuses
 // an index on status and id, such as Fanfold's own table has it, gives the next
 // rows in their order; without one the server walks over the ids, and reads the
 // table once for all pages of a pass.
-func (s *Store) Startable(ctx context.Context, after string, grace time.Duration, most int) ([]engine.Record, error) {
+func (s *Store) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	query, args := s.startableQuery(l, after, grace, most)
+	query, args := s.startableQuery(l, after, grace, n)
 	return s.records(ctx, query, args...)
 }
 

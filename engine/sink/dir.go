@@ -111,13 +111,18 @@ func (d *Dir) Check(ctx context.Context) error {
 // Close does nothing.
 func (d *Dir) Close() error { return nil }
 
-// Remove deletes the file and the temporary files of interrupted writes. The
-// folder stays, even if it is empty.
+// Remove deletes the file and the temporary files of interrupted writes, or one of
+// these. The folder stays, even if it is empty.
 func (d *Dir) Remove(ctx context.Context, name string) error {
-	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
+	remove := d.remove
+	object, temporary := objectOf(name)
+	if temporary {
+		remove = d.removeTemporary
+	}
+	if err := errors.Join(CheckName(object), ctx.Err()); err != nil {
 		return err
 	}
-	if err := d.remove(name); err != nil {
+	if err := remove(name); err != nil {
 		return d.failed("remove "+name, err)
 	}
 	return nil
@@ -142,17 +147,6 @@ func (d *Dir) remove(name string) error {
 		return nil
 	}
 	return errors.Join(err, syncFolder(filepath.Dir(d.path(name))))
-}
-
-// Clean deletes the temporary files of interrupted writes of that name.
-func (d *Dir) Clean(ctx context.Context, name string) error {
-	if err := errors.Join(CheckName(name), ctx.Err()); err != nil {
-		return err
-	}
-	if err := d.sweep(name); err != nil {
-		return d.failed("remove what is left of "+name, err)
-	}
-	return nil
 }
 
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }

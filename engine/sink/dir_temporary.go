@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -35,6 +36,28 @@ func (d *Dir) temporaries(name string) (folder, begin string) {
 func (d *Dir) temporary(name string) string {
 	folder, begin := d.temporaries(name)
 	return filepath.Join(folder, begin+randomHex()+temporaryEnd)
+}
+
+// objectOf returns the name of the object to which a name belongs, and whether it is
+// that of a temporary file.
+func objectOf(name string) (object string, temporary bool) {
+	folder, file := path.Split(name)
+	digits := len(file) - len(temporaryEnd) - temporaryDigits
+	if path.Base(folder) != temporaryFolder || digits < 2 || !temporaryOf(file, file[:digits]) {
+		return name, false
+	}
+	return path.Join(path.Dir(path.Clean(folder)), file[:digits-1]), true
+}
+
+// removeTemporary removes one temporary file.
+func (d *Dir) removeTemporary(name string) error {
+	if err := os.Remove(d.path(name)); err != nil {
+		if missing(err) {
+			return nil
+		}
+		return err
+	}
+	return syncFolder(filepath.Dir(d.path(name)))
 }
 
 // sweep removes all temporary files of that name, so that a power cut does not

@@ -133,7 +133,7 @@ func (w *dirWriter) publish() (adopted bool, err error) {
 	err = os.Link(w.file.Name(), path)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		// The name is taken, or the temporary file was swept away: by another writer
-		// of this name, who has committed, or by Remove, Clean or the end of ctx, and
+		// of this name, who has committed, or by Remove or the end of ctx, and
 		// then there is nothing to adopt.
 		adopted, err = true, w.compare(path)
 	}

@@ -23,8 +23,8 @@
 //	                      └────there─▶ same bytes? ──yes──▶ Committed, Adopted
 //	                                        └───────no────▶ ErrConflict
 //
-// What no record points to is deleted with Remove; what a crash left of a write
-// that never became an object, with Clean.
+// What no record points to is found with List and deleted with Remove, and so is what a
+// crash left of a write that never became an object.
 //
 // Beside each object lies its manifest, which says what the object was made
 // from; it is for people and for other programs, and decides nothing.

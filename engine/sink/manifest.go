@@ -80,12 +80,7 @@ func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
-	if _, err := w.Commit(); errors.Is(err, ErrConflict) {
-		// Who wrote it may have died right after it, with its write left behind.
-		if err := s.Clean(ctx, ManifestName(name)); err != nil {
-			return err
-		}
-	} else if err != nil {
+	if _, err := w.Commit(); err != nil && !errors.Is(err, ErrConflict) {
 		return err
 	}
 	return nil

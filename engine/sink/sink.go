@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
+	"time"
 )
 
 // Object describes a file before it is written.
@@ -18,6 +20,13 @@ type Committed struct {
 	Adopted bool   // the same object was there already
 	Bytes   int64  // size of the object
 	CRC32C  uint32 // Castagnoli checksum of its bytes
+}
+
+// Listed is a file that List found.
+type Listed struct {
+	Name     string    // as Remove takes it
+	Object   string    // the object's name; differs from Name for what an interrupted write left of it
+	Modified time.Time // when it was written
 }
 
 // ErrConflict is returned by Commit where an object of that name is there and
@@ -37,13 +46,14 @@ type Sink interface {
 	// of the whole write: cancelling it before Commit returns aborts it. A name
 	// that CheckName refuses is an error.
 	Create(ctx context.Context, o Object) (Writer, error)
-	// Remove deletes the object and whatever an interrupted write of that name
-	// left behind. That nothing is there is no error.
+	// Remove deletes the object and whatever interrupted writes of that name left
+	// behind; of a name that List gave for such a leftover, only that. If a writer
+	// still runs, its Commit fails or adopts. It is no error if nothing exists.
 	Remove(ctx context.Context, name string) error
-	// Clean deletes what an interrupted write of that name left behind, and
-	// leaves the object itself. It takes the ground from under a writer of that
-	// name that still runs: its Commit fails or adopts.
-	Clean(ctx context.Context, name string) error
+	// List returns the objects whose names begin with one of the prefixes, and the
+	// leftovers of interrupted writes of such names, in any order. Without prefixes it
+	// returns all. A prefix is <folder>/<begin>. The sequence ends after an error.
+	List(ctx context.Context, prefixes ...string) iter.Seq2[Listed, error]
 	// URL returns what a record's file column says for that name.
 	URL(name string) string
 	// Name is the reverse of URL; false where the URL is not of this sink, or

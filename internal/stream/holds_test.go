@@ -39,7 +39,7 @@ func TestAHintEndsWhatIsLost(t *testing.T) {
 			if err := client.Publish(t.Context(), channel, "1").Err(); err != nil {
 				t.Fatal(err)
 			}
-			if wait(t.Context(), 5*time.Millisecond) != nil {
+			if Wait(t.Context(), 5*time.Millisecond) != nil {
 				t.Fatal("not before the end of the test")
 			}
 		}

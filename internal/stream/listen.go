@@ -22,7 +22,7 @@ const (
 func Listen(ctx context.Context, rdb redis.UniversalClient, channel string, hear func(message string)) {
 	for ctx.Err() == nil {
 		listen(ctx, rdb, channel, hear)
-		_ = wait(ctx, listenAgain)
+		_ = Wait(ctx, listenAgain)
 	}
 }
 

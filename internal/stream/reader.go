@@ -112,7 +112,7 @@ func (r *Reader) Run(ctx context.Context) error {
 			}
 		}
 		if err == nil && slots == 0 {
-			_ = wait(ctx, 20*time.Millisecond)
+			_ = Wait(ctx, 20*time.Millisecond)
 			continue
 		}
 		if since := time.Since(claimed); err == nil && (since > r.o.MinIdle/2 || since >= 0 && r.next()) {
@@ -145,7 +145,7 @@ func (r *Reader) Run(ctx context.Context) error {
 			// Where Redis was away, those who work could not say so: they are given the
 			// time to come back before anything is taken over from them.
 			claimed = time.Now().Add(r.o.MinIdle / 2)
-			_ = wait(ctx, pause.NextBackOff())
+			_ = Wait(ctx, pause.NextBackOff())
 		}
 	}
 	return nil
@@ -275,8 +275,8 @@ func (r *Reader) leave(ctx context.Context) {
 	}
 }
 
-// wait waits for d, or for the end of ctx, whose error it returns.
-func wait(ctx context.Context, d time.Duration) error {
+// Wait waits for d, or for the end of ctx, whose error it returns.
+func Wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -268,7 +268,7 @@ func TestAnEntryUnderWayIsNotTakenOverByItself(t *testing.T) {
 		name := string(rune('a' + n))
 		b.add(name)
 		b.until(name, func() bool { return b.seen[name] == 1 })
-		if err := wait(t.Context(), b.options.MinIdle/2); err != nil {
+		if err := Wait(t.Context(), b.options.MinIdle/2); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -336,7 +336,7 @@ func TestKeepStops(t *testing.T) {
 	close(gate)
 	<-stopped
 	before := calls.Load()
-	if err := wait(t.Context(), 10*lease); err != nil {
+	if err := Wait(t.Context(), 10*lease); err != nil {
 		t.Fatal(err)
 	}
 	if after := calls.Load(); after != before {
@@ -471,7 +471,7 @@ func TestWorkIsKeptAlive(t *testing.T) {
 		name := string(rune('a' + n))
 		b.add(name)
 		b.until(name, func() bool { return b.seen[name] == 1 })
-		if err := wait(t.Context(), b.options.MinIdle/2); err != nil {
+		if err := Wait(t.Context(), b.options.MinIdle/2); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -499,7 +499,7 @@ func TestAReaderThatWaitsIsSeen(t *testing.T) {
 	b.until("it is there", func() bool { return idle() < time.Hour })
 	// It gets nothing for much longer than it may be silent.
 	for range 4 {
-		if err := wait(t.Context(), block); err != nil {
+		if err := Wait(t.Context(), block); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -546,7 +546,7 @@ func TestPoisonIsAlone(t *testing.T) {
 	defer stop()
 	b.until("one is worked on", func() bool { return len(b.seen) == 1 })
 	// Some claims later, the other one still waits as it was.
-	if err := wait(t.Context(), 4*b.options.MinIdle); err != nil {
+	if err := Wait(t.Context(), 4*b.options.MinIdle); err != nil {
 		t.Fatal(err)
 	}
 	pending := b.client.XPendingExt(t.Context(), &redis.XPendingExtArgs{Stream: b.options.Stream, Group: group, Start: "-", End: "+", Count: 10}).Val()

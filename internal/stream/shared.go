@@ -110,7 +110,7 @@ func (s *Shared) gathered(ctx context.Context) bool {
 	s.mu.Lock()
 	all := len(s.wants) == s.readers
 	s.mu.Unlock()
-	return all && ctx.Err() == nil || wait(ctx, gather) == nil
+	return all && ctx.Err() == nil || Wait(ctx, gather) == nil
 }
 
 // call reads once, for all that wait, and tells whether any are left.

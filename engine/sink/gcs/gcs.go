@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/storage"
 	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/engine/sink"
@@ -94,9 +96,41 @@ func (s *Sink) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// Clean has nothing to do: an upload that was not finished cannot be seen, and
-// the service drops it by itself.
-func (s *Sink) Clean(_ context.Context, name string) error { return sink.CheckName(name) }
+// List returns objects alone: an upload that was not finished cannot be seen, and the
+// service drops it by itself.
+func (s *Sink) List(ctx context.Context, prefixes ...string) iter.Seq2[sink.Listed, error] {
+	if len(prefixes) == 0 {
+		prefixes = []string{""}
+	}
+	return func(yield func(sink.Listed, error) bool) {
+		for _, prefix := range prefixes {
+			if !s.list(ctx, prefix, yield) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Sink) list(ctx context.Context, prefix string, yield func(sink.Listed, error) bool) (more bool) {
+	query := &storage.Query{Prefix: s.prefix + prefix}
+	if err := query.SetAttrSelection([]string{"Name", "Updated"}); err != nil {
+		return yield(sink.Listed{}, err)
+	}
+	for objects := s.bucket.Objects(ctx, query); ; {
+		o, err := objects.Next()
+		if errors.Is(err, iterator.Done) {
+			return true
+		}
+		if err != nil {
+			yield(sink.Listed{}, fmt.Errorf("sink: list %s: %w", s.URL(prefix), refused(err)))
+			return false
+		}
+		name := strings.TrimPrefix(o.Name, s.prefix)
+		if sink.CheckName(name) == nil && !yield(sink.Listed{Name: name, Object: name, Modified: o.Updated}, nil) {
+			return false
+		}
+	}
+}
 
 // Check writes, looks at, and deletes an object of a random name. After an error
 // it may have stayed.

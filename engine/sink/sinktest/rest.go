@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,18 +23,33 @@ func remove(t *testing.T, p Place, name string) {
 	}
 }
 
-func clean(t *testing.T, p Place, name string) {
+// listed returns the names of the objects that List gives, each once.
+func listed(t *testing.T, p Place, prefixes ...string) (objects []string) {
 	t.Helper()
-	if err := p.Sink.Clean(t.Context(), name); err != nil {
-		t.Fatalf("Clean(%q): %v", name, err)
+	for f, err := range p.Sink.List(t.Context(), prefixes...) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if age := time.Since(f.Modified); age < -time.Minute || age > time.Minute {
+			t.Errorf("%s was modified %v ago", f.Name, age)
+		}
+		objects = append(objects, f.Object)
+	}
+	slices.Sort(objects)
+	return slices.Compact(objects)
+}
+
+func wantListed(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Fatalf("List gives %q, want %q", got, want)
 	}
 }
 
 func removes(t *testing.T, p Place) {
 	remove(t, p, name)
-	clean(t, p, name)
 	put(t, p, name, contents)
-	clean(t, p, name)
 	wantContents(t, p, name, contents)
 	remove(t, p, name)
 	remove(t, p, name)
@@ -48,7 +64,6 @@ func neighbours(t *testing.T, p Place) {
 		writers[other] = begin(t.Context(), t, p, other, contents)
 	}
 	put(t, p, name, contents)
-	clean(t, p, name)
 	remove(t, p, name)
 	for _, w := range writers {
 		wantCommitted(t, commit(t, w), committed(contents, false))
@@ -64,10 +79,52 @@ func removesLeftover(t *testing.T, p Place) {
 	wantList(t, p)
 }
 
-func cleansLeftover(t *testing.T, p Place) {
+func lists(t *testing.T, p Place) {
+	wantListed(t, listed(t, p))
+	wantListed(t, listed(t, p, "withdrawals/1111-"))
+	others := []string{"withdrawals/11110-1.csv", "withdrawals/111", "deposits/1111-1.csv", "1111-1.csv"}
+	for _, object := range append(others, name, longer) {
+		put(t, p, object, contents)
+	}
+	wantListed(t, listed(t, p), append(others, name, longer)...)
+	wantListed(t, listed(t, p, "withdrawals/1111-"), name, longer)
+	wantListed(t, listed(t, p, "withdrawals/1111-", "deposits/", "withdrawals/11110-", "none/1"), name, longer, others[0], others[2])
+	for f, err := range p.Sink.List(t.Context()) {
+		if err != nil || f.Name == "" {
+			t.Fatal(f, err)
+		}
+		break // is no panic
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	failed := error(nil)
+	for _, err := range p.Sink.List(ctx) {
+		failed = err
+	}
+	if !errors.Is(failed, context.Canceled) {
+		t.Fatalf("List = %v, want Canceled", failed)
+	}
+}
+
+// listsLeftover: what List gives of an interrupted write, Remove removes, and nothing
+// else.
+func listsLeftover(t *testing.T, p Place) {
+	put(t, p, name, contents)
 	begin(t.Context(), t, p, name, contents)
-	clean(t, p, name)
-	wantList(t, p)
+	begin(t.Context(), t, p, longer, contents)
+	begin(t.Context(), t, p, "withdrawals/2-1.csv", contents)
+	for f, err := range p.Sink.List(t.Context(), "withdrawals/1111-") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name != f.Object {
+			remove(t, p, f.Name)
+		}
+	}
+	wantListed(t, listed(t, p, "withdrawals/1111-"), name)
+	wantContents(t, p, name, contents)
+	remove(t, p, "withdrawals/2-1.csv")
+	wantList(t, p, name)
 }
 
 func afterLeftover(t *testing.T, p Place) {
@@ -112,7 +169,7 @@ func urls(t *testing.T, p Place) {
 func badNames(t *testing.T, p Place) {
 	for _, bad := range []string{
 		"", ".", "..", "/", "/etc/passwd", "../x.csv", "a/../../x.csv", "a//b.csv", "a/", "a/./b.csv",
-		".hidden", "a/.hidden", "a\x00b", "a\\b", "a b", "a%2e", "ä.csv", "a?b", "a#b", "a*",
+		".hidden", "a/.hidden", "a\x00b", "a\\b", "a b", "a%2e", "ä.csv", "a?b", "a#b", "a*", "a/.tmp/b.0123.tmp", "a/.tmp/../b.0123456789abcdef.tmp",
 		strings.Repeat("x", 201),
 	} {
 		if _, err := p.Sink.Create(t.Context(), object(bad)); !errors.Is(err, sink.ErrName) {
@@ -120,9 +177,6 @@ func badNames(t *testing.T, p Place) {
 		}
 		if err := p.Sink.Remove(t.Context(), bad); !errors.Is(err, sink.ErrName) {
 			t.Errorf("Remove(%q) = %v, want ErrName", bad, err)
-		}
-		if err := p.Sink.Clean(t.Context(), bad); !errors.Is(err, sink.ErrName) {
-			t.Errorf("Clean(%q) = %v, want ErrName", bad, err)
 		}
 	}
 	wantList(t, p)

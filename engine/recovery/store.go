@@ -1,9 +1,8 @@
-package engine
+package recovery
 
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // Due is a member of a sorted set and its score: an id or a timer and when it is
@@ -13,21 +12,15 @@ type Due struct {
 	At     int64
 }
 
-// Late says that files of a record's attempts before this one may be left, or still come.
-type Late struct {
-	Run
-	Report string // in whose folder they are
-}
-
-// ErrNoMemory is returned where the tables of a Memory are not there or may not
+// ErrNoTables is returned where the tables of a Store do not exist or may not
 // be used.
-var ErrNoMemory = errors.New("engine: the tables that outlive Redis are missing")
+var ErrNoTables = errors.New("recovery: the tables that outlive Redis are missing")
 
-// Memory keeps in the database what only Redis knows otherwise: which memory it
-// is, what is due later, and whose files may come late. A set is named by its key
-// in Redis. All methods are safe for concurrent use, and return ErrNoMemory where
+// Store keeps in the database what only Redis knows otherwise: which memory it
+// is, and what is due later. A set is named by its key
+// in Redis. All methods are safe for concurrent use, and return ErrNoTables where
 // there are no tables.
-type Memory interface {
+type Store interface {
 	// Epoch returns what was noted last; empty where nothing was.
 	Epoch(ctx context.Context) (string, error)
 	// SetEpoch notes another one, if the one that is noted still is before
@@ -43,10 +36,4 @@ type Memory interface {
 	// tells whether it was, and saves nothing where it was not. After an error it is
 	// not known whether it saved.
 	SaveDues(ctx context.Context, number int64, set string, put []Due, remove []string) (bool, error)
-	// NoteLate notes that such files are to be looked for after a while.
-	NoteLate(ctx context.Context, late Late, after time.Duration) error
-	// Late returns at most that many of these for which it is time.
-	Late(ctx context.Context, most int) ([]Late, error)
-	// ForgetLate ends one of them.
-	ForgetLate(ctx context.Context, late Late) error
 }

@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 import (
 	"errors"
@@ -65,9 +65,9 @@ func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
-			w := &watcher{rebuilder: newRebuilder(s.e)}
+			w := &watcher{Recovery: s.process()}
 			s.look(w)
-			m := &mirror{rebuilder: w.rebuilder}
+			m := &mirror{Recovery: w.Recovery}
 			s.add(s.scripts.Delayed(), "1", 4e12)
 			s.add(s.scripts.Delayed(), "2", 4e12)
 			for _, name := range []string{"removed", "paused", "stays"} {
@@ -88,15 +88,15 @@ func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 			}
 			<-w.want
 			if anew {
-				w = &watcher{rebuilder: newRebuilder(s.engine())}
+				w = &watcher{Recovery: s.process()}
 			}
 			s.look(w)
 			s.has(map[string]int64{"2": 4e12}, map[string]int64{"stays": 4e12}, map[string]int64{"paused": 4e12})
-			s.lost(w.e, 0)
+			s.lost(w.Recovery, 0)
 			if len(w.want) != 1 {
 				t.Error("no pass is wanted")
 			}
-			m = &mirror{rebuilder: w.rebuilder}
+			m = &mirror{Recovery: w.Recovery}
 			defer m.forget()
 			s.mirror(m)
 			s.mirrored(s.scripts.Timers(), map[string]int64{"stays": 4e12})
@@ -120,10 +120,10 @@ func TestAnOlderCopyOfRedis(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, test.settings...)
-			w := &watcher{rebuilder: newRebuilder(s.e)}
+			w := &watcher{Recovery: s.process()}
 			s.look(w)
 			<-w.want
-			m := &mirror{rebuilder: w.rebuilder}
+			m := &mirror{Recovery: w.Recovery}
 			defer func() { m.forget() }()
 			s.add(s.scripts.Delayed(), "1", 4e12)
 			s.add(s.scripts.Timers(), "resumed", 4e12)
@@ -139,28 +139,28 @@ func TestAnOlderCopyOfRedis(t *testing.T) {
 			if test.mirrors {
 				for range 3 {
 					s.mirror(m)
-					if now, _ := m.memory(); now != "" {
+					if now, _ := m.agreed(); now != "" {
 						t.Error("nobody looks")
 					}
 					m.forget()
-					m = &mirror{rebuilder: newRebuilder(s.e)}
+					m = &mirror{Recovery: s.process()}
 					m.agree(s.tables.epoch, true) // as one that has not looked yet
 				}
 				s.mirrored(s.scripts.Delayed(), delayed)
 			}
 			if test.anew {
 				m.forget()
-				w = &watcher{rebuilder: newRebuilder(s.engine())}
-				m = &mirror{rebuilder: w.rebuilder}
+				w = &watcher{Recovery: s.process()}
+				m = &mirror{Recovery: w.Recovery}
 			}
 			s.look(w)
 			s.has(map[string]int64{"1": 4e12, "7": 4e12}, map[string]int64{"resumed": 4e12}, map[string]int64{})
-			s.lost(w.e, 1)
+			s.lost(w.Recovery, 1)
 			if len(w.want) != 1 {
 				t.Error("no pass is wanted")
 			}
 			s.look(w)
-			s.lost(w.e, 1)
+			s.lost(w.Recovery, 1)
 			for range 2 {
 				s.mirror(m)
 				s.look(w)
@@ -173,9 +173,9 @@ func TestAnOlderCopyOfRedis(t *testing.T) {
 // older is a Redis that has not counted what MySQL has.
 func (b *bench) older() *watcher {
 	b.t.Helper()
-	b.rebuilder()
+	b.recovery()
 	b.save(b.scripts.Delayed(), Due{"1", 4e12})
-	return &watcher{rebuilder: newRebuilder(b.engine())}
+	return &watcher{Recovery: b.process()}
 }
 
 // TestACrashInTheMiddleOfARefresh: the next one begins again.
@@ -187,11 +187,11 @@ func TestACrashInTheMiddleOfARefresh(t *testing.T) {
 	if err := w.look(t.Context()); !errors.Is(err, b.tables.unread) {
 		t.Fatal(err)
 	}
-	if now, _ := w.memory(); now != "" {
+	if now, _ := w.agreed(); now != "" {
 		t.Error("it works on though the restore is not done")
 	}
 	b.tables.unread = nil
-	b.look(&watcher{rebuilder: newRebuilder(b.engine())})
+	b.look(&watcher{Recovery: b.process()})
 	b.restored(map[string]int64{"1": 4e12})
 }
 
@@ -220,8 +220,8 @@ func TestAPauseOutlivesAnOlderCopy(t *testing.T) {
 func TestOnlyOneMirrors(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.rebuilder()
-	first, second := &mirror{rebuilder: r}, &mirror{rebuilder: r}
+	r := b.recovery()
+	first, second := &mirror{Recovery: r}, &mirror{Recovery: r}
 	b.add(b.scripts.Delayed(), "1", 2e12)
 	b.mirror(first)
 	first.release()
@@ -232,10 +232,10 @@ func TestOnlyOneMirrors(t *testing.T) {
 	b.add(b.scripts.Delayed(), "3", 2e12)
 	b.mirror(first)
 	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 2e12, "2": 2e12})
-	if now, _ := r.memory(); now != "" {
+	if now, _ := r.agreed(); now != "" {
 		t.Error("it does not look again")
 	}
-	b.look(&watcher{rebuilder: r})
+	b.look(&watcher{Recovery: r})
 	first.forget()
 	b.mirror(second)
 	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 2e12, "2": 2e12, "3": 2e12})

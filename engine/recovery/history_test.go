@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 import (
 	"errors"
@@ -7,16 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/engine"
 )
 
 // comesBackOlder looks as a process does that is started together with a Redis that is an
 // older copy of itself, and mirrors it then.
 func (b *bench) comesBackOlder() {
 	b.t.Helper()
-	w := &watcher{rebuilder: newRebuilder(b.engine())}
+	w := &watcher{Recovery: b.process()}
 	b.look(w)
-	m := &mirror{rebuilder: w.rebuilder}
+	m := &mirror{Recovery: w.Recovery}
 	defer m.forget()
 	b.add(b.scripts.Delayed(), "new", 4e12)
 	b.mirror(m)
@@ -27,7 +27,7 @@ func (b *bench) comesBackOlder() {
 func TestAPausedTimerThatIsOverdue(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.rebuilder()
+	b.recovery()
 	past := time.Now().Add(-time.Hour).UnixMilli()
 	b.save(b.scripts.PausedTimers(), Due{"p", past})
 	b.comesBackOlder()
@@ -43,7 +43,7 @@ func TestAPausedTimerThatIsOverdue(t *testing.T) {
 func TestATimerThatWasPutOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	m := &mirror{rebuilder: b.rebuilder()}
+	m := &mirror{Recovery: b.recovery()}
 	b.add(b.scripts.Timers(), "t", 3e12)
 	b.mirror(m)
 	m.forget()
@@ -57,8 +57,8 @@ func TestATimerThatWasPutOff(t *testing.T) {
 func TestAnotherRedisHasMirrored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.rebuilder()
-	w, m := &watcher{rebuilder: r}, &mirror{rebuilder: r}
+	r := b.recovery()
+	w, m := &watcher{Recovery: r}, &mirror{Recovery: r}
 	defer m.forget()
 	b.add(b.scripts.Delayed(), "1", 4e12)
 	b.mirror(m)
@@ -80,13 +80,11 @@ func TestAnotherRedisHasMirrored(t *testing.T) {
 func TestAPassOverAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.rebuilder()
-	epoch, _ := r.memory()
-	lost := func() ([]*push, error) {
-		w := walk{rebuilder: r, epoch: epoch}
-		return w.lost(t.Context(), []*push{{
-			id: "7", look: 3, record: &Record{ID: "7", Status: report.Pending, Age: time.Hour}, report: &report.Report{Name: "r"},
-		}})
+	r := b.recovery()
+	epoch, _ := r.agreed()
+	lost := func() ([]engine.Record, error) {
+		w := walk{Recovery: r, epoch: epoch}
+		return w.lost(t.Context(), []engine.Record{{ID: "7"}})
 	}
 	if found, err := lost(); err != nil || len(found) != 1 {
 		t.Fatal(len(found), err)
@@ -96,7 +94,7 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 		t.Errorf("%d are started before their time, %v", len(found), err)
 	}
 	// The next look does not wait for the mirror to find that out.
-	b.look(&watcher{rebuilder: r})
+	b.look(&watcher{Recovery: r})
 	if scores := b.scores(b.scripts.Delayed()); scores["7"] != 4e12 {
 		t.Errorf("delayed: %v", scores)
 	}
@@ -107,8 +105,8 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 func TestAnotherProcessHasMirrored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.rebuilder()
-	w, m := &watcher{rebuilder: r}, &mirror{rebuilder: r}
+	r := b.recovery()
+	w, m := &watcher{Recovery: r}, &mirror{Recovery: r}
 	defer m.forget()
 	b.add(b.scripts.Delayed(), "1", 4e12)
 	b.add(b.scripts.Delayed(), "cancelled", 4e12)
@@ -150,15 +148,15 @@ func TestAnotherProcessHasMirrored(t *testing.T) {
 func TestAPassWithoutTables(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.rebuilder()
-	epoch, _ := r.memory()
+	r := b.recovery()
+	epoch, _ := r.agreed()
 	b.tables.missing = true
-	w := walk{rebuilder: r, epoch: epoch}
-	if _, err := w.lost(t.Context(), []*push{{id: "7", record: &Record{ID: "7", Status: report.Pending, Age: time.Hour}}}); !errors.Is(err, errForgotten) {
+	w := walk{Recovery: r, epoch: epoch}
+	if _, err := w.lost(t.Context(), []engine.Record{{ID: "7"}}); !errors.Is(err, errForgotten) {
 		t.Errorf("%v", err)
 	}
-	b.look(&watcher{rebuilder: r})
-	if now, mirrored := r.memory(); now != epoch || mirrored {
+	b.look(&watcher{Recovery: r})
+	if now, mirrored := r.agreed(); now != epoch || mirrored {
 		t.Errorf("epoch %q, mirrored %v", now, mirrored)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func (b *bench) mirrored(set string, want map[string]int64) {
 func TestMirrorWritesOnlyWhatDiffers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	m := &mirror{rebuilder: b.rebuilder()}
+	m := &mirror{Recovery: b.recovery()}
 	defer m.forget()
 	b.add(b.scripts.Delayed(), "1", 2e12)
 	b.add(b.scripts.Delayed(), "2", 1_700_000_000.25)
@@ -59,7 +59,7 @@ func TestMirrorWritesOnlyWhatDiffers(t *testing.T) {
 func TestMirrorOfALargeSet(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	m := &mirror{rebuilder: b.rebuilder()}
+	m := &mirror{Recovery: b.recovery()}
 	defer m.forget()
 	const size = 3*mirrorMost + 17
 	want := map[string]int64{}
@@ -95,7 +95,7 @@ func TestMirrorOfALargeSet(t *testing.T) {
 func TestMirrorDoesNotForget(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	m := &mirror{rebuilder: b.rebuilder()}
+	m := &mirror{Recovery: b.recovery()}
 	b.add(b.scripts.Delayed(), "1", 2e12)
 	b.mirror(m)
 	b.forget()
@@ -118,8 +118,8 @@ func TestMirrorDoesNotForget(t *testing.T) {
 func TestMirrorKnowsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.rebuilder()
-	first, second := &mirror{rebuilder: r}, &mirror{rebuilder: r}
+	r := b.recovery()
+	first, second := &mirror{Recovery: r}, &mirror{Recovery: r}
 	b.add(b.scripts.Delayed(), "1", 2e12)
 	b.add(b.scripts.Delayed(), "2", 2e12)
 	b.mirror(first)

@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
@@ -26,22 +27,22 @@ const (
 )
 
 // sets are the sorted sets that are mirrored.
-func (r *rebuilder) sets() []string {
-	k := r.e.o.Scripts.Keys
+func (r *Recovery) sets() []string {
+	k := r.o.Scripts.Keys
 	return []string{k.PausedSet(), k.Delayed(), k.Timers(), k.PausedTimers()}
 }
 
 // mirror keeps the copy of the sets in MySQL: every two seconds the differences
 // are written. One process does so, under a lock.
-func (r *rebuilder) mirror(ctx context.Context) error {
-	m := &mirror{rebuilder: r}
+func (r *Recovery) mirror(ctx context.Context) error {
+	m := &mirror{Recovery: r}
 	defer m.forget()
-	return r.e.every(ctx, r.e.o.MirrorEvery, "mirror due times and timers", m.pass)
+	return stream.Every(ctx, r.log, r.o.MirrorEvery, "mirror due times and timers", m.pass)
 }
 
 // mirror is what the process that mirrors has in memory.
 type mirror struct {
-	*rebuilder
+	*Recovery
 	held    context.Context // ends when the lock is lost; nil without it
 	release func()
 	epoch   string // of the copies
@@ -63,14 +64,14 @@ func (m *mirror) forget() {
 // what is missing then was lost, not removed.
 func (m *mirror) pass(ctx context.Context) error {
 	err := m.compare(ctx)
-	if errors.Is(err, ErrNoMemory) {
+	if errors.Is(err, ErrNoTables) {
 		m.doubt() // the tables are gone: the next look finds what to do without
 	}
 	return err
 }
 
 func (m *mirror) compare(ctx context.Context) error {
-	epoch, mirrored := m.memory()
+	epoch, mirrored := m.agreed()
 	if m.held != nil && (m.held.Err() != nil || epoch != m.epoch || !mirrored || time.Since(m.loaded) > mirrorReload) {
 		m.forget()
 	}
@@ -115,7 +116,7 @@ func (m *mirror) load(ctx context.Context) (copies []*setCopy, err error) {
 	for _, set := range m.sets() {
 		c := newSetCopy(set)
 		for after := ""; ; {
-			page, err := m.e.o.Memory.Dues(ctx, set, after, mirrorPage)
+			page, err := m.o.Store.Dues(ctx, set, after, mirrorPage)
 			if err != nil {
 				return nil, err
 			}
@@ -134,7 +135,7 @@ func (m *mirror) load(ctx context.Context) (copies []*setCopy, err error) {
 // means that what differs could not be saved.
 func (m *mirror) walk(ctx context.Context, c *setCopy) (saved bool, err error) {
 	for seen := 0; seen < mirrorMost; {
-		members, next, err := m.e.o.Scripts.ScanSet(ctx, c.set, c.cursor, mirrorPage)
+		members, next, err := m.o.Scripts.ScanSet(ctx, c.set, c.cursor, mirrorPage)
 		if err != nil {
 			return false, err
 		}
@@ -168,19 +169,19 @@ func (m *mirror) walk(ctx context.Context, c *setCopy) (saved bool, err error) {
 // its memory or the last of it, or that somebody else mirrors.
 func (m *mirror) save(ctx context.Context, set string, put []Due, gone []string) (saved bool, err error) {
 	// Read last: what was read before is of this memory.
-	now, err := m.e.o.Scripts.ReadEpoch(ctx)
+	now, err := m.o.Scripts.ReadEpoch(ctx)
 	if err != nil || now != m.epoch {
 		return false, err
 	}
-	counted, err := m.e.o.Scripts.CountMirrored(ctx, m.number)
+	counted, err := m.o.Scripts.CountMirrored(ctx, m.number)
 	if err == nil && counted {
 		m.number++
-		saved, err = m.e.o.Memory.SaveDues(ctx, m.number, set, put, gone)
+		saved, err = m.o.Store.SaveDues(ctx, m.number, set, put, gone)
 		if err == nil && !saved {
 			// One Redis gives each number once. Where nobody has counted on here, MySQL has
 			// it from another one, such as a master that is cut off, and what that one knew
 			// is not here.
-			err = m.e.o.Scripts.ForgetMirrored(ctx, m.number)
+			err = m.o.Scripts.ForgetMirrored(ctx, m.number)
 		}
 	}
 	switch {
@@ -190,7 +191,7 @@ func (m *mirror) save(ctx context.Context, set string, put []Due, gone []string)
 		m.doubt()
 		return false, nil
 	}
-	m.e.metrics.mirrorWritten.Add(float64(len(put) + len(gone)))
+	m.metrics.mirrorWritten.Add(float64(len(put) + len(gone)))
 	return true, nil
 }
 
@@ -198,7 +199,7 @@ func (m *mirror) save(ctx context.Context, set string, put []Due, gone []string)
 // was removed and added again.
 func (m *mirror) gone(ctx context.Context, c *setCopy) (gone []string, err error) {
 	for batch := range slices.Chunk(c.missing(), mirrorPage) {
-		scores, err := m.e.o.Scripts.Scores(ctx, c.set, batch)
+		scores, err := m.o.Scripts.Scores(ctx, c.set, batch)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ func (m *mirror) dues(set string, members []redis.Z) []Due {
 	var dues []Due
 	for _, z := range members {
 		member, _ := z.Member.(string)
-		if set == m.e.o.Scripts.Delayed() && !report.ValidID(member) || member == "" || len(member) > longestMember {
+		if set == m.o.Scripts.Delayed() && !report.ValidID(member) || member == "" || len(member) > longestMember {
 			continue
 		}
 		// Rounded up: nothing comes back before its time.

@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 import (
 	"context"
@@ -14,7 +14,7 @@ const restorePage = 1000
 
 // refresh agrees on an epoch. A Redis that is an older copy of itself gets
 // back before what is not due yet; what was due may have been done.
-func (r *rebuilder) refresh(ctx context.Context, epoch string) error {
+func (r *Recovery) refresh(ctx context.Context, epoch string) error {
 	if _, older, err := r.counted(ctx); err != nil {
 		return err
 	} else if !older {
@@ -29,16 +29,16 @@ func (r *rebuilder) refresh(ctx context.Context, epoch string) error {
 	if _, older, err := r.counted(ctx); err != nil || !older {
 		return err // somebody else has done it: the next look agrees
 	}
-	now, err := r.e.o.Scripts.Now(ctx)
+	now, err := r.o.Scripts.Now(ctx)
 	if err != nil {
 		return err
 	}
-	restored, err := r.restoreAll(ctx, restoring{from: now.Add(2 * mirrorEvery).UnixMilli(), add: r.e.o.Scripts.RestoreLater, pauses: true})
+	restored, err := r.restoreAll(ctx, restoring{from: now.Add(2 * mirrorEvery).UnixMilli(), add: r.o.Scripts.RestoreLater, pauses: true})
 	if err != nil {
 		return err
 	}
-	r.e.metrics.epochsLost.Inc()
-	r.e.log.Warn("Redis is an older copy of itself: due times and timers that are due later are restored", "restored", restored)
+	r.metrics.epochsLost.Inc()
+	r.log.Warn("Redis is an older copy of itself: due times and timers that are due later are restored", "restored", restored)
 	r.agree(epoch, true)
 	return nil
 }
@@ -46,35 +46,35 @@ func (r *rebuilder) refresh(ctx context.Context, epoch string) error {
 // recover restores the sets and then notes the new epoch. It is written to
 // Redis first and to MySQL last: as long as the two differ, the work is not done,
 // and a crash, or one more loss in the middle, begins it again.
-func (r *rebuilder) recover(ctx context.Context) error {
+func (r *Recovery) recover(ctx context.Context) error {
 	ctx, release, err := r.lock(ctx, "rebuild")
 	if err != nil || ctx == nil {
 		return err // somebody else is at it
 	}
 	defer release()
-	found, err := r.e.o.Scripts.ReadEpoch(ctx)
+	found, err := r.o.Scripts.ReadEpoch(ctx)
 	if err != nil {
 		return err
 	}
-	noted, err := r.e.o.Memory.Epoch(ctx)
+	noted, err := r.o.Store.Epoch(ctx)
 	if err != nil || found == noted {
 		return err
 	}
 	now := rand.Text()
-	r.e.log.Warn("Redis has lost its memory", "epoch", noted, "found", found)
-	if err := r.e.o.Scripts.WriteEpoch(ctx, now); err != nil {
+	r.log.Warn("Redis has lost its memory", "epoch", noted, "found", found)
+	if err := r.o.Scripts.WriteEpoch(ctx, now); err != nil {
 		return err
 	}
-	restored, err := r.restoreAll(ctx, restoring{from: math.MinInt64, add: r.e.o.Scripts.Restore})
+	restored, err := r.restoreAll(ctx, restoring{from: math.MinInt64, add: r.o.Scripts.Restore})
 	if err != nil {
 		return err
 	}
-	ok, err := r.e.o.Memory.SetEpoch(ctx, noted, now)
+	ok, err := r.o.Store.SetEpoch(ctx, noted, now)
 	if err != nil || !ok {
 		return err // not ok: somebody else was faster, and both begin again
 	}
-	r.e.metrics.epochsLost.Inc()
-	r.e.log.Warn("due times and timers are restored", "epoch", now, "restored", restored)
+	r.metrics.epochsLost.Inc()
+	r.log.Warn("due times and timers are restored", "epoch", now, "restored", restored)
 	r.agree(now, true)
 	return nil
 }
@@ -88,8 +88,8 @@ type restoring struct {
 
 // restoreAll gives back all sets, and then the number that MySQL had before: after
 // a crash in the middle, or where more was mirrored meanwhile, it all begins again.
-func (r *rebuilder) restoreAll(ctx context.Context, what restoring) (restored int, err error) {
-	mirrored, err := r.e.o.Memory.Mirrored(ctx)
+func (r *Recovery) restoreAll(ctx context.Context, what restoring) (restored int, err error) {
+	mirrored, err := r.o.Store.Mirrored(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -102,13 +102,13 @@ func (r *rebuilder) restoreAll(ctx context.Context, what restoring) (restored in
 		}
 		restored += n
 	}
-	return restored, r.e.o.Scripts.WriteMirrored(ctx, mirrored)
+	return restored, r.o.Scripts.WriteMirrored(ctx, mirrored)
 }
 
 // restore gives one set back to Redis, but no timer that is paused there, or set
 // where it must not be paused.
-func (r *rebuilder) restore(ctx context.Context, set string, what restoring) (restored int, err error) {
-	k := r.e.o.Scripts.Keys
+func (r *Recovery) restore(ctx context.Context, set string, what restoring) (restored int, err error) {
+	k := r.o.Scripts.Keys
 	from, other := what.from, ""
 	switch {
 	case set == k.PausedSet():
@@ -122,7 +122,7 @@ func (r *rebuilder) restore(ctx context.Context, set string, what restoring) (re
 		}
 	}
 	for after := ""; ; {
-		page, err := r.e.o.Memory.Dues(ctx, set, after, restorePage)
+		page, err := r.o.Store.Dues(ctx, set, after, restorePage)
 		if err != nil || len(page) == 0 {
 			return restored, err
 		}
@@ -134,7 +134,7 @@ func (r *rebuilder) restore(ctx context.Context, set string, what restoring) (re
 			for _, d := range page {
 				names = append(names, d.Member)
 			}
-			if elsewhere, err = r.e.o.Scripts.Scores(ctx, other, names); err != nil {
+			if elsewhere, err = r.o.Scripts.Scores(ctx, other, names); err != nil {
 				return restored, err
 			}
 		}
@@ -149,4 +149,17 @@ func (r *rebuilder) restore(ctx context.Context, set string, what restoring) (re
 		}
 		restored += len(members)
 	}
+}
+
+// counted returns how many writes to the mirror Redis remembers, and whether these
+// are fewer than MySQL has. Redis persists and copies its writes in their order,
+// and counts one before MySQL has it: with as many it remembers all that is
+// mirrored, and what it has not was removed; with fewer it has lost the last ones.
+func (r *Recovery) counted(ctx context.Context) (number int64, older bool, err error) {
+	mirrored, err := r.o.Store.Mirrored(ctx) // read first, since both only grow
+	if err != nil {
+		return 0, false, err
+	}
+	number, err = r.o.Scripts.ReadMirrored(ctx)
+	return number, number < mirrored, err
 }

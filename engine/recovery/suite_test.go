@@ -1,8 +1,7 @@
-package engine
+package recovery
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -11,13 +10,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// tables is a Memory for tests of what is done with one.
+// tables is a Store for tests of what is done with one.
 type tables struct {
 	mu      sync.Mutex
 	epoch   string
@@ -28,16 +27,15 @@ type tables struct {
 	writes  int   // calls of SaveDues
 	largest int   // rows in one of them
 	missing bool
-	late    []Late
 }
 
-var _ Memory = (*tables)(nil)
+var _ Store = (*tables)(nil)
 
 func newTables() *tables { return &tables{sets: map[string]map[string]int64{}} }
 
 func (m *tables) there() error {
 	if m.missing {
-		return ErrNoMemory
+		return ErrNoTables
 	}
 	return nil
 }
@@ -100,26 +98,6 @@ func (m *tables) SaveDues(_ context.Context, number int64, set string, put []Due
 	return true, m.there()
 }
 
-func (m *tables) NoteLate(_ context.Context, late Late, _ time.Duration) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.late = append(m.late, late)
-	return m.there()
-}
-
-func (m *tables) Late(context.Context, int) ([]Late, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.late), m.there()
-}
-
-func (m *tables) ForgetLate(_ context.Context, late Late) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.late = slices.DeleteFunc(m.late, func(l Late) bool { return l == late })
-	return m.there()
-}
-
 // of is a copy of one set.
 func (m *tables) of(set string) map[string]int64 {
 	m.mu.Lock()
@@ -130,14 +108,47 @@ func (m *tables) of(set string) map[string]int64 {
 	return maps.Clone(m.sets[set])
 }
 
-// bench is an engine that does not run, with keys of its own.
+// jobs are all lost that are not known.
+type jobs struct {
+	known   map[string]bool
+	started []string
+}
+
+func (j *jobs) Lost(_ context.Context, records []engine.Record) (lost []engine.Record, skipped []string, err error) {
+	for _, r := range records {
+		if !j.known[r.ID] {
+			lost = append(lost, r)
+		}
+	}
+	return lost, nil, nil
+}
+
+func (j *jobs) Admit(context.Context) (int, error) { return 10, nil }
+
+func (j *jobs) StartLost(_ context.Context, records []engine.Record, _ string) (started, failed int, err error) {
+	for _, r := range records {
+		j.started = append(j.started, r.ID)
+	}
+	return len(records), 0, nil
+}
+
+// noRecords is a table without rows.
+type noRecords struct{}
+
+func (noRecords) Startable(context.Context, string, time.Duration, int) ([]engine.Record, error) {
+	return nil, nil
+}
+
+// bench has keys of its own.
 type bench struct {
 	t       *testing.T
 	client  *redis.Client
 	scripts *scripts.Scripts
 	tables  *tables
-	e       *Engine
+	jobs    *jobs
 }
+
+func TestMain(m *testing.M) { testmain.Main(m) }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
@@ -150,33 +161,28 @@ func newBenchOn(t *testing.T, server *testenv.Redis) *bench {
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
-	b := &bench{t: t, client: client, scripts: s, tables: newTables()}
-	b.e = b.engine()
-	return b
+	return &bench{t: t, client: client, scripts: s, tables: newTables(), jobs: &jobs{}}
 }
 
-// engine is one more engine.
-func (b *bench) engine() *Engine {
+// process is the recovery of one more process.
+func (b *bench) process() *Recovery {
 	b.t.Helper()
-	m, err := newMetrics(nil)
+	r, err := New(Options{
+		Scripts: b.scripts, Jobs: b.jobs, Records: noRecords{}, Grace: time.Minute, Rate: 1000,
+		Store: b.tables, PassEvery: time.Hour, MirrorEvery: 20 * time.Millisecond,
+	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return &Engine{
-		o: Options{
-			Scripts: b.scripts, Memory: b.tables, RebuildEvery: time.Hour, MirrorEvery: 20 * time.Millisecond,
-			Limits: config.Limits{RunningJobs: 10, Rebuild: 1000, Grace: time.Minute},
-		},
-		log: slog.New(slog.DiscardHandler), metrics: m,
-	}
+	return r
 }
 
-// rebuilder is one whose Redis has its memory.
-func (b *bench) rebuilder() *rebuilder {
+// recovery is that of a process whose Redis has its memory.
+func (b *bench) recovery() *Recovery {
 	b.t.Helper()
-	r := newRebuilder(b.e)
-	b.look(&watcher{rebuilder: r})
-	if epoch, _ := r.memory(); epoch == "" || epoch != b.tables.epoch {
+	r := b.process()
+	b.look(&watcher{Recovery: r})
+	if epoch, _ := r.agreed(); epoch == "" || epoch != b.tables.epoch {
 		b.t.Fatalf("epoch %q, noted %q", epoch, b.tables.epoch)
 	}
 	return r

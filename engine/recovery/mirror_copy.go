@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 // setCopy is what MySQL has of a set, in memory, with the walk over the set in
 // Redis that compares the two. A walk may take several passes.

@@ -1,4 +1,4 @@
-package engine
+package recovery
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/engine"
 )
 
 func (b *bench) restored(want map[string]int64) {
@@ -22,14 +22,14 @@ func (b *bench) restored(want map[string]int64) {
 	if err != nil || now == "" || now != b.tables.epoch {
 		b.t.Errorf("epoch %q, noted %q, %v", now, b.tables.epoch, err)
 	}
-	if n, older, err := newRebuilder(b.e).counted(b.t.Context()); err != nil || older {
+	if n, older, err := b.process().counted(b.t.Context()); err != nil || older {
 		b.t.Errorf("%d writes are counted, and MySQL has %d, %v", n, b.tables.number, err)
 	}
 }
 
-func (b *bench) lost(e *Engine, want int) {
+func (b *bench) lost(r *Recovery, want int) {
 	b.t.Helper()
-	if got := testutil.ToFloat64(e.metrics.epochsLost); got != float64(want) {
+	if got := testutil.ToFloat64(r.metrics.epochsLost); got != float64(want) {
 		b.t.Errorf("lost %v times, not %d", got, want)
 	}
 }
@@ -37,9 +37,9 @@ func (b *bench) lost(e *Engine, want int) {
 func TestALostMemoryIsRestored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	w := &watcher{rebuilder: b.rebuilder()}
+	w := &watcher{Recovery: b.recovery()}
 	<-w.want
-	b.lost(b.e, 0)
+	b.lost(w.Recovery, 0)
 	b.look(w)
 	if len(w.want) > 0 {
 		t.Error("a pass is wanted though nothing has happened")
@@ -60,7 +60,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	if b.tables.epoch == before {
 		t.Error("the epoch is the same")
 	}
-	b.lost(b.e, 1)
+	b.lost(w.Recovery, 1)
 	if len(w.want) != 1 {
 		t.Error("no pass is wanted")
 	}
@@ -68,7 +68,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	if err := w.recover(t.Context()); err != nil {
 		t.Error(err)
 	}
-	b.lost(b.e, 1)
+	b.lost(w.Recovery, 1)
 	// A Redis with another memory, such as an old copy.
 	if err := b.scripts.WriteEpoch(t.Context(), before); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	want["7"] = 2e12 + 7
 	b.look(w)
 	b.restored(want)
-	b.lost(b.e, 2)
+	b.lost(w.Recovery, 2)
 }
 
 // TestACrashInTheMiddleOfARestore: the next one begins again, and what a service
@@ -85,7 +85,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 func TestACrashInTheMiddleOfARestore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	w := &watcher{rebuilder: b.rebuilder()}
+	w := &watcher{Recovery: b.recovery()}
 	b.save(b.scripts.Delayed(), Due{"1", 2e12}, Due{"2", 2e12})
 	b.forget()
 	b.tables.fail = errors.New("crash")
@@ -95,12 +95,12 @@ func TestACrashInTheMiddleOfARestore(t *testing.T) {
 	if n := len(b.scores(b.scripts.Delayed())); n != 2 {
 		t.Fatalf("%d restored", n)
 	}
-	if now, _ := w.memory(); now != "" {
+	if now, _ := w.agreed(); now != "" {
 		t.Error("it works on though the restore is not done")
 	}
 	b.tables.fail = nil
 	b.add(b.scripts.Delayed(), "1", 3e12)
-	b.look(&watcher{rebuilder: newRebuilder(b.engine())})
+	b.look(&watcher{Recovery: b.process()})
 	b.restored(map[string]int64{"1": 3e12, "2": 2e12})
 }
 
@@ -108,7 +108,7 @@ func TestACrashInTheMiddleOfARestore(t *testing.T) {
 func TestALossInTheMiddleOfARestore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	w := &watcher{rebuilder: b.rebuilder()}
+	w := &watcher{Recovery: b.recovery()}
 	b.save(b.scripts.Delayed(), Due{"1", 2e12})
 	b.forget()
 	b.tables.fail = errors.New("crash")
@@ -124,23 +124,23 @@ func TestALossInTheMiddleOfARestore(t *testing.T) {
 func TestTwoProcessesRestoreOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.rebuilder()
+	b.recovery()
 	b.save(b.scripts.Delayed(), Due{"1", 2e12})
 	b.forget()
-	var engines []*Engine
+	var processes []*Recovery
 	var group errgroup.Group
 	for range 8 {
-		e := b.engine()
-		engines = append(engines, e)
-		group.Go(func() error { return (&watcher{rebuilder: newRebuilder(e)}).look(t.Context()) })
+		r := b.process()
+		processes = append(processes, r)
+		group.Go(func() error { return (&watcher{Recovery: r}).look(t.Context()) })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	b.restored(map[string]int64{"1": 2e12})
 	sum := 0.0
-	for _, e := range engines {
-		sum += testutil.ToFloat64(e.metrics.epochsLost)
+	for _, r := range processes {
+		sum += testutil.ToFloat64(r.metrics.epochsLost)
 	}
 	if sum != 1 {
 		t.Errorf("restored %v times", sum)
@@ -153,23 +153,23 @@ func TestWithoutTables(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.tables.missing = true
-	w := &watcher{rebuilder: newRebuilder(b.e)}
+	w := &watcher{Recovery: b.process()}
 	b.look(w)
-	first, mirrored := w.memory()
+	first, mirrored := w.agreed()
 	if first == "" || mirrored || len(w.want) != 1 {
 		t.Fatalf("%q %v %d", first, mirrored, len(w.want))
 	}
 	<-w.want
 	b.forget()
 	b.look(w)
-	if now, _ := w.memory(); now == "" || now == first || len(w.want) != 1 {
+	if now, _ := w.agreed(); now == "" || now == first || len(w.want) != 1 {
 		t.Errorf("%q after %q", now, first)
 	}
-	b.lost(b.e, 1)
+	b.lost(w.Recovery, 1)
 	b.tables.missing = false
 	w.asked = w.asked.Add(-2 * memoryAgain)
 	b.look(w)
-	if now, mirrored := w.memory(); !mirrored || now != b.tables.epoch {
+	if now, mirrored := w.agreed(); !mirrored || now != b.tables.epoch {
 		t.Errorf("%q, noted %q", now, b.tables.epoch)
 	}
 }
@@ -179,24 +179,17 @@ func TestWithoutTables(t *testing.T) {
 func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.rebuilder()
-	b.e.o.Reports = map[string]*report.Report{"r": {Name: "r"}}
-	epoch, _ := r.memory()
-	w := walk{rebuilder: r, epoch: epoch}
-	b.add(b.scripts.Delayed(), "1", 2e12)
-	pushes := func() []*push {
-		var all []*push
-		for _, id := range []string{"1", "2"} {
-			all = append(all, &push{id: id, report: b.e.o.Reports["r"], record: &Record{ID: id, Report: "r", Status: report.Pending}})
-		}
-		return all
-	}
-	if lost, err := w.lost(t.Context(), pushes()); err != nil || len(lost) != 1 || lost[0].id != "2" {
-		t.Errorf("%d %v", len(lost), err)
+	r := b.recovery()
+	epoch, _ := r.agreed()
+	w := walk{Recovery: r, epoch: epoch}
+	b.jobs.known = map[string]bool{"1": true}
+	page := []engine.Record{{ID: "1"}, {ID: "2"}}
+	if lost, err := w.lost(t.Context(), page); err != nil || len(lost) != 1 || lost[0].ID != "2" {
+		t.Errorf("%v %v", lost, err)
 	}
 	b.forget()
-	if lost, err := w.lost(t.Context(), pushes()); !errors.Is(err, errForgotten) {
-		t.Errorf("%d %v", len(lost), err)
+	if lost, err := w.lost(t.Context(), page); !errors.Is(err, errForgotten) {
+		t.Errorf("%v %v", lost, err)
 	}
 }
 
@@ -204,7 +197,7 @@ func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
 func TestALockThatIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	held, release, err := newRebuilder(b.e).lock(t.Context(), "mirror")
+	held, release, err := b.process().lock(t.Context(), "mirror")
 	if err != nil || held == nil {
 		t.Fatal(err)
 	}
@@ -212,7 +205,7 @@ func TestALockThatIsLost(t *testing.T) {
 	if err := b.client.Set(t.Context(), b.scripts.Lock("mirror"), "somebody else", time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}
-	limit := time.NewTimer(3 * rebuildLease)
+	limit := time.NewTimer(3 * lease)
 	defer limit.Stop()
 	select {
 	case <-held.Done():

@@ -1,0 +1,156 @@
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+const (
+	// watchEvery is how often Redis is asked whether it has its memory.
+	watchEvery = time.Second
+	// passEvery is the time between two passes over the records.
+	passEvery = 5 * time.Minute
+	// lease is how long a lock outlives the process that holds it.
+	lease = 10 * time.Second
+)
+
+// Jobs decides about records that Redis may have lost. *engine.Engine is one.
+type Jobs interface {
+	// Lost returns those of the records that are to be started or failed, since Redis
+	// does not know them; and the ids of those that can be neither.
+	Lost(ctx context.Context, records []engine.Record) (lost []engine.Record, skipped []string, err error)
+	// Admit returns how many jobs may still be started.
+	Admit(ctx context.Context) (int, error)
+	// StartLost starts those records that are lost still, in a Redis of this epoch, or
+	// fails them. It returns how many.
+	StartLost(ctx context.Context, records []engine.Record, epoch string) (started, failed int, err error)
+}
+
+// Records is the store of records.
+type Records interface {
+	// Startable returns up to n records that a pass looks at: PENDING and PROCESSING
+	// ones that have not changed for the grace time, in the order of their ids, after an
+	// id (empty: from the first).
+	Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error)
+}
+
+// Options configures a Recovery. The fields up to Rate are needed.
+type Options struct {
+	Scripts *scripts.Scripts
+	Jobs    Jobs
+	Records Records
+	Grace   time.Duration // records that have changed in this time are left alone
+	Rate    int           // records that a pass looks at in a second
+
+	Store       Store                 // nil: due times and timers do not outlive Redis
+	PassEvery   time.Duration         // between passes over the records; 0 means 5 minutes
+	MirrorEvery time.Duration         // between passes over due times and timers; 0 means 2 s
+	Metrics     prometheus.Registerer // nil: none
+	Log         *slog.Logger          // nil: silent
+}
+
+// Recovery gives back to Redis what it has lost. Any number of processes may run one:
+// locks see to it that one of them works. Run may be called once.
+type Recovery struct {
+	o       Options
+	log     *slog.Logger
+	locks   *redislock.Client
+	metrics *metrics
+	want    chan struct{} // a pass is wanted at once
+
+	mu     sync.Mutex
+	epoch  string // that Redis and MySQL agree on; empty as long as they do not
+	stored bool   // the tables of the store exist
+}
+
+// New returns a Recovery. It does no I/O.
+func New(o Options) (*Recovery, error) {
+	if o.Scripts == nil || o.Jobs == nil || o.Records == nil || o.Grace <= 0 || o.Rate <= 0 {
+		return nil, errors.New("recovery: Scripts, Jobs, Records, Grace and Rate are needed")
+	}
+	o.PassEvery, o.MirrorEvery = cmp.Or(o.PassEvery, passEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
+	m, err := newMetrics(o.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recovery{o: o, log: o.Log, locks: o.Scripts.Locker(), metrics: m, want: make(chan struct{}, 1)}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	return r, nil
+}
+
+// Run works until ctx ends, and returns nil then. An outage of Redis or MySQL is waited
+// out.
+func (r *Recovery) Run(ctx context.Context) error {
+	var group errgroup.Group
+	group.Go(func() error { return r.watch(ctx) })
+	group.Go(func() error { return r.passes(ctx) })
+	group.Go(func() error { return r.mirror(ctx) })
+	return group.Wait()
+}
+
+// agreed returns the epoch that Redis and MySQL agree on, empty where they do not, and
+// whether MySQL has the tables of the store.
+func (r *Recovery) agreed() (epoch string, stored bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.epoch, r.stored
+}
+
+// agree notes an epoch. One that was not agreed on before wants a pass.
+func (r *Recovery) agree(epoch string, stored bool) {
+	r.mu.Lock()
+	fresh := epoch != r.epoch
+	r.epoch, r.stored = epoch, stored
+	r.mu.Unlock()
+	if fresh {
+		select {
+		case r.want <- struct{}{}:
+		default: // one is wanted already
+		}
+	}
+}
+
+// doubt has the watch compare Redis with MySQL again; until then they agree on nothing.
+func (r *Recovery) doubt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.epoch = ""
+}
+
+// lock takes a lock that is renewed until release is called. The context that it
+// returns ends where the lock is lost. Without the lock it is nil.
+func (r *Recovery) lock(ctx context.Context, what string) (held context.Context, release func(), err error) {
+	lock, err := r.locks.Obtain(ctx, r.o.Scripts.Lock(what), lease, nil)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	held, stop := stream.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
+		err := lock.Refresh(ctx, lease, nil)
+		if errors.Is(err, redislock.ErrNotObtained) {
+			return false, nil
+		}
+		return true, err
+	})
+	return held, func() {
+		stop()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = lock.Release(ctx) // it ends by itself, too
+	}, nil
+}

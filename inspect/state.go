@@ -1,0 +1,132 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// job is what Redis knows of a job. This file alone reads the state that scripts keeps.
+type job struct {
+	Report     string
+	Definition string // hash
+	Attempt    int64
+	Stage      int64
+	Status     string // RUN, READY, FOLD, PUBLISHING or FAILING; of one that has ended its record's
+	Deadline   time.Time
+	Done       int64 // listeners
+	Target     int64 // listeners that Done must reach
+	Reason     string
+	Tasks      []part // of all stages so far, in their order
+	Fold       part
+}
+
+// part is one step of a job: the task of a listener, or fan-in.
+type part struct {
+	Name    string
+	Stage   int64
+	Done    bool
+	Omitted bool // the job goes on without it
+	Rows    int64
+	Tries   int64 // that count, with the one that runs
+	Owner   string
+	Taken   time.Time // zero: never, or not known
+	Lease   time.Time // until when it is the owner's; zero: the pending list of its stream says it
+	Next    time.Time // when the next try comes; zero: none waits
+	Waits   string    // what it waits for without a failure
+	Error   string    // of the last try that failed
+	Blame   scripts.Blame
+}
+
+// errBrokenState means that the key of a state holds something else.
+var errBrokenState = errors.New("not a state")
+
+// readJob reads the state of a job; nil where there is none.
+func (in *Inspector) readJob(ctx context.Context, id string) (*job, error) {
+	state, err := in.scripts.Read(ctx, id)
+	switch {
+	case errors.Is(err, scripts.ErrNoJob):
+		return nil, nil
+	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "WRONGTYPE"):
+		return nil, errors.Join(errBrokenState, err)
+	case err != nil:
+		return nil, err
+	}
+	return newJob(state), nil
+}
+
+func newJob(s *scripts.State) *job {
+	j := &job{
+		Report: s.Report, Definition: s.Definition, Attempt: s.Attempt, Stage: s.Stage, Status: s.Status,
+		Deadline: s.Deadline, Done: s.Done, Target: s.Target, Reason: s.Reason,
+		Fold: part{
+			Name: scripts.StepFanIn, Owner: s.Worker,
+			Tries: s.Fold.Tries, Next: s.Fold.Next, Error: s.Fold.Error, Blame: s.Fold.Blame,
+		},
+	}
+	for name, t := range s.Tasks {
+		j.Tasks = append(j.Tasks, part{
+			Name: name, Stage: t.Stage, Done: t.Done, Omitted: t.Policy != "", Rows: t.Rows, Tries: t.Tries,
+			Owner: t.Owner, Taken: t.Taken, Lease: t.Lease, Next: t.Next, Waits: t.Waits, Error: t.Error, Blame: t.Blame,
+		})
+	}
+	place := func(p part) int { return slices.Index(s.Listeners, p.Name) }
+	slices.SortFunc(j.Tasks, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
+	})
+	return j
+}
+
+// querying tells whether the listeners of its stage are not all done.
+func (j *job) querying() bool { return j.Status == scripts.StatusRun }
+
+// committed tells whether its end is decided: neither its deadline nor a cancel counts.
+func (j *job) committed() bool {
+	return j.Status == scripts.StatusPublishing || j.Status == scripts.StatusFailing
+}
+
+// failing tells whether it is to end without a file.
+func (j *job) failing() bool { return j.Status == scripts.StatusFailing }
+
+// runs tells whether it has not ended.
+func (j *job) runs() bool {
+	return j.querying() || j.committed() || j.Status == scripts.StatusReady || j.Status == scripts.StatusFold
+}
+
+// member names its definition in the set of those that processes have.
+func (j *job) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
+
+// needsDefinition tells whether only a process that has its definition goes on with it.
+func (j *job) needsDefinition() bool { return scripts.NeedsDefinition(j.Status) }
+
+// orphan tells whether no process has the definition that it needs, although some run.
+func (j *job) orphan(ours *report.Report, seen scripts.Seen) bool {
+	return j.needsDefinition() && !j.of(ours) && seen.AnyLive() && !seen.Live(j.member())
+}
+
+// of tells whether it was started with a definition.
+func (j *job) of(r *report.Report) bool { return r != nil && r.Hash() == j.Definition }
+
+// open are the steps that it waits for: listeners that are not done, or fan-in.
+func (j *job) open() []part {
+	switch {
+	case !j.runs():
+		return nil
+	case !j.querying():
+		return []part{j.Fold}
+	}
+	var open []part
+	for _, t := range j.Tasks {
+		if t.Stage == j.Stage && !t.Done {
+			open = append(open, t)
+		}
+	}
+	return open
+}

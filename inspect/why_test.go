@@ -1,0 +1,440 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// now is when all that the tests know was found out.
+var now = time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// twoListeners is the report of the tests.
+var twoListeners = &report.Report{Name: "r", Retry: report.Retry{Retries: 6}, Stages: []report.Stage{{Listeners: []report.Listener{
+	{Name: "a", Source: "da", Retry: report.Retry{Retries: 2}}, {Name: "b", Source: "db"},
+}}}}
+
+var (
+	alive   = []consumer{{"w", time.Second}}
+	gone    = []consumer{{"w", time.Hour}}
+	away    = errors.New("connection refused")
+	refuses = &mysql.MySQLError{Number: 1045, Message: "Access denied"}
+)
+
+// change is one of what was found.
+type change = func(f *facts)
+
+// running are the facts of a job that waits for its listeners a and b, or for fan-in.
+func running(status string, changes ...change) *facts {
+	f := &facts{
+		Record: &engine.Record{ID: "1", Report: "r", Status: report.Processing, Attempt: 2},
+		Report: twoListeners,
+		Job: &job{
+			Report: "r", Definition: twoListeners.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour),
+			Target: 2, Tasks: []part{{Name: "a", Stage: 1}, {Name: "b", Stage: 1}}, Fold: part{Name: scripts.StepFanIn},
+		},
+		Queues: map[string]queue{
+			"a": {Key: "ka", Whole: true, Consumers: alive}, "b": {Key: "kb", Whole: true, Consumers: alive},
+			scripts.StepFanIn: {Key: "kf", Whole: true, Consumers: alive},
+		},
+		Sources: map[string]error{}, Paused: scripts.Pauses{},
+	}
+	for _, c := range changes {
+		c(f)
+	}
+	return f
+}
+
+// querying are the facts of a job that waits for its listener a alone.
+func querying(changes ...change) *facts {
+	return running(scripts.StatusRun, append([]change{func(f *facts) { f.Job.Tasks[1].Done, f.Job.Done = true, 1 }}, changes...)...)
+}
+
+// recorded are the facts of a record whose id waits nowhere.
+func recorded(status report.Status, changes ...change) *facts {
+	f := &facts{
+		Record: &engine.Record{ID: "1", Report: "r", Status: status}, Report: twoListeners,
+		Jobs: queue{Whole: true, Consumers: alive}, AsideWhole: true, Paused: scripts.Pauses{},
+	}
+	for _, c := range changes {
+		c(f)
+	}
+	return f
+}
+
+// of is a step of the job.
+func (f *facts) of(step string) *part {
+	if i := slices.IndexFunc(f.Job.Tasks, func(p part) bool { return p.Name == step }); i >= 0 {
+		return &f.Job.Tasks[i]
+	}
+	return &f.Job.Fold
+}
+
+// owned has a worker work on a step, whose lease ends.
+func owned(step string, lease time.Duration) change {
+	return func(f *facts) {
+		p := f.of(step)
+		p.Owner, p.Lease, p.Tries = "w/1", now.Add(lease), 1
+		if step != scripts.StepFanIn {
+			p.Taken = now.Add(-time.Minute)
+		}
+	}
+}
+
+// fails has a step fail, and its next try come.
+func fails(step string, due time.Duration, text string, by blame) change {
+	return func(f *facts) {
+		p := f.of(step)
+		p.Next, p.Error, p.Blame = now.Add(time.Second), text, by
+		back(step, due)(f)
+	}
+}
+
+// waits has a listener wait for a vendor, until it polls again.
+func waits(step string, due time.Duration) change {
+	return func(f *facts) {
+		p := f.of(step)
+		p.Next, p.Waits = now.Add(time.Second), "API vendor: job 5 is queued"
+		back(step, due)(f)
+	}
+}
+
+// back puts a step into the delayed set.
+func back(step string, due time.Duration) change {
+	return func(f *facts) {
+		f.Delayed = []Delayed{NewDelayed("1/2/"+step, float64(now.Add(due).UnixMilli()), now)}
+	}
+}
+
+// pushed puts a member into the delayed set.
+func pushed(member string, due time.Duration) change {
+	return func(f *facts) {
+		f.Delayed = []Delayed{NewDelayed(member, float64(now.Add(due).UnixMilli()), now)}
+	}
+}
+
+// entered puts an entry into the stream of a step, with that many before it; a consumer has
+// read it, unless that is empty.
+func entered(step string, ahead int64, consumer string, idle time.Duration) change {
+	return func(f *facts) {
+		q := f.Queues[step]
+		q.Entry = &entry{Ahead: ahead, Consumer: consumer, Idle: idle}
+		f.Queues[step] = q
+	}
+}
+
+// unattended leaves a stream without a consumer that lives.
+func unattended(step string) change {
+	return func(f *facts) {
+		q := f.Queues[step]
+		q.Consumers, q.Length = gone, 3
+		f.Queues[step] = q
+	}
+}
+
+// unsearched leaves a part of a stream unseen.
+func unsearched(step string) change {
+	return func(f *facts) {
+		q := f.Queues[step]
+		q.Whole, q.Searched = false, 10_000
+		f.Queues[step] = q
+	}
+}
+
+// source makes the source of listener a answer with an error.
+func source(err error) change { return func(f *facts) { f.Sources["da"] = err } }
+
+// orphaned leaves no process with the definition of the job.
+func orphaned(f *facts) {
+	f.Job.Definition = "old"
+	f.Seen = scripts.Seen{Now: now, Last: map[string]time.Time{"r/new": now, "r/old": now.Add(-time.Minute)}}
+}
+
+// restarts has a report start orphaned jobs anew.
+func restarts(f *facts) {
+	r := *f.Report
+	r.RestartOnChange = true
+	f.Report = &r
+}
+
+// reads makes listener a of another kind.
+func reads(kind report.ListenerKind) change {
+	return func(f *facts) {
+		r := *f.Report
+		r.Stages = []report.Stage{{Listeners: []report.Listener{
+			{Name: "a", Source: "v", Kind: kind, HTTP: &report.HTTP{}, Silence: 30 * time.Second}, f.Report.Stages[0].Listeners[1],
+		}}}
+		f.Report, f.Job.Definition = &r, r.Hash()
+	}
+}
+
+// meaning is what facts mean.
+type meaning struct {
+	facts *facts
+	kind  Kind
+	words string // that are said
+}
+
+const fanIn = scripts.StepFanIn
+
+// beforeTheStart are meanings of records without a job that runs.
+var beforeTheStart = map[string]meaning{
+	"redis and records away":   {&facts{RedisErr: away, RecordErr: away}, KindRedisAway, "does not answer, either"},
+	"a key of another type":    {&facts{RedisErr: fmt.Errorf("%w: the key fanfold:task:a is a string", redisAnswer("WRONGTYPE Operation against a key"))}, KindWrongType, "rename or delete it"},
+	"records away, id unknown": {&facts{RecordErr: away}, KindRecordsAway, "connection refused"},
+	"records away, id delayed": {recorded("", pushed("1", time.Hour), func(f *facts) { f.Record, f.RecordErr = nil, away }), KindRecordsAway, "By what Redis knows: It was pushed for later"},
+	"another row":              {recorded(report.Pending, func(f *facts) { f.Record.ID = "01" }), KindOtherID, `"01"`},
+	"a state that is none":     {recorded(report.Processing, func(f *facts) { f.JobErr = errBrokenState }), KindBrokenState, "delete it if it is not Fanfold's"},
+
+	"success":                  {recorded(report.Success, func(f *facts) { f.Record.File = "file:///x" }), KindEnded, "It is done: file:///x"},
+	"partial":                  {recorded(report.Partial), KindEnded, "It is without what some of its listeners should have given."},
+	"failed":                   {recorded(report.Failed, func(f *facts) { f.Record.Error, f.Dead = "no disk", now }), KindEnded, "It has failed: no disk"},
+	"failed, listed":           {recorded(report.Failed, func(f *facts) { f.Dead = now }), KindEnded, "fanfold dead discard 1"},
+	"failed, still winding up": {running(scripts.StatusFailing, func(f *facts) { f.Record.Status = report.Failed }), KindEnded, "Its state in Redis still exists"},
+	"cancelled":                {recorded(report.Cancelled, func(f *facts) { f.Record.Error = "by hand" }), KindEnded, "It was cancelled: by hand"},
+	"a status of its own":      {recorded("ODD"), KindEnded, "does not map"},
+
+	"no record, id delayed":    {recorded("", pushed("1", time.Hour), func(f *facts) { f.Record = nil }), KindDelayed, "There is no such record"},
+	"no record, job ended":     {running("FAILED", func(f *facts) { f.Record = nil }), KindNoRecord, "its job has ended as FAILED"},
+	"no record, not all seen":  {recorded("", func(f *facts) { f.Record, f.Jobs.Whole = nil, false }), KindNoRecord, "in the part of Redis that was searched"},
+	"no record":                {recorded("", func(f *facts) { f.Record = nil }), KindNoRecord, "no trace of the id in Redis."},
+	"no record, waits for one": {recorded("", pushed("1/2/@trigger", time.Second), func(f *facts) { f.Record = nil }), KindLooking, "poll 2 of 3"},
+
+	"a score that is no time":   {recorded(report.Pending, func(f *facts) { f.Delayed = []Delayed{NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "goes to the quarantine"},
+	"overdue":                   {recorded(report.Pending, pushed("1", -time.Minute)), KindNoScheduler, "It was due 1m0s ago"},
+	"delayed":                   {recorded(report.Pending, pushed("1", time.Minute)), KindDelayed, "fanfold delay run 1 runs it now"},
+	"waits for its report":      {recorded(report.Pending, pushed("1/1/@trigger", time.Second), func(f *facts) { f.Report = nil }), KindLooking, `Its report "r" is not in this configuration`},
+	"trigger dead, another one": {recorded(report.Pending, inJobs("x", time.Minute)), KindWorkerDead, "another worker takes it over"},
+	"trigger dead":              {recorded(report.Pending, inJobs("x", time.Minute), func(f *facts) { f.Jobs.Consumers = gone }), KindWorkerDead, "that could take it over"},
+	"being started":             {recorded(report.Pending, inJobs("w", time.Second)), KindStarting, "is starting it"},
+	"no engine":                 {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Jobs.Consumers = nil }), KindNoWorker, "as the next one, and no process reads"},
+	"memory":                    {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Memory = 91 }), KindNoRoom, "91 %"},
+	"many run":                  {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 10 }), KindNoRoom, "10 jobs run, as many as"},
+	"in the queue":              {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Running = 9 }), KindQueued, "9 jobs run; limits.running_jobs is 10"},
+	"quarantined before a push": {recorded(report.Pending, inJobs("", 0), func(f *facts) { f.Aside = &Quarantined{} }), KindQueued, "as the next one"},
+	"quarantined":               {recorded(report.Pending, func(f *facts) { f.Aside = &Quarantined{Reason: "bad {name}"} }), KindQuarantined, "fanfold cancel 1 makes sure"},
+
+	"report paused":              {recorded(report.Pending, func(f *facts) { f.Paused[scripts.PausedReport("r")] = now }), KindPaused, "fanfold resume report r"},
+	"report unknown":             {recorded(report.Pending, func(f *facts) { f.Report = nil }), KindUnknownReport, "add the report"},
+	"processing":                 {recorded(report.Processing), KindStateless, "its grace time of 1m0s ends"},
+	"processing, grace over":     {recorded(report.Processing, func(f *facts) { f.Record.Age = time.Hour }), KindStateless, "is over"},
+	"perhaps pushed":             {recorded(report.Pending, func(f *facts) { f.Jobs.Whole, f.Jobs.Searched = false, 10000 }), KindQueued, "at least 10000 others"},
+	"not pushed":                 {recorded(report.Pending), KindNotPushed, "fanfold submit 1"},
+	"the settled state of an id": {running("FAILED", func(f *facts) { f.Record.Status = report.Pending; f.Jobs.Whole = true }), KindNotPushed, "was not pushed"},
+}
+
+// inJobs puts the id into the stream of jobs; a trigger has read it, unless that is empty.
+func inJobs(trigger string, idle time.Duration) change {
+	return func(f *facts) { f.Jobs.Entry = &entry{Consumer: trigger, Idle: idle} }
+}
+
+// ofJobs are meanings of jobs that run.
+var ofJobs = map[string]meaning{
+	"all tasks in work":     {running(scripts.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query runs"},
+	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query runs for 1m0s (try 1 of 3), with worker w/1"},
+	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
+	"the worst comes first": {running(scripts.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
+	"asks an API":           {querying(reads(report.FromHTTP), owned("a", time.Second)), KindBarrier, "it asks API v, for 1m0s so far"},
+	"no listener is open":   {querying(func(f *facts) { f.Job.Tasks[0].Done = true }), KindEnding, "on its way to fan-in"},
+	"data lost":             {querying(func(f *facts) { f.DataGone = true }), KindLost, "A scheduler finds that and pushes the id again"},
+	"deadline passed":       {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Minute) }), KindNoScheduler, "no scheduler has failed it"},
+	"deadline just passed":  {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Second) }), KindBarrier, "Its deadline was 1s ago"},
+	"record deleted":        {querying(owned("a", time.Second), func(f *facts) { f.Record = nil }), KindBarrier, "The record was deleted"},
+	"records away":          {querying(owned("a", time.Second), func(f *facts) { f.Record, f.RecordErr = nil, away }), KindRecordsAway, "By what Redis knows: 1 of 2"},
+	"superseded":            {querying(func(f *facts) { f.Record.Attempt = 1 }), KindSuperseded, "Redis has attempt 2 of the job, the record attempt 1"},
+
+	"an older definition":            {querying(owned("a", time.Second), func(f *facts) { f.Job.Definition = "old" }), KindBarrier, "only a process that has it"},
+	"a definition that nobody has":   {querying(orphaned, fails("a", time.Second, "x", "")), KindNoDefinition, "that definition; the last try failed: x"},
+	"a report that nobody has":       {querying(orphaned, func(f *facts) { f.Report = nil }), KindNoDefinition, "or fanfold cancel 1"},
+	"a definition, restarted":        {querying(orphaned, restarts), KindNoDefinition, "attempt 3 starts with today's definition"},
+	"a definition, last had":         {querying(orphaned), KindNoDefinition, "A process had it last 1m0s ago"},
+	"a definition, no longer needed": {running(scripts.StatusFailing, orphaned, owned(fanIn, time.Second)), KindEnding, "is ending the job"},
+	"paused, and its deadline waits": {querying(func(f *facts) {
+		r := *f.Report
+		r.DeadlineWaits = true
+		f.Report, f.Job.Definition = &r, r.Hash()
+		f.Paused[scripts.PausedListener("a")] = now
+	}), KindPaused, "Its deadline moves"},
+}
+
+// ofSteps are meanings of what is known of a step.
+var ofSteps = map[string]meaning{
+	"records refused the end":   {running(scripts.StatusPublishing, fails("@record", time.Second, "records: away", scripts.BlameRecords)), KindRecordsAway, "checks the records' database"},
+	"source refuses, in work":   {querying(owned("a", time.Second), source(refuses)), KindSourceRefuses, "correct the DSN of database da"},
+	"source refuses, retried":   {querying(fails("a", time.Second, "x", ""), source(refuses)), KindSourceRefuses, "it is tried again in 1s (try 1 of 3)"},
+	"source away, in work":      {querying(owned("a", time.Second), source(away)), KindSourceAway, "worker w/1 has it, and database da does not answer from here: connection refused"},
+	"source away, retried":      {querying(fails("a", time.Second, "x", ""), source(away)), KindSourceAway, "(connection refused); it is tried again in 1s"},
+	"waits for a vendor, away":  {querying(waits("a", time.Second), source(away)), KindSourceAway, "it waits for API vendor: job 5 is queued; the next poll is in 1s"},
+	"listener paused":           {querying(fails("a", time.Second, "x", ""), source(away), pauses("a")), KindPaused, "fanfold resume listener a"},
+	"listener paused, in work":  {querying(owned("a", time.Second), pauses("a")), KindBarrier, "its query runs"},
+	"hurried, not moved":        {querying(fails("a", -time.Minute, "x", "")), KindNoScheduler, "its next try was due 1m0s ago, and no scheduler has moved it; the last try failed: x"},
+	"a poll that is not moved":  {querying(waits("a", -time.Minute)), KindNoScheduler, "no scheduler has moved it; it waits for API vendor"},
+	"handed back":               {querying(back("a", time.Second)), KindNoWorker, "has handed it back; it is offered again in 1s"},
+	"a fold handed back":        {running(scripts.StatusReady, back(fanIn, time.Second)), KindNoWorker, "It waits for fan-in: a process without its definition"},
+	"nobody reads":              {querying(unattended("a")), KindNoWorker, "no worker reads ka, which has 3 entries"},
+	"nobody reads, external":    {querying(reads(report.External), unattended("a")), KindNoWorker, "start the service that reads ka"},
+	"nobody reads the fold":     {running(scripts.StatusReady, unattended(fanIn)), KindNoWorker, "--roles engine"},
+	"worker dead, another one":  {querying(owned("a", -time.Second), entered("a", 0, "w", 0)), KindWorkerDead, "by then another worker takes it over"},
+	"worker dead":               {querying(owned("a", -time.Second), entered("a", 0, "w", 0), unattended("a")), KindWorkerDead, "worker w/1 took it 1m0s ago (try 1 of 3) and is dead: its lease ended 1s ago"},
+	"fold, its worker dead":     {running(scripts.StatusPublishing, owned(fanIn, -time.Second), entered(fanIn, 0, "w", 0)), KindWorkerDead, "worker w/1 took it (try 1) and is dead"},
+	"reader silent":             {querying(entered("a", 0, "x", time.Minute)), KindWorkerDead, "worker x read its entry 1m0s ago and is silent since then"},
+	"reader silent, no other":   {querying(entered("a", 0, "x", time.Minute), unattended("a")), KindWorkerDead, "No worker reads ka that could take it over."},
+	"external reader not yet":   {querying(reads(report.External), entered("a", 0, "x", 20*time.Second)), KindBarrier, "is taking it"},
+	"sink refused":              {running(scripts.StatusFold, fails(fanIn, time.Second, "sink: 503", scripts.BlameSink)), KindSinkFails, "it failed and is tried again in 1s (try 1 of 7): sink: 503"},
+	"retry":                     {querying(fails("a", time.Second, "deadlock", "")), KindRetryWaiting, "it failed and is tried again in 1s (try 1 of 3): deadlock"},
+	"failing, retried":          {running(scripts.StatusFailing, fails("@record", time.Second, "x", ""), func(f *facts) { f.Job.Reason = "bad SQL" }), KindRetryWaiting, "The job is to fail: bad SQL"},
+	"worker dead, message lost": {querying(owned("a", -time.Second)), KindLost, "is dead, and its entry is not in ka any more"},
+	"fold dead, message lost":   {running(scripts.StatusFold, owned(fanIn, -time.Second)), KindLost, "otherwise a scheduler does, within 10s"},
+	"a retry that was removed":  {querying(fails("a", time.Second, "x", ""), func(f *facts) { f.Delayed = nil }), KindLost, "XADD ka '*' id 1 attempt 2"},
+	"an end that was removed":   {running(scripts.StatusPublishing, func(f *facts) { f.Job.Fold.Next, f.Job.Fold.Error = now.Add(time.Second), "x" }), KindLost, "otherwise a scheduler does"},
+	"message lost":              {running(scripts.StatusReady), KindLost, "XADD kf"},
+	"in the queue":              {querying(entered("a", 4, "", 0)), KindQueued, "4 tasks are before it in ka, with 1 workers"},
+	"ready, in the queue":       {running(scripts.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are before it in kf"},
+	"behind many":               {querying(unsearched("a")), KindQueued, "at least 10000 tasks are before it"},
+	"waits for a vendor":        {querying(waits("a", 7*time.Second)), KindWaiting, "it waits for API vendor: job 5 is queued; the next poll is in 7s"},
+	"read":                      {querying(entered("a", 0, "w", time.Second)), KindBarrier, "worker w read its entry 1s ago and is taking it"},
+	"external, in work":         {querying(reads(report.External), owned("a", time.Second)), KindBarrier, "it runs for 1m0s"},
+	"ending":                    {running(scripts.StatusFailing, owned(fanIn, time.Second), func(f *facts) { f.Job.Reason = "bad SQL" }), KindEnding, "worker w/1 is ending the job: bad SQL"},
+	"folding":                   {running(scripts.StatusFold, owned(fanIn, time.Second)), KindFolding, "is making the file (try 1 of 7)"},
+	"fold read":                 {running(scripts.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is taking it"},
+}
+
+// pauses pauses a listener.
+func pauses(listener string) change {
+	return func(f *facts) { f.Paused[scripts.PausedListener(listener)] = now }
+}
+
+// TestDiagnose holds for each rule and each note some facts that reach it. It needs no
+// server.
+func TestDiagnose(t *testing.T) {
+	t.Parallel()
+	reached := map[any]bool{} // rules and notes
+	for group, meanings := range map[string]map[string]meaning{"before": beforeTheStart, "job": ofJobs, "step": ofSteps} {
+		for name, m := range meanings {
+			t.Run(group+"/"+name, func(t *testing.T) {
+				f := m.facts
+				f.ID, f.Now, f.Keys = "1", now, scripts.Keys(report.DefaultKeys)
+				f.Limits = config.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
+				v := diagnose(f)
+				text := said(v)
+				if v.Kind != m.kind || !strings.Contains(text, m.words) {
+					t.Errorf("%s, not %s with %q:\n%s", v.Kind, m.kind, m.words, text)
+				}
+				if !slices.IsSortedFunc(v.Upcoming, func(a, b Upcoming) int { return a.At.Compare(b.At) }) {
+					t.Errorf("not in the order of time: %+v", v.Upcoming)
+				}
+				j := judge(f)
+				reached[j.rule] = true
+				for _, s := range j.steps {
+					reached[s.rule] = true
+				}
+				for i := range jobNotes {
+					reached[&jobNotes[i]] = reached[&jobNotes[i]] || jobNotes[i].when(j)
+				}
+			})
+		}
+	}
+	for i, r := range jobRules {
+		if !reached[&jobRules[i]] {
+			t.Errorf("no facts reach the rule %s %q", r.kind, r.says)
+		}
+	}
+	for i, r := range stepRules {
+		if !reached[&stepRules[i]] {
+			t.Errorf("no facts reach the rule %s %q", r.kind, r.says)
+		}
+	}
+	for i, n := range jobNotes {
+		if !reached[&jobNotes[i]] {
+			t.Errorf("no facts reach the note %q", n.says)
+		}
+	}
+}
+
+// TestRulesUseKnownWords looks for every word in braces of the tables.
+func TestRulesUseKnownWords(t *testing.T) {
+	t.Parallel()
+	known(t, jobRules, jobWords)
+	known(t, stepRules, stepWords)
+	for _, n := range jobNotes {
+		knownIn(t, jobWords, n.says)
+	}
+}
+
+func known[F any](t *testing.T, rules []rule[F], w words[F]) {
+	t.Helper()
+	for _, r := range rules {
+		knownIn(t, w, append(append([]string{r.says, r.then}, r.more...), r.do...)...)
+	}
+}
+
+func knownIn[F any](t *testing.T, w words[F], texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		for _, name := range inBraces.FindAllStringSubmatch(text, -1) {
+			if w[name[1]] == nil {
+				t.Errorf("%q has the word %s, which is not known", text, name[0])
+			}
+		}
+	}
+}
+
+// TestASeverityForEachKind: where a kind has several rules, no other kind stands between
+// them, so that the order of the kinds is what it looks like.
+func TestASeverityForEachKind(t *testing.T) {
+	t.Parallel()
+	var order []Kind
+	for _, r := range stepRules {
+		if len(order) == 0 || order[len(order)-1] != r.kind {
+			order = append(order, r.kind)
+		}
+	}
+	want := []Kind{
+		KindNoDefinition, KindRecordsAway, KindSourceRefuses, KindSourceAway, KindPaused, KindNoScheduler, KindNoWorker, KindWorkerDead,
+		KindSinkFails, KindRetryWaiting, KindLost, KindQueued, KindWaiting, KindRunning, KindEnding, KindFolding,
+	}
+	if !slices.Equal(order, want) {
+		t.Errorf("%q", order)
+	}
+}
+
+// said is all that a verdict says in words.
+func said(v Verdict) string {
+	lines := append([]string{v.Summary}, v.Details...)
+	for _, s := range v.Steps {
+		lines = append(lines, s.Name+": "+s.Says)
+	}
+	for _, u := range v.Upcoming {
+		lines = append(lines, u.What)
+	}
+	return strings.Join(append(lines, v.Remedies...), "\n")
+}
+
+// TestShell quotes what a shell would take apart.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"fanfold:jobs": "fanfold:jobs", "{a}:state": "'{a}:state'", "it's": `'it'\''s'`, "": "''", "a$b": "'a$b'", "1/2/@fanin": "1/2/@fanin",
+	} {
+		if got := shell(word); got != want {
+			t.Errorf("%q became %s, not %s", word, got, want)
+		}
+	}
+}
+
+// redisAnswer is an error that Redis has answered with.
+type redisAnswer string
+
+func (a redisAnswer) Error() string { return string(a) }
+func (a redisAnswer) RedisError()   {}
