@@ -124,7 +124,7 @@ func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, min time
 	if waits == "" || len(args) == 4 {
 		return Busy, nil
 	}
-	outcome, _, err := s.list(ctx, extendScript.call(ctx, []string{s.Job(id), s.Deadlines()}, args...))
+	outcome, _, err := s.list(ctx, extendScript.call(ctx, []string{s.Job(id), s.Deadlines(), s.Wake()}, args...))
 	return outcome, err
 }
 

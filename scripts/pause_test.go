@@ -60,8 +60,11 @@ func TestADeadlineWaits(t *testing.T) {
 	if state.Status != StatusRun || moved < 10*time.Minute || moved > 11*time.Minute {
 		t.Errorf("%s, moved by %s", state.Status, moved)
 	}
-	if at := int64(client.ZScore(ctx, s.Deadlines(), "1").Val()); at != state.Deadline.UnixMilli() {
+	if at := deadlineOf(t, s, "1"); at != state.Deadline.UnixMilli() {
 		t.Errorf("the score is %d, the deadline %d", at, state.Deadline.UnixMilli())
+	}
+	if at := wakesAt(t, s); at != state.Deadline.UnixMilli() {
+		t.Errorf("the wake key ends at %d, the deadline is %d", at, state.Deadline.UnixMilli())
 	}
 	if was, err := s.ResumeListener(ctx, "a"); !was || err != nil {
 		t.Fatal(was, err)

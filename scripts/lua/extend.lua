@@ -2,7 +2,7 @@
 -- Uses  job
 -- Moves the deadline of a job by the time for which a listener that it waits for was
 -- paused, if its report wants that.
--- KEYS  1 hash, 2 deadlines
+-- KEYS  1 hash, 2 deadlines, 3 wake
 -- ARGV  1 id, 2 attempt, 3 margin (ms that the hash outlives it), 4 min that is left after
 --       it (ms), then for every listener that is paused: its name, since when (ms)
 -- Returns {outcome, deadline}: 1 moved; 0 it does not move; -1 gone
@@ -28,4 +28,5 @@ j.deadline, j.expires = int(deadline), int(math.max(deadline + tonumber(ARGV[3])
 redis.call('HSET', hash, 'job', line(j), 'extended', int(at))
 redis.call('PEXPIREAT', hash, j.expires, 'GT')
 redis.call('ZADD', deadlines, j.deadline, ARGV[1])
+wake_by(KEYS[3], j.deadline)
 return {1, deadline}

@@ -65,8 +65,7 @@ for i = 1, jobs do
 end
 if #due > 0 then
   call('ZADD', KEYS[1], unpack(due))
-  local wake = call('PEXPIRETIME', KEYS[4])
-  if wake < 0 or wake > tonumber(deadline) then call('SET', KEYS[4], '', 'PXAT', deadline) end
+  wake_by(KEYS[4], deadline)
 end
 if #done > 0 then acknowledge(KEYS[3], group, unpack(done)) end
 return out
