@@ -108,10 +108,10 @@ func (s *Scripts) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 	return folds, nil
 }
 
-// Keep renews the lease of a claimed job, and keeps its message from being taken over: OK,
-// Busy if the job is no longer this worker's, or Gone.
+// Keep renews the lease of a job, and keeps its message from being taken over: OK, Busy if
+// the job is no longer this worker's, or Gone.
 func (f *Fold) Keep(ctx context.Context) (Outcome, error) {
-	return f.s.keep(ctx, f.ID, f.Attempt, StepFanIn, f.Fence, 0, f.Entry)
+	return f.s.keep(ctx, f.ID, f.Attempt, StepFanIn, f.fence(), 0, f.Entry)
 }
 
 // fence is that of a claim, as an argument; empty if the job is not claimed.
@@ -125,11 +125,13 @@ func (f *Fold) fence() string {
 // Publish takes jobs over the point of no return: OK, Late if the deadline has passed, Busy,
 // Gone or Broken for every job. It claims those that are not claimed.
 func (s *Scripts) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
-	keys, args := make([]string, 0, len(folds)), make([]any, 0, 3*len(folds))
-	for _, f := range folds {
-		keys, args = append(keys, s.Job(f.ID)), append(args, f.Attempt, f.Stage, f.fence())
-	}
-	outcomes, err := s.outcomes(ctx, publishScript.call(ctx, keys, args...), len(folds))
+	outcomes, err := s.batches(ctx, len(folds), func(from, to int) *redis.Cmd {
+		keys, args := make([]string, 0, to-from), make([]any, 0, 4*(to-from))
+		for _, f := range folds[from:to] {
+			keys, args = append(keys, s.Job(f.ID)), append(args, f.Attempt, f.Stage, f.fence(), f.Entry.ID)
+		}
+		return publishScript.call(ctx, keys, args...)
+	})
 	for i, o := range outcomes {
 		if o > 0 {
 			folds[i].Fence, folds[i].claimed, folds[i].Status, outcomes[i] = int64(o), true, StatusPublishing, OK
@@ -172,13 +174,16 @@ type End struct {
 
 // Settle ends jobs and acknowledges their entries: OK, Busy, Gone or Broken for every job.
 func (s *Scripts) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
-	keys := append(make([]string, 0, 4+2*len(ends)), s.Deadlines(), s.Dead(), s.Events(), s.FanIn())
-	args := append(make([]any, 0, 4+6*len(ends)), len(ends), Kept.Milliseconds(), s.events, Group)
-	for _, e := range ends {
-		keys = append(keys, s.Job(e.ID), s.Ended(e.ID))
-		args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID)
-	}
-	return s.outcomes(ctx, settleScript.call(ctx, keys, args...), len(ends))
+	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
+		n := to - from
+		keys := append(make([]string, 0, 4+2*n), s.Deadlines(), s.Dead(), s.Events(), s.FanIn())
+		args := append(make([]any, 0, 4+6*n), n, Kept.Milliseconds(), s.events, Group)
+		for _, e := range ends[from:to] {
+			keys = append(keys, s.Job(e.ID), s.Ended(e.ID))
+			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID)
+		}
+		return settleScript.call(ctx, keys, args...)
+	})
 }
 
 // HandBackFold leaves a job to a process that has its definition, after a second, and

@@ -67,17 +67,17 @@ func (s *Scripts) Start(ctx context.Context, epoch string, jobs ...Start) ([]Out
 	if err := s.do(ctx, cmds...); err != nil {
 		return nil, err
 	}
-	outcomes := make([]Outcome, len(jobs))
+	all := make([]Outcome, len(jobs))
 	for k, batch := range batches {
-		values, err := cmds[k].(*redis.Cmd).Int64Slice()
+		outcomes, err := outcomesOf(cmds[k], len(batch))
 		if err != nil {
-			return nil, asError("script start", err)
+			return nil, err
 		}
-		for i, v := range values {
-			outcomes[batch[i]] = Outcome(v)
+		for i, o := range outcomes {
+			all[batch[i]] = o
 		}
 	}
-	return outcomes, nil
+	return all, nil
 }
 
 func (s *Scripts) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {

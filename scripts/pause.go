@@ -109,7 +109,7 @@ func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error)
 func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, min time.Duration) (Outcome, error) {
 	have := redis.NewSliceCmd(ctx, "hmget", s.Job(id), "waits", "job", "listeners")
 	if err := s.send(ctx, have); err != nil {
-		return 0, asError("extend", err)
+		return 0, err
 	}
 	waits, _ := have.Val()[0].(string)
 	job, _ := have.Val()[1].(string)

@@ -212,7 +212,7 @@ func (s *Scripts) send(ctx context.Context, cmds ...redis.Cmder) error {
 	}
 	for _, c := range cmds {
 		if err := c.Err(); err != nil {
-			return fmt.Errorf("%s: %w", nameOf(c), err)
+			return asError(nameOf(c), err)
 		}
 	}
 	return nil
@@ -242,12 +242,34 @@ func (s *Scripts) outcome(ctx context.Context, c *redis.Cmd) (Outcome, error) {
 	return Outcome(n), asError(nameOf(c), err)
 }
 
-// outcomes runs a script that answers with an outcome for every job.
-func (s *Scripts) outcomes(ctx context.Context, c *redis.Cmd, n int) ([]Outcome, error) {
-	if err := s.do(ctx, c); err != nil {
+// batchJobs bounds how many jobs one call of a script is for, and so for how long it keeps
+// Redis from other clients.
+const batchJobs = 64
+
+// batches runs a script for n jobs in one round trip, at most batchJobs with every call. If
+// one call fails, the others have had their effect.
+func (s *Scripts) batches(ctx context.Context, n int, call func(from, to int) *redis.Cmd) ([]Outcome, error) {
+	var cmds []redis.Cmder
+	for from := 0; from < n; from += batchJobs {
+		cmds = append(cmds, call(from, min(from+batchJobs, n)))
+	}
+	if err := s.do(ctx, cmds...); err != nil {
 		return nil, err
 	}
-	values, err := c.Int64Slice()
+	all := make([]Outcome, 0, n)
+	for _, c := range cmds {
+		outcomes, err := outcomesOf(c, min(batchJobs, n-len(all)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, outcomes...)
+	}
+	return all, nil
+}
+
+// outcomesOf reads the answer of a script that has an outcome for each of n jobs.
+func outcomesOf(c redis.Cmder, n int) ([]Outcome, error) {
+	values, err := c.(*redis.Cmd).Int64Slice()
 	if err != nil {
 		return nil, asError(nameOf(c), err)
 	}

@@ -2,8 +2,10 @@ package scripts
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +33,8 @@ type Task struct {
 	Failure    string // why the try before this one ended, or what it waited for; empty: not known
 	Memo       []byte // what an earlier try of this attempt remembered; nil: nothing
 
-	s *Scripts
+	writer string // of its chunks, unique for every try; empty: it has appended none
+	s      *Scripts
 }
 
 // Entry names a message whose work is under way.
@@ -123,6 +126,7 @@ func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 		t.Memo = []byte(memo)
 	}
 	t.Generation, _ = more[6].(int64)
+	t.writer = ""
 	return outcome, nil
 }
 
@@ -188,7 +192,10 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 	if err != nil {
 		return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
-	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.s.bytes}
+	if t.writer == "" {
+		t.writer = rand.Text()[:10]
+	}
+	args := []any{t.Attempt, t.Listener, t.Generation, t.writer, c.Number, c.Rows, columns, t.s.bytes}
 	return t.s.outcome(ctx, appendScript.call(ctx, []string{t.s.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
@@ -283,7 +290,7 @@ type completion struct {
 
 // shares tells whether two calls can be one: they have what they share in common.
 func (c *completion) shares(other *completion) bool {
-	return c.task.Listener == other.task.Listener && c.columns == other.columns
+	return c.task.Listener == other.task.Listener && c.columns == other.columns && slices.Equal(c.chunk.Names, other.chunk.Names)
 }
 
 // completeAll runs calls in one round trip: one call of the script for the tasks of one
@@ -308,26 +315,17 @@ next:
 	}
 	err := s.do(ctx, cmds...)
 	for i, b := range batches {
-		values, failed := cmds[i].(*redis.Cmd).Int64Slice()
-		switch {
-		case err != nil:
+		outcomes, failed := outcomesOf(cmds[i], len(b))
+		if err != nil {
 			failed = err
-		case failed != nil:
-			failed = asError("script complete", failed)
-		case len(values) != len(b):
-			failed = fmt.Errorf("script complete: %w: %d outcomes for %d jobs", ErrReply, len(values), len(b))
 		}
 		for k, c := range b {
 			if c.err = failed; failed == nil {
-				c.outcome = Outcome(values[k])
+				c.outcome = outcomes[k]
 			}
 		}
 	}
 }
-
-// batchJobs bounds how many jobs one call of a script is for, and so for how long it keeps
-// Redis from other clients.
-const batchJobs = 64
 
 func (s *Scripts) completeCall(ctx context.Context, batch []*completion) *redis.Cmd {
 	first := batch[0]
@@ -345,7 +343,11 @@ func (s *Scripts) completeCall(ctx context.Context, batch []*completion) *redis.
 	for _, c := range batch {
 		t := c.task
 		keys = append(keys, s.Job(t.ID))
-		args = append(args, t.ID, t.Attempt, t.Generation, t.Entry.ID, c.chunks, c.chunk.Rows, c.took.Milliseconds())
+		var rows any = c.chunk.Rows
+		if len(names) == 0 {
+			rows = t.writer // of the chunks, which are stored
+		}
+		args = append(args, t.ID, t.Attempt, t.Generation, t.Entry.ID, c.chunks, rows, c.took.Milliseconds())
 		for _, f := range c.chunk.Fields {
 			args = append(args, f)
 		}
@@ -356,10 +358,10 @@ func (s *Scripts) completeCall(ctx context.Context, batch []*completion) *redis.
 // Keep renews the lease of a task, and keeps its message from being taken over: OK, Busy
 // if the task is no longer this worker's, or Gone.
 func (t *Task) Keep(ctx context.Context) (Outcome, error) {
-	return t.s.keep(ctx, t.ID, t.Attempt, t.Listener, t.Generation, t.Lease, t.Entry)
+	return t.s.keep(ctx, t.ID, t.Attempt, t.Listener, strconv.FormatInt(t.Generation, 10), t.Lease, t.Entry)
 }
 
-func (s *Scripts) keep(ctx context.Context, id string, attempt int64, step string, token int64, lease time.Duration, e Entry) (Outcome, error) {
+func (s *Scripts) keep(ctx context.Context, id string, attempt int64, step, token string, lease time.Duration, e Entry) (Outcome, error) {
 	return s.outcome(ctx, keepScript.call(ctx, []string{s.Job(id), e.Stream},
 		attempt, step, token, millis(lease), Margin.Milliseconds(), e.Group, e.Consumer, e.ID))
 }

@@ -577,6 +577,9 @@ func (p *player) everything() (all []line) {
 		if slices.ContainsFunc(times, func(t string) bool { return strings.HasSuffix(field, t) }) {
 			value = "T"
 		}
+		if strings.HasSuffix(field, ":writer") {
+			value = "W" // it is random
+		}
 		if words := strings.Split(value, " "); field == "job" && len(words) == 11 {
 			words[4], words[8], words[9] = "T", "T", "T"
 			value = strings.Join(words, " ")

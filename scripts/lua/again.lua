@@ -7,7 +7,7 @@
 local hash, deadlines, id = KEYS[1], KEYS[2], ARGV[1]
 
 if redis.call('HEXISTS', hash, 'job') == 1 or not redis.call('ZSCORE', deadlines, id) then return -1 end
+redis.call('XADD', KEYS[3], '*', 'id', id)
 redis.call('UNLINK', hash)
 redis.call('ZREM', deadlines, id)
-redis.call('XADD', KEYS[3], '*', 'id', id)
 return 1

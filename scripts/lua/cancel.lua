@@ -20,6 +20,8 @@ local have, status = redis.call('HMGET', hash, 'outcome', 'listeners'), j.status
 if status == 'FAILING' and have[1] == 'CANCELLED' then return {2} end
 if status == 'PUBLISHING' or status == 'FAILING' then return {0, status} end
 if stage(have[2]) ~= ARGV[6] then return {-4} end
+-- Sent first: if that fails, nothing has changed.
+redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0)
 local n = 0
 for listener in string.gmatch(ARGV[6], '[^,]+') do
   n = n + 1
@@ -32,7 +34,6 @@ redis.call('ZREM', delayed, id .. '/' .. attempt .. '/@fanin')
 j.status, j.fence = 'FAILING', int(j.fence + 1)
 redis.call('HSET', hash, 'job', line(j), 'outcome', 'CANCELLED', 'reason', reason)
 redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:next')
-redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0)
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[4], '*', 'id', id, 'attempt', attempt, 'event', 'failing', 'by', '@cancel', 'reason', reason)
 -- A hint: if PUBLISH is denied or the message is missed, workers stop at their next renewal.
 redis.pcall('PUBLISH', ARGV[5], id)

@@ -25,19 +25,17 @@ local outcome = status == 'FAILING' and 3 or 1
 local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:next', '@fanin:tries')
 -- Its own call before this one, whose answer was lost.
 if have[1] == worker then return {outcome, tonumber(j.fence)} end
-local held = have[1] or status == 'PUBLISHING'
-if held and not have[3] and ARGV[5] ~= '1' and have[2] ~= ARGV[4] then return {0} end
-local set = {'@fanin:owner', worker, '@fanin:entry', ARGV[4]}
-if status ~= 'READY' and not have[3] and held then
+local held, silent = have[1] or status == 'PUBLISHING', ARGV[5] == '1'
+if held and not have[3] and not silent and have[2] ~= ARGV[4] then return {0} end
+if not have[3] and (held or silent) then
   -- A worker that gives a job up says so. This one has not.
-  for _, text in ipairs({'@fanin:tries', int((have[4] or 0) + 1), '@fanin:error', 'worker ' ..
-    (have[1] and have[1] .. ' ' or '') .. 'fell silent'}) do set[#set + 1] = text end
+  redis.call('HSET', hash, '@fanin:tries', int((have[4] or 0) + 1), '@fanin:error', 'worker ' ..
+    (have[1] and have[1] .. ' ' or '') .. 'fell silent')
+  redis.call('HDEL', hash, '@fanin:blame')
 end
 if status == 'READY' then j.status = 'FOLD' end
 j.fence = int(j.fence + 1)
-set[#set + 1] = 'job'
-set[#set + 1] = line(j)
-redis.call('HSET', hash, unpack(set))
+redis.call('HSET', hash, 'job', line(j), '@fanin:owner', worker, '@fanin:entry', ARGV[4])
 if have[3] then redis.call('HDEL', hash, '@fanin:next') end
 -- However long the record's database or the sink is away, what was decided must not be
 -- forgotten.

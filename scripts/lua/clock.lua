@@ -14,6 +14,27 @@ end
 -- int formats an integer below 2^63. Redis formats a Lua number much more slowly.
 local function int(n) return string.format('%d', n) end
 
+-- text runs a command that reads a text. It returns nil if the text does not exist, and
+-- true as a second result if the key is of another type.
+local function text(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' then return nil, true end
+  return reply or nil
+end
+
+-- send appends a message to n streams, KEYS[from] and those after it, or to none of them
+-- if one fails.
+local function send(from, n, ...)
+  local sent = {}
+  for i = 1, n do
+    sent[i] = redis.pcall('XADD', KEYS[from + i - 1], '*', ...)
+    if type(sent[i]) == 'table' then
+      for k = 1, i - 1 do redis.call('XDEL', KEYS[from + k - 1], sent[k]) end
+      error(sent[i])
+    end
+  end
+end
+
 -- wake_by moves the end of the wake key to a deadline (a text), if it ends later or does
 -- not exist.
 local function wake_by(wake, deadline)
@@ -21,9 +42,10 @@ local function wake_by(wake, deadline)
   if ends < 0 or ends > tonumber(deadline) then redis.call('SET', wake, '', 'PXAT', deadline) end
 end
 
--- acknowledge removes an entry from a stream and from its group. An entry for which
--- that fails is delivered again and finds its effect.
-local function acknowledge(stream, group, ...)
-  redis.pcall('XACK', stream, group, ...)
-  redis.pcall('XDEL', stream, ...)
+-- acknowledge removes entries from a stream and from its group; an empty text is none. An
+-- entry for which that fails is delivered again and finds its effect.
+local function acknowledge(stream, group, entry, ...)
+  if not entry or entry == '' then return end
+  redis.pcall('XACK', stream, group, entry, ...)
+  redis.pcall('XDEL', stream, entry, ...)
 end

@@ -6,11 +6,12 @@
 -- KEYS  1 fan-in, 2 stream of the tasks; then the hash of every job
 -- ARGV  1 jobs, 2 listener, 3 group, 4 max bytes of a job's data, 5 columns (JSON), 6 C:
 --       how many columns come along (0: all chunks are stored), 7… their C fields; then
---       of every job: id, attempt, generation, entry (empty: none), chunks, rows (of the
---       chunk that comes along), duration (ms), C values
+--       of every job: id, attempt, generation, entry (empty: none), chunks, rows of the
+--       chunk that comes along (or the writer of the chunks, see append), duration (ms), C
+--       values
 -- Returns for every job 2 counted, now or before, and the stage's barrier is reached; 1
---       counted, now or before; 0 another generation; -1 gone; -3 the job's data would
---       have too many bytes; -6 the key is not a job; -7 a chunk is missing
+--       counted, now or before; 0 another worker has the entry; -1 gone; -3 the job's data
+--       would have too many bytes; -6 the key is not a job; -7 a chunk is missing
 -- Cost  O(bytes)
 local call, match, find, sub = redis.call, string.match, string.find, string.sub
 local fanin, stream = KEYS[1], KEYS[2]
@@ -21,16 +22,13 @@ local out, done, at = {}, {}, int(now())
 for i = 1, jobs do
   local a = 7 + c + (i - 1) * stride
   local id, attempt, g, entry, chunks, hash = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], KEYS[2 + i]
-  local outcome, text = 1, redis.pcall('HGET', hash, 'job')
-  if type(text) == 'table' and text.err then
-    text, outcome = '', -6
-  end
+  local outcome, state, broken = 1, text('HGET', hash, 'job')
   local was, status, stage, middle, count, target, bytes, open, rest =
-    match(text or '', '^(%d+) (%u+) (%d+) (%d+ %d+) (%d+)/(%d+) (%d+) (%S+)()')
+    match(state or '', '^(%d+) (%u+) (%d+) (%d+ %d+) (%d+)/(%d+) (%d+) (%S+)()')
   local mine = g == '0' and first or later .. g .. '|'
   local from = was == attempt and find(open, mine, 1, true)
-  if outcome == -6 then
-    -- Nothing is known of it.
+  if broken or state and not was then
+    outcome = -6
   elseif was ~= attempt then
     outcome = -1
   elseif from and status == 'RUN' then
@@ -40,8 +38,13 @@ for i = 1, jobs do
       found = 'chunks=1 rows=' .. ARGV[a + 5] .. ' bytes=' .. size .. ' columns=' .. columns
       if bytes + size > max then outcome = -3 end
     else
-      found = call('HGET', hash, part)
-      if match(found or '', '^chunks=(%d+) ') ~= chunks then outcome = -7 end
+      local stored = call('HMGET', hash, part, listener .. ':writer')
+      found = stored[1]
+      if stored[2] and stored[2] ~= ARGV[a + 5] then
+        outcome = 0
+      elseif match(found or '', '^chunks=(%d+) ') ~= chunks then
+        outcome = -7
+      end
     end
     if outcome == 1 then
       count, bytes, open = int(count + 1), int(bytes + size), sub(open, 1, from) .. sub(open, from + #mine)
@@ -52,25 +55,30 @@ for i = 1, jobs do
         outcome = 2
       end
       local set = {'job', attempt .. (ready and ' READY ' or ' RUN ') .. stage .. ' ' .. middle .. ' ' .. count .. '/' ..
-        target .. ' ' .. bytes .. ' ' .. open .. sub(text, rest), 'queryDoneCount', count, listener .. ':found',
+        target .. ' ' .. bytes .. ' ' .. open .. sub(state, rest), 'queryDoneCount', count, listener .. ':found',
         'at=' .. at .. ' ms=' .. ARGV[a + 6] .. ' ' .. found}
       for k = 1, c do
+        -- Lua unpacks at most 8000 values at once.
+        if #set > 4000 then
+          call('HSET', hash, unpack(set))
+          set = {}
+        end
         set[#set + 1] = fields[k]
         set[#set + 1] = ARGV[a + 6 + k]
       end
       call('HSET', hash, unpack(set))
-      if c == 0 then call('HDEL', hash, part) end
+      if c == 0 then call('HDEL', hash, part, listener .. ':writer') end
     end
   elseif find(open, first, 1, true) or find(open, later, 1, true) then
-    outcome = status == 'RUN' and 0 or -1
+    -- Another worker's. If it works on another entry, this one is a double.
+    outcome = status == 'RUN' and (entry == '' or call('HGET', hash, listener .. ':entry') == entry) and 0 or -1
   elseif call('HEXISTS', hash, listener .. ':found') == 1 then
     outcome = status == 'READY' and 2 or 1
   else
     outcome = -1
   end
-  if outcome == 0 and entry ~= '' and call('HGET', hash, listener .. ':entry') ~= entry then outcome = -1 end
   if entry ~= '' and (outcome > 0 or outcome == -1) then done[#done + 1] = entry end
   out[i] = outcome
 end
-if #done > 0 then acknowledge(stream, group, unpack(done)) end
+acknowledge(stream, group, unpack(done))
 return out

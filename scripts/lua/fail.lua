@@ -2,13 +2,13 @@
 -- Uses  job
 -- Decides that a job fails: it becomes FAILING with the reason, and is appended to the
 -- fan-in stream, where the record is changed and the rest removed. Its tasks that wait in
--- the delayed set are removed.
+-- the delayed set are removed. Acknowledges the entry, unless another worker has it.
 -- KEYS  1 hash, 2 fan-in, 3 events, 4 delayed, 5 stream of the task (or of the fan-in)
 -- ARGV  1 id, 2 attempt (0: any), 3 who decides: a listener's name, @fanin or @deadline,
 --       4 its generation, its fence, or nothing, 5 reason, 6 cap of the events, 7 1: the
---       job's file may exist and is to be removed, 8 group, 9 entry of a task to acknowledge
---       (empty: none), 10 blame (or empty), then the listeners that are paused, which the
---       reason of @deadline names
+--       job's file may exist and is to be removed, 8 group, 9 entry of a task (empty: none),
+--       10 blame (or empty), then the listeners that are paused, which the reason of
+--       @deadline names
 -- Returns {outcome, attempt, how long ago the deadline was (ms; 0 if another decides)}: 1
 --       failing, 2 failing before; 0 refused: another worker has it, the deadline has not
 --       passed, or the job is PUBLISHING; -1 gone
@@ -17,13 +17,17 @@ local hash, fanin, events, delayed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, attempt, by, token, reason, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
 
 local j = read(hash)
-if not j or attempt ~= '0' and j.attempt ~= attempt then return {-1} end
+if not j or attempt ~= '0' and j.attempt ~= attempt then
+  acknowledge(KEYS[5], ARGV[8], entry)
+  return {-1}
+end
 attempt = j.attempt
 local status, late = j.status, 0
 local names = stage(redis.call('HGET', hash, 'listeners'))
 if status == 'FAILING' then
   -- A claim from before another one's decision must not carry it out.
   if by == '@fanin' and j.fence ~= token then return {0} end
+  acknowledge(KEYS[5], ARGV[8], entry)
   return {2, tonumber(attempt), 0}
 end
 if by == '@fanin' then
@@ -47,20 +51,25 @@ elseif by == '@deadline' then
     reason = reason .. ' while the file was being made' .. (failure and ' (last error: ' .. failure .. ')' or '')
   end
 else
-  local g = generation(j, by)
-  if status ~= 'RUN' or not g then return {-1} end
-  if g ~= token then return {replaced(hash, by, KEYS[5], ARGV[8], entry)} end
+  local g = status == 'RUN' and generation(j, by)
+  if g and g ~= token then return {replaced(hash, by, KEYS[5], ARGV[8], entry)} end
+  if not g then
+    acknowledge(KEYS[5], ARGV[8], entry)
+    return {-1}
+  end
 end
-j.status = 'FAILING'
+-- Sent first: if that fails, nothing has changed.
+if by ~= '@fanin' then redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0) end
+for listener in string.gmatch(names, '[^,]+') do redis.call('ZREM', delayed, id .. '/' .. attempt .. '/' .. listener) end
 if by ~= '@fanin' then
   -- A worker that folds now has an old fence, and cannot renew its lease.
   j.fence = int(j.fence + 1)
   redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:next')
 end
-redis.call('HSET', hash, 'job', line(j), 'reason', reason, 'blame', ARGV[10])
+j.status = 'FAILING'
+redis.call('HSET', hash, 'job', line(j), 'reason', reason)
+if ARGV[10] ~= '' then redis.call('HSET', hash, 'blame', ARGV[10]) end
 if ARGV[7] == '1' then redis.call('HSET', hash, 'remove', 1) end
-for listener in string.gmatch(names, '[^,]+') do redis.call('ZREM', delayed, id .. '/' .. attempt .. '/' .. listener) end
-if by ~= '@fanin' then redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0) end
+acknowledge(KEYS[5], ARGV[8], entry)
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[6], '*', 'id', id, 'attempt', attempt, 'event', 'failing', 'by', by, 'reason', reason)
-if entry ~= '' then acknowledge(KEYS[5], ARGV[8], entry) end
 return {1, tonumber(attempt), late}

@@ -7,7 +7,7 @@
 -- Cost  O(log n)
 local hash, due = KEYS[1], int(now() + ARGV[4])
 
-if string.match(redis.call('HGET', hash, 'job') or '', '^%d+') == ARGV[2] then redis.call('HSET', hash, ARGV[3] .. ':next', due) end
 redis.call('ZADD', KEYS[2], due, ARGV[1] .. '/' .. ARGV[2] .. '/' .. ARGV[3])
+if string.match(text('HGET', hash, 'job') or '', '^%d+') == ARGV[2] then redis.call('HSET', hash, ARGV[3] .. ':next', due) end
 acknowledge(KEYS[3], ARGV[5], ARGV[6])
 return 1

@@ -6,12 +6,12 @@ local FORM = '^(%d+) (%u+) (%d+) (%d+) (%d+) (%d+)/(%d+) (%d+) (%S+) (%d+) (%d+)
 
 -- read returns the state of a job as a table of texts; nil if it has none.
 local function read(hash)
-  local line = redis.call('HGET', hash, 'job')
-  if not line then return nil end
+  local state = redis.call('HGET', hash, 'job')
+  if not state then return nil end
   local j = {}
   j.attempt, j.status, j.stage, j.fence, j.deadline, j.done, j.target, j.bytes, j.open, j.expires, j.started, j.of =
-    string.match(line, FORM)
-  if not j.attempt then error({err = 'BROKEN the field job is not a state: ' .. string.sub(line, 1, 100)}) end
+    string.match(state, FORM)
+  if not j.attempt then error({err = 'BROKEN the field job is not a state: ' .. string.sub(state, 1, 100)}) end
   return j
 end
 
@@ -22,8 +22,8 @@ local function line(j)
 end
 
 -- generation returns the generation of an open listener and the positions of the bars
--- around it; nil if the listener is not open in this stage. A task that was never taken
--- over has generation 0.
+-- around it; nil if the listener is not open in this stage. It is 0 until a worker takes
+-- the task over.
 local function generation(j, listener)
   local from, to = string.find(j.open, '|' .. listener .. '|', 1, true)
   if from then return '0', from, to end
@@ -33,8 +33,8 @@ local function generation(j, listener)
   return g, from, last
 end
 
--- raise gives an open listener its next generation, which it returns. Every worker
--- with an older one is refused from then on.
+-- raise gives an open listener its next generation, which it returns. Every worker with an
+-- older one is refused from then on.
 local function raise(j, listener)
   local g, from, to = generation(j, listener)
   g = int(g + 1)
@@ -42,31 +42,15 @@ local function raise(j, listener)
   return g
 end
 
--- close counts an open listener, and makes the job READY after the last one.
-local function close(j, listener)
-  local _, from, to = generation(j, listener)
-  j.open = string.sub(j.open, 1, from) .. string.sub(j.open, to + 1)
-  j.done = int(j.done + 1)
-  if j.open == '|' then j.status = 'READY' end
-  return j.open == '|'
-end
-
--- has tells whether a job is, or was, to do a task: its listener stands in `listeners`,
--- the names of each stage with commas and the stages with semicolons.
-local function has(listeners, listener)
-  return listeners and string.find(';' .. string.gsub(listeners, ',', ';') .. ';', ';' .. listener .. ';', 1, true) ~= nil
-end
-
--- stage returns the names of the listeners of the last stage of `listeners`.
+-- stage returns the names of the listeners of the last stage of `listeners`: names with
+-- commas, stages with semicolons.
 local function stage(listeners) return string.match(listeners or '', '[^;]*$') end
 
 -- drop removes the chunks that an unfinished task has stored, and subtracts their bytes.
 local function drop(hash, j, listener)
   local have = redis.call('HMGET', hash, listener .. ':part', listener .. ':last')
-  if not have[1] then
-    redis.call('HDEL', hash, listener .. ':ends')
-    return
-  end
+  redis.call('HDEL', hash, listener .. ':part', listener .. ':last', listener .. ':ends', listener .. ':writer')
+  if not have[1] then return end
   local chunks, bytes, columns = string.match(have[1], '^chunks=(%d+) rows=%d+ bytes=(%d+) columns=(.*)$')
   local last = tonumber(have[2] or chunks)
   for _, column in ipairs(cjson.decode(columns)) do
@@ -75,13 +59,12 @@ local function drop(hash, j, listener)
     for chunk = 1, last - 1 do redis.call('HDEL', hash, field .. '#' .. chunk) end
   end
   for chunk = tonumber(chunks), last - 1 do redis.call('HDEL', hash, listener .. '.#' .. chunk) end
-  redis.call('HDEL', hash, listener .. ':part', listener .. ':last', listener .. ':ends')
   j.bytes = int(j.bytes - bytes)
 end
 
--- replaced answers a worker whose generation or fence is no longer the current one: 0
--- if its entry now belongs to another worker; -1 if the other one has an entry of its
--- own. Then this entry is a double, and is acknowledged.
+-- replaced answers a worker whose generation or fence is no longer the current one: 0 if
+-- another worker has its entry; -1 if the other one has an entry of its own. Then this
+-- entry is a double, and is acknowledged.
 local function replaced(hash, step, stream, group, entry)
   if entry == '' or redis.call('HGET', hash, step .. ':entry') == entry then return 0 end
   acknowledge(stream, group, entry)

@@ -11,13 +11,14 @@
 -- Cost  O(members)
 local delayed, stream, listener = KEYS[1], KEYS[2], ARGV[1]
 
--- judge tells whether a task is to be done: 0, or why not.
+-- judge tells whether a task is to be done: 0, or why not. `listeners` names those of each
+-- stage with commas, and the stages with semicolons.
 local function judge(hash, attempt)
-  local names = redis.pcall('HGET', hash, 'listeners')
-  if type(names) == 'table' and names.err then return -3 end
-  local j = read(hash)
+  local known, j = pcall(read, hash)
+  if not known then return -3 end
   if not j or j.attempt ~= attempt then return -2 end
-  if not has(names, listener) then return -3 end
+  local names = string.gsub(redis.call('HGET', hash, 'listeners') or '', ',', ';')
+  if not string.find(';' .. names .. ';', ';' .. listener .. ';', 1, true) then return -3 end
   return j.status == 'RUN' and generation(j, listener) and 0 or -2
 end
 

@@ -13,18 +13,20 @@ local hash, fanin, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, attempt, listener, token, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[9]
 
 local j = read(hash)
-if not j or j.attempt ~= attempt then return -1 end
-local g = generation(j, listener)
-if not g then
-  if redis.call('HEXISTS', hash, listener .. ':found') == 0 then return -1 end
-  if entry ~= '' then acknowledge(stream, ARGV[8], entry) end
+local mine = j and j.attempt == attempt
+local g, from, to
+if mine then g, from, to = generation(j, listener) end
+if not g or j.status ~= 'RUN' then
+  acknowledge(stream, ARGV[8], entry)
+  if not mine or g or redis.call('HEXISTS', hash, listener .. ':found') == 0 then return -1 end
   return j.status == 'READY' and 2 or 1
 end
-if j.status ~= 'RUN' then return -1 end
 if g ~= token then return replaced(hash, listener, stream, ARGV[8], entry) end
 drop(hash, j, listener)
-local ready = close(j, listener)
+j.open, j.done = string.sub(j.open, 1, from) .. string.sub(j.open, to + 1), int(j.done + 1)
+local ready = j.open == '|'
 if ready then
+  j.status = 'READY'
   -- Appended first: if that fails, the listener is not counted.
   redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', j.stage, 'bytes', j.bytes)
 end
@@ -32,5 +34,5 @@ redis.call('HSET', hash, 'job', line(j), 'queryDoneCount', j.done, listener .. '
   'at=' .. int(now()) .. ' omitted=' .. ARGV[5] .. ' error=' .. ARGV[6])
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[7], '*', 'id', id, 'attempt', attempt, 'event', 'omitted',
   'listener', listener, 'policy', ARGV[5], 'reason', ARGV[6])
-if entry ~= '' then acknowledge(stream, ARGV[8], entry) end
+acknowledge(stream, ARGV[8], entry)
 return ready and 2 or 1

@@ -18,12 +18,12 @@ for _, name in ipairs(fold and {'@fanin', '@record'} or {step}) do
   if redis.call('ZSCORE', delayed, id .. '/' .. attempt .. '/' .. name) then return 0 end
 end
 if not fold and tonumber(redis.call('HGET', hash, step .. ':lease') or 0) > now() then return 0 end
-if dead ~= '' then redis.call('XDEL', stream, dead) end
--- The loss of a message is not the fault of a worker.
-redis.call('HSETNX', hash, step .. ':next', int(now()))
 if fold then
   redis.call('XADD', stream, '*', 'id', id, 'attempt', attempt, 'stage', 0)
 else
   redis.call('XADD', stream, '*', 'id', id, 'attempt', attempt)
 end
+if dead ~= '' then redis.call('XDEL', stream, dead) end
+-- The loss of a message is not the fault of a worker.
+redis.call('HSETNX', hash, step .. ':next', int(now()))
 return 1

@@ -5,40 +5,37 @@
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
 --       entry (empty: none)
--- Returns for every job 1 settled, now or before; 0 another worker has it; -1 gone; -6 the
---       key is not a job
+-- Returns for every job 1 settled, now or before; 0 another worker has the entry; -1 gone;
+--       -6 the key is not a job
 -- Cost  O(jobs * log n); the data is freed in the background
 local call, match = redis.call, string.match
 local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
 for i = 1, jobs do
   local a, hash, tombstone = 6 * i - 1, KEYS[3 + 2 * i], KEYS[4 + 2 * i]
   local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
-  local outcome, text = -1, redis.pcall('HGET', hash, 'job')
-  if type(text) == 'table' and text.err then
-    text, outcome = nil, -6
-  elseif not text then
-    local was, ending = match(call('GET', tombstone) or '', '^(%d+) (%u+)')
-    if was == attempt and ending == status then outcome = 1 end
-  else
-    local was, is, its, of = match(text, '^(%d+) (%u+) %d+ (%d+) .* (%S+)$')
-    if was == attempt then
-      if its ~= fence or is == 'RUN' or is == 'READY' then
-        outcome = 0
-      else
-        outcome = 1
-        local file = status == 'SUCCESS' or status == 'PARTIAL'
-        call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. detail, 'PX', ARGV[2])
-        call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
-          'status', status, file and 'file' or 'reason', detail)
-        gone[#gone + 1] = hash
-        ended[#ended + 1] = id
-        if status == 'FAILED' then
-          failed[#failed + 1] = int(now())
-          failed[#failed + 1] = id
-        else
-          alive[#alive + 1] = id
-        end
-      end
+  local outcome, state, broken = -1, text('HGET', hash, 'job')
+  local was, is, its, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) .* (%S+)$')
+  if broken or state and not was then
+    outcome = -6
+  elseif not state then
+    local its, as = match(text('GET', tombstone) or '', '^(%d+) (%u+)')
+    if its == attempt and as == status then outcome = 1 end
+  elseif was == attempt and (its ~= fence or is == 'RUN' or is == 'READY') then
+    -- Another worker's. If it works on another entry, this one is a double.
+    outcome = (entry == '' or call('HGET', hash, '@fanin:entry') == entry) and 0 or -1
+  elseif was == attempt then
+    outcome = 1
+    local file = status == 'SUCCESS' or status == 'PARTIAL'
+    call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. detail, 'PX', ARGV[2])
+    call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
+      'status', status, file and 'file' or 'reason', detail)
+    gone[#gone + 1] = hash
+    ended[#ended + 1] = id
+    if status == 'FAILED' then
+      failed[#failed + 1] = int(now())
+      failed[#failed + 1] = id
+    else
+      alive[#alive + 1] = id
     end
   end
   if entry ~= '' and (outcome == 1 or outcome == -1) then done[#done + 1] = entry end
@@ -50,5 +47,5 @@ if #gone > 0 then
 end
 if #failed > 0 then call('ZADD', KEYS[2], unpack(failed)) end
 if #alive > 0 then call('ZREM', KEYS[2], unpack(alive)) end
-if #done > 0 then acknowledge(KEYS[4], ARGV[4], unpack(done)) end
+acknowledge(KEYS[4], ARGV[4], unpack(done))
 return out

@@ -40,6 +40,7 @@ if not have[6] and (have[2] or ARGV[5] == '1') then
   failure = 'worker ' .. (have[2] and have[2] .. ' ' or '') .. 'fell silent'
   tries = tries + 1
   redis.call('HSET', hash, listener .. ':tries', int(tries), listener .. ':error', failure)
+  redis.call('HDEL', hash, listener .. ':blame')
 end
 drop(hash, j, listener)
 g = raise(j, listener)
