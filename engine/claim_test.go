@@ -10,7 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -89,7 +89,7 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := client.XRange(ctx, s.FanIn(), "-", "+").Val()
-	entry := stream.Entry{ID: found[0].ID, Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}, Deliveries: 1}
+	entry := step.Entry{ID: found[0].ID, Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}, Deliveries: 1}
 	for i, want := range []string{"its worker's", "once more"} {
 		if i > 0 { // as if it had not been acknowledged
 			entry.ID = client.XAdd(ctx, &redis.XAddArgs{Stream: s.FanIn(), Values: []string{"id", "1", "attempt", "1", "stage", "1"}}).Val()
@@ -165,7 +165,7 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	e.fanIn(ctx, stream.Entry{ID: "1-0", Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}})
+	e.fanIn(ctx, step.Entry{ID: "1-0", Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}})
 	state, err := s.Read(ctx, "1")
 	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
 		t.Errorf("%+v %v", state, err)

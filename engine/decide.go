@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // push is one id that a service pushed, or that a rebuild found, and what is known of it.
 type push struct {
-	entries []string // that carry it; none where a rebuild found it
+	entries []string       // that carry it; none if a rebuild found it
+	results []*step.Result // of the entries
 	id      string
 	look    int64 // how often its record has been looked for
 
@@ -25,12 +27,11 @@ type push struct {
 	run Run // that is started
 }
 
-// entry is the first that carries the id; empty where a rebuild found it.
-func (p push) entry() string {
-	if len(p.entries) == 0 {
-		return ""
+// ends says what came of the entries.
+func (p *push) ends(r step.Result) {
+	for _, result := range p.results {
+		*result = r
 	}
-	return p.entries[0]
 }
 
 // next is the attempt with which its job starts. The one in Redis can be later than the

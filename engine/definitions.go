@@ -9,7 +9,7 @@ import (
 
 	"github.com/bsm/redislock"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -27,7 +27,7 @@ const (
 // findOrphans looks for running jobs whose definition no process has, until ctx ends.
 func (e *Engine) findOrphans(ctx context.Context) error {
 	d := &definitions{e: e, locks: e.o.Scripts.Locker(), said: map[string]bool{}}
-	return stream.Every(ctx, e.log, orphansEvery, "find jobs whose definition no process has", d.look)
+	return step.Every(ctx, e.log, orphansEvery, "find jobs whose definition no process has", d.look)
 }
 
 // definitions is what that loop remembers.
@@ -161,7 +161,7 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	if err != nil || !started[0] {
 		return false, err
 	}
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	outcomes, err := s.Start(ctx, epoch, scripts.Start{ID: record.ID, Attempt: record.Attempt + 1, Parameters: parameters, Plan: planOf(r, r.Hash())})
 	switch {

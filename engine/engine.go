@@ -16,7 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -58,7 +58,7 @@ type Engine struct {
 	looked      atomic.Int64 // how long after that memory was looked at; 0: never
 	claims      atomic.Int64 // makes workers unique
 	columns     columns
-	holds       stream.Holds  // the jobs that are claimed
+	leases      step.Leases   // the jobs that are claimed
 	folds       chan struct{} // a slot for each fold of a claimed job
 	ended       ended
 	handed      sync.Map // definitions of jobs that were handed back, which is logged once
@@ -94,7 +94,7 @@ func New(o Options) (*Engine, error) {
 func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		stream.Listen(ctx, e.o.Redis, e.o.Scripts.Cancelled(), e.holds.Hint)
+		step.Listen(ctx, e.o.Redis, e.o.Scripts.Cancelled(), e.leases.Hint)
 		return nil
 	})
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
@@ -102,26 +102,26 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
 	group.Go(func() error {
-		return stream.Every(ctx, e.log, endedEvery, "delete files of earlier attempts", e.sweepEnded)
+		return step.Every(ctx, e.log, endedEvery, "delete files of earlier attempts", e.sweepEnded)
 	})
 	group.Go(func() error {
-		return stream.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
+		return step.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
 	})
 	return group.Wait()
 }
 
-func (e *Engine) triggerReader() *stream.Reader {
-	return stream.New(stream.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Group: scripts.Group, Consumer: e.o.Consumer,
+func (e *Engine) triggerReader() *step.Reader {
+	return step.New(step.Options{
+		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Admit: e.Admit, Handle: e.trigger, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Jobs()),
 	})
 }
 
-func (e *Engine) fanInReader() *stream.Reader {
-	return stream.New(stream.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.FanIn(), Group: scripts.Group, Consumer: e.o.Consumer,
+func (e *Engine) fanInReader() *step.Reader {
+	return step.New(step.Options{
+		Redis: e.o.Redis, Stream: e.o.Scripts.FanIn(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: fanInBatch, Batch: true, Alone: alone, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Admit: e.admitFolds, Handle: e.fanIn, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.FanIn()),
@@ -171,21 +171,11 @@ func (e *Engine) lookAtMemory(ctx context.Context) error {
 // insist repeats an effect on a server that may be away for a while. It gives up
 // where trying again cannot help.
 func (e *Engine) insist(ctx context.Context, what string, f func() error) error {
-	return stream.Insist(ctx, e.log, what, func() error {
+	return step.Insist(ctx, e.log, what, func() error {
 		err := f()
 		if errors.Is(err, scripts.ErrBroken) || errors.Is(err, ErrRefused) {
-			return stream.Final(err)
+			return step.Final(err)
 		}
 		return err
 	})
-}
-
-// ack acknowledges entries after their effect, also in a process that is about
-// to stop. That it fails is no loss: they come again and find their effect there.
-func (e *Engine) ack(ctx context.Context, from string, entries ...string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
-	if err := e.o.Scripts.Ack(ctx, from, entries...); err != nil {
-		e.log.Warn("acknowledge", "stream", from, "err", err)
-	}
 }

@@ -3,12 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -24,10 +23,10 @@ type barrier struct {
 	stage  int64 // 0: any
 	bytes  int64 // of the job's data; 0: not known
 	silent bool  // it was delivered before
-	entry  stream.Entry
+	entry  step.Entry
 }
 
-func parseBarrier(entry stream.Entry) (b barrier, ok bool) {
+func parseBarrier(entry step.Entry) (b barrier, ok bool) {
 	b = barrier{entry: entry, silent: entry.Deliveries > 1}
 	b.Message, ok = scripts.ParseMessage(entry.Fields)
 	b.stage, _ = strconv.ParseInt(entry.Fields["stage"], 10, 64)
@@ -41,7 +40,7 @@ func (b barrier) small() bool {
 }
 
 // alone tells whether an entry is handled by itself.
-func alone(entry stream.Entry) bool {
+func alone(entry step.Entry) bool {
 	b, ok := parseBarrier(entry)
 	return !ok || !b.small()
 }
@@ -51,134 +50,78 @@ func (e *Engine) message(b barrier) scripts.Entry {
 }
 
 // fanIn handles entries of the fan-in stream: small ones together, others one at a time.
-func (e *Engine) fanIn(ctx context.Context, entries []stream.Entry) {
-	var small []barrier
-	for _, entry := range entries {
-		b, ok := parseBarrier(entry)
-		switch {
-		case !ok:
-			e.quarantine(ctx, e.o.Scripts.FanIn(), entry, "not a job: id and attempt are needed")
-		case b.small():
-			small = append(small, b)
-		default:
-			e.foldAlone(ctx, b)
+func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result {
+	results := make([]step.Result, len(entries))
+	var small []*draft
+	for i, entry := range entries {
+		if b, ok := parseBarrier(entry); ok && b.small() {
+			small = append(small, &draft{barrier: b, result: &results[i]})
+		} else {
+			results[i] = e.foldAlone(ctx, b)
 		}
 	}
 	if len(small) > 0 {
 		e.foldSmall(ctx, small)
 	}
+	return results
 }
 
 // foldAlone claims a job and brings it on. While as many as limits.folds are under way
 // here, it is left to another process.
-func (e *Engine) foldAlone(ctx context.Context, b barrier) {
+func (e *Engine) foldAlone(ctx context.Context, b barrier) step.Result {
 	select {
 	case e.folds <- struct{}{}:
-		defer func() { <-e.folds }()
 	default:
 		if !b.silent {
-			e.putBack(ctx, b)
-			return
+			return e.putBack(ctx, b)
 		}
 		select {
 		case e.folds <- struct{}{}:
-			defer func() { <-e.folds }()
 		case <-ctx.Done():
-			return
+			return step.Result{Kind: step.Elsewhere}
 		}
 	}
-	if err := e.claim(ctx, b); err != nil && ctx.Err() == nil && !errors.Is(err, errElsewhere) {
-		e.log.Warn("left for later", "job", b.ID, "attempt", b.Attempt, "err", err)
-	}
+	defer func() { <-e.folds }()
+	return step.Single(ctx, folds{e}, b.entry, e.o.Limits.Lease, &e.leases)
 }
 
 // putBack leaves a job that nothing was done for to another process.
-func (e *Engine) putBack(ctx context.Context, b barrier) {
-	ctx, cancel := lasting(ctx)
+func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
+	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	if err := e.insist(ctx, "put job back", func() error {
 		return e.o.Scripts.PutBack(ctx, e.o.Scripts.FanIn(), b.entry.ID, b.entry.Fields)
 	}); err != nil {
-		e.log.Warn("left for later", "job", b.ID, "err", err)
+		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-}
-
-// claim claims a job and brings it on.
-func (e *Engine) claim(ctx context.Context, b barrier) error {
-	var outcome scripts.Outcome
-	var f *scripts.Fold
-	worker := e.o.Consumer + "/" + strconv.FormatInt(e.claims.Add(1), 10)
-	if err := e.insist(ctx, "claim job", func() (err error) {
-		outcome, f, err = e.o.Scripts.Claim(ctx, scripts.Claim{
-			Message: b.Message, Stage: b.stage, Worker: worker, Known: e.known, Silent: b.silent, Entry: e.message(b),
-		})
-		return err
-	}); err != nil {
-		if errors.Is(err, scripts.ErrBroken) {
-			e.quarantine(ctx, e.o.Scripts.FanIn(), b.entry, err.Error())
-			return nil
-		}
-		return err
-	}
-	switch outcome {
-	case scripts.OK, scripts.ToFail:
-		held, stop := e.holds.Keep(ctx, b.ID, e.o.Limits.Lease, func(ctx context.Context) (bool, error) {
-			kept, err := f.Keep(ctx)
-			return kept == scripts.OK, err
-		})
-		defer stop()
-		bring := e.forward
-		if outcome == scripts.ToFail {
-			bring = e.finishFailed
-		}
-		return e.end(held, f, bring)
-	case scripts.Unknown:
-		return e.handBack(ctx, b)
-	case scripts.Busy:
-		return errElsewhere // its worker may die: the entry is delivered again
-	case scripts.Gone:
-		if report := b.entry.Fields["report"]; report != "" {
-			e.ended.note(report, b.ID, b.Attempt) // cancelled without a job
-		}
-	}
-	e.ack(ctx, e.o.Scripts.FanIn(), b.entry.ID)
-	return nil
-}
-
-// end brings a claimed job on. It ends the job if that brought it to its end, and gives it
-// up for a while if it failed.
-func (e *Engine) end(ctx context.Context, f *scripts.Fold, bring func(context.Context, *scripts.Fold) (ending, error)) error {
-	end, err := bring(ctx, f)
-	switch {
-	case err == nil && end.status == "":
-		return nil
-	case err == nil:
-		err = e.settle(ctx, f, end)
-	}
-	if err == nil || errors.Is(err, errElsewhere) || errors.Is(context.Cause(ctx), stream.ErrLost) {
-		return err
-	}
-	return e.giveUp(ctx, f, err)
+	return step.Result{}
 }
 
 // handBack leaves a job to a process that has its definition. One that was
 // published and whose record is final needs none: it is ended here, since the
 // process that made its file may have been the last of its version.
-func (e *Engine) handBack(ctx context.Context, b barrier) error {
+func (e *Engine) handBack(ctx context.Context, b barrier) step.Result {
 	state, err := e.o.Scripts.Read(ctx, b.ID)
 	if err == nil && state.Attempt == b.Attempt && state.Status == scripts.StatusPublishing {
 		f, err := e.foreign(ctx, state)
 		if err != nil {
-			return err
+			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
 		if !f.running {
-			_, claimed, err := e.o.Scripts.Claim(ctx, scripts.Claim{
+			_, fold, err := e.o.Scripts.Claim(ctx, scripts.Claim{
 				Message: b.Message, Worker: e.o.Consumer, Known: []string{state.Definition}, Silent: b.silent, Entry: e.message(b),
 			})
-			if err != nil || claimed == nil {
-				return errors.Join(errElsewhere, err)
+			if err != nil || fold == nil {
+				return step.Result{Kind: step.Elsewhere, Err: err}
 			}
-			return e.end(ctx, claimed, func(ctx context.Context, f *scripts.Fold) (ending, error) { return e.finishForeign(ctx, f, true) })
+			c := e.newClaimed(fold)
+			end, err := e.finishForeign(ctx, fold, true)
+			result := e.conclude(ctx, c, end, err)
+			tries, retry, _ := c.Tries()
+			if v := step.Decide(result, tries, retry); v.Act == step.Requeue {
+				return e.endClaimed(ctx, c, v)
+			}
+			return result
 		}
 	}
 	if state != nil {
@@ -186,7 +129,10 @@ func (e *Engine) handBack(ctx context.Context, b barrier) error {
 			e.log.Info("jobs are handed back: their definition is not in this configuration", "report", state.Report, "definition", state.Definition, "first", b.ID)
 		}
 	}
-	return e.insist(ctx, "hand back", func() error { return e.o.Scripts.HandBackFold(ctx, b.Message, e.message(b)) })
+	if err := e.insist(ctx, "hand back", func() error { return e.o.Scripts.HandBackFold(ctx, b.Message, e.message(b)) }); err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{}
 }
 
 // errElsewhere ends work on a job that is not, or no longer, this claim's.
@@ -199,7 +145,7 @@ func (e *Engine) finally(ctx context.Context, what string, script func() (script
 	err := e.insist(ctx, what, func() (err error) {
 		if outcome, err = script(); errors.Is(err, scripts.ErrFull) {
 			// Waiting here would keep others from ending, who make room.
-			return stream.Final(err)
+			return step.Final(err)
 		}
 		return err
 	})
@@ -212,10 +158,6 @@ func (e *Engine) finally(ctx context.Context, what string, script func() (script
 // forward sends a claimed job into its next stage, or makes its file.
 func (e *Engine) forward(ctx context.Context, f *scripts.Fold) (ending, error) {
 	r := e.definitions[f.Definition]
-	if f.Status != scripts.StatusPublishing && f.Fold.Tries > int64(r.Retry.Retries)+1 {
-		// None of its workers lived to say why.
-		return e.fail(ctx, f, fmt.Sprintf("fan-in: given up after %d tries: %s", f.Fold.Tries-1, f.Fold.Error), scripts.BlameSink, false)
-	}
 	if int(f.Stage) >= len(r.Stages) {
 		return e.fold(ctx, r, f)
 	}
@@ -227,29 +169,21 @@ func (e *Engine) forward(ctx context.Context, f *scripts.Fold) (ending, error) {
 // draft is a small job on its way.
 type draft struct {
 	barrier
-	fold *scripts.Fold
-	made made
-	end  ending
-	left bool // it is brought on by a claim, which knows what to do with it
+	fold   *scripts.Fold
+	made   made
+	end    ending
+	left   bool         // it is brought on by a claim, which knows what to do with it
+	result *step.Result // of its entry
 }
 
 // foldSmall brings on small jobs without a claim: they are folded in memory, and one script
 // claims and publishes them. What goes wrong before that point, a claim repeats.
-func (e *Engine) foldSmall(ctx context.Context, barriers []barrier) {
-	jobs := make([]scripts.Small, len(barriers))
-	for i, b := range barriers {
-		jobs[i] = scripts.Small{Message: b.Message, Stage: b.stage, Entry: e.message(b)}
-	}
-	var folds []*scripts.Fold
-	if err := e.insist(ctx, "read jobs", func() (err error) {
-		folds, err = e.o.Scripts.Open(ctx, jobs)
-		return err
-	}); err != nil {
+func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
+	if err := e.open(ctx, drafts); err != nil {
+		for _, d := range drafts {
+			*d.result = step.Result{Kind: step.Elsewhere, Err: err}
+		}
 		return
-	}
-	drafts := make([]*draft, len(barriers))
-	for i, b := range barriers {
-		drafts[i] = &draft{barrier: b, fold: folds[i], left: folds[i] == nil || e.definitions[folds[i].Definition] == nil}
 	}
 	each(drafts, func(d *draft) {
 		if !d.left {
@@ -265,20 +199,53 @@ func (e *Engine) foldSmall(ctx context.Context, barriers []barrier) {
 	each(drafts, func(d *draft) {
 		switch {
 		case d.left && ctx.Err() == nil:
-			e.foldAlone(ctx, d.barrier)
+			*d.result = e.foldAlone(ctx, d.barrier)
 		case d.left:
-			e.putBack(ctx, d.barrier)
-		case d.made.writer != nil && !d.left:
-			err := e.end(ctx, d.fold, func(ctx context.Context, f *scripts.Fold) (end ending, err error) {
-				d.end, err = e.commit(ctx, e.definitions[f.Definition], f, d.made)
-				return ending{}, err // all that have ended are settled together
-			})
-			if err != nil && ctx.Err() == nil && !errors.Is(err, errElsewhere) {
-				e.log.Warn("left for later", "job", d.ID, "attempt", d.Attempt, "err", err)
-			}
+			*d.result = e.putBack(ctx, d.barrier)
+		case d.made.writer != nil:
+			*d.result = e.commitSmall(ctx, d)
 		}
 	})
 	e.settleAll(ctx, drafts)
+}
+
+// open reads the states and the data of small jobs.
+func (e *Engine) open(ctx context.Context, drafts []*draft) error {
+	jobs := make([]scripts.Small, len(drafts))
+	for i, d := range drafts {
+		jobs[i] = scripts.Small{Message: d.Message, Stage: d.stage, Entry: e.message(d.barrier)}
+	}
+	var folds []*scripts.Fold
+	err := e.insist(ctx, "read jobs", func() (err error) {
+		folds, err = e.o.Scripts.Open(ctx, jobs)
+		return err
+	})
+	for i, f := range folds {
+		drafts[i].fold, drafts[i].left = f, f == nil || e.definitions[f.Definition] == nil
+	}
+	return err
+}
+
+// commitSmall makes the file of a small job visible, and changes its record.
+func (e *Engine) commitSmall(ctx context.Context, d *draft) step.Result {
+	c := e.newClaimed(d.fold)
+	var err error
+	d.end, err = e.commit(ctx, c.definition, c.Fold, d.made)
+	result := resultOf(err, c) // all that have ended are settled together
+	if result.Kind == step.Done {
+		return result
+	}
+	if interrupted, ok := step.Interrupted(ctx); ok {
+		result = interrupted
+	}
+	tries, retry, _ := c.Tries()
+	v := step.Decide(result, tries, retry)
+	if v.Act != step.Requeue && v.Act != step.GiveUp {
+		return result
+	}
+	ctx, cancel := step.Lasting(ctx)
+	defer cancel()
+	return e.endClaimed(ctx, c, v)
 }
 
 // each calls f for every draft, some at once.
@@ -344,9 +311,10 @@ func (e *Engine) publish(ctx context.Context, drafts []*draft) {
 // settleAll ends the drafts that have come to their end.
 func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 	var ends []scripts.End
+	var settled []*draft
 	for _, d := range drafts {
 		if d.end.status != "" {
-			ends = append(ends, scripts.End{Fold: d.fold, Status: d.end.status, Detail: d.end.detail})
+			settled, ends = append(settled, d), append(ends, scripts.End{Fold: d.fold, Status: d.end.status, Detail: d.end.detail})
 		}
 	}
 	if len(ends) == 0 {
@@ -360,11 +328,13 @@ func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 		return err
 	}); err != nil {
 		e.log.Warn("left for later", "jobs", len(ends), "first", ends[0].ID, "err", err)
-		return
 	}
-	for i, end := range ends {
-		if outcomes[i] == scripts.OK {
-			e.jobs.finished.WithLabelValues(end.Report, end.Status).Inc()
+	for i, d := range settled {
+		switch {
+		case outcomes == nil || outcomes[i] == scripts.Busy:
+			*d.result = step.Result{Kind: step.Elsewhere}
+		case outcomes[i] == scripts.OK:
+			e.jobs.finished.WithLabelValues(d.fold.Report, d.end.status).Inc()
 		}
 	}
 }

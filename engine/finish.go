@@ -128,15 +128,6 @@ func (e *Engine) noteLeft(state *scripts.State, last int64) {
 // settleTime is how long a job that has ended is worth a stop's patience.
 const settleTime = 5 * time.Second
 
-// lasting returns ctx, and where it has ended already one that lasts for
-// settleTime, for what must not be left undone.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ctx.Err() == nil {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-}
-
 // settle removes what is left of a job in Redis; the record is final. A process
 // that is about to stop does it first: it is quick, and the job is done then.
 func (e *Engine) settle(ctx context.Context, f *scripts.Fold, end ending) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -40,27 +41,22 @@ func (m made) abort() {
 // Everything may run again after a crash: the chunks are the same, so the file
 // is the same, and the object that exists already is adopted.
 func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (ending, error) {
-	published := f.Status == scripts.StatusPublishing // by an earlier claim
-	if published {
+	if f.Status == scripts.StatusPublishing { // by an earlier claim
 		// Most often the records were away, and still are: that is cheaper to know first.
 		if _, err := e.foreign(ctx, f.State); err != nil {
 			return ending{}, err
 		}
 	}
 	m, err := e.make(ctx, r, f)
+	defer m.abort()
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errOutage):
-		m.abort()
 		return ending{}, errors.Join(err, context.Cause(ctx))
-	case lastTry(r, f.State, err):
-		return e.fail(ctx, f, tried(r, f.State, err), scripts.BlameSink, published)
 	case errors.Is(err, errSink), errors.Is(err, errScratch):
 		return ending{}, err // if it was published it may exist: it must be found, or made
 	case err != nil:
-		// One that was published cannot be made any more, and may exist.
-		return e.fail(ctx, f, Reason(err), scripts.BlameReport, published)
+		return ending{}, brokenError{err}
 	}
-	defer m.abort()
 
 	var outcomes []scripts.Outcome
 	if err := e.insist(ctx, "publish job", func() (err error) {
@@ -85,15 +81,12 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 		// That file is not ours.
 		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name. A file that lies here is deleted then, or by the daily sweep: move it first if it is yours", scripts.BlameSink, false)
 	}
-	if lastTry(r, f.State, err) {
-		return e.fail(ctx, f, tried(r, f.State, ofSink(err)), scripts.BlameSink, true)
-	}
 	if err != nil {
 		return ending{}, ofSink(err)
 	}
 	// If the job was lost, or the process stops, right at the commit: see to it
 	// that the record points to the file, or remove it.
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	return e.succeed(ctx, r, f, m.Made, committed)
 }

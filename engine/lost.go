@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -58,7 +59,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string) 
 	for _, r := range records {
 		pushes = append(pushes, &push{id: r.ID, look: int64(len(report.RecordPolls))})
 	}
-	if err := e.lookUp(ctx, pushes); err != nil {
+	if err := e.readAll(ctx, pushes); err != nil {
 		return 0, 0, err
 	}
 	for _, p := range pushes {
@@ -69,8 +70,8 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string) 
 		case actStart:
 			start = append(start, p)
 		case actFail:
-			if err := e.carryOut(ctx, p, d); err != nil {
-				return 0, failed, err
+			if r := e.carryOut(ctx, p, d); r.Kind == step.Elsewhere {
+				return 0, failed, r.Err
 			}
 			failed++
 		}

@@ -17,7 +17,7 @@ const (
 )
 
 // UsualPace is by how many percent the heap of a process that works on many small jobs
-// may grow before memory is collected. It holds little, so that a collection mostly
+// may grow before memory is collected. It leases little, so that a collection mostly
 // looks at the stacks of goroutines: with Go's 100 a small job took a fifth more of
 // the processor.
 const UsualPace = 400
@@ -49,5 +49,5 @@ func (p *pace) read(bytes int64) {
 	paces.large = large
 }
 
-// end is called when the fold holds nothing any more.
+// end is called when the fold leases nothing any more.
 func (p *pace) end() { p.read(-p.bytes) }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -18,7 +18,7 @@ func (e *Engine) release(ctx context.Context) error {
 	for name := range e.o.Reports {
 		held[name] = true
 	}
-	return stream.Every(ctx, e.log, releaseEvery, "release ids of reports that are resumed", func(ctx context.Context) error {
+	return step.Every(ctx, e.log, releaseEvery, "release ids of reports that are resumed", func(ctx context.Context) error {
 		return e.releaseResumed(ctx, held)
 	})
 }

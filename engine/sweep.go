@@ -13,7 +13,7 @@ import (
 	"github.com/bsm/redislock"
 
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 )
 
 const (
@@ -141,7 +141,7 @@ func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error],
 			return deleted, err
 		}
 		page = page[:0]
-		if stream.Wait(ctx, max(sweepRest, sweepShare*time.Since(began))) != nil {
+		if step.Wait(ctx, max(sweepRest, sweepShare*time.Since(began))) != nil {
 			return deleted, context.Cause(ctx)
 		}
 	}

@@ -7,73 +7,76 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// mostDeliveries is how often a pushed id is given to a worker that then falls silent,
-// a few times of these with others. A worker that dies of something else takes its ids
-// with it. Where workers live for a second (cmd/fanfold/chaos_test.go) two in five that
-// were given an id alone fell silent with it: 17 times in a row is one of six millions.
-const mostDeliveries = 20
+// maxDeliveries is the maximum number of deliveries of a pushed id before it is quarantined
+// as poison. The first three deliveries share a batch. If workers live for a second
+// (cmd/fanfold/chaos_test.go), 40 % of those with an id alone die: 17 deaths in a row by
+// chance happen once in six million.
+const maxDeliveries = 20
 
-// trigger handles a batch of pushed ids: one query for their records, one
-// statement that makes them PROCESSING, one round trip that starts them. Every
-// step is repeated until its server is there, so that an outage costs nothing.
-func (e *Engine) trigger(ctx context.Context, entries []stream.Entry) {
-	pushes := e.pushes(ctx, entries)
-	if len(pushes) == 0 || e.lookUp(ctx, pushes) != nil {
-		return
+// trigger handles a batch of pushed ids: one query for their records, one statement that
+// makes them PROCESSING, one round trip that starts them and acknowledges their entries.
+// Every step is repeated until its server is back, so that an outage costs nothing.
+func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Result {
+	results := make([]step.Result, len(entries))
+	pushes := readPushes(entries, results, e.o.Scripts.Jobs())
+	if len(pushes) == 0 {
+		return results
+	}
+	if err := e.readAll(ctx, pushes); err != nil {
+		for _, p := range pushes {
+			p.ends(step.Result{Kind: step.Elsewhere, Err: err})
+		}
+		return results
 	}
 	var start []*push
 	for _, p := range pushes {
-		d := decide(*p, e.o.Limits.Grace)
-		if d.act == actStart {
+		if d := decide(*p, e.o.Limits.Grace); d.act == actStart {
 			start = append(start, p)
-			continue
-		}
-		if err := e.carryOut(ctx, p, d); err == nil {
-			e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
+		} else {
+			p.ends(e.carryOut(ctx, p, d))
 		}
 	}
 	if len(start) > 0 {
 		e.start(ctx, start, "")
 	}
+	return results
 }
 
-// pushes reads the entries, each id once, and quarantines what is no id.
-func (e *Engine) pushes(ctx context.Context, entries []stream.Entry) []*push {
+// readPushes reads the entries, each id once. Those that have no id get their result.
+func readPushes(entries []step.Entry, results []step.Result, jobs string) []*push {
 	var pushes []*push
 	byID := map[string]*push{}
-	for _, entry := range entries {
-		if entry.Deliveries > mostDeliveries {
-			e.quarantine(ctx, e.o.Scripts.Jobs(), entry, fmt.Sprintf("%d workers died of it, or fell silent", mostDeliveries))
-			continue
-		}
+	unusable := func(i int, why string) {
+		results[i] = step.Result{Kind: step.Unusable, Err: errors.New(why)}
+	}
+	for i, entry := range entries {
 		id, ok := entry.Fields["id"]
-		if !ok || !report.ValidID(id) {
-			why := "the field id is missing: XADD " + e.o.Scripts.Jobs() + " '*' id 1111"
-			if ok {
-				why = "the id does not match ^[0-9A-Za-z_-]{1,64}$"
-			}
-			e.quarantine(ctx, e.o.Scripts.Jobs(), entry, why)
-			continue
+		switch p := byID[id]; {
+		case entry.Deliveries > maxDeliveries:
+			unusable(i, fmt.Sprintf("%d workers died of it, or fell silent", maxDeliveries))
+		case !ok:
+			unusable(i, "the field id is missing: XADD "+jobs+" '*' id 1111")
+		case !report.ValidID(id):
+			unusable(i, "the id does not match ^[0-9A-Za-z_-]{1,64}$")
+		case p != nil:
+			p.entries, p.results = append(p.entries, entry.ID), append(p.results, &results[i])
+		default:
+			polls, _ := strconv.ParseInt(entry.Fields["look"], 10, 64)
+			p := &push{entries: []string{entry.ID}, results: []*step.Result{&results[i]}, id: id, look: max(polls, 0)}
+			byID[id] = p
+			pushes = append(pushes, p)
 		}
-		if p := byID[id]; p != nil {
-			p.entries = append(p.entries, entry.ID)
-			continue
-		}
-		look, _ := strconv.ParseInt(entry.Fields["look"], 10, 64)
-		p := &push{entries: []string{entry.ID}, id: id, look: max(look, 0)}
-		byID[id] = p
-		pushes = append(pushes, p)
 	}
 	return pushes
 }
 
-// lookUp fills in what MySQL and Redis know of the pushes.
-func (e *Engine) lookUp(ctx context.Context, pushes []*push) error {
+// readAll fills in what MySQL and Redis know of the pushes.
+func (e *Engine) readAll(ctx context.Context, pushes []*push) error {
 	ids := make([]string, len(pushes))
 	for i, p := range pushes {
 		ids[i] = p.id
@@ -127,15 +130,18 @@ func (e *Engine) lookAtPauses(ctx context.Context, pushes []*push) (err error) {
 	return nil
 }
 
-// carryOut does what was decided where that is not to start the job.
-func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
-	return e.insist(ctx, "handle a pushed id", func() error {
+// carryOut does what was decided about a push that does not start its job.
+func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result {
+	if d.act == actQuarantine && len(p.entries) > 0 {
+		return step.Result{Kind: step.Unusable, Err: errors.New(d.why)}
+	}
+	err := e.insist(ctx, "handle a pushed id", func() error {
 		switch d.act {
 		case actLookLater:
 			return e.o.Scripts.Delay(ctx, d.member.String(), d.pause)
 		case actQuarantine:
 			e.log.Warn("quarantined", "job", p.id, "why", d.why)
-			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), p.entry(), map[string]string{"id": p.id}, d.why)
+			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), "", map[string]string{"id": p.id}, d.why)
 		case actPark:
 			if err := e.o.Scripts.Park(ctx, p.record.Report, p.id); err != nil {
 				return err
@@ -160,18 +166,26 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) error {
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
 		}
 	})
+	if err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{Kind: step.Void}
 }
 
 // start makes the records PROCESSING and starts their jobs, in a Redis of this
 // epoch (empty: the one that it has then). It returns how many it started.
 func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int) {
+	// Until it is known better: their entries are delivered again.
+	for _, p := range pushes {
+		p.ends(step.Result{Kind: step.Elsewhere})
+	}
 	started, err := e.startRecords(ctx, pushes)
 	if err != nil {
 		return 0
 	}
 	if epoch == "" {
 		// Nobody has started these attempts before this one tells it to Redis.
-		ctx, cancel := lasting(ctx)
+		ctx, cancel := step.Lasting(ctx)
 		defer cancel()
 		var err error
 		if epoch, err = e.epoch(ctx); err != nil {
@@ -229,7 +243,7 @@ func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, erro
 // has locked them: then they are looked at again soon. They are not left to come again
 // by themselves: that counts as a worker that fell silent.
 func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
-	if len(pushes) == 0 || e.lookUp(ctx, pushes) != nil {
+	if len(pushes) == 0 || e.readAll(ctx, pushes) != nil {
 		return
 	}
 	for _, p := range pushes {
@@ -240,9 +254,7 @@ func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
 			}
 			d = p.lookSoon()
 		}
-		if e.carryOut(ctx, p, d) == nil {
-			e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
-		}
+		p.ends(e.carryOut(ctx, p, d))
 	}
 }
 
@@ -250,7 +262,7 @@ func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
 // entries. A process whose stop came with that does it first: otherwise the jobs wait for
 // the grace time. It returns how many it started.
 func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n int) {
-	ctx, cancel := lasting(ctx)
+	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	for len(pushes) > 0 {
 		starts := make([]scripts.Start, len(pushes))
@@ -277,19 +289,18 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 			switch outcomes[i] {
 			case scripts.OK, scripts.Already:
 				n++
-				if len(p.entries) > 1 {
-					e.ack(ctx, e.o.Scripts.Jobs(), p.entries[1:]...)
+				p.ends(step.Result{Kind: step.Void})
+				if len(p.results) > 0 {
+					*p.results[0] = step.Result{} // acknowledged by the script
 				}
 			case scripts.Broken:
 				why := fmt.Errorf("%w: %s", scripts.ErrBroken, e.o.Scripts.Job(p.id))
-				if e.carryOut(ctx, p, decision{act: actQuarantine, why: why.Error()}) == nil {
-					e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
-				}
+				p.ends(e.carryOut(ctx, p, decision{act: actQuarantine, why: why.Error()}))
 			case scripts.Another:
 				// The id was used before, and its job came to Redis since that was read.
 				next, err := e.supersede(ctx, p.run)
 				if err == nil && next == 0 {
-					e.ack(ctx, e.o.Scripts.Jobs(), p.entries...)
+					p.ends(step.Result{Kind: step.Void})
 				} else if err == nil {
 					p.run.Attempt = next
 					again = append(again, p)
@@ -345,7 +356,7 @@ func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 		if looks == 100 {
 			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Epoch())
 		}
-		if stream.Wait(ctx, epochPause) != nil {
+		if step.Wait(ctx, epochPause) != nil {
 			return "", ctx.Err()
 		}
 	}
@@ -354,13 +365,3 @@ func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 // epochPause is how long it takes until Redis is asked again for its
 // epoch: a process gives it one within a second or so.
 const epochPause = 20 * time.Millisecond
-
-// quarantine puts an entry aside that cannot be used, and acknowledges it.
-func (e *Engine) quarantine(ctx context.Context, from string, entry stream.Entry, why string) {
-	e.log.Warn("quarantined", "stream", from, "entry", entry.ID, "why", why)
-	if e.insist(ctx, "quarantine", func() error {
-		return e.o.Scripts.Quarantine(ctx, from, entry.ID, entry.Fields, why)
-	}) == nil {
-		e.ack(ctx, from, entry.ID)
-	}
-}

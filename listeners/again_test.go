@@ -94,7 +94,7 @@ func setupTask(t *testing.T, retry report.Retry, limits config.Limits, read task
 }
 
 // until polls until the state is as it should be.
-func (b *bundle) until(what string, holds func(*scripts.State) bool) *scripts.State {
+func (b *bundle) until(what string, leases func(*scripts.State) bool) *scripts.State {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
 	defer cancel()
@@ -102,7 +102,7 @@ func (b *bundle) until(what string, holds func(*scripts.State) bool) *scripts.St
 	defer tick.Stop()
 	for {
 		state, err := b.s.Read(context.WithoutCancel(ctx), "1")
-		if err == nil && holds(state) {
+		if err == nil && leases(state) {
 			return state
 		}
 		select {

@@ -6,8 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/stream"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/internal/step"
 )
 
 const (
@@ -16,11 +15,13 @@ const (
 	placePatience = time.Second
 	// placeLook is how often it looks.
 	placeLook = 50 * time.Millisecond
+	// leaveTime is how long giving a place back is worth a stop's patience.
+	leaveTime = 5 * time.Second
 )
 
 // place takes a place at a source, of those that all processes together have. The
 // place is held until release is called.
-func (r *Runner) place(ctx context.Context, t *scripts.Task, source string) (release func(), err error) {
+func (r *Runner) place(ctx context.Context, t *task, source string) (release func(), err error) {
 	places := r.o.Bounds[source].Parallel
 	if places == 0 {
 		return func() {}, nil
@@ -50,13 +51,13 @@ func (r *Runner) place(ctx context.Context, t *scripts.Task, source string) (rel
 	}
 	// That the place was lost meanwhile, to a pause of this process, does not end the
 	// task: it is one too many for a while.
-	_, stop := stream.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
+	_, stop := step.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
 		_, err := r.o.Scripts.TakePlace(ctx, source, who, places, lease)
 		return true, err
 	})
 	return func() {
 		stop()
-		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 		defer cancel()
 		_ = r.o.Scripts.LeavePlace(quick, source, who) // or its lease ends
 	}, nil

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -26,18 +26,18 @@ const cancelTime = 10 * time.Second
 
 // cancel ends what a task has begun that was cancelled. Nothing depends on it, so its
 // entry is done whatever comes of it; one that a stop interrupts comes again.
-func (r *Runner) cancel(ctx context.Context, t *scripts.Task, entry stream.Entry) {
+func (r *Runner) cancel(ctx context.Context, t *scripts.Task, entry step.Entry) step.Result {
 	m := remembered([]byte(entry.Fields["memo"]))
 	err := r.tryCancel(ctx, t, m)
 	switch {
 	case ctx.Err() != nil:
-		return
+		return step.Result{Kind: step.Elsewhere}
 	case err != nil:
 		r.log.Warn("what a cancelled task has begun could not be ended", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener, "err", err)
 	default:
 		r.log.Info("what a cancelled task has begun was ended", "job", t.ID, "attempt", t.Attempt, "listener", t.Listener)
 	}
-	r.leave(t, r.ack(ctx, t.Entry.Stream, entry.ID))
+	return step.Result{Kind: step.Void}
 }
 
 func (r *Runner) tryCancel(ctx context.Context, t *scripts.Task, m memo) error {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -56,29 +56,31 @@ const (
 )
 
 // replies returns the reader of what workers say.
-func (e *external) replies() *stream.Reader {
-	return stream.New(stream.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.Reply(), Group: scripts.Group, Consumer: e.o.Consumer,
+func (e *external) replies() *step.Reader {
+	return step.New(step.Options{
+		Redis: e.o.Redis, Stream: e.o.Scripts.Reply(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: replySlots, Batch: true, MinIdle: min(replyIdle, e.o.Limits.Lease), KeepAlive: true, Log: e.log,
 		Handle: e.handleAll, Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Reply()),
 	})
 }
 
 // handleAll handles entries in their order, those of different jobs at the same time.
-func (e *external) handleAll(ctx context.Context, entries []stream.Entry) {
-	jobs := map[string][]stream.Entry{}
-	for _, entry := range entries {
-		jobs[entry.Fields["id"]] = append(jobs[entry.Fields["id"]], entry)
+func (e *external) handleAll(ctx context.Context, entries []step.Entry) []step.Result {
+	results := make([]step.Result, len(entries))
+	jobs := map[string][]int{}
+	for i, entry := range entries {
+		jobs[entry.Fields["id"]] = append(jobs[entry.Fields["id"]], i)
 	}
 	var all sync.WaitGroup
 	for _, of := range jobs {
 		all.Go(func() {
-			for _, entry := range of {
-				e.handleReply(ctx, entry)
+			for _, i := range of {
+				results[i] = e.handleReply(ctx, entries[i])
 			}
 		})
 	}
 	all.Wait()
+	return results
 }
 
 // refused is the error of a reply that has no effect, since its worker is not the
@@ -90,9 +92,8 @@ func (r refused) Error() string { return r.why }
 // errFar is the error of rows that come too far before their turn.
 var errFar = errors.New("listeners: rows before these are missing")
 
-// handleReply applies a reply and acknowledges it.
-func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
-	from := e.o.Scripts.Reply()
+// handleReply applies a reply.
+func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Result {
 	a, err := parseReply(entry.Fields)
 	if !errors.Is(err, errNobody) {
 		if err = e.apply(ctx, a, entry, err); errors.Is(err, errFar) {
@@ -104,27 +105,26 @@ func (e *external) handleReply(ctx context.Context, entry stream.Entry) {
 	}
 	var no refused
 	switch {
+	case err == nil:
+		return step.Result{Kind: step.Void}
 	case errors.As(err, &no):
 		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
 		err = e.unlessFull(ctx, "append event", func() error {
 			return e.o.Scripts.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", cut(a.Type, 100), "reason", no.why)
 		})
-		if errors.Is(err, scripts.ErrFull) {
-			err = nil // that it was refused is in the log
+		if err == nil || errors.Is(err, scripts.ErrFull) { // that it was refused is in the log
+			return step.Result{Kind: step.Void}
 		}
 	case errors.Is(err, errNobody), errors.Is(err, scripts.ErrBroken):
-		err = e.aside(ctx, entry, err)
+		return step.Result{Kind: step.Unusable, Err: errors.New(strings.TrimPrefix(err.Error(), "listeners: "))}
+	case errors.Is(err, errLeft):
+		err = nil
 	}
-	if err == nil {
-		err = e.ack(ctx, from, entry.ID)
-	}
-	if err != nil && !errors.Is(err, errLeft) && ctx.Err() == nil {
-		e.log.Warn("left for later", "stream", from, "job", a.ID, "err", err)
-	}
+	return step.Result{Kind: step.Elsewhere, Err: err}
 }
 
 // aside puts a reply into the quarantine.
-func (e *external) aside(ctx context.Context, entry stream.Entry, why error) error {
+func (e *external) aside(ctx context.Context, entry step.Entry, why error) error {
 	e.log.Warn("quarantined", "stream", e.o.Scripts.Reply(), "entry", entry.ID, "err", why)
 	return e.unlessFull(ctx, "quarantine", func() error {
 		return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Reply(), entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
@@ -145,7 +145,7 @@ func (e *external) unlessFull(ctx context.Context, what string, add func() error
 
 // apply does what a reply says. wrong is what is wrong with its fields: then its task
 // fails, if it is the worker's.
-func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong error) error {
+func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong error) error {
 	state, err := e.look(ctx, a)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (e *external) apply(ctx context.Context, a reply, entry stream.Entry, wrong
 
 // leave leaves a reply to a process that has its job's definition. Where none takes it
 // for a while, it goes to the end of the stream: what is behind it counts as heard.
-func (e *external) leave(ctx context.Context, a reply, entry stream.Entry) error {
+func (e *external) leave(ctx context.Context, a reply, entry step.Entry) error {
 	if entry.Deliveries <= strangeLooks {
 		return errLeft
 	}
@@ -191,7 +191,7 @@ func (e *external) leave(ctx context.Context, a reply, entry stream.Entry) error
 
 // handOn puts a reply behind all others. It is no sign of life of its worker: one that
 // nothing else is heard of falls silent.
-func (e *external) handOn(ctx context.Context, entry stream.Entry) error {
+func (e *external) handOn(ctx context.Context, entry step.Entry) error {
 	return e.unlessFull(ctx, "hand reply on", func() error {
 		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Reply(), Values: entry.Fields}).Err()
 	})
@@ -268,7 +268,7 @@ func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) 
 		}
 		id, attempt := fmt.Sprint(found[0].Values["id"]), fmt.Sprint(found[0].Values["attempt"])
 		if n, err := strconv.ParseInt(attempt, 10, 64); err != nil || id != a.ID || n != a.Attempt {
-			return stream.Final(refused{fmt.Sprintf("entry %s is that of job %s, attempt %s", named.ID, cut(id, 100), cut(attempt, 100))})
+			return step.Final(refused{fmt.Sprintf("entry %s is that of job %s, attempt %s", named.ID, cut(id, 100), cut(attempt, 100))})
 		}
 		return nil
 	})

@@ -138,13 +138,13 @@ func (w spoken) reply(kind string, fields ...string) *redis.XAddArgs {
 	return &redis.XAddArgs{Stream: w.o.s.Reply(), Values: all}
 }
 
-func (o *outside) eventually(what string, holds func() bool) {
+func (o *outside) eventually(what string, leases func() bool) {
 	o.t.Helper()
 	ctx, cancel := context.WithTimeout(o.t.Context(), 30*time.Second)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !holds() {
+	for !leases() {
 		select {
 		case <-ctx.Done():
 			state, err := o.s.Read(context.Background(), "1")
@@ -626,7 +626,7 @@ func TestExternalWhileNobodyListens(t *testing.T) {
 }
 
 // TestExternalOfAnotherDefinition: a reply waits for a process that has its job's
-// definition, and holds up nobody.
+// definition, and leases up nobody.
 func TestExternalOfAnotherDefinition(t *testing.T) {
 	t.Parallel()
 	o := setupOutside(t, 0, nil)
@@ -650,7 +650,7 @@ func TestExternalOfAnotherDefinition(t *testing.T) {
 }
 
 // TestExternalInAFullRedis: rows that Redis has no room for have the task come again,
-// and no try is used. What has no effect is not told then, and holds up nobody.
+// and no try is used. What has no effect is not told then, and leases up nobody.
 func TestExternalInAFullRedis(t *testing.T) {
 	t.Parallel()
 	server, err := testenv.StartRedis(t.Context(), t.TempDir())

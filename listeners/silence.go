@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -203,7 +204,7 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scrip
 	}
 	// To be moved at once, and seen as on its way until then.
 	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence), Blame: scripts.BlameSource}
-	tries, outcome := t.Tries, ""
+	tries := t.Tries
 	if state.Tasks[t.Listener].Owner != "" {
 		// The worker's own take has counted.
 		again.Counts, again.Error, tries = false, t.Failure, t.Tries-1
@@ -211,14 +212,13 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scrip
 			again.Error = fmt.Sprintf("done says %d entries of rows, and number %d did not come within %s", was.Ends, was.Chunks, l.Silence)
 		}
 	}
-	if tries > int64(l.Retry.Retries) {
-		outcome, err = e.fail(ctx, t, fmt.Errorf("given up after %d tries: %s", tries, again.Error))
-	} else {
-		outcome, err = taskRetry, e.requeue(ctx, t, again)
+	v := step.Verdict{Act: step.Requeue, Again: again}
+	if exhausted, ok := step.Exhausted(tries+1, l.Retry, again.Error); ok {
+		v = step.Decide(exhausted, tries, l.Retry)
+		v.Blame = scripts.BlameSource
 	}
-	if err != nil {
-		return err
+	if result := e.End(ctx, &task{t, l}, v); result.Kind == step.Elsewhere {
+		return result.Err
 	}
-	e.metrics.tasks.WithLabelValues(t.Listener, outcome).Inc()
 	return e.o.Scripts.Ack(ctx, t.Entry.Stream, t.Entry.ID)
 }

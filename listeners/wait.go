@@ -38,7 +38,7 @@ type memo struct {
 }
 
 // remember stores what a source has to say, until Redis is there.
-func (r *Runner) remember(ctx context.Context, t *scripts.Task, definition string, text []byte) error {
+func (r *Runner) remember(ctx context.Context, t *task, definition string, text []byte) error {
 	whole, err := json.Marshal(memo{definition, text})
 	if err != nil {
 		return Permanent(fmt.Errorf("a memo must be JSON: %w", err))

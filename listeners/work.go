@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/internal/stream"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -40,64 +39,10 @@ func (m marked) Unwrap() []error { return []error{m.mark, m.error} }
 
 func ofReport(err error) error { return marked{err, errReport} }
 
-// work does a task. Its last script acknowledges the entry; if none has, because the job
-// has ended, the error is ErrEnded.
-func (r *Runner) work(ctx context.Context, t *scripts.Task) (err error) {
-	held, stop := r.holds.Keep(ctx, t.ID, r.o.Limits.Lease, func(ctx context.Context) (bool, error) {
-		kept, err := t.Keep(ctx)
-		return kept == scripts.OK, err
-	})
-	defer stop()
-	outcome := taskFailed
-	defer func() { r.metrics.tasks.WithLabelValues(t.Listener, outcome).Inc() }()
-	retry := r.retry(t)
-	if t.Tries > int64(retry.Retries)+1 {
-		// None of its workers lived to say why.
-		outcome, err = r.fail(held, t, fmt.Errorf("given up after %d tries: %s", t.Tries-1, t.Failure))
-		return err
-	}
-	start := time.Now()
-	var waiting wait
-	err = r.read(held, t)
-	r.metrics.seconds.WithLabelValues(t.Listener).Observe(time.Since(start).Seconds())
-	switch {
-	case err == nil:
-		outcome = taskDone
-		return nil
-	case errors.Is(err, ErrEnded):
-		outcome = taskDone
-		return ErrEnded
-	case errors.Is(context.Cause(held), stream.ErrStopping):
-		outcome = taskLeft
-		return r.handBack(ctx, t)
-	case errors.Is(err, errLeft), held.Err() != nil:
-		outcome = taskLeft
-		return errors.Join(errLeft, context.Cause(held))
-	case errors.As(err, &waiting):
-		outcome = taskWaits
-		return r.requeue(held, t, waiting.again())
-	case errors.Is(err, ErrPermanent):
-		outcome, err = r.fail(held, t, err)
-		return err
-	case errors.Is(err, ErrOutage):
-		outcome = taskOutage
-		return r.requeue(held, t, scripts.Again{Delay: retry.Outage(), Error: err.Error(), Blame: blame(err)})
-	case t.Tries > int64(retry.Retries):
-		if retry.Retries > 0 {
-			err = fmt.Errorf("%w (try %d of %d)", err, t.Tries, retry.Retries+1)
-		}
-		outcome, err = r.fail(held, t, err)
-		return err
-	}
-	outcome = taskRetry
-	return r.requeue(held, t, scripts.Again{Delay: retry.Before(int(t.Tries)), Counts: true, Error: err.Error(), Blame: blame(err)})
-}
-
 // read has the source read the task's data, stores it and completes the task.
-func (r *Runner) read(ctx context.Context, t *scripts.Task) error {
-	rep := r.definitions[t.Definition]
-	listener, _, ok := rep.Listener(t.Listener)
-	if !ok {
+func (r *Runner) read(ctx context.Context, t *task) error {
+	rep, listener := r.definitions[t.Definition], t.listener
+	if listener == nil {
 		return Permanent(ofReport(fmt.Errorf("report %s has no such listener", rep.Name)))
 	}
 	parameters, err := rep.Bind(t.Parameters)
@@ -163,7 +108,7 @@ var errLate = errors.New("listeners: timed out")
 
 // flush returns what stores the chunks of a task, and completes it with the last
 // one.
-func (r *Runner) flush(ctx context.Context, t *scripts.Task, began *atomic.Pointer[time.Time]) FlushFunc {
+func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.Time]) FlushFunc {
 	var number int64
 	var compressor dataset.Compressor
 	return func(columns []dataset.Column, b *dataset.Builder, last bool) error {
@@ -202,7 +147,12 @@ func (r *Runner) flush(ctx context.Context, t *scripts.Task, began *atomic.Point
 }
 
 // away is the error of a task that Redis has kept from going on: it comes again.
-func away(err error) error { return fmt.Errorf("%w: %w", errLeft, err) }
+func away(err error) error {
+	if err == nil {
+		return errLeft
+	}
+	return fmt.Errorf("%w: %w", errLeft, err)
+}
 
 // values opens a column that an earlier stage found.
 func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {

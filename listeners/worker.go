@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -204,7 +205,7 @@ func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 	took := max(0, w.said.Sub(w.state.Taken))
 	err := w.done(ctx, "complete task", func() (scripts.Outcome, error) { return w.task.Complete(ctx, last, took) })
 	if err == nil && !w.ended {
-		w.count(taskDone)
+		w.count(w.Listener, taskDone)
 		w.metrics.seconds.WithLabelValues(w.Listener).Observe(took.Seconds())
 	}
 	return err
@@ -236,28 +237,10 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 // fail ends the worker's try, as the error says, and then its entry.
 func (w *worker) fail(ctx context.Context, why error) error {
 	w.ended = true
-	retry := w.listener.Retry
-	giveUp := errors.Is(why, ErrPermanent)
-	if !giveUp && !errors.Is(why, ErrOutage) && w.state.Tries > int64(retry.Retries) {
-		giveUp = true
-		if retry.Retries > 0 {
-			why = fmt.Errorf("%w (try %d of %d)", why, w.state.Tries, retry.Retries+1)
-		}
+	result := w.End(ctx, &task{w.task, w.listener}, step.Decide(resultOf(why), w.state.Tries, w.listener.Retry))
+	if result.Kind == step.Elsewhere {
+		return away(result.Err)
 	}
-	outcome, err := taskRetry, error(nil)
-	switch {
-	case giveUp:
-		outcome, err = w.Runner.fail(ctx, w.task, why)
-	case errors.Is(why, ErrOutage):
-		outcome = taskOutage
-		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Outage(), Error: why.Error(), Blame: blame(why)})
-	default:
-		err = w.requeue(ctx, w.task, scripts.Again{Delay: retry.Before(int(w.state.Tries)), Counts: true, Error: why.Error(), Blame: blame(why)})
-	}
-	if err != nil {
-		return err
-	}
-	w.count(outcome)
 	return w.acknowledge(ctx)
 }
 
@@ -268,5 +251,3 @@ func (w *worker) acknowledge(ctx context.Context) error {
 	}
 	return nil
 }
-
-func (w *worker) count(outcome string) { w.metrics.tasks.WithLabelValues(w.Listener, outcome).Inc() }

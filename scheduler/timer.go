@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -52,16 +52,16 @@ type TimerOptions struct {
 // once; the methods of TimerEvents may be called at any time, by
 // whoever hears of changes in Redis, and never block.
 type Timers struct {
-	o       TimerOptions
-	scripts *scripts.Scripts
-	log     *slog.Logger
-	client  *http.Client
-	fire    bell // something may be due sooner
-	heard   bell // there are events
-	scan    bell // look through all keys
-	later   bell // an action waits for its next try
-	began   time.Time
-	hears   atomic.Bool // Touched is called for each event
+	o          TimerOptions
+	scripts    *scripts.Scripts
+	log        *slog.Logger
+	client     *http.Client
+	fire       bell // something may be due sooner
+	heard      bell // there are events
+	scan       bell // look through all keys
+	bringLater bell // an action waits for its next try
+	began      time.Time
+	hears      atomic.Bool // Touched is called for each event
 
 	mu     sync.Mutex
 	events map[string]touched // timer → what was heard of its key
@@ -91,7 +91,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 	}
 	return &Timers{
 		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]touched{}, began: time.Now(),
-		fire: newBell(), heard: newBell(), scan: newBell(), later: newBell(),
+		fire: newBell(), heard: newBell(), scan: newBell(), bringLater: newBell(),
 	}, nil
 }
 
@@ -99,16 +99,16 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 // out.
 func (t *Timers) Run(ctx context.Context) error {
 	defer t.client.CloseIdleConnections()
-	reader := stream.New(stream.Options{
-		Redis: t.o.Redis, Stream: t.scripts.Fired(), Group: scripts.Group, Consumer: t.o.Consumer,
+	reader := step.New(step.Options{
+		Redis: t.o.Redis, Scripts: t.scripts, Stream: t.scripts.Fired(), Consumer: t.o.Consumer,
 		Slots: t.o.Slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,
 		Tidy:   t.scripts.Tidy(t.scripts.Fired()),
-		Handle: func(work context.Context, entries []stream.Entry) { t.handle(work, ctx.Done(), entries[0]) },
+		Handle: step.Singles(actions{t}, t.o.Lease, &step.Leases{}),
 	})
 	var group errgroup.Group
 	group.Go(func() error { return loop(ctx, t.log, "fire timers", t.fire, t.fireDue) })
 	group.Go(func() error { return loop(ctx, t.log, "hear of timers", t.heard, t.adoptHeard) })
-	group.Go(func() error { return loop(ctx, t.log, "bring firings back", t.later, t.bringBack) })
+	group.Go(func() error { return loop(ctx, t.log, "bring firings back", t.bringLater, t.bringBack) })
 	group.Go(func() error { return t.scanAll(ctx) })
 	group.Go(func() error { return reader.Run(ctx) })
 	return group.Wait()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -14,10 +13,13 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
+
+// actions does what timers that have fired ask for.
+type actions struct{ *Timers }
 
 // firing is a timer that has fired, with its definition.
 type firing struct {
@@ -26,131 +28,130 @@ type firing struct {
 	due    int64 // ms
 	tries  int   // that were made before
 	values map[string]string
+	entry  step.Entry
+	of     *Timers
 }
 
-// id is the firing's identity: the same each time that its action is tried.
-func (f firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10) }
+var (
+	_ step.Handler[*firing] = actions{}
+	_ step.Step             = (*firing)(nil)
+)
 
-// handle does what a timer that has fired asks for, and acknowledges it then, or
-// puts it where it waits for its next try.
-func (t *Timers) handle(ctx context.Context, stopping <-chan struct{}, entry stream.Entry) {
-	held, stop := stream.Keep(ctx, t.o.Lease, func(ctx context.Context) (bool, error) {
-		return t.scripts.Hold(ctx, t.scripts.Fired(), t.o.Consumer, entry.ID)
-	})
-	defer stop()
-	f, err := t.firing(entry)
-	var more []string
-	if err == nil {
-		more, err = t.act(held, stopping, f)
-	}
-	outcome := "done"
-	if err != nil {
-		if held.Err() != nil {
-			return // somebody else does it, now or after MinIdle
-		}
-		if again := (*postponed)(nil); errors.As(err, &again) {
-			t.postpone(ctx, entry, again)
-			return
-		}
-		reason := cut(err.Error())
-		outcome, more = "failed", []string{"reason", reason}
-		t.log.Warn("timer failed", "timer", cut(entry.Fields["name"]), "due", cut(entry.Fields["due"]), "err", err)
-		err := stream.Insist(held, t.log, "quarantine a timer", func() error {
-			return t.scripts.Quarantine(held, t.scripts.Fired(), entry.ID, entry.Fields, reason)
-		})
-		if err != nil {
-			return
-		}
-	}
-	// Also in a process that is about to stop: what is done need not be done again.
-	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
-	defer cancel()
-	err = t.scripts.TimerDone(quick, cut(entry.Fields["name"]), cut(entry.Fields["due"]), outcome, more...)
-	if err = errors.Join(err, t.scripts.Ack(quick, t.scripts.Fired(), entry.ID)); err != nil {
-		t.log.Warn("left for later", "timer", cut(entry.Fields["name"]), "err", err)
-	}
+// id is the firing's identity: the same for every try of its action.
+func (f *firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10) }
+
+func (f *firing) Job() string { return f.name }
+
+func (f *firing) Keep(ctx context.Context) (bool, error) {
+	return f.of.scripts.Hold(ctx, f.of.scripts.Fired(), f.of.o.Consumer, f.entry.ID)
 }
 
-// ackTime is how long an acknowledgement is worth a stop's patience.
-const ackTime = 5 * time.Second
+func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) + 1, f.Retry, "" }
 
-// cut keeps so much of a foreign text as an event has room for.
-func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 1024)], "\uFFFD") }
-
-// firing reads an entry.
-func (t *Timers) firing(entry stream.Entry) (firing, error) {
-	f := firing{name: entry.Fields["name"]}
+// Claim reads an entry. A firing that no definition here matches is left to other processes
+// for a while.
+func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Result) {
+	f := &firing{name: entry.Fields["name"], entry: entry, of: t.Timers}
 	var err error
 	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !scripts.ValidTimer(f.name) {
-		return f, errors.New("not a firing: name and due are needed")
+		return f, step.Result{Kind: step.Unusable, Err: errors.New("not a firing: name and due are needed")}
 	}
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])
 	var ok bool
 	if f.Timer, f.values, ok = t.o.Timers.Match(f.name); ok {
-		return f, nil
+		return f, step.Result{}
 	}
-	if !t.leaves(f.age(entry)) {
-		return f, errors.New(reasonNoMatch)
+	if !t.leaves(f.age()) {
+		return f, t.failed(ctx, f, errors.New(reasonNoMatch))
 	}
-	return f, &postponed{error: errors.New(reasonNoMatch), wait: strangeWait + rand.N(strangeWait), tries: f.tries}
+	return f, t.later(ctx, f, scripts.Again{Delay: strangeWait + rand.N(strangeWait), Error: reasonNoMatch})
 }
+
+// Work does the action once.
+func (t actions) Work(ctx context.Context, f *firing) step.Result {
+	more, err := t.act(ctx, f)
+	if err == nil {
+		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), doneTime)
+		defer cancel()
+		if err := t.scripts.TimerDone(quick, f.name, strconv.FormatInt(f.due, 10), "done", more...); err != nil {
+			return step.Result{Kind: step.Elsewhere, Err: err}
+		}
+		return step.Result{Kind: step.Void}
+	}
+	r := step.Result{Kind: step.Retry, Err: err}
+	asked := (*backoff.RetryAfterError)(nil)
+	switch {
+	case errors.Is(err, ErrOutage):
+		r.Kind, r.After = step.Outage, outageWait
+	case errors.As(err, new(*backoff.PermanentError)), errors.Is(err, ErrRefused):
+		r.Kind = step.Permanent
+	case errors.As(err, &asked):
+		r.After = asked.Duration
+	}
+	return r
+}
+
+// End puts a firing where it waits for its next try, or gives it up.
+func (t actions) End(ctx context.Context, f *firing, v step.Verdict) step.Result {
+	if v.Act == step.GiveUp {
+		return t.failed(ctx, f, v.Err)
+	}
+	return t.later(ctx, f, v.Again)
+}
+
+// doneTime is how long the event of an action is worth a stop's patience.
+const doneTime = 5 * time.Second
+
+// failed tells that an action is given up; its entry is quarantined after that.
+func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
+	reason := cut(why.Error())
+	t.log.Warn("timer failed", "timer", f.name, "due", f.due, "err", why)
+	if err := t.scripts.TimerDone(ctx, f.name, strconv.FormatInt(f.due, 10), "failed", "reason", reason); err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{Kind: step.Unusable, Err: errors.New(reason)}
+}
+
+// later puts a firing where it waits without a slot, and acknowledges its entry. If that
+// fails, it is taken over after the lease.
+func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Result {
+	e := scripts.FiredEntry{Name: f.name, Due: f.entry.Fields["due"], Late: f.entry.Fields["late"], Try: f.tries}
+	if a.Counts {
+		e.Try++
+	}
+	if _, err := t.scripts.FireLater(ctx, t.o.Consumer, f.entry.ID, e, a.Delay); err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	t.log.Debug("timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)
+	t.bringLater.ring()
+	return step.Result{}
+}
+
+// cut keeps so much of a foreign text as an event has room for.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 1024)], "\uFFFD") }
 
 // age is how long ago the timer fired, by the clock of Redis, which has just put
 // the time into the entry's id.
-func (f firing) age(entry stream.Entry) time.Duration {
-	text, _, _ := strings.Cut(entry.ID, "-")
+func (f *firing) age() time.Duration {
+	text, _, _ := strings.Cut(f.entry.ID, "-")
 	now, _ := strconv.ParseInt(text, 10, 64)
-	late, _ := strconv.ParseInt(entry.Fields["late"], 10, 64)
+	late, _ := strconv.ParseInt(f.entry.Fields["late"], 10, 64)
 	return time.Duration(now-f.due-late) * time.Millisecond
 }
 
-// act does the action, and tries again as the definition says. It returns what
-// the event tells of it.
-func (t *Timers) act(ctx context.Context, stopping <-chan struct{}, f firing) (more []string, err error) {
-	for {
-		switch {
-		case f.Submit != nil:
-			more, err = t.submit(ctx, f)
-		case f.Append != nil:
-			more, err = nil, t.append(ctx, f)
-		default:
-			more, err = nil, t.call(ctx, f)
-		}
-		switch {
-		case err == nil:
-			return more, nil
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case errors.Is(err, ErrOutage):
-			return nil, &postponed{error: err, wait: outageWait, tries: f.tries}
-		}
-		f.tries++
-		if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) || errors.Is(err, ErrRefused) || f.tries > f.Retry.Retries {
-			if f.tries > 1 {
-				err = fmt.Errorf("after %d tries: %w", f.tries, err)
-			}
-			return nil, err
-		}
-		wait := f.wait(err)
-		t.log.Info("timer is tried again", "timer", f.name, "wait", wait, "err", err)
-		if wait > shortWait || !waited(stopping, wait) {
-			return nil, &postponed{error: err, wait: wait, tries: f.tries}
-		}
+// act does the action. It returns what the event tells of it.
+func (t *Timers) act(ctx context.Context, f *firing) (more []string, err error) {
+	switch {
+	case f.Submit != nil:
+		return t.submit(ctx, f)
+	case f.Append != nil:
+		return nil, t.append(ctx, f)
 	}
-}
-
-// wait is how long it is until the next try: the definition says it, and the
-// server can ask for more.
-func (f firing) wait(err error) time.Duration {
-	wait := f.Retry.Before(f.tries)
-	if asked := (*backoff.RetryAfterError)(nil); errors.As(err, &asked) {
-		wait = max(wait, asked.Duration)
-	}
-	return wait
+	return nil, t.call(ctx, f)
 }
 
 // submit inserts a record, once for each firing, and pushes its id.
-func (t *Timers) submit(ctx context.Context, f firing) ([]string, error) {
+func (t *Timers) submit(ctx context.Context, f *firing) ([]string, error) {
 	parameters := map[string]string{}
 	for name, template := range f.Submit.Parameters {
 		parameters[name] = template.Fill(f.values, nil)
@@ -163,7 +164,7 @@ func (t *Timers) submit(ctx context.Context, f firing) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = stream.Insist(ctx, t.log, "push a timer's record", func() error {
+	err = step.Insist(ctx, t.log, "push a timer's record", func() error {
 		return final(t.scripts.AppendEntry(ctx, t.scripts.Jobs(), 0, "id", id))
 	})
 	return []string{"record", id}, err
@@ -172,12 +173,12 @@ func (t *Timers) submit(ctx context.Context, f firing) ([]string, error) {
 // appended is about how many entries a stream keeps to which timers append.
 const appended = 100_000
 
-func (t *Timers) append(ctx context.Context, f firing) error {
+func (t *Timers) append(ctx context.Context, f *firing) error {
 	fields := []string{"timer", f.name, "due", strconv.FormatInt(f.due, 10)}
 	for _, name := range slices.Sorted(maps.Keys(f.Append.Fields)) {
 		fields = append(fields, name, f.Append.Fields[name].Fill(f.values, nil))
 	}
-	return stream.Insist(ctx, t.log, "append for a timer", func() error {
+	return step.Insist(ctx, t.log, "append for a timer", func() error {
 		return final(t.scripts.AppendEntry(ctx, f.Append.Stream, appended, fields...))
 	})
 }
@@ -185,7 +186,7 @@ func (t *Timers) append(ctx context.Context, f firing) error {
 // final says of an error of Redis whether the same would fail again.
 func final(err error) error {
 	if errors.Is(err, scripts.ErrBroken) {
-		return stream.Final(backoff.Permanent(err))
+		return step.Final(backoff.Permanent(err))
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func newClient() *http.Client {
 }
 
 // call sends the request once.
-func (t *Timers) call(ctx context.Context, f firing) error {
+func (t *Timers) call(ctx context.Context, f *firing) error {
 	ctx, cancel := context.WithTimeout(ctx, f.Call.Timeout)
 	defer cancel()
 	request, err := f.request(ctx)

@@ -37,8 +37,12 @@ func (s *Scripts) Ack(ctx context.Context, stream string, entries ...string) err
 // Quarantine keeps an entry that cannot be used, with the reason; what is longer
 // than 1 KB of it is cut.
 func (s *Scripts) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
-	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Quarantined(), "maxlen", "~", QuarantineCap, "*",
-		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields)))
+	c := redis.NewStringCmd(ctx, "xadd", s.Quarantined(), "maxlen", "~", QuarantineCap, "*",
+		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields))
+	if err := s.do(ctx, c); err != nil {
+		return err
+	}
+	return asError("quarantine", c.Err())
 }
 
 // excerpt gives fields as a text that can be kept.

@@ -27,7 +27,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/report"
@@ -95,7 +95,7 @@ func open(file string) (*backend, error) {
 			listeners += len(s.Listeners)
 		}
 	}
-	waiting.PoolSize += listeners/stream.MostShared + 1
+	waiting.PoolSize += listeners/step.MostShared + 1
 	b.blocking = redis.NewClient(&waiting)
 	b.closers = append(b.closers, b.redis, b.blocking)
 	b.seen = &quiet.Watch{Type: scripts.Keys(config.Keys).Type}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
@@ -37,7 +37,7 @@ func (r *Recovery) sets() []string {
 func (r *Recovery) mirror(ctx context.Context) error {
 	m := &mirror{Recovery: r}
 	defer m.forget()
-	return stream.Every(ctx, r.log, r.o.MirrorEvery, "mirror due times and timers", m.pass)
+	return step.Every(ctx, r.log, r.o.MirrorEvery, "mirror due times and timers", m.pass)
 }
 
 // mirror is what the process that mirrors has in memory.

@@ -10,7 +10,7 @@ import (
 	"github.com/bsm/redislock"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 )
 
 // errForgotten ends a pass in whose middle Redis has lost its memory: what is
@@ -93,7 +93,7 @@ func (r *Recovery) waitForLock(ctx context.Context) (held context.Context, relea
 		if err != nil || held != nil {
 			return held, release, err
 		}
-		if err := stream.Wait(ctx, watchEvery); err != nil {
+		if err := step.Wait(ctx, watchEvery); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func (w *walk) run(ctx context.Context) error {
 	for after := ""; ; {
 		began := time.Now()
 		var page []engine.Record
-		if err := stream.Insist(ctx, w.log, "read startable records", func() (err error) {
+		if err := step.Insist(ctx, w.log, "read startable records", func() (err error) {
 			page, err = w.o.Records.Startable(ctx, after, w.o.Grace, min(w.o.Rate, passPage))
 			return err
 		}); err != nil || len(page) == 0 {
@@ -127,7 +127,7 @@ func (w *walk) run(ctx context.Context) error {
 		}
 		after = page[len(page)-1].ID
 		rest := time.Duration(len(page))*time.Second/time.Duration(w.o.Rate) - time.Since(began)
-		if err := stream.Wait(ctx, max(took, rest)); err != nil {
+		if err := step.Wait(ctx, max(took, rest)); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (w *walk) page(ctx context.Context, page []engine.Record) error {
 			return err
 		}
 		var room int
-		if err := stream.Insist(ctx, w.log, "running jobs", func() (err error) {
+		if err := step.Insist(ctx, w.log, "running jobs", func() (err error) {
 			room, err = w.o.Jobs.Admit(ctx)
 			return err
 		}); err != nil {
@@ -150,7 +150,7 @@ func (w *walk) page(ctx context.Context, page []engine.Record) error {
 		}
 		n := min(len(lost), (max(room, 0)+1)/2)
 		if n == 0 {
-			if err := stream.Wait(ctx, roomRetry); err != nil {
+			if err := step.Wait(ctx, roomRetry); err != nil {
 				return err
 			}
 		} else if err := w.start(ctx, lost[:n]); err != nil {
@@ -165,7 +165,7 @@ func (w *walk) page(ctx context.Context, page []engine.Record) error {
 func (w *walk) lost(ctx context.Context, page []engine.Record) (lost []engine.Record, err error) {
 	var skipped []string
 	forgotten := false
-	if err := stream.Insist(ctx, w.log, "read states", func() (err error) {
+	if err := step.Insist(ctx, w.log, "read states", func() (err error) {
 		if lost, skipped, err = w.o.Jobs.Lost(ctx, page); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -140,7 +140,7 @@ func (r *Recovery) lock(ctx context.Context, what string) (held context.Context,
 	} else if err != nil {
 		return nil, nil, err
 	}
-	held, stop := stream.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
+	held, stop := step.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
 		err := lock.Refresh(ctx, lease, nil)
 		if errors.Is(err, redislock.ErrNotObtained) {
 			return false, nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 )
 
 // memoryAgain is how often tables that are missing are looked for.
@@ -16,7 +16,7 @@ const memoryAgain = time.Minute
 // watch looks every second whether Redis has its memory: one GET and one INFO.
 func (r *Recovery) watch(ctx context.Context) error {
 	w := &watcher{Recovery: r}
-	return stream.Every(ctx, r.log, watchEvery, "look at Redis's memory", w.look)
+	return step.Every(ctx, r.log, watchEvery, "look at Redis's memory", w.look)
 }
 
 // watcher is what the loop of watch remembers.

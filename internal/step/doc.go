@@ -1,4 +1,4 @@
-// Package stream has what everybody needs who handles entries of a Redis stream
+// Package step has what everybody needs who handles entries of a Redis stream
 // as a member of a consumer group.
 //
 // A Reader reads only what it has room for, takes over what silent consumers
@@ -7,4 +7,4 @@
 // never acknowledges: that is the last act of whoever handles an entry. Keep
 // holds on to what is being handled, and Insist repeats an effect that must
 // happen first.
-package stream
+package step

@@ -1,4 +1,4 @@
-package stream
+package step
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // ErrLost is the cause of the end of a context from Keep whose holder has lost
 // what it held.
-var ErrLost = errors.New("stream: another owner has taken over, or the job has ended")
+var ErrLost = errors.New("step: another owner has taken over, or the job has ended")
 
 // Keep calls renew three times in each lease until stop is called. The context
 // that it returns ends with ErrLost when renew answers false. That renew fails

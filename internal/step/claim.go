@@ -1,10 +1,12 @@
-package stream
+package step
 
 import (
 	"context"
 	"errors"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // show has Redis note that this consumer is there: it counts a consumer as idle
@@ -12,7 +14,7 @@ import (
 // its own entries after the last id that there can be gives nothing and counts.
 func (r *Reader) show(ctx context.Context) error {
 	err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: r.o.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, "18446744073709551614-0"}, Count: 1,
+		Group: scripts.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, "18446744073709551614-0"}, Count: 1,
 		Block: -1,
 	}).Err()
 	if errors.Is(err, redis.Nil) {
@@ -27,7 +29,7 @@ func (r *Reader) claim(ctx context.Context, count int) ([]Entry, error) {
 	var found []Entry
 	for start := "0-0"; len(found) < count; {
 		messages, next, err := r.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
-			Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer,
+			Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer,
 			MinIdle: r.o.MinIdle, Start: start, Count: int64(count - len(found)),
 		}).Result()
 		if err != nil {
@@ -65,7 +67,7 @@ func (r *Reader) apart(ctx context.Context, entries []Entry) (kept []Entry, err 
 			continue
 		}
 		r.forget([]Entry{e})
-		err = errors.Join(err, r.o.Redis.Do(ctx, "XCLAIM", r.o.Stream, r.o.Group, r.o.Consumer, 0, e.ID,
+		err = errors.Join(err, r.o.Redis.Do(ctx, "XCLAIM", r.o.Stream, scripts.Group, r.o.Consumer, 0, e.ID,
 			"IDLE", r.o.MinIdle.Milliseconds(), "RETRYCOUNT", e.Deliveries-1, "JUSTID").Err())
 	}
 	return kept, err
@@ -115,7 +117,7 @@ func (r *Reader) count(ctx context.Context, entries []Entry) error {
 		return nil
 	}
 	pending, err := r.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
-		Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer,
+		Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer,
 		Start: entries[0].ID, End: entries[len(entries)-1].ID, Count: int64(r.o.Slots + len(entries)),
 	}).Result()
 	if err != nil {
@@ -133,7 +135,7 @@ func (r *Reader) count(ctx context.Context, entries []Entry) error {
 
 // keep says that somebody works on entries. JUSTID: it counts as no delivery.
 func (r *Reader) keep(ctx context.Context, entries []Entry) error {
-	claim := &redis.XClaimArgs{Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer}
+	claim := &redis.XClaimArgs{Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer}
 	for _, e := range entries {
 		claim.Messages = append(claim.Messages, e.ID)
 	}

@@ -1,4 +1,4 @@
-package stream
+package step
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -26,10 +28,10 @@ const (
 // takes, so that a busy one starves no other. It is for one node: a cluster does not read
 // streams of several slots in one call.
 type Shared struct {
-	redis           redis.UniversalClient
-	group, consumer string
-	readers         int
-	wake            chan struct{}
+	redis    redis.UniversalClient
+	consumer string
+	readers  int
+	wake     chan struct{}
 
 	mu      sync.Mutex
 	wants   map[string]*want // by stream
@@ -50,9 +52,9 @@ type answer struct {
 	err      error
 }
 
-// NewShared returns a Shared for so many Readers of one group and consumer. It does no I/O.
-func NewShared(rdb redis.UniversalClient, group, consumer string, readers int) *Shared {
-	return &Shared{redis: rdb, group: group, consumer: consumer, readers: readers, wake: make(chan struct{}, 1), wants: map[string]*want{}}
+// NewShared returns a Shared for that many Readers of one consumer. It does no I/O.
+func NewShared(rdb redis.UniversalClient, consumer string, readers int) *Shared {
+	return &Shared{redis: rdb, consumer: consumer, readers: readers, wake: make(chan struct{}, 1), wants: map[string]*want{}}
 }
 
 // Run reads until ctx ends, which must be after the end of all Readers.
@@ -185,7 +187,7 @@ func (s *Shared) readAll(ctx context.Context, streams []string, count int, block
 		args = append(args, ">")
 	}
 	found, err := s.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: s.group, Consumer: s.consumer, Streams: args, Count: int64(count), Block: block,
+		Group: scripts.Group, Consumer: s.consumer, Streams: args, Count: int64(count), Block: block,
 	}).Result()
 	if errors.Is(err, redis.Nil) {
 		err = nil

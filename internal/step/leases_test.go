@@ -1,4 +1,4 @@
-package stream
+package step
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func TestAHintEndsWhatIsLost(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	channel := testmain.Name(t)
 	listening, end := context.WithCancel(t.Context())
-	var holds Holds
+	var holds Leases
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -1,4 +1,4 @@
-package stream
+package step
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (r *Reader) handle(p part) {
 		ctx, stop = Keep(ctx, r.o.MinIdle, func(ctx context.Context) (bool, error) { return true, r.keep(ctx, p.entries) })
 		defer stop()
 	}
-	r.o.Handle(ctx, p.entries)
+	r.acknowledge(p.ctx, p.entries, r.o.Handle(ctx, p.entries))
 }
 
 func (r *Reader) finish(entries []Entry) {

@@ -1,4 +1,4 @@
-package stream
+package step
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // block is how long one read waits for entries. It bounds how long a stop takes.
@@ -29,9 +31,9 @@ const lonely = 3
 // Options configures a Reader.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads: a client that nothing else waits for
+	Scripts  *scripts.Scripts      // acknowledges, and quarantines
 	Shared   *Shared               // reads for this and others with one connection; nil: this has its own
 	Stream   string
-	Group    string
 	Consumer string // unique for this process
 	// Slots is how many entries are under way at once.
 	Slots int
@@ -45,11 +47,11 @@ type Options struct {
 	Alone func(Entry) bool
 	// Admit, if set, is asked before each read how many entries may be read now.
 	Admit func(ctx context.Context) (int, error)
-	// Handle works on entries and acknowledges them. What it does not acknowledge
-	// comes again after MinIdle, here or elsewhere. It runs in a goroutine of its
-	// own and ends soon after its context, whose cause is ErrStopping where the
-	// reader was told to stop and its patience is over.
-	Handle func(ctx context.Context, entries []Entry)
+	// Handle works on entries, and returns what came of each. An entry that is neither
+	// acknowledged nor handed on is delivered again after MinIdle, here or elsewhere. Handle
+	// runs in a goroutine of its own and ends soon after its context, whose cause is
+	// ErrStopping if the reader was told to stop and its patience is over.
+	Handle func(ctx context.Context, entries []Entry) []Result
 	// Patience is how long calls of Handle may go on after Run was told to stop.
 	Patience time.Duration
 	// KeepAlive keeps entries from being taken over while Handle works on them. It
@@ -84,7 +86,7 @@ func New(o Options) *Reader {
 
 // ErrStopping is the cause of the end of a handler's context in a reader that
 // stops.
-var ErrStopping = errors.New("stream: stopping")
+var ErrStopping = errors.New("step: stopping")
 
 // Run may be called once. It reads until ctx ends and all calls of Handle have
 // returned, and returns nil. An outage of Redis is waited out.
@@ -197,7 +199,7 @@ func (r *Reader) read(ctx context.Context, count int) ([]Entry, error) {
 		block = 20 * time.Millisecond
 	}
 	streams, err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: r.o.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, ">"},
+		Group: scripts.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, ">"},
 		Count: int64(count), Block: block,
 	}).Result()
 	if err != nil || len(streams) == 0 {
@@ -258,7 +260,7 @@ func (r *Reader) heal(ctx context.Context, err error) bool {
 	if !strings.HasPrefix(err.Error(), "NOGROUP") {
 		return false
 	}
-	err = r.o.Redis.XGroupCreateMkStream(ctx, r.o.Stream, r.o.Group, "0").Err()
+	err = r.o.Redis.XGroupCreateMkStream(ctx, r.o.Stream, scripts.Group, "0").Err()
 	return err == nil || strings.HasPrefix(err.Error(), "BUSYGROUP")
 }
 
@@ -268,10 +270,10 @@ func (r *Reader) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	pending, err := r.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
-		Stream: r.o.Stream, Group: r.o.Group, Consumer: r.o.Consumer, Start: "-", End: "+", Count: 1,
+		Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer, Start: "-", End: "+", Count: 1,
 	}).Result()
 	if err == nil && len(pending) == 0 {
-		_ = r.o.Redis.XGroupDelConsumer(ctx, r.o.Stream, r.o.Group, r.o.Consumer).Err()
+		_ = r.o.Redis.XGroupDelConsumer(ctx, r.o.Stream, scripts.Group, r.o.Consumer).Err()
 	}
 }
 
@@ -283,6 +285,6 @@ func Wait(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("stream: %w", ctx.Err())
+		return fmt.Errorf("step: %w", ctx.Err())
 	}
 }

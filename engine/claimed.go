@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// folds claims jobs and brings each on: into its next stage, or to its end.
+type folds struct{ *Engine }
+
+// claimed is a job that is claimed.
+type claimed struct {
+	*scripts.Fold
+	definition *report.Report // nil: not in this configuration
+}
+
+var (
+	_ step.Handler[*claimed] = folds{}
+	_ step.Step              = (*claimed)(nil)
+)
+
+func (c *claimed) Job() string { return c.ID }
+
+func (c *claimed) Keep(ctx context.Context) (bool, error) {
+	kept, err := c.Fold.Keep(ctx)
+	return kept == scripts.OK, err
+}
+
+// Tries are those of the file. What was decided is carried out however often that takes.
+func (c *claimed) Tries() (int64, report.Retry, string) {
+	retry := report.DefaultRetry
+	if c.definition != nil {
+		retry = c.definition.Retry
+	}
+	try := c.State.Fold.Tries
+	switch c.Status {
+	case scripts.StatusFailing:
+		retry.Retries = math.MaxInt32
+	case scripts.StatusPublishing: // workers that died do not end it: its file may exist
+		try = min(try, int64(retry.Retries)+1)
+	}
+	return try, retry, c.State.Fold.Error
+}
+
+func (e *Engine) newClaimed(f *scripts.Fold) *claimed {
+	return &claimed{f, e.definitions[f.Definition]}
+}
+
+// Claim claims the job of an entry.
+func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Result) {
+	b, ok := parseBarrier(entry)
+	if !ok {
+		return nil, step.Result{Kind: step.Unusable, Err: errors.New("not a job: id and attempt are needed")}
+	}
+	var outcome scripts.Outcome
+	var f *scripts.Fold
+	worker := e.o.Consumer + "/" + strconv.FormatInt(e.claims.Add(1), 10)
+	err := e.insist(ctx, "claim job", func() (err error) {
+		outcome, f, err = e.o.Scripts.Claim(ctx, scripts.Claim{
+			Message: b.Message, Stage: b.stage, Worker: worker, Known: e.known, Silent: b.silent, Entry: e.message(b),
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, scripts.ErrBroken):
+		return nil, step.Result{Kind: step.Unusable, Err: err}
+	case err != nil || outcome == scripts.Busy:
+		return nil, step.Result{Kind: step.Elsewhere, Err: err} // its worker may die
+	case outcome == scripts.Unknown:
+		return nil, e.handBack(ctx, b)
+	case outcome == scripts.OK || outcome == scripts.ToFail:
+		return e.newClaimed(f), step.Result{}
+	case outcome == scripts.Gone && entry.Fields["report"] != "":
+		e.ended.note(entry.Fields["report"], b.ID, b.Attempt) // cancelled without a job
+	}
+	return nil, step.Result{Kind: step.Void}
+}
+
+// Work brings a claimed job on.
+func (e folds) Work(ctx context.Context, c *claimed) step.Result {
+	bring := e.forward
+	if c.Status == scripts.StatusFailing {
+		bring = e.finishFailed
+	}
+	end, err := bring(ctx, c.Fold)
+	return e.conclude(ctx, c, end, err)
+}
+
+// conclude ends a job that has come to its end.
+func (e *Engine) conclude(ctx context.Context, c *claimed, end ending, err error) step.Result {
+	if err == nil && end.status != "" {
+		err = e.settle(ctx, c.Fold, end)
+	}
+	return resultOf(err, c)
+}
+
+// resultOf says what an error means for a claimed job. Only what the sink refuses counts as a
+// try: that the records, the sink or Redis are away is not the job's fault.
+func resultOf(err error, c *claimed) step.Result {
+	switch {
+	case err == nil:
+		return step.Result{}
+	case errors.Is(err, errElsewhere):
+		return step.Result{Kind: step.Elsewhere}
+	}
+	r := step.Result{Kind: step.Outage, Err: errors.New(Reason(err)), Blame: blame(err)}
+	switch {
+	case errors.Is(err, sink.ErrRefused), errors.Is(err, errScratch):
+		r.Kind = step.Retry // may be so for ever
+	case errors.As(err, new(brokenError)):
+		r.Kind, r.Blame = step.Permanent, scripts.BlameReport
+	default:
+		_, retry, _ := c.Tries()
+		r.After = outagePause(retry, c.Fence)
+	}
+	return r
+}
+
+// blame says whose fault it is that a job could not be brought on.
+func blame(err error) scripts.Blame {
+	switch {
+	case errors.Is(err, errRecord):
+		return scripts.BlameRecords
+	case errors.Is(err, errSink), errors.Is(err, errScratch):
+		return scripts.BlameSink
+	}
+	return scripts.BlameRedis
+}
+
+// outagePause is how long a job waits that a server was away for: it grows with the
+// fence, and so with the claims, since each one may make the file anew.
+func outagePause(retry report.Retry, fence int64) time.Duration {
+	pause := retry.Outage()
+	return min(pause<<min(fence/8, 4), max(pause, time.Minute))
+}
+
+// End requeues a claimed job, or fails it.
+func (e folds) End(ctx context.Context, c *claimed, v step.Verdict) step.Result {
+	return e.endClaimed(ctx, c, v)
+}
+
+func (e *Engine) endClaimed(ctx context.Context, c *claimed, v step.Verdict) step.Result {
+	switch v.Act {
+	case step.GiveUp:
+		reason := Reason(v.Err)
+		if v.Blame == "" { // none of its workers lived to say why
+			reason = "fan-in: " + reason
+		}
+		end, err := e.fail(ctx, c.Fold, reason, v.Blame, c.Status == scripts.StatusPublishing)
+		result := e.conclude(ctx, c, end, err)
+		if result.Kind == step.Done || result.Kind == step.Elsewhere {
+			return result
+		}
+		tries, retry, _ := c.Tries()
+		v = step.Decide(result, tries, retry) // the job is FAILING now, so that is to requeue it
+	case step.Requeue:
+	default:
+		return step.Result{}
+	}
+	name := scripts.StepFanIn
+	if v.Again.Blame == scripts.BlameRecords {
+		name = scripts.StepRecord
+	}
+	e.log.Warn("job is tried again", "job", c.ID, "attempt", c.Attempt, "step", name, "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
+	e.jobs.requeued.WithLabelValues(name, requeueReason(v.Again)).Inc()
+	if err := e.finally(ctx, "requeue job", func() (scripts.Outcome, error) { return c.Requeue(ctx, name, v.Again) }); err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{}
+}
+
+func requeueReason(a scripts.Again) string {
+	switch {
+	case a.Counts:
+		return requeuedRefused
+	case a.Error == "":
+		return requeuedStop
+	}
+	return requeuedOutage
+}
+
+// errRecord marks an error of the records, in a job that only needs its record
+// changed.
+var errRecord = errors.New("records")
+
+// brokenError is an error of a job's data or definition: every try would end so. Its text
+// stays as it is.
+type brokenError struct{ error }
+
+func (b brokenError) Unwrap() error { return b.error }
+
+// recordPatience is how long a claimed job waits for the records before it makes
+// room for others.
+const recordPatience = 5 * time.Second
+
+// onRecord repeats an effect on the records, for a short while.
+func (e *Engine) onRecord(ctx context.Context, what string, f func() error) error {
+	short, cancel := context.WithTimeout(ctx, recordPatience)
+	defer cancel()
+	var last error
+	err := e.insist(short, what, func() error {
+		last = f()
+		return last
+	})
+	if err != nil && ctx.Err() == nil && short.Err() != nil {
+		return fmt.Errorf("%w: %s: %w", errRecord, what, last)
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Step is one that is under way, such as a task or a claimed job.
+type Step interface {
+	// Job is the id of its job, or another name of what it is about.
+	Job() string
+	// Keep renews its lease: false if the step is no longer this worker's.
+	Keep(ctx context.Context) (bool, error)
+	// Tries is how often it was tried, with this try, and how often that may be; last is why
+	// the try before this one ended.
+	Tries() (try int64, retry report.Retry, last string)
+}
+
+// Handler does one kind of step, one entry at a time.
+type Handler[S Step] interface {
+	// Claim takes the step that an entry is about. Its result is Done if it did.
+	Claim(ctx context.Context, e Entry) (S, Result)
+	// Work does the step. It ends soon after ctx, whose cause is ErrStopping or ErrLost.
+	Work(ctx context.Context, s S) Result
+	// End runs the last script of a step that was claimed, which also acknowledges its entry
+	// if the verdict is Requeue or GiveUp. Its result says whether that is so: Done, Void, or
+	// Elsewhere.
+	End(ctx context.Context, s S, v Verdict) Result
+}
+
+// endTime is how long the last script of a step is worth a stop's patience.
+const endTime = 5 * time.Second
+
+// Lasting returns ctx, and if it has ended already one that lasts for a few seconds, for what
+// must not be left undone.
+func Lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), endTime)
+}
+
+// Singles returns the function of a Reader that does one step for each entry. Leases are
+// renewed for as long as lease says; a hint about a job renews them at once.
+func Singles[S Step](h Handler[S], lease time.Duration, leases *Leases) func(context.Context, []Entry) []Result {
+	return func(ctx context.Context, entries []Entry) []Result {
+		results := make([]Result, len(entries))
+		for i, e := range entries {
+			results[i] = Single(ctx, h, e, lease, leases)
+		}
+		return results
+	}
+}
+
+func Single[S Step](ctx context.Context, h Handler[S], e Entry, lease time.Duration, leases *Leases) Result {
+	s, result := h.Claim(ctx, e)
+	if result.Kind != Done {
+		return result
+	}
+	held, stop := leases.Keep(ctx, s.Job(), lease, s.Keep)
+	defer stop()
+	try, retry, last := s.Tries()
+	result, exhausted := Exhausted(try, retry, last)
+	if !exhausted {
+		result = h.Work(held, s)
+	}
+	if result.Kind != Done && result.Kind != Void {
+		if interrupted, ok := Interrupted(held); ok {
+			result = interrupted
+		}
+	}
+	v := Decide(result, try, retry)
+	switch v.Act {
+	case Nothing, Acknowledge, Quarantine, Leave:
+		return result
+	}
+	held, cancel := Lasting(held)
+	defer cancel()
+	return h.End(held, s, v)
+}
+
+// acknowledge acknowledges the entries of which nothing is left to do. It is the only place of
+// the program that does so outside of a script.
+func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Result) {
+	var done []string
+	// Also in a process that is about to stop: what is done need not be delivered again.
+	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	for i, e := range entries {
+		v := Decide(results[i], 1, report.Retry{})
+		switch v.Act {
+		case Quarantine:
+			r.o.Log.Warn("quarantined", "stream", r.o.Stream, "entry", e.ID, "why", v.Err)
+			if err := Insist(ctx, r.o.Log, "quarantine", func() error {
+				err := r.o.Scripts.Quarantine(ctx, r.o.Stream, e.ID, e.Fields, v.Err.Error())
+				if errors.Is(err, scripts.ErrFull) {
+					return Final(err) // waiting would keep others from ending, who make room
+				}
+				return err
+			}); err != nil {
+				continue
+			}
+			done = append(done, e.ID)
+		case Acknowledge:
+			done = append(done, e.ID)
+		case Leave:
+			if v.Err != nil && ctx.Err() == nil {
+				r.o.Log.Warn("left for later", "stream", r.o.Stream, "entry", e.ID, "job", e.Fields["id"], "err", v.Err)
+			}
+		}
+	}
+	if err := r.o.Scripts.Ack(quick, r.o.Stream, done...); err != nil {
+		r.o.Log.Warn("acknowledge; the entries are delivered again and find their effect", "stream", r.o.Stream, "err", err)
+	}
+}

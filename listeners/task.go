@@ -1,0 +1,215 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// tasks does the tasks of one listener: claim, query, and what follows from how that ended.
+type tasks struct {
+	*Runner
+	listener string
+}
+
+// task is one that is under way.
+type task struct {
+	*scripts.Task
+	listener *report.Listener // nil: its definition does not have it
+}
+
+var (
+	_ step.Handler[*task] = (*tasks)(nil)
+	_ step.Step           = (*task)(nil)
+)
+
+func (t *task) Job() string { return t.ID }
+
+func (t *task) Keep(ctx context.Context) (bool, error) {
+	kept, err := t.Task.Keep(ctx)
+	return kept == scripts.OK, err
+}
+
+func (t *task) Tries() (int64, report.Retry, string) { return t.Task.Tries, t.retry(), t.Failure }
+
+func (t *task) retry() report.Retry {
+	if t.listener == nil {
+		return report.DefaultRetry
+	}
+	return t.listener.Retry
+}
+
+// newTask finds the definition of a task.
+func (r *Runner) newTask(t *scripts.Task) *task {
+	_, listener := r.definition(t.Listener, t.Definition)
+	return &task{t, listener}
+}
+
+// Claim reads an entry. A first delivery needs nothing more; any other task is taken over.
+func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result) {
+	from := r.o.Scripts.Task(r.listener)
+	message, ok := scripts.ParseMessage(entry.Fields)
+	if !ok {
+		return nil, step.Result{Kind: step.Unusable, Err: errors.New("not a task: id and attempt are needed")}
+	}
+	t, first := r.o.Scripts.NewTask(message, r.listener, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID}, entry.Fields)
+	if entry.Fields["cancel"] == "1" {
+		return nil, r.cancel(ctx, t, entry)
+	}
+	if n, err := r.admit(ctx, r.listener); err == nil && n == 0 {
+		// The listener was paused while this read waited for an entry.
+		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.ID, entry.Fields) })
+	}
+	var outcome scripts.Outcome
+	err := r.insist(ctx, "take task", func() (err error) {
+		if first && entry.Deliveries == 1 {
+			if outcome = scripts.Unknown; slices.Contains(r.known[r.listener], t.Definition) {
+				outcome, err = t.Load(ctx)
+			}
+			return err
+		}
+		outcome, err = t.Take(ctx, scripts.Take{
+			Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener], Silent: entry.Deliveries > 1,
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, scripts.ErrBroken):
+		return nil, step.Result{Kind: step.Unusable, Err: err}
+	case err != nil || outcome == scripts.Busy:
+		return nil, step.Result{Kind: step.Elsewhere, Err: err}
+	case outcome == scripts.Unknown:
+		if _, said := r.handed.LoadOrStore(t.Definition, true); !said {
+			r.log.Info("tasks are handed back: their definition is not in this configuration", "report", t.Report, "definition", t.Definition, "first", t.ID, "listener", r.listener)
+		}
+		return nil, r.handOn(ctx, "hand task back", func() error { return t.HandBack(ctx) })
+	case outcome != scripts.OK:
+		return nil, step.Result{Kind: step.Void}
+	}
+	return r.newTask(t), step.Result{}
+}
+
+// handOn runs a script that leaves a task to another process, and acknowledges its entry.
+func (r *Runner) handOn(ctx context.Context, what string, script func() error) step.Result {
+	if err := r.insist(ctx, what, script); err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{}
+}
+
+// Work runs the query, stores what it finds and completes the task.
+func (r *tasks) Work(ctx context.Context, t *task) step.Result {
+	start := time.Now()
+	err := r.read(ctx, t)
+	r.metrics.seconds.WithLabelValues(r.listener).Observe(time.Since(start).Seconds())
+	result := resultOf(err)
+	switch interrupted, ok := step.Interrupted(ctx); {
+	case result.Kind == step.Done || result.Kind == step.Void:
+		r.count(r.listener, taskDone)
+	case ok && interrupted.Kind == step.Elsewhere, result.Kind == step.Elsewhere:
+		r.count(r.listener, taskLeft)
+	}
+	return result
+}
+
+// resultOf says what the error of a source, or of storing what it gave, means.
+func resultOf(err error) step.Result {
+	var waiting wait
+	switch {
+	case err == nil:
+		return step.Result{}
+	case errors.Is(err, ErrEnded):
+		return step.Result{Kind: step.Void}
+	case errors.Is(err, errLeft):
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	case errors.As(err, &waiting):
+		return step.Result{Kind: step.Waiting, After: waiting.time, Err: errors.New(waiting.what)}
+	}
+	result := step.Result{Kind: step.Retry, Err: err, Blame: blame(err)}
+	switch {
+	case errors.Is(err, ErrPermanent):
+		result.Kind = step.Permanent
+	case errors.Is(err, ErrOutage):
+		result.Kind = step.Outage
+	}
+	return result
+}
+
+// blame says whose fault the error of a task is.
+func blame(err error) scripts.Blame {
+	switch {
+	case errors.Is(err, scripts.ErrFull), errors.Is(err, errRedis):
+		return scripts.BlameRedis
+	case errors.Is(err, errReport):
+		return scripts.BlameReport
+	}
+	return scripts.BlameSource
+}
+
+// End requeues a task, or gives it up: its job fails, or goes on without its listener.
+func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
+	log := r.log.With("job", t.ID, "attempt", t.Attempt, "listener", t.Task.Listener)
+	outcome, what := taskRetry, "requeue task"
+	script := func() (scripts.Outcome, error) { return t.Requeue(ctx, v.Again) }
+	switch {
+	case v.Act == step.GiveUp && t.listener != nil && t.listener.CanOmit():
+		outcome, what = taskOmitted, "omit task"
+		log.Warn("the job goes on without a listener", "policy", t.listener.OnFailure, "err", v.Err)
+		script = func() (scripts.Outcome, error) { return t.Omit(ctx, string(t.listener.OnFailure), v.Err.Error()) }
+	case v.Act == step.GiveUp:
+		outcome, what = taskFailed, "fail job"
+		log.Warn("task failed", "err", v.Err)
+		script = func() (scripts.Outcome, error) {
+			return t.Fail(ctx, fmt.Sprintf("listener %s: %v", t.Task.Listener, v.Err), v.Blame)
+		}
+	case v.Again.Waits:
+		outcome = taskWaits
+		log.Debug("task waits", "in", v.Again.Delay, "for", v.Again.Error)
+	case v.Again.Error == "":
+		outcome = taskLeft
+		log.Info("handed back: the process stops")
+	case !v.Again.Counts:
+		outcome = taskOutage
+		fallthrough
+	default:
+		log.Warn("task is tried again", "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
+	}
+	r.count(t.Task.Listener, outcome)
+	var ended scripts.Outcome
+	err := r.insist(ctx, what, func() (err error) {
+		ended, err = script()
+		return err
+	})
+	switch {
+	case err != nil || ended == scripts.Busy:
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	case ended == scripts.Gone:
+		return step.Result{Kind: step.Void}
+	}
+	return step.Result{}
+}
+
+func (r *Runner) count(listener, outcome string) {
+	r.metrics.tasks.WithLabelValues(listener, outcome).Inc()
+}
+
+// insist repeats an effect on Redis, which may be away for a while. It gives up if trying
+// again cannot help.
+func (r *Runner) insist(ctx context.Context, what string, f func() error) error {
+	return step.Insist(ctx, r.log, what, func() error {
+		err := f()
+		for _, final := range []error{scripts.ErrBroken, scripts.ErrChunk, scripts.ErrFull, scripts.ErrNoJob, scripts.ErrNoChunk} {
+			if errors.Is(err, final) {
+				return step.Final(err)
+			}
+		}
+		return err
+	})
+}
