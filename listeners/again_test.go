@@ -1,8 +1,10 @@
 package listeners
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +48,20 @@ type bundle struct {
 	stop   func()
 }
 
+// plan is what jobs of a definition with the one listener a have in common.
+func plan(definition *report.Report) scripts.Plan {
+	return scripts.Plan{Report: "r", Definition: definition.Hash(), Timeout: time.Hour, Listeners: "a"}
+}
+
+// start starts attempt 1 of a job.
+func start(t testing.TB, s *scripts.Scripts, id, parameters string, plan scripts.Plan) {
+	t.Helper()
+	outcomes, err := s.Start(t.Context(), "", scripts.Start{ID: id, Attempt: 1, Parameters: []byte(parameters), Plan: plan})
+	if err != nil || outcomes[0] != scripts.OK {
+		t.Fatal(outcomes, err)
+	}
+}
+
 // setup starts the job, and a Runner. The listener's timeout is limits.Grace.
 func setup(t *testing.T, retry report.Retry, limits config.Limits, read source) *bundle {
 	t.Helper()
@@ -54,6 +70,14 @@ func setup(t *testing.T, retry report.Retry, limits config.Limits, read source) 
 
 // setupTask is setup with a source that looks at its task.
 func setupTask(t *testing.T, retry report.Retry, limits config.Limits, read taskSource) *bundle {
+	t.Helper()
+	b := prepare(t, retry, limits, read)
+	b.stop = b.run("c", nil)
+	return b
+}
+
+// prepare starts the job, and makes a Runner that is not running.
+func prepare(t *testing.T, retry report.Retry, limits config.Limits, read taskSource) *bundle {
 	t.Helper()
 	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), source: &counting{source: read}, limits: limits}
 	t.Cleanup(func() { _ = b.client.Close() })
@@ -67,30 +91,59 @@ func setupTask(t *testing.T, retry report.Retry, limits config.Limits, read task
 		Name: "a", Source: "db", Columns: []string{"c"}, Query: query, Retry: retry, Timeout: limits.Grace,
 	}}}}}
 	if limits.Tasks == 0 {
-		limits.Tasks, limits.Lease, limits.Stop = 1, time.Minute, limits.Stop+time.Millisecond
+		limits.Tasks, limits.Stop = 1, limits.Stop+time.Millisecond
 	}
+	limits.Lease = cmp.Or(limits.Lease, time.Minute)
 	if b.runner, err = New(Options{
 		Redis: b.client, Scripts: b.s, Reports: map[string]*report.Report{"r": definition},
 		Sources: map[string]Source{"db": b.source}, Limits: limits, Consumer: "c",
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.s.Start(t.Context(), scripts.Start{
-		ID: "1", Attempt: 1, Report: "r", Definition: definition.Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"a"},
-	}); err != nil {
-		t.Fatal(err)
+	start(t, b.s, "1", "{}", plan(definition))
+	return b
+}
+
+// run runs a Runner as the bundle's is, but for a change, until stop is called or the test
+// ends.
+func (b *bundle) run(consumer string, change func(*Options)) (stop func()) {
+	b.t.Helper()
+	o := b.runner.o
+	o.Consumer = consumer
+	if change != nil {
+		change(&o)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	runner, err := New(o)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- b.runner.Run(ctx) }()
-	b.stop = sync.OnceFunc(func() {
+	go func() { done <- runner.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Error(err)
+			b.t.Error(err)
 		}
 	})
-	t.Cleanup(b.stop)
-	return b
+	b.t.Cleanup(stop)
+	return stop
+}
+
+// task is the job's task as a worker has it to which its entry was delivered for the first
+// time.
+func (b *bundle) task(consumer, entry string) *scripts.Task {
+	b.t.Helper()
+	var definition string
+	for definition = range b.runner.definitions {
+	}
+	task, first := b.s.NewTask(scripts.Message{ID: "1", Attempt: 1}, "a",
+		scripts.Entry{Stream: b.s.Task("a"), Group: scripts.Group, Consumer: consumer, ID: entry},
+		map[string]string{"of": "r/" + definition, "parameters": "{}"})
+	if !first {
+		b.t.Fatal("the entry does not say of which definition the task is")
+	}
+	return task
 }
 
 // until polls until the state is as it should be.
@@ -210,41 +263,51 @@ func TestAnOutageUsesNoTry(t *testing.T) {
 	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done && s.Tasks["a"].Tries == 1 })
 }
 
-// TestPoisonStops: a task that ends each of its workers before they can say
-// anything.
+// TestPoisonStops: a task that ends each of its workers before they can say anything. The
+// first one has not taken it, the others have.
 func TestPoisonStops(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
-	b.until("taken", func(s *scripts.State) bool { return s.Tasks["a"].Tries == 1 })
-	b.stop()
-	// Three tries later, the lease is over and nothing was heard of the worker.
-	if err := b.client.HSet(t.Context(), b.s.State("1"), "a:lease", 1, "a:owner", "dead", "a:tries", 3).Err(); err != nil {
-		t.Fatal(err)
+	b := prepare(t, minutely, config.Limits{Lease: 100 * time.Millisecond}, func(context.Context, int64, *Writer, Task) error {
+		return errors.New("it is given to one worker more")
+	})
+	entry := b.delivered("dead")
+	for n := range 2 {
+		b.client.XClaim(t.Context(), &redis.XClaimArgs{Stream: b.s.Task("a"), Group: scripts.Group, Consumer: "dead", Messages: []string{entry}})
+		if outcome, err := b.task("dead", entry).Take(t.Context(), scripts.Take{
+			Owner: fmt.Sprint("dead/", n), Known: b.runner.known["a"], Silent: true,
+		}); outcome != scripts.OK || err != nil {
+			t.Fatal(outcome, err)
+		}
 	}
-	again, err := New(b.runner.o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- again.Run(ctx) }()
-	b.comes()
+	defer b.run("c", nil)()
 	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
+	if state.Reason != "listener a: given up after 3 tries: worker dead/1 fell silent" || b.source.tries.Load() != 0 {
+		t.Errorf("%q, and %d tries more", state.Reason, b.source.tries.Load())
 	}
-	if !strings.Contains(state.Reason, "given up after 3 tries: worker dead fell silent") {
-		t.Error(state.Reason)
-	}
+	b.emptied(b.s.Task("a"))
 }
 
-// TestAStopHandsBack: work goes on for a while; then the task is back in the
-// stream, without a try.
+// delivered delivers the job's entry to a worker of which nothing is heard any more.
+func (b *bundle) delivered(consumer string) (entry string) {
+	b.t.Helper()
+	stream := b.s.Task("a")
+	b.client.XGroupCreate(b.t.Context(), stream, scripts.Group, "0")
+	found, err := b.client.XReadGroup(b.t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: consumer, Streams: []string{stream, ">"}}).Result()
+	if err != nil || len(found[0].Messages) != 1 {
+		b.t.Fatal(found, err)
+	}
+	return found[0].Messages[0].ID
+}
+
+// TestAStopHandsBack: work goes on for a while; then the task is back in the stream, without a
+// try, and the next process does it at once, long before a lease would end.
 func TestAStopHandsBack(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
-	b := setup(t, minutely, config.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error {
+	b := setup(t, minutely, config.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, try int64, out *Writer) error {
+		if try > 1 {
+			return one(out)
+		}
 		close(started)
 		<-ctx.Done()
 		return ctx.Err()
@@ -260,6 +323,11 @@ func TestAStopHandsBack(t *testing.T) {
 	}
 	if p := b.client.XPending(t.Context(), b.s.Task("a"), scripts.Group).Val(); p.Count != 0 {
 		t.Errorf("pending: %+v", p)
+	}
+	defer b.run("next", nil)()
+	state = b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	if task := state.Tasks["a"]; task.Tries != 1 || task.Error != "" {
+		t.Errorf("%+v", task)
 	}
 }
 
@@ -362,20 +430,17 @@ func (g gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // stage reads what an earlier one found. Then it goes on.
 func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
-	b.stop()
+	b := prepare(t, minutely, config.Limits{Grace: time.Millisecond}, nil)
 	client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 	defer client.Close()
 	client.AddHook(gate{opens: time.Now().Add(patience + time.Second)})
-	b.runner.o.Scripts = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": reading{}}
-	for hash := range b.runner.definitions {
-		err := b.runner.read(t.Context(), scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute},
-			scripts.Taken{Report: "r", Definition: hash, Parameters: []byte("{}"), Stage: 2})
-		// Nobody has found anything: that is what Redis says once it can be asked.
-		if !errors.Is(err, ErrPermanent) || errors.Is(err, errLate) {
-			t.Errorf("%v", err)
-		}
+	err := b.runner.read(t.Context(), b.task("c", ""))
+	// Nobody has found anything: that is what Redis says once it can be asked.
+	if !errors.Is(err, ErrPermanent) || errors.Is(err, errLate) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -402,25 +467,17 @@ func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
 	for name, away := range map[string]time.Duration{"away": 2 * slow, "there": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, minutely, config.Limits{Grace: time.Minute}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
-			state := b.until("taken", func(s *scripts.State) bool { return s.Tasks["a"].Owner != "" })
+			b := prepare(t, minutely, config.Limits{Grace: time.Minute}, nil)
 			client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 			defer client.Close()
 			client.AddHook(gate{opens: time.Now().Add(away)})
-			o := b.runner.o
-			o.Scripts, o.Sources = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys}), map[string]Source{"db": stalled{}}
-			runner, err := New(o)
-			if err != nil {
-				t.Fatal(err)
+			b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+			b.runner.o.Scripts = b.s
+			b.runner.o.Sources = map[string]Source{"db": stalled{}}
+			err := b.runner.read(t.Context(), b.task("c", ""))
+			if errors.Is(err, ErrOutage) != (away > 0) || errors.Is(err, errLeft) {
+				t.Errorf("%v", err)
 			}
-			for hash := range runner.definitions {
-				err := runner.read(t.Context(), scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: state.Tasks["a"].Owner, Lease: time.Minute},
-					scripts.Taken{Report: "r", Definition: hash, Parameters: []byte("{}"), Stage: 1})
-				if errors.Is(err, ErrOutage) != (away > 0) || errors.Is(err, errLeft) {
-					t.Errorf("%v", err)
-				}
-			}
-			b.stop()
 		})
 	}
 }

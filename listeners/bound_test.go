@@ -24,21 +24,16 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	})
 	b.until("it waits", func(s *scripts.State) bool { return s.Tasks["a"].Waits != "" })
 	b.stop()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx := t.Context()
 	if held, err := b.s.TakePlace(ctx, "db", "somebody", 1, time.Hour); !held || err != nil {
 		t.Fatal(held, err)
 	}
 	if _, mine, err := b.s.Turn(ctx, "db", time.Hour, 0); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
-	o := b.runner.o
-	o.Bounds = map[string]config.Bound{"db": {Parallel: 1, Rate: config.Rate{Count: 1, Per: time.Hour}}}
-	runner, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- runner.Run(ctx) }()
+	stop := b.run("c", func(o *Options) {
+		o.Bounds = map[string]config.Bound{"db": {Parallel: 1, Rate: config.Rate{Count: 1, Per: time.Hour}}}
+	})
 	waits := func(what string) {
 		t.Helper()
 		b.comes()
@@ -59,10 +54,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	b.comes()
 	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
 	b.until("its place is given back", func(*scripts.State) bool { return b.client.ZCard(ctx, b.s.Places("db")).Val() == 0 })
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 // TestWaitingForATurnTakesNoTime of those that the listener's timeout gives a task.

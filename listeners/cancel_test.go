@@ -50,16 +50,8 @@ func TestACancelEntry(t *testing.T) {
 			state := b.until("it waits", func(s *scripts.State) bool { return s.Tasks["a"].Waits != "" })
 			b.stop()
 			source := &canceling{counting: b.source, tasks: make(chan Task, 10), end: c.end}
-			o := b.runner.o
-			o.Sources = map[string]Source{"db": source}
-			runner, err := New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- runner.Run(ctx) }()
-			b.client.Del(t.Context(), b.s.State("1"), b.s.Data("1")) // the job has ended
+			stop := b.run("c", func(o *Options) { o.Sources = map[string]Source{"db": source} })
+			b.client.Del(t.Context(), b.s.Job("1")) // the job has ended
 			b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Task("a"), Values: []string{
 				"id", "1", "attempt", "1", "cancel", "1", "memo", string(state.Tasks["a"].Memo),
 			}})
@@ -70,9 +62,9 @@ func TestACancelEntry(t *testing.T) {
 				}
 			}
 			b.emptied(b.s.Task("a"))
-			cancel()
-			if err := <-done; err != nil || source.cancels.Load() != c.want {
-				t.Errorf("%v, %d cancels", err, source.cancels.Load())
+			stop()
+			if source.cancels.Load() != c.want {
+				t.Errorf("%d cancels", source.cancels.Load())
 			}
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -52,7 +51,7 @@ func TestExternalOrders(t *testing.T) {
 				if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Rows != n || state.Tasks["a"].Tries != 1 || state.Tasks["a"].Error != "" {
 					t.Errorf("%+v %v", state, err)
 				}
-				for _, field := range o.client.HKeys(t.Context(), o.s.Data("1")).Val() {
+				for _, field := range o.client.HKeys(t.Context(), o.s.Job("1")).Val() {
 					if strings.Contains(field, ".#") {
 						t.Errorf("%s is left in the data", field)
 					}
@@ -95,11 +94,7 @@ func TestExternalRepliesOfTwoServices(t *testing.T) {
 	o := setupOutside(t, 0, nil)
 	o.group()
 	w := o.reads("w1")
-	if _, err := o.s.Start(t.Context(), scripts.Start{
-		ID: "2", Attempt: 1, Report: "r", Definition: o.definition().Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"a"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	start(t, o.s, "2", "{}", plan(o.definition()))
 	var other string
 	o.eventually("its entry is read", func() bool {
 		streams := o.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{

@@ -22,9 +22,7 @@ import (
 type outside struct {
 	*bundle
 	listener report.Listener
-	retries  int
 	lease    time.Duration
-	split    bool // as in a cluster
 }
 
 // setupOutside starts the job and so many processes.
@@ -43,14 +41,10 @@ func setupOutside(t *testing.T, processes int, change func(*outside)) *outside {
 	}
 	t.Cleanup(func() { _ = o.client.Close() })
 	name := testmain.Name(t)
-	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes, Split: o.split})
+	o.s = scripts.New(scripts.Options{Redis: o.client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}, JobBytes: o.limits.JobBytes})
 	definition := o.definition()
 	o.limits.Tasks, o.limits.Lease, o.limits.Stop = 1, o.lease, time.Second
-	if _, err := o.s.Start(t.Context(), scripts.Start{
-		ID: "1", Attempt: 1, Report: "r", Definition: definition.Hash(), Parameters: []byte(`{"p":1}`), Timeout: time.Hour, Listeners: []string{"a"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	start(t, o.s, "1", `{"p":1}`, plan(definition))
 	for n := range processes {
 		o.process(fmt.Sprint("f", n), definition)
 	}
@@ -252,7 +246,7 @@ func TestExternalIsCompressed(t *testing.T) {
 	w.says("rows", "number", "0", "rows", `[[1,"`+long+`"]]`)
 	w.says("done", "chunks", "1")
 	o.wantData([]string{"[1]"}, []string{`["` + long + `"]`})
-	if field := o.client.HGet(t.Context(), o.s.Data("1"), "a.d").Val(); !strings.HasPrefix(field, "\x28\xb5\x2f\xfd") {
+	if field := o.client.HGet(t.Context(), o.s.Job("1"), "a.d").Val(); !strings.HasPrefix(field, "\x28\xb5\x2f\xfd") {
 		t.Errorf("%.20q is no frame", field)
 	}
 }
@@ -303,11 +297,7 @@ func TestExternalEntryOfAnotherTask(t *testing.T) {
 	t.Parallel()
 	o := setupOutside(t, 1, nil)
 	w := o.reads("w1")
-	if _, err := o.s.Start(t.Context(), scripts.Start{
-		ID: "2", Attempt: 1, Report: "r", Definition: o.definition().Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"a"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	start(t, o.s, "2", "{}", plan(o.definition()))
 	o.eventually("its entry is read", func() bool {
 		return len(o.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
 			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Task("a"), ">"}, Block: -1,
@@ -448,7 +438,7 @@ func TestExternalRepliesOfNobody(t *testing.T) {
 func TestExternalKeysOfAnotherType(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string]func(*outside) string{
-		"state": func(o *outside) string { return o.s.State("1") },
+		"state": func(o *outside) string { return o.s.Job("1") },
 		"task":  func(o *outside) string { return o.s.Task("a") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -494,8 +484,14 @@ func TestExternalChunkThatNeverComes(t *testing.T) {
 			w.says("rows", "number", "0", "rows", `[[2,"b"]]`)
 			w.says("done", "chunks", "1")
 			o.wantData([]string{"[2]"}, []string{`["b"]`})
-			if fields := o.client.HLen(t.Context(), o.s.Data("1")).Val(); fields != 4 {
-				t.Errorf("%d fields in the data, not two counts and two columns", fields)
+			var data []string
+			for _, field := range o.client.HKeys(t.Context(), o.s.Job("1")).Val() {
+				if strings.HasPrefix(field, "a.") {
+					data = append(data, field)
+				}
+			}
+			if slices.Sort(data); !slices.Equal(data, []string{"a.c", "a.d"}) {
+				t.Errorf("the data are the fields %q, not two columns", data)
 			}
 		})
 	}
@@ -683,50 +679,4 @@ func TestExternalInAFullRedis(t *testing.T) {
 	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 	w.says("done", "chunks", "1")
 	o.wantData([]string{"[1]"}, []string{`["a"]`})
-}
-
-// TestExternalBarrierIsToldAgain: in a cluster a process can die when it has counted a
-// task and told nobody. Then what is left of the task tells it.
-func TestExternalBarrierIsToldAgain(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		say   []string
-		count func(*outside, scripts.Task) (scripts.Outcome, error)
-	}{
-		"done": {[]string{"done", "chunks", "0"}, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
-			return o.s.Complete(t.Context(), task, scripts.Chunk{Columns: []dataset.Column{{Name: "c"}}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0)
-		}},
-		"omitted": {[]string{"failed", "permanent", "1"}, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
-			return o.s.OmitTask(t.Context(), task, "optional", "no")
-		}},
-		"silent": {nil, func(o *outside, task scripts.Task) (scripts.Outcome, error) {
-			return o.s.OmitTask(t.Context(), task, "optional", "silent")
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := setupOutside(t, 0, func(o *outside) { o.split, o.listener.Silence = true, 100*time.Millisecond })
-			o.group()
-			w := o.reads("w1")
-			task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "w1", Lease: time.Minute, Once: true}
-			if outcome, _, err := o.s.Take(t.Context(), task, []string{o.definition().Hash()}); outcome != scripts.OK || err != nil {
-				t.Fatal(outcome, err)
-			}
-			if outcome, err := c.count(o, task); outcome != scripts.Already || err != nil {
-				t.Fatal(outcome, err)
-			}
-			if err := o.client.Del(t.Context(), o.s.FanIn()).Err(); err != nil {
-				t.Fatal(err)
-			}
-			if c.say != nil {
-				w.says(c.say[0], c.say[1:]...)
-			}
-			o.process("f", o.definition())
-			o.heard()
-			o.ends()
-			if n := o.client.XLen(t.Context(), o.s.FanIn()).Val(); n == 0 {
-				t.Error("nobody is told that the barrier is reached")
-			}
-		})
-	}
 }

@@ -71,17 +71,11 @@ func BenchmarkRunner(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var starting errgroup.Group
-	starting.SetLimit(64)
-	for i := range b.N {
-		starting.Go(func() error {
-			_, err := s.Start(b.Context(), scripts.Start{
-				ID: strconv.Itoa(i), Attempt: 1, Report: "r", Definition: definition.Hash(), Parameters: []byte("{}"), Timeout: time.Hour, Listeners: []string{"a"},
-			})
-			return err
-		})
+	jobs := make([]scripts.Start, b.N)
+	for i := range jobs {
+		jobs[i] = scripts.Start{ID: strconv.Itoa(i), Attempt: 1, Parameters: []byte("{}"), Plan: plan(definition)}
 	}
-	if err := starting.Wait(); err != nil {
+	if _, err := s.Start(b.Context(), "", jobs...); err != nil {
 		b.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(b.Context())

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -144,8 +143,8 @@ type stuck struct {
 	inside  atomic.Int32
 }
 
-func (s *stuck) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
+func (s *stuck) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
 		s.inside.Add(1)
 		defer s.inside.Add(-1)
 		close(s.entered)
@@ -153,14 +152,14 @@ func (s *stuck) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipe
 		for range 1000 {
 			runtime.Gosched()
 		}
-		for _, cmd := range cmds {
-			cmd.SetErr(ctx.Err())
-		}
+		cmd.SetErr(ctx.Err())
 		return ctx.Err()
 	}
 }
-func (s *stuck) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (s *stuck) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (s *stuck) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (s *stuck) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
 
 // failing is a source that fails while its first chunk is being stored.
 type failing struct{ storing chan struct{} }
@@ -180,22 +179,19 @@ func (f failing) Read(_ context.Context, _ Task, out *Writer) error {
 // nothing goes on behind it.
 func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{}, func(ctx context.Context, _ int64, _ *Writer) error { <-ctx.Done(); return ctx.Err() })
-	b.stop()
+	b := prepare(t, minutely, config.Limits{}, nil)
 	client := redis.NewClient(b.client.Options())
 	defer client.Close()
 	hook := &stuck{entered: make(chan struct{})}
 	client.AddHook(hook)
-	b.runner.o.Scripts = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": failing{hook.entered}}
-	for hash := range b.runner.definitions {
-		err := b.runner.read(t.Context(), scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute},
-			scripts.Taken{Report: "r", Definition: hash, Parameters: []byte("{}"), Stage: 1})
-		if err == nil || err.Error() != "bad data" {
-			t.Errorf("%v", err)
-		}
-		if n := hook.inside.Load(); n != 0 {
-			t.Errorf("%d chunks are still being stored", n)
-		}
+	err := b.runner.read(t.Context(), b.task("c", ""))
+	if err == nil || err.Error() != "bad data" {
+		t.Errorf("%v", err)
+	}
+	if n := hook.inside.Load(); n != 0 {
+		t.Errorf("%d chunks are still being stored", n)
 	}
 }

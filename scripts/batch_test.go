@@ -266,7 +266,9 @@ func TestMessagesComeFirst(t *testing.T) {
 		"requeue": {(*Scripts).Delayed, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
-			return func() (Outcome, error) { return task.Requeue(t.Context(), Again{Delay: time.Hour, Counts: true, Error: "x"}) }
+			return func() (Outcome, error) {
+				return task.Requeue(t.Context(), Again{Delay: time.Hour, Counts: true, Error: "x"})
+			}
 		}},
 		"hand back": {(*Scripts).Delayed, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")

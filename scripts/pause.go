@@ -130,11 +130,14 @@ func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, min time
 
 var putbackScript = load("putback")
 
-// PutBack appends an entry to its stream once more and acknowledges it, as one.
+// PutBack appends an entry that is pending to its stream once more and acknowledges it, as
+// one. A task must be taken then: its message no longer says what a first delivery needs.
 func (s *Scripts) PutBack(ctx context.Context, stream, entry string, fields map[string]string) error {
 	args := []any{Group, entry}
 	for name, value := range fields {
-		args = append(args, name, value)
+		if name != "of" && name != "parameters" {
+			args = append(args, name, value)
+		}
 	}
 	_, err := s.outcome(ctx, putbackScript.call(ctx, []string{stream}, args...))
 	return err

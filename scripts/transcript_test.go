@@ -179,6 +179,11 @@ func (p *player) run(ctx context.Context, command string) (string, error) {
 
 // jobCommands are those about the job, whoever gives them.
 var jobCommands = map[string]func(p *player, ctx context.Context, w words) (string, error){
+	"clean": func(p *player, ctx context.Context, _ words) (string, error) { // a story ends: nothing of it is left
+		keys := append(p.client.Keys(ctx, p.s.Prefix+"*").Val(), p.client.Keys(ctx, p.s.Hash+"*").Val()...)
+		p.seen, p.hands, p.labels, p.count, p.told = nil, map[string]*hand{}, map[string]string{}, map[string]int{}, "-"
+		return "done", p.client.Del(ctx, keys...).Err()
+	},
 	"push": func(p *player, ctx context.Context, _ words) (string, error) {
 		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Jobs(), Values: []string{"id", job}}).Err()
 	},
@@ -308,6 +313,20 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 	"ack": func(p *player, ctx context.Context, w words) (string, error) { // worker
 		e := p.hands[w.at(1)].entry
 		return "done", p.s.Ack(ctx, e.Stream, e.ID)
+	},
+	"put-back": func(p *player, ctx context.Context, w words) (string, error) { // worker
+		e, fields := p.hands[w.at(1)].entry, map[string]string{}
+		found, err := p.client.XRange(ctx, e.Stream, e.ID, e.ID).Result()
+		if err != nil || len(found) == 0 {
+			return "it is gone", err
+		}
+		for name, value := range found[0].Values {
+			fields[name], _ = value.(string)
+		}
+		for range 2 { // the answer to the first call is lost
+			err = errors.Join(err, p.s.PutBack(ctx, e.Stream, e.ID, fields))
+		}
+		return "done", err
 	},
 	"stray": func(p *player, _ context.Context, w words) (string, error) { // step worker attempt= [generation=]: one that is made up
 		h := &hand{worker: w.at(2), step: w.at(1), entry: Entry{Stream: p.key(w.at(1)), Group: Group, Consumer: w.at(2), ID: "1-1"}}
@@ -593,7 +612,9 @@ func (p *player) everything() (all []line) {
 		all = append(all, line{field, value, "hash"})
 	}
 	ttl := func(key, name, of string) {
-		if left := p.client.PTTL(ctx, key).Val(); left > 0 || left == -1 {
+		if left := p.client.PTTL(ctx, key).Val(); left == -1 {
+			all = append(all, line{name, "none", of})
+		} else if left > 0 {
 			all = append(all, line{name, left.Round(10 * time.Second).String(), of})
 		}
 	}

@@ -26,8 +26,10 @@ local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:n
 -- Its own call before this one, whose answer was lost.
 if have[1] == worker then return {outcome, tonumber(j.fence)} end
 local held, silent = have[1] or status == 'PUBLISHING', ARGV[5] == '1'
-if held and not have[3] and not silent and have[2] ~= ARGV[4] then return {0} end
-if not have[3] and (held or silent) then
+-- What was published without a claim goes on with a claim of the same entry.
+local own = not have[1] and have[2] == ARGV[4]
+if held and not have[3] and not silent and not own then return {0} end
+if silent and not have[3] then
   -- A worker that gives a job up says so. This one has not.
   redis.call('HSET', hash, '@fanin:tries', int((have[4] or 0) + 1), '@fanin:error', 'worker ' ..
     (have[1] and have[1] .. ' ' or '') .. 'fell silent')

@@ -3,11 +3,15 @@
 -- definition, and acknowledges its entry. No try is counted.
 -- KEYS  1 hash, 2 delayed, 3 stream of the step
 -- ARGV  1 id, 2 attempt, 3 step: a listener's name or @fanin, 4 delay (ms), 5 group, 6 entry
--- Returns 1
+-- Returns 1 left; -1 gone
 -- Cost  O(log n)
-local hash, due = KEYS[1], int(now() + ARGV[4])
+local hash, id, attempt, step = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 
-redis.call('ZADD', KEYS[2], due, ARGV[1] .. '/' .. ARGV[2] .. '/' .. ARGV[3])
-if string.match(text('HGET', hash, 'job') or '', '^%d+') == ARGV[2] then redis.call('HSET', hash, ARGV[3] .. ':next', due) end
+local mine = string.match(redis.call('HGET', hash, 'job') or '', '^%d+') == attempt
+if mine then
+  local due = int(now() + ARGV[4])
+  redis.call('ZADD', KEYS[2], due, id .. '/' .. attempt .. '/' .. step)
+  redis.call('HSET', hash, step .. ':next', due)
+end
 acknowledge(KEYS[3], ARGV[5], ARGV[6])
-return 1
+return mine and 1 or -1

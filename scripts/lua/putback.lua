@@ -1,9 +1,14 @@
 #!lua flags=allow-oom
--- Appends an entry to its stream once more, behind all others, and acknowledges it.
+-- Appends an entry that is pending to its stream once more, behind all others, and
+-- acknowledges it.
 -- KEYS  1 stream
 -- ARGV  1 group, 2 entry, 3… its fields and values
--- Returns 1
+-- Returns 1, now or before
 -- Cost  O(1)
-redis.call('XADD', KEYS[1], '*', unpack(ARGV, 3))
-acknowledge(KEYS[1], ARGV[1], ARGV[2])
+local stream, group, entry = KEYS[1], ARGV[1], ARGV[2]
+
+if redis.call('XACK', stream, group, entry) == 1 then
+  redis.call('XADD', stream, '*', unpack(ARGV, 3))
+  redis.call('XDEL', stream, entry)
+end
 return 1

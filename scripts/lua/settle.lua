@@ -5,8 +5,8 @@
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
 --       entry (empty: none)
--- Returns for every job 1 settled, now or before; 0 another worker has the entry; -1 gone;
---       -6 the key is not a job
+-- Returns for every job 1 settled, now or before; 0 another worker has the entry, or the job
+--       is not claimed; -1 gone; -6 the key is not a job
 -- Cost  O(jobs * log n); the data is freed in the background
 local call, match = redis.call, string.match
 local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
@@ -20,7 +20,9 @@ for i = 1, jobs do
   elseif not state then
     local its, as = match(text('GET', tombstone) or '', '^(%d+) (%u+)')
     if its == attempt and as == status then outcome = 1 end
-  elseif was == attempt and (its ~= fence or is == 'RUN' or is == 'READY') then
+  elseif was == attempt and (is == 'RUN' or is == 'READY') then
+    outcome = 0
+  elseif was == attempt and its ~= fence then
     -- Another worker's. If it works on another entry, this one is a double.
     outcome = (entry == '' or call('HGET', hash, '@fanin:entry') == entry) and 0 or -1
   elseif was == attempt then
