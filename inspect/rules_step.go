@@ -51,7 +51,7 @@ var stepRules = []rule[*stepFacts]{
 		do:   []string{"keep a process with the old configuration until its jobs are done"},
 	}, {
 		kind: KindNoWorker, when: func(s *stepFacts) bool {
-			return s.alone() && (s.phase == read || s.phase == unread || s.phase == unseen || s.phase == absent)
+			return s.alone() && (s.phase == unread || s.phase == unseen || s.phase == absent)
 		},
 		says: "no worker reads {stream}, which has {length} entries",
 		do:   []string{"{missing}"},
@@ -62,15 +62,6 @@ var stepRules = []rule[*stepFacts]{
 	}, {
 		kind: KindWorkerDead, when: func(s *stepFacts) bool { return s.phase == expired },
 		says: "worker {owner} took it{taken}{try} and is dead: its lease ended {lease} ago",
-		more: []string{noTakeover},
-		do:   []string{"{missing}"},
-	}, {
-		kind: KindWorkerDead, when: func(s *stepFacts) bool { return s.phase == silent && !s.alone() },
-		says: "worker {reader} read its entry {idle} ago and is silent since then",
-		at:   (*stepFacts).takeover, then: "by then another worker takes it over",
-	}, {
-		kind: KindWorkerDead, when: func(s *stepFacts) bool { return s.phase == silent },
-		says: "worker {reader} read its entry {idle} ago and is silent since then",
 		more: []string{noTakeover},
 		do:   []string{"{missing}"},
 	}, {
@@ -110,16 +101,10 @@ var stepRules = []rule[*stepFacts]{
 		kind: KindRunning, when: func(s *stepFacts) bool { return s.phase == held && !s.fold() },
 		says: "{works}{try}, with worker {owner}{rows}{tried}",
 	}, {
-		kind: KindRunning, when: func(s *stepFacts) bool { return s.phase == read && !s.fold() },
-		says: "worker {reader} read its entry {idle} ago and is taking it",
-	}, {
 		kind: KindEnding, when: func(s *stepFacts) bool { return s.phase == held && s.Job.failing() },
 		says: "worker {owner} is ending the job: {reason}",
 	}, {
 		kind: KindFolding, when: func(s *stepFacts) bool { return s.phase == held },
 		says: "worker {owner} is making the file{try}{tried}",
-	}, {
-		kind: KindFolding, when: func(s *stepFacts) bool { return s.phase == read },
-		says: "worker {reader} read its entry {idle} ago and is taking it",
 	},
 }

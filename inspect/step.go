@@ -44,8 +44,6 @@ const (
 	handed                 // a process without its definition has handed it back
 	later                  // its next try has a time
 	forgotten              // the same, and nothing brings it back
-	read                   // a worker has read its entry
-	silent                 // the same, and says nothing since
 	unread                 // its entry is in the stream
 	unseen                 // its entry is not among those that were searched
 	absent                 // nothing leads to it
@@ -85,10 +83,6 @@ func newStep(f *facts, p part) *stepFacts {
 		s.phase = forgotten
 	case !s.Next.IsZero() && e == nil:
 		s.phase = later
-	case e != nil && e.Consumer != "" && e.Idle > s.silence:
-		s.phase = silent
-	case e != nil && e.Consumer != "":
-		s.phase = read
 	case e != nil:
 		s.phase = unread
 	case !s.queue.Whole:
@@ -103,11 +97,10 @@ func newStep(f *facts, p part) *stepFacts {
 }
 
 // hold fills in what the pending list of its stream says: whose it is, and until when. The
-// state has an owner only once a step was taken over. The service of an external listener
-// says by its replies that it has the task.
+// state has an owner only once a step was taken over, or has taken a while.
 func (s *stepFacts) hold() {
 	e := s.queue.Entry
-	if e == nil || e.Consumer == "" || !s.Lease.IsZero() || s.listener != nil && s.listener.Kind == report.External {
+	if e == nil || e.Consumer == "" || !s.Lease.IsZero() {
 		return
 	}
 	s.Owner, s.Lease, s.Tries = cmp.Or(s.Owner, e.Consumer), s.Now.Add(s.silence-e.Idle), max(s.Tries, 1)

@@ -93,7 +93,7 @@ func owned(step string, lease time.Duration) change {
 }
 
 // fails has a step fail, and its next try come.
-func fails(step string, due time.Duration, text string, by blame) change {
+func fails(step string, due time.Duration, text string, by scripts.Blame) change {
 	return func(f *facts) {
 		p := f.of(step)
 		p.Next, p.Error, p.Blame = now.Add(time.Second), text, by
@@ -247,7 +247,6 @@ var ofJobs = map[string]meaning{
 	"the worst comes first": {running(scripts.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
 	"asks an API":           {querying(reads(report.FromHTTP), owned("a", time.Second)), KindBarrier, "it asks API v, for 1m0s so far"},
 	"no listener is open":   {querying(func(f *facts) { f.Job.Tasks[0].Done = true }), KindEnding, "on its way to fan-in"},
-	"data lost":             {querying(func(f *facts) { f.DataGone = true }), KindLost, "A scheduler finds that and pushes the id again"},
 	"deadline passed":       {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Minute) }), KindNoScheduler, "no scheduler has failed it"},
 	"deadline just passed":  {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Second) }), KindBarrier, "Its deadline was 1s ago"},
 	"record deleted":        {querying(owned("a", time.Second), func(f *facts) { f.Record = nil }), KindBarrier, "The record was deleted"},
@@ -288,9 +287,9 @@ var ofSteps = map[string]meaning{
 	"worker dead, another one":  {querying(owned("a", -time.Second), entered("a", 0, "w", 0)), KindWorkerDead, "by then another worker takes it over"},
 	"worker dead":               {querying(owned("a", -time.Second), entered("a", 0, "w", 0), unattended("a")), KindWorkerDead, "worker w/1 took it 1m0s ago (try 1 of 3) and is dead: its lease ended 1s ago"},
 	"fold, its worker dead":     {running(scripts.StatusPublishing, owned(fanIn, -time.Second), entered(fanIn, 0, "w", 0)), KindWorkerDead, "worker w/1 took it (try 1) and is dead"},
-	"reader silent":             {querying(entered("a", 0, "x", time.Minute)), KindWorkerDead, "worker x read its entry 1m0s ago and is silent since then"},
+	"reader silent":             {querying(entered("a", 0, "x", time.Minute)), KindWorkerDead, "worker x took it"},
 	"reader silent, no other":   {querying(entered("a", 0, "x", time.Minute), unattended("a")), KindWorkerDead, "No worker reads ka that could take it over."},
-	"external reader not yet":   {querying(reads(report.External), entered("a", 0, "x", 20*time.Second)), KindBarrier, "is taking it"},
+	"external reader not yet":   {querying(reads(report.External), entered("a", 0, "x", 20*time.Second)), KindBarrier, "it runs for"},
 	"sink refused":              {running(scripts.StatusFold, fails(fanIn, time.Second, "sink: 503", scripts.BlameSink)), KindSinkFails, "it failed and is tried again in 1s (try 1 of 7): sink: 503"},
 	"retry":                     {querying(fails("a", time.Second, "deadlock", "")), KindRetryWaiting, "it failed and is tried again in 1s (try 1 of 3): deadlock"},
 	"failing, retried":          {running(scripts.StatusFailing, fails("@record", time.Second, "x", ""), func(f *facts) { f.Job.Reason = "bad SQL" }), KindRetryWaiting, "The job is to fail: bad SQL"},
@@ -303,11 +302,11 @@ var ofSteps = map[string]meaning{
 	"ready, in the queue":       {running(scripts.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are before it in kf"},
 	"behind many":               {querying(unsearched("a")), KindQueued, "at least 10000 tasks are before it"},
 	"waits for a vendor":        {querying(waits("a", 7*time.Second)), KindWaiting, "it waits for API vendor: job 5 is queued; the next poll is in 7s"},
-	"read":                      {querying(entered("a", 0, "w", time.Second)), KindBarrier, "worker w read its entry 1s ago and is taking it"},
+	"read":                      {querying(entered("a", 0, "w", time.Second)), KindBarrier, "with worker w"},
 	"external, in work":         {querying(reads(report.External), owned("a", time.Second)), KindBarrier, "it runs for 1m0s"},
 	"ending":                    {running(scripts.StatusFailing, owned(fanIn, time.Second), func(f *facts) { f.Job.Reason = "bad SQL" }), KindEnding, "worker w/1 is ending the job: bad SQL"},
 	"folding":                   {running(scripts.StatusFold, owned(fanIn, time.Second)), KindFolding, "is making the file (try 1 of 7)"},
-	"fold read":                 {running(scripts.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is taking it"},
+	"fold read":                 {running(scripts.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is making the file"},
 }
 
 // pauses pauses a listener.

@@ -27,8 +27,6 @@ var stepWords = words[*stepFacts]{
 	"searched": func(s *stepFacts) string { return strconv.FormatInt(s.queue.Searched, 10) },
 	"workers":  func(s *stepFacts) string { return strconv.Itoa(s.live(s.queue)) },
 	"ahead":    func(s *stepFacts) string { return strconv.FormatInt(s.queue.Entry.Ahead, 10) },
-	"reader":   func(s *stepFacts) string { return s.queue.Entry.Consumer },
-	"idle":     func(s *stepFacts) string { return short(s.queue.Entry.Idle) },
 	"others": func(s *stepFacts) string {
 		if s.fold() {
 			return "jobs"

@@ -172,7 +172,7 @@ func (l *barrierLog) apply(args []string) {
 			return
 		}
 		fields := pairs(args[3:]) // behind the key and the entry's id
-		if stage := fields["stage"]; stage != "" && stage != "0" && fields["copy"] == "" {
+		if stage := fields["stage"]; stage != "" && stage != "0" && fields["copy"] == "" && fields["back"] == "" {
 			l.entries[fields["id"]+"/"+fields["attempt"]+"/"+stage]++
 		}
 	}

@@ -129,7 +129,7 @@ func (r *round) keys(ctx context.Context) {
 	for all := r.rdb.Scan(ctx, 0, "*", 1000).Iterator(); all.Next(ctx); {
 		key := all.Val()
 		switch ttl := r.rdb.PTTL(ctx, key).Val(); {
-		case strings.HasPrefix(key, "FileDownloadRecordEntity-"):
+		case strings.HasPrefix(key, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended"):
 			r.violated("the data %s is left of a job that has ended", key)
 		case ttl == -1 && !slices.Contains(lasting, key):
 			r.violated("%s is left without a TTL", key)

@@ -11,6 +11,10 @@ import (
 // what it held.
 var ErrLost = errors.New("step: another owner has taken over, or the job has ended")
 
+// firstRenewal is after how long a lease is renewed for the first time, at the latest: from
+// then on people see who works on the step.
+const firstRenewal = 500 * time.Millisecond
+
 // Keep calls renew three times in each lease until stop is called. The context
 // that it returns ends with ErrLost when renew answers false. That renew fails
 // changes nothing: every write is fenced anyway, and Redis may come back within
@@ -26,7 +30,7 @@ func keep(ctx context.Context, lease time.Duration, renew func(context.Context) 
 	var mu sync.Mutex // held while renew runs
 	mu.Lock()
 	defer mu.Unlock()
-	timer = time.AfterFunc(lease/3, func() {
+	timer = time.AfterFunc(min(lease/3, firstRenewal), func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if held.Err() != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // BenchmarkReader measures an entry that is read, handled and acknowledged by
@@ -33,15 +34,15 @@ func BenchmarkReader(b *testing.B) {
 	var handled atomic.Int64
 	all := make(chan struct{})
 	reader := New(Options{
-		Redis: client, Stream: name, Group: group, Consumer: "c1", Slots: 64, MinIdle: time.Minute, Log: slog.New(slog.DiscardHandler),
-		Handle: func(ctx context.Context, entries []Entry) {
+		Redis: client, Scripts: scripts.New(scripts.Options{Redis: client}), Stream: name, Consumer: "c1", Slots: 64, MinIdle: time.Minute, Log: slog.New(slog.DiscardHandler),
+		Handle: handles(func(ctx context.Context, entries []Entry) {
 			if err := client.XAck(context.WithoutCancel(ctx), name, group, entries[0].ID).Err(); err != nil {
 				b.Error(err)
 			}
 			if handled.Add(1) == int64(b.N) {
 				close(all)
 			}
-		},
+		}),
 	})
 	b.ReportAllocs()
 	b.ResetTimer()

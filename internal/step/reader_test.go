@@ -13,11 +13,20 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
 
-const group = "g"
+const group = scripts.Group
+
+// handles is a handler that acknowledges by itself.
+func handles(f func(context.Context, []Entry)) func(context.Context, []Entry) []Result {
+	return func(ctx context.Context, entries []Entry) []Result {
+		f(ctx, entries)
+		return make([]Result, len(entries))
+	}
+}
 
 // TestPoisonDoesNotWait: those that were put back come as soon as there is room,
 // not one for each silence, or for each read that waits.
@@ -58,14 +67,14 @@ func setup(t *testing.T) *bundle {
 	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), seen: map[string]int{}}
 	t.Cleanup(func() { _ = b.client.Close() })
 	b.options = Options{
-		Redis: b.client, Stream: testmain.Name(t), Group: group, Consumer: "c1",
+		Redis: b.client, Scripts: scripts.New(scripts.Options{Redis: b.client}), Stream: testmain.Name(t), Consumer: "c1",
 		Slots: 10, MinIdle: 200 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
-		Handle: func(ctx context.Context, entries []Entry) {
+		Handle: handles(func(ctx context.Context, entries []Entry) {
 			for _, e := range entries {
 				b.saw(e)
 				b.ack(e)
 			}
-		},
+		}),
 	}
 	return b
 }
@@ -114,7 +123,7 @@ func (b *bundle) run() (stop func()) {
 // share starts a Shared, and returns what ends it.
 func share(client redis.UniversalClient, consumer string, readers int) (s *Shared, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s = NewShared(client, group, consumer, readers)
+	s = NewShared(client, consumer, readers)
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx) })
 	return s, func() {
@@ -164,13 +173,13 @@ func TestSlotsBoundWhatIsUnderWay(t *testing.T) {
 	b.options.Slots = 3
 	var now, most atomic.Int64
 	gate := make(chan struct{})
-	b.options.Handle = func(_ context.Context, entries []Entry) {
+	b.options.Handle = handles(func(_ context.Context, entries []Entry) {
 		most.Store(max(most.Load(), now.Add(int64(len(entries)))))
 		b.saw(entries[0])
 		<-gate
 		b.ack(entries[0])
 		now.Add(-1)
-	}
+	})
 	b.add("1", "2", "3", "4", "5", "6", "7")
 	stop := b.run()
 	defer stop()
@@ -192,7 +201,7 @@ func TestAdmitBoundsWhatIsRead(t *testing.T) {
 	b.options.Batch = true
 	b.options.Admit = func(context.Context) (int, error) { return int(room.Load()), nil }
 	var sizes []int
-	b.options.Handle = func(_ context.Context, entries []Entry) {
+	b.options.Handle = handles(func(_ context.Context, entries []Entry) {
 		room.Add(-int64(len(entries)))
 		b.mu.Lock()
 		sizes = append(sizes, len(entries))
@@ -201,7 +210,7 @@ func TestAdmitBoundsWhatIsRead(t *testing.T) {
 			b.saw(e)
 			b.ack(e)
 		}
-	}
+	})
 	room.Store(2)
 	b.add("1", "2", "3", "4", "5")
 	defer b.run()()
@@ -232,7 +241,7 @@ func TestEntriesOfASilentConsumerAreTakenOver(t *testing.T) {
 func TestWhatIsNotAcknowledgedComesAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.options.Handle = func(_ context.Context, entries []Entry) {
+	b.options.Handle = handles(func(_ context.Context, entries []Entry) {
 		b.saw(entries[0])
 		b.mu.Lock()
 		again := b.seen["1"] > 1
@@ -240,7 +249,7 @@ func TestWhatIsNotAcknowledgedComesAgain(t *testing.T) {
 		if again {
 			b.ack(entries[0])
 		}
-	}
+	})
 	b.add("1")
 	defer b.run()()
 	b.until("a second time", func() bool { return b.seen["1"] == 2 })
@@ -250,13 +259,13 @@ func TestAnEntryUnderWayIsNotTakenOverByItself(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	gate := make(chan struct{})
-	b.options.Handle = func(_ context.Context, entries []Entry) {
+	b.options.Handle = handles(func(_ context.Context, entries []Entry) {
 		b.saw(entries[0])
 		if entries[0].Fields["n"] == "long" {
 			<-gate
 		}
 		b.ack(entries[0])
-	}
+	})
 	b.add("long")
 	stop := b.run()
 	defer stop()
@@ -368,7 +377,7 @@ func TestAStopWaitsForWork(t *testing.T) {
 	b := setup(t)
 	b.options.Patience = time.Minute
 	read, finish := make(chan struct{}), make(chan struct{})
-	b.options.Handle = func(ctx context.Context, entries []Entry) {
+	b.options.Handle = handles(func(ctx context.Context, entries []Entry) {
 		close(read)
 		select {
 		case <-finish:
@@ -376,7 +385,7 @@ func TestAStopWaitsForWork(t *testing.T) {
 			b.ack(entries[0])
 		case <-ctx.Done():
 		}
-	}
+	})
 	b.add("1")
 	stop := b.run()
 	<-read
@@ -392,11 +401,11 @@ func TestAStopEndsWorkThatTakesTooLong(t *testing.T) {
 	b.options.Patience = 20 * time.Millisecond
 	read := make(chan struct{})
 	var why error
-	b.options.Handle = func(ctx context.Context, _ []Entry) {
+	b.options.Handle = handles(func(ctx context.Context, _ []Entry) {
 		close(read)
 		<-ctx.Done()
 		why = context.Cause(ctx)
-	}
+	})
 	b.add("1")
 	stop := b.run()
 	<-read
@@ -426,7 +435,7 @@ func TestPoisonGoesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var batches [][]Entry
-	b.options.Handle = func(_ context.Context, entries []Entry) {
+	b.options.Handle = handles(func(_ context.Context, entries []Entry) {
 		b.mu.Lock()
 		batches = append(batches, entries)
 		b.mu.Unlock()
@@ -434,7 +443,7 @@ func TestPoisonGoesAlone(t *testing.T) {
 			b.saw(e)
 			b.ack(e)
 		}
-	}
+	})
 	defer b.run()()
 	b.until("all", func() bool { return len(b.seen) == 4 })
 	b.mu.Lock()
@@ -456,11 +465,11 @@ func TestWorkIsKeptAlive(t *testing.T) {
 	b.options.KeepAlive, b.options.Slots = true, 1
 	gate := make(chan struct{})
 	quick := b.options.Handle
-	b.options.Handle = func(ctx context.Context, entries []Entry) {
+	b.options.Handle = handles(func(ctx context.Context, entries []Entry) {
 		b.saw(entries[0])
 		<-gate
 		b.ack(entries[0])
-	}
+	})
 	b.add("1")
 	first := b.run()
 	b.until("read", func() bool { return b.seen["1"] == 1 })
@@ -534,14 +543,14 @@ func TestPoisonIsAlone(t *testing.T) {
 		}
 	}
 	gate := make(chan struct{})
-	b.options.Handle = func(_ context.Context, entries []Entry) {
+	b.options.Handle = handles(func(_ context.Context, entries []Entry) {
 		if len(entries) != 1 || entries[0].Deliveries != lonely+1 {
 			t.Errorf("%+v", entries)
 		}
 		b.saw(entries[0])
 		<-gate
 		b.ack(entries[0])
-	}
+	})
 	stop := b.run()
 	defer stop()
 	b.until("one is worked on", func() bool { return len(b.seen) == 1 })

@@ -55,7 +55,7 @@ func TestSharedReaders(t *testing.T) {
 		if name == "busy" || name == "full" {
 			o.Slots = 1
 		}
-		o.Handle = func(ctx context.Context, entries []Entry) {
+		o.Handle = handles(func(ctx context.Context, entries []Entry) {
 			if name == "full" {
 				<-release
 			}
@@ -63,7 +63,7 @@ func TestSharedReaders(t *testing.T) {
 			order = append(order, entries[0].Fields["n"])
 			mu.Unlock()
 			b.client.XAck(ctx, o.Stream, group, entries[0].ID)
-		}
+		})
 		readers.Go(func() {
 			if err := New(o).Run(stop); err != nil {
 				t.Error(err)

@@ -22,6 +22,11 @@ if token == '' and j.status ~= 'READY' or token ~= '' and current ~= token then
 end
 -- Its own call has advanced the job.
 if fold and token ~= '' and (j.status == 'RUN' or j.status == 'READY') then return 0 end
+if token == '0' and not fold then
+  -- For people: a first delivery leaves no trace in the state until it is renewed.
+  redis.call('HSETNX', hash, step .. ':owner', ARGV[7])
+  redis.call('HSETNX', hash, step .. ':taken', int(now()))
+end
 if ARGV[4] ~= '' then redis.call('HSET', hash, step .. ':lease', int(now() + ARGV[4])) end
 redis.call('PEXPIRE', hash, ARGV[5], 'GT')
 -- A missing entry or group does not matter: the generation is what counts.
