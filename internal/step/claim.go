@@ -128,7 +128,8 @@ func (r *Reader) count(ctx context.Context, entries []Entry) error {
 		deliveries[p.ID] = p.RetryCount
 	}
 	for i, e := range entries {
-		entries[i].Deliveries = max(1, deliveries[e.ID])
+		// One that was acknowledged since is not pending; it was delivered before all the same.
+		entries[i].Deliveries = max(2, deliveries[e.ID])
 	}
 	return nil
 }
