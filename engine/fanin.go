@@ -94,7 +94,7 @@ func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
 	}); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	return step.Result{}
+	return step.Result{Kind: step.Moved}
 }
 
 // handBack leaves a job to a process that has its definition. One that was
@@ -119,7 +119,10 @@ func (e *Engine) handBack(ctx context.Context, b barrier) step.Result {
 			result := e.conclude(ctx, c, end, err)
 			tries, retry, _ := c.Tries()
 			if v := step.Decide(result, tries, retry); v.Act == step.Requeue {
-				return e.endClaimed(ctx, c, v)
+				result = e.endClaimed(ctx, c, v)
+			}
+			if result.Kind == step.Done {
+				result.Kind = step.Moved
 			}
 			return result
 		}
@@ -132,7 +135,7 @@ func (e *Engine) handBack(ctx context.Context, b barrier) step.Result {
 	if err := e.insist(ctx, "hand back", func() error { return e.o.Scripts.HandBackFold(ctx, b.Message, e.message(b)) }); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	return step.Result{}
+	return step.Result{Kind: step.Moved}
 }
 
 // errElsewhere ends work on a job that is not, or no longer, this claim's.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/internal/stream"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -155,12 +155,12 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 	if _, err := b.s.Pause(ctx, scripts.PausedListener("a")); err != nil {
 		t.Fatal(err)
 	}
-	entry := stream.Entry{ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}
+	entry := step.Entry{ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}
 	for name, value := range b.client.XRange(ctx, task, "-", "+").Val()[0].Values {
 		entry.Fields[name], _ = value.(string)
 	}
 	for range 2 { // as if the answer to the first call had been lost
-		b.runner.handle(ctx, "a", entry)
+		step.Singles(&tasks{b.runner, "a"}, time.Minute, &b.runner.leases)(ctx, []step.Entry{entry})
 		now := b.client.XRange(ctx, task, "-", "+").Val()
 		if len(now) != 1 || now[0].ID == entry.ID || now[0].Values["id"] != "1" || now[0].Values["attempt"] != "1" {
 			t.Errorf("%+v was put back as %+v", entry, now)

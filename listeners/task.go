@@ -101,7 +101,7 @@ func (r *Runner) handOn(ctx context.Context, what string, script func() error) s
 	if err := r.insist(ctx, what, script); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
-	return step.Result{}
+	return step.Result{Kind: step.Moved}
 }
 
 // Work runs the query, stores what it finds and completes the task.

@@ -54,7 +54,7 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 	f := &firing{name: entry.Fields["name"], entry: entry, of: t.Timers}
 	var err error
 	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !scripts.ValidTimer(f.name) {
-		return f, step.Result{Kind: step.Unusable, Err: errors.New("not a firing: name and due are needed")}
+		return f, t.failed(ctx, f, errors.New("not a firing: name and due are needed"))
 	}
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])
 	var ok bool
@@ -105,8 +105,9 @@ const doneTime = 5 * time.Second
 // failed tells that an action is given up; its entry is quarantined after that.
 func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
 	reason := cut(why.Error())
-	t.log.Warn("timer failed", "timer", f.name, "due", f.due, "err", why)
-	if err := t.scripts.TimerDone(ctx, f.name, strconv.FormatInt(f.due, 10), "failed", "reason", reason); err != nil {
+	name, due := cut(f.entry.Fields["name"]), cut(f.entry.Fields["due"])
+	t.log.Warn("timer failed", "timer", name, "due", due, "err", why)
+	if err := t.scripts.TimerDone(ctx, name, due, "failed", "reason", reason); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	return step.Result{Kind: step.Unusable, Err: errors.New(reason)}
@@ -124,7 +125,7 @@ func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Res
 	}
 	t.log.Debug("timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)
 	t.bringLater.ring()
-	return step.Result{}
+	return step.Result{Kind: step.Moved}
 }
 
 // cut keeps so much of a foreign text as an event has room for.

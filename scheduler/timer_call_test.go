@@ -104,7 +104,7 @@ func TestCallsThatFail(t *testing.T) {
 			w.Header().Set("Location", "http://127.0.0.1:1/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, 1, "307 Temporary Redirect"},
-		{"always busy", func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, 4, "after 4 tries: POST"},
+		{"always busy", func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, 4, "(try 4 of 4)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,8 @@ type Kind int
 // The kinds. What follows from each is in Decide.
 const (
 	Done      Kind = iota // the effect exists, and the last script has acknowledged the entry
-	Void                  // nothing is left to do, or a new message has taken the entry's place
+	Moved                 // a new message has taken the place of the entry, which is acknowledged
+	Void                  // nothing is left to do: the entry is to be acknowledged
 	Retry                 // the try failed
 	Outage                // a server is away, which is not the step's fault
 	Waiting               // nothing is wrong: the step waits for someone else

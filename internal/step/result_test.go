@@ -25,6 +25,7 @@ func TestDecide(t *testing.T) {
 	}{
 		"done":              {Result{}, 1, retry, Verdict{}},
 		"nothing to do":     {Result{Kind: Void}, 1, retry, Verdict{Act: Acknowledge}},
+		"moved":             {Result{Kind: Moved}, 1, retry, Verdict{}},
 		"first try":         {Result{Kind: Retry, Err: away, Blame: scripts.BlameSource}, 1, retry, requeue(scripts.Again{Delay: time.Minute, Counts: true, Error: "away", Blame: scripts.BlameSource})},
 		"last but one":      {Result{Kind: Retry, Err: away}, 2, retry, requeue(scripts.Again{Delay: time.Minute, Counts: true, Error: "away"})},
 		"last try":          {Result{Kind: Retry, Err: away, Blame: scripts.BlameSink}, 3, retry, Verdict{Act: GiveUp, Err: errors.New("away (try 3 of 3)"), Blame: scripts.BlameSink}},

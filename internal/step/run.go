@@ -22,13 +22,14 @@ type Step interface {
 
 // Handler does one kind of step, one entry at a time.
 type Handler[S Step] interface {
-	// Claim takes the step that an entry is about. Its result is Done if it did.
+	// Claim takes the step that an entry is about. Its result is Done if it did: then S is the
+	// step, and Work and End follow.
 	Claim(ctx context.Context, e Entry) (S, Result)
 	// Work does the step. It ends soon after ctx, whose cause is ErrStopping or ErrLost.
 	Work(ctx context.Context, s S) Result
 	// End runs the last script of a step that was claimed, which also acknowledges its entry
-	// if the verdict is Requeue or GiveUp. Its result says whether that is so: Done, Void, or
-	// Elsewhere.
+	// if the verdict is Requeue or GiveUp. Its result says whether that is so: Done, Moved, Void,
+	// Unusable or Elsewhere.
 	End(ctx context.Context, s S, v Verdict) Result
 }
 
