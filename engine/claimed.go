@@ -15,7 +15,10 @@ import (
 )
 
 // folds claims jobs and brings each on: into its next stage, or to its end.
-type folds struct{ *Engine }
+type folds struct {
+	*Engine
+	failed error // why the file of a small job could not be made, before it was claimed
+}
 
 // claimed is a job that is claimed.
 type claimed struct {
@@ -87,6 +90,9 @@ func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Resu
 
 // Work brings a claimed job on.
 func (e folds) Work(ctx context.Context, c *claimed) step.Result {
+	if e.failed != nil && c.Status == scripts.StatusFold {
+		return resultOf(e.failed, c)
+	}
 	bring := e.forward
 	if c.Status == scripts.StatusFailing {
 		bring = e.finishFailed

@@ -57,7 +57,7 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 		if b, ok := parseBarrier(entry); ok && b.small() {
 			small = append(small, &draft{barrier: b, result: &results[i]})
 		} else {
-			results[i] = e.foldAlone(ctx, b)
+			results[i] = e.foldAlone(ctx, b, nil)
 		}
 	}
 	if len(small) > 0 {
@@ -66,9 +66,9 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 	return results
 }
 
-// foldAlone claims a job and brings it on. While as many as limits.folds are under way
+// foldAlone claims a job and brings it on, or says that it failed, if that is known. While as many as limits.folds are under way
 // here, it is left to another process.
-func (e *Engine) foldAlone(ctx context.Context, b barrier) step.Result {
+func (e *Engine) foldAlone(ctx context.Context, b barrier, failed error) step.Result {
 	select {
 	case e.folds <- struct{}{}:
 	default:
@@ -82,7 +82,7 @@ func (e *Engine) foldAlone(ctx context.Context, b barrier) step.Result {
 		}
 	}
 	defer func() { <-e.folds }()
-	return step.Single(ctx, folds{e}, b.entry, e.o.Limits.Lease, &e.leases)
+	return step.Single(ctx, folds{e, failed}, b.entry, e.o.Limits.Lease, &e.leases)
 }
 
 // putBack leaves a job that nothing was done for to another process.
@@ -176,6 +176,7 @@ type draft struct {
 	made   made
 	end    ending
 	left   bool         // it is brought on by a claim, which knows what to do with it
+	failed error        // why its file could not be made
 	result *step.Result // of its entry
 }
 
@@ -189,8 +190,14 @@ func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
 		return
 	}
 	each(drafts, func(d *draft) {
-		if !d.left {
-			d.left = e.write(ctx, d) != nil
+		if d.left {
+			return
+		}
+		if err := e.write(ctx, d); err != nil {
+			d.left = true
+			if !errors.Is(err, errElsewhere) {
+				d.failed = err
+			}
 		}
 	})
 	defer func() {
@@ -202,7 +209,7 @@ func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
 	each(drafts, func(d *draft) {
 		switch {
 		case d.left && ctx.Err() == nil:
-			*d.result = e.foldAlone(ctx, d.barrier)
+			*d.result = e.foldAlone(ctx, d.barrier, d.failed)
 		case d.left:
 			*d.result = e.putBack(ctx, d.barrier)
 		case d.made.writer != nil:

@@ -49,13 +49,8 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (e
 	}
 	m, err := e.make(ctx, r, f)
 	defer m.abort()
-	switch {
-	case ctx.Err() != nil || errors.Is(err, errOutage):
-		return ending{}, errors.Join(err, context.Cause(ctx))
-	case errors.Is(err, errSink), errors.Is(err, errScratch):
+	if err != nil {
 		return ending{}, err // if it was published it may exist: it must be found, or made
-	case err != nil:
-		return ending{}, brokenError{err}
 	}
 
 	var outcomes []scripts.Outcome
@@ -91,9 +86,20 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 	return e.succeed(ctx, r, f, m.Made, committed)
 }
 
-// make folds into a new object that is not yet committed. An error that is none
-// of errOutage, errSink and errScratch would come again.
+// make folds into a new object that is not yet committed. An error that would come again is
+// a brokenError.
 func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold) (made, error) {
+	m, err := e.tryMake(ctx, whole, f)
+	switch {
+	case err == nil, errors.Is(err, errOutage), errors.Is(err, errSink), errors.Is(err, errScratch):
+		return m, err
+	case ctx.Err() != nil:
+		return m, context.Cause(ctx)
+	}
+	return m, brokenError{err}
+}
+
+func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.Fold) (made, error) {
 	r := whole.Without(slices.Collect(maps.Keys(f.Omitted())))
 	p := &pace{}
 	defer p.end()

@@ -100,8 +100,7 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) error {
 	var running []*push
 	var runningIDs []string
 	for _, p := range pushes {
-		// Start finds by itself what Redis has of a record that is PENDING.
-		if p.record != nil && p.record.Status == report.Processing {
+		if p.record != nil && !p.record.Status.Final() {
 			running, runningIDs = append(running, p), append(runningIDs, p.id)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -177,13 +178,41 @@ func (s *Scripts) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
 		keys := append(make([]string, 0, 4+2*n), s.Deadlines(), s.Dead(), s.Events(), s.FanIn())
-		args := append(make([]any, 0, 4+6*n), n, Kept.Milliseconds(), s.events, Group)
+		args := append(make([]any, 0, 4+7*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Job(e.ID), s.Ended(e.ID))
-			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID)
+			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, summary(e.State))
 		}
 		return settleScript.call(ctx, keys, args...)
 	})
+}
+
+// summary says what the listeners of a job gave, for those who look at it right after its end:
+// listener:rows:tries, with commas; rows are - if the job went on without the listener, and
+// empty if it was not done.
+func summary(s *State) string {
+	var b strings.Builder
+	for name, t := range s.Tasks {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(name)
+		switch {
+		case t.Policy != "":
+			b.WriteString(":-:")
+		case t.Done:
+			b.WriteByte(':')
+			b.WriteString(strconv.FormatInt(t.Rows, 10))
+			b.WriteByte(':')
+		default:
+			b.WriteString("::")
+		}
+		b.WriteString(strconv.FormatInt(t.Tries, 10))
+	}
+	if b.Len() == 0 {
+		return "-"
+	}
+	return b.String()
 }
 
 // HandBackFold leaves a job to a process that has its definition, after a second, and

@@ -142,6 +142,15 @@ const StatusBroken = "BROKEN"
 // Attempts returns the attempt and status of each job, in one round trip; zero values for
 // a job that is unknown, and StatusBroken for a key of another type.
 func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
+	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
+	any := []any{"exists"}
+	for _, id := range ids {
+		any = append(any, s.Job(id), s.Ended(id))
+	}
+	exist := redis.NewIntCmd(ctx, any...)
+	if err := s.send(ctx, exist); err != nil || exist.Val() == 0 {
+		return attempts, statuses, err // most often none does
+	}
 	cmds := make([]redis.Cmder, 2*len(ids))
 	for i, id := range ids {
 		cmds[2*i], cmds[2*i+1] = redis.NewStringCmd(ctx, "hget", s.Job(id), "job"), redis.NewStringCmd(ctx, "get", s.Ended(id))
@@ -149,7 +158,6 @@ func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string
 	if err := s.do(ctx, cmds...); err != nil {
 		return nil, nil, fmt.Errorf("states: %w", err)
 	}
-	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
 	for i := range ids {
 		text, err := cmds[2*i].(*redis.StringCmd).Result()
 		if errors.Is(err, redis.Nil) {
@@ -283,19 +291,32 @@ func (p *parser) job(line string, state *State) map[string]int64 {
 	return open
 }
 
-// ended reads a tombstone: attempt, outcome, report/definition/digest, and the file or the reason.
+// ended reads a tombstone: attempt, outcome, report/definition/digest, what the listeners gave
+// (see summary), and the file or the reason.
 func (p *parser) ended(text string, state *State) {
-	words := strings.SplitN(text, " ", 4)
-	if len(words) != 4 {
+	words := strings.SplitN(text, " ", 5)
+	if len(words) != 5 {
 		p.err = fmt.Errorf("its end is %.100q", text)
 		return
 	}
 	state.Attempt, state.Status = p.parse("ended", words[0]), words[1]
 	state.Report, state.Definition = splitOf(words[2])
+	for part := range strings.SplitSeq(words[3], ",") {
+		if parts := strings.Split(part, ":"); len(parts) == 3 {
+			t := TaskState{Ends: -1, Done: parts[1] != ""}
+			t.Tries = p.parse("ended", parts[2])
+			if parts[1] == "-" {
+				t.Policy = "omitted"
+			} else if t.Done {
+				t.Rows = p.parse("ended", parts[1])
+			}
+			state.Tasks[parts[0]] = t
+		}
+	}
 	if report.Status(state.Status).HasFile() {
-		state.File = words[3]
+		state.File = words[4]
 	} else {
-		state.Reason = words[3]
+		state.Reason = words[4]
 	}
 }
 

@@ -327,7 +327,7 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	<-files.hangs
 	stop()
 	state, err := s.b.scripts.Read(t.Context(), id)
-	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusFold {
+	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusReady {
 		t.Errorf("%+v %v", state, err)
 	}
 	s.serve(s.config)

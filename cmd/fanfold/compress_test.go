@@ -183,7 +183,7 @@ func TestFramesThatCannotBeUsed(t *testing.T) {
 		"damaged":       {"note", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, `column "note": a zstd frame that cannot be read: `},
 		"cut":           {"note", func(b []byte) []byte { return b[:len(b)/2] }, `column "note": a zstd frame that cannot be read: `},
 		"a bomb":        {"note", func([]byte) []byte { return bytesOfBomb }, `column "note": the zstd frames of one chunk hold more than 16 MB`},
-		"a later stage": {"customer", func(b []byte) []byte { return b[:len(b)-2] }, `listener customers: report: column "customer": a zstd frame that cannot be read: `},
+		"a later stage": {"customer", func(b []byte) []byte { return b[:len(b)-2] }, `listener customers: dataset: column "customer": a zstd frame that cannot be read: `},
 	} {
 		release := s.hold()
 		id := s.startHeld()

@@ -83,9 +83,10 @@ func TestCSVOptions(t *testing.T) {
 	if out, code := s.fanfold("retry", v.ID, "--wait"); code != exitOK {
 		t.Fatalf("%d %s", code, out)
 	}
-	if files, _ := filepath.Glob(s.dir + "/files/packed/[^.]*"); len(files) != 2 || s.wait(v.ID)[0].Attempt != 2 {
-		t.Errorf("in the sink after a retry: %v", files)
-	}
+	s.eventually("the file of the first attempt is deleted", func() bool {
+		files, _ := filepath.Glob(s.dir + "/files/packed/[^.]*")
+		return len(files) == 2 && s.wait(v.ID)[0].Attempt == 2
+	})
 	for name, reason := range map[string]string{
 		"rows":     "it has more than 1 rows, which is csv.max_rows",
 		"bytes":    "it has more than 100 bytes, which is csv.max_bytes",

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 const partialReports = `
@@ -65,9 +68,10 @@ func TestPartial(t *testing.T) {
 	if err != nil || s.content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
 		t.Errorf("%+v %v", whole, err)
 	}
-	if _, err := os.Stat(strings.TrimPrefix(v.File, "file://")); !os.IsNotExist(err) {
-		t.Error("the file in part is left", err)
-	}
+	s.eventually("the file in part is deleted", func() bool {
+		_, err := os.Stat(strings.TrimPrefix(v.File, "file://"))
+		return os.IsNotExist(err)
+	})
 }
 
 // TestPartialThatSilenceMakes: who dies of a task that can be left out does not fail
@@ -80,15 +84,18 @@ func TestPartialThatSilenceMakes(t *testing.T) {
 	s.exec("INSERT INTO may_be_there VALUES (1, 'one')")
 	id := s.insert("both", "")
 	s.push(id)
-	// Its one try was taken by a worker that is silent since.
+	// Its one try was read by a worker that is silent since.
 	s.process("-c", s.config, "serve", "--roles", "engine")
-	state := s.b.scripts.Job(id)
-	s.eventually("the job has started", func() bool { return s.b.redis.Exists(t.Context(), state).Val() == 1 })
-	if err := s.b.redis.HSet(t.Context(), state, "bad:owner", "w/1").Err(); err != nil {
+	ctx, stream := t.Context(), s.b.scripts.Task("bad")
+	s.eventually("the job has started", func() bool { return s.b.redis.XLen(ctx, stream).Val() == 1 })
+	if err := s.b.redis.XGroupCreate(ctx, stream, scripts.Group, "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{stream, ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.serve(s.config)
-	if v := s.wait(id)[0]; v.Status != report.Partial || v.Error != "without listener bad: given up after 1 tries: worker w/1 fell silent" {
+	if v := s.wait(id)[0]; v.Status != report.Partial || v.Error != "without listener bad: given up after 1 tries: worker fell silent" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -226,7 +226,12 @@ func TestWhyAStepWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	lazy := take("lazy.one")
-	s.because(id, inspect.KindBarrier)
+	s.eventually("the worker is alive", func() bool {
+		if kept, err := lazy.Keep(ctx); err != nil || kept != scripts.OK {
+			t.Fatal(kept, err)
+		}
+		return s.ask(id).Kind == inspect.KindBarrier
+	})
 	if _, err := lazy.Requeue(ctx, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
 		t.Fatal(err)
 	}
