@@ -12,127 +12,106 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
-	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-func TestMain(m *testing.M) { testmain.Main(m) }
+// twoStages is a report whose jobs advance.
+func twoStages() *report.Report {
+	return &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}, Retry: report.DefaultRetry}
+}
 
-// TestALostClaimIsNotAcknowledged: whoever has the claim by now has the same
-// entry, and would lose it. It is the error that keeps an entry.
+// TestALostClaimIsNotAcknowledged: the worker that has the claim by now has the same entry,
+// and would lose it. It is the error that keeps an entry.
 func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
-	client := testmain.SharedRedis(t).Client()
-	t.Cleanup(func() { _ = client.Close() })
-	name, ctx := testmain.Name(t), t.Context()
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
-	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
-	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": {Name: "r", Stages: stages, Retry: report.DefaultRetry}}}
-
-	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
-		t.Fatal(err)
-	}
-	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
-	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
-		t.Fatal(err)
-	}
-	claim := func(worker string, lease time.Duration) *scripts.State {
+	s, client := newScripts(t)
+	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": twoStages()}}
+	start(t, s, "1", "d", time.Hour, "a")
+	complete(t, s, "1", "a", "x")
+	entry := scripts.Entry{Stream: s.FanIn(), Group: scripts.Group, Consumer: "c", ID: client.XRange(t.Context(), s.FanIn(), "-", "+").Val()[0].ID}
+	lost := claim(t, s, "1", scripts.Claim{Worker: "asleep", Entry: entry})
+	held := claim(t, s, "1", scripts.Claim{Worker: "awake", Entry: entry, Silent: true})
+	entries := func(want int64) {
 		t.Helper()
-		_, state, err := s.Claim(ctx, scripts.Claim{ID: "1", Attempt: 1, Worker: worker, Lease: lease, Known: []string{"d"}})
-		if err != nil || state == nil {
-			t.Fatal(state, err)
+		if n := client.XLen(t.Context(), s.FanIn()).Val(); n != want {
+			t.Errorf("%d entries, not %d", n, want)
 		}
-		return state
 	}
-	lost := claim("asleep", -time.Second)
-	held := claim("awake", time.Minute)
-	if err := e.forward(ctx, lost); !errors.Is(err, errElsewhere) {
+	if _, err := e.forward(t.Context(), lost); !errors.Is(err, errElsewhere) {
 		t.Errorf("advance with a lost claim: %v", err)
 	}
-	if err := e.settle(ctx, lost, string(report.Failed), "x"); !errors.Is(err, errElsewhere) {
+	if err := e.settle(t.Context(), lost, ending{string(report.Failed), "x"}); !errors.Is(err, errElsewhere) {
 		t.Errorf("settle with a lost claim: %v", err)
 	}
-	if err := e.forward(ctx, held); err != nil {
-		t.Errorf("advance with the claim: %v", err)
+	entries(1)
+	if end, err := e.forward(t.Context(), held); err != nil || end.status != "" {
+		t.Errorf("advance with the claim: %+v %v", end, err)
 	}
-	if state, err := s.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
+	entries(0)
+	if state, err := s.Read(t.Context(), "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
 		t.Errorf("%+v %v", state, err)
 	}
 }
 
-// TestAnEntryOfAPastStageIsAcknowledged: its worker has sent the job into the next
-// stage, and did not come to acknowledge it.
+// TestAnEntryOfAPastStageIsAcknowledged: its worker has sent the job into the next stage, and
+// the entry was sent again.
 func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 	t.Parallel()
-	client := testmain.SharedRedis(t).Client()
-	t.Cleanup(func() { _ = client.Close() })
-	name, ctx := testmain.Name(t), t.Context()
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
-	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
-	e := &Engine{
-		o:   Options{Scripts: s, Consumer: "c", Limits: config.Limits{Lease: time.Minute}},
-		log: slog.New(slog.DiscardHandler), known: []string{"d"},
-		definitions: map[string]*report.Report{"d": {Name: "r", Stages: stages, Retry: report.DefaultRetry}},
-	}
-	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
+	s, client := newScripts(t)
+	ctx := t.Context()
+	e, err := New(Options{
+		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: config.Limits{Lease: time.Minute, Folds: 1},
+		Reports: map[string]*report.Report{"r": twoStages()},
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
-	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
-		t.Fatal(err)
-	}
-	found := client.XRange(ctx, s.FanIn(), "-", "+").Val()
-	entry := step.Entry{ID: found[0].ID, Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}, Deliveries: 1}
-	for i, want := range []string{"its worker's", "once more"} {
-		if i > 0 { // as if it had not been acknowledged
-			entry.ID = client.XAdd(ctx, &redis.XAddArgs{Stream: s.FanIn(), Values: []string{"id", "1", "attempt", "1", "stage", "1"}}).Val()
+	start(t, s, "1", e.known[0], time.Hour, "a")
+	complete(t, s, "1", "a", "x")
+	defer folding(t, e)()
+	for _, fields := range [][]string{
+		nil, // the entry that the barrier has sent
+		{"id", "1", "attempt", "1", "stage", "1"},
+		{"id", "1", "attempt", "1", "stage", "1", "bytes", "10"},
+	} {
+		if fields != nil {
+			client.XAdd(ctx, &redis.XAddArgs{Stream: s.FanIn(), Values: fields})
 		}
-		e.fanIn(ctx, entry)
-		if n := client.XLen(ctx, s.FanIn()).Val(); n != 0 {
-			t.Errorf("%s: %d entries", want, n)
-		}
+		until(t, "no entry is left", func() bool { return client.XLen(ctx, s.FanIn()).Val() == 0 })
 		if state, err := s.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
-			t.Errorf("%s: %+v %v", want, state, err)
+			t.Errorf("%q: %+v %v", fields, state, err)
 		}
+	}
+	if n := client.XLen(ctx, s.Task("b")).Val(); n != 1 {
+		t.Errorf("%d messages of one task", n)
 	}
 }
 
 // TestALostAnswerIsNoTry: the same claim again is the same one.
 func TestALostAnswerIsNoTry(t *testing.T) {
 	t.Parallel()
-	client := testmain.SharedRedis(t).Client()
-	t.Cleanup(func() { _ = client.Close() })
-	name, ctx := testmain.Name(t), t.Context()
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
-	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
-		t.Fatal(err)
-	}
-	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
+	s, _ := newScripts(t)
+	start(t, s, "1", "d", time.Hour, "a")
+	task, _ := s.NewTask(scripts.Message{ID: "1", Attempt: 1}, "a", scripts.Entry{ID: "1-1"}, nil)
 	for range 2 {
-		if _, taken, err := s.Take(ctx, task, []string{"d"}); err != nil || taken.Tries != 1 || taken.Failure != "" {
-			t.Fatalf("%+v %v", taken, err)
+		if outcome, err := task.Take(t.Context(), scripts.Take{Owner: "o", Known: []string{"d"}}); err != nil || outcome != scripts.OK || task.Tries != 1 || task.Failure != "" || task.Generation != 1 {
+			t.Fatalf("%v %+v %v", outcome, task, err)
 		}
 	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
-		t.Fatal(err)
+	if outcome, err := task.Complete(t.Context(), scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil || outcome != scripts.Already {
+		t.Fatal(outcome, err)
 	}
 	for range 2 {
-		_, state, err := s.Claim(ctx, scripts.Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
-		if err != nil || state.Fold.Tries != 1 || state.Fold.Error != "" || state.Fence != 1 {
-			t.Fatalf("%+v %v", state, err)
+		f := claim(t, s, "1", scripts.Claim{Worker: "w"})
+		if f.Fold.Tries != 1 || f.Fold.Error != "" || f.Fence != 1 {
+			t.Fatalf("%+v", f.State)
 		}
 	}
 }
 
-// TestAFullRedisHoldsNoClaim: a job that cannot go into its next stage makes room
-// for those that end, and comes again without a try.
+// TestAFullRedisHoldsNoClaim: a job that cannot go into its next stage makes room for those
+// that end, and comes again without a try.
 func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -144,31 +123,30 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	client := server.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	s := scripts.New(scripts.Options{Redis: client})
-	stages := []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}, {Listeners: []report.Listener{{Name: "b"}}}}
 	e, err := New(Options{
-		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: config.Limits{Lease: time.Minute},
-		Reports: map[string]*report.Report{"r": {Name: "r", Stages: stages, Retry: report.DefaultRetry}},
+		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: config.Limits{Lease: time.Minute, Folds: 1},
+		Reports: map[string]*report.Report{"r": twoStages()},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: e.known[0], Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
-		t.Fatal(err)
-	}
-	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
-	if _, _, err := s.Take(ctx, task, e.known); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Columns: []string{}, Names: []string{"c"}, Fields: [][]byte{[]byte("[]")}}, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
-	e.fanIn(ctx, step.Entry{ID: "1-0", Fields: map[string]string{"id": "1", "attempt": "1", "stage": "1"}})
-	state, err := s.Read(ctx, "1")
-	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
-		t.Errorf("%+v %v", state, err)
+	for id, fields := range map[string]map[string]string{
+		"alone": {"id": "alone", "attempt": "1", "stage": "1"},
+		"small": {"id": "small", "attempt": "1", "stage": "1", "bytes": "10"},
+	} {
+		start(t, s, id, e.known[0], time.Hour, "a")
+		complete(t, s, id, "a", "x")
+		if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+			t.Fatal(err)
+		}
+		e.fanIn(ctx, []step.Entry{{ID: "1-0", Deliveries: 1, Fields: fields}})
+		state, err := s.Read(ctx, id)
+		if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
+			t.Errorf("%s: %+v %v", id, state, err)
+		}
+		if err := client.ConfigSet(ctx, "maxmemory", "0").Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -164,7 +164,12 @@ func (e *Engine) forward(ctx context.Context, f *scripts.Fold) (ending, error) {
 	if int(f.Stage) >= len(r.Stages) {
 		return e.fold(ctx, r, f)
 	}
-	return ending{}, e.finally(ctx, "advance job", func() (scripts.Outcome, error) {
+	return ending{}, e.advance(ctx, r, f)
+}
+
+// advance sends a job into its next stage.
+func (e *Engine) advance(ctx context.Context, r *report.Report, f *scripts.Fold) error {
+	return e.finally(ctx, "advance job", func() (scripts.Outcome, error) {
 		return f.Advance(ctx, names(r.Stages[f.Stage]))
 	})
 }
@@ -184,8 +189,8 @@ type draft struct {
 // claims and publishes them. What goes wrong before that point, a claim repeats.
 func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
 	if err := e.open(ctx, drafts); err != nil {
-		for _, d := range drafts {
-			*d.result = step.Result{Kind: step.Elsewhere, Err: err}
+		for _, d := range drafts { // the process stops
+			*d.result = e.putBack(ctx, d.barrier)
 		}
 		return
 	}
@@ -279,15 +284,7 @@ const foldsAtOnce = 16
 func (e *Engine) write(ctx context.Context, d *draft) (err error) {
 	r := e.definitions[d.fold.Definition]
 	if int(d.fold.Stage) < len(r.Stages) {
-		var outcome scripts.Outcome
-		err = e.insist(ctx, "advance job", func() (err error) {
-			outcome, err = d.fold.Advance(ctx, names(r.Stages[d.fold.Stage]))
-			return err
-		})
-		if err == nil && outcome == scripts.Busy {
-			err = errElsewhere
-		}
-		return err
+		return e.advance(ctx, r, d.fold)
 	}
 	d.made, err = e.make(ctx, r, d.fold)
 	return err

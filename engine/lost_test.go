@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/config"
-	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -17,17 +16,13 @@ import (
 // TestLost: what runs, waits for its time, or cannot be started is not lost.
 func TestLost(t *testing.T) {
 	t.Parallel()
-	client := testmain.SharedRedis(t).Client()
-	t.Cleanup(func() { _ = client.Close() })
-	prefix, ctx := testmain.Name(t), t.Context()
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
+	s, client := newScripts(t)
+	ctx := t.Context()
 	e := &Engine{
 		o:   Options{Scripts: s, Reports: map[string]*report.Report{"r": {Name: "r"}}, Limits: config.Limits{Grace: time.Minute}},
 		log: slog.New(slog.DiscardHandler),
 	}
-	if _, err := s.Start(ctx, scripts.Start{ID: "runs", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
-		t.Fatal(err)
-	}
+	start(t, s, "runs", "d", time.Hour, "a")
 	for _, member := range []string{"due-later", scripts.Later{ID: "polled", Attempt: 2, Step: scripts.StepTrigger}.String()} {
 		if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Score: 4e12, Member: member}).Err(); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -81,36 +80,22 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 // compressed, and has one row.
 func TestPaceOfAFold(t *testing.T) {
 	t.Setenv("GOGC", "")
-	client := testmain.SharedRedis(t).Client()
-	defer client.Close()
-	name, ctx := testmain.Name(t), t.Context()
-	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: name + ":", Hash: name + "-"}})
+	s, _ := newScripts(t)
 	columns := []dataset.Column{{Name: "v", Kind: report.KindText}}
 	r := &report.Report{
 		Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a", Columns: []string{"v"}}}}},
 		Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}},
 		CSV:  report.CSV{Columns: []report.CSVColumn{{Label: "v", Listener: "a", Column: "v"}}},
 	}
-	if _, err := s.Start(ctx, scripts.Start{ID: "1", Attempt: 1, Report: "r", Definition: "d", Timeout: time.Hour, Listeners: []string{"a"}}); err != nil {
-		t.Fatal(err)
-	}
-	task := scripts.Task{ID: "1", Attempt: 1, Listener: "a", Owner: "o", Lease: time.Minute}
-	if _, _, err := s.Take(ctx, task, []string{"d"}); err != nil {
-		t.Fatal(err)
-	}
+	start(t, s, "1", "d", time.Hour, "a")
 	b := dataset.NewBuilder(columns)
 	b.Text(0, []byte(strings.Repeat("x", largeRead)))
 	if err := b.EndRow(); err != nil {
 		t.Fatal(err)
 	}
 	var c dataset.Compressor
-	if _, err := s.Complete(ctx, task, scripts.Chunk{Rows: 1, Columns: columns, Names: []string{"v"}, Fields: c.Fields(b.Fields())}, 0); err != nil {
-		t.Fatal(err)
-	}
-	_, state, err := s.Claim(ctx, scripts.Claim{ID: "1", Attempt: 1, Worker: "w", Lease: time.Minute, Known: []string{"d"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	completeWith(t, s, "1", "a", scripts.Chunk{Rows: 1, Columns: columns, Names: []string{"v"}, Fields: c.Fields(b.Fields())})
+	f := claim(t, s, "1", scripts.Claim{Worker: "w"})
 	dir, err := sink.NewDir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -119,11 +104,11 @@ func TestPaceOfAFold(t *testing.T) {
 	to := &watched{Sink: dir}
 	e := &Engine{o: Options{Scripts: s, Sink: to}, log: slog.New(slog.DiscardHandler)}
 	before := percent()
-	w, made, err := e.write(ctx, r, state)
-	if err != nil || made.Rows != 1 {
-		t.Fatal(made.Rows, err)
+	m, err := e.make(t.Context(), r, f)
+	if err != nil || m.Rows != 1 {
+		t.Fatal(m.Rows, err)
 	}
-	w.Abort()
+	m.abort()
 	if len(to.paces) == 0 || to.paces[len(to.paces)-1] != largePace {
 		t.Errorf("the pace was %v, want %d", to.paces, largePace)
 	}

@@ -26,26 +26,28 @@ func (startable) Start(_ context.Context, runs []Run) ([]bool, error) {
 	return started, nil
 }
 
-// loseAnswer loses the answer to the first pipeline, and does something meanwhile.
+// loseAnswer loses the answer to the first call of a script, and does something meanwhile.
 type loseAnswer struct {
 	redis.Hook
+	script    string
 	meanwhile func()
 }
 
-func (l *loseAnswer) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (l *loseAnswer) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (l *loseAnswer) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (l *loseAnswer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		if l.meanwhile == nil || err != nil { // a script that is not known yet comes again
+	return next
+}
+func (l *loseAnswer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, c redis.Cmder) error {
+		err := next(ctx, c)
+		sha, _ := append(c.Args(), "", "")[1].(string)
+		if l.meanwhile == nil || err != nil || scripts.Names()[sha] != l.script {
 			return err
 		}
 		l.meanwhile()
 		l.meanwhile = nil
-		for _, c := range cmds {
-			c.SetErr(errors.New("connection reset"))
-		}
-		return cmds[0].Err()
+		c.SetErr(errors.New("connection reset"))
+		return c.Err()
 	}
 }
 
@@ -62,17 +64,20 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 			prefix = strings.ReplaceAll(prefix, "/", "-")
 			s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
 			runs := 0
-			client.AddHook(&loseAnswer{meanwhile: func() {
-				if runs = int(direct.Exists(ctx, s.State("1")).Val()); lost {
-					direct.Del(ctx, s.State("1"), s.Data("1"))
+			if err := s.Load(ctx); err != nil { // a script that is not known yet is sent again
+				t.Fatal(err)
+			}
+			client.AddHook(&loseAnswer{script: "start", meanwhile: func() {
+				if runs = int(direct.Exists(ctx, s.Job("1")).Val()); lost {
+					direct.Del(ctx, s.Job("1"))
 					direct.Set(ctx, s.Epoch(), "another", 0)
 				}
 			}})
 			if err := s.WriteEpoch(ctx, "one"); err != nil {
 				t.Fatal(err)
 			}
-			e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler)}
 			r := &report.Report{Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}
+			e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler), plans: map[*report.Report]scripts.Plan{r: planOf(r, "d")}}
 			want := 1
 			if lost {
 				want = 0
@@ -80,7 +85,7 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 			if n := e.start(ctx, []*push{{id: "1", record: &Record{ID: "1"}, report: r}}, ""); n != want || runs != 1 {
 				t.Errorf("%d started, after it had run %d times", n, runs)
 			}
-			if n := direct.Exists(ctx, s.State("1")).Val(); n != int64(want) {
+			if n := direct.Exists(ctx, s.Job("1")).Val(); n != int64(want) {
 				t.Errorf("%d states are there", n)
 			}
 		})
@@ -95,8 +100,8 @@ func TestAPassDoesNotWaitForAnEpoch(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	prefix := testmain.Name(t)
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: prefix + ":", Hash: prefix + "-"}})
-	e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler)}
 	r := &report.Report{Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}
+	e := &Engine{o: Options{Scripts: s, Records: startable{}}, log: slog.New(slog.DiscardHandler), plans: map[*report.Report]scripts.Plan{r: planOf(r, "d")}}
 	if n := e.start(t.Context(), []*push{{id: "1", record: &Record{ID: "1"}, report: r}}, "gone"); n != 0 {
 		t.Errorf("%d started", n)
 	}
