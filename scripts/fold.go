@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,7 +194,8 @@ func (s *Scripts) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 // empty if it was not done.
 func summary(s *State) string {
 	var b strings.Builder
-	for name, t := range s.Tasks {
+	for _, name := range slices.Sorted(maps.Keys(s.Tasks)) {
+		t := s.Tasks[name]
 		if b.Len() > 0 {
 			b.WriteByte(',')
 		}
