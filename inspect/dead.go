@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// deadJob is an entry of the list of dead jobs, with what its record says now.
+// DeadJob is an entry of the list of dead jobs, with what its record says now.
 type DeadJob struct {
 	ID      string        `json:"id"`
 	When    time.Time     `json:"when"`
@@ -23,7 +23,7 @@ type DeadJob struct {
 	Note    string        `json:"note,omitempty"` // why it is dead no longer
 }
 
-// dead iterates over the dead jobs, a page at a time, with their records. Newest
+// DeadPages iterates over the dead jobs, a page at a time, with their records. Newest
 // first, or oldest first; then only those that were dead before it began, so that
 // a job that fails again does not come again. Remaining is how many of the last
 // page are still listed: the next page begins behind them.

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// delayed is a member of the delayed set.
+// Delayed is a member of the delayed set.
 type Delayed struct {
 	Member string     `json:"member"`
 	ID     string     `json:"id,omitempty"`
@@ -23,7 +23,7 @@ type Delayed struct {
 	later scripts.Later
 }
 
-// newDelayed explains a member.
+// NewDelayed explains a member.
 func NewDelayed(member string, score float64, now time.Time) Delayed {
 	d := Delayed{Member: member, Score: score}
 	var err error
@@ -48,7 +48,7 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 	return d
 }
 
-// beforeStart are the members of the delayed set that an id can have which has not been
+// BeforeStart are the members of the delayed set that an id can have which has not been
 // started: the id itself, and a member for each further look for its record.
 func BeforeStart(id string) []string {
 	members := []string{id}
@@ -80,7 +80,7 @@ func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limi
 	if err != nil {
 		return nil, err
 	}
-	return collect(each(in.members(ctx, in.scripts.Delayed()), func(z redis.Z) Delayed {
+	return collect(each(members(ctx, in.redis, in.scripts.Delayed()), func(z redis.Z) Delayed {
 		member, _ := z.Member.(string)
 		return NewDelayed(member, z.Score, now)
 	}), meant, limit)

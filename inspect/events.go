@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// event is an entry of fanfold:events.
+// Event is an entry of fanfold:events.
 type Event struct {
 	ID     string // of the record
 	Name   string

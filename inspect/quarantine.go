@@ -20,7 +20,7 @@ type Quarantined struct {
 // Quarantine lists the quarantined entries that are meant, the newest first, up to a
 // limit (0: all).
 func (in *Inspector) Quarantine(ctx context.Context, meant func(Quarantined) bool, limit int) ([]Quarantined, error) {
-	return collect(each(in.entries(ctx, in.scripts.Quarantined(), true), newQuarantined), meant, limit)
+	return collect(each(entries(ctx, in.redis, in.scripts.Quarantined(), true), newQuarantined), meant, limit)
 }
 
 func newQuarantined(m redis.XMessage) Quarantined {
@@ -30,9 +30,9 @@ func newQuarantined(m redis.XMessage) Quarantined {
 
 // searchQuarantine looks for an id among the newest entries of the quarantine,
 // and tells whether it saw all of them.
-func (in *Inspector) searchQuarantine(ctx context.Context, id string) (found *Quarantined, whole bool, err error) {
+func searchQuarantine(ctx context.Context, rdb *redis.Client, key, id string) (found *Quarantined, whole bool, err error) {
 	seen := 0
-	for page, err := range in.entries(ctx, in.scripts.Quarantined(), true) {
+	for page, err := range entries(ctx, rdb, key, true) {
 		if err != nil {
 			return nil, false, err
 		}

@@ -58,8 +58,8 @@ const (
 var errBrokenState = errors.New("not a state")
 
 // readJob reads the state of a job; nil where there is none.
-func (in *Inspector) readJob(ctx context.Context, id string) (*job, error) {
-	state, err := in.scripts.Read(ctx, id)
+func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
+	state, err := s.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, nil

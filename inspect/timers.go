@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// timers lists those that are set and those that are paused.
+// Timers lists those that are set and those that are paused.
 func (in *Inspector) Timers(ctx context.Context, match string, limit int) ([]Timer, error) {
 	views := []Timer{}
 	now, err := in.redis.Time(ctx).Result()
@@ -54,7 +54,7 @@ func (v Timer) when() time.Time {
 	return *v.Due
 }
 
-// timerView is a timer as people see it.
+// Timer is a timer as people see it.
 type Timer struct {
 	Name       string     `json:"name"`
 	State      string     `json:"state"` // set, overdue or paused, with "no definition" where none matches; or what was done
@@ -63,6 +63,7 @@ type Timer struct {
 	Definition string     `json:"definition,omitempty"` // empty: none matches, it will not fire
 }
 
+// Timer describes a timer that is due at a time, or at none where that is zero.
 func (in *Inspector) Timer(name string, due time.Time, state string) Timer {
 	v := Timer{Name: name, State: state}
 	if !due.IsZero() {

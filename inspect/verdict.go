@@ -6,7 +6,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// kind is what keeps a job, in a word that programs can rely on.
+// Kind is what keeps a job, in a word that programs can rely on.
 type Kind string
 
 // The kinds of a verdict. Those of steps are in the order in which they matter:
@@ -46,7 +46,7 @@ const (
 	KindUnknownReport Kind = "unknown-report" // not in this configuration
 )
 
-// verdict is the answer to why a job is not done.
+// Verdict is the answer to why a job is not done.
 type Verdict struct {
 	Now      time.Time     `json:"-"` // by the clock that times are compared with
 	ID       string        `json:"id"`
@@ -64,7 +64,7 @@ type Verdict struct {
 	Commands []string      `json:"commands,omitempty"` // for a shell; they show the same
 }
 
-// step is a part of a job that is not done.
+// Step is a part of a job that is not done.
 type Step struct {
 	Name  string     `json:"name"` // of the listener, or @fanin
 	Kind  Kind       `json:"kind"`
@@ -78,7 +78,7 @@ type Step struct {
 	Error string     `json:"error,omitempty"` // of the last try that failed
 }
 
-// upcoming is something that will happen by itself.
+// Upcoming is something that will happen by itself.
 type Upcoming struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
