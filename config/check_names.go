@@ -8,10 +8,10 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// resolveQueries finds for every name in a query who supplies it: a parameter,
+// resolve finds for every name in a query who supplies it: a parameter,
 // or for a name with a dot a listener of an earlier stage. Then the listeners
 // are whole and go into their stages.
-func (d *draft) resolveQueries() {
+func (d *draft) resolve() {
 	for _, l := range d.listeners {
 		for _, u := range l.uses {
 			if d.isList(u.name) && !u.list {
@@ -22,8 +22,8 @@ func (d *draft) resolveQueries() {
 				continue
 			}
 			d.used[u.name] = true
-			if _, ok := d.parameters[u.name]; !ok {
-				u.at.problem("a query parameter that nothing supplies: :"+u.name, d.parameterRemedy(u.name))
+			if !slices.Contains(d.parameterNames(), u.name) {
+				u.at.problem("unknown query parameter :"+u.name, d.parameterRemedy(u.name))
 			}
 		}
 	}
@@ -42,9 +42,17 @@ func (d *draft) isList(name string) bool {
 	return strings.Contains(name, ".")
 }
 
+func (d *draft) parameterNames() []string {
+	var names []string
+	for _, p := range d.Parameters {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 func (d *draft) parameterRemedy(name string) string {
 	add := fmt.Sprintf("Add %s: string to the report's parameters", name)
-	if near := nearest(name, sortedKeys(d.parameters)); near != "" {
+	if near := nearest(name, d.parameterNames()); near != "" {
 		return fmt.Sprintf("Did you mean :%s? Or add %s: string to the report's parameters", near, name)
 	}
 	return add
@@ -58,7 +66,7 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 	case source == nil && d.nameless:
 		return
 	case source == nil:
-		u.at.problem(fmt.Sprintf("a query parameter that nothing supplies: :%s", name), "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(name, l))
+		u.at.problem("unknown query parameter :"+name, "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(name, l))
 		return
 	case source.stage >= l.stage:
 		source.source = true
