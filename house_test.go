@@ -76,7 +76,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/scripts":   {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/dataset":   {"/config", "/fold", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/format":    {"/config", "/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
-		"/fold":      {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
+		"/fold":      {"/config", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/config":    {"/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/engine":    {"/listeners", "/scheduler", "/inspect"},
 		"/listeners": {"/engine", "/scheduler", "/inspect"},

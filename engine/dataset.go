@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/fanfold/fanfold/dataset"
-
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -23,9 +21,7 @@ type listenerData struct {
 	pace     *pace
 	listener string
 	columns  []dataset.Column
-	names    []string
-	chunks   int64
-	next     int64
+	task     scripts.TaskState
 }
 
 // errOutage marks an error of a server that is away, which is not the job's
@@ -43,11 +39,11 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 		if err := json.Unmarshal(task.Columns, &all); err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, chunks: task.Chunks}
+		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, task: task}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
-					d.columns, d.names = append(d.columns, c), append(d.names, name)
+					d.columns = append(d.columns, c)
 				}
 			}
 		}
@@ -59,20 +55,26 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 // Columns returns the columns that are read.
 func (d *listenerData) Columns() []dataset.Column { return d.columns }
 
-// Next returns the next chunk, or io.EOF itself.
-func (d *listenerData) Next() (*dataset.Chunk, error) {
-	if d.next == d.chunks {
-		return nil, io.EOF
+// Rows returns how many rows the listener has found.
+func (d *listenerData) Rows() int64 { return d.task.Rows }
+
+// Chunks returns how many chunks there are.
+func (d *listenerData) Chunks() int64 { return d.task.Chunks }
+
+// Chunk reads some columns of a chunk.
+func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
+	columns, names := make([]dataset.Column, len(numbers)), make([]string, len(numbers))
+	for i, number := range numbers {
+		columns[i], names[i] = d.columns[number], d.columns[number].Name
 	}
-	fields, err := d.scripts.Claimed(d.ctx, d.state, d.listener, d.names, d.next)
+	fields, err := d.scripts.Claimed(d.ctx, d.state, d.listener, names, n)
 	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fmt.Errorf("%w: %w", errOutage, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.next++
-	c, err := dataset.DecodeChunk(d.columns, fields)
+	c, err := dataset.DecodeChunk(columns, fields)
 	if err == nil {
 		d.pace.read(c.Bytes())
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"github.com/fanfold/fanfold/format"
+
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -78,27 +80,34 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 
 // write folds into a new object that is not yet committed. An error that is none
 // of errOutage, errSink and errScratch would come again.
-func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, fold.Made, error) {
+func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, format.Made, error) {
 	p := &pace{}
 	defer p.end()
 	sets, err := e.datasets(ctx, r, state, p)
 	if err != nil {
-		return nil, fold.Made{}, err
+		return nil, format.Made{}, err
 	}
-	if fold.Mergeable(r, sets) {
-		w, made, err := e.writeBy(ctx, r, fold.Merge, sets, state)
-		if !errors.Is(err, fold.ErrUnmergeable) {
-			return w, made, err
-		}
-		if sets, err = e.datasets(ctx, r, state, p); err != nil {
-			return nil, fold.Made{}, err
-		}
+	plan, err := fold.NewPlan(r, sets)
+	if err != nil {
+		return nil, format.Made{}, fmt.Errorf("make file: %w", err)
 	}
-	return e.writeBy(ctx, r, fold.Fold, sets, state)
+	w, err := e.create(ctx, r, state)
+	if err != nil {
+		return nil, format.Made{}, ofSink(err)
+	}
+	made, err := e.writeRows(ctx, r, plan, w)
+	if err != nil {
+		w.Abort()
+		if found, ok := errors.AsType[*sinkError](err); ok {
+			return nil, format.Made{}, found // where it was being written says nothing more
+		}
+		return nil, format.Made{}, fmt.Errorf("make file: %w", err)
+	}
+	return w, made, nil
 }
 
-// writeBy writes what join makes of the datasets.
-func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(*report.Report, map[string]fold.Dataset, io.Writer, fold.Room) (fold.Made, error), sets map[string]fold.Dataset, state *scripts.State) (sink.Writer, fold.Made, error) {
+// create begins the object of a job's file.
+func (e *Engine) create(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	metadata := map[string]string{
 		"fanfold-record":     state.ID,
@@ -109,19 +118,20 @@ func (e *Engine) writeBy(ctx context.Context, r *report.Report, join func(*repor
 	if e.o.Installation != "" {
 		metadata["fanfold-installation"] = e.o.Installation
 	}
-	w, err := e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
+	return e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
+}
+
+// writeRows writes the rows of a plan.
+func (e *Engine) writeRows(ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer) (format.Made, error) {
+	file, err := format.NewCSV(&r.CSV, plan.Columns(), sinkWriter{w})
 	if err != nil {
-		return nil, fold.Made{}, ofSink(err)
+		return format.Made{}, err
 	}
-	made, err := join(r, sets, sinkWriter{w}, e.room(ctx))
-	if err != nil {
-		w.Abort()
-		if found, ok := errors.AsType[*sinkError](err); ok {
-			return nil, fold.Made{}, found // where it was being written says nothing more
-		}
-		return nil, fold.Made{}, fmt.Errorf("make file: %w", err)
+	defer file.Abort()
+	if err := plan.Fold(file, e.budget(ctx)); err != nil {
+		return format.Made{}, err
 	}
-	return w, made, nil
+	return file.Close()
 }
 
 // errSink matches an error of the sink.
@@ -153,7 +163,7 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 
 // succeed gives the record the file that is now in the sink. Files of earlier attempts
 // are deleted after that.
-func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made fold.Made, committed sink.Committed) error {
+func (e *Engine) succeed(ctx context.Context, r *report.Report, state *scripts.State, made format.Made, committed sink.Committed) error {
 	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {
 		return err

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,14 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMergeIsFold: the same bytes where all datasets are sorted, and ErrUnmergeable
-// where one is not.
-func TestMergeIsFold(t *testing.T) {
+// TestMergedIsHeld: the same bytes where there is no memory, and no scratch file where all
+// datasets are sorted.
+func TestMergedIsHeld(t *testing.T) {
 	t.Parallel()
 	keys := rapid.SampledFrom([]any{nil, -10, -9, -1, 0, 1, 2, 9, 10, 11, 100})
 	rapid.Check(t, func(t *rapid.T) {
 		r := &report.Report{Join: report.Join{Keys: []string{"k"}}, CSV: report.CSV{Columns: []report.CSVColumn{{Label: "k", Column: "k"}}}}
-		sorted := true
+		sorted, rows := true, 0
 		var tables [][][]any
 		for n := range rapid.IntRange(2, 4).Draw(t, "listeners") {
 			name := fmt.Sprint("l", n)
@@ -34,18 +33,21 @@ func TestMergeIsFold(t *testing.T) {
 			if rapid.Bool().Draw(t, "shown") {
 				r.CSV.Columns = append(r.CSV.Columns, column(name, name, "v"))
 			}
-			var rows [][]any
+			var table [][]any
 			for i := range rapid.IntRange(0, 12).Draw(t, "rows") {
-				rows = append(rows, []any{keys.Draw(t, "key"), rapid.SampledFrom([]any{nil, "=", "=1", fmt.Sprint(name, " ", i)}).Draw(t, "v")})
+				table = append(table, []any{keys.Draw(t, "key"), rapid.SampledFrom([]any{nil, "=", "=1", fmt.Sprint(name, " ", i)}).Draw(t, "v")})
 			}
 			if rapid.IntRange(0, 3).Draw(t, "sort") > 0 {
-				slices.SortStableFunc(rows, func(a, b []any) int { return number(a[0]) - number(b[0]) })
+				slices.SortStableFunc(table, func(a, b []any) int { return number(a[0]) - number(b[0]) })
 			}
-			sorted = sorted && sortedWithoutNulls(rows)
-			tables = append(tables, rows)
+			sorted = sorted && sortedWithoutNulls(table)
+			tables = append(tables, table)
+			if n > 0 {
+				rows += len(table)
+			}
 		}
 		drawOptions(t, &r.CSV)
-		perChunk := rapid.IntRange(1, 5).Draw(t, "per chunk")
+		perChunk := rapid.IntRange(2, 5).Draw(t, "per chunk") // so that a key is in few chunks
 		datasets := func() map[string]Dataset {
 			sets := map[string]Dataset{}
 			for n, rows := range tables {
@@ -53,22 +55,36 @@ func TestMergeIsFold(t *testing.T) {
 			}
 			return sets
 		}
-		if !Mergeable(r, datasets()) {
-			t.Fatal("not mergeable")
-		}
 		var want, got bytes.Buffer
-		wantMade, err := Fold(r, datasets(), &want, Room{})
+		wantMade, err := foldTo(r, datasets(), &want, Budget{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := Merge(r, datasets(), &got, Room{})
-		switch {
-		case !sorted && !errors.Is(err, ErrUnmergeable):
-			t.Fatalf("a dataset is not sorted: %v", err)
-		case sorted && (err != nil || !cmp.Equal(made, wantMade) || got.String() != want.String()):
+		p, err := NewPlan(r, datasets())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &folder{Plan: p}
+		if is, err := f.areSorted(sideNumbers(p)); err != nil || is != sorted {
+			t.Fatalf("sorted: %v, %v", is, err)
+		}
+		scratch := func() (Scratch, error) { return nil, errDisk }
+		if !sorted {
+			scratch = (&scratchFiles{t: t}).make
+		}
+		made, err := foldTo(r, datasets(), &got, Budget{Bytes: 1, Scratch: scratch})
+		if err != nil || !cmp.Equal(made, wantMade) || got.String() != want.String() {
 			t.Fatalf("%+v, %v\n%s\nwant %+v\n%s", made, err, &got, wantMade, &want)
 		}
 	})
+}
+
+// sideNumbers are the numbers of all inputs but the first.
+func sideNumbers(p *Plan) (sides []int) {
+	for n := 1; n < len(p.inputs); n++ {
+		sides = append(sides, n)
+	}
+	return sides
 }
 
 func number(key any) int {
@@ -88,7 +104,7 @@ func sortedWithoutNulls(rows [][]any) bool {
 	return slices.IsSorted(keys)
 }
 
-func TestMergeableJoins(t *testing.T) {
+func TestSortedJoins(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kinds [2]string
@@ -103,13 +119,20 @@ func TestMergeableJoins(t *testing.T) {
 		"two of them": {[2]string{"integer", "integer"}, report.Inner, 2, false},
 	} {
 		keys := []string{"k", "k2"}[:c.keys]
-		r := &report.Report{Join: report.Join{Keys: keys, Listeners: []report.Joined{{Listener: "a", Keys: keys}, {Listener: "b", Type: c.kind, Keys: keys}}}}
+		r := &report.Report{
+			Join: report.Join{Keys: keys, Listeners: []report.Joined{{Listener: "a", Keys: keys}, {Listener: "b", Type: c.kind, Keys: keys}}},
+			CSV:  report.CSV{Columns: []report.CSVColumn{column("k", "", "k")}},
+		}
 		sets := map[string]Dataset{}
 		for i, l := range []string{"a", "b"} {
 			sets[l] = datasettest.Of(t, datasettest.Columns("k", c.kinds[i], "k2", "integer"), 1)
 		}
-		if got := Mergeable(r, sets); got != c.want {
-			t.Errorf("%s: %v", name, got)
+		p, err := NewPlan(r, sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (&folder{Plan: p}).areSorted([]int{1}); got != c.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 }
@@ -137,26 +160,30 @@ func TestIntegersOfAnySize(t *testing.T) {
 }
 
 func BenchmarkMerge(b *testing.B) {
-	chunks, size := datasettest.SampleChunks(b, 100_000)
+	const rows = 100_000
+	chunks, size := datasettest.SampleChunks(b, rows)
 	r := benchmarkReport(report.Inner)
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		made, err := Merge(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{})
-		if err != nil || made.Rows != 100_000 {
+		made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, rows), "b": datasettest.Sample(chunks, rows)}, io.Discard, Budget{Bytes: 1})
+		if err != nil || made.Rows != rows {
 			b.Fatal(made.Rows, err)
 		}
 	}
 }
 
-// TestMergeOfOneKey: the rows of one key are not held beyond the room.
+// TestMergeOfOneKey: the rows of a key that are in many chunks are not held.
 func TestMergeOfOneKey(t *testing.T) {
 	t.Parallel()
-	r, sets := wide(t, report.Inner, []int{1}, make([]int, 2000), 1000)
-	if _, err := Merge(r, sets(), io.Discard, Room{Bytes: 3 << 20}); !errors.Is(err, ErrUnmergeable) {
-		t.Errorf("2 MB of one key: %v", err)
-	}
-	if _, err := Merge(r, sets(), io.Discard, Room{Bytes: 6 << 20}); err != nil {
-		t.Error(err)
+	for rows, sorted := range map[int]bool{groupChunks * 100: true, groupChunks*100 + 1: false} {
+		r, sets := wide(t, report.Inner, []int{1}, make([]int, rows), 10)
+		p, err := NewPlan(r, sets())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (&folder{Plan: p}).areSorted([]int{1}); got != sorted || err != nil {
+			t.Errorf("%d rows: %v, %v", rows, got, err)
+		}
 	}
 }
