@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
 	"github.com/fanfold/fanfold/report"
@@ -162,6 +161,9 @@ func TestPartsThatFit(t *testing.T) {
 	}
 }
 
+// largestFold is the maximum of limits.fold_bytes.
+const largestFold = 8 << 30
+
 // TestMostRows: a row that is too long, or has no place, is an error that names the listener.
 func TestMostRows(t *testing.T) {
 	t.Parallel()
@@ -174,7 +176,7 @@ func TestMostRows(t *testing.T) {
 	}
 	for _, size := range []int{blockBytes / 2, blockBytes, 2 * blockBytes} {
 		size += placeBytes // so that a block has room for one less
-		if places := config.LargestFold / size * blocksOf(size); places > len(full.blocks)/2 {
+		if places := largestFold / size * blocksOf(size); places > len(full.blocks)/2 {
 			t.Errorf("rows of %d bytes take %d blocks", size, places)
 		}
 	}
