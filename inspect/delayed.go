@@ -32,28 +32,36 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 	} else {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
 	}
-	millis := score
-	if score < scripts.MinMillis {
-		millis *= 1000
-	}
-	if math.IsNaN(score) || math.IsInf(score, 0) || millis >= scripts.NoTime || time.UnixMilli(int64(millis)).Sub(now) > scripts.Horizon {
+	due, ok := dueTime(score)
+	if !ok || due.Sub(now) > scripts.Horizon {
 		d.Bad = "its score is no time, or more than ten years away: goes to the quarantine"
 		return d
 	}
-	due := time.UnixMilli(int64(millis))
-	if millis < scripts.MinMillis {
+	if due.UnixMilli() < scripts.MinMillis {
 		due = now // the scheduler takes it for that
 	}
 	d.Due, d.In = &due, due.Sub(now).Round(time.Second).String()
 	return d
 }
 
+// dueTime is the time that a score stands for: in milliseconds, or in seconds where it is
+// small. It is false for a score that is no time.
+func dueTime(score float64) (time.Time, bool) {
+	if math.IsNaN(score) || math.IsInf(score, 0) || score >= scripts.NoTime {
+		return time.Time{}, false
+	}
+	if score < scripts.MinMillis {
+		score *= 1000
+	}
+	return time.UnixMilli(int64(score)), true
+}
+
 // BeforeStart are the members of the delayed set that an id can have which has not been
-// started: the id itself, and a member for each further look for its record.
+// started: the id itself, and a member for each poll of its record.
 func BeforeStart(id string) []string {
 	members := []string{id}
-	for look := range int64(len(report.RecordPolls)) {
-		members = append(members, scripts.Later{ID: id, Attempt: look + 1, Step: scripts.StepTrigger}.String())
+	for poll := range int64(len(report.RecordPolls)) {
+		members = append(members, scripts.Later{ID: id, Attempt: poll + 1, Step: scripts.StepTrigger}.String())
 	}
 	return members
 }
@@ -64,7 +72,7 @@ func whatLater(l scripts.Later) string {
 	case "":
 		return "job"
 	case scripts.StepTrigger:
-		return "look for the record"
+		return "poll of the record"
 	case scripts.StepFanIn:
 		return "retry of fan-in"
 	case scripts.StepRecord:

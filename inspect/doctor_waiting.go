@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // checkPauses names what is paused: somebody may have forgotten it.
@@ -61,29 +59,26 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 	const check = "timers"
 	now, err := d.redis.Time(ctx).Result()
+	var all []Timer
+	if err == nil {
+		all, err = d.Timers(ctx, func(string) bool { return true }, 2*pageSize)
+	}
 	var undefined, overdue []string
-	for _, paused := range []bool{false, true} {
-		if err != nil {
-			break
-		}
-		var found []scripts.DueTimer
-		found, err = d.scripts.ListTimers(ctx, paused, "*", 1000)
-		for _, t := range found {
-			due := now.Sub(dueTime(t)) > missed && t.Finite
-			if _, _, ok := d.config.Timers.Match(t.Name); !ok && (due || paused) {
-				undefined = append(undefined, t.Name)
-			} else if due && !paused {
-				overdue = append(overdue, t.Name)
-			}
+	for _, t := range all {
+		paused := strings.HasPrefix(t.State, "paused")
+		if t.Definition == "" && (paused || t.overdue(now)) {
+			undefined = append(undefined, t.Name)
+		} else if t.overdue(now) && !paused {
+			overdue = append(overdue, t.Name)
 		}
 	}
 	switch {
-	case err != nil:
 	case len(undefined) > 0:
-		return newFinding(check, Warn, "", fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0]),
-			"correct the key of a definition in timers, or fanfold timer rm removes them")
+		err = fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0])
+		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or fanfold timer rm removes them")
 	case len(overdue) > 0:
-		return newFinding(check, Warn, "", fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0]), schedulerMissing)
+		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
+		return newFinding(check, Warn, "", err, schedulerMissing)
 	}
 	return newFinding(check, Warn, "none is overdue", err, "")
 }

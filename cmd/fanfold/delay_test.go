@@ -99,7 +99,7 @@ func TestDelay(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	for i, want := range []struct{ what, bad string }{
-		{"job", ""}, {"job", ""}, {"retry of one", ""}, {"look for the record", ""}, {"retry of fan-in", ""}, {"?", "means nothing"}, {"job", "no time"},
+		{"job", ""}, {"job", ""}, {"retry of one", ""}, {"poll of the record", ""}, {"retry of fan-in", ""}, {"?", "means nothing"}, {"job", "no time"},
 	} {
 		if d := found[i]; d.What != want.what || !strings.Contains(d.Bad, want.bad) || (want.bad == "") != (d.Bad == "") {
 			t.Errorf("%d: %+v", i, d)
