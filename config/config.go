@@ -81,7 +81,7 @@ const NotIdempotent = "none"
 // Records says where the records are. The zero value is Fanfold's own table.
 type Records struct {
 	// name of one of `databases`
-	Database string `yaml:"database"`
+	Database string `yaml:"database" unset:"needed"`
 	// `table` or `schema.table`
 	Table string `yaml:"table" form:"table" default:"file_download_record"`
 	// Columns maps Fanfold's name of a column to the table's; "-" if the table does not have it. See RecordColumns.

@@ -16,7 +16,7 @@ type listenerFields struct {
 	Timeout time.Duration `yaml:"timeout" default:"5m"`
 	// of its task
 	Retry retryFields `yaml:"retry" unset:"the report's, field by field"`
-	// what its failure means for the job
+	// what it means for the job that it fails for good: `required`, `optional`, or `{default: {column: value}}`
 	OnFailure failureFields `yaml:"on_failure" unset:"required"`
 
 	mysqlFields    `kind:"mysql"`
@@ -39,7 +39,7 @@ type valueFields struct {
 
 type mysqlFields struct {
 	// name of one of `databases`
-	Database string `yaml:"database"`
+	Database string `yaml:"database" unset:"needed"`
 	// one SELECT, with `:parameter` and `:listener.column`
 	Query string `yaml:"query" need:"Add the SELECT that this listener runs"`
 	// names of what the query gives, in order; needed if its SELECT does not tell them

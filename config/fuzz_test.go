@@ -14,7 +14,7 @@ import (
 )
 
 // FuzzLoad proves that no file makes Load panic, that each error is Problems
-// with places in the file, and that no message shows a variable that a secret uses.
+// with places in the file, that the schema takes what Load takes, and that no message shows a variable that a secret uses.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(base))
 	if good, err := os.ReadFile("testdata/good.yaml"); err == nil {
@@ -32,10 +32,14 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, csv: *x}}\n"))
+	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := &reading{file: "f.yaml", env: testEnvironment(), used: variables{}}
 		config, err := r.load(data)
 		if err == nil {
+			if err := validate(string(data)); err != nil {
+				t.Errorf("the schema refuses it: %v", err)
+			}
 			for _, r := range config.Reports {
 				proved(t, r)
 			}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"reflect"
@@ -107,3 +108,9 @@ func invalidAt(data []byte) int {
 	}
 	return len(data)
 }
+
+// Schema is the JSON schema of the file, for editors. It knows the fields, and nothing
+// of what they mean together.
+//
+//go:embed schema.json
+var Schema []byte

@@ -48,6 +48,7 @@ func TestExitCodes(t *testing.T) {
 		{exitOK, []string{"version"}, "fanfold"},
 		{exitOK, []string{"completion", "bash"}, "fanfold"},
 		{exitOK, []string{"validate"}, "slow"},
+		{exitOK, []string{"validate", "--schema", "-c", "/nowhere.yaml"}, `"running_jobs"`},
 		{exitOK, []string{"submit", id, "--wait"}, "SUCCESS"},
 		{exitOK, []string{"status", id}, "SUCCESS"},
 		{exitOK, []string{"list", "--status", "success", "--limit", "5"}, id},
