@@ -1,6 +1,9 @@
 package inspect
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // checkRecords looks at the record table, and tells how many rows of it a start
 // would take for work to be done.
@@ -10,7 +13,7 @@ func (d recordDoctor) checkRecords(ctx context.Context) Findings {
 	}
 	fs := Findings{{Check: "records", Result: Pass, Detail: "table and columns are as configured"}}
 	fs = append(fs, d.checkStartable(ctx))
-	return append(fs, d.checkFileColumn(ctx), d.checkMemory(ctx), d.checkInstallation(ctx), d.checkTimerRecords(ctx))
+	return append(fs, d.checkFileColumn(ctx), d.checkSnapshot(ctx), d.checkInstallation(ctx), d.checkTimerRecords(ctx))
 }
 
 // checkInstallation names the installation whose files these are.
@@ -24,13 +27,14 @@ func (d recordDoctor) checkInstallation(ctx context.Context) Finding {
 		"fanfold migrate makes the tables; the account needs SELECT and INSERT on fanfold_meta. Without them the names of files do not say whose they are, and no file is ever removed: use no sink that another installation uses")
 }
 
-// checkMemory looks for the tables that outlive Redis.
-func (d recordDoctor) checkMemory(ctx context.Context) Finding {
+// checkSnapshot looks for the tables that outlive Redis.
+func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
+	members := 0
 	_, err := d.records.Epoch(ctx)
 	if err == nil {
-		_, err = d.records.Dues(ctx, d.scripts.Delayed(), "", 1)
+		members, err = d.records.SnapshotMembers(ctx)
 	}
-	return newFinding("records that outlive redis", Warn, "due times and timers are mirrored", err,
+	return newFinding("records that outlive redis", Warn, fmt.Sprintf("a snapshot has %d ids, timers and pauses", members), err,
 		"fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. Without them delayed ids and timers are lost with Redis's memory")
 }
 
