@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/fanfold/fanfold/internal/ask"
+	"github.com/fanfold/fanfold/report"
 )
 
 // maxAnswer is how much of an answer is read. Nothing uses it but the connection, which
@@ -49,7 +51,7 @@ func (t *Timers) call(ctx context.Context, f firing) error {
 
 // request fills the request in.
 func (f firing) request() (ask.Request, error) {
-	address, err := f.Call.URL.FillURL(f.values)
+	address, err := fillURL(f.Call.URL, f.values)
 	if err != nil {
 		return ask.Request{}, err
 	}
@@ -69,8 +71,46 @@ func (f firing) request() (ask.Request, error) {
 		if r.Header.Get("Content-Type") == "" {
 			r.Header.Set("Content-Type", "application/json")
 		}
-		r.Body = []byte(f.Call.Body.FillBody(f.values, r.Header.Get("Content-Type")))
+		r.Body = []byte(fillBody(f.Call.Body, f.values, r.Header.Get("Content-Type")))
 	}
 	r.Header.Set("Idempotency-Key", f.id())
 	return r, nil
+}
+
+// fillURL puts the values into a URL: escaped for its path or its query.
+func fillURL(t report.Template, values map[string]string) (string, error) {
+	path, query, has := strings.Cut(t.Reveal(), "?")
+	var wrong error
+	text := report.NewTemplate(path).Fill(values, func(v string) string {
+		if ask.Climbs(v) {
+			wrong = fmt.Errorf("a value that cannot be used in the path of a URL: %q", v)
+		}
+		return url.PathEscape(v)
+	})
+	if has {
+		text += "?" + report.NewTemplate(query).Fill(values, url.QueryEscape)
+	}
+	return text, wrong
+}
+
+// fillBody puts the values into a body of this content type: escaped for JSON
+// and for forms, otherwise as they are.
+func fillBody(t report.Template, values map[string]string, contentType string) string {
+	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	switch kind = strings.TrimSpace(kind); {
+	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+		return t.Fill(values, jsonEscape)
+	case kind == "application/x-www-form-urlencoded":
+		return t.Fill(values, url.QueryEscape)
+	}
+	return t.Fill(values, nil)
+}
+
+// jsonEscape gives what stands between the quotes of a JSON string.
+func jsonEscape(value string) string {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return "" // a string can always be marshalled
+	}
+	return string(b[1 : len(b)-1])
 }

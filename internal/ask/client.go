@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -168,4 +169,12 @@ func (l *limited) Read(p []byte) (int, error) {
 		err = &Failure{Kind: Broken, text: "the answer broke off", err: err}
 	}
 	return n, err
+}
+
+// Climbs tells whether one of a value's parts, between slashes of either kind, is . or ..:
+// a server, or a proxy that decodes %2F, would take it for a way to another place.
+func Climbs(text string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }), func(part string) bool {
+		return part == "." || part == ".."
+	})
 }

@@ -375,7 +375,7 @@ func (r *reader) request(of report.HTTPRequest) (request, error) {
 	if about {
 		what += " (job " + r.name() + ")"
 	}
-	target, body, err := of.Fill(r.bind)
+	target, body, err := fillRequest(of, r.bind)
 	if err != nil {
 		return request{}, listeners.Permanent(fmt.Errorf("API %s: %s: %w", r.source.api.Name, what, err))
 	}

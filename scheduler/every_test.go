@@ -1,8 +1,10 @@
-package report
+package scheduler
 
 import (
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 func berlin(t *testing.T) *time.Location {
@@ -18,12 +20,12 @@ func berlin(t *testing.T) *time.Location {
 func TestEveryKeepsItsAnchor(t *testing.T) {
 	t.Parallel()
 	first := time.Date(2024, 1, 1, 9, 0, 0, 123e6, time.UTC)
-	for _, every := range []Every{{Exact: 24 * time.Hour}, {Days: 1}, {Days: 7, Zone: time.UTC}, {Exact: 90 * time.Minute}} {
+	for _, every := range []report.Every{{Exact: 24 * time.Hour}, {Days: 1}, {Days: 7, Zone: time.UTC}, {Exact: 90 * time.Minute}} {
 		period := every.Exact + time.Duration(every.Days)*24*time.Hour
 		due := first
 		for step := range 1000 {
 			late := time.Duration(step%7) * time.Second
-			next, wall := every.Next(due, "", due.Add(late))
+			next, wall := nextTime(every, due, "", due.Add(late))
 			if want := first.Add(time.Duration(step+1) * period); !next.Equal(want) || wall != "" {
 				t.Fatalf("%v, step %d: %v (%q), want %v", every, step, next, wall, want)
 			}
@@ -37,7 +39,7 @@ func TestEveryKeepsItsAnchor(t *testing.T) {
 func TestEveryOverDaylightSaving(t *testing.T) {
 	t.Parallel()
 	zone := berlin(t)
-	daily := Every{Days: 1, Zone: zone}
+	daily := report.Every{Days: 1, Zone: zone}
 	for _, c := range []struct {
 		name, first string
 		want        []string
@@ -55,7 +57,7 @@ func TestEveryOverDaylightSaving(t *testing.T) {
 		}
 		wall := ""
 		for _, want := range c.want {
-			due, wall = daily.Next(due, wall, due)
+			due, wall = nextTime(daily, due, wall, due)
 			if got := due.In(zone).Format(time.RFC3339); got != want {
 				t.Errorf("%s: %s, want %s", c.name, got, want)
 			}
@@ -70,7 +72,7 @@ func TestEveryOverThousandDays(t *testing.T) {
 	for _, minute := range []int{0, 120, 150, 179, 180, 540} {
 		due, wall := time.Date(2024, 1, 1, 0, minute, 0, 0, zone), ""
 		for step := range 1000 {
-			due, wall = Every{Days: 1, Zone: zone}.Next(due, wall, due)
+			due, wall = nextTime(report.Every{Days: 1, Zone: zone}, due, wall, due)
 			day := time.Date(2024, 1, 2+step, 0, 0, 0, 0, time.UTC)
 			got := due.In(zone)
 			if got.Day() != day.Day() || got.Month() != day.Month() {
@@ -92,8 +94,8 @@ func TestEveryAfterALongTime(t *testing.T) {
 		first.Add(-time.Hour), first, first.Add(time.Millisecond), time.Date(2024, 7, 1, 8, 59, 59, 0, zone),
 		time.Date(2024, 7, 1, 9, 0, 0, 0, zone), time.Date(2024, 3, 31, 9, 0, 0, 0, zone), time.Date(2024, 10, 27, 8, 0, 0, 0, zone),
 	} {
-		for _, every := range []Every{{Days: 1, Zone: zone}, {Days: 14, Zone: zone}, {Exact: time.Second}} {
-			next, _ := every.Next(first, "", now)
+		for _, every := range []report.Every{{Days: 1, Zone: zone}, {Days: 14, Zone: zone}, {Exact: time.Second}} {
+			next, _ := nextTime(every, first, "", now)
 			before := next.Add(-every.Exact).In(zone).AddDate(0, 0, -every.Days)
 			if !next.After(now) || !next.After(first) || before.After(now) && !before.Equal(first) && before.After(first) {
 				t.Errorf("%v after %v: %v", every, now, next)
