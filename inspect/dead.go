@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
@@ -49,7 +50,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 				}
 				return
 			}
-			page, err := in.deadPage(ctx, entries)
+			page, err := deadPage(ctx, in.records, entries)
 			if !yield(page, err) || err != nil || len(entries) < pageSize {
 				return
 			}
@@ -58,12 +59,12 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 	}
 }
 
-func (in *Inspector) deadPage(ctx context.Context, entries []redis.Z) ([]DeadJob, error) {
+func deadPage(ctx context.Context, store *record.Store, entries []redis.Z) ([]DeadJob, error) {
 	ids := make([]string, len(entries))
 	for i, z := range entries {
 		ids[i], _ = z.Member.(string)
 	}
-	records, err := in.records.Read(ctx, ids)
+	records, err := store.Read(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

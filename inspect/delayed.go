@@ -28,13 +28,13 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 	d := Delayed{Member: member, Score: score}
 	var err error
 	if d.later, err = scripts.ParseLater(member); err != nil {
-		d.Bad, d.What = "means nothing: goes to the quarantine when it is due", "?"
+		d.Bad, d.What = "means nothing: it is quarantined when it is due", "?"
 	} else {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
 	}
 	due, ok := dueTime(score)
 	if !ok || due.Sub(now) > scripts.Horizon {
-		d.Bad = "its score is no time, or more than ten years away: goes to the quarantine"
+		d.Bad = "its score is not a time, or more than ten years away: it is quarantined"
 		return d
 	}
 	if due.UnixMilli() < scripts.MinMillis {

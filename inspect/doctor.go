@@ -23,7 +23,7 @@ type Finding struct {
 // Findings are the results of all checks.
 type Findings []Finding
 
-// Doctor looks at everything that the configuration names, writes and deletes one object
+// Doctor checks everything that the configuration names. It writes and deletes one object
 // in the sink and one scratch file, and changes nothing else.
 func (in *Inspector) Doctor(ctx context.Context) Findings {
 	all := within(ctx, redisDoctor{in}.checkRedis)

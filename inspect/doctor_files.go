@@ -19,7 +19,7 @@ func (d recordDoctor) checkSink(ctx context.Context) Finding {
 	}
 	check := "sink " + d.config.Sink.String()
 	if errors.Is(err, fs.ErrNotExist) {
-		return newFinding(check, Warn, "", err, "mkdir -p "+d.config.Sink.Place+", for the user of fanfold serve, which makes it where it may. If it is a mount, it is gone")
+		return newFinding(check, Warn, "", err, "mkdir -p "+d.config.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
 	}
 	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
 }

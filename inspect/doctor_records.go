@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// checkRecords looks at the record table, and tells how many rows of it a start
-// would take for work to be done.
+// checkRecords checks the record table, and counts the rows that a start would take for
+// work to be done.
 func (d recordDoctor) checkRecords(ctx context.Context) Findings {
 	if err := d.records.Check(ctx); err != nil {
 		return Findings{newFinding("records", Fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours; the account needs SELECT and UPDATE on it")}

@@ -64,31 +64,31 @@ func checkEviction(policy string) Finding {
 }
 
 // checkRedisMemory compares the memory in use with maxmemory.
-func checkRedisMemory(memory map[string]string, limit int) Finding {
+func checkRedisMemory(memory map[string]string, allowed int) Finding {
 	const check, hint = "redis memory", "give Redis more maxmemory, or let running jobs end; limits.running_jobs and limits.job_bytes bound what they use"
 	used, usedErr := strconv.ParseInt(memory["used_memory"], 10, 64)
-	most, mostErr := strconv.ParseInt(memory["maxmemory"], 10, 64)
-	if err := errors.Join(usedErr, mostErr); err != nil {
+	limit, limitErr := strconv.ParseInt(memory["maxmemory"], 10, 64)
+	if err := errors.Join(usedErr, limitErr); err != nil {
 		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not say it: %w", err), "")
 	}
-	if most == 0 {
+	if limit == 0 {
 		return Finding{Check: check, Result: Pass, Detail: fmt.Sprintf("%d MB used, without maxmemory", used>>20)}
 	}
-	percent := used * 100 / most
-	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) are used", percent, most>>20), Warn
+	percent := used * 100 / limit
+	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) are used", percent, limit>>20), Warn
 	var err error
 	switch {
 	case percent >= 100:
 		err, result = errors.New(detail+": Redis refuses writes, pushes too"), Fail
-	case percent > int64(limit):
-		err = fmt.Errorf("%s: above limits.memory (%d %%) no job is started", detail, limit)
+	case percent > int64(allowed):
+		err = fmt.Errorf("%s: above limits.memory (%d %%) no job is started", detail, allowed)
 	}
 	return newFinding(check, result, detail, err, hint)
 }
 
-// checkNotifications looks for the events that the scheduler can use.
+// checkNotifications checks for the events that the scheduler can use.
 func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
-	const check, hint = "redis notifications", "notify-keyspace-events Kgz$x; without them Fanfold looks once a second"
+	const check, hint = "redis notifications", "notify-keyspace-events Kgz$x; without them Fanfold polls once a second"
 	values, err := d.redis.ConfigGet(ctx, "notify-keyspace-events").Result()
 	if err != nil {
 		return newFinding(check, Warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)

@@ -39,7 +39,7 @@ func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
 	return fs
 }
 
-// checkTimeZone says what the times of a database mean. It warns where nobody has said
+// checkTimeZone says what the times of a database mean. It warns where it is not configured
 // that of a DATETIME, the server's zone is not UTC, and a report shows datetimes in
 // another zone than they were written in.
 func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {

@@ -15,7 +15,7 @@ import (
 const mostCompared = 10_000
 
 // checkStartable counts the records that a rebuild would start: old enough, and without a
-// job or a place in which they wait.
+// job, and waiting nowhere.
 func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	const check, page = "records to be started", 500
 	const hint = "fanfold submit ID starts one at once; to keep rows out that do not belong to Fanfold, set records.filter"
@@ -82,23 +82,23 @@ func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, wh
 }
 
 // withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
-// their turn or their report.
+// their start or their report.
 func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
 	records = slices.DeleteFunc(records, func(r engine.Record) bool { return !report.ValidID(r.ID) })
 	if len(records) == 0 {
 		return nil, nil
 	}
 	ids := make([]string, len(records))
-	var places []string
+	var members []string
 	for i, r := range records {
 		ids[i] = r.ID
-		places = append(places, BeforeStart(r.ID)...)
+		members = append(members, BeforeStart(r.ID)...)
 	}
 	attempts, _, err := d.scripts.Attempts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := d.scripts.Scores(ctx, d.scripts.Delayed(), places)
+	delayed, err := d.scripts.Scores(ctx, d.scripts.Delayed(), members)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 	for i, r := range records {
 		_, waits := parked[r.Report][r.ID]
 		waits = waits || queued[r.ID]
-		for _, place := range BeforeStart(r.ID) {
-			_, ok := delayed[place]
+		for _, member := range BeforeStart(r.ID) {
+			_, ok := delayed[member]
 			waits = waits || ok
 		}
 		if !waits && (r.Status == report.Pending || attempts[i] < r.Attempt) {

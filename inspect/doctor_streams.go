@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// checkStreams tells of streams that nobody reads, or that pile up.
+// checkStreams tells of streams that have no reader, or that pile up.
 func (d redisDoctor) checkStreams(ctx context.Context) Findings {
 	names := []string{d.scripts.Jobs(), d.scripts.FanIn(), d.scripts.Fired()}
 	services := map[string]time.Duration{} // streams that an external service reads → its silence
@@ -59,7 +59,7 @@ func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silen
 		}
 		detail := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, g.Pending, g.Consumers)
 		if g.Consumers == 0 && length > 0 {
-			return newFinding(check, Warn, detail, errors.New(detail), "nobody reads it: start "+reader)
+			return newFinding(check, Warn, detail, errors.New(detail), "it has no reader: start "+reader)
 		}
 		waits, err := d.unread(ctx, name, g.LastDeliveredID, silence)
 		if err != nil {
@@ -73,7 +73,7 @@ func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silen
 	return Finding{Check: check, Result: Pass, Detail: fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length)}
 }
 
-// unreadAfter is how long an entry may wait that nobody has read, although there are
+// unreadAfter is how long an unread entry may wait, although there are
 // consumers: those that wait for entries get it at once.
 const unreadAfter = 3 * time.Second
 

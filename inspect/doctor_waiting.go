@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// checkPauses names what is paused: somebody may have forgotten it.
+// checkPauses names what is paused: a pause may be forgotten.
 func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 	list, err := d.Pauses(ctx)
 	if err == nil && len(list) > 0 {

@@ -7,7 +7,7 @@ var jobNotes = []note{
 	{when: func(f *judged) bool { return f.RedisErr != nil && f.RecordErr != nil },
 		says: "The records' database does not answer, either: {records}."},
 	{when: func(f *judged) bool { return f.missing() && f.runs() },
-		says: "The record was deleted: the job goes on to its end and leaves no file."},
+		says: "The record was deleted: the job runs to its end and leaves no file."},
 	{when: func(f *judged) bool { return f.missing() && f.kind != KindNoRecord && !f.runs() },
 		says: "There is no such record: its transaction may not be committed yet."},
 	{when: func(f *judged) bool { return f.kind == KindLooking && f.Record != nil && f.Report == nil },
@@ -40,7 +40,7 @@ var jobNotes = []note{
 	{when: func(f *judged) bool {
 		return f.runs() && f.kind != KindNoDefinition && f.kind != KindLost && f.definition() == nil
 	},
-		says: "It runs with a definition of its report that this configuration does not have: only a process that has it goes on with it."},
+		says: "It runs with a definition of its report that this configuration does not have: only a process that has it continues the job."},
 	{when: func(f *judged) bool { r := f.definition(); return f.kind == KindPaused && r != nil && r.DeadlineWaits },
 		says: "Its deadline moves by the time of the pause."},
 	{when: func(f *judged) bool { return f.ends() && !f.Now.After(f.Job.Deadline) },

@@ -20,7 +20,7 @@ const (
 var jobRules = []rule[*judged]{
 	{kind: KindWrongType, when: func(f *judged) bool { return redis.HasErrorPrefix(f.RedisErr, "WRONGTYPE") },
 		says: "A key of Fanfold has another type: {redis}.",
-		more: []string{"What goes through that key waits; other jobs go on."},
+		more: []string{"Whatever needs that key waits; other jobs continue."},
 		do:   []string{"look at the key, and rename or delete it if it is not Fanfold's: what was lost is sent again"}},
 	{kind: KindRedisAway, when: func(f *judged) bool { return f.RedisErr != nil },
 		says: "Redis does not answer: {redis}.",
@@ -77,7 +77,7 @@ var jobRules = []rule[*judged]{
 
 	// The id waits to be started.
 	{kind: KindDelayed, when: func(f *judged) bool { return f.push() != nil && f.push().Due == nil },
-		says: "It waits in {delayed} with the score {score}, which is no time: it goes to the quarantine.",
+		says: "It waits in {delayed} with the score {score}, which is not a time: it is quarantined.",
 		do:   []string{"fanfold delay run {id}"}},
 	{kind: KindNoScheduler, when: func(f *judged) bool { return f.push() != nil && f.Now.Sub(f.due()) > missed },
 		says: "It was due {due}, and no scheduler has moved it.",
@@ -85,10 +85,10 @@ var jobRules = []rule[*judged]{
 	{kind: KindDelayed, when: func(f *judged) bool { return f.push() != nil && f.push().later.Step == "" },
 		says: "It was pushed for later and is due {due}.",
 		do:   []string{runNow},
-		at:   (*judged).due, then: "it goes into {jobs}"},
+		at:   (*judged).due, then: "it is pushed into {jobs}"},
 	{kind: KindLooking, when: func(f *judged) bool { return f.push() != nil },
 		says: "It was pushed and could not be started; poll {poll} of {polls} comes {due}.",
-		at:   (*judged).due, then: "the trigger reads the record again; after the last poll the id goes to the quarantine"},
+		at:   (*judged).due, then: "the trigger reads the record again; after the last poll the id is quarantined"},
 	{kind: KindWorkerDead, when: func(f *judged) bool { return f.triggerDead() && f.live(f.Jobs) > 0 },
 		says: "The trigger {reader} read it {idle} ago and is silent since then.",
 		at:   func(f *judged) time.Time { return f.Now.Add(f.Limits.Lease) }, then: "by then another worker takes it over"},
@@ -143,7 +143,7 @@ var jobRules = []rule[*judged]{
 		says: "The record is PENDING, and its id was not pushed.",
 		more: []string{
 			"It has not changed for {age}; the id is neither in {jobs} nor in {delayed}.",
-			"Once it has not changed for {grace}, a rebuild starts it by itself, unless records.filter keeps it out; it looks every few minutes.",
+			"Once it has not changed for {grace}, a rebuild starts it by itself, unless records.filter excludes it; a rebuild runs every few minutes.",
 		},
 		do: []string{submitIt}},
 }

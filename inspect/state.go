@@ -86,9 +86,9 @@ func newJob(s *scripts.State) *job {
 			Owner: t.Owner, Taken: t.Taken, Lease: t.Lease, Next: t.Next, Waits: t.Waits, Error: t.Error,
 		})
 	}
-	place := func(p part) int { return slices.Index(s.Listeners, p.Name) }
+	position := func(p part) int { return slices.Index(s.Listeners, p.Name) }
 	slices.SortFunc(j.Tasks, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(position(a), position(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return j
 }
@@ -126,7 +126,7 @@ func (j *job) needsData() bool { return j.runs() && !j.committed() }
 // member names its definition in the set of those that processes have.
 func (j *job) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
 
-// needsDefinition tells whether only a process that has its definition goes on with it.
+// needsDefinition tells whether only a process that has its definition continues it.
 func (j *job) needsDefinition() bool { return scripts.NeedsDefinition(j.Status) }
 
 // orphan tells whether no process has the definition that it needs, although some run.

@@ -20,7 +20,7 @@ type queue struct {
 	Length    int64
 	Consumers []consumer
 	Entry     *entry // nil: not among those that were searched
-	Searched  int64  // entries that were looked at, from the oldest on
+	Searched  int64  // entries that were searched, from the oldest on
 	Whole     bool   // those were all
 }
 
@@ -34,8 +34,8 @@ type consumer struct {
 type entry struct {
 	ID       string
 	Ahead    int64         // older entries
-	Consumer string        // who has read it; empty: nobody yet
-	Idle     time.Duration // since somebody read it or kept it
+	Consumer string        // who has read it; empty: not read yet
+	Idle     time.Duration // since it was read, or its lease renewed
 }
 
 // live is how many consumers have been heard within the silence.

@@ -19,17 +19,17 @@ type Watcher interface {
 }
 
 const (
-	// lookAtLeast is how often jobs are looked at of which nothing is told: events
-	// can be trimmed, and the rows of a listener that runs are none.
-	lookAtLeast = 500 * time.Millisecond
-	// mostLooked is how many jobs are looked at each time. Of more, only those are of
-	// which something was told; that records are final is seen in one query.
-	mostLooked = 10
+	// pollEvery is how often jobs without events are read: events can be trimmed, and
+	// rows of a listener that runs have none.
+	pollEvery = 500 * time.Millisecond
+	// maxPolled is how many jobs are read every time. Of more, only those with events are;
+	// one query tells which records are final.
+	maxPolled = 10
 )
 
 // Watch follows jobs until their records are final.
 func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]Job, error) {
-	follow, err := in.follow(ctx)
+	follow, err := follow(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 				waiting = append(waiting, id)
 			}
 		}
-		if len(waiting) > mostLooked && !first {
+		if len(waiting) > maxPolled && !first {
 			// One query tells which have ended.
 			records, err := in.records.Read(ctx, waiting)
 			if err != nil {
@@ -57,7 +57,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 			})
 		}
 		for _, id := range waiting {
-			v, err := in.watched(ctx, id)
+			v, err := watched(ctx, in, id)
 			if err != nil {
 				return nil, err
 			}
@@ -71,7 +71,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 		if len(ended) == len(ours) {
 			break
 		}
-		if told, err = follow.next(ctx, lookAtLeast, func(e Event) (bool, error) {
+		if told, err = follow.next(ctx, pollEvery, func(e Event) (bool, error) {
 			if _, final := ended[e.ID]; final || !ours[e.ID] {
 				return false, nil
 			}
@@ -91,7 +91,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 const Deleted report.Status = "DELETED"
 
 // watched is Job, for a record that existed and may be deleted.
-func (in *Inspector) watched(ctx context.Context, id string) (Job, error) {
+func watched(ctx context.Context, in *Inspector, id string) (Job, error) {
 	v, err := in.Job(ctx, id)
 	if errors.Is(err, engine.ErrNoRecord) {
 		return Job{ID: id, Status: Deleted, Error: "the record was deleted"}, nil

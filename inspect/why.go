@@ -9,7 +9,7 @@ import (
 func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
 	v := diagnose(gather(ctx, in, id))
 	if v.Kind == KindLost || v.Kind == KindNotPushed {
-		// What moved while it was looked for is not lost: look once more.
+		// What moved during the search is not lost: search once more.
 		v = diagnose(gather(ctx, in, id))
 	}
 	return v, ctx.Err()
