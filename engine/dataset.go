@@ -18,7 +18,6 @@ type listenerData struct {
 	ctx      context.Context
 	scripts  *scripts.Scripts
 	state    *scripts.State
-	pace     *pace
 	listener string
 	columns  []dataset.Column
 	task     scripts.TaskState
@@ -31,7 +30,7 @@ var errOutage = errors.New("engine: server is away")
 var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns those columns of a job that its report needs.
-func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State, p *pace) (map[string]fold.Dataset, error) {
+func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
 	for listener, names := range fold.Needed(r) {
 		task := state.Tasks[listener]
@@ -39,7 +38,7 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 		if err := json.Unmarshal(task.Columns, &all); err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, task: task}
+		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, listener: listener, task: task}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -74,9 +73,5 @@ func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := dataset.DecodeChunk(columns, fields)
-	if err == nil {
-		d.pace.read(c.Bytes())
-	}
-	return c, err
+	return dataset.DecodeChunk(columns, fields)
 }

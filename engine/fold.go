@@ -81,9 +81,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, state *scripts.Stat
 // write folds into a new object that is not yet committed. An error that is none
 // of errOutage, errSink and errScratch would come again.
 func (e *Engine) write(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, format.Made, error) {
-	p := &pace{}
-	defer p.end()
-	sets, err := e.datasets(ctx, r, state, p)
+	sets, err := e.datasets(ctx, r, state)
 	if err != nil {
 		return nil, format.Made{}, err
 	}
