@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -59,7 +58,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "bench: it takes no arguments but flags (%q), and at least one round; -help names them\n", flag.Args())
 		os.Exit(2)
 	}
-	debug.SetGCPercent(engine.UsualPace) // as fanfold serve does; all Go systems have it
+	engine.SetPace() // as fanfold serve does; all Go systems have it
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error

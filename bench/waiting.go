@@ -20,9 +20,9 @@ const (
 	waitingCount  = 100_000
 	waitingWindow = 6 * time.Second // in each round
 	waitingFor    = 30 * 24 * time.Hour
-	// What happens once after something was added, such as its copy in MySQL, has
+	// What happens once after something was added, such as its snapshot in MySQL, has
 	// ended by then.
-	waitingCalm = 3 * time.Second
+	waitingCalm = 6 * time.Second
 
 	whatIdleCPU      = "idle engine, CPU of the process"
 	whatIdleRedis    = "idle engine, CPU of Redis"
@@ -145,12 +145,12 @@ func (w waiter) measure(ctx context.Context, rounds int, program, dir string, m 
 		if err := w.fill(ctx, client); err != nil {
 			return found, err
 		}
-		// Until all of it is in the set, and its copy in MySQL.
-		for mirrored := 0; mirrored < waitingCount; {
+		// Until all of it is in the set, and in the snapshot in MySQL.
+		for saved := 0; saved < waitingCount; {
 			if err := wait(ctx, 200*time.Millisecond); err != nil {
 				return found, err
 			}
-			if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+schema+".fanfold_due").Scan(&mirrored); err != nil {
+			if err := db.QueryRowContext(ctx, "SELECT COALESCE(SUM(members), 0) FROM "+schema+".fanfold_snapshot").Scan(&saved); err != nil {
 				return found, err
 			}
 		}

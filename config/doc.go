@@ -1,9 +1,13 @@
 // Package config answers one question: which field of the configuration file sets it?
 //
-// Load reads the file, proves it, and gives a Config: connections, limits, and the
-// definitions of reports and timers, which are types of package report. Every problem
-// of the file is found at once, each with its line, the value and the remedy.
+// The structs of file.go and config.go are the only list of the fields: each has its
+// name, its default and its bounds as tags, and its meaning as a comment. One decoder
+// reads a file into them; the check functions prove what the fields mean together and
+// make the Config, whose reports and timers are types of package report.
 //
-// What has to be read from outside (environment variables, secret files) is given as a
-// function.
+//	file ──decodeStruct──▶ fields ──check──▶ Config
+//
+// Every problem of a file is found at once, each with its place, the value and the
+// remedy; no message shows a secret. What has to be read from outside (environment
+// variables, secret files) is given as a function.
 package config

@@ -14,7 +14,7 @@ import (
 )
 
 // FuzzLoad proves that no file makes Load panic, that each error is Problems
-// with places in the file, and that no message shows a variable that a secret uses.
+// with places in the file, that the schema takes what Load takes, and that no message shows a variable that a secret uses.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(base))
 	if good, err := os.ReadFile("testdata/good.yaml"); err == nil {
@@ -32,10 +32,14 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, csv: *x}}\n"))
+	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := &reading{file: "f.yaml", env: testEnvironment(), used: variables{}}
 		config, err := r.load(data)
 		if err == nil {
+			if err := validate(string(data)); err != nil {
+				t.Errorf("the schema refuses it: %v", err)
+			}
 			for _, r := range config.Reports {
 				proved(t, r)
 			}
@@ -106,7 +110,7 @@ func proved(t *testing.T, r *report.Report) {
 			}
 		}
 	}
-	if r.Timeout < r.StagesTime() || r.Timeout > longest {
+	if r.Timeout < r.StagesTime() || r.Timeout > duration(maxDuration) {
 		t.Errorf("%s: a timeout of %v for stages of %v", r.Name, r.Timeout, r.StagesTime())
 	}
 	provedRetry(t, r.Retry)
@@ -121,7 +125,7 @@ func wrongForm(form string, kind report.Kind) bool {
 
 func provedRetry(t *testing.T, r report.Retry) {
 	t.Helper()
-	if r.Retries < 0 || r.Retries > mostRetries || r.Delay <= 0 || r.Exponential && r.MaxDelay < r.Delay || r.Total() < 0 {
+	if r.Retries < 0 || r.Retries > 100 || r.Delay <= 0 || r.Exponential && r.MaxDelay < r.Delay || r.Total() < 0 {
 		t.Errorf("a retry that cannot be: %+v", r)
 	}
 }

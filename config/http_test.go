@@ -266,43 +266,6 @@ func TestHTTPProblems(t *testing.T) {
 	}
 }
 
-// TestFill: a value stays in its place, whatever is in it.
-func TestFill(t *testing.T) {
-	t.Parallel()
-	evil := `../a?b=c&d#e/"f` + "\r\nX: y"
-	values := func(name string) (any, bool) {
-		v, ok := map[string]any{
-			"evil": evil, "n": int64(-7), "yes": true, "none": nil, "dots": "..", "empty": "",
-			"list": []any{int64(1), "a&b"}, "of.ids": []any{json.RawMessage("12345678901234567890"), json.RawMessage(`"x"`)},
-			"slash": "a/b?c", "{id}": "a/b", "{key}": "k\"1",
-		}[name]
-		return v, ok
-	}
-	for _, c := range []struct {
-		request      report.HTTPRequest
-		target, body string
-		refused      bool
-	}{
-		{report.HTTPRequest{Path: "/a:b/:n/%20"}, "/a:b/-7/%20", "", false},
-		{report.HTTPRequest{Path: "/:slash"}, "/a%2Fb%3Fc", "", false},
-		{report.HTTPRequest{Path: "/:evil"}, "", "", true},
-		{report.HTTPRequest{Path: "/x-{id}/{key}"}, "/x-a%2Fb/k%221", "", false},
-		{report.HTTPRequest{Path: "/:dots/x"}, "", "", true},
-		{report.HTTPRequest{Path: "/:empty/x"}, "", "", true},
-		{report.HTTPRequest{Path: "/:none/x"}, "", "", true},
-		{report.HTTPRequest{Path: "/:unknown"}, "", "", true},
-		{report.HTTPRequest{Path: "/", Query: []report.HTTPPair{{Name: "q", Value: ":evil"}, {Name: "a b", Value: "::n"}, {Name: "none", Value: ":none"}, {Name: "l", Value: ":list"}, {Name: "ids", Value: ":of.ids"}, {Name: "y", Value: ":yes"}}},
-			"/?q=..%2Fa%3Fb%3Dc%26d%23e%2F%22f%0D%0AX%3A+y&a+b=%3An&l=1&l=a%26b&ids=12345678901234567890&ids=x&y=true", "", false},
-		{report.HTTPRequest{Path: "/", JSON: map[string]any{"e": ":evil", "in": "not :evil", "l": ":list", "ids": ":of.ids", "n": ":none", "k": "{key}", "c": "::n", "d": []any{json.Number("1.50")}}},
-			"/", `{"c":":n","d":[1.50],"e":"../a?b=c&d#e/\"f\r\nX: y","ids":[12345678901234567890,"x"],"in":"not :evil","k":"k\"1","l":[1,"a&b"],"n":null}`, false},
-	} {
-		target, body, err := c.request.Fill(values)
-		if (err != nil) != c.refused || err != nil && !errors.Is(err, report.ErrValue) || err == nil && target != c.target || string(body) != c.body {
-			t.Errorf("%+v: %s %s %v", c.request, target, body, err)
-		}
-	}
-}
-
 func TestJSONPath(t *testing.T) {
 	t.Parallel()
 	var document any

@@ -29,8 +29,8 @@ func TestJobBytes(t *testing.T) {
 func TestBoundsOfLimits(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"lease: 1s": "", "lease: 1h": "", "lease: 1ms": "a lease of 1ms, which is renewed every 333µs, is not from 1s to 1h", "lease: 999ms": "is not from 1s to 1h",
-		"lease: 61m": "is not from 1s to 1h", "grace: 1s": "", "grace: 999ms": "shorter than 1s",
+		"lease: 1s": "", "lease: 1h": "", "lease: 1ms": "not a duration from 1s to 1h", "lease: 999ms": "not a duration from 1s to 1h",
+		"lease: 61m": "not a duration from 1s to 1h", "grace: 1s": "", "grace: 999ms": "not a duration from 1s to 720h",
 		"fold_bytes: 64KB": "", "fold_bytes: 8GB": "", "fold_bytes: 10": "not a size from 64KB to 8GB", "fold_bytes: 65535": "not a size from 64KB to 8GB",
 		"job_bytes: 1MB": "", "job_bytes: 5": "not a size from 1MB to 1024GB",
 	} {

@@ -29,7 +29,7 @@ func TestShortestTimeout(t *testing.T) {
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.edits, err)
 		}
-		if err == nil && config.Reports["orders"].Timeout > longest {
+		if err == nil && config.Reports["orders"].Timeout > duration(maxDuration) {
 			t.Errorf("%s: a timeout of %v", c.edits, config.Reports["orders"].Timeout)
 		}
 		if !strings.HasPrefix(c.edits, "timeout") {

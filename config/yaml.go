@@ -20,16 +20,16 @@ var (
 	closers  = regexp.MustCompile(`[}\],\s]*$`)
 )
 
-// mistake is what is most likely wrong in a file that is not YAML, and where.
-type mistake struct {
+// mistakeInYAML is what is most likely wrong in a file that is not YAML, and where.
+type mistakeInYAML struct {
 	line, column    int
 	message, remedy string
 }
 
 // findMistake looks for common mistakes at the place where the parser gave up, and above
 // it.
-func findMistake(data []byte, failed *yaml.LoadError) mistake {
-	m := mistake{max(1, failed.Mark.Line), max(1, failed.Mark.Column), "not YAML: " + failed.Message, yamlRemedy}
+func findMistake(data []byte, failed *yaml.LoadError) mistakeInYAML {
+	m := mistakeInYAML{max(1, failed.Mark.Line), max(1, failed.Mark.Column), "not YAML: " + failed.Message, yamlRemedy}
 	if failed.Stage == yaml.ComposerStage {
 		// What the composer says repeats a name from the file, which could be a piece of
 		// a password without quotes.
@@ -40,7 +40,7 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 	for i, line := range lines[:min(m.line, len(lines))] {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		if at := strings.IndexByte(indent, '\t'); at >= 0 && len(indent) < len(strings.TrimRight(line, "\r")) {
-			return mistake{i + 1, at + 1, "not YAML: a tab in the indentation", "Indent with spaces"}
+			return mistakeInYAML{i + 1, at + 1, "not YAML: a tab in the indentation", "Indent with spaces"}
 		}
 	}
 	if failed.Message == misplacedColon {
@@ -50,7 +50,7 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 				continue
 			}
 			if word := loneWord.FindStringSubmatch(lines[i]); word != nil {
-				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Write a colon behind it"}
+				return mistakeInYAML{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Write a colon behind it"}
 			}
 			break
 		}
@@ -64,7 +64,7 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 		var documents []yaml.Node
 		var next *yaml.LoadError
 		if err := yaml.Load([]byte(strings.Join(fixed, "\n")), &documents, yaml.WithAllDocuments()); err == nil || errors.As(err, &next) && next.Mark.Line > m.line {
-			return mistake{i + 1, 1 + strings.LastIndex(line, `"`), "not YAML: a quote that is opened here and not closed", `Write the closing "`}
+			return mistakeInYAML{i + 1, 1 + strings.LastIndex(line, `"`), "not YAML: a quote that is opened here and not closed", `Write the closing "`}
 		}
 	}
 	return m

@@ -20,8 +20,8 @@ func TestCommonMistakes(t *testing.T) {
 		{"no closing quote", `FROM users"}`, `FROM users}`, "f.yaml:15:55: not YAML: a quote that is opened here and not closed", 1},
 		{"no closing quote near the top", `/app"}`, `/app}`, "f.yaml:3:15: not YAML: a quote that is opened here and not closed", 1},
 		{"a misspelt listener", ":shop.orders.id", ":shop.order.id", `Did you mean "shop.orders.id"?`, 1},
-		{"a shortened type", "since: date", "since: int", `no such type (value "int"). Did you mean "integer"?`, 1},
-		{"a misspelt field at the top", "databases:", "databses:", `f.yaml:2:1: databses: a field that is not known. Did you mean "databases"?`, 1},
+		{"a shortened type", "since: date", "since: int", `(value "int"). Did you mean "integer"?`, 1},
+		{"a misspelt field at the top", "databases:", "databses:", `f.yaml:2:1: databses: unknown field. Did you mean "databases"?`, 1},
 		{"no databases at all", "databases:", "sources:", "f.yaml:1:1: databases: missing", 2},
 	} {
 		if strings.Count(base, c.old) != 1 {

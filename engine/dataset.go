@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/fanfold/fanfold/dataset"
-
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -21,12 +19,9 @@ type listenerData struct {
 	ctx      context.Context
 	scripts  *scripts.Scripts
 	state    *scripts.State
-	pace     *pace
 	listener string
 	columns  []dataset.Column
-	names    []string
-	chunks   int64
-	next     int64
+	task     scripts.TaskState
 }
 
 // errOutage marks an error of a server that is away, which is not the job's
@@ -36,7 +31,7 @@ var errOutage = errors.New("engine: server is away")
 var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns those columns of a job that its report needs.
-func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State, p *pace) (map[string]fold.Dataset, error) {
+func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
 	for listener, names := range fold.Needed(r) {
 		task := state.Tasks[listener]
@@ -44,11 +39,11 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, pace: p, listener: listener, chunks: task.Chunks}
+		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, listener: listener, task: task}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
-					d.columns, d.names = append(d.columns, c), append(d.names, name)
+					d.columns = append(d.columns, c)
 				}
 			}
 		}
@@ -88,22 +83,24 @@ func (c *columns) parse(text []byte) ([]dataset.Column, error) {
 // Columns returns the columns that are read.
 func (d *listenerData) Columns() []dataset.Column { return d.columns }
 
-// Next returns the next chunk, or io.EOF itself.
-func (d *listenerData) Next() (*dataset.Chunk, error) {
-	if d.next == d.chunks {
-		return nil, io.EOF
+// Rows returns how many rows the listener has found.
+func (d *listenerData) Rows() int64 { return d.task.Rows }
+
+// Chunks returns how many chunks there are.
+func (d *listenerData) Chunks() int64 { return d.task.Chunks }
+
+// Chunk reads some columns of a chunk.
+func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
+	columns, names := make([]dataset.Column, len(numbers)), make([]string, len(numbers))
+	for i, number := range numbers {
+		columns[i], names[i] = d.columns[number], d.columns[number].Name
 	}
-	fields, err := d.scripts.Claimed(d.ctx, d.state, d.listener, d.names, d.next)
+	fields, err := d.scripts.Claimed(d.ctx, d.state, d.listener, names, n)
 	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fmt.Errorf("%w: %w", errOutage, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.next++
-	c, err := dataset.DecodeChunk(d.columns, fields)
-	if err == nil {
-		d.pace.read(c.Bytes())
-	}
-	return c, err
+	return dataset.DecodeChunk(columns, fields)
 }

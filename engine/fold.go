@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -28,7 +29,7 @@ type ending struct {
 // made is a file that is written and not yet committed.
 type made struct {
 	writer sink.Writer
-	fold.Made
+	format.Made
 }
 
 func (m made) abort() {
@@ -99,28 +100,31 @@ func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold
 	return m, brokenError{err}
 }
 
-func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.Fold) (made, error) {
+func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.Fold) (m made, err error) {
 	r := whole.Without(slices.Collect(maps.Keys(f.Omitted())))
-	p := &pace{}
-	defer p.end()
-	sets, err := e.datasets(ctx, r, f.State, p)
+	sets, err := e.datasets(ctx, r, f.State)
 	if err != nil {
 		return made{}, err
 	}
-	if fold.Mergeable(r, sets) {
-		m, err := e.makeBy(ctx, r, fold.Merge, sets, f.State)
-		if !errors.Is(err, fold.ErrUnmergeable) {
-			return m, err
-		}
-		if sets, err = e.datasets(ctx, r, f.State, p); err != nil {
-			return made{}, err
-		}
+	plan, err := fold.NewPlan(r, sets)
+	if err != nil {
+		return made{}, fmt.Errorf("make file: %w", err)
 	}
-	return e.makeBy(ctx, r, fold.Fold, sets, f.State)
+	if m.writer, err = e.create(ctx, r, f.State); err != nil {
+		return made{}, ofSink(err)
+	}
+	if m.Made, err = e.writeRows(ctx, r, plan, m.writer); err != nil {
+		m.writer.Abort()
+		if found, ok := errors.AsType[*sinkError](err); ok {
+			return made{}, found // where it was being written says nothing more
+		}
+		return made{}, fmt.Errorf("make file: %w", err)
+	}
+	return m, nil
 }
 
-// makeBy writes what join makes of the datasets.
-func (e *Engine) makeBy(ctx context.Context, r *report.Report, join func(*report.Report, map[string]fold.Dataset, io.Writer, fold.Room) (fold.Made, error), sets map[string]fold.Dataset, state *scripts.State) (m made, err error) {
+// create begins the object of a job's file.
+func (e *Engine) create(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	metadata := map[string]string{
 		"fanfold-record":     state.ID,
@@ -131,18 +135,20 @@ func (e *Engine) makeBy(ctx context.Context, r *report.Report, join func(*report
 	if e.o.Installation != "" {
 		metadata["fanfold-installation"] = e.o.Installation
 	}
-	m.writer, err = e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
+	return e.o.Sink.Create(ctx, sink.Object{Name: e.objectName(state, r), ContentType: contentType(r), Metadata: metadata})
+}
+
+// writeRows writes the rows of a plan.
+func (e *Engine) writeRows(ctx context.Context, r *report.Report, plan *fold.Plan, w sink.Writer) (format.Made, error) {
+	file, err := format.NewCSV(&r.CSV, plan.Columns(), sinkWriter{w})
 	if err != nil {
-		return made{}, ofSink(err)
+		return format.Made{}, err
 	}
-	if m.Made, err = join(r, sets, sinkWriter{m.writer}, e.room(ctx)); err != nil {
-		m.writer.Abort()
-		if found, ok := errors.AsType[*sinkError](err); ok {
-			return made{}, found // where it was being written says nothing more
-		}
-		return made{}, fmt.Errorf("make file: %w", err)
+	defer file.Abort()
+	if err := plan.Fold(file, e.budget(ctx)); err != nil {
+		return format.Made{}, err
 	}
-	return m, nil
+	return file.Close()
 }
 
 // errSink matches an error of the sink.
@@ -174,7 +180,7 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 
 // succeed gives the record the file that is now in the sink. Files of earlier
 // attempts are removed after that.
-func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold, made fold.Made, committed sink.Committed) (ending, error) {
+func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold, made format.Made, committed sink.Committed) (ending, error) {
 	state := f.State
 	file := e.o.Sink.URL(e.objectName(state, r))
 	if err := e.writeManifest(ctx, r, state, made, committed); err != nil {

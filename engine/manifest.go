@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"github.com/fanfold/fanfold/format"
+
 	"context"
 	"fmt"
 	"slices"
@@ -8,13 +10,12 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // writeManifest writes beside a job's file what it was made from.
-func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scripts.State, made fold.Made, committed sink.Committed) error {
+func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scripts.State, made format.Made, committed sink.Committed) error {
 	m := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,

@@ -14,9 +14,9 @@ import (
 // of a full disk.
 var errScratch = errors.New("scratch file")
 
-// room is what one fold may use.
-func (e *Engine) room(ctx context.Context) fold.Room {
-	return fold.Room{Bytes: e.o.Limits.FoldBytes, Scratch: func() (fold.Scratch, error) { return newScratch(ctx) }}
+// budget is what one fold may use.
+func (e *Engine) budget(ctx context.Context) fold.Budget {
+	return fold.Budget{Bytes: e.o.Limits.FoldBytes, Scratch: func() (fold.Scratch, error) { return newScratch(ctx) }}
 }
 
 // scratchFolder is $TMPDIR. Where it is not set it is /var/tmp, since /tmp is in

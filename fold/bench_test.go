@@ -32,7 +32,7 @@ func BenchmarkFold(b *testing.B) {
 			b.SetBytes(2 * size)
 			b.ReportAllocs()
 			for b.Loop() {
-				made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{})
+				made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, 100_000), "b": datasettest.Sample(chunks, 100_000)}, io.Discard, Budget{})
 				if err != nil || made.Rows != 100_000 {
 					b.Fatal(made.Rows, err)
 				}
@@ -47,7 +47,7 @@ func BenchmarkFoldSmall(b *testing.B) {
 	r := benchmarkReport(report.Inner)
 	b.ReportAllocs()
 	for b.Loop() {
-		made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{})
+		made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, 100), "b": datasettest.Sample(chunks, 100)}, io.Discard, Budget{})
 		if err != nil || made.Rows != 100 {
 			b.Fatal(made.Rows, err)
 		}
@@ -79,7 +79,7 @@ func BenchmarkFoldMillion(b *testing.B) {
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{})
+		made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, 1_000_000), "b": datasettest.Sample(chunks, 1_000_000)}, io.Discard, Budget{})
 		if err != nil || made.Rows != 1_000_000 {
 			b.Fatal(made.Rows, err)
 		}

@@ -1,10 +1,21 @@
 // Package fold answers one question: how do datasets meet?
 //
-// Fold joins the datasets of a job by their keys, as A JOIN B USING (key) JOIN C USING
-// (key) does in SQL, and writes the rows of the file. All datasets but the first are held
-// in memory and found by a hash table. What exceeds the memory goes through scratch files.
-// Merge joins sorted datasets and holds nothing.
+// A Plan joins the datasets of a job by their keys, as A JOIN B USING (key) JOIN C USING
+// (key) does in SQL, and gives the rows to a Writer: for each column of the file a cell, as
+// the listener wrote it. It knows nothing of the file's format.
 //
-// The rows are in the order of the first dataset. Rows of other datasets that meet none
-// (JoinType Full) follow, in the order of the join.
+//	datasets ──NewPlan──▶ Plan ──Fold──▶ rows of cells ──▶ Writer
+//
+// The rows are in the order of the first dataset, which is read once, chunk by chunk. For
+// each of its rows the others, the sides, are looked into. A side is
+//
+//   - held: all of its rows are in memory, in an arena with a hash table (arena.go,
+//     hashtable.go);
+//   - sorted: where it does not fit into the budget and is sorted by the key, as the first
+//     dataset is, it is read along with that (sorted.go);
+//   - spilled: else its rows go to a scratch file, divided by the row that they meet
+//     (spill.go, index.go).
+//
+// Which one is known before the first row of the file. Rows of a full side that have met none
+// come after all others, in the order of the join.
 package fold

@@ -1,174 +1,183 @@
 package fold
 
 import (
-	"errors"
-	"io"
-	"slices"
+	"math"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
-// Dataset gives the chunks of one listener, in order. It is used by one goroutine
-// at a time.
+// Dataset is what one listener has found. It is safe for concurrent use.
 type Dataset interface {
 	// Columns returns the columns that every chunk has.
 	Columns() []dataset.Column
-	// Next returns the next chunk, or io.EOF itself after the last one; an error
-	// that wraps io.EOF is an error, such as that of a connection that broke. All
-	// chunks stay valid.
-	Next() (*dataset.Chunk, error)
+	// Rows returns how many rows all chunks have together. It need not be exact.
+	Rows() int64
+	// Chunks returns how many chunks there are.
+	Chunks() int64
+	// Chunk reads a chunk, counted from 0, with the columns of these numbers in this order.
+	// The chunk stays valid.
+	Chunk(n int64, columns []int) (*dataset.Chunk, error)
 }
 
-// Needed returns, for each listener that the join or the CSV uses, the columns
-// that are used, in the listener's order. A Fold needs no others.
-func Needed(r *report.Report) map[string][]string {
-	needed := map[string][]string{}
-	add := func(listener, column string) {
-		if !slices.Contains(needed[listener], column) {
-			needed[listener] = append(needed[listener], column)
-		}
-	}
-	for _, c := range r.CSV.Columns {
-		if c.Listener != "" {
-			add(c.Listener, c.Column)
-		}
-	}
-	for _, joined := range r.Join.Listeners {
-		for i, key := range joined.Keys {
-			// A single listener joins with nothing, so its key is only output.
-			if len(r.Join.Listeners) > 1 || i < len(r.Join.Keys) && shows(r, r.Join.Keys[i]) {
-				add(joined.Listener, key)
-			}
-		}
-	}
-	for name, columns := range needed {
-		if l, _, ok := r.Listener(name); ok {
-			slices.SortStableFunc(columns, func(a, b string) int {
-				return slices.Index(l.Columns, a) - slices.Index(l.Columns, b)
-			})
-		}
-	}
-	return needed
+// Writer takes the rows of the file in their order. It is used by one goroutine.
+type Writer interface {
+	// WriteRow takes a cell for every column of the file: the JSON of a value of
+	// Plan.Columns()[origin], or nil for NULL. The cells are valid until it returns. An
+	// error ends the fold.
+	WriteRow(origin int, cells [][]byte) error
 }
 
-// shows tells whether a key of the join is a column of the file.
-func shows(r *report.Report, key string) bool {
-	return slices.ContainsFunc(r.CSV.Columns, func(c report.CSVColumn) bool { return c.Listener == "" && c.Column == key })
+// Budget is what a fold may use.
+type Budget struct {
+	// Bytes of rows that are held in memory, of all datasets together; 0 is no limit. A
+	// fold uses some MB more, and a row is never divided.
+	Bytes int64
+	// Scratch makes a file. It is called at most once, where Bytes are not enough; the fold
+	// closes the file.
+	Scratch func() (Scratch, error)
 }
 
-// Made says what a file has become.
-type Made struct {
-	Rows     int64            // below the header
-	Formulas map[string]int64 // cells that were escaped as formulas, by the label of their column; nil: none
-}
+// spillBytes are what a join with scratch files may hold at least, whatever other datasets
+// have taken of the budget.
+const spillBytes = 4 << 20
 
-// Fold joins the datasets, and writes the CSV with its header to w. All datasets but the first of the join are held
-// in memory, as far as there is room; with more rows than that, all of them go through
-// scratch files, and the lines too. A file beyond csv.max_rows or max_bytes, or with a
-// formula where there must be none, is an error: ErrTooLarge or ErrFormula. The first error of a dataset or of w ends it and is returned,
-// wrapped; what was written until then is of no use. w is used by one goroutine at
-// a time, and by none after the return.
-func Fold(r *report.Report, datasets map[string]Dataset, w io.Writer, room Room) (Made, error) {
-	return write(r, datasets, w, func(f *fold, inputs []*input) error { return f.hash(inputs, r.Join.FoldCase, room) })
-}
-
-// write writes the header, and below it what join emits.
-func write(r *report.Report, datasets map[string]Dataset, w io.Writer, join func(*fold, []*input) error) (made Made, err error) {
-	inputs, err := newInputs(r, datasets)
-	if err != nil {
-		return made, err
+// Fold joins the datasets and gives the rows to w. All datasets but the first of the join
+// are held in memory. Those that do not fit into the budget are merged if they and the first
+// one are sorted by the key; else their rows go through a scratch file. The first error of a
+// dataset, of the scratch file or of w ends the fold and is returned, wrapped.
+func (p *Plan) Fold(w Writer, b Budget) error {
+	if b.Bytes == 0 {
+		b.Bytes = math.MaxInt64
 	}
-	defer func() {
-		for _, in := range inputs {
-			in.ahead.close()
-		}
-	}()
-	file := format.NewFile(&r.CSV, w)
-	defer file.End()
-	f := &fold{out: format.NewOutput(file), most: r.CSV.MaxRows}
-	defer func() { f.out.Keep(f.out.Lines) }()
-	if f.layout, err = format.NewLayout(r, sources(inputs)); err != nil {
-		return made, err
+	f := &folder{
+		Plan: p, w: w, left: b.Bytes, least: min(b.Bytes, spillBytes),
+		scratch: &scratch{create: b.Scratch}, sides: make([]*side, len(p.inputs)), keyer: newKeyer(p.comparisons),
 	}
-	if r.CSV.BOM {
-		f.out.Lines = append(f.out.Lines, "\ufeff"...)
-	}
-	f.out.Lines = f.layout.AppendHeader(f.out.Lines, r.CSV.Columns)
-	if err := join(f, inputs); err != nil {
-		_ = f.out.Close() // its error is the one that join has met, if any
-		return made, err
-	}
-	if err := errors.Join(f.out.Flush(), file.Close()); err != nil {
-		return made, err
-	}
-	made.Rows = f.rows
-	made.Formulas = f.layout.Escaped()
-	return made, nil
-}
-
-// sources are the datasets of which the lines are made.
-func sources(inputs []*input) []format.Source {
-	all := make([]format.Source, len(inputs))
-	for n, in := range inputs {
-		all[n] = in.Source
-	}
-	return all
-}
-
-// fold is one run of Fold or Merge.
-type fold struct {
-	layout *format.Layout
-	out    *format.Output
-	rows   int64
-	most   int64 // rows; 0: any number
-}
-
-// line writes the line of these rows.
-func (f *fold) line(origin int, rows [][]byte) error {
-	f.out.Lines = f.layout.AppendLine(f.out.Lines, origin, rows)
-	return f.ended()
-}
-
-// ended counts a line.
-func (f *fold) ended() error {
-	f.rows++
-	if f.most > 0 && f.rows > f.most {
-		return format.TooLarge("%d rows, which is csv.max_rows", f.most)
-	}
-	if err := f.layout.Refused(); err != nil {
+	defer f.close()
+	if err := f.hold(); err != nil {
 		return err
 	}
-	return f.out.Ended()
+	for n, in := range p.inputs {
+		if !in.isOrigin(n) {
+			continue
+		}
+		if err := f.addRowsOf(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// hash joins with a table for each dataset but the first: a hash join.
-func (f *fold) hash(inputs []*input, folding report.CaseFolding, room Room) error {
-	m := &maker{layout: f.layout, keyer: newKeyer(comparisons(inputs, folding))}
-	rows, sides := make([]*held, len(inputs)), make([]*side, len(inputs))
-	left := room.bytes()
-	for n, in := range inputs {
+// folder is one run of Fold.
+type folder struct {
+	*Plan
+	w       Writer
+	left    int64 // of the budget
+	least   int64 // that a join with scratch files may hold
+	scratch *scratch
+	sides   []*side // by input; the first one is nil
+	keyer   *keyer
+	buffer  record
+}
+
+func (f *folder) close() {
+	for _, s := range f.sides {
+		if s != nil && s.sorted != nil {
+			s.sorted.rows.close()
+		}
+	}
+	f.scratch.Close()
+}
+
+// hold reads the datasets of all sides into memory, and decides what becomes of those that
+// do not fit.
+func (f *folder) hold() error {
+	var large []int
+	for n, in := range f.inputs {
 		if n == 0 {
 			continue
 		}
-		rows[n] = &held{}
-		all, err := m.hold(n, in, rows[n], left)
+		f.sides[n] = &side{in: in, arena: &arena{}}
+		all, err := f.holdSide(f.sides[n])
 		if err != nil {
 			return err
 		}
-		if !all {
-			return f.spill(m, inputs, rows, room)
+		if all {
+			f.left -= f.sides[n].arena.used()
+		} else {
+			f.sides[n].arena = nil
+			large = append(large, n)
 		}
-		left -= rows[n].used()
-		sides[n] = &side{kind: in.Kind, held: rows[n]}
 	}
-	for _, s := range sides[1:] {
-		s.table = newHashtable(s.held)
+	if len(large) > 0 {
+		sorted, err := f.areSorted(large)
+		if err != nil {
+			return err
+		}
+		for n, s := range f.sides {
+			switch {
+			case n == 0:
+			case s.arena == nil && sorted:
+				s.sorted = &group{in: s.in, rows: s.in.readAll(0)}
+			case s.arena == nil:
+				s.spilled = true
+			case s.in.kind == report.Full:
+				// Which of its rows meet none is known in the end, when the others are
+				// read again: so are its own then.
+				f.left += s.arena.used()
+				s.arena, s.spilled = nil, true
+			}
+		}
 	}
-	j := newJoin(sides, func(j *join) error { return f.line(j.origin, j.rows) })
-	if err := m.probe(inputs[0], j); err != nil {
-		return err
+	for _, s := range f.sides[1:] {
+		if s.arena != nil {
+			s.table = newHashtable(s.arena)
+		}
 	}
-	return j.finish()
+	return nil
+}
+
+// holdSide reads a dataset to its end, or until it has used what is left of the budget; then
+// it returns false.
+func (f *folder) holdSide(s *side) (bool, error) {
+	rows := s.in.readAll(0)
+	defer rows.close()
+	for {
+		c, err := rows.chunk()
+		if c == nil || err != nil {
+			return true, err
+		}
+		for row := range c.Rows() {
+			k, known := f.keyer.find(c, row, s.in.keys)
+			if !known && s.in.kind != report.Full {
+				continue // it meets none
+			}
+			f.buffer = s.in.appendCells(beginRecord(f.buffer[:0], k, known), c, row)
+			if f.buffer, err = endRecord(f.buffer); err == nil {
+				err = s.arena.add(f.buffer)
+			}
+			if err != nil {
+				return false, s.in.failed(err)
+			}
+		}
+		if s.arena.used() > f.left {
+			return false, nil
+		}
+	}
+}
+
+// addRowsOf joins the rows of an input with those of the inputs after it: all rows of the
+// first one, and of another one those that have met none.
+func (f *folder) addRowsOf(origin int) error {
+	j := f.newJoin(origin)
+	if origin > 0 && f.sides[origin].arena != nil {
+		return j.addRest(f.sides[origin].arena)
+	}
+	for _, s := range f.sides[origin+1:] {
+		if s.spilled {
+			return f.addSpilled(j)
+		}
+	}
+	return j.addChunks(0, f.inputs[origin].dataset.Chunks())
 }

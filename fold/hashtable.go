@@ -9,7 +9,7 @@ import (
 // and does not grow. The records of one key are a ring: the link of each is the
 // place of the next, and that of the last one is the place of the first.
 type hashtable struct {
-	held  *held
+	arena *arena
 	slots []slot // open addressing, never full
 
 	touched uint32 // of no meaning: it keeps the compiler from leaving reads out
@@ -32,8 +32,8 @@ func tableBytes(rows int) int64 { return int64(slotsFor(rows)) * int64(unsafe.Si
 const batchRows = 64
 
 // newHashtable makes the table of all records that have a key.
-func newHashtable(h *held) *hashtable {
-	t := &hashtable{held: h, slots: make([]slot, slotsFor(h.rows))}
+func newHashtable(a *arena) *hashtable {
+	t := &hashtable{arena: a, slots: make([]slot, slotsFor(a.rows))}
 	var places [batchRows]uint32
 	var hashes [batchRows]uint64
 	count := 0
@@ -48,7 +48,7 @@ func newHashtable(h *held) *hashtable {
 		}
 		count = 0
 	}
-	_ = h.all(func(place uint32, r record) error {
+	_ = a.all(func(place uint32, r record) error {
 		if !r.has(flagNoKey) {
 			places[count], hashes[count] = place, r.key().hash()
 			if count++; count == batchRows {
@@ -62,13 +62,13 @@ func newHashtable(h *held) *hashtable {
 }
 
 func (t *hashtable) add(place uint32, hash uint64) {
-	r := t.held.at(place)
+	r := t.arena.at(place)
 	s := t.slot(hash, r.key())
 	if s.last == 0 {
 		s.tag = uint32(hash)
 		r.setLink(place)
 	} else {
-		last := t.held.at(s.last - 1)
+		last := t.arena.at(s.last - 1)
 		r.setLink(last.link())
 		last.setLink(place)
 	}
@@ -93,7 +93,7 @@ func (t *hashtable) findAll(keys []joinKey, known []bool, last []uint32) {
 		switch s := slots[i]; {
 		case !known[i]:
 			last[i] = noPlace
-		case s.last == 0 || s.tag == tags[i] && t.held.at(s.last-1).is(keys[i]):
+		case s.last == 0 || s.tag == tags[i] && t.arena.at(s.last-1).is(keys[i]):
 			last[i] = s.last - 1
 		default:
 			last[i] = t.find(keys[i])
@@ -111,7 +111,7 @@ func (t *hashtable) start(hash uint64) uint64 {
 func (t *hashtable) slot(hash uint64, k joinKey) *slot {
 	for i := t.start(hash); ; {
 		s := &t.slots[i]
-		if s.last == 0 || s.tag == uint32(hash) && t.held.at(s.last-1).is(k) {
+		if s.last == 0 || s.tag == uint32(hash) && t.arena.at(s.last-1).is(k) {
 			return s
 		}
 		if i++; i == uint64(len(t.slots)) {

@@ -16,11 +16,11 @@ func textKey(text string) joinKey {
 	return joinKey{maphash.String(hashSeed, text), append([]byte{}, text...)}
 }
 
-func hold(t datasettest.TB, h *held, k joinKey, row string) {
+func hold(t datasettest.TB, a *arena, k joinKey, row string) {
 	t.Helper()
 	r, err := endRecord(append(beginRecord(nil, k, true), row...))
 	if err == nil {
-		err = h.add(r)
+		err = a.add(r)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestHashtable(t *testing.T) {
 	// Other keys with the same hash.
 	keys = append(keys, joinKey{word: textKey("").word}, joinKey{word: same.word}, joinKey{same.word, []byte("c")})
 	rapid.Check(t, func(t *rapid.T) {
-		h, want := &held{}, make([][]string, len(keys))
+		h, want := &arena{}, make([][]string, len(keys))
 		for range rapid.IntRange(0, 60).Draw(t, "rows") {
 			i := rapid.IntRange(0, len(keys)-2).Draw(t, "key")
 			row := strings.Repeat("x", rapid.SampledFrom([]int{0, 1, 7, 8, 100, blockBytes / 2, blockBytes, 3 * blockBytes}).Draw(t, "length"))
@@ -65,10 +65,10 @@ func TestHashtable(t *testing.T) {
 	})
 }
 
-// TestHeld: records are found at their places, also behind blocks that were adopted.
-func TestHeld(t *testing.T) {
+// TestArena: records are found at their places, also behind blocks that were adopted.
+func TestArena(t *testing.T) {
 	t.Parallel()
-	h, adopted := &held{}, &held{}
+	h, adopted := &arena{}, &arena{}
 	hold(t, adopted, joinKey{word: 100}, strings.Repeat("a", blockBytes-100))
 	var words []uint64
 	for i, length := range []int{10, 2 * blockBytes, 10, 10} {
@@ -92,7 +92,7 @@ func TestHeld(t *testing.T) {
 
 func BenchmarkHashtable(b *testing.B) {
 	const rows = 1_000_000
-	h := &held{}
+	h := &arena{}
 	for i := range rows {
 		hold(b, h, joinKey{word: uint64(i) * 7919 % rows}, strings.Repeat("x", 60))
 	}

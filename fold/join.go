@@ -1,81 +1,49 @@
 package fold
 
-import "github.com/fanfold/fanfold/report"
+import (
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
+)
 
-// side is a dataset that a join looks into.
+// side is a dataset in which a join looks rows up. It is held in memory, sorted or spilled.
 type side struct {
-	kind    report.JoinType
-	held    *held
-	table   *hashtable
-	numbers []uint32 // of the held rows, where they come from a run of a full one
-	run     *run
-	met     bool // that key has met another; only where kind is Full
+	in *input
+
+	arena *arena // held: all of its rows
+	table *hashtable
+
+	sorted *group
+
+	spilled bool
+	part    *part  // of its rows, which can meet the current ones
+	met     bitset // which of its rows have met one; only of a full one
 }
 
-// find returns the place of the last row with the key, or noPlace.
-func (s *side) find(k joinKey) uint32 {
-	if s.run == nil {
-		return s.table.find(k)
-	}
-	if s.run.first.is(k) {
-		return 0
-	}
-	return noPlace
-}
-
-// findAll is find for the keys of a batch.
-func (s *side) findAll(keys []joinKey, known []bool, last []uint32) {
-	if s.run == nil {
-		s.table.findAll(keys, known, last)
-		return
-	}
-	for i, k := range keys {
-		if last[i] = noPlace; known[i] {
-			last[i] = s.find(k)
-		}
-	}
-}
-
-// meet notes that all rows with a key have met one; last is the last of them.
-func (s *side) meet(last uint32) {
-	if s.kind != report.Full {
-		return
-	}
-	if s.run != nil {
-		s.met = true
-		return
-	}
-	for r := s.held.at(last); !r.has(flagMet); r = s.held.at(r.link()) {
-		r.setFlag(flagMet)
-	}
-}
-
-// join puts rows together as A JOIN B USING (keys) JOIN C USING (keys) … does.
-// The first listener's rows are given one by one, the other listeners are sides.
-//
-// The key of a row is found once: what joins it has the same key, and what it
-// lacks has none, so the first value that is not null is always that of the
-// listener that the row came from, its origin.
+// join puts rows together as A JOIN B USING (keys) JOIN C USING (keys) … does. It is given
+// the rows of one input, the origin, one by one. The inputs after it are its sides.
 type join struct {
-	sides  []*side  // for each listener; the first one is nil
-	rows   [][]byte // for each listener, its part of the current line, or nil
-	last   []uint32 // for each listener, its last row with the current key
+	*folder
 	origin int
-	number uint32 // of the current row among those of its origin
-	emit   func(*join) error
+	cells  [][]byte // of the current row of the file
+	filled []bool   // which sides have cells in it
+	last   []uint32 // for each side, its last row that may meet the current one, or noPlace
+	key    joinKey  // of the current row
+	batch  *batch
+	first  int64     // row of the origin: number 0
+	parts  partition // of the sides that are spilled
 }
 
-// batch has the keys of some rows of the first listener, and what they find.
+// batch has the keys of some rows of the origin, and what they find.
 type batch struct {
 	keys  []joinKey // up to batchRows
 	known []bool
 	texts []byte     // of the keys, never nil
-	last  [][]uint32 // for each listener
+	last  [][]uint32 // for each side
 }
 
-func newBatch(listeners int) *batch {
+func newBatch(sides int) *batch {
 	b := &batch{
-		keys: make([]joinKey, 0, batchRows), known: make([]bool, 0, batchRows), texts: []byte{}, last: make([][]uint32, listeners),
+		keys: make([]joinKey, 0, batchRows), known: make([]bool, 0, batchRows), texts: []byte{}, last: make([][]uint32, sides),
 	}
 	for n := range b.last {
 		b.last[n] = make([]uint32, batchRows)
@@ -94,104 +62,204 @@ func (b *batch) add(k joinKey, known bool) {
 	b.keys, b.known = append(b.keys, k), append(b.known, known)
 }
 
-// find looks all keys up; addNext then takes the rows one by one.
-func (j *join) find(b *batch) {
-	for n, s := range j.sides[1:] {
-		s.findAll(b.keys, b.known, b.last[n+1])
+// read puts the keys of rows of a chunk into the batch.
+func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []int) {
+	b.reset()
+	for row := from; row < to; row++ {
+		b.add(k.find(c, row, keys))
 	}
 }
 
-// addNext joins row i of a batch, of the first listener.
-func (j *join) addNext(b *batch, i int, number uint32, row []byte) error {
-	for n := 1; n < len(j.sides); n++ {
-		j.last[n] = b.last[n][i]
+func (f *folder) newJoin(origin int) *join {
+	j := &join{
+		folder: f, origin: origin, cells: make([][]byte, len(f.columns[origin])), filled: make([]bool, len(f.inputs)),
+		last: make([]uint32, len(f.inputs)), batch: newBatch(len(f.inputs)),
 	}
-	return j.addFound(0, number, row)
+	return j
 }
 
-func newJoin(sides []*side, emit func(*join) error) *join {
-	return &join{sides: sides, rows: make([][]byte, len(sides)), last: make([]uint32, len(sides)), emit: emit}
+// addChunks joins the rows of chunks of the origin, from one up to another. Their numbers
+// count from 0.
+func (j *join) addChunks(from, to int64) error {
+	in := j.inputs[j.origin]
+	rows := in.readAll(from)
+	defer rows.close()
+	number := int64(0)
+	for ; from < to; from++ {
+		c, err := rows.chunk()
+		if c == nil || err != nil {
+			return err
+		}
+		if err := j.addChunk(c, number); err != nil {
+			return err
+		}
+		number += int64(c.Rows())
+	}
+	return nil
 }
 
-// add joins a row of one listener with those of the listeners after it. The
-// listeners before it have no part in the line. Without a key, known is false.
-func (j *join) add(from int, number uint32, row []byte, k joinKey, known bool) error {
-	for n := from + 1; n < len(j.sides); n++ {
-		j.last[n] = noPlace
-		if known {
-			j.last[n] = j.sides[n].find(k)
+// addChunk joins the rows of a chunk, the first of which has this number.
+func (j *join) addChunk(c *dataset.Chunk, number int64) error {
+	in, b := j.inputs[j.origin], j.batch
+	for from := 0; from < c.Rows(); {
+		to := min(from+batchRows, c.Rows())
+		if len(j.inputs) > 1 {
+			rows, err := j.parts.load(j, number+int64(from))
+			if err != nil {
+				return err
+			}
+			to = from + int(min(int64(to-from), rows))
+			b.read(j.keyer, c, from, to, in.keys)
+			if err := j.find(number + int64(from)); err != nil {
+				return err
+			}
+		}
+		for row := from; row < to; row++ {
+			if j.origin > 0 && j.sides[j.origin].met.has(j.first+number+int64(row)) {
+				continue
+			}
+			in.fillFrom(j.cells, c, row, true)
+			if err := j.addRow(c, row, row-from); err != nil {
+				return err
+			}
+		}
+		from = to
+	}
+	return nil
+}
+
+// find looks the keys of the batch up, whose first row has this number.
+func (j *join) find(number int64) error {
+	b := j.batch
+	for n := j.origin + 1; n < len(j.inputs); n++ {
+		switch s := j.sides[n]; {
+		case s.table != nil:
+			s.table.findAll(b.keys, b.known, b.last[n])
+		case s.spilled:
+			if err := s.part.findAll(b, number, b.last[n]); err != nil {
+				return err
+			}
 		}
 	}
-	return j.addFound(from, number, row)
+	return nil
 }
 
-// addFound is add where last is known.
-func (j *join) addFound(from int, number uint32, row []byte) error {
-	for n := from + 1; n < len(j.sides); n++ {
-		if j.last[n] != noPlace {
-			j.sides[n].meet(j.last[n])
-		} else if j.sides[n].kind == report.Inner {
+// addRow joins row i of the batch, whose cells are filled.
+func (j *join) addRow(c *dataset.Chunk, row, i int) error {
+	if len(j.inputs) == 1 {
+		return j.w.WriteRow(0, j.cells)
+	}
+	j.key = j.batch.keys[i]
+	for n := j.origin + 1; n < len(j.inputs); n++ {
+		s := j.sides[n]
+		j.last[n] = j.batch.last[n][i]
+		if s.sorted != nil {
+			found, err := s.sorted.find(c.Cell(j.inputs[0].keys[0], row))
+			if err != nil {
+				return err
+			}
+			if j.last[n] = noPlace; found {
+				j.last[n] = 0
+			}
+		}
+		if drop, err := j.met(n); drop || err != nil {
+			return err
+		}
+	}
+	return j.product(j.origin + 1)
+}
+
+// addRest joins the rows of a full side that have met none. They can meet rows of the sides
+// after it.
+func (j *join) addRest(a *arena) error {
+	in := j.inputs[j.origin]
+	return a.all(func(_ uint32, r record) error {
+		if r.has(flagMet) {
 			return nil
 		}
-	}
-	clear(j.rows)
-	j.rows[from], j.origin, j.number = row, from, number
-	return j.product(from + 1)
+		in.fill(j.cells, r.row(), true)
+		j.key = r.key()
+		for n := j.origin + 1; n < len(j.inputs); n++ {
+			if j.last[n] = noPlace; !r.has(flagNoKey) {
+				j.last[n] = j.sides[n].table.find(j.key)
+			}
+			if drop, err := j.met(n); drop || err != nil {
+				return err
+			}
+		}
+		return j.product(j.origin + 1)
+	})
 }
 
-// product emits every combination of the rows that have the current key.
-func (j *join) product(n int) error {
-	for n < len(j.sides) && j.last[n] == noPlace {
-		n++
-	}
-	if n == len(j.sides) {
-		return j.emit(j)
-	}
+// met notes that the rows of a side that the current one has found have met one, and tells
+// whether the current one is dropped because it has found none.
+func (j *join) met(n int) (drop bool, err error) {
 	s := j.sides[n]
-	if s.run != nil {
-		return s.run.all(func(r record) error {
-			j.rows[n] = r.row()
-			return j.product(n + 1)
+	switch {
+	case j.last[n] == noPlace:
+		return s.in.kind == report.Inner, nil
+	case s.in.kind != report.Full:
+	case s.spilled:
+		return false, s.part.each(j.last[n], j.key, func(r record) error {
+			s.met.set(r.number())
+			return nil
 		})
+	default:
+		for r := s.arena.at(j.last[n]); !r.has(flagMet); r = s.arena.at(r.link()) {
+			r.setFlag(flagMet)
+		}
 	}
-	for place := s.held.at(j.last[n]).link(); ; {
-		r := s.held.at(place)
-		j.rows[n] = r.row()
-		if err := j.product(n + 1); err != nil || place == j.last[n] {
+	return false, nil
+}
+
+// product writes every combination of the rows of the sides from n on that the current row
+// has found.
+func (j *join) product(n int) error {
+	for ; n < len(j.inputs) && j.last[n] == noPlace; n++ {
+		if j.filled[n] {
+			j.inputs[n].clear(j.cells)
+			j.filled[n] = false
+		}
+	}
+	if n == len(j.inputs) {
+		return j.w.WriteRow(j.origin, j.cells)
+	}
+	j.filled[n] = true
+	switch s := j.sides[n]; {
+	case s.sorted != nil:
+		return j.productOfSorted(n, s)
+	case s.spilled:
+		return j.productOfSpilled(n, s)
+	default:
+		return j.productOfHeld(n, s)
+	}
+}
+
+func (j *join) productOfHeld(n int, s *side) error {
+	last := j.last[n]
+	for place := s.arena.at(last).link(); ; {
+		r := s.arena.at(place)
+		s.in.fill(j.cells, r.row(), false)
+		if err := j.product(n + 1); err != nil || place == last {
 			return err
 		}
 		place = r.link()
 	}
 }
 
-// finish adds the rows of FULL sides that met none. Those of one side can meet
-// rows of the sides after it, so the sides take their turn in order.
-func (j *join) finish() error {
-	for n, s := range j.sides {
-		if n == 0 || s.kind != report.Full {
-			continue
-		}
-		add := func(number uint32, r record) error { return j.add(n, number, r.row(), r.key(), !r.has(flagNoKey)) }
-		var err error
-		switch i := 0; {
-		case s.run != nil && !s.met:
-			err = s.run.all(func(r record) error { return add(r.link(), r) })
-		case s.run == nil:
-			err = s.held.all(func(place uint32, r record) error {
-				number := uint32(i)
-				if s.numbers != nil {
-					number = s.numbers[i]
-				}
-				i++
-				if r.has(flagMet) {
-					return nil
-				}
-				return add(number, r)
-			})
-		}
-		if err != nil {
+func (j *join) productOfSorted(n int, s *side) error {
+	for _, at := range s.sorted.found {
+		s.in.fillFrom(j.cells, at.chunk, at.row, false)
+		if err := j.product(n + 1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (j *join) productOfSpilled(n int, s *side) error {
+	return s.part.each(j.last[n], j.key, func(r record) error {
+		s.in.fill(j.cells, r.cells(s.in), false)
+		return j.product(n + 1)
+	})
 }

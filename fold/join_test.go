@@ -140,7 +140,7 @@ func TestJoinIsSQL(t *testing.T) {
 			datasets[name] = datasettest.Of(t, columns, rapid.IntRange(1, 4).Draw(t, "chunk"), rows...)
 		}
 		var out bytes.Buffer
-		made, err := Fold(r, datasets, &out, Room{})
+		made, err := foldTo(r, datasets, &out, Budget{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -51,6 +50,25 @@ func optionDatasets(t datasettest.TB, zone ...string) map[string]Dataset {
 	}
 }
 
+// way is how a join without memory is carried out.
+type way string
+
+// allWays are all of them, and the way of a join with memory.
+var allWays = []way{"hash", "merge", "spill"}
+
+// fold is foldTo in that way; b is sorted, unless it is a number of another kind.
+func (w way) fold(r *report.Report, sets map[string]Dataset, out io.Writer, files *scratchFiles) (format.Made, error) {
+	switch w {
+	case "hash":
+		return foldTo(r, sets, out, Budget{})
+	case "spill":
+		for _, set := range sets {
+			set.(*datasettest.Memory).Of[0].Kind = report.KindDecimal
+		}
+	}
+	return foldTo(r, sets, out, Budget{Bytes: 1, Scratch: files.make})
+}
+
 // options are those whose files are in testdata/csv_*.csv.
 var options = []struct {
 	name string
@@ -78,20 +96,10 @@ func TestOptions(t *testing.T) {
 			t.Parallel()
 			file := "testdata/csv_" + test.name + ".csv"
 			files := &scratchFiles{t: t, dir: t.TempDir()}
-			var first Made
-			for way, join := range map[string]func(r *report.Report, out io.Writer) (Made, error){
-				"hash": func(r *report.Report, out io.Writer) (Made, error) {
-					return Fold(r, optionDatasets(t, test.zone), out, Room{})
-				},
-				"merge": func(r *report.Report, out io.Writer) (Made, error) {
-					return Merge(r, optionDatasets(t, test.zone), out, Room{})
-				},
-				"spill": func(r *report.Report, out io.Writer) (Made, error) {
-					return Fold(r, optionDatasets(t, test.zone), out, Room{Bytes: 1, Scratch: files.make})
-				},
-			} {
+			var first format.Made
+			for _, way := range allWays {
 				var out bytes.Buffer
-				made, err := join(optionReport(test.csv), &out)
+				made, err := way.fold(optionReport(test.csv), optionDatasets(t, test.zone), &out, files)
 				if err != nil || made.Rows != 10 {
 					t.Fatalf("%s: %+v, %v", way, made, err)
 				}
@@ -145,13 +153,9 @@ func TestZerofill(t *testing.T) {
 	} {
 		r.CSV = c
 		r.CSV.Columns = []report.CSVColumn{column("id", "", "id"), column("n", "a", "n"), column("m", "b", "m"), column("own", "b", "id")}
-		for way, join := range map[string]func(out io.Writer) (Made, error){
-			"hash":  func(out io.Writer) (Made, error) { return Fold(r, sets(), out, Room{}) },
-			"merge": func(out io.Writer) (Made, error) { return Merge(r, sets(), out, Room{}) },
-			"spill": func(out io.Writer) (Made, error) { return Fold(r, sets(), out, Room{Bytes: 1, Scratch: files.make}) },
-		} {
+		for _, way := range allWays {
 			var out bytes.Buffer
-			if _, err := join(&out); err != nil {
+			if _, err := way.fold(r, sets(), &out, files); err != nil {
 				t.Fatalf("%s: %v", way, err)
 			}
 			if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -166,7 +170,7 @@ func TestGzip(t *testing.T) {
 	t.Parallel()
 	var plain, first, second bytes.Buffer
 	for out, c := range map[*bytes.Buffer]report.CSV{&plain: {}, &first: {Gzip: true}, &second: {Gzip: true}} {
-		if _, err := Fold(optionReport(c), optionDatasets(t), out, Room{}); err != nil {
+		if _, err := foldTo(optionReport(c), optionDatasets(t), out, Budget{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,7 +186,7 @@ func TestGzip(t *testing.T) {
 		t.Errorf("%v\n%s", err, cmp.Diff(plain.String(), string(text)))
 	}
 	// An error of the sink is found at the end, too.
-	if _, err := Fold(optionReport(report.CSV{Gzip: true}), optionDatasets(t), &fullDisk{}, Room{}); !errors.Is(err, errDisk) {
+	if _, err := foldTo(optionReport(report.CSV{Gzip: true}), optionDatasets(t), &fullDisk{}, Budget{}); !errors.Is(err, errDisk) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -193,7 +197,7 @@ func TestLimitsOfAFile(t *testing.T) {
 	t.Parallel()
 	for _, gzip := range []bool{false, true} {
 		var out bytes.Buffer
-		if _, err := Fold(optionReport(report.CSV{Gzip: gzip}), optionDatasets(t), &out, Room{}); err != nil {
+		if _, err := foldTo(optionReport(report.CSV{Gzip: gzip}), optionDatasets(t), &out, Budget{}); err != nil {
 			t.Fatal(err)
 		}
 		size := int64(out.Len())
@@ -207,58 +211,12 @@ func TestLimitsOfAFile(t *testing.T) {
 			{report.CSV{MaxBytes: size - 1}, fmt.Sprintf("format: file too large: it has more than %d bytes, which is csv.max_bytes: narrow the parameters, or raise it", size-1)},
 		} {
 			test.csv.Gzip = gzip
-			for _, room := range []Room{{}, {Bytes: 1, Scratch: files.make}} {
-				_, err := Fold(optionReport(test.csv), optionDatasets(t), io.Discard, room)
+			for _, way := range allWays {
+				_, err := way.fold(optionReport(test.csv), optionDatasets(t), io.Discard, files)
 				if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, format.ErrTooLarge) || !strings.HasSuffix(err.Error(), test.want)) {
-					t.Errorf("%+v: error %v, want %s", test.csv, err, test.want)
+					t.Errorf("%s, %+v: error %v, want %s", way, test.csv, err, test.want)
 				}
 			}
-			if _, err := Merge(optionReport(test.csv), optionDatasets(t), io.Discard, Room{}); errors.Is(err, format.ErrTooLarge) == (test.want == "") || errors.Is(err, ErrUnmergeable) != (gzip && test.csv.MaxBytes == size-1) {
-				t.Errorf("%+v: error %v of a merge", test.csv, err)
-			}
-		}
-	}
-	// A text for NULL can be longer than what a line is without for want of order.
-	c := report.CSV{MaxBytes: 100, Null: new("NULL")}
-	if _, err := Merge(optionReport(c), optionDatasets(t), io.Discard, Room{}); !errors.Is(err, ErrUnmergeable) {
-		t.Errorf("error %v of a merge with a text for NULL", err)
-	}
-}
-
-// TestLimitsOfWhatIsNotSorted: what a merge writes in vain can be larger than the file,
-// and does not make it too large.
-func TestLimitsOfWhatIsNotSorted(t *testing.T) {
-	t.Parallel()
-	sets := func() map[string]Dataset {
-		var all, some, rest [][]any
-		random := rand.New(rand.NewPCG(1, 2))
-		for i := range 150_000 {
-			all = append(all, []any{i})
-			if row := []any{i, "x"}; random.IntN(10) == 0 {
-				some = append(some, row)
-			} else {
-				rest = append(rest, row)
-			}
-		}
-		return map[string]Dataset{
-			"a": datasettest.Of(t, datasettest.Columns("id", "integer"), 1, all...),
-			"b": datasettest.Of(t, datasettest.Columns("id", "integer", "v", "text"), 1, append(some, rest...)...),
-		}
-	}
-	r := &report.Report{Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Left, Keys: []string{"id"}}}}}
-	for _, c := range []report.CSV{
-		{Columns: []report.CSVColumn{column("v", "b", "v"), column("again", "b", "v")}, Gzip: true},
-		{Columns: []report.CSVColumn{column("v", "b", "v")}}, // a line without a value is longer
-		{Columns: []report.CSVColumn{column("id", "", "id"), column("v", "b", "v")}, Null: new("NULL")},
-	} {
-		var out bytes.Buffer
-		r.CSV = c
-		if _, err := Fold(r, sets(), &out, Room{}); err != nil {
-			t.Fatal(err)
-		}
-		r.CSV.MaxBytes = int64(out.Len())
-		if _, err := Merge(r, sets(), io.Discard, Room{}); !errors.Is(err, ErrUnmergeable) {
-			t.Errorf("%+v: error %v", c, err)
 		}
 	}
 }
@@ -267,16 +225,13 @@ func TestLimitsOfWhatIsNotSorted(t *testing.T) {
 // that is in no line is none.
 func TestFormulasFail(t *testing.T) {
 	t.Parallel()
-	const want = `format: a text that a spreadsheet takes for a formula, in column "note": correct the data, or write formulas: escape in the report's csv`
+	const want = `format: a text that a spreadsheet takes for a formula, in column "name": correct the data, or write formulas: escape in the report's csv`
 	files := &scratchFiles{t: t, dir: t.TempDir()}
-	for _, room := range []Room{{}, {Bytes: 1, Scratch: files.make}} {
-		_, err := Fold(optionReport(report.CSV{Formulas: report.FormulasFail}), optionDatasets(t), io.Discard, room)
-		if !errors.Is(err, format.ErrFormula) || !strings.HasSuffix(err.Error(), `write formulas: escape in the report's csv`) {
-			t.Errorf("error %v, want one such as %s", err, want)
+	for _, way := range allWays {
+		_, err := way.fold(optionReport(report.CSV{Formulas: report.FormulasFail}), optionDatasets(t), io.Discard, files)
+		if err == nil || !errors.Is(err, format.ErrFormula) || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", way, err, want)
 		}
-	}
-	if _, err := Merge(optionReport(report.CSV{Formulas: report.FormulasFail}), optionDatasets(t), io.Discard, Room{}); !errors.Is(err, format.ErrFormula) {
-		t.Errorf("error %v of a merge", err)
 	}
 	sets := func() map[string]Dataset {
 		return map[string]Dataset{
@@ -288,9 +243,9 @@ func TestFormulasFail(t *testing.T) {
 		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"id"}}, {Listener: "b", Type: report.Inner, Keys: []string{"id"}}}},
 		CSV:  report.CSV{Columns: []report.CSVColumn{column("id", "", "id"), column("note", "a", "note"), column("name", "b", "name")}, Formulas: report.FormulasFail},
 	}
-	for _, join := range []func(*report.Report, map[string]Dataset, io.Writer, Room) (Made, error){Fold, Merge} {
+	for _, way := range allWays {
 		var out bytes.Buffer
-		if made, err := join(r, sets(), &out, Room{}); err != nil || made.Rows != 1 || out.String() != "id,note,name\r\n1,-1,x\r\n" {
+		if made, err := way.fold(r, sets(), &out, files); err != nil || made.Rows != 1 || out.String() != "id,note,name\r\n1,-1,x\r\n" {
 			t.Errorf("%+v, error %v: %q", made, err, out.String())
 		}
 	}
@@ -315,6 +270,7 @@ func TestMomentsOfSeveralZones(t *testing.T) {
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"id"}, Listeners: []report.Joined{{Listener: "db", Keys: []string{"id"}}, {Listener: "api", Type: report.Inner, Keys: []string{"id"}}}},
 	}
+	files := &scratchFiles{t: t, dir: t.TempDir()}
 	columns := []report.CSVColumn{column("a", "db", "at"), column("b", "api", "at"), column("c", "db", "stamp")}
 	for want, c := range map[string]report.CSV{
 		"a,b,c\r\n2024-01-01 10:00:00,2024-01-01 10:00:00,2024-01-01 10:00:00\r\n": {BOM: true, Null: new("NULL")},
@@ -327,12 +283,12 @@ func TestMomentsOfSeveralZones(t *testing.T) {
 		}
 		r.CSV = c
 		r.CSV.Columns = columns
-		for _, join := range []func(*report.Report, map[string]Dataset, io.Writer, Room) (Made, error){Fold, Merge} {
+		for _, way := range allWays {
 			var out strings.Builder
-			if _, err := join(r, map[string]Dataset{
+			if _, err := way.fold(r, map[string]Dataset{
 				"db":  datasettest.Of(t, datasettest.Columns("id", "integer", "at", "datetime Europe/Berlin", "stamp", "datetime"), 1, []any{1, "2024-01-01 10:00:00", "2024-01-01 10:00:00"}),
 				"api": datasettest.Of(t, datasettest.Columns("id", "integer", "at", "datetime"), 1, []any{1, "2024-01-01 10:00:00"}),
-			}, &out, Room{}); err != nil || out.String() != want {
+			}, &out, files); err != nil || out.String() != want {
 				t.Errorf("%v: %q, want %q", err, out.String(), want)
 			}
 		}

@@ -91,7 +91,7 @@ func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
 		r.CSV.Columns = append(r.CSV.Columns, column(name, "a", name))
 	}
 	var out bytes.Buffer
-	if _, err := Fold(r, map[string]Dataset{"a": datasettest.Of(t, columns, 3, rows...)}, &out, Room{}); err != nil {
+	if _, err := foldTo(r, map[string]Dataset{"a": datasettest.Of(t, columns, 3, rows...)}, &out, Budget{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

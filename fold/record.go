@@ -5,16 +5,19 @@ import (
 	"errors"
 	"hash/maphash"
 	"math/rand/v2"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
 )
 
-// A record is a row as a fold holds it, in memory or in a scratch file:
+// record is a row as a fold holds it, in memory or in a scratch file:
 //
 //	word  8 bytes  an integer key, or the hash of any other
-//	link  4 bytes  in a table the place of the next row with the same key, in a
-//	               run the number of the row
+//	link  4 bytes  in memory the place of the next row of the same key or number, in
+//	               a run the number of the row that it may meet
 //	size  4 bytes  of the whole record, and flags
 //	key            4 bytes of length, and the key; only where flagTextKey is set
-//	row            what layout.AppendRow made of it
+//	row            what appendCells made of it
 type record []byte
 
 const (
@@ -57,6 +60,19 @@ func (r record) row() []byte {
 	return r[from:r.size()]
 }
 
+// A record of a full side that is spilled has the number of its row before the cells.
+const numberBytes = 8
+
+func (r record) number() int64 { return int64(binary.LittleEndian.Uint64(r.row())) }
+
+// cells returns the cells of a record of a side that is spilled.
+func (r record) cells(in *input) []byte {
+	if in.kind == report.Full {
+		return r.row()[numberBytes:]
+	}
+	return r.row()
+}
+
 // beginRecord begins a record, to which the row is appended.
 func beginRecord(dst []byte, k joinKey, known bool) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, k.word)
@@ -97,14 +113,60 @@ func (k joinKey) hash() uint64 {
 	return x ^ x>>32
 }
 
-// hashAt is another hash for each level at which rows are divided; all are
-// independent of hash.
-func (k joinKey) hashAt(level int) uint64 {
-	k.word += uint64(level+1) * 0xa0761d6478bd642f
-	return k.hash() >> 32
-}
-
 var (
 	hashSecret = rand.Uint64()
 	hashSeed   = maphash.MakeSeed()
 )
+
+// appendCells appends what a row gives to the file: for each column that is shown the length
+// of its cell plus 1 as a uvarint, and the cell; 0 for a NULL.
+func (in *input) appendCells(dst []byte, c *dataset.Chunk, row int) []byte {
+	for _, s := range in.shown {
+		cell := c.Cell(s.column, row)
+		switch {
+		case dataset.IsNull(cell):
+			dst = append(dst, 0)
+			continue
+		case len(cell) < 0x7f:
+			dst = append(dst, byte(len(cell)+1))
+		default:
+			dst = binary.AppendUvarint(dst, uint64(len(cell)+1))
+		}
+		dst = append(dst, cell...)
+	}
+	return dst
+}
+
+// fill puts the cells that appendCells has made into a row of the file.
+func (in *input) fill(cells [][]byte, row []byte, origin bool) {
+	for i, s := range in.shown {
+		var cell []byte
+		size, n := uint64(row[0]), 1
+		if size >= 0x80 {
+			size, n = binary.Uvarint(row)
+		}
+		row = row[n:]
+		if size > 0 {
+			cell, row = row[:size-1], row[size-1:]
+		}
+		if i >= in.own || origin {
+			cells[s.to] = cell
+		}
+	}
+}
+
+// fillFrom puts the cells of a row of a chunk into a row of the file.
+func (in *input) fillFrom(cells [][]byte, c *dataset.Chunk, row int, origin bool) {
+	for i, s := range in.shown {
+		if i >= in.own || origin {
+			cells[s.to] = c.Cell(s.column, row)
+		}
+	}
+}
+
+// clear takes the cells of an input out of a row of the file.
+func (in *input) clear(cells [][]byte) {
+	for _, s := range in.shown[in.own:] {
+		cells[s.to] = nil
+	}
+}

@@ -1,242 +1,302 @@
 package fold
 
 import (
-	"context"
-	"fmt"
+	"encoding/binary"
 	"math"
-	"runtime"
-	"sync"
 
-	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
-	"golang.org/x/sync/errgroup"
 )
 
-// Room is what a Fold may use for datasets that are too large for its memory.
-type Room struct {
-	// Bytes that are held at once, of all datasets together; 0 is no limit. A fold
-	// uses some MB more, and a row is never divided.
-	Bytes int64
-	// Scratch makes a file. It is called where Bytes are not enough; the fold closes
-	// what it has got.
-	Scratch func() (Scratch, error)
-}
+// ways is how many parts rows are divided into. Each of them has a buffer of blockBytes for
+// every side.
+const ways = 64
 
-func (r Room) bytes() int64 {
-	if r.Bytes == 0 {
-		return math.MaxInt64
-	}
-	return r.Bytes
-}
-
-const (
-	// ways is how many parts the rows are divided into. Each of them takes a buffer
-	// of blockBytes.
-	ways = 32
-	// deepest is how often a part is divided. Only different texts with the same hash
-	// of 64 bits would be together still.
-	deepest = 12
-)
-
-// spill is a join of more rows than can be held: a Grace hash join. All rows, also
-// those of the first listener, are divided by the hash of their key into parts that
-// are joined one by one. So each line is made from the rows of one part. The lines
-// have the number of the row that they come from, by which they are put in order in
-// the end.
-type spill struct {
-	ctx    context.Context // ends with the first error
-	layout *format.Layout
-	inputs []*input
-	bytes  int64    // that one part may hold
-	parts  *scratch // of rows
-	lines  *scratch
-}
-
-// part is a part of the rows: for each listener a run.
-type part []*run
-
-// spill joins what is held of the sides, and all that can still be read.
-func (f *fold) spill(m *maker, inputs []*input, sides []*held, room Room) error {
-	workers := min(2, runtime.GOMAXPROCS(0)) // parts that are joined at once
-	group, ctx := errgroup.WithContext(context.Background())
-	group.SetLimit(workers)
-	s := &spill{ctx: ctx, layout: f.layout, inputs: inputs, bytes: room.Bytes / int64(workers)}
-	for _, to := range []**scratch{&s.parts, &s.lines} {
-		file, err := room.Scratch()
-		if err != nil {
-			return fmt.Errorf("fold: rows that are too many for memory: %w", err)
-		}
-		*to = &scratch{Scratch: file}
-		defer (*to).Close()
-	}
-	d := s.divide(0)
-	for i := range inputs {
-		n := (i + 1) % len(inputs) // the first comes last, as it does without spilling
-		if err := d.read(n, m, inputs[n], sides[n]); err != nil {
+// addSpilled joins the rows of an origin with sides that do not fit into memory. It numbers
+// the rows of the origin and makes an index of their keys. Of each side the rows that
+// the index knows go to a scratch file, in parts: by the number of the row that they meet.
+// Then the rows of the origin are read again, part by part, and meet those of the sides. So
+// the rows of the file come in their order, and what is in the scratch file is read once.
+//
+// An origin for whose index there is no memory is joined in several turns, each of which
+// reads the sides.
+func (f *folder) addSpilled(j *join) error {
+	for from := int64(0); ; {
+		x, to, rows, err := j.index(from)
+		if rows == 0 || err != nil {
 			return err
 		}
-		sides[n] = nil
-	}
-	parts, lines := d.end()
-	var mutex sync.Mutex
-	for _, p := range parts {
-		group.Go(func() error {
-			l, err := s.join(p, 1)
-			mutex.Lock()
-			defer mutex.Unlock()
-			lines = append(lines, l)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	s.parts.Close() // its bytes are not needed any more
-	return inOrder(lines, func(line record) error {
-		f.out.Lines = append(f.out.Lines, line.row()...)
-		return f.ended()
-	})
-}
-
-// lineWriter makes an emit.
-func (s *spill) lineWriter(to func(*join) *runWriter) func(*join) error {
-	var line record
-	return func(j *join) (err error) {
-		if err := s.ctx.Err(); err != nil {
+		if j.parts, err = j.divide(x, rows); err != nil {
 			return err
 		}
-		line = beginRecord(line[:0], joinKey{word: uint64(j.origin)<<32 | uint64(j.number)}, true)
-		line = s.layout.AppendLine(line, j.origin, j.rows)
-		if line, err = endRecord(line); err != nil {
-			return fmt.Errorf("fold: CSV output: %w", err)
+		if err := j.addChunks(from, to); err != nil {
+			return err
 		}
-		return to(j).add(line)
+		from, j.first = to, j.first+rows
 	}
 }
 
-// join returns the lines of a part, in order.
-func (s *spill) join(p part, level int) (*run, error) {
-	if err := s.ctx.Err(); err != nil {
-		return nil, err
+// partition is the rows of the spilled sides that can meet some rows of the origin.
+type partition struct {
+	left []numbered // in reverse order
+	end  int64      // the number behind those whose rows are in memory
+}
+
+// numbered is the rows that can meet rows with some numbers: for each input a run, nil where
+// it is not spilled.
+type numbered struct {
+	from, to int64
+	runs     []*run
+}
+
+// divide divides the rows of the sides that the index knows.
+func (j *join) divide(x *index, rows int64) (partition, error) {
+	parts := j.split(numbered{from: 0, to: rows})
+	size := parts[0].to
+	for n := j.origin + 1; n < len(j.inputs); n++ {
+		if !j.sides[n].spilled {
+			continue
+		}
+		if err := j.divideSide(n, x, func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
+			return partition{}, err
+		}
 	}
-	sides, ok := s.sides(p)
-	if !ok {
-		return s.joinDivided(p, level)
+	return newPartition(parts), nil
+}
+
+// split returns the parts of a range of numbers, without rows.
+func (j *join) split(r numbered) []numbered {
+	var parts []numbered
+	size := (r.to - r.from + ways - 1) / ways
+	for from := r.from; from < r.to; from += size {
+		p := numbered{from: from, to: min(from+size, r.to), runs: make([]*run, len(j.inputs))}
+		for n := j.origin + 1; n < len(j.inputs); n++ {
+			if j.sides[n].spilled {
+				p.runs[n] = &run{scratch: j.scratch}
+			}
+		}
+		parts = append(parts, p)
 	}
-	out := newRun(s.lines)
-	for n, side := range sides[1:] {
-		if err := side.load(s.inputs[n+1], p[n+1]); err != nil {
+	return parts
+}
+
+func newPartition(parts []numbered) partition {
+	p := partition{}
+	for i := range parts {
+		p.left = append(p.left, parts[len(parts)-1-i])
+	}
+	return p
+}
+
+// divideSide gives the rows of a side to the runs of their numbers.
+func (j *join) divideSide(n int, x *index, to func(number uint32) *run) error {
+	in, b := j.inputs[n], j.batch
+	rows := in.readAll(0)
+	defer rows.close()
+	last := make([]uint32, batchRows)
+	for number := int64(0); ; {
+		c, err := rows.chunk()
+		if c == nil || err != nil {
+			return err
+		}
+		for from := 0; from < c.Rows(); from += batchRows {
+			b.read(j.keyer, c, from, min(from+batchRows, c.Rows()), in.keys)
+			x.findAll(b, last)
+			for i, k := range b.keys {
+				if last[i] == 0 {
+					continue
+				}
+				j.buffer = beginRecord(j.buffer[:0], k, true)
+				if in.kind == report.Full {
+					j.buffer = binary.LittleEndian.AppendUint64(j.buffer, uint64(number+int64(from+i)))
+				}
+				if j.buffer, err = endRecord(in.appendCells(j.buffer, c, from+i)); err != nil {
+					return in.failed(err)
+				}
+				for at := last[i]; at != 0; at = x.next(at) {
+					j.buffer.setLink(at - 1)
+					if err := to(at - 1).add(j.buffer); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		number += int64(c.Rows())
+	}
+}
+
+// load makes the rows available that can meet the row of this number, and returns for how
+// many rows from this one on that is so.
+func (p *partition) load(j *join, number int64) (int64, error) {
+	if p.left == nil && p.end == 0 {
+		return math.MaxInt64, nil // nothing is spilled
+	}
+	for number >= p.end {
+		next := p.left[len(p.left)-1]
+		p.left = p.left[:len(p.left)-1]
+		if !j.fits(next) && next.to-next.from > 1 {
+			parts, err := j.divideAgain(next)
+			if err != nil {
+				return 0, err
+			}
+			p.left = append(p.left, newPartition(parts).left...)
+			continue
+		}
+		if err := j.loadSides(next); err != nil {
+			return 0, err
+		}
+		p.end = next.to
+	}
+	return p.end - number, nil
+}
+
+// fits tells whether there is memory for the rows of a part.
+func (j *join) fits(r numbered) bool {
+	bytes := int64(0)
+	for _, run := range r.runs {
+		if run != nil {
+			bytes += run.bytes + 4*(r.to-r.from)
+		}
+	}
+	return bytes <= max(j.left, j.least)
+}
+
+// divideAgain divides the rows of a part once more.
+func (j *join) divideAgain(r numbered) ([]numbered, error) {
+	parts := j.split(r)
+	size := parts[0].to - parts[0].from
+	for n, from := range r.runs {
+		if from == nil {
+			continue
+		}
+		if err := from.all(func(next record) error {
+			return parts[(int64(next.link())-r.from)/size].runs[n].add(next)
+		}); err != nil {
 			return nil, err
 		}
+		from.free()
 	}
-	j := newJoin(sides, s.lineWriter(func(*join) *runWriter { return out }))
-	if err := j.addAll(p[0]); err != nil {
-		return nil, err
-	}
-	if err := j.finish(); err != nil {
-		return nil, err
-	}
-	return out.run, out.flush()
+	return parts, nil
 }
 
-// sides decides which runs of a part are held, and which are read again and again
-// because all of their rows have the same key. False: the part must be divided.
-func (s *spill) sides(p part) ([]*side, bool) {
-	sides, bytes := make([]*side, len(p)), int64(0)
-	for n, r := range p[1:] {
-		sides[n+1] = &side{kind: s.inputs[n+1].Kind}
-		if size := r.heldBytes(s.inputs[n+1].Kind); r.several || size <= s.bytes/int64(len(p)) {
-			bytes += size
-		} else {
-			sides[n+1].run = r
+// loadSides reads the rows of a part into memory. Those of one number for which there is
+// no memory stay in the scratch file.
+func (j *join) loadSides(r numbered) error {
+	share := max(j.left, j.least)
+	if !j.fits(r) {
+		share /= int64(len(r.runs))
+	}
+	for n, run := range r.runs {
+		if run == nil {
+			continue
 		}
+		s := j.sides[n]
+		if s.part != nil && s.part.run != nil {
+			s.part.run.free()
+		}
+		s.part = &part{from: r.from, run: run}
+		if run.bytes > share {
+			continue
+		}
+		var err error
+		if s.part.arena, err = run.load(s.in); err != nil {
+			return err
+		}
+		s.part.run = nil
+		s.part.link(int(r.to - r.from))
 	}
-	return sides, bytes <= s.bytes
-}
-
-// heldBytes is what a run takes in memory, with its table, and the numbers of its rows
-// where the join is full.
-func (r *run) heldBytes(kind report.JoinType) int64 {
-	if r.rows == 0 {
-		return 0
-	}
-	bytes := r.bytes + tableBytes(r.rows)
-	if kind == report.Full {
-		bytes += 4 * int64(r.rows)
-	}
-	return bytes
-}
-
-// load reads the rows that are to be held.
-func (s *side) load(in *input, r *run) (err error) {
-	if s.run != nil {
-		return nil
-	}
-	if s.held, err = r.load(in); err != nil {
-		return err
-	}
-	if s.kind == report.Full {
-		s.numbers = make([]uint32, 0, r.rows)
-		_ = s.held.all(func(_ uint32, r record) error {
-			s.numbers = append(s.numbers, r.link())
-			return nil
-		})
-	}
-	s.table = newHashtable(s.held)
 	return nil
 }
 
-// addAll joins the rows of a run of the first listener.
-func (j *join) addAll(r *run) error {
-	b := newBatch(len(j.sides))
-	rows := make([]record, 0, batchRows)
-	for c := r.cursor(); ; {
-		if len(c.block) == 0 {
-			if ok, err := c.more(); !ok {
-				return err
-			}
-		}
-		b.reset()
-		for rows = rows[:0]; len(rows) < batchRows && len(c.block) > 0; {
-			r, _ := c.next() // from this block
-			rows = append(rows, r)
-			b.add(r.key(), true)
-		}
-		j.find(b)
-		for i, r := range rows {
-			if err := j.addNext(b, i, r.link(), r.row()); err != nil {
-				c.close()
-				return err
-			}
-		}
-	}
+// part is the rows of a side that can meet rows of the origin with some numbers: in memory,
+// or where there are many for a single number, in the scratch file.
+type part struct {
+	from  int64
+	arena *arena
+	last  []uint32 // by number: the place of the last row; those of one number are a ring
+	run   *run
 }
 
-// joinDivided divides a part once more.
-func (s *spill) joinDivided(p part, level int) (*run, error) {
-	if level > deepest {
-		return nil, fmt.Errorf("fold: rows of different keys that cannot be divided, and are more than %d bytes: raise limits.fold_bytes", s.bytes)
+// link puts the rows of each number into a ring.
+func (p *part) link(numbers int) {
+	p.last = make([]uint32, numbers)
+	for i := range p.last {
+		p.last[i] = noPlace
 	}
-	d := s.divide(level)
-	for n, r := range p {
-		if err := r.all(func(r record) error { return d.add(n, r) }); err != nil {
-			return nil, err
+	_ = p.arena.all(func(place uint32, r record) error {
+		last := &p.last[int64(r.link())-p.from]
+		if *last == noPlace {
+			r.setLink(place)
+		} else {
+			before := p.arena.at(*last)
+			r.setLink(before.link())
+			before.setLink(place)
 		}
-		if err := d.endOf(n); err != nil {
-			return nil, err
+		*last = place
+		return nil
+	})
+}
+
+// findAll finds for each row of a batch the last row of its number, or noPlace where none has
+// its key. The first row of the batch has this number.
+func (p *part) findAll(b *batch, number int64, last []uint32) error {
+	for i, k := range b.keys {
+		if last[i] = noPlace; !b.known[i] {
+			continue
+		}
+		if p.run == nil {
+			at := p.last[number-p.from+int64(i)]
+			if at == noPlace {
+				continue
+			}
+			if p.arena.at(at).is(k) {
+				last[i] = at
+				continue
+			}
+		}
+		var found bool
+		if err := p.each(p.lastOf(number+int64(i)), k, func(record) error {
+			found = true
+			return errStop
+		}); err != nil {
+			return err
+		}
+		if found {
+			last[i] = p.lastOf(number + int64(i))
 		}
 	}
-	parts, lines := d.end()
-	for _, p := range parts {
-		l, err := s.join(p, level+1)
-		if err != nil {
-			return nil, err
+	return nil
+}
+
+// lastOf returns the place of the last row of a number; of no meaning where rows are in the
+// scratch file.
+func (p *part) lastOf(number int64) uint32 {
+	if p.run != nil {
+		return 0
+	}
+	return p.last[number-p.from]
+}
+
+// each calls f with the rows that have a key, in their order, among those of the number whose
+// last row is there.
+func (p *part) each(last uint32, key joinKey, f func(r record) error) error {
+	if p.run != nil {
+		return p.run.all(func(r record) error {
+			if !r.is(key) {
+				return nil
+			}
+			return f(r)
+		})
+	}
+	for place := p.arena.at(last).link(); ; {
+		r := p.arena.at(place)
+		if r.is(key) {
+			if err := f(r); err != nil {
+				return unlessStopped(err)
+			}
 		}
-		lines = append(lines, l)
+		if place == last {
+			return nil
+		}
+		place = r.link()
 	}
-	out := newRun(s.lines)
-	if err := inOrder(lines, out.add); err != nil {
-		return nil, err
-	}
-	return out.run, out.flush()
 }

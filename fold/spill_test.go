@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"github.com/fanfold/fanfold/format"
+
 	"bytes"
 	"errors"
 	"fmt"
@@ -74,7 +76,7 @@ func (f *scratchFile) Close() error {
 	return f.File.Close()
 }
 
-// closed proves that so many files were made, and all are closed.
+// closed checks that this number of files was made, and all are closed.
 func (s *scratchFiles) closed(made int) {
 	s.t.Helper()
 	if s.made != made || s.open != 0 {
@@ -137,21 +139,21 @@ func TestSpilledIsPlain(t *testing.T) {
 		r.CSV.Columns = rapid.Permutation(shown).Draw(t, "columns")[:rapid.IntRange(1, len(shown)).Draw(t, "shown")]
 		drawOptions(t, &r.CSV)
 		perChunk := rapid.IntRange(1, 8).Draw(t, "per chunk")
-		fold := func(room Room) (Made, string) {
+		fold := func(budget Budget) (format.Made, string) {
 			sets := map[string]Dataset{}
 			for name := range columns {
 				sets[name] = datasettest.Of(t, columns[name], perChunk, tables[name]...)
 			}
 			var out bytes.Buffer
-			made, err := Fold(r, sets, &out, room)
+			made, err := foldTo(r, sets, &out, budget)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return made, out.String()
 		}
-		want, plain := fold(Room{})
+		want, plain := fold(Budget{})
 		files := &scratchFiles{t: t, dir: dir}
-		got, spilled := fold(Room{Bytes: rapid.SampledFrom([]int64{1, 500, blockBytes + 1000, 2*blockBytes + 1000}).Draw(t, "room"), Scratch: files.make})
+		got, spilled := fold(Budget{Bytes: rapid.SampledFrom([]int64{1, 100, 500, blockBytes + 1000, 2*blockBytes + 1000}).Draw(t, "budget"), Scratch: files.make})
 		if !cmp.Equal(got, want) || spilled != plain {
 			t.Fatalf("%+v\n%s\nwant %+v\n%s", got, spilled, want, plain)
 		}
@@ -195,16 +197,16 @@ func TestSpillOfOneKey(t *testing.T) {
 	for _, kind := range []report.JoinType{report.Inner, report.Left, report.Full} {
 		r, sets := wide(t, kind, some, same, 1000)
 		var plain, spilled bytes.Buffer
-		want, err := Fold(r, sets(), &plain, Room{})
+		want, err := foldTo(r, sets(), &plain, Budget{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		files := &scratchFiles{t: t, dir: t.TempDir()}
-		got, err := Fold(r, sets(), &spilled, Room{Bytes: 1 << 20, Scratch: files.make})
+		got, err := foldTo(r, sets(), &spilled, Budget{Bytes: 1 << 20, Scratch: files.make})
 		if err != nil || got.Rows != want.Rows || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
 			t.Errorf("%s: %d rows, want %d, error %v", kind, got.Rows, want.Rows, err)
 		}
-		files.closed(2)
+		files.closed(1)
 	}
 }
 
@@ -217,16 +219,16 @@ func TestSpillOfLongRows(t *testing.T) {
 	}
 	r, sets := wide(t, report.Full, keys, keys[5:], 2*blockBytes+100)
 	var plain, spilled bytes.Buffer
-	want, err := Fold(r, sets(), &plain, Room{})
+	want, err := foldTo(r, sets(), &plain, Budget{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := &scratchFiles{t: t, dir: t.TempDir()}
-	got, err := Fold(r, sets(), &spilled, Room{Bytes: 1 << 20, Scratch: files.make})
+	got, err := foldTo(r, sets(), &spilled, Budget{Bytes: 1 << 20, Scratch: files.make})
 	if err != nil || got.Rows != want.Rows || !bytes.Equal(plain.Bytes(), spilled.Bytes()) {
 		t.Errorf("%d rows, want %d, error %v", got.Rows, want.Rows, err)
 	}
-	files.closed(2)
+	files.closed(1)
 }
 
 // TestSpillFails: every error ends the fold, and the files are closed.
@@ -236,28 +238,28 @@ func TestSpillFails(t *testing.T) {
 	for i := range 2000 {
 		keys = append(keys, i%1000)
 	}
-	r, sets := wide(t, report.Inner, keys, keys, 1000)
-	for _, room := range []int64{1, 1 << 20, 3 << 20, 6 << 20} { // the files would get 4 MB of rows and 8 MB of lines
+	r, sets := wide(t, report.Inner, keys, keys, 10_000)
+	for _, room := range []int64{1, 4 << 20} { // the file would get 12 MB
 		files := &scratchFiles{t: t, dir: t.TempDir(), room: room}
-		_, err := Fold(r, sets(), io.Discard, Room{Bytes: 1 << 20, Scratch: files.make})
+		_, err := foldTo(r, sets(), io.Discard, Budget{Bytes: 1 << 20, Scratch: files.make})
 		if !errors.Is(err, errDisk) {
 			t.Errorf("with %d bytes: %v", room, err)
 		}
-		files.closed(2)
+		files.closed(1)
 	}
 	files := &scratchFiles{t: t, dir: t.TempDir()}
-	if _, err := Fold(r, sets(), &fullDisk{}, Room{Bytes: 1 << 20, Scratch: files.make}); !errors.Is(err, errDisk) {
+	if _, err := foldTo(r, sets(), &fullDisk{}, Budget{Bytes: 1 << 20, Scratch: files.make}); !errors.Is(err, errDisk) {
 		t.Errorf("no output: %v", err)
 	}
-	files.closed(2)
+	files.closed(1)
 	broken := sets()
 	broken["a"].(*datasettest.Memory).Err = errDisk
-	if _, err := Fold(r, broken, io.Discard, Room{Bytes: 1 << 20, Scratch: files.make}); !errors.Is(err, errDisk) {
+	if _, err := foldTo(r, broken, io.Discard, Budget{Bytes: 1 << 20, Scratch: files.make}); !errors.Is(err, errDisk) {
 		t.Errorf("no dataset: %v", err)
 	}
-	files.closed(4)
+	files.closed(1)
 	missing := func() (Scratch, error) { return nil, errDisk }
-	if _, err := Fold(r, sets(), io.Discard, Room{Bytes: 1 << 20, Scratch: missing}); !errors.Is(err, errDisk) {
+	if _, err := foldTo(r, sets(), io.Discard, Budget{Bytes: 1 << 20, Scratch: missing}); !errors.Is(err, errDisk) {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -269,7 +271,7 @@ func BenchmarkSpill(b *testing.B) {
 	b.SetBytes(2 * size)
 	b.ReportAllocs()
 	for b.Loop() {
-		made, err := Fold(r, map[string]Dataset{"a": &datasettest.Stored{Chunks: chunks}, "b": &datasettest.Stored{Chunks: chunks}}, io.Discard, Room{Bytes: 16 << 20, Scratch: files.make})
+		made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, 1_000_000), "b": datasettest.Sample(chunks, 1_000_000)}, io.Discard, Budget{Bytes: 16 << 20, Scratch: files.make})
 		if err != nil || made.Rows != 1_000_000 {
 			b.Fatal(made.Rows, err)
 		}

@@ -18,7 +18,7 @@ func TestWithout(t *testing.T) {
 		sets := foldDatasets(t)
 		delete(sets, "refunds")
 		without := r.Without([]string{"refunds"})
-		if _, err := Fold(without, sets, &rest, Room{}); err != nil {
+		if _, err := foldTo(without, sets, &rest, Budget{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, needed := Needed(without)["refunds"]; needed {
@@ -32,7 +32,7 @@ func TestWithout(t *testing.T) {
 			t.Errorf("%s: %s", kind, got)
 		}
 		// Nothing of the report itself is changed.
-		if _, err := Fold(r, foldDatasets(t), &with, Room{}); err != nil || bytes.Contains(with.Bytes(), []byte("never")) {
+		if _, err := foldTo(r, foldDatasets(t), &with, Budget{}); err != nil || bytes.Contains(with.Bytes(), []byte("never")) {
 			t.Errorf("%v %s", err, with.String())
 		}
 	}
@@ -44,7 +44,7 @@ func TestWithoutAll(t *testing.T) {
 	r := foldReport(report.Inner, report.Inner)
 	sets := map[string]Dataset{"payments": foldDatasets(t)["payments"]}
 	var out bytes.Buffer
-	made, err := Fold(r.Without([]string{"refunds", "customers"}), sets, &out, Room{})
+	made, err := foldTo(r.Without([]string{"refunds", "customers"}), sets, &out, Budget{})
 	if err != nil || made.Rows != 5 || !bytes.HasSuffix(out.Bytes(), []byte("9,,,1.00,,\r\n")) {
 		t.Errorf("%d rows %v: %s", made.Rows, err, out.String())
 	}

@@ -1,119 +1,182 @@
 package format
 
 import (
-	"bytes"
-	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
 )
 
-// The CSV is as RFC 4180 has it: CRLF line ends, and quotes only around a cell
-// that holds a comma, a quote, CR or LF.
+// CSV writes the rows of a file as CSV: as RFC 4180 has it, with CRLF line ends and quotes
+// only around a cell that holds a comma, a quote, CR or LF; or as the options of a report
+// say. It is used by one goroutine.
 //
-// encoding/csv is not used, because with UseCRLF it also rewrites the line
-// breaks inside of cells, and what a cell says must arrive as it is. It also
-// wants every cell as a string, which is an allocation for each.
+// encoding/csv is not used: with UseCRLF it also rewrites the line breaks inside of cells,
+// and it wants every cell as a string, which is an allocation for each.
+type CSV struct {
+	csv     *report.CSV
+	origins [][]column // see NewCSV
+	fixed   [][]byte   // for each column of the file the text of all its cells; nil: none
+	style   *style     // nil: as RFC 4180 has it
+	file    *file
+	out     *output
+	rows    int64
+}
 
-// appendCSV appends the JSON of a value, as Chunk.Cell gives it, as a cell.
-func appendCSV(dst, cell []byte) []byte {
-	if len(cell) == 0 || cell[0] != '"' {
-		if dataset.IsNull(cell) {
-			return dst
+// column says how the cells of a column of the file are written.
+type column struct {
+	kind     report.Kind
+	zerofill int
+	moments  moments // with a style
+}
+
+// Made says what a file has become.
+type Made struct {
+	Rows     int64            // below the header
+	Formulas map[string]int64 // cells that were escaped as formulas, by the label of their column; nil: none
+}
+
+// NewCSV begins a file and writes its header to w. The columns are those of the file for
+// each origin that WriteRow is given, as many as c has. The caller calls Close or Abort;
+// w is used by one goroutine at a time and by none after that.
+func NewCSV(c *report.CSV, columns [][]dataset.Column, w io.Writer) (*CSV, error) {
+	f := &CSV{csv: c, style: newStyle(c), fixed: make([][]byte, len(c.Columns))}
+	for _, of := range columns {
+		origin, err := f.origin(of)
+		if err != nil {
+			return nil, err
 		}
-		return append(dst, cell...) // numbers and words need no quotes
+		f.origins = append(f.origins, origin)
 	}
-	inside := cell[1 : len(cell)-1]
-	if isPlain(inside) {
-		return append(dst, inside...)
+	for i, cell := range c.Fixed {
+		f.fixed[i] = f.fixedCell([]byte(cell))
 	}
-	if bytes.IndexByte(inside, '\\') < 0 {
-		return appendCSVText(dst, inside)
+	f.file = newFile(c, w)
+	f.out = newOutput(f.file)
+	if c.BOM {
+		f.out.lines = append(f.out.lines, "\ufeff"...)
 	}
-	// The text is made behind its place, since quotes make it longer.
+	f.out.lines = f.appendHeader(f.out.lines)
+	return f, nil
+}
+
+// origin says how the cells of rows of one origin are written.
+func (f *CSV) origin(of []dataset.Column) ([]column, error) {
+	if len(of) != len(f.csv.Columns) {
+		return nil, fmt.Errorf("format: %d columns in a file of %d", len(of), len(f.csv.Columns))
+	}
+	columns := make([]column, len(of))
+	for i, c := range of {
+		columns[i] = column{kind: c.Kind, zerofill: c.Zerofill}
+		if f.style == nil {
+			continue
+		}
+		if same := slices.IndexFunc(of[:i], func(before dataset.Column) bool { return before.Zone == c.Zone }); same >= 0 {
+			columns[i].moments = columns[same].moments // a zone is read from a file
+			continue
+		}
+		var err error
+		if columns[i].moments, err = newMoments(f.csv, c.Zone); err != nil {
+			return nil, err
+		}
+	}
+	return columns, nil
+}
+
+// WriteRow writes a line. Each cell is the JSON of a value, or nil for NULL; origin says
+// which columns they have. A file beyond csv.max_rows or csv.max_bytes is ErrTooLarge, one
+// with a formula where there must be none is ErrFormula. After an error only Abort is
+// called.
+func (f *CSV) WriteRow(origin int, cells [][]byte) error {
+	if f.rows++; f.csv.MaxRows > 0 && f.rows > f.csv.MaxRows {
+		return tooLarge("%d rows, which is csv.max_rows", f.csv.MaxRows)
+	}
+	columns, dst := f.origins[origin], f.out.lines
 	start := len(dst)
-	dst = dataset.AppendText(dst, cell)
-	if text := dst[start:]; needsQuotes(text) {
-		end := len(dst)
-		dst = appendQuotedCSV(dst, text)
-		dst = append(dst[:start], dst[end:]...)
-	}
-	return dst
-}
-
-// zeroFilled puts zeros before the number that begins at start, so that it has so many
-// characters at least. A NULL stays empty.
-func zeroFilled(dst []byte, start, width int) []byte {
-	missing := width - (len(dst) - start)
-	if missing <= 0 || len(dst) == start {
-		return dst
-	}
-	for range missing {
-		dst = append(dst, '0')
-	}
-	copy(dst[start+missing:], dst[start:])
-	for i := range missing {
-		dst[start+i] = '0'
-	}
-	return dst
-}
-
-// isPlain tells that what stands between the quotes of a JSON string is the cell:
-// no comma, and no escape, without which it has no quote, CR or LF either. Eight
-// bytes are looked at together: a byte of x is zero only where the text has the one
-// that is looked for, and only then the highest bit of its place is set.
-func isPlain(inside []byte) bool {
-	const ones, highest = 0x0101010101010101, 0x8080808080808080
-	for len(inside) >= 8 {
-		x := binary.LittleEndian.Uint64(inside)
-		comma, escape := x^(ones*','), x^(ones*'\\')
-		if ((comma-ones)&^comma|(escape-ones)&^escape)&highest != 0 {
-			return false
+	if f.style != nil {
+		var err error
+		if dst, err = f.style.appendRow(dst, columns, cells, f.fixed); err != nil {
+			return err
 		}
-		inside = inside[8:]
+		f.out.lines = f.style.endLine(dst, start)
+		return f.out.ended()
 	}
-	for _, c := range inside {
-		if c == ',' || c == '\\' {
-			return false
+	for i, cell := range cells {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if f.fixed[i] != nil {
+			dst = append(dst, f.fixed[i]...)
+			continue
+		}
+		at := len(dst)
+		dst = appendCell(dst, cell)
+		if zeros := columns[i].zerofill; zeros > 0 {
+			dst = zeroFilled(dst, at, zeros)
 		}
 	}
-	return true
+	f.out.lines = endLine(dst, start)
+	return f.out.ended()
 }
 
-// appendCSVText appends a cell that says this.
-func appendCSVText(dst, text []byte) []byte {
-	if needsQuotes(text) {
-		return appendQuotedCSV(dst, text)
+// Close writes what is left, and says what the file has become.
+func (f *CSV) Close() (Made, error) {
+	defer f.Abort()
+	if err := errors.Join(f.out.flush(), f.file.close()); err != nil {
+		return Made{}, err
 	}
-	return append(dst, text...)
+	made := Made{Rows: f.rows}
+	if f.style != nil {
+		made.Formulas = f.style.escaped()
+	}
+	return made, nil
 }
 
-func needsQuotes(text []byte) bool {
-	for _, c := range text {
-		if quotedInCSV[c] {
-			return true
+// Abort waits until the file is not written to any more. After Close it does nothing.
+func (f *CSV) Abort() {
+	if f.out == nil {
+		return
+	}
+	_ = f.out.close() // its error is the one that WriteRow or Close has returned, if any
+	f.out.keep(f.out.lines)
+	f.file.end()
+	f.out = nil
+}
+
+// fixedCell returns the text of a cell that is the same in every line; never nil.
+func (f *CSV) fixedCell(cell []byte) []byte {
+	if f.style == nil {
+		return appendCell([]byte{}, cell)
+	}
+	text, _ := f.style.appendCell([]byte{}, cell, &column{kind: report.KindText})
+	return text
+}
+
+// appendHeader appends the labels of the columns.
+func (f *CSV) appendHeader(dst []byte) []byte {
+	start := len(dst)
+	for i, c := range f.csv.Columns {
+		if i > 0 {
+			dst = append(dst, f.delimiter())
+		}
+		if f.style != nil {
+			dst = f.style.appendLabel(dst, c.Label)
+		} else {
+			dst = appendText(dst, []byte(c.Label))
 		}
 	}
-	return false
+	if f.style != nil {
+		return f.style.endLine(dst, start)
+	}
+	return endLine(dst, start)
 }
 
-var quotedInCSV = [256]bool{',': true, '"': true, '\r': true, '\n': true}
-
-func appendQuotedCSV(dst, text []byte) []byte {
-	dst = append(dst, '"')
-	for _, c := range text {
-		if c == '"' {
-			dst = append(dst, '"')
-		}
-		dst = append(dst, c)
+func (f *CSV) delimiter() byte {
+	if f.style != nil {
+		return f.style.delimiter
 	}
-	return append(dst, '"')
-}
-
-// endCSVLine ends the line that begins at start. Many readers skip a blank line, so
-// one cell that says nothing is written with quotes.
-func endCSVLine(dst []byte, start int) []byte {
-	if len(dst) == start {
-		dst = append(dst, '"', '"')
-	}
-	return append(dst, '\r', '\n')
+	return ','
 }

@@ -49,9 +49,9 @@ func csvLineOf(dst []byte, cells ...string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendCSV(dst, []byte(cell))
+		dst = appendCell(dst, []byte(cell))
 	}
-	return endCSVLine(dst, start)
+	return endLine(dst, start)
 }
 
 func BenchmarkCSVCell(b *testing.B) {
@@ -60,7 +60,7 @@ func BenchmarkCSVCell(b *testing.B) {
 			dst, c := make([]byte, 0, 64), []byte(cell)
 			b.ReportAllocs()
 			for b.Loop() {
-				dst = appendCSV(dst[:0], c)
+				dst = appendCell(dst[:0], c)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 // Package format answers one question: what does the file look like?
 //
-// Layout says which column of which listener is where, and encodes the cells as a CSV: as
-// RFC 4180 has it, or with the options of a report (delimiter, NULL, dates, formulas).
-// File compresses the lines and limits their bytes, Output writes them.
+// CSV takes the rows of a file as cells, which are the JSON of values, and writes them as RFC
+// 4180 has it, or with the options of a report: delimiter, text for NULL, forms and time zone
+// of dates, and what becomes of texts that a spreadsheet takes for formulas. It compresses the
+// file and holds it to its limits. Another format is another type with the same WriteRow.
 package format

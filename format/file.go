@@ -14,17 +14,13 @@ import (
 // report allows.
 var ErrTooLarge = errors.New("format: file too large")
 
-// ErrBytes is ErrTooLarge of a file that has more bytes.
-var ErrBytes = fmt.Errorf("%w", ErrTooLarge)
-
 const raiseIt = ": narrow the parameters, or raise it"
 
-// TooLarge is ErrTooLarge, and says why.
-func TooLarge(format string, most int64) error {
-	return fmt.Errorf("%w: it has more than "+format+raiseIt, ErrTooLarge, most)
+func tooLarge(format string, max int64) error {
+	return fmt.Errorf("%w: it has more than "+format+raiseIt, ErrTooLarge, max)
 }
 
-// gzipLevel is for good: the bytes of a file that is made again must be the same.
+// gzipLevel never changes: a file that is made again must have the same bytes.
 const gzipLevel = 6
 
 var compressors = sync.Pool{New: func() any {
@@ -32,18 +28,18 @@ var compressors = sync.Pool{New: func() any {
 	return z
 }}
 
-// File is what a CSV is written to: w, compressed where the CSV is, and as long as it
-// may be.
-type File struct {
+// file is what lines are written to: w, compressed where the report says so, and limited to
+// csv.max_bytes.
+type file struct {
 	io.Writer
 	compressor *gzip.Writer // nil: none
 }
 
-// NewFile begins a file. It must be ended.
-func NewFile(c *report.CSV, w io.Writer) *File {
-	f := &File{Writer: w}
+// newFile begins a file. It must be ended.
+func newFile(c *report.CSV, w io.Writer) *file {
+	f := &file{Writer: w}
 	if c.MaxBytes > 0 {
-		f.Writer = &limited{w: w, left: c.MaxBytes, most: c.MaxBytes}
+		f.Writer = &limited{w: w, left: c.MaxBytes, max: c.MaxBytes}
 	}
 	if c.Gzip {
 		f.compressor = compressors.Get().(*gzip.Writer)
@@ -53,8 +49,8 @@ func NewFile(c *report.CSV, w io.Writer) *File {
 	return f
 }
 
-// Close writes what is left.
-func (f *File) Close() error {
+// close writes what is left.
+func (f *file) close() error {
 	if f.compressor == nil {
 		return nil
 	}
@@ -64,8 +60,8 @@ func (f *File) Close() error {
 	return nil
 }
 
-// End gives the compressor back. The file is not used any more.
-func (f *File) End() {
+// end gives the compressor back. The file is not used any more.
+func (f *file) end() {
 	if f.compressor != nil {
 		f.compressor.Reset(nil)
 		compressors.Put(f.compressor)
@@ -73,15 +69,15 @@ func (f *File) End() {
 	}
 }
 
-// limited refuses what is more than a file may have.
+// limited refuses the bytes beyond csv.max_bytes.
 type limited struct {
-	w          io.Writer
-	left, most int64
+	w         io.Writer
+	left, max int64
 }
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.left -= int64(len(p)); l.left < 0 {
-		return 0, fmt.Errorf("%w: it has more than %d bytes, which is csv.max_bytes"+raiseIt, ErrBytes, l.most)
+		return 0, fmt.Errorf("%w: it has more than %d bytes, which is csv.max_bytes"+raiseIt, ErrTooLarge, l.max)
 	}
 	return l.w.Write(p)
 }

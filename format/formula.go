@@ -37,9 +37,6 @@ func IsFormula(text []byte, kind report.Kind) bool {
 	return false
 }
 
-// beginsFormula tells whether a text begins as formulas do.
-func beginsFormula(text []byte) bool { return formulaSign(skipSpaces(text)) > 0 }
-
 // formulaSign is how many bytes the sign has with which a formula begins; 0: this is
 // none.
 func formulaSign(text []byte) int {

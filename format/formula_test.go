@@ -74,7 +74,7 @@ func TestParseForm(t *testing.T) {
 // unescaped is what a program does about formulas: it takes one quote off each text
 // that begins with quotes and a sign of a formula, perhaps with spaces between them.
 func unescaped(text string) string {
-	if rest := strings.TrimLeft(text, "'"); rest != text && beginsFormula([]byte(rest)) {
+	if rest := strings.TrimLeft(text, "'"); rest != text && formulaSign(skipSpaces([]byte(rest))) > 0 {
 		return text[1:]
 	}
 	return text

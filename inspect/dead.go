@@ -8,11 +8,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
 
-// deadJob is an entry of the list of dead jobs, with what its record says now.
+// DeadJob is an entry of the list of dead jobs, with what its record says now.
 type DeadJob struct {
 	ID      string        `json:"id"`
 	When    time.Time     `json:"when"`
@@ -23,7 +24,7 @@ type DeadJob struct {
 	Note    string        `json:"note,omitempty"` // why it is dead no longer
 }
 
-// dead iterates over the dead jobs, a page at a time, with their records. Newest
+// DeadPages iterates over the dead jobs, a page at a time, with their records. Newest
 // first, or oldest first; then only those that were dead before it began, so that
 // a job that fails again does not come again. Remaining is how many of the last
 // page are still listed: the next page begins behind them.
@@ -49,7 +50,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 				}
 				return
 			}
-			page, err := in.deadPage(ctx, entries)
+			page, err := deadPage(ctx, in.records, entries)
 			if !yield(page, err) || err != nil || len(entries) < pageSize {
 				return
 			}
@@ -58,12 +59,12 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 	}
 }
 
-func (in *Inspector) deadPage(ctx context.Context, entries []redis.Z) ([]DeadJob, error) {
+func deadPage(ctx context.Context, store *record.Store, entries []redis.Z) ([]DeadJob, error) {
 	ids := make([]string, len(entries))
 	for i, z := range entries {
 		ids[i], _ = z.Member.(string)
 	}
-	records, err := in.records.Read(ctx, ids)
+	records, err := store.Read(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

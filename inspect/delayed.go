@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// delayed is a member of the delayed set.
+// Delayed is a member of the delayed set.
 type Delayed struct {
 	Member string     `json:"member"`
 	ID     string     `json:"id,omitempty"`
@@ -23,37 +23,45 @@ type Delayed struct {
 	later scripts.Later
 }
 
-// newDelayed explains a member.
+// NewDelayed explains a member.
 func NewDelayed(member string, score float64, now time.Time) Delayed {
 	d := Delayed{Member: member, Score: score}
 	var err error
 	if d.later, err = scripts.ParseLater(member); err != nil {
-		d.Bad, d.What = "means nothing: goes to the quarantine when it is due", "?"
+		d.Bad, d.What = "means nothing: it is quarantined when it is due", "?"
 	} else {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
 	}
-	millis := score
-	if score < scripts.MinMillis {
-		millis *= 1000
-	}
-	if math.IsNaN(score) || math.IsInf(score, 0) || millis >= scripts.NoTime || time.UnixMilli(int64(millis)).Sub(now) > scripts.Horizon {
-		d.Bad = "its score is no time, or more than ten years away: goes to the quarantine"
+	due, ok := dueTime(score)
+	if !ok || due.Sub(now) > scripts.Horizon {
+		d.Bad = "its score is not a time, or more than ten years away: it is quarantined"
 		return d
 	}
-	due := time.UnixMilli(int64(millis))
-	if millis < scripts.MinMillis {
+	if due.UnixMilli() < scripts.MinMillis {
 		due = now // the scheduler takes it for that
 	}
 	d.Due, d.In = &due, due.Sub(now).Round(time.Second).String()
 	return d
 }
 
-// beforeStart are the members of the delayed set that an id can have which has not been
-// started: the id itself, and a member for each further look for its record.
+// dueTime is the time that a score stands for: in milliseconds, or in seconds where it is
+// small. It is false for a score that is no time.
+func dueTime(score float64) (time.Time, bool) {
+	if math.IsNaN(score) || math.IsInf(score, 0) || score >= scripts.NoTime {
+		return time.Time{}, false
+	}
+	if score < scripts.MinMillis {
+		score *= 1000
+	}
+	return time.UnixMilli(int64(score)), true
+}
+
+// BeforeStart are the members of the delayed set that an id can have which has not been
+// started: the id itself, and a member for each poll of its record.
 func BeforeStart(id string) []string {
 	members := []string{id}
-	for look := range int64(len(report.RecordPolls)) {
-		members = append(members, scripts.Later{ID: id, Attempt: look + 1, Step: scripts.StepTrigger}.String())
+	for poll := range int64(len(report.RecordPolls)) {
+		members = append(members, scripts.Later{ID: id, Attempt: poll + 1, Step: scripts.StepTrigger}.String())
 	}
 	return members
 }
@@ -64,7 +72,7 @@ func whatLater(l scripts.Later) string {
 	case "":
 		return "job"
 	case scripts.StepTrigger:
-		return "look for the record"
+		return "poll of the record"
 	case scripts.StepFanIn:
 		return "retry of fan-in"
 	case scripts.StepRecord:
@@ -80,7 +88,7 @@ func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limi
 	if err != nil {
 		return nil, err
 	}
-	return collect(each(in.members(ctx, in.scripts.Delayed()), func(z redis.Z) Delayed {
+	return collect(each(members(ctx, in.redis, in.scripts.Delayed()), func(z redis.Z) Delayed {
 		member, _ := z.Member.(string)
 		return NewDelayed(member, z.Score, now)
 	}), meant, limit)

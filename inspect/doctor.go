@@ -12,7 +12,7 @@ const (
 	Fail = "FAIL" // does not work, or will lose something
 )
 
-// finding is the result of one check.
+// Finding is the result of one check.
 type Finding struct {
 	Check  string `json:"check"`
 	Result string `json:"result"`
@@ -20,20 +20,28 @@ type Finding struct {
 	Hint   string `json:"hint,omitempty"`
 }
 
+// Findings are the results of all checks.
 type Findings []Finding
 
-// doctor looks at everything that the configuration names, writes and deletes one object
+// Doctor checks everything that the configuration names. It writes and deletes one object
 // in the sink and one scratch file, and changes nothing else.
 func (in *Inspector) Doctor(ctx context.Context) Findings {
-	var all Findings
-	all = append(all, within(ctx, in.checkRedis)...)
-	all = append(all, in.checkDatabases(ctx)...)
-	all = append(all, in.checkAPIs(ctx)...)
+	all := within(ctx, redisDoctor{in}.checkRedis)
+	all = append(all, sourceDoctor{in}.checkDatabases(ctx)...)
+	all = append(all, sourceDoctor{in}.checkAPIs(ctx)...)
+	d := recordDoctor{in}
 	if !all.Failed("database " + in.config.Records.Database) {
-		all = append(all, within(ctx, in.checkRecords)...)
+		all = append(all, within(ctx, d.checkRecords)...)
 	}
-	return append(all, within(ctx, in.checkSink), within(ctx, checkScratch))
+	return append(all, within(ctx, d.checkSink), within(ctx, checkScratch))
 }
+
+// The checks, by what they ask.
+type (
+	redisDoctor  struct{ *Inspector }
+	sourceDoctor struct{ *Inspector } // databases and APIs of listeners
+	recordDoctor struct{ *Inspector } // the record table, and what it points to
+)
 
 // checkTime bounds each check: a server that hangs leaves time for the others.
 const checkTime = 15 * time.Second
@@ -45,7 +53,7 @@ func within[T any](ctx context.Context, check func(context.Context) T) T {
 	return check(ctx)
 }
 
-// failed tells whether a check FAILed.
+// Failed tells whether a check FAILed.
 func (fs Findings) Failed(check string) bool {
 	for _, f := range fs {
 		if f.Check == check {
@@ -55,6 +63,7 @@ func (fs Findings) Failed(check string) bool {
 	return false
 }
 
+// Count is how many checks have a result.
 func (fs Findings) Count(result string) int {
 	var n int
 	for _, f := range fs {

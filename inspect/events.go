@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// event is an entry of fanfold:events.
+// Event is an entry of fanfold:events.
 type Event struct {
 	ID     string // of the record
 	Name   string
@@ -28,7 +26,7 @@ type follower struct {
 }
 
 // follow begins behind the last event of now.
-func (in *Inspector) follow(ctx context.Context) (*follower, error) {
+func follow(ctx context.Context, in *Inspector) (*follower, error) {
 	f := &follower{redis: in.blocking, stream: in.scripts.Events(), last: "0-0"}
 	entries, err := in.redis.XRevRangeN(ctx, f.stream, "+", "-", 1).Result()
 	if err != nil {
@@ -42,8 +40,8 @@ func (in *Inspector) follow(ctx context.Context) (*follower, error) {
 
 // next takes events until one of them was taken, or the time is over, and returns the
 // ids of the records of those.
-func (f *follower) next(ctx context.Context, most time.Duration, take func(Event) (bool, error)) (ids []string, err error) {
-	end := time.Now().Add(most)
+func (f *follower) next(ctx context.Context, limit time.Duration, take func(Event) (bool, error)) (ids []string, err error) {
+	end := time.Now().Add(limit)
 	for len(ids) == 0 {
 		left := time.Until(end)
 		if left <= 0 {
@@ -73,14 +71,10 @@ func (f *follower) next(ctx context.Context, most time.Duration, take func(Event
 }
 
 func eventOf(entry redis.XMessage) Event {
-	e := Event{Fields: map[string]string{}}
+	e := Event{At: entryTime(entry.ID), Fields: map[string]string{}}
 	for name, value := range entry.Values {
 		e.Fields[name], _ = value.(string)
 	}
 	e.ID, e.Name = e.Fields["id"], e.Fields["event"]
-	ms, _, _ := strings.Cut(entry.ID, "-")
-	if n, err := strconv.ParseInt(ms, 10, 64); err == nil {
-		e.At = time.UnixMilli(n)
-	}
 	return e
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -46,18 +47,18 @@ type facts struct {
 
 // gather asks Redis, the records' database and the databases of the listeners
 // that a job waits for. A server that is away is a fact, too.
-func (in *Inspector) gather(ctx context.Context, id string) *facts {
+func gather(ctx context.Context, in *Inspector, id string) *facts {
 	f := &facts{
 		ID: id, CLI: redisCLI(in.redis.Options()), Keys: in.scripts.Keys, Limits: in.config.Limits, Now: time.Now(),
 		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
-	f.Record, f.RecordErr = in.askRecord(ctx, id)
+	f.Record, f.RecordErr = askRecord(ctx, in.records, id)
 	if f.Record != nil {
 		f.Report = in.config.Reports[f.Record.Report]
 	}
 	redisCtx, cancel := context.WithTimeout(ctx, 2*askTime)
 	defer cancel()
-	if f.RedisErr = in.askRedis(redisCtx, f); f.RedisErr != nil {
+	if f.RedisErr = f.askRedis(redisCtx, in); f.RedisErr != nil {
 		return f
 	}
 	for _, name := range f.openSources() {
@@ -66,10 +67,10 @@ func (in *Inspector) gather(ctx context.Context, id string) *facts {
 	return f
 }
 
-func (in *Inspector) askRecord(ctx context.Context, id string) (*engine.Record, error) {
+func askRecord(ctx context.Context, store *record.Store, id string) (*engine.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	records, err := in.records.Read(ctx, []string{id})
+	records, err := store.Read(ctx, []string{id})
 	if r, ok := records[id]; ok && err == nil {
 		return &r, nil
 	}
@@ -91,12 +92,12 @@ func (in *Inspector) Reach(ctx context.Context, source string) error {
 }
 
 // askRedis fills in what Redis knows.
-func (in *Inspector) askRedis(ctx context.Context, f *facts) (err error) {
+func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	if f.Now, err = in.redis.Time(ctx).Result(); err != nil {
 		f.Now = time.Now()
 		return err
 	}
-	if f.Job, err = in.readJob(ctx, f.ID); errors.Is(err, errBrokenState) {
+	if f.Job, err = readJob(ctx, in.scripts, f.ID); errors.Is(err, errBrokenState) {
 		f.JobErr = err
 	} else if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (in *Inspector) askRedis(ctx context.Context, f *facts) (err error) {
 	if f.Seen, err = in.scripts.Seen(ctx); err != nil {
 		return err
 	}
-	if f.Delayed, err = in.membersOf(ctx, f); err != nil {
+	if f.Delayed, err = f.askDelayed(ctx, in.redis); err != nil {
 		return err
 	}
 	if f.Running, err = in.scripts.Running(ctx); err != nil {
@@ -124,23 +125,23 @@ func (in *Inspector) askRedis(ctx context.Context, f *facts) (err error) {
 	} else if !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if f.Jobs, err = in.askQueue(ctx, in.scripts.Jobs(), f.ID, 0); err != nil {
+	if f.Jobs, err = askQueue(ctx, in.redis, in.scripts.Jobs(), f.ID, 0); err != nil {
 		return err
 	}
 	for _, p := range f.open() {
-		if f.Queues[p.Name], err = in.askQueue(ctx, f.stream(p.Name), f.ID, f.Job.Attempt); err != nil {
+		if f.Queues[p.Name], err = askQueue(ctx, in.redis, f.stream(p.Name), f.ID, f.Job.Attempt); err != nil {
 			return err
 		}
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
-		f.Aside, f.AsideWhole, err = in.searchQuarantine(ctx, f.ID)
+		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.redis, in.scripts.Quarantined(), f.ID)
 	}
 	return err
 }
 
-// membersOf finds the members of the delayed set that an id can have now. It asks for
+// askDelayed finds the members of the delayed set that an id can have now. It asks for
 // each by name, since the set can be large.
-func (in *Inspector) membersOf(ctx context.Context, f *facts) ([]Delayed, error) {
+func (f *facts) askDelayed(ctx context.Context, rdb *redis.Client) ([]Delayed, error) {
 	members := BeforeStart(f.ID)
 	if f.Job != nil {
 		steps := []string{scripts.StepFanIn, scripts.StepRecord}
@@ -152,9 +153,9 @@ func (in *Inspector) membersOf(ctx context.Context, f *facts) ([]Delayed, error)
 			members = append(members, scripts.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
 		}
 	}
-	cmds, err := in.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	cmds, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, m := range members {
-			p.ZScore(ctx, in.scripts.Delayed(), m)
+			p.ZScore(ctx, f.Keys.Delayed(), m)
 		}
 		return nil
 	})

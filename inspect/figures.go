@@ -5,122 +5,91 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// redisGauges reads lengths from Redis at each scrape, in one round trip of
-// commands that cost the same however long the lists are. All processes tell the
-// same: a dashboard takes the max, not the sum.
-type redisGauges struct {
-	redis  *redis.Client
-	up     *prometheus.Desc
-	gauges []gauge
+// Figure is how much there is of something in Redis.
+type Figure struct {
+	Name  string `json:"name"` // of the metric, without fanfold_
+	Help  string `json:"-"`
+	Label string `json:"label,omitempty"` // what it is of: listener or report
+	Of    string `json:"of,omitempty"`    // its name
+	Value int64  `json:"value"`
+
+	key string
+	ask func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder
 }
 
-// gauge is one number and the command that reads it.
-type gauge struct {
-	desc   *prometheus.Desc
-	labels []string
-	ask    func(ctx context.Context, p redis.Pipeliner) redis.Cmder
-}
-
-// Gauges is a collector of how much there is in Redis.
-func (in *Inspector) Gauges() prometheus.Collector {
-	g := &redisGauges{redis: in.redis}
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("fanfold_"+name, help, labels, nil)
-	}
-	g.up = desc("redis_up", "1 if Redis answered this scrape; without it the lengths are missing.")
-	stream := func(desc *prometheus.Desc, key string, labels ...string) {
-		g.gauges = append(g.gauges, gauge{desc, labels, func(ctx context.Context, p redis.Pipeliner) redis.Cmder { return p.XLen(ctx, key) }})
-	}
-	set := func(desc *prometheus.Desc, key string) {
-		g.gauges = append(g.gauges, gauge{desc, nil, func(ctx context.Context, p redis.Pipeliner) redis.Cmder { return p.ZCard(ctx, key) }})
-	}
-	k := in.scripts.Keys
-	stream(desc("jobs_waiting", "Pushed ids that are not started yet."), k.Jobs())
-	set(desc("jobs_running", "Jobs that run, in all processes."), k.Deadlines())
-	set(desc("jobs_delayed", "Ids and retries that are due later."), k.Delayed())
-	set(desc("jobs_dead", "Failed jobs that nobody has run again or discarded."), k.Dead())
-	set(desc("paused", "Listeners and reports that are paused."), k.PausedSet())
-	parked := desc("jobs_parked", "Pushed ids that wait for their report, which is paused.", "report")
-	for _, name := range slices.Sorted(maps.Keys(in.config.Reports)) {
-		g.gauges = append(g.gauges, gauge{parked, []string{name}, func(ctx context.Context, p redis.Pipeliner) redis.Cmder {
-			return p.ZCard(ctx, k.Waiting(name))
-		}})
-	}
-	stream(desc("fanin_waiting", "Jobs whose listeners are done, and whose file is not, or that are to end."), k.FanIn())
-	stream(desc("replies_waiting", "What external services said and is not applied yet."), k.Reply())
-	stream(desc("quarantined", "Entries that were put aside; the oldest of about 10,000 go."), k.Quarantined())
-	set(desc("timers", "Timers that are set and not paused."), k.Timers())
-	stream(desc("timer_actions_waiting", "Timers that have fired and whose action is not done, in work or not."), k.Fired())
-	set(desc("timer_actions_retrying", "Timers that have fired and whose action waits for its next try."), k.WaitingFired())
-	waiting := desc("tasks_waiting", "Tasks that are not done, in work or not.", "listener")
-	pending := desc("tasks_pending", "Tasks that a worker has read and not finished.", "listener")
-	var names []string
-	for _, r := range in.config.Reports {
-		for _, s := range r.Stages {
-			for _, l := range s.Listeners {
-				names = append(names, l.Name)
-			}
-		}
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		key := k.Task(name)
-		stream(waiting, key, name)
-		g.gauges = append(g.gauges, gauge{pending, []string{name}, func(ctx context.Context, p redis.Pipeliner) redis.Cmder {
-			return p.XPending(ctx, key, scripts.Group)
-		}})
-	}
-	return g
-}
-
-// Describe implements prometheus.Collector.
-func (g *redisGauges) Describe(out chan<- *prometheus.Desc) {
-	out <- g.up
-	for _, one := range g.gauges {
-		out <- one.desc
-	}
-}
-
-// scrapeTime bounds what a scrape reads from Redis.
-const scrapeTime = 3 * time.Second
-
-// Collect implements prometheus.Collector.
-func (g *redisGauges) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
-	defer cancel()
-	cmds, _ := g.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, one := range g.gauges {
-			one.ask(ctx, p)
+// Figures reads what is in Redis, in one round trip of commands that cost the same however
+// long the lists are. Where a key is of another type, its figure is missing; any other
+// error is that of Redis.
+func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
+	var found []Figure
+	all := figures(in)
+	cmds, _ := in.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, f := range all {
+			f.ask(ctx, p, f.key)
 		}
 		return nil
 	})
-	up := 1.0
 	for i, cmd := range cmds {
-		var n int64
+		f := all[i]
 		switch c := cmd.(type) {
 		case *redis.IntCmd:
-			n = c.Val()
+			f.Value = c.Val()
 		case *redis.XPendingCmd:
 			if c.Err() == nil {
-				n = c.Val().Count
+				f.Value = c.Val().Count
 			}
 		}
 		var refused redis.Error
 		if err := cmd.Err(); err != nil && !errors.As(err, &refused) {
-			up = 0
-			continue
+			return nil, err
 		} else if err != nil && !missing(err) {
-			continue // the key is something else
+			continue
 		}
-		out <- prometheus.MustNewConstMetric(g.gauges[i].desc, prometheus.GaugeValue, float64(n), g.gauges[i].labels...)
+		found = append(found, f)
 	}
-	out <- prometheus.MustNewConstMetric(g.up, prometheus.GaugeValue, up)
+	return found, nil
+}
+
+// figures lists what there is to read.
+func figures(in *Inspector) []Figure {
+	length := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.XLen(ctx, key) }
+	members := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.ZCard(ctx, key) }
+	pending := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder {
+		return p.XPending(ctx, key, scripts.Group)
+	}
+	k := in.scripts.Keys
+	all := []Figure{
+		{Name: "jobs_waiting", Help: "Pushed ids that are not started yet.", key: k.Jobs(), ask: length},
+		{Name: "jobs_running", Help: "Jobs that run, in all processes.", key: k.Deadlines(), ask: members},
+		{Name: "jobs_delayed", Help: "Ids and retries that are due later.", key: k.Delayed(), ask: members},
+		{Name: "jobs_dead", Help: "Failed jobs that were neither run again nor discarded.", key: k.Dead(), ask: members},
+		{Name: "paused", Help: "Listeners and reports that are paused.", key: k.PausedSet(), ask: members},
+		{Name: "fanin_waiting", Help: "Jobs whose listeners are done, and whose file is not, or that are to end.", key: k.FanIn(), ask: length},
+		{Name: "replies_waiting", Help: "What external services said and is not applied yet.", key: k.Reply(), ask: length},
+		{Name: "quarantined", Help: "Entries that could not be used; the oldest of about 10,000 are removed.", key: k.Quarantined(), ask: length},
+		{Name: "timers", Help: "Timers that are set and not paused.", key: k.Timers(), ask: members},
+		{Name: "timer_actions_waiting", Help: "Timers that have fired and whose action is not done, in work or not.", key: k.Fired(), ask: length},
+		{Name: "timer_actions_retrying", Help: "Timers that have fired and whose action waits for its next try.", key: k.WaitingFired(), ask: members},
+	}
+	listeners := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(in.config.Reports)) {
+		all = append(all, Figure{Name: "jobs_parked", Help: "Pushed ids that wait for their report, which is paused.", Label: "report", Of: name, key: k.Waiting(name), ask: members})
+		for _, s := range in.config.Reports[name].Stages {
+			for _, l := range s.Listeners {
+				listeners[l.Name] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(listeners)) {
+		all = append(all,
+			Figure{Name: "tasks_waiting", Help: "Tasks that are not done, in work or not.", Label: "listener", Of: name, key: k.Task(name), ask: length},
+			Figure{Name: "tasks_pending", Help: "Tasks that a worker has read and not finished.", Label: "listener", Of: name, key: k.Task(name), ask: pending})
+	}
+	return all
 }

@@ -22,7 +22,7 @@ type Options struct {
 	Records   *record.Store
 	Databases map[string]*sql.DB                       // of listeners, by name
 	APIs      map[string]API                           // by name
-	Sink      func(context.Context) (sink.Sink, error) // opens the place where files go; only Doctor writes to it
+	Sink      func(context.Context) (sink.Sink, error) // opens the sink; only Doctor writes to it
 	Source    func(database string) (Preparer, error)  // opens what runs a database's queries; only Doctor asks for it
 }
 

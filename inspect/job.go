@@ -57,7 +57,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	if !v.Status.HasFile() {
 		v.File = "" // of an earlier attempt
 	}
-	j, err := in.readJob(ctx, id)
+	j, err := readJob(ctx, in.scripts, id)
 	if err != nil {
 		return v, err
 	}
@@ -77,24 +77,24 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	}
 	ours := in.config.Reports[j.Report]
 	v.Listeners = j.listeners(ours)
-	v.Orphan, err = in.orphan(ctx, j, ours)
+	v.Orphan, err = orphan(ctx, in.scripts, j, ours)
 	return v, err
 }
 
 // Orphan tells whether a job runs that no process has the definition of.
 func (in *Inspector) Orphan(ctx context.Context, id string) (bool, error) {
-	j, err := in.readJob(ctx, id)
+	j, err := readJob(ctx, in.scripts, id)
 	if err != nil || j == nil {
 		return false, err
 	}
-	return in.orphan(ctx, j, in.config.Reports[j.Report])
+	return orphan(ctx, in.scripts, j, in.config.Reports[j.Report])
 }
 
-func (in *Inspector) orphan(ctx context.Context, j *job, ours *report.Report) (bool, error) {
+func orphan(ctx context.Context, s *scripts.Scripts, j *job, ours *report.Report) (bool, error) {
 	if !j.needsDefinition() || j.of(ours) {
 		return false, nil
 	}
-	seen, err := in.scripts.Seen(ctx)
+	seen, err := s.Seen(ctx)
 	return err == nil && j.orphan(ours, seen), err
 }
 

@@ -32,11 +32,11 @@ func collect[T any](pages iter.Seq2[[]T, error], meant func(T) bool, limit int) 
 
 // entries reads a stream page by page, the newest entries first or the oldest. The last
 // page is the one that is not full, and may be empty.
-func (in *Inspector) entries(ctx context.Context, key string, newest bool) iter.Seq2[[]redis.XMessage, error] {
+func entries(ctx context.Context, rdb *redis.Client, key string, newest bool) iter.Seq2[[]redis.XMessage, error] {
 	return func(yield func([]redis.XMessage, error) bool) {
-		read, from, to := in.redis.XRangeN, "-", "+"
+		read, from, to := rdb.XRangeN, "-", "+"
 		if newest {
-			read, from, to = in.redis.XRevRangeN, "+", "-"
+			read, from, to = rdb.XRevRangeN, "+", "-"
 		}
 		for {
 			page, err := read(ctx, key, from, to, pageSize).Result()
@@ -49,10 +49,10 @@ func (in *Inspector) entries(ctx context.Context, key string, newest bool) iter.
 }
 
 // members reads a sorted set page by page, by score.
-func (in *Inspector) members(ctx context.Context, key string) iter.Seq2[[]redis.Z, error] {
+func members(ctx context.Context, rdb *redis.Client, key string) iter.Seq2[[]redis.Z, error] {
 	return func(yield func([]redis.Z, error) bool) {
 		for start := int64(0); ; start += pageSize {
-			page, err := in.redis.ZRangeWithScores(ctx, key, start, start+pageSize-1).Result()
+			page, err := rdb.ZRangeWithScores(ctx, key, start, start+pageSize-1).Result()
 			if !yield(page, err) || err != nil || len(page) < pageSize {
 				return
 			}

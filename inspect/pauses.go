@@ -10,13 +10,14 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
+// Pause is a pause of a listener or a report.
 type Pause struct {
 	What    string    `json:"what"` // listener/<name> or report/<name>
 	Since   time.Time `json:"since"`
 	Waiting int64     `json:"waiting"` // ids of a report
 }
 
-// paused lists what is paused, by name.
+// Pauses lists what is paused, by name.
 func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
 	found, err := in.scripts.Paused(ctx)
 	if err != nil {

@@ -14,13 +14,13 @@ type Quarantined struct {
 	At     time.Time `json:"at"`
 	Stream string    `json:"stream"` // from which it came
 	Reason string    `json:"reason"`
-	Fields string    `json:"fields"` // what it was, at most 1 KB
+	Fields string    `json:"fields"` // what it was, up to 1 KB
 }
 
 // Quarantine lists the quarantined entries that are meant, the newest first, up to a
 // limit (0: all).
 func (in *Inspector) Quarantine(ctx context.Context, meant func(Quarantined) bool, limit int) ([]Quarantined, error) {
-	return collect(each(in.entries(ctx, in.scripts.Quarantined(), true), newQuarantined), meant, limit)
+	return collect(each(entries(ctx, in.redis, in.scripts.Quarantined(), true), newQuarantined), meant, limit)
 }
 
 func newQuarantined(m redis.XMessage) Quarantined {
@@ -28,11 +28,11 @@ func newQuarantined(m redis.XMessage) Quarantined {
 	return Quarantined{Entry: m.ID, At: entryTime(m.ID), Stream: text("stream"), Reason: text("reason"), Fields: text("fields")}
 }
 
-// searchQuarantine looks for an id among the newest entries of the quarantine,
-// and tells whether it saw all of them.
-func (in *Inspector) searchQuarantine(ctx context.Context, id string) (found *Quarantined, whole bool, err error) {
+// searchQuarantine searches the newest entries of the quarantine for an id, and tells
+// whether those are all.
+func searchQuarantine(ctx context.Context, rdb *redis.Client, key, id string) (found *Quarantined, whole bool, err error) {
 	seen := 0
-	for page, err := range in.entries(ctx, in.scripts.Quarantined(), true) {
+	for page, err := range entries(ctx, rdb, key, true) {
 		if err != nil {
 			return nil, false, err
 		}

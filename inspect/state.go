@@ -49,8 +49,8 @@ type part struct {
 var errBrokenState = errors.New("not a state")
 
 // readJob reads the state of a job; nil where there is none.
-func (in *Inspector) readJob(ctx context.Context, id string) (*job, error) {
-	state, err := in.scripts.Read(ctx, id)
+func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
+	state, err := s.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, nil
@@ -77,9 +77,9 @@ func newJob(s *scripts.State) *job {
 			Owner: t.Owner, Taken: t.Taken, Lease: t.Lease, Next: t.Next, Waits: t.Waits, Error: t.Error, Blame: t.Blame,
 		})
 	}
-	place := func(p part) int { return slices.Index(s.Listeners, p.Name) }
+	position := func(p part) int { return slices.Index(s.Listeners, p.Name) }
 	slices.SortFunc(j.Tasks, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(position(a), position(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return j
 }
@@ -103,7 +103,7 @@ func (j *job) runs() bool {
 // member names its definition in the set of those that processes have.
 func (j *job) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
 
-// needsDefinition tells whether only a process that has its definition goes on with it.
+// needsDefinition tells whether only a process that has its definition continues it.
 func (j *job) needsDefinition() bool { return scripts.NeedsDefinition(j.Status) }
 
 // orphan tells whether no process has the definition that it needs, although some run.

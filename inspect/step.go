@@ -12,7 +12,7 @@ import (
 // missed is how long something may be due before a scheduler is missed.
 const missed = 5 * time.Second
 
-// What to do where nobody does the work of a role.
+// What to do when no process does the work of a role.
 const (
 	schedulerMissing = "start fanfold serve --roles scheduler, or look at its log"
 	engineMissing    = "start fanfold serve --roles engine, or look at its log"
@@ -31,7 +31,7 @@ type stepFacts struct {
 	listener *report.Listener // nil: of fan-in, or not known here
 	away     error            // why its source does not answer from here; nil: it does
 	silence  time.Duration    // after which a worker that has read an entry counts as dead
-	missing  string           // what to do where nobody reads the stream
+	missing  string           // what to do when no process reads the stream
 }
 
 // phase is where a step stands.
@@ -126,7 +126,7 @@ func (s *stepFacts) comes() bool {
 func (s *stepFacts) retries() bool { return s.comes() && s.Waits == "" }
 
 // pausedSince is since when its listener is paused; zero where it is not, or where a
-// worker goes on with it.
+// worker continues it.
 func (s *stepFacts) pausedSince() time.Time {
 	if s.phase == held {
 		return time.Time{}
@@ -137,7 +137,7 @@ func (s *stepFacts) pausedSince() time.Time {
 // refused tells whether its database answers and refuses the login.
 func (s *stepFacts) refused() bool { return mysqldb.Refused(s.away) }
 
-// alone tells whether nobody reads its stream.
+// alone tells whether its stream has no reader.
 func (s *stepFacts) alone() bool { return s.live(s.queue) == 0 }
 
 // takeover is when another worker takes it over, at the latest.

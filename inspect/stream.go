@@ -20,7 +20,7 @@ type queue struct {
 	Length    int64
 	Consumers []consumer
 	Entry     *entry // nil: not among those that were searched
-	Searched  int64  // entries that were looked at, from the oldest on
+	Searched  int64  // entries that were searched, from the oldest on
 	Whole     bool   // those were all
 }
 
@@ -34,8 +34,8 @@ type consumer struct {
 type entry struct {
 	ID       string
 	Ahead    int64         // older entries
-	Consumer string        // who has read it; empty: nobody yet
-	Idle     time.Duration // since somebody read it or kept it
+	Consumer string        // who has read it; empty: not read yet
+	Idle     time.Duration // since it was read, or its lease renewed
 }
 
 // live is how many consumers have been heard within the silence.
@@ -51,23 +51,23 @@ func (q queue) live(silence time.Duration) int {
 
 // askQueue reads what there is to know of a stream, and searches the oldest
 // entries for an id, and an attempt where that is not 0.
-func (in *Inspector) askQueue(ctx context.Context, key, id string, attempt int64) (queue, error) {
+func askQueue(ctx context.Context, rdb *redis.Client, key, id string, attempt int64) (queue, error) {
 	q := queue{Key: key}
 	var err error
-	if q.Length, err = in.redis.XLen(ctx, key).Result(); err != nil {
+	if q.Length, err = rdb.XLen(ctx, key).Result(); err != nil {
 		return q, err
 	}
-	consumers, err := in.redis.XInfoConsumers(ctx, key, scripts.Group).Result()
+	consumers, err := rdb.XInfoConsumers(ctx, key, scripts.Group).Result()
 	if err != nil && !missing(err) {
 		return q, err
 	}
 	for _, c := range consumers {
 		q.Consumers = append(q.Consumers, consumer{Name: c.Name, Idle: c.Idle})
 	}
-	if err := in.searchQueue(ctx, &q, id, attempt); err != nil || q.Entry == nil {
+	if err := searchQueue(ctx, rdb, &q, id, attempt); err != nil || q.Entry == nil {
 		return q, err
 	}
-	pending, err := in.redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+	pending, err := rdb.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: key, Group: scripts.Group, Start: q.Entry.ID, End: q.Entry.ID, Count: 1,
 	}).Result()
 	if err != nil && !missing(err) {
@@ -86,8 +86,8 @@ func missing(err error) bool {
 
 // searchQueue finds the newest entry of an id among the oldest entries: the one
 // that is read last.
-func (in *Inspector) searchQueue(ctx context.Context, q *queue, id string, attempt int64) error {
-	for page, err := range in.entries(ctx, q.Key, false) {
+func searchQueue(ctx context.Context, rdb *redis.Client, q *queue, id string, attempt int64) error {
+	for page, err := range entries(ctx, rdb, q.Key, false) {
 		if err != nil {
 			return err
 		}

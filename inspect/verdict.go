@@ -6,7 +6,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// kind is what keeps a job, in a word that programs can rely on.
+// Kind is what keeps a job, in a word that programs can rely on.
 type Kind string
 
 // The kinds of a verdict. Those of steps are in the order in which they matter:
@@ -17,25 +17,25 @@ const (
 	KindRecordsAway   Kind = "records-away"   // the records' database does not answer
 	KindSourceAway    Kind = "source-away"    // the database or the API of a listener does not answer
 	KindSourceRefuses Kind = "source-refuses" // the database of a listener refuses the login
-	KindPaused        Kind = "paused"         // somebody has paused what it waits for
+	KindPaused        Kind = "paused"         // what it waits for is paused
 	KindNoDefinition  Kind = "no-definition"  // no process has the definition that it was started with
-	KindNoScheduler   Kind = "no-scheduler"   // something was due and nobody has moved it
-	KindNoWorker      Kind = "no-worker"      // nobody reads the stream
+	KindNoScheduler   Kind = "no-scheduler"   // something was due and was not moved
+	KindNoWorker      Kind = "no-worker"      // its stream has no reader
 	KindWorkerDead    Kind = "worker-dead"    // who had it is silent
 	KindRetryWaiting  Kind = "retry-waiting"  // it failed and will be tried again
 	KindSinkFails     Kind = "sink-fails"     // the file could not be made, and will be tried again
 	KindLost          Kind = "lost"           // nothing in Redis leads to it
 	KindQueued        Kind = "queued"         // others are before it
-	KindWaiting       Kind = "waiting"        // for somebody else, such as a vendor's job
-	KindRunning       Kind = "running"        // somebody works on it
+	KindWaiting       Kind = "waiting"        // for a third party, such as a vendor's job
+	KindRunning       Kind = "running"        // a worker has it
 	KindBarrier       Kind = "barrier"        // others are done, and it is waited for
 	KindFolding       Kind = "folding"        // the file is being made
 	KindEnding        Kind = "ending"         // the record gets its final status
-	KindNotPushed     Kind = "not-pushed"     // nobody has pushed the id
+	KindNotPushed     Kind = "not-pushed"     // its id was not pushed
 	KindNoRoom        Kind = "no-room"        // as many jobs run as may
 	KindStarting      Kind = "starting"       // the trigger has it
 	KindDelayed       Kind = "delayed"        // it was pushed for later
-	KindLooking       Kind = "looking"        // the trigger looks for its record again
+	KindLooking       Kind = "looking"        // the trigger polls for its record
 	KindQuarantined   Kind = "quarantined"    // it was put aside
 	KindStateless     Kind = "stateless"      // PROCESSING, and Redis knows nothing of it
 	KindBrokenState   Kind = "broken-state"   // the key of the state is something else
@@ -46,7 +46,7 @@ const (
 	KindUnknownReport Kind = "unknown-report" // not in this configuration
 )
 
-// verdict is the answer to why a job is not done.
+// Verdict is the answer to why a job is not done.
 type Verdict struct {
 	Now      time.Time     `json:"-"` // by the clock that times are compared with
 	ID       string        `json:"id"`
@@ -64,13 +64,13 @@ type Verdict struct {
 	Commands []string      `json:"commands,omitempty"` // for a shell; they show the same
 }
 
-// step is a part of a job that is not done.
+// Step is a part of a job that is not done.
 type Step struct {
 	Name  string     `json:"name"` // of the listener, or @fanin
 	Kind  Kind       `json:"kind"`
 	Says  string     `json:"says"`
 	Try   int64      `json:"try"`             // that runs, ran last, or comes next
-	Tries int        `json:"tries,omitempty"` // at most; 0: not known here, or without limit
+	Tries int        `json:"tries,omitempty"` // maximum; 0: not known here, or without limit
 	Owner string     `json:"owner,omitempty"`
 	Since *time.Time `json:"since,omitempty"`
 	Lease *time.Time `json:"lease,omitempty"`
@@ -78,7 +78,7 @@ type Step struct {
 	Error string     `json:"error,omitempty"` // of the last try that failed
 }
 
-// upcoming is something that will happen by itself.
+// Upcoming is something that will happen by itself.
 type Upcoming struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`

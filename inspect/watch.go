@@ -10,26 +10,26 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// watcher is shown what becomes of jobs.
+// Watcher is shown what becomes of jobs.
 type Watcher interface {
-	// look shows how a job stands, which may be as it was before.
+	// Look shows how a job stands, which may be as it was before.
 	Look(v Job) error
-	// event shows what was told of a job.
+	// Event shows what was told of a job.
 	Event(e Event) error
 }
 
 const (
-	// lookAtLeast is how often jobs are looked at of which nothing is told: events
-	// can be trimmed, and the rows of a listener that runs are none.
-	lookAtLeast = 500 * time.Millisecond
-	// mostLooked is how many jobs are looked at each time. Of more, only those are of
-	// which something was told; that records are final is seen in one query.
-	mostLooked = 10
+	// pollEvery is how often jobs without events are read: events can be trimmed, and
+	// rows of a listener that runs have none.
+	pollEvery = 500 * time.Millisecond
+	// maxPolled is how many jobs are read every time. Of more, only those with events are;
+	// one query tells which records are final.
+	maxPolled = 10
 )
 
-// watch follows jobs until their records are final.
+// Watch follows jobs until their records are final.
 func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]Job, error) {
-	follow, err := in.follow(ctx)
+	follow, err := follow(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 				waiting = append(waiting, id)
 			}
 		}
-		if len(waiting) > mostLooked && !first {
+		if len(waiting) > maxPolled && !first {
 			// One query tells which have ended.
 			records, err := in.records.Read(ctx, waiting)
 			if err != nil {
@@ -57,7 +57,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 			})
 		}
 		for _, id := range waiting {
-			v, err := in.waitView(ctx, id)
+			v, err := watched(ctx, in, id)
 			if err != nil {
 				return nil, err
 			}
@@ -68,10 +68,10 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 				ended[id] = v
 			}
 		}
-		if len(ended) == len(ids) {
+		if len(ended) == len(ours) {
 			break
 		}
-		if told, err = follow.next(ctx, lookAtLeast, func(e Event) (bool, error) {
+		if told, err = follow.next(ctx, pollEvery, func(e Event) (bool, error) {
 			if _, final := ended[e.ID]; final || !ours[e.ID] {
 				return false, nil
 			}
@@ -87,63 +87,11 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 	return views, nil
 }
 
-// wait waits until the records are final. Of a few jobs it shows meanwhile how they stand.
-func (in *Inspector) Wait(ctx context.Context, ids []string, show func(Job)) ([]Job, error) {
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	ended := map[string]Job{}
-	for waiting := ids; ; {
-		var left []string
-		for _, id := range waiting {
-			v, err := in.waitView(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			if len(ids) <= mostLooked {
-				show(v)
-			}
-			if v.Status.Final() { // DELETED, too
-				ended[id] = v
-			} else {
-				left = append(left, id)
-			}
-		}
-		if waiting = left; len(waiting) == 0 {
-			break
-		}
-		for next := false; !next; {
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-tick.C:
-			}
-			// One query for all, until one of them has ended or is to be shown.
-			records, err := in.records.Read(ctx, waiting)
-			if err != nil {
-				return nil, err
-			}
-			next = len(ids) <= mostLooked
-			for _, id := range waiting {
-				r, ok := records[id]
-				next = next || !ok || r.Status.Final()
-			}
-		}
-	}
-	var views []Job
-	for _, id := range ids {
-		views = append(views, ended[id])
-	}
-	return views, nil
-}
-
-// look is how often a waiting command looks at its jobs.
-const look = 100 * time.Millisecond
-
-// deleted is the status that is shown for a record whose row has gone.
+// Deleted is the status that is shown for a record whose row has gone.
 const Deleted report.Status = "DELETED"
 
-// waitView is view, for a record that was there and may be deleted.
-func (in *Inspector) waitView(ctx context.Context, id string) (Job, error) {
+// watched is Job, for a record that existed and may be deleted.
+func watched(ctx context.Context, in *Inspector, id string) (Job, error) {
 	v, err := in.Job(ctx, id)
 	if errors.Is(err, engine.ErrNoRecord) {
 		return Job{ID: id, Status: Deleted, Error: "the record was deleted"}, nil

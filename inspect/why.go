@@ -3,55 +3,16 @@ package inspect
 import (
 	"context"
 	"slices"
-	"strings"
 )
 
 // Why says what keeps a job. A server that is away is an answer, and no error.
 func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
-	v := diagnose(in.gather(ctx, id))
+	v := diagnose(gather(ctx, in, id))
 	if v.Kind == KindLost || v.Kind == KindNotPushed {
-		// What moved while it was looked for is not lost: look once more.
-		v = diagnose(in.gather(ctx, id))
+		// What moved during the search is not lost: search once more.
+		v = diagnose(gather(ctx, in, id))
 	}
 	return v, ctx.Err()
-}
-
-// judged is a job with the rules that hold for it and for its steps.
-type judged struct {
-	*facts
-	steps []judgedStep
-	worst *judgedStep // nil: it waits for none
-	rule  *rule[*judged]
-	kind  Kind
-}
-
-// judgedStep is a step with the rule that holds for it.
-type judgedStep struct {
-	*stepFacts
-	rule *rule[*stepFacts]
-}
-
-// judge finds the rules that hold. It needs no server.
-func judge(f *facts) *judged {
-	j := &judged{facts: f}
-	worst := len(stepRules)
-	for _, p := range f.open() {
-		if !f.runs() {
-			break
-		}
-		s := newStep(f, p)
-		r, place := first(stepRules, s)
-		j.steps = append(j.steps, judgedStep{s, r})
-		if place < worst {
-			worst, j.worst = place, &judgedStep{s, r}
-		}
-	}
-	j.rule, _ = first(jobRules, j)
-	j.kind = j.rule.kind
-	if j.kind == "" {
-		j.kind = j.worst.rule.kind
-	}
-	return j
 }
 
 // diagnose says what keeps a job.
@@ -104,32 +65,4 @@ func tell[F any](v *Verdict, r *rule[F], w words[F], facts F) {
 	if r.at != nil {
 		v.Upcoming = append(v.Upcoming, Upcoming{r.at(facts), w.fill(facts, r.then)})
 	}
-}
-
-// says is what keeps a step.
-func (s judgedStep) says() string { return stepWords.fill(s.stepFacts, s.rule.says) }
-
-// step is what a verdict tells of a step.
-func (s judgedStep) step() Step {
-	return Step{
-		Name: s.Name, Kind: s.rule.kind, Says: s.says(), Try: s.Tries, Tries: s.maxTries, Owner: s.Owner,
-		Since: optional(s.Taken), Lease: optional(s.Lease), Next: optional(s.Next), Error: s.Error,
-	}
-}
-
-// waitsFor names the steps in a sentence.
-func (j *judged) waitsFor() string {
-	var names []string
-	for _, s := range j.steps {
-		names = append(names, title(s.Name))
-	}
-	return strings.Join(names, ", ")
-}
-
-// worstSays is what the worst step says, with its name where there are others.
-func (j *judged) worstSays() string {
-	if len(j.steps) > 1 {
-		return title(j.worst.Name) + ": " + j.worst.says()
-	}
-	return j.worst.says()
 }

@@ -211,7 +211,7 @@ var beforeTheStart = map[string]meaning{
 	"no record":                {recorded("", func(f *facts) { f.Record = nil }), KindNoRecord, "no trace of the id in Redis."},
 	"no record, waits for one": {recorded("", pushed("1/2/@trigger", time.Second), func(f *facts) { f.Record = nil }), KindLooking, "poll 2 of 3"},
 
-	"a score that is no time":   {recorded(report.Pending, func(f *facts) { f.Delayed = []Delayed{NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "goes to the quarantine"},
+	"a score that is no time":   {recorded(report.Pending, func(f *facts) { f.Delayed = []Delayed{NewDelayed("1", math.Inf(1), now)} }), KindDelayed, "it is quarantined"},
 	"overdue":                   {recorded(report.Pending, pushed("1", -time.Minute)), KindNoScheduler, "It was due 1m0s ago"},
 	"delayed":                   {recorded(report.Pending, pushed("1", time.Minute)), KindDelayed, "fanfold delay run 1 runs it now"},
 	"waits for its report":      {recorded(report.Pending, pushed("1/1/@trigger", time.Second), func(f *facts) { f.Report = nil }), KindLooking, `Its report "r" is not in this configuration`},

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // jobWords are the words of jobRules and jobNotes.
@@ -71,50 +69,3 @@ var jobWords = words[*judged]{
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// is tells whether the record has a status.
-func (f *facts) is(s report.Status) bool { return f.Record != nil && f.Record.Status == s }
-
-// final tells whether the record has a final status.
-func (f *facts) final() bool { return f.Record != nil && f.Record.Status.Final() }
-
-// missing tells whether the database answers and has no such record.
-func (f *facts) missing() bool {
-	return f.RedisErr == nil && f.RecordErr == nil && f.Record == nil
-}
-
-// runs tells whether the job runs, by all that is known.
-func (f *facts) runs() bool {
-	if f.RedisErr != nil || f.Job == nil || !f.Job.runs() {
-		return false
-	}
-	return f.Record == nil || f.Record.Attempt == f.Job.Attempt && f.Record.ID == f.ID && !f.final()
-}
-
-// ends tells whether the job fails at its deadline.
-func (f *judged) ends() bool {
-	return (f.runs() || f.kind == KindSuperseded) && !f.Job.committed()
-}
-
-func (f *facts) deadline() time.Time { return f.Job.Deadline }
-
-// due is when the id is pushed, or its record read again.
-func (f *facts) due() time.Time { return *f.push().Due }
-
-// graceEnds is when a rebuild can start the record.
-func (f *facts) graceEnds() time.Time { return f.Now.Add(f.Limits.Grace - f.Record.Age) }
-
-// pausedSince is since when the record's report is paused; zero where it is not.
-func (f *facts) pausedSince() time.Time { return f.Paused[scripts.PausedReport(f.Record.Report)] }
-
-// lastHad is when a process had the definition of the job; zero where that is not known.
-func (f *facts) lastHad() time.Time { return f.Seen.Last[f.Job.member()] }
-
-// restart is when the job starts anew where its report has on_change: restart.
-func (f *facts) restart() time.Time { return f.lastHad().Add(f.Limits.Grace) }
-
-// triggerDead tells whether a trigger has read the id and says nothing since.
-func (f *facts) triggerDead() bool {
-	e := f.Jobs.Entry
-	return e != nil && e.Consumer != "" && e.Idle > f.Limits.Lease
-}

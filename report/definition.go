@@ -65,6 +65,9 @@ const (
 	ParamDatetime ParameterType = "datetime" // "2006-01-02 15:04:05[.ffffff]", "T" allowed
 )
 
+// ParameterTypes are all of them.
+var ParameterTypes = []ParameterType{ParamString, ParamInteger, ParamDecimal, ParamBoolean, ParamDate, ParamDatetime}
+
 // Stage is one fan-out and its barrier.
 type Stage struct {
 	Listeners []Listener
@@ -125,7 +128,7 @@ const (
 )
 
 // ListenerKinds are all of them.
-var ListenerKinds = []string{string(FromMySQL), string(FromHTTP), string(External)}
+var ListenerKinds = []ListenerKind{FromMySQL, FromHTTP, External}
 
 // Ref is a column of a listener.
 type Ref struct {
@@ -184,6 +187,9 @@ const (
 	Left  JoinType = "left"
 	Full  JoinType = "full"
 )
+
+// JoinTypes are all of them.
+var JoinTypes = []JoinType{Inner, Left, Full}
 
 // CSV says what the file looks like. Without options it is as RFC 4180 has it. The
 // JSON is a part of the definition's hash, which an option that is not given does

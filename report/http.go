@@ -1,6 +1,12 @@
 package report
 
-import "time"
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
 
 // HTTP is what a listener of kind http asks its API for: rows, which are there at once,
 // or a job, which is looked at until it is done.
@@ -81,4 +87,73 @@ type HTTPResult struct {
 	First  int      `json:",omitempty"` // number of the first page
 	Offset string   `json:",omitempty"` // the name in the query for how many rows came before; empty: none
 	Count  JSONPath `json:",omitzero"`  // to how many rows there are in all pages; zero: it is not looked at
+}
+
+var httpName = regexp.MustCompile(`^:([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)$`)
+
+// HTTPBrace is what stands for the vendor's job or the idempotency key in a request.
+var HTTPBrace = regexp.MustCompile(`\{(id|key)\}`)
+
+// HTTPName returns the name in :name, if a text of a request is that as a whole.
+func HTTPName(text string) (string, bool) {
+	m := httpName.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
+// HTTPUse is a name in a request and where it stands.
+type HTTPUse struct {
+	Name string // with its colon where it is none
+	List bool   // a list may stand there
+}
+
+// Uses lists the names in a request, in its order; id and key among them.
+func (r HTTPRequest) Uses() []HTTPUse {
+	var found []HTTPUse
+	add := func(text string, list bool) {
+		if name, ok := HTTPName(text); ok {
+			found = append(found, HTTPUse{name, list})
+		} else if strings.HasPrefix(text, ":") && !strings.HasPrefix(text, "::") {
+			found = append(found, HTTPUse{text, list})
+		}
+		for _, m := range HTTPBrace.FindAllStringSubmatch(text, -1) {
+			found = append(found, HTTPUse{"{" + m[1] + "}", false})
+		}
+	}
+	for segment := range strings.SplitSeq(r.Path, "/") {
+		add(segment, false)
+	}
+	for _, p := range r.Query {
+		add(p.Value, true)
+	}
+	var walk func(value any)
+	walk = func(value any) {
+		switch v := value.(type) {
+		case string:
+			add(v, true)
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(v[name])
+			}
+		}
+	}
+	walk(r.JSON)
+	return found
+}
+
+// UsesKey tells whether {key} is in a request.
+func (r HTTPRequest) UsesKey() bool { return r.UsesName("{key}") }
+
+// UsesID tells whether {id}, the vendor's job, is in a request.
+func (r HTTPRequest) UsesID() bool { return r.UsesName("{id}") }
+
+// UsesName tells whether a name, such as {id}, is in a request.
+func (r HTTPRequest) UsesName(name string) bool {
+	return slices.ContainsFunc(r.Uses(), func(u HTTPUse) bool { return u.Name == name })
 }

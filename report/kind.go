@@ -16,3 +16,6 @@ const (
 	KindJSON     Kind = "json"     // JSON string that holds the document's text
 	KindBinary   Kind = "binary"   // JSON string, base64 with padding (RFC 4648, section 4)
 )
+
+// Kinds are all of them.
+var Kinds = []Kind{KindInteger, KindDecimal, KindFloat, KindText, KindDate, KindDatetime, KindTime, KindJSON, KindBinary}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -19,6 +20,29 @@ type Timer struct {
 	Submit *Submit
 	Append *Append
 	Call   *Call
+}
+
+// Every says when a timer fires again.
+type Every struct {
+	Exact time.Duration  // always this long
+	Days  int            // or so many calendar days in Zone, at the same time of day
+	Zone  *time.Location // nil: UTC
+}
+
+// None tells whether the timer does not repeat.
+func (e Every) None() bool { return e.Exact == 0 && e.Days == 0 }
+
+// String gives the period as it is written in the configuration.
+func (e Every) String() string {
+	switch {
+	case e.None():
+		return ""
+	case e.Days > 0 && e.Days%7 == 0:
+		return fmt.Sprintf("%dw", e.Days/7)
+	case e.Days > 0:
+		return fmt.Sprintf("%dd", e.Days)
+	}
+	return ShortDuration(e.Exact)
 }
 
 // Missed says what happens to a timer that could not fire at its time.

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 )
@@ -50,9 +47,6 @@ func (t Template) Fill(values map[string]string, escape func(string) string) str
 	})
 }
 
-// ErrValue is matched by the error for a value that cannot go where it belongs.
-var ErrValue = errors.New("report: a value that cannot be used here")
-
 // BadURL tells what is wrong with the template of a URL; empty: nothing. Values must
 // not decide where a request goes.
 func (t Template) BadURL() string {
@@ -73,43 +67,4 @@ func (t Template) BadURL() string {
 		return "a value in the host of a URL"
 	}
 	return ""
-}
-
-// FillURL puts the values into a URL: escaped for its path or its query.
-func (t Template) FillURL(values map[string]string) (string, error) {
-	path, query, has := strings.Cut(t.text.Reveal(), "?")
-	var wrong error
-	text := NewTemplate(path).Fill(values, func(v string) string {
-		// A server, or a proxy that decodes %2F, would take these for a way to another place.
-		if hasDots(v) {
-			wrong = fmt.Errorf("%w: %q in the path of a URL", ErrValue, v)
-		}
-		return url.PathEscape(v)
-	})
-	if has {
-		text += "?" + NewTemplate(query).Fill(values, url.QueryEscape)
-	}
-	return text, wrong
-}
-
-// FillBody puts the values into a body of this content type: escaped for JSON
-// and for forms, otherwise as they are.
-func (t Template) FillBody(values map[string]string, contentType string) string {
-	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	switch kind = strings.TrimSpace(kind); {
-	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
-		return t.Fill(values, jsonEscape)
-	case kind == "application/x-www-form-urlencoded":
-		return t.Fill(values, url.QueryEscape)
-	}
-	return t.Fill(values, nil)
-}
-
-// jsonEscape gives what stands between the quotes of a JSON string.
-func jsonEscape(value string) string {
-	b, err := json.Marshal(value)
-	if err != nil {
-		return "" // a string can always be marshalled
-	}
-	return string(b[1 : len(b)-1])
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -55,7 +55,7 @@ type Timers struct {
 	o          TimerOptions
 	scripts    *scripts.Scripts
 	log        *slog.Logger
-	client     *http.Client
+	client     *ask.Client
 	fire       bell // something may be due sooner
 	heard      bell // there are events
 	scan       bell // look through all keys
@@ -90,7 +90,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Timers{
-		o: o, scripts: o.Scripts, log: o.Log, client: newClient(), events: map[string]touched{}, began: time.Now(),
+		o: o, scripts: o.Scripts, log: o.Log, client: ask.New(0), events: map[string]touched{}, began: time.Now(),
 		fire: newBell(), heard: newBell(), scan: newBell(), bringLater: newBell(),
 	}, nil
 }
@@ -98,7 +98,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 // Run works until ctx ends, and returns nil then. An outage of Redis is waited
 // out.
 func (t *Timers) Run(ctx context.Context) error {
-	defer t.client.CloseIdleConnections()
+	defer t.client.Close()
 	reader := step.New(step.Options{
 		Redis: t.o.Redis, Scripts: t.scripts, Stream: t.scripts.Fired(), Consumer: t.o.Consumer,
 		Slots: t.o.Slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,

@@ -2,124 +2,115 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/fanfold/fanfold/internal/ask"
+	"github.com/fanfold/fanfold/report"
 )
 
-const (
-	// answerText is how much of an answer is kept for the story of a failure.
-	answerText = 200
-	// longestWait bounds what a server can ask for with Retry-After.
-	longestWait = time.Hour
-)
+// maxAnswer is how much of an answer is read. Nothing uses it but the connection, which
+// can be used again once its answer was read.
+const maxAnswer = 64 << 10
 
-// newClient returns the client of all calls. It follows no redirects: a request
-// goes where the configuration says.
-func newClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 8
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// call sends the request once.
+// call sends the request once. It follows no redirects: a request goes where the
+// configuration says.
 func (t *Timers) call(ctx context.Context, f *firing) error {
-	ctx, cancel := context.WithTimeout(ctx, f.Call.Timeout)
-	defer cancel()
-	request, err := f.request(ctx)
+	request, err := f.request()
 	if err != nil {
 		return backoff.Permanent(err)
 	}
-	response, err := t.client.Do(request)
-	if err != nil {
-		// The error of the client has the URL in it, which may hold a secret.
-		if of := (*url.Error)(nil); errors.As(err, &of) {
-			err = of.Err
-		}
-		return fmt.Errorf("%s %s: %w", f.Call.Method, request.URL.Host, err)
-	}
-	defer response.Body.Close()
-	// A connection whose answer was read can be used again.
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-	return judge(response, f.Call.Method+" "+request.URL.Host, text)
-}
-
-// request fills the request in.
-func (f firing) request(ctx context.Context) (*http.Request, error) {
-	address, err := f.Call.URL.FillURL(f.values)
-	if err != nil {
-		return nil, err
-	}
-	headers := http.Header{}
-	for name, template := range f.Call.Headers {
-		value := template.Fill(f.values, nil)
-		if strings.ContainsAny(value, "\r\n\x00") {
-			return nil, errors.New("a line break in header " + name)
-		}
-		headers.Set(name, value)
-	}
-	var body io.Reader
-	if !f.Call.Body.Empty() {
-		if headers.Get("Content-Type") == "" {
-			headers.Set("Content-Type", "application/json")
-		}
-		body = strings.NewReader(f.Call.Body.FillBody(f.values, headers.Get("Content-Type")))
-	}
-	request, err := http.NewRequestWithContext(ctx, f.Call.Method, address, body)
-	if err != nil {
-		return nil, errors.New("the URL cannot be used with these values")
-	}
-	request.Header = headers
-	request.Header.Set("Idempotency-Key", f.id())
-	return request, nil
-}
-
-// judge says whether an answer is a success, or a failure for good, or one for
-// now.
-func judge(response *http.Response, what string, text []byte) error {
-	code := response.StatusCode
-	if code >= 200 && code < 300 {
+	answer, err := t.client.Do(ctx, request)
+	if err == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
+		answer.Close()
 		return nil
 	}
-	err := fmt.Errorf("%s: %s: %s", what, response.Status, story(text))
-	if code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout {
-		return backoff.Permanent(err)
+	failure := ask.As(err)
+	if failure == nil {
+		return err // of ctx
 	}
-	if after, ok := retryAfter(response.Header.Get("Retry-After"), time.Now()); ok {
-		return fmt.Errorf("%w; %w", err, &backoff.RetryAfterError{Duration: after})
+	err = fmt.Errorf("%s %s: %w", request.Method, request.URL.Host, err)
+	switch {
+	case failure.Kind == ask.Refused, failure.Kind == ask.Moved:
+		return backoff.Permanent(err)
+	case failure.After > 0:
+		return fmt.Errorf("%w; %w", err, &backoff.RetryAfterError{Duration: failure.After})
 	}
 	return err
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
-func retryAfter(text string, now time.Time) (time.Duration, bool) {
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, longestWait), true
+// request fills the request in.
+func (f *firing) request() (ask.Request, error) {
+	address, err := fillURL(f.Call.URL, f.values)
+	if err != nil {
+		return ask.Request{}, err
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, min(at.Sub(now), longestWait)), true
+	r := ask.Request{Method: f.Call.Method, Header: http.Header{}, Timeout: f.Call.Timeout, MaxBytes: 2 * maxAnswer}
+	if r.URL, err = url.Parse(address); err != nil {
+		return r, errors.New("the URL cannot be used with these values")
 	}
-	return 0, false
+	for _, name := range slices.Sorted(maps.Keys(f.Call.Headers)) {
+		value := f.Call.Headers[name].Fill(f.values, nil)
+		if strings.ContainsAny(value, "\r\n\x00") {
+			return r, errors.New("a line break in header " + name)
+		}
+		r.Header.Set(name, value)
+		r.Secrets = append(r.Secrets, value)
+	}
+	if !f.Call.Body.Empty() {
+		if r.Header.Get("Content-Type") == "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		r.Body = []byte(fillBody(f.Call.Body, f.values, r.Header.Get("Content-Type")))
+	}
+	r.Header.Set("Idempotency-Key", f.id())
+	return r, nil
 }
 
-// story cuts an answer to one short line.
-func story(text []byte) string {
-	line := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
+// fillURL puts the values into a URL: escaped for its path or its query.
+func fillURL(t report.Template, values map[string]string) (string, error) {
+	path, query, has := strings.Cut(t.Reveal(), "?")
+	var wrong error
+	text := report.NewTemplate(path).Fill(values, func(v string) string {
+		if ask.Climbs(v) {
+			wrong = fmt.Errorf("a value that cannot be used in the path of a URL: %q", v)
 		}
-		return r
-	}, strings.ToValidUTF8(string(text[:min(len(text), answerText)]), "\uFFFD"))
-	return strings.TrimSpace(line)
+		return url.PathEscape(v)
+	})
+	if has {
+		text += "?" + report.NewTemplate(query).Fill(values, url.QueryEscape)
+	}
+	return text, wrong
+}
+
+// fillBody puts the values into a body of this content type: escaped for JSON
+// and for forms, otherwise as they are.
+func fillBody(t report.Template, values map[string]string, contentType string) string {
+	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	switch kind = strings.TrimSpace(kind); {
+	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+		return t.Fill(values, jsonEscape)
+	case kind == "application/x-www-form-urlencoded":
+		return t.Fill(values, url.QueryEscape)
+	}
+	return t.Fill(values, nil)
+}
+
+// jsonEscape gives what stands between the quotes of a JSON string.
+func jsonEscape(value string) string {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return "" // a string can always be marshalled
+	}
+	return string(b[1 : len(b)-1])
 }

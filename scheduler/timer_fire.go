@@ -83,7 +83,7 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 		f.Verdict, f.Reason = scripts.TimerSkipped, "it was missed"
 	}
 	if !definition.Every.None() {
-		next, wall := definition.Every.Next(due, wallOf(d), now)
+		next, wall := nextTime(definition.Every, due, wallOf(d), now)
 		f.Next = next.UnixMilli()
 		if wall != "" {
 			f.Anchor = fmt.Sprintf("%d %s", f.Next, wall)

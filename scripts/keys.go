@@ -86,9 +86,9 @@ func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
 // Epoch is the string that a Redis which has lost its memory has lost, too.
 func (k Keys) Epoch() string { return k.Prefix + "incarnation" }
 
-// Mirrored is the string that counts the writes to the mirror in MySQL: a Redis
-// that has lost writes has a smaller number than MySQL.
-func (k Keys) Mirrored() string { return k.Prefix + "mirrored" }
+// Snapshot is the string with the version of the last snapshot in MySQL that Redis knows
+// of: an older copy of Redis knows an older one.
+func (k Keys) Snapshot() string { return k.Prefix + "snapshot" }
 
 // Lock is the string of a lock.
 func (k Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
@@ -119,7 +119,7 @@ func (k Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors():
 		return "hash"
-	case k.Epoch(), k.Mirrored(), k.Wake():
+	case k.Epoch(), k.Snapshot(), k.Wake():
 		return "string"
 	}
 	switch {

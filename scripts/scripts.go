@@ -77,7 +77,7 @@ var (
 	refuseScript    = load("refuse")
 	deadlinesScript = load("deadlines")
 	canaryScript    = load("canary")
-	mirroredScript  = load("mirrored")
+	snapshotScript  = load("snapshot")
 )
 
 // all are the scripts by their SHA-1, which is their name in Redis.

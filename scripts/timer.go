@@ -42,6 +42,10 @@ func ValidTimer(name string) bool {
 	return true
 }
 
+// NoTime is the least score that is no time: in milliseconds it is after the year
+// 5138, and most likely it is in microseconds or nanoseconds.
+const NoTime = 1e14
+
 // DueTimer is a timer that is due, or whose score is no time.
 type DueTimer struct {
 	Name   string

@@ -120,7 +120,7 @@ const drainTime = time.Minute
 // lasting are the documented keys that have no TTL, or a long one (docs/keys.md).
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
-	"fanfold:events", "fanfold:incarnation", "fanfold:mirrored", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
+	"fanfold:events", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
 	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep",
 	"fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c",
 }

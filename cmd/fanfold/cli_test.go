@@ -48,6 +48,7 @@ func TestExitCodes(t *testing.T) {
 		{exitOK, []string{"version"}, "fanfold"},
 		{exitOK, []string{"completion", "bash"}, "fanfold"},
 		{exitOK, []string{"validate"}, "slow"},
+		{exitOK, []string{"validate", "--schema", "-c", "/nowhere.yaml"}, `"running_jobs"`},
 		{exitOK, []string{"submit", id, "--wait"}, "SUCCESS"},
 		{exitOK, []string{"status", id}, "SUCCESS"},
 		{exitOK, []string{"list", "--status", "success", "--limit", "5"}, id},
@@ -155,11 +156,11 @@ func TestDoctor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.exec("RENAME TABLE fanfold_due TO elsewhere")
+	s.exec("RENAME TABLE fanfold_snapshot TO elsewhere")
 	if f := finding("records that outlive redis"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
 		t.Errorf("%+v", f)
 	}
-	s.exec("RENAME TABLE elsewhere TO fanfold_due")
+	s.exec("RENAME TABLE elsewhere TO fanfold_snapshot")
 	if f := finding("records that outlive redis"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}

@@ -25,45 +25,27 @@ type deadFilter struct {
 	report string
 }
 
-func (d deadFilter) compile() (func(inspect.DeadJob) bool, error) {
-	matches, err := glob("match", d.match)
-	if err != nil {
-		return nil, err
-	}
+const (
+	deadMatch  = "only those whose report or reason is like this, such as '*timeout*'"
+	deadReport = "only those of this report"
+)
+
+// meant tells which jobs are, by what matches texts.
+func (d *deadFilter) meant(matches func(string) bool) func(inspect.DeadJob) bool {
 	return func(j inspect.DeadJob) bool {
 		return (d.report == "" || j.Report == d.report) && (matches(j.Report) || matches(j.Error))
-	}, nil
-}
-
-// flags adds the flags of a filter.
-func (d *deadFilter) flags(c *cobra.Command) {
-	c.Flags().StringVar(&d.match, "match", "", "only those whose report or reason is like this, such as '*timeout*'")
-	c.Flags().StringVar(&d.report, "report", "", "only those of this report")
+	}
 }
 
 func newDeadList(f *flags) *cobra.Command {
+	var l listing
 	var filter deadFilter
-	var limit int
-	c := &cobra.Command{
-		Use:   "ls",
-		Short: "List dead jobs with their reasons, the newest first",
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-			matches, err := filter.compile()
-			if err != nil {
-				return err
-			}
-			if err := atLeastOne(limit); err != nil {
-				return err
-			}
-			list, err := b.inspect.Dead(c.Context(), matches, limit)
-			if err != nil {
-				return err
-			}
-			return f.print(c.OutOrStdout(), deadJobs(list))
-		}),
-	}
-	filter.flags(c)
-	c.Flags().IntVar(&limit, "limit", 50, "how many")
+	c := l.command(f, "List dead jobs with their reasons, the newest first", deadMatch,
+		func(c *cobra.Command, b *backend, matches func(string) bool) (printer, error) {
+			list, err := b.inspect.Dead(c.Context(), filter.meant(matches), l.limit)
+			return deadJobs(list), err
+		})
+	c.Flags().StringVar(&filter.report, "report", "", deadReport)
 	return c
 }
 

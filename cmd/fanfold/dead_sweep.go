@@ -24,7 +24,8 @@ type deadSweep struct {
 }
 
 func (d *deadSweep) flags(c *cobra.Command, what string) {
-	d.deadFilter.flags(c)
+	c.Flags().StringVar(&d.match, "match", "", deadMatch)
+	c.Flags().StringVar(&d.report, "report", "", deadReport)
 	c.Flags().BoolVar(&d.all, "all", false, what)
 	c.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --all: only say what would be done")
 	c.Flags().IntVar(&d.limit, "limit", 0, "with --all: at most so many; 0 means all")
@@ -59,19 +60,20 @@ type swept struct {
 
 // sweep changes the dead jobs that are meant, a page at a time.
 func (f *flags) sweep(c *cobra.Command, b *backend, d deadSweep, change func(context.Context, []inspect.DeadJob) ([]bool, error)) error {
-	matches, err := d.compile()
+	matches, err := glob("match", d.match)
 	if err != nil {
 		return err
 	}
+	meant := d.meant(matches)
 	result := swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}, past: d.past, dryRun: d.dryRun}
 	stay := 0
 	for page, err := range b.inspect.DeadPages(c.Context(), false, func([]inspect.DeadJob) int { return stay }) {
 		if err != nil {
 			return errors.Join(f.print(c.OutOrStdout(), result), err)
 		}
-		var meant []inspect.DeadJob
+		var chosen []inspect.DeadJob
 		for _, j := range page {
-			if !matches(j) || d.limit > 0 && result.Would+len(meant) >= d.limit {
+			if !meant(j) || d.limit > 0 && result.Would+len(chosen) >= d.limit {
 				continue
 			}
 			why := ""
@@ -79,20 +81,20 @@ func (f *flags) sweep(c *cobra.Command, b *backend, d deadSweep, change func(con
 				why = d.unable(j)
 			}
 			if why == "" {
-				meant = append(meant, j)
+				chosen = append(chosen, j)
 			} else {
 				result.Left[why]++
 			}
 		}
-		done := make([]bool, len(meant))
-		result.Would += len(meant)
-		if !d.dryRun && len(meant) > 0 {
-			if done, err = change(c.Context(), meant); err != nil {
+		done := make([]bool, len(chosen))
+		result.Would += len(chosen)
+		if !d.dryRun && len(chosen) > 0 {
+			if done, err = change(c.Context(), chosen); err != nil {
 				return errors.Join(f.print(c.OutOrStdout(), result), err)
 			}
 		}
 		stay = len(page)
-		for i, j := range meant {
+		for i, j := range chosen {
 			if done[i] {
 				result.Done++
 				stay--

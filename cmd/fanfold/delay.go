@@ -27,29 +27,12 @@ func newDelay(f *flags) *cobra.Command {
 }
 
 func newDelayList(f *flags) *cobra.Command {
-	var match string
-	var limit int
-	c := &cobra.Command{
-		Use:   "ls",
-		Short: "List what is due later, the next one first",
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-			matches, err := glob("match", match)
-			if err != nil {
-				return err
-			}
-			if err := atLeastOne(limit); err != nil {
-				return err
-			}
-			list, err := b.inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
-			if err != nil {
-				return err
-			}
-			return f.print(c.OutOrStdout(), delayedMembers(list))
-		}),
-	}
-	c.Flags().StringVar(&match, "match", "", "only members like this, such as '1111*' or '*/@fanin'")
-	c.Flags().IntVar(&limit, "limit", 50, "how many")
-	return c
+	var l listing
+	return l.command(f, "List what is due later, the next one first", "only members like this, such as '1111*' or '*/@fanin'",
+		func(c *cobra.Command, b *backend, matches func(string) bool) (printer, error) {
+			list, err := b.inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, l.limit)
+			return delayedMembers(list), err
+		})
 }
 
 // delayedMembers are members in a list.

@@ -78,7 +78,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.Close()
-	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateMemory} {
+	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables} {
 		if _, err := migrate(ctx, b.databases["user"], b.config.Records.Table); err != nil {
 			return err
 		}

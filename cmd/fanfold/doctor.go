@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -44,5 +45,15 @@ func (fs findingTable) table(t table.Writer) {
 		}
 		t.AppendRow(table.Row{f.Result, f.Check, detail})
 	}
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: 100}})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Transformer: coloured}, {Number: 3, WidthMax: 100}})
+}
+
+// coloured is a result as terminals show it.
+func coloured(result any) string {
+	colours := map[string]text.Color{inspect.Pass: text.FgGreen, inspect.Warn: text.FgYellow, inspect.Fail: text.FgRed}
+	said := fmt.Sprint(result)
+	if colour, ok := colours[said]; ok {
+		return colour.Sprint(said)
+	}
+	return said
 }

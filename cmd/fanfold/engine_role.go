@@ -50,7 +50,7 @@ func (b *backend) engine(ctx context.Context, consumer string, log *slog.Logger)
 	}
 	r, err := recovery.New(recovery.Options{
 		Scripts: b.scripts, Jobs: e, Records: b.records, Grace: b.config.Limits.Grace, Rate: b.config.Limits.Rebuild,
-		Store: b.records, Metrics: b.metrics, Log: log,
+		Store: b.records, Redis: b.redis, Metrics: b.metrics, Log: log,
 	})
 	return together{e, r}, err
 }

@@ -74,7 +74,7 @@ func TestExternalListener(t *testing.T) {
 	if out, _ := s.fanfold("why", id); !strings.Contains(out, "no worker reads "+tasks) || !strings.Contains(out, "start the service that reads "+tasks) {
 		t.Errorf("why says %s", out)
 	}
-	if out, _ := s.fanfold("doctor"); !strings.Contains(out, "nobody reads it: start the service of this listener") || !strings.Contains(out, "stream fanfold:reply") {
+	if out, _ := s.fanfold("doctor"); !strings.Contains(out, "it has no reader: start the service of this listener") || !strings.Contains(out, "stream fanfold:reply") {
 		t.Errorf("doctor says %s", out)
 	}
 

@@ -275,7 +275,7 @@ func TestScratchFiles(t *testing.T) {
     stages:
       - listeners:
           - {name: a, database: db, query: "SELECT 'x' AS k, 1 AS a"}
-          - {name: b, database: db, query: "SELECT 'x' AS k, REPEAT('b', 100000) AS b"}
+          - {name: b, database: db, query: "SELECT 'x' AS k, REPEAT('b', 200000) AS b"}
     join: {key: k}
 `
 	s := newStack(t, reports, "limits: {fold_bytes: 64KB}")
@@ -299,7 +299,7 @@ func TestScratchFiles(t *testing.T) {
 	}
 	folder := t.TempDir()
 	s.processWith([]string{"TMPDIR=" + folder}, "-c", s.config, "serve")
-	if got := s.succeed("two", ""); got != "k,a,b\r\nx,1,"+strings.Repeat("b", 100_000)+"\r\n" {
+	if got := s.succeed("two", ""); got != "k,a,b\r\nx,1,"+strings.Repeat("b", 200_000)+"\r\n" {
 		t.Errorf("%.100q", got)
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {

@@ -11,7 +11,7 @@ func newMigrate(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Make Fanfold's tables, or bring them up to date",
-		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_due,
+		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_snapshot,
 fanfold_firing), in the schema of the records, and the record table that
 records.table names; not that one if it is yours, with records.columns or
 records.statuses in the configuration. It may be run any number of times.`,
@@ -25,7 +25,7 @@ records.statuses in the configuration. It may be run any number of times.`,
 				}
 				done = append(done, steps...)
 			}
-			steps, err := record.MigrateMemory(c.Context(), db, r.Table)
+			steps, err := record.MigrateTables(c.Context(), db, r.Table)
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -14,17 +13,12 @@ type printer interface {
 	table(t table.Writer)
 }
 
-// plain keeps colours out of pipes. The setting is the library's own, for the
-// whole process.
-var plain = sync.OnceFunc(text.DisableColors)
-
 // print writes a result in the form that the user asked for.
 func (f *flags) print(w io.Writer, result printer) error {
 	if f.output == "json" {
 		return printJSON(w, result)
 	}
-	plain()
-	t := cells{table.NewWriter(), onTerminal(w)}
+	t := cells{table.NewWriter(), onTerminal(w), colours()}
 	t.SetOutputMirror(w)
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators

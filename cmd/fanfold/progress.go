@@ -1,104 +1,235 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
+	"github.com/jedib0t/go-pretty/v6/progress"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/fanfold/fanfold/inspect"
 )
 
-// mostBars is how many jobs are shown with a bar for each listener.
-const mostBars = 10
+const (
+	// maxBars is how many jobs are shown with a bar for each listener. Of more, one bar
+	// shows how many have ended.
+	maxBars = 10
+	// barLength is how wide a bar is.
+	barLength = 22
+	// drawEvery is how often a terminal is drawn.
+	drawEvery = 100 * time.Millisecond
+)
 
-// progress is a bar for each listener of each job.
-type progress struct {
-	all   *mpb.Progress
-	bars  map[string]*listenerBar
-	named bool // by job, as there are several
-
+// bars draws jobs on a terminal: a bar for each job and each of its listeners, with its
+// rows and the time for which it was seen to work. How many rows a query will find is not
+// known before its end, so a bar that works only moves: it is no percentage.
+type bars struct {
+	writer progress.Writer
+	drawn  chan struct{}   // closed when the last line is drawn
+	shown  map[string]*bar // by job, or job and listener
+	jobs   uint64          // that have a bar
+	widest int             // name
+	many   *bar            // of all jobs, where they are many; nil: each has a bar
 	pauses pauses
 }
 
-type listenerBar struct {
-	*mpb.Bar
-	note atomic.Pointer[string] // stands behind the rows
+// newBars begins to draw so many jobs on a terminal, until close.
+func newBars(terminal io.Writer, width, jobs int, colours bool) *bars {
+	style := progress.StyleDefault
+	style.Chars.Indeterminate = progress.IndeterminateIndicatorMovingBackAndForth("<=>", drawEvery)
+	style.Chars.Finished, style.Chars.Unfinished = "=", "."
+	style.Options.KeepTrackersTogether = true
+	style.Options.Separator = " "
+	style.Options.DoneString = " [" + strings.Repeat("=", barLength-2) + "]"
+	style.Options.ErrorString = " [" + strings.Repeat("-", barLength-2) + "]"
+	style.Visibility = progress.StyleVisibility{Tracker: true, Value: true}
+	if colours {
+		style.Colors.Tracker, style.Colors.Error = text.Colors{text.FgCyan}, text.Colors{text.FgRed}
+	}
+	b := &bars{writer: progress.NewWriter(), drawn: make(chan struct{}), shown: map[string]*bar{}, pauses: pauses{}}
+	b.writer.SetStyle(style)
+	b.writer.SetOutputWriter(terminal)
+	b.writer.SetTerminalWidth(width)
+	b.writer.SetTrackerLength(barLength)
+	b.writer.SetTrackerPosition(progress.PositionRight)
+	b.writer.SetUpdateFrequency(drawEvery)
+	b.writer.SetSortBy(progress.SortByIndex)
+	if jobs > maxBars {
+		b.many = b.bar("", fmt.Sprintf("%d jobs", jobs), 0)
+		b.many.UpdateTotal(int64(jobs))
+		b.many.show(working, "0 have ended")
+	}
+	go func() {
+		defer close(b.drawn)
+		b.writer.Render()
+	}()
+	return b
 }
 
-func newProgress(ctx context.Context, terminal io.Writer, jobs int) *progress {
-	return &progress{
-		bars: map[string]*listenerBar{}, named: jobs > 1, pauses: pauses{},
-		all: mpb.NewWithContext(ctx, mpb.WithOutput(beneath(terminal)), mpb.WithWidth(24)),
+// close draws the bars as they stand, a last time.
+func (b *bars) close() {
+	tick := time.NewTicker(drawEvery)
+	defer tick.Stop()
+	for {
+		b.writer.Stop() // which does nothing before the first line is drawn
+		select {
+		case <-b.drawn:
+			return
+		case <-tick.C:
+		}
 	}
 }
 
-// look is show, for a watcher. Pauses are lines above the bars.
-func (p *progress) Look(v inspect.Job) error {
-	p.show(v)
-	for _, text := range p.pauses.changes(v) {
-		if _, err := fmt.Fprintln(p.all, v.ID, printable(text.says())); err != nil {
-			return err
+// Event implements inspect.Watcher. The next look shows more.
+func (b *bars) Event(inspect.Event) error { return nil }
+
+// Look implements inspect.Watcher. Pauses are lines above the bars.
+func (b *bars) Look(v inspect.Job) error {
+	if b.many != nil {
+		if v.Status.Final() {
+			b.many.Increment(1)
+			b.many.show(working, fmt.Sprintf("%d have ended", b.many.Value()))
 		}
+		return nil
+	}
+	job := b.shown[v.ID]
+	if job == nil {
+		b.jobs++
+		job = b.bar(v.ID, v.ID, b.jobs<<16)
+	}
+	for i, l := range v.Listeners {
+		key := v.ID + " " + l.Name
+		line := b.shown[key]
+		if line == nil {
+			line = b.bar(key, "  "+printable(l.Name), job.Index+uint64(i)+1)
+		}
+		line.show(listenerState(l), note(l))
+	}
+	for _, p := range b.pauses.changes(v) {
+		b.writer.Log("%s", v.ID+" "+printable(p.says()))
+	}
+	switch {
+	case !v.Status.Final():
+		job.show(working, printable(jobLine(v)))
+	case v.Status.HasFile():
+		job.show(done, printable(jobLine(v)))
+	default:
+		job.show(failed, printable(jobLine(v)))
 	}
 	return nil
 }
 
-// event shows nothing: the next look does.
-func (p *progress) Event(inspect.Event) error { return nil }
+// bar adds a line. Names are as wide as the widest one.
+func (b *bars) bar(key, name string, index uint64) *bar {
+	line := &bar{name: name}
+	line.Tracker = &progress.Tracker{DeferStart: true, AutoStopDisabled: true, Index: index, Units: progress.Units{Formatter: func(int64) string { return line.says() }}}
+	b.shown[key] = line
+	b.widest = max(b.widest, text.StringWidth(name))
+	for _, one := range b.shown {
+		one.UpdateMessage(text.Pad(one.name, b.widest, ' '))
+	}
+	line.show(idle, "")
+	b.writer.AppendTracker(line.Tracker)
+	return line
+}
 
-// show brings the bars of a job up to date. How many rows a query will find is
-// not known before its end: until then the bar only counts.
-func (p *progress) show(v inspect.Job) {
-	for _, l := range v.Listeners {
-		name := printable(l.Name)
-		if p.named {
-			name = v.ID + " " + name
-		}
-		bar := p.bars[name]
-		if bar == nil {
-			bar = &listenerBar{}
-			bar.note.Store(new(""))
-			bar.Bar = p.all.AddBar(0,
-				mpb.PrependDecorators(decor.Name(name, decor.WCSyncSpaceR)),
-				mpb.AppendDecorators(decor.CurrentNoUnit("%d rows"), decor.Any(func(decor.Statistics) string { return *bar.note.Load() })))
-			p.bars[name] = bar
-		}
-		bar.note.Store(new(note(l)))
-		bar.SetCurrent(l.Rows)
-		switch l.State {
-		case "omitted":
-			bar.Abort(false)
-		case "done":
-			bar.SetTotal(max(l.Rows, 1), false)
-			bar.SetCurrent(max(l.Rows, 1))
-			bar.SetTotal(-1, true)
-		default:
-			bar.SetTotal(l.Rows+l.Rows/2+1, false)
-		}
+// bar is one line.
+type bar struct {
+	*progress.Tracker
+	name string
+	now  atomic.Pointer[barLine]
+}
+
+// barLine is what stands behind a bar.
+type barLine struct {
+	text  string
+	since time.Time     // when it was first seen to work; zero: not yet
+	took  time.Duration // 0: it has not ended
+}
+
+// barState is what a bar looks like.
+type barState int
+
+const (
+	idle    barState = iota // empty
+	working                 // something moves in it
+	done                    // full
+	failed                  // struck through
+)
+
+// show brings a bar up to date.
+func (b *bar) show(state barState, text string) {
+	line := barLine{text: text}
+	if before := b.now.Load(); before != nil {
+		line.since, line.took = before.since, before.took
+	}
+	if state == working && line.since.IsZero() {
+		line.since = time.Now()
+	}
+	if state >= done && !line.since.IsZero() && line.took == 0 {
+		line.took = time.Since(line.since)
+	}
+	b.now.Store(&line)
+	switch {
+	case b.IsDone():
+	case state == idle && b.IsStarted():
+		b.Reset()
+	case state == working:
+		b.Start()
+	case state == done:
+		b.MarkAsDone()
+	case state == failed:
+		b.MarkAsErrored()
 	}
 }
 
-// note says what a bar does not show.
-func note(v inspect.Listener) string {
-	text := suffix(", ", tried(v))
+// says is what stands behind the bar, with the time for which it was seen to work.
+func (b *bar) says() string {
+	line := *b.now.Load()
 	switch {
-	case v.State == "waiting" && v.Next != nil:
-		text += ", waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", printable(v.Why))
-	case v.State != "running":
-		text = " " + v.State + text
+	case line.took > 0:
+		return line.text + ", " + line.took.Round(10*time.Millisecond).String()
+	case !line.since.IsZero():
+		return line.text + ", " + time.Since(line.since).Round(time.Second).String()
+	}
+	return line.text
+}
+
+// jobLine is what stands behind the bar of a job.
+func jobLine(v inspect.Job) string {
+	text := string(v.Status)
+	if v.Job != "" && !v.Status.Final() {
+		text += fmt.Sprintf(", stage %d", v.Stage)
 	}
 	return text
 }
 
-// close leaves the bars as they stand.
-func (p *progress) close() {
-	for _, b := range p.bars {
-		b.Abort(false)
+// listenerState is what the bar of a listener looks like.
+func listenerState(l inspect.Listener) barState {
+	switch l.State {
+	case "running":
+		return working
+	case "done":
+		return done
+	case "omitted", "stopped":
+		return failed
 	}
-	p.all.Wait()
+	return idle
+}
+
+// note is what stands behind the bar of a listener.
+func note(l inspect.Listener) string {
+	text := fmt.Sprintf("%d rows", l.Rows)
+	switch {
+	case l.State == "waiting" && l.Next != nil:
+		text += ", waits until " + l.Next.Local().Format(time.TimeOnly) + suffix(": ", printable(l.Why))
+	case l.State == "waiting" && l.Rows == 0:
+		text = "waiting"
+	case l.State != "running" && l.State != "done":
+		text += ", " + l.State
+	}
+	return text + suffix(", ", tried(l))
 }

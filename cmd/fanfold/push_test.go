@@ -48,7 +48,7 @@ func (s *stack) idle() {
 		switch {
 		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.scripts.Jobs(), key == s.b.scripts.FanIn(),
 			key == s.b.scripts.Events(), key == s.b.scripts.Quarantined(), key == s.b.scripts.Dead(), key == s.b.scripts.Delayed(),
-			key == s.b.scripts.Epoch(), key == s.b.scripts.Mirrored(), key == s.b.scripts.Fired(), key == s.b.scripts.Reply(),
+			key == s.b.scripts.Epoch(), key == s.b.scripts.Snapshot(), key == s.b.scripts.Fired(), key == s.b.scripts.Reply(),
 			key == s.b.scripts.PausedSet():
 		case s.b.redis.PTTL(ctx, key).Val() != -1: // it has one, or is gone by now
 		default:

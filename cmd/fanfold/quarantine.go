@@ -26,29 +26,12 @@ submit; then remove the entry. The oldest of about 10,000 are removed by themsel
 }
 
 func newQuarantineList(f *flags) *cobra.Command {
-	var match string
-	var limit int
-	c := &cobra.Command{
-		Use:   "ls",
-		Short: "List quarantined entries with their reasons, the newest first",
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-			matches, err := glob("match", match)
-			if err != nil {
-				return err
-			}
-			if err := atLeastOne(limit); err != nil {
-				return err
-			}
-			list, err := b.inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
-			if err != nil {
-				return err
-			}
-			return f.print(c.OutOrStdout(), quarantinedEntries(list))
-		}),
-	}
-	c.Flags().StringVar(&match, "match", "", "only those whose reason or fields are like this, such as '*no record*'")
-	c.Flags().IntVar(&limit, "limit", 50, "how many")
-	return c
+	var l listing
+	return l.command(f, "List quarantined entries with their reasons, the newest first", "only those whose reason or fields are like this, such as '*no record*'",
+		func(c *cobra.Command, b *backend, matches func(string) bool) (printer, error) {
+			list, err := b.inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, l.limit)
+			return quarantinedEntries(list), err
+		})
 }
 
 var entryName = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)

@@ -41,7 +41,7 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	var group errgroup.Group
 	group.Go(func() error { return e.Run(ctx) })
 	s.recover(ctx, &group, e, func(o *recovery.Options) {
-		o.Records, o.Store, o.MirrorEvery, o.Metrics, o.Log = b.records, b.records, 50*time.Millisecond, prometheus.NewRegistry(), log
+		o.Records, o.Store, o.Redis, o.SnapshotEvery, o.Metrics, o.Log = b.records, b.records, b.redis, 50*time.Millisecond, prometheus.NewRegistry(), log
 		if change != nil {
 			change(o)
 		}
@@ -83,10 +83,19 @@ func (s *stack) checkFinals(ids []string) {
 	}
 }
 
-// mirrored waits until the mirror has that many rows.
-func (s *stack) mirrored(rows int) {
+// inSnapshot waits until the snapshot has that many members.
+func (s *stack) inSnapshot(members int) {
 	s.t.Helper()
-	s.eventually(fmt.Sprintf("%d rows are mirrored", rows), func() bool { return s.number("SELECT COUNT(*) FROM fanfold_due") == rows })
+	s.eventually(fmt.Sprintf("%d are in the snapshot", members), func() bool { return s.snapshotSize() == members })
+}
+
+func (s *stack) snapshotSize() int {
+	s.t.Helper()
+	n, err := s.b.records.SnapshotMembers(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
 }
 
 // started gives the time of the first event that a job has started, by the
@@ -113,13 +122,9 @@ func testLoss(t *testing.T, lose func(*stack)) {
 	for range 2 {
 		s.serve(s.config)
 	}
-	var ids []string
-	for range 80 {
-		ids = append(ids, s.insert("slow", `{"seconds": 0.3}`))
-	}
 	ctx := t.Context()
 	now := s.b.redis.Time(ctx).Val()
-	due := now.Add(12 * time.Second)
+	due := now.Add(20 * time.Second)
 	later := []string{s.insert("slow", ""), s.insert("slow", "")}
 	for _, id := range later {
 		s.b.redis.ZAdd(ctx, s.b.scripts.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id})
@@ -127,7 +132,11 @@ func testLoss(t *testing.T, lose func(*stack)) {
 	tomorrow := float64(now.Add(24 * time.Hour).UnixMilli())
 	s.b.redis.ZAdd(ctx, s.b.scripts.Timers(), redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
 	s.b.redis.ZAdd(ctx, s.b.scripts.PausedTimers(), redis.Z{Score: tomorrow, Member: "paused"})
-	s.mirrored(4)
+	s.inSnapshot(4)
+	var ids []string
+	for range 80 {
+		ids = append(ids, s.insert("slow", `{"seconds": 0.3}`))
+	}
 	s.push(ids...)
 	s.eventually("some have ended, some run and some wait", func() bool {
 		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") >= 10 &&
@@ -252,22 +261,22 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 	delayed, timers, paused := s.b.scripts.Delayed(), s.b.scripts.Timers(), s.b.scripts.PausedTimers()
 	stop := s.serveRebuilding(s.config, nil)
 	add(timers, "a")
-	s.mirrored(1)
+	s.inSnapshot(1)
 	restart := s.copyRedis()
 	add(timers, "b")
 	add(paused, "c")
 	add(delayed, s.insert("slow", ""))
 	later := s.insert("slow", "")
 	add(delayed, later)
-	s.mirrored(5)
+	s.inSnapshot(5)
 	stop()
 	restart()
 	has(timers, "a")
 	stop = s.serveRebuilding(s.config, nil)
 	s.eventually("due times are back", func() bool { return s.b.redis.ZCard(ctx, delayed).Val() == 2 })
-	s.eventually("it mirrors", func() bool {
+	s.eventually("a snapshot is made", func() bool {
 		add(timers, "d")
-		return s.number("SELECT COUNT(*) FROM fanfold_due") == 6
+		return s.snapshotSize() == 6
 	})
 	has(timers, "a", "b", "d")
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE attempt > 0"); n > 0 {
@@ -281,7 +290,7 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 	s.b.redis.ZRem(ctx, delayed, later)
 	s.copyRedis()()
 	s.serveRebuilding(s.config, nil)
-	s.mirrored(3)
+	s.inSnapshot(3)
 	has(timers, "b", "d")
 	has(paused, []string{}...)
 }
@@ -424,7 +433,7 @@ func TestWithoutTheTables(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
 	s.audit()
-	s.exec("DROP TABLE fanfold_meta, fanfold_due")
+	s.exec("DROP TABLE fanfold_meta, fanfold_snapshot")
 	var lines lockedLog
 	s.serveRebuilding(s.config, func(o *recovery.Options) { o.Log = slog.New(slog.NewTextHandler(&lines, nil)) })
 	id := s.insert("slow", `{"seconds": 1}`)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/vbauerster/mpb/v8/cwriter"
+	"golang.org/x/term"
 )
 
 // screen is where all text goes that people read. Data of others, such as the error of a
@@ -45,26 +45,32 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// isTerminal tells whether people see it as it is written.
-func (s *screen) isTerminal() bool {
-	file, ok := s.out.(*os.File)
-	return ok && cwriter.IsTerminal(int(file.Fd()))
-}
-
-// beneath is what a screen writes to, for what draws on a terminal itself; of another
-// writer it is that one.
-func beneath(w io.Writer) io.Writer {
-	if s, ok := w.(*screen); ok {
-		return s.out
+// terminal is the terminal that a writer is the screen of, and how many columns it has;
+// nil where people do not see what is written as it is written.
+func terminal(w io.Writer) (*os.File, int) {
+	s, ok := w.(*screen)
+	if !ok {
+		return nil, 0
 	}
-	return w
+	file, ok := s.out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return nil, 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return file, width
 }
 
 // onTerminal tells whether a writer is a terminal's screen.
 func onTerminal(w io.Writer) bool {
-	s, ok := w.(*screen)
-	return ok && s.isTerminal()
+	file, _ := terminal(w)
+	return file != nil
 }
+
+// colours tells whether a terminal is to have colours: see https://no-color.org.
+func colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
 // visible writes what a terminal would obey as what can be seen: control characters but
 // the end of a line and TAB, and what turns the direction of a text around. A byte that
@@ -98,6 +104,7 @@ func oneLine(text string) string {
 type cells struct {
 	table.Writer
 	terminal bool
+	colours  bool
 }
 
 // AppendRow implements table.Writer.
@@ -115,6 +122,9 @@ func (c cells) SetColumnConfigs(configs []table.ColumnConfig) {
 		configs[i].WidthMaxEnforcer = wrapWords
 		if !c.terminal {
 			configs[i].WidthMax = 0
+		}
+		if !c.terminal || !c.colours {
+			configs[i].Transformer = nil
 		}
 	}
 	c.Writer.SetColumnConfigs(configs)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -83,9 +81,7 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	log = slog.New(handler)
 	b.seen.Tell(log)
 	defer b.seen.Tell(nil)
-	if os.Getenv("GOGC") == "" { // whoever sets it has decided
-		debug.SetGCPercent(engine.UsualPace)
-	}
+	engine.SetPace()
 	consumer := consumerName()
 	a, err := b.admin(ctx, log)
 	if err != nil {

@@ -103,7 +103,7 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
 	errOut := c.ErrOrStderr()
 	wait := func() (jobViews, error) { return b.awaited(c.Context(), ids, errOut) }
-	if f.output == "table" && !onTerminal(errOut) && len(ids) <= mostBars {
+	if f.output == "table" && !onTerminal(errOut) && len(ids) <= maxBars {
 		wait = func() (jobViews, error) { return b.watched(c.Context(), ids, newLines(errOut, false)) }
 	}
 	views, err := wait()

@@ -78,25 +78,12 @@ and looks first whether a definition matches the name. A paused timer is resumed
 }
 
 func newTimerList(f *flags) *cobra.Command {
-	var match string
-	var limit int
-	c := &cobra.Command{
-		Use:   "ls",
-		Short: "List timers, the next one first",
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-			if limit < 1 {
-				return usage(fmt.Errorf("--limit: %d is less than 1", limit))
-			}
-			views, err := b.inspect.Timers(c.Context(), match, limit)
-			if err != nil {
-				return err
-			}
-			return f.print(c.OutOrStdout(), timerViews(views))
-		}),
-	}
-	c.Flags().StringVar(&match, "match", "*", "only names like this, such as 'send_message-42-*'")
-	c.Flags().IntVar(&limit, "limit", 50, "how many")
-	return c
+	var l listing
+	return l.command(f, "List timers, the next one first", "only names like this, such as 'send_message-42-*'",
+		func(c *cobra.Command, b *backend, matches func(string) bool) (printer, error) {
+			list, err := b.inspect.Timers(c.Context(), matches, l.limit)
+			return timerViews(list), err
+		})
 }
 
 // newTimerChange makes a command that does something to timers by their names.

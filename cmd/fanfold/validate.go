@@ -12,10 +12,15 @@ import (
 )
 
 func newValidate(f *flags) *cobra.Command {
-	return &cobra.Command{
+	var schema bool
+	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the configuration file, without connecting to anything",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if schema {
+				_, err := c.OutOrStdout().Write(config.Schema)
+				return err
+			}
 			config, err := loadConfig(f.config)
 			if err != nil {
 				return err
@@ -31,6 +36,8 @@ func newValidate(f *flags) *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of the file, for editors, and check nothing")
+	return c
 }
 
 // reportView is a report in short.

@@ -40,13 +40,11 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 			}
 			out := c.OutOrStdout()
 			if showsBars(onTerminal(out), f.output, len(ids)) {
-				bars := newProgress(c.Context(), out, len(ids))
-				views, err := b.watched(c.Context(), ids, bars)
-				bars.close()
-				if err != nil {
-					return err
+				views, err := b.awaited(c.Context(), ids, out)
+				if err == nil {
+					err = f.print(out, views)
 				}
-				if err := f.print(out, views); err != nil {
+				if err != nil {
 					return err
 				}
 				return views.failed()
@@ -62,7 +60,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 
 // showsBars tells whether so many jobs are shown as bars, or as lines.
 func showsBars(terminal bool, output string, jobs int) bool {
-	return terminal && output == "table" && jobs <= mostBars
+	return terminal && output == "table" && jobs <= maxBars
 }
 
 // watched follows jobs until their records are final.
@@ -74,17 +72,26 @@ func (b *backend) watched(ctx context.Context, ids []string, show inspect.Watche
 	return views, nil
 }
 
-// awaited waits until the records are final, and shows the rows of each listener on a
-// terminal meanwhile.
-func (b *backend) awaited(ctx context.Context, ids []string, terminal io.Writer) (jobViews, error) {
-	p := newProgress(ctx, terminal, len(ids))
-	defer p.close()
-	views, err := b.inspect.Wait(ctx, ids, p.show)
-	if err != nil {
-		return nil, goOn(ctx, err)
+// awaited waits until the records are final, and draws the jobs meanwhile where the writer
+// is a terminal's.
+func (b *backend) awaited(ctx context.Context, ids []string, w io.Writer) (jobViews, error) {
+	file, width := terminal(w)
+	if file == nil {
+		return b.watched(ctx, ids, silent{})
 	}
-	return views, nil
+	bars := newBars(file, width, len(ids), colours())
+	defer bars.close()
+	return b.watched(ctx, ids, bars)
 }
+
+// silent shows nothing.
+type silent struct{}
+
+// Look implements inspect.Watcher.
+func (silent) Look(inspect.Job) error { return nil }
+
+// Event implements inspect.Watcher.
+func (silent) Event(inspect.Event) error { return nil }
 
 // goOn says that what ended is only the looking: by a signal, where there was one,
 // whatever it has interrupted.

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 )
@@ -111,12 +109,12 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%d %s", code, got)
 	}
 	ids := []string{good}
-	for range mostBars {
+	for range maxBars {
 		ids = append(ids, s.insert("never", ""))
 	}
 	out, code = s.start(append([]string{"watch"}, ids...)...)
 	s.push(ids[1:]...)
-	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != mostBars {
+	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != maxBars {
 		t.Errorf("%d %s", got, out)
 	}
 }
@@ -264,7 +262,7 @@ func TestWatchOfManyOnATerminal(t *testing.T) {
 		output   string
 		jobs     int
 		bars     bool
-	}{{true, "table", mostBars, true}, {true, "table", mostBars + 1, false}, {true, "json", 1, false}, {false, "table", 1, false}} {
+	}{{true, "table", maxBars, true}, {true, "table", maxBars + 1, false}, {true, "json", 1, false}, {false, "table", 1, false}} {
 		if got := showsBars(c.terminal, c.output, c.jobs); got != c.bars {
 			t.Errorf("%+v", c)
 		}
@@ -297,25 +295,3 @@ type endsWatch func()
 
 func (e endsWatch) Look(inspect.Job) error    { e(); return nil }
 func (e endsWatch) Event(inspect.Event) error { return nil }
-
-// TestBarsAndPauses: a pause is a line above the bars.
-func TestBarsAndPauses(t *testing.T) {
-	t.Parallel()
-	var out written
-	p := newProgress(t.Context(), &out, 1)
-	p.all = mpb.New(mpb.WithOutput(&out), mpb.WithAutoRefresh()) // as on a terminal
-	v := inspect.Job{ID: "1", Status: report.Pending, Paused: []string{"report/two"}}
-	for range 2 {
-		if err := p.Look(v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	v.Paused, v.Listeners = nil, []inspect.Listener{{Name: "a", Stage: 1, State: "running"}}
-	if err := p.Look(v); err != nil {
-		t.Fatal(err)
-	}
-	p.close()
-	if got := out.String(); strings.Count(got, "1 waits: report/two is paused") != 1 || !inOrder(got, "is paused", "1 goes on: report/two is resumed") {
-		t.Errorf("%q", got)
-	}
-}

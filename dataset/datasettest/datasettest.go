@@ -2,8 +2,9 @@
 package datasettest
 
 import (
-	"io"
+	"bytes"
 	"strings"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
@@ -26,39 +27,50 @@ func Columns(pairs ...string) []dataset.Column {
 	return columns
 }
 
-// Memory is a dataset whose chunks are in memory.
+// Memory is a dataset in memory. It is safe for concurrent use if Err does not change.
 type Memory struct {
 	Of     []dataset.Column
-	Chunks []*dataset.Chunk // not yet read
-	Err    error            // of Next after the last chunk; nil: io.EOF
-	Calls  int              // of Next
+	Fields [][][]byte // of each chunk
+	Err    error      // of reading a chunk behind the last one, which Chunks counts then; nil: there is none
+	Calls  atomic.Int64
+
+	rows int64
 }
 
 // Columns returns the columns.
 func (m *Memory) Columns() []dataset.Column { return m.Of }
 
-// Next returns the next chunk.
-func (m *Memory) Next() (*dataset.Chunk, error) {
-	m.Calls++
-	if len(m.Chunks) == 0 {
-		if m.Err != nil {
-			return nil, m.Err
-		}
-		return nil, io.EOF
+// Rows returns the number of rows.
+func (m *Memory) Rows() int64 { return m.rows }
+
+// Chunks returns the number of chunks.
+func (m *Memory) Chunks() int64 {
+	if m.Err != nil {
+		return int64(len(m.Fields)) + 1
 	}
-	c := m.Chunks[0]
-	m.Chunks = m.Chunks[1:]
-	return c, nil
+	return int64(len(m.Fields))
 }
 
-// Of encodes rows with a Builder and decodes them, perChunk rows in every chunk. Values
-// are as Put takes them.
+// Chunk decodes a chunk, from bytes of its own.
+func (m *Memory) Chunk(n int64, columns []int) (*dataset.Chunk, error) {
+	m.Calls.Add(1)
+	if n >= int64(len(m.Fields)) {
+		return nil, m.Err
+	}
+	of, fields := make([]dataset.Column, len(columns)), make([][]byte, len(columns))
+	for i, c := range columns {
+		of[i], fields[i] = m.Of[c], bytes.Clone(m.Fields[n][c])
+	}
+	return dataset.DecodeChunk(of, fields)
+}
+
+// Of encodes rows with a Builder, perChunk rows in every chunk. Values are as Put takes them.
 func Of(t TB, columns []dataset.Column, perChunk int, rows ...[]any) *Memory {
 	t.Helper()
-	m := &Memory{Of: columns}
+	m := &Memory{Of: columns, rows: int64(len(rows))}
 	b := dataset.NewBuilder(columns)
 	flush := func() {
-		m.Chunks = append(m.Chunks, Decode(t, columns, copied(b.Fields())))
+		m.Fields = append(m.Fields, copied(b.Fields()))
 		b.Reset()
 	}
 	for _, row := range rows {
@@ -72,7 +84,7 @@ func Of(t TB, columns []dataset.Column, perChunk int, rows ...[]any) *Memory {
 			flush()
 		}
 	}
-	if b.Rows() > 0 || len(m.Chunks) == 0 {
+	if b.Rows() > 0 || len(m.Fields) == 0 {
 		flush()
 	}
 	return m
@@ -108,7 +120,7 @@ func Decode(t TB, columns []dataset.Column, fields [][]byte) *dataset.Chunk {
 func copied(fields [][]byte) [][]byte {
 	all := make([][]byte, len(fields))
 	for i, field := range fields {
-		all[i] = append([]byte(nil), field...)
+		all[i] = bytes.Clone(field)
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package datasettest
 
 import (
-	"io"
 	"strconv"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -49,22 +48,7 @@ func SampleChunks(t TB, rows int) (chunks [][][]byte, size int64) {
 	return chunks, size
 }
 
-// Stored is a dataset of SampleColumns as Redis gives it: every chunk is decoded when it
-// is read, from bytes of its own.
-type Stored struct {
-	Chunks [][][]byte
-	next   int
-}
-
-// Columns returns SampleColumns.
-func (s *Stored) Columns() []dataset.Column { return SampleColumns }
-
-// Next decodes the next chunk.
-func (s *Stored) Next() (*dataset.Chunk, error) {
-	if s.next == len(s.Chunks) {
-		return nil, io.EOF
-	}
-	fields := copied(s.Chunks[s.next])
-	s.next++
-	return dataset.DecodeChunk(SampleColumns, fields)
+// Sample returns a dataset of such chunks.
+func Sample(chunks [][][]byte, rows int) *Memory {
+	return &Memory{Of: SampleColumns, Fields: chunks, rows: int64(rows)}
 }

@@ -38,9 +38,9 @@
 //
 // # What outlives Redis
 //
-// Beside the record table are fanfold_meta and fanfold_due, which MigrateMemory
-// makes: which memory Redis has, and a copy of what is due later. The Store is
-// the engine's Memory on them.
+// Beside the record table are fanfold_meta and fanfold_snapshot, which MigrateTables
+// makes: which memory Redis has, and a snapshot of what is due later. The Store is
+// that of engine/recovery on them.
 //
 // # Grants
 //

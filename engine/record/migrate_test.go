@@ -113,7 +113,7 @@ func TestMigrateWithTheGrantsOfTheDocs(t *testing.T) {
 		if _, err := Migrate(t.Context(), db, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := MigrateMemory(t.Context(), db, ""); err != nil {
+		if _, err := MigrateTables(t.Context(), db, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ var _ engine.Records = (*Store)(nil)
 // caller keeps db and closes it.
 func New(db *sql.DB, options config.Records) (*Store, error) {
 	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
-		most: cmp.Or(options.Parameters, config.DefaultParameters)}
+		most: cmp.Or(options.Parameters, config.DefaultLimits().Parameters)}
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, DefaultTable)); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -10,16 +11,16 @@ import (
 	"github.com/fanfold/fanfold/engine"
 )
 
-// comesBackOlder looks as a process does that is started together with a Redis that is an
-// older copy of itself, and mirrors it then.
+// comesBackOlder does what a process does that is started together with a Redis that is
+// an older copy of itself.
 func (b *bench) comesBackOlder() {
 	b.t.Helper()
 	w := &watcher{Recovery: b.process()}
-	b.look(w)
-	m := &mirror{Recovery: w.Recovery}
-	defer m.forget()
+	b.poll(w)
+	m := newSnapshotter(w.Recovery)
+	defer m.release(b.t.Context())
 	b.add(b.scripts.Delayed(), "new", 4e12)
-	b.mirror(m)
+	b.snapshot(m)
 }
 
 // TestAPausedTimerThatIsOverdue waits for somebody, and not for its time: a Redis
@@ -29,13 +30,13 @@ func TestAPausedTimerThatIsOverdue(t *testing.T) {
 	b := newBench(t)
 	b.recovery()
 	past := time.Now().Add(-time.Hour).UnixMilli()
-	b.save(b.scripts.PausedTimers(), Due{"p", past})
+	b.save(setPausedTimers, map[string]int64{"p": past})
 	b.comesBackOlder()
 	want := map[string]int64{"p": past}
 	if diff := cmp.Diff(want, b.scores(b.scripts.PausedTimers())); diff != "" {
 		t.Errorf("paused (-want +got):\n%s", diff)
 	}
-	b.mirrored(b.scripts.PausedTimers(), want)
+	b.inSnapshot(setPausedTimers, want)
 }
 
 // TestATimerThatWasPutOff since an older copy of Redis was made does not fire at
@@ -43,36 +44,41 @@ func TestAPausedTimerThatIsOverdue(t *testing.T) {
 func TestATimerThatWasPutOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	m := &mirror{Recovery: b.recovery()}
+	m := newSnapshotter(b.recovery())
 	b.add(b.scripts.Timers(), "t", 3e12)
-	b.mirror(m)
-	m.forget()
-	b.save(b.scripts.Timers(), Due{"t", 4e12})
+	b.snapshot(m)
+	m.release(b.t.Context())
+	b.save(setTimers, map[string]int64{"t": 4e12})
 	b.comesBackOlder()
-	b.mirrored(b.scripts.Timers(), map[string]int64{"t": 4e12})
+	b.inSnapshot(setTimers, map[string]int64{"t": 4e12})
 }
 
-// TestAnotherRedisHasMirrored with the number that this one gives next: what that
-// one knew is not lost.
-func TestAnotherRedisHasMirrored(t *testing.T) {
+// TestAnotherRedisHasASnapshot, such as a master that is cut off, and has saved it while
+// this one was about to: what that one knew is not lost.
+func TestAnotherRedisHasASnapshot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	r := b.recovery()
-	w, m := &watcher{Recovery: r}, &mirror{Recovery: r}
-	defer m.forget()
+	w, m := &watcher{Recovery: r}, newSnapshotter(r)
+	defer m.release(t.Context())
 	b.add(b.scripts.Delayed(), "1", 4e12)
-	b.mirror(m)
-	b.save(b.scripts.Delayed(), Due{"7", 4e12})
+	b.snapshot(m)
 	b.add(b.scripts.Delayed(), "2", 4e12)
-	for range 3 {
-		b.mirror(m)
-		b.look(w)
+	b.tables.meanwhile = func() { b.save(setDelayed, map[string]int64{"7": 4e12}) }
+	b.snapshot(m)
+	known, err := b.scripts.ReadSnapshot(t.Context())
+	if err != nil || versionNumber(known) != versionNumber(b.tables.version) || known == b.tables.version {
+		t.Errorf("Redis has the version %q, MySQL %q, %v", known, b.tables.version, err)
+	}
+	for range 2 {
+		b.poll(w)
+		b.snapshot(m)
 	}
 	want := map[string]int64{"1": 4e12, "2": 4e12, "7": 4e12}
 	if diff := cmp.Diff(want, b.scores(b.scripts.Delayed())); diff != "" {
 		t.Errorf("delayed (-want +got):\n%s", diff)
 	}
-	b.mirrored(b.scripts.Delayed(), want)
+	b.inSnapshot(setDelayed, want)
 }
 
 // TestAPassOverAnOlderCopy ends: what is not in the delayed set there may be due
@@ -89,58 +95,82 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 	if found, err := lost(); err != nil || len(found) != 1 {
 		t.Fatal(len(found), err)
 	}
-	b.save(b.scripts.Delayed(), Due{"7", 4e12})
+	b.save(setDelayed, map[string]int64{"7": 4e12})
 	if found, err := lost(); !errors.Is(err, errForgotten) {
 		t.Errorf("%d are started before their time, %v", len(found), err)
 	}
-	// The next look does not wait for the mirror to find that out.
-	b.look(&watcher{Recovery: r})
+	// The next poll does not wait for a snapshot to find that out.
+	b.poll(&watcher{Recovery: r})
 	if scores := b.scores(b.scripts.Delayed()); scores["7"] != 4e12 {
 		t.Errorf("delayed: %v", scores)
 	}
 }
 
-// TestAnotherProcessHasMirrored on the same Redis while this one hung: nothing is
+// TestAnotherProcessHasASnapshot of the same Redis, saved while this one hung: nothing is
 // lost, and nothing that was removed comes back.
-func TestAnotherProcessHasMirrored(t *testing.T) {
+func TestAnotherProcessHasASnapshot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	r := b.recovery()
-	w, m := &watcher{Recovery: r}, &mirror{Recovery: r}
-	defer m.forget()
+	w, m, other := &watcher{Recovery: r}, newSnapshotter(r), newSnapshotter(b.recovery())
+	defer m.release(t.Context())
 	b.add(b.scripts.Delayed(), "1", 4e12)
 	b.add(b.scripts.Delayed(), "cancelled", 4e12)
-	b.mirror(m)
-	b.client.ZRem(t.Context(), b.scripts.Delayed(), "cancelled")
-	number, err := b.scripts.ReadMirrored(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	b.snapshot(m)
+	b.add(b.scripts.Delayed(), "2", 4e12)
+	b.tables.meanwhile = func() {
+		b.client.ZRem(t.Context(), b.scripts.Delayed(), "cancelled")
+		other.epoch, _ = other.agreed()
+		other.held, other.unlock = t.Context(), func() {} // the lock of the one that hangs has ended
+		b.snapshot(other)
+		other.release(t.Context())
 	}
-	// Both count and the other one saves first.
-	for n := number; n < number+2; n++ {
-		if ok, err := b.scripts.CountMirrored(t.Context(), n); err != nil || !ok {
-			t.Fatal(ok, err)
-		}
+	b.snapshot(m)
+	if now, _ := r.agreed(); now != "" {
+		t.Error("Redis is not compared with MySQL again")
 	}
-	if saved, err := b.tables.SaveDues(t.Context(), number+2, b.scripts.Delayed(), nil, nil); err != nil || !saved {
-		t.Fatal(saved, err)
+	b.inSnapshot(setDelayed, map[string]int64{"1": 4e12, "2": 4e12})
+	for range 2 {
+		b.poll(w)
+		b.snapshot(m)
 	}
-	m.number = number
-	for range 3 {
-		b.mirror(m)
-		b.look(w)
+	b.lost(r, 0)
+	want := map[string]int64{"1": 4e12, "2": 4e12}
+	if diff := cmp.Diff(want, b.scores(b.scripts.Delayed())); diff != "" {
+		t.Errorf("delayed (-want +got):\n%s", diff)
 	}
-	if n := b.client.ZCard(t.Context(), b.scripts.Delayed()).Val(); n != 1 {
-		t.Errorf("%d are due later, not 1", n)
+	b.inSnapshot(setDelayed, want)
+}
+
+// TestMySQLFromABackup has an older snapshot than Redis knows: nothing that was removed
+// since comes back, and the next snapshot is saved.
+func TestMySQLFromABackup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := &watcher{Recovery: b.recovery()}
+	m := newSnapshotter(w.Recovery)
+	b.add(b.scripts.Timers(), "fires", 4e12)
+	b.snapshot(m)
+	version, parts := b.tables.version, maps.Clone(b.tables.parts)
+	b.client.ZRem(t.Context(), b.scripts.Timers(), "fires")
+	for _, name := range []string{"a", "b", "c"} {
+		b.add(b.scripts.Timers(), name, 4e12)
+		b.snapshot(m)
 	}
-	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 4e12})
-	// That this one's number is not taken does not mean that Redis has lost anything.
-	if err := b.scripts.ForgetMirrored(t.Context(), number+1); err != nil {
-		t.Fatal(err)
+	m.release(t.Context())
+	b.tables.version, b.tables.parts = version, parts
+	w = &watcher{Recovery: b.process()}
+	b.poll(w)
+	b.lost(w.Recovery, 0)
+	m = newSnapshotter(w.Recovery)
+	defer m.release(t.Context())
+	b.snapshot(m)
+	want := map[string]int64{"a": 4e12, "b": 4e12, "c": 4e12}
+	if diff := cmp.Diff(want, b.scores(b.scripts.Timers())); diff != "" {
+		t.Errorf("timers (-want +got):\n%s", diff)
 	}
-	if n, err := b.scripts.ReadMirrored(t.Context()); err != nil || n < number+2 {
-		t.Errorf("Redis has the number %d, %v", n, err)
-	}
+	b.inSnapshot(setTimers, want)
+	b.poll(&watcher{Recovery: b.process()})
 }
 
 // TestAPassWithoutTables that were there when it began ends, and so does the belief
@@ -155,8 +185,8 @@ func TestAPassWithoutTables(t *testing.T) {
 	if _, err := w.lost(t.Context(), []engine.Record{{ID: "7"}}); !errors.Is(err, errForgotten) {
 		t.Errorf("%v", err)
 	}
-	b.look(&watcher{Recovery: r})
-	if now, mirrored := r.agreed(); now != epoch || mirrored {
-		t.Errorf("epoch %q, mirrored %v", now, mirrored)
+	b.poll(&watcher{Recovery: r})
+	if now, stored := r.agreed(); now != epoch || stored {
+		t.Errorf("epoch %q, stored %v", now, stored)
 	}
 }

@@ -191,7 +191,7 @@ func (w *walk) forgotten(ctx context.Context) (bool, error) {
 	if err != nil || now != w.epoch || agreed != w.epoch || !stored {
 		return now != w.epoch || agreed != w.epoch, err
 	}
-	_, older, err := w.counted(ctx)
+	_, _, older, err := w.versions(ctx)
 	if older || errors.Is(err, ErrNoTables) {
 		w.doubt() // an older copy, or the tables are gone: the watch mends that
 		return true, nil

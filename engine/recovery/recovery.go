@@ -10,6 +10,7 @@ import (
 
 	"github.com/bsm/redislock"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
@@ -54,11 +55,12 @@ type Options struct {
 	Grace   time.Duration // records that have changed in this time are left alone
 	Rate    int           // records that a pass looks at in a second
 
-	Store       Store                 // nil: due times and timers do not outlive Redis
-	PassEvery   time.Duration         // between passes over the records; 0 means 5 minutes
-	MirrorEvery time.Duration         // between passes over due times and timers; 0 means 2 s
-	Metrics     prometheus.Registerer // nil: none
-	Log         *slog.Logger          // nil: silent
+	Store         Store                 // nil: due times and timers do not outlive Redis
+	Redis         *redis.Client         // tells when the sets of a snapshot change; nil: they are read each time
+	PassEvery     time.Duration         // between passes over the records; 0 means 5 minutes
+	SnapshotEvery time.Duration         // between snapshots of due times and timers; 0 means 5 s
+	Metrics       prometheus.Registerer // nil: none
+	Log           *slog.Logger          // nil: silent
 }
 
 // Recovery gives back to Redis what it has lost. Any number of processes may run one:
@@ -80,7 +82,7 @@ func New(o Options) (*Recovery, error) {
 	if o.Scripts == nil || o.Jobs == nil || o.Records == nil || o.Grace <= 0 || o.Rate <= 0 {
 		return nil, errors.New("recovery: Scripts, Jobs, Records, Grace and Rate are needed")
 	}
-	o.PassEvery, o.MirrorEvery = cmp.Or(o.PassEvery, passEvery), cmp.Or(o.MirrorEvery, mirrorEvery)
+	o.PassEvery, o.SnapshotEvery = cmp.Or(o.PassEvery, passEvery), cmp.Or(o.SnapshotEvery, snapshotEvery)
 	m, err := newMetrics(o.Metrics)
 	if err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func (r *Recovery) Run(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error { return r.watch(ctx) })
 	group.Go(func() error { return r.passes(ctx) })
-	group.Go(func() error { return r.mirror(ctx) })
+	group.Go(func() error { return r.snapshots(ctx) })
 	return group.Wait()
 }
 

@@ -3,19 +3,19 @@ package recovery
 import (
 	"context"
 	"crypto/rand"
-	"math"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// restorePage is how many members are restored at once.
-const restorePage = 1000
+// restoreBatch is how many members are restored at once.
+const restoreBatch = 1000
 
-// refresh agrees on an epoch. A Redis that is an older copy of itself gets
-// back before what is not due yet; what was due may have been done.
+// refresh agrees on an epoch. A Redis that is an older copy of itself gets back before
+// what is in the snapshot: at the later of both times, and paused if it is so in one of
+// them.
 func (r *Recovery) refresh(ctx context.Context, epoch string) error {
-	if _, older, err := r.counted(ctx); err != nil {
+	if _, _, older, err := r.versions(ctx); err != nil {
 		return err
 	} else if !older {
 		r.agree(epoch, true)
@@ -23,22 +23,18 @@ func (r *Recovery) refresh(ctx context.Context, epoch string) error {
 	}
 	ctx, release, err := r.lock(ctx, "refresh")
 	if err != nil || ctx == nil {
-		return err // somebody else is at it
+		return err // another process is at it
 	}
 	defer release()
-	if _, older, err := r.counted(ctx); err != nil || !older {
-		return err // somebody else has done it: the next look agrees
+	if _, _, older, err := r.versions(ctx); err != nil || !older {
+		return err // another process has done it: the next poll agrees
 	}
-	now, err := r.o.Scripts.Now(ctx)
-	if err != nil {
-		return err
-	}
-	restored, err := r.restoreAll(ctx, restoring{from: now.Add(2 * mirrorEvery).UnixMilli(), add: r.o.Scripts.RestoreLater, pauses: true})
+	restored, err := r.restore(ctx, true)
 	if err != nil {
 		return err
 	}
 	r.metrics.epochsLost.Inc()
-	r.log.Warn("Redis is an older copy of itself: due times and timers that are due later are restored", "restored", restored)
+	r.log.Warn("Redis is an older copy of itself: due times and timers are restored", "restored", restored)
 	r.agree(epoch, true)
 	return nil
 }
@@ -49,7 +45,7 @@ func (r *Recovery) refresh(ctx context.Context, epoch string) error {
 func (r *Recovery) recover(ctx context.Context) error {
 	ctx, release, err := r.lock(ctx, "rebuild")
 	if err != nil || ctx == nil {
-		return err // somebody else is at it
+		return err // another process is at it
 	}
 	defer release()
 	found, err := r.o.Scripts.ReadEpoch(ctx)
@@ -65,13 +61,13 @@ func (r *Recovery) recover(ctx context.Context) error {
 	if err := r.o.Scripts.WriteEpoch(ctx, now); err != nil {
 		return err
 	}
-	restored, err := r.restoreAll(ctx, restoring{from: math.MinInt64, add: r.o.Scripts.Restore})
+	restored, err := r.restore(ctx, false)
 	if err != nil {
 		return err
 	}
 	ok, err := r.o.Store.SetEpoch(ctx, noted, now)
 	if err != nil || !ok {
-		return err // not ok: somebody else was faster, and both begin again
+		return err // not ok: another process was faster, and both begin again
 	}
 	r.metrics.epochsLost.Inc()
 	r.log.Warn("due times and timers are restored", "epoch", now, "restored", restored)
@@ -79,87 +75,61 @@ func (r *Recovery) recover(ctx context.Context) error {
 	return nil
 }
 
-// restoring is what is given back, and how.
-type restoring struct {
-	from   int64 // due time (ms) before which nothing is, that is not paused
-	add    func(ctx context.Context, key string, members []redis.Z) error
-	pauses bool // a timer is paused that is not so in Redis
-}
-
-// restoreAll gives back all sets, and then the number that MySQL had before: after
-// a crash in the middle, or where more was mirrored meanwhile, it all begins again.
-func (r *Recovery) restoreAll(ctx context.Context, what restoring) (restored int, err error) {
-	mirrored, err := r.o.Store.Mirrored(ctx)
+// restore gives the snapshot back, and then its version: after a crash in the middle, or
+// where another snapshot was saved meanwhile, it begins again. In an older copy the later
+// time of a member counts; in a Redis that has lost its memory the one that a service has
+// set since.
+func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err error) {
+	version, parts, err := r.o.Store.Snapshot(ctx)
 	if err != nil {
 		return 0, err
 	}
-	// From the last, which are the paused timers: a timer that is mirrored as both
-	// was paused a moment ago.
-	for _, set := range slices.Backward(r.sets()) {
-		n, err := r.restore(ctx, set, what)
+	for _, set := range setKeys(r.o.Scripts.Keys) {
+		for _, p := range parts {
+			if p.Set != set[0] {
+				continue
+			}
+			members, err := decode(p)
+			if err != nil {
+				return restored, err
+			}
+			for page := range slices.Chunk(members, restoreBatch) {
+				n, err := r.restoreMembers(ctx, set[0], set[1], page, older)
+				if restored += n; err != nil {
+					return restored, err
+				}
+			}
+		}
+	}
+	return restored, r.o.Scripts.WriteSnapshot(ctx, version)
+}
+
+// restoreMembers gives members of a set back, but no timer that is paused in Redis, or set
+// where it must not be paused.
+func (r *Recovery) restoreMembers(ctx context.Context, set, key string, page []redis.Z, older bool) (restored int, err error) {
+	other := ""
+	switch {
+	case set == setTimers:
+		other = r.o.Scripts.PausedTimers()
+	case set == setPausedTimers && !older:
+		other = r.o.Scripts.Timers()
+	}
+	if other != "" {
+		var names []string
+		for _, z := range page {
+			names = append(names, z.Member.(string))
+		}
+		elsewhere, err := r.o.Scripts.Scores(ctx, other, names)
 		if err != nil {
 			return 0, err
 		}
-		restored += n
+		page = slices.DeleteFunc(page, func(z redis.Z) bool {
+			_, there := elsewhere[z.Member.(string)]
+			return there
+		})
 	}
-	return restored, r.o.Scripts.WriteMirrored(ctx, mirrored)
-}
-
-// restore gives one set back to Redis, but no timer that is paused there, or set
-// where it must not be paused.
-func (r *Recovery) restore(ctx context.Context, set string, what restoring) (restored int, err error) {
-	k := r.o.Scripts.Keys
-	from, other := what.from, ""
-	switch {
-	case set == k.PausedSet():
-		from = math.MinInt64 // it says since when
-	case set == k.Timers():
-		other = k.PausedTimers()
-	case set == k.PausedTimers():
-		from = math.MinInt64 // it waits for somebody, and not for its time
-		if !what.pauses {
-			other = k.Timers()
-		}
+	if older {
+		return len(page), r.o.Scripts.RestoreLater(ctx, key, page)
 	}
-	for after := ""; ; {
-		page, err := r.o.Store.Dues(ctx, set, after, restorePage)
-		if err != nil || len(page) == 0 {
-			return restored, err
-		}
-		after = page[len(page)-1].Member
-		page = slices.DeleteFunc(page, func(d Due) bool { return d.At < from })
-		var elsewhere map[string]float64
-		if other != "" {
-			var names []string
-			for _, d := range page {
-				names = append(names, d.Member)
-			}
-			if elsewhere, err = r.o.Scripts.Scores(ctx, other, names); err != nil {
-				return restored, err
-			}
-		}
-		var members []redis.Z
-		for _, d := range page {
-			if _, there := elsewhere[d.Member]; !there {
-				members = append(members, redis.Z{Member: d.Member, Score: float64(d.At)})
-			}
-		}
-		if err := what.add(ctx, set, members); err != nil {
-			return restored, err
-		}
-		restored += len(members)
-	}
-}
-
-// counted returns how many writes to the mirror Redis remembers, and whether these
-// are fewer than MySQL has. Redis persists and copies its writes in their order,
-// and counts one before MySQL has it: with as many it remembers all that is
-// mirrored, and what it has not was removed; with fewer it has lost the last ones.
-func (r *Recovery) counted(ctx context.Context) (number int64, older bool, err error) {
-	mirrored, err := r.o.Store.Mirrored(ctx) // read first, since both only grow
-	if err != nil {
-		return 0, false, err
-	}
-	number, err = r.o.Scripts.ReadMirrored(ctx)
-	return number, number < mirrored, err
+	return len(page), r.o.Scripts.Restore(ctx, key, page)
 }

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,7 +59,7 @@ func (s *server) has(delayed, timers, paused map[string]int64) {
 }
 
 // TestARestartOfRedisGivesNothingBack: what was removed or paused just before it,
-// and is mirrored still, is so in Redis.
+// and is in the snapshot still, is so in Redis.
 func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 	t.Parallel()
 	for name, anew := range map[string]bool{"a process that runs": false, "a process that is started with it": true} {
@@ -66,15 +67,15 @@ func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
 			w := &watcher{Recovery: s.process()}
-			s.look(w)
-			m := &mirror{Recovery: w.Recovery}
+			s.poll(w)
+			m := newSnapshotter(w.Recovery)
 			s.add(s.scripts.Delayed(), "1", 4e12)
 			s.add(s.scripts.Delayed(), "2", 4e12)
 			for _, name := range []string{"removed", "paused", "stays"} {
 				s.add(s.scripts.Timers(), name, 4e12)
 			}
-			s.mirror(m)
-			m.forget()
+			s.snapshot(m)
+			m.release(t.Context())
 			s.client.ZRem(t.Context(), s.scripts.Delayed(), "1")
 			if err := s.scripts.RemoveTimer(t.Context(), "removed"); err != nil {
 				t.Fatal(err)
@@ -90,16 +91,16 @@ func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 			if anew {
 				w = &watcher{Recovery: s.process()}
 			}
-			s.look(w)
+			s.poll(w)
 			s.has(map[string]int64{"2": 4e12}, map[string]int64{"stays": 4e12}, map[string]int64{"paused": 4e12})
 			s.lost(w.Recovery, 0)
 			if len(w.want) != 1 {
 				t.Error("no pass is wanted")
 			}
-			m = &mirror{Recovery: w.Recovery}
-			defer m.forget()
-			s.mirror(m)
-			s.mirrored(s.scripts.Timers(), map[string]int64{"stays": 4e12})
+			m = newSnapshotter(w.Recovery)
+			defer m.release(t.Context())
+			s.snapshot(m)
+			s.inSnapshot(setTimers, map[string]int64{"stays": 4e12})
 		})
 	}
 }
@@ -110,71 +111,71 @@ func TestAnOlderCopyOfRedis(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		settings []string
-		mirrors  bool // before anybody looks
+		takes    bool // a snapshot is to be made before Redis is compared with MySQL
 		anew     bool
 	}{
 		"a process that runs":               {},
-		"a mirror that runs":                {settings: []string{"--rename-command", "INFO", ""}, mirrors: true},
+		"a snapshot that is due":            {settings: []string{"--rename-command", "INFO", ""}, takes: true},
 		"a process that is started with it": {anew: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, test.settings...)
 			w := &watcher{Recovery: s.process()}
-			s.look(w)
+			s.poll(w)
 			<-w.want
-			m := &mirror{Recovery: w.Recovery}
-			defer func() { m.forget() }()
+			m := newSnapshotter(w.Recovery)
+			defer func() { m.release(t.Context()) }()
 			s.add(s.scripts.Delayed(), "1", 4e12)
 			s.add(s.scripts.Timers(), "resumed", 4e12)
-			s.mirror(m)
+			s.snapshot(m)
 			restart := s.copy()
 			s.add(s.scripts.Delayed(), "7", 4e12)
 			s.add(s.scripts.Delayed(), "8", 1) // was due
-			s.mirror(m)
+			s.snapshot(m)
 			delayed := map[string]int64{"1": 4e12, "7": 4e12, "8": 1}
-			s.mirrored(s.scripts.Delayed(), delayed)
+			s.inSnapshot(setDelayed, delayed)
 			restart()
 			s.has(map[string]int64{"1": 4e12}, map[string]int64{"resumed": 4e12}, map[string]int64{})
-			if test.mirrors {
+			if test.takes {
 				for range 3 {
-					s.mirror(m)
+					s.snapshot(m)
 					if now, _ := m.agreed(); now != "" {
-						t.Error("nobody looks")
+						t.Error("Redis is not compared with MySQL")
 					}
-					m.forget()
-					m = &mirror{Recovery: s.process()}
-					m.agree(s.tables.epoch, true) // as one that has not looked yet
+					m.release(t.Context())
+					m = newSnapshotter(s.process())
+					m.agree(s.tables.epoch, true) // as one that has not compared them yet
 				}
-				s.mirrored(s.scripts.Delayed(), delayed)
+				s.inSnapshot(setDelayed, delayed)
 			}
 			if test.anew {
-				m.forget()
+				m.release(t.Context())
 				w = &watcher{Recovery: s.process()}
-				m = &mirror{Recovery: w.Recovery}
+				m = newSnapshotter(w.Recovery)
 			}
-			s.look(w)
-			s.has(map[string]int64{"1": 4e12, "7": 4e12}, map[string]int64{"resumed": 4e12}, map[string]int64{})
+			s.poll(w)
+			s.has(delayed, map[string]int64{"resumed": 4e12}, map[string]int64{})
 			s.lost(w.Recovery, 1)
 			if len(w.want) != 1 {
 				t.Error("no pass is wanted")
 			}
-			s.look(w)
+			s.poll(w)
 			s.lost(w.Recovery, 1)
 			for range 2 {
-				s.mirror(m)
-				s.look(w)
+				s.snapshot(m)
+				s.poll(w)
 			}
-			s.mirrored(s.scripts.Delayed(), map[string]int64{"1": 4e12, "7": 4e12})
+			s.inSnapshot(setDelayed, delayed)
 		})
 	}
 }
 
-// older is a Redis that has not counted what MySQL has.
+// older is a Redis that does not know the snapshot that MySQL has.
 func (b *bench) older() *watcher {
 	b.t.Helper()
 	b.recovery()
-	b.save(b.scripts.Delayed(), Due{"1", 4e12})
+	b.save(setDelayed, map[string]int64{"1": 4e12})
 	return &watcher{Recovery: b.process()}
 }
 
@@ -184,19 +185,19 @@ func TestACrashInTheMiddleOfARefresh(t *testing.T) {
 	b := newBench(t)
 	w := b.older()
 	b.tables.unread = errors.New("crash")
-	if err := w.look(t.Context()); !errors.Is(err, b.tables.unread) {
+	if err := w.poll(t.Context()); !errors.Is(err, b.tables.unread) {
 		t.Fatal(err)
 	}
 	if now, _ := w.agreed(); now != "" {
 		t.Error("it works on though the restore is not done")
 	}
 	b.tables.unread = nil
-	b.look(&watcher{Recovery: b.process()})
+	b.poll(&watcher{Recovery: b.process()})
 	b.restored(map[string]int64{"1": 4e12})
 }
 
-// TestAPauseOutlivesAnOlderCopy: a timer that is paused there, or was when it was
-// mirrored last, does not fire.
+// TestAPauseOutlivesAnOlderCopy: a timer that is paused there, or in the snapshot, does
+// not fire.
 func TestAPauseOutlivesAnOlderCopy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -204,9 +205,9 @@ func TestAPauseOutlivesAnOlderCopy(t *testing.T) {
 	timers, paused := b.scripts.Timers(), b.scripts.PausedTimers()
 	b.add(timers, "runs", 3e12)
 	b.add(paused, "pauses", 3e12)
-	b.save(timers, Due{"pauses", 4e12}, Due{"both", 4e12}, Due{"other", 4e12})
-	b.save(paused, Due{"runs", 4e12}, Due{"both", 4e12})
-	b.look(w)
+	b.save(setTimers, map[string]int64{"pauses": 4e12, "both": 4e12, "other": 4e12})
+	b.save(setPausedTimers, map[string]int64{"runs": 4e12, "both": 4e12})
+	b.poll(w)
 	if diff := cmp.Diff(map[string]int64{"runs": 3e12, "other": 4e12}, b.scores(timers)); diff != "" {
 		t.Errorf("timers (-want +got):\n%s", diff)
 	}
@@ -215,28 +216,27 @@ func TestAPauseOutlivesAnOlderCopy(t *testing.T) {
 	}
 }
 
-// TestOnlyOneMirrors: one that has lost its lock and does not know it writes
-// nothing, before and after the other one does.
-func TestOnlyOneMirrors(t *testing.T) {
+// TestTwoProcessesMakeSnapshots where one has lost its lock and does not know it: each
+// snapshot has all that Redis has.
+func TestTwoProcessesMakeSnapshots(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	r := b.recovery()
-	first, second := &mirror{Recovery: r}, &mirror{Recovery: r}
+	first, second := newSnapshotter(r), newSnapshotter(r)
 	b.add(b.scripts.Delayed(), "1", 2e12)
-	b.mirror(first)
-	first.release()
-	first.held, first.release = t.Context(), func() {}
-	b.add(b.scripts.Delayed(), "2", 2e12)
-	b.mirror(second)
-	defer second.forget()
-	b.add(b.scripts.Delayed(), "3", 2e12)
-	b.mirror(first)
-	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 2e12, "2": 2e12})
-	if now, _ := r.agreed(); now != "" {
-		t.Error("it does not look again")
+	b.snapshot(first)
+	first.unlock()
+	first.held, first.unlock = t.Context(), func() {}
+	want := map[string]int64{"1": 2e12}
+	for i, s := range []*snapshotter{second, first, second, first} {
+		member := fmt.Sprint("more-", i)
+		b.add(b.scripts.Delayed(), member, 2e12)
+		want[member] = 2e12
+		b.snapshot(s)
+		b.inSnapshot(setDelayed, want)
 	}
-	b.look(&watcher{Recovery: r})
-	first.forget()
-	b.mirror(second)
-	b.mirrored(b.scripts.Delayed(), map[string]int64{"1": 2e12, "2": 2e12, "3": 2e12})
+	first.release(t.Context())
+	second.release(t.Context())
+	b.poll(&watcher{Recovery: r})
+	b.lost(r, 0)
 }

@@ -20,18 +20,20 @@ import (
 type tables struct {
 	mu      sync.Mutex
 	epoch   string
-	number  int64
-	sets    map[string]map[string]int64
+	version string
+	parts   map[partKey]Part
 	fail    error // of SetEpoch
-	unread  error // of Dues
-	writes  int   // calls of SaveDues
-	largest int   // rows in one of them
+	unread  error // of Snapshot
+	writes  int   // calls of SaveSnapshot
+	written int   // parts in the last one
 	missing bool
+
+	meanwhile func() // happens once before SaveSnapshot
 }
 
 var _ Store = (*tables)(nil)
 
-func newTables() *tables { return &tables{sets: map[string]map[string]int64{}} }
+func newTables() *tables { return &tables{parts: map[partKey]Part{}} }
 
 func (m *tables) there() error {
 	if m.missing {
@@ -56,56 +58,65 @@ func (m *tables) SetEpoch(_ context.Context, before, now string) (bool, error) {
 	return true, m.there()
 }
 
-func (m *tables) Dues(_ context.Context, set, after string, most int) ([]Due, error) {
+func (m *tables) SnapshotVersion(context.Context) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var dues []Due
-	for _, member := range slices.Sorted(maps.Keys(m.sets[set])) {
-		if member > after && len(dues) < most {
-			dues = append(dues, Due{Member: member, At: m.sets[set][member]})
+	return m.version, m.there()
+}
+
+func (m *tables) Snapshot(context.Context) (string, []Part, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unread != nil {
+		return "", nil, m.unread
+	}
+	return m.version, slices.Collect(maps.Values(m.parts)), m.there()
+}
+
+func (m *tables) SaveSnapshot(_ context.Context, before, now string, parts []Part, whole bool) (bool, error) {
+	if f := m.meanwhile; f != nil {
+		m.meanwhile = nil
+		f()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.there(); err != nil || m.version != before {
+		return false, err
+	}
+	if m.version = now; whole {
+		clear(m.parts)
+	}
+	for _, p := range parts {
+		if p.Data == nil {
+			delete(m.parts, partKey{p.Set, p.Number})
+		} else {
+			m.parts[partKey{p.Set, p.Number}] = p
 		}
 	}
-	if m.unread != nil {
-		return nil, m.unread
-	}
-	return dues, m.there()
-}
-
-func (m *tables) Mirrored(context.Context) (int64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.number, m.there()
-}
-
-func (m *tables) SaveDues(_ context.Context, number int64, set string, put []Due, remove []string) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if number <= m.number {
-		return false, m.there()
-	}
-	m.number = number
 	m.writes++
-	m.largest = max(m.largest, len(put)+len(remove))
-	if m.sets[set] == nil {
-		m.sets[set] = map[string]int64{}
-	}
-	for _, d := range put {
-		m.sets[set][d.Member] = d.At
-	}
-	for _, member := range remove {
-		delete(m.sets[set], member)
-	}
-	return true, m.there()
+	m.written = len(parts)
+	return true, nil
 }
 
-// of is a copy of one set.
-func (m *tables) of(set string) map[string]int64 {
+// of has the members of one set of the snapshot.
+func (m *tables) of(t testing.TB, set string) map[string]int64 {
+	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.sets[set]) == 0 {
-		return map[string]int64{}
+	found := map[string]int64{}
+	for _, p := range m.parts {
+		if p.Set != set {
+			continue
+		}
+		members, err := decode(p)
+		if err != nil || len(members) != p.Members {
+			t.Fatalf("part %d of %s has %d members, not %d, %v", p.Number, p.Set, len(members), p.Members, err)
+		}
+		for _, z := range members {
+			found[z.Member.(string)] = int64(z.Score)
+		}
 	}
-	return maps.Clone(m.sets[set])
+	return found
 }
 
 // jobs are all lost that are not known.
@@ -141,7 +152,7 @@ func (noRecords) Startable(context.Context, string, time.Duration, int) ([]engin
 
 // bench has keys of its own.
 type bench struct {
-	t       *testing.T
+	t       testing.TB
 	client  *redis.Client
 	scripts *scripts.Scripts
 	tables  *tables
@@ -150,12 +161,12 @@ type bench struct {
 
 func TestMain(m *testing.M) { testmain.Main(m) }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	return newBenchOn(t, testmain.SharedRedis(t))
 }
 
-func newBenchOn(t *testing.T, server *testenv.Redis) *bench {
+func newBenchOn(t testing.TB, server *testenv.Redis) *bench {
 	t.Helper()
 	client := server.Client()
 	t.Cleanup(func() { _ = client.Close() })
@@ -169,7 +180,7 @@ func (b *bench) process() *Recovery {
 	b.t.Helper()
 	r, err := New(Options{
 		Scripts: b.scripts, Jobs: b.jobs, Records: noRecords{}, Grace: time.Minute, Rate: 1000,
-		Store: b.tables, PassEvery: time.Hour, MirrorEvery: 20 * time.Millisecond,
+		Store: b.tables, Redis: b.client, PassEvery: time.Hour, SnapshotEvery: 20 * time.Millisecond,
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -181,16 +192,16 @@ func (b *bench) process() *Recovery {
 func (b *bench) recovery() *Recovery {
 	b.t.Helper()
 	r := b.process()
-	b.look(&watcher{Recovery: r})
+	b.poll(&watcher{Recovery: r})
 	if epoch, _ := r.agreed(); epoch == "" || epoch != b.tables.epoch {
 		b.t.Fatalf("epoch %q, noted %q", epoch, b.tables.epoch)
 	}
 	return r
 }
 
-func (b *bench) look(w *watcher) {
+func (b *bench) poll(w *watcher) {
 	b.t.Helper()
-	if err := w.look(b.t.Context()); err != nil {
+	if err := w.poll(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -208,10 +219,22 @@ func (b *bench) forget() {
 	}
 }
 
-// save mirrors what Redis does not have.
-func (b *bench) save(set string, put ...Due) {
+// save adds to the snapshot what Redis does not know, as another Redis would.
+func (b *bench) save(set string, members map[string]int64) {
 	b.t.Helper()
-	if ok, err := b.tables.SaveDues(b.t.Context(), b.tables.number+1, set, put, nil); err != nil || !ok {
+	before, all := b.tables.version, b.tables.of(b.t, set)
+	maps.Copy(all, members)
+	var lines []byte
+	for member, at := range all {
+		lines = appendLine(lines, member, at)
+	}
+	for key := range b.tables.parts {
+		if key.set == set {
+			delete(b.tables.parts, key)
+		}
+	}
+	part := Part{Set: set, Members: len(all), Data: encode(lines)}
+	if ok, err := b.tables.SaveSnapshot(b.t.Context(), before, nextVersion(before, ""), []Part{part}, false); err != nil || !ok {
 		b.t.Fatal(ok, err)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 )
 
-// memoryAgain is how often tables that are missing are looked for.
-const memoryAgain = time.Minute
+// tablesEvery is how often missing tables are looked for.
+const tablesEvery = time.Minute
 
-// watch looks every second whether Redis has its memory: one GET and one INFO.
+// watch polls every second whether Redis has its memory: one GET and one INFO.
 func (r *Recovery) watch(ctx context.Context) error {
 	w := &watcher{Recovery: r}
-	return step.Every(ctx, r.log, watchEvery, "look at Redis's memory", w.look)
+	return step.Every(ctx, r.log, watchEvery, "compare the memory of Redis with MySQL", w.poll)
 }
 
 // watcher is what the loop of watch remembers.
@@ -27,24 +27,24 @@ type watcher struct {
 	asked  time.Time // for the tables, when they were missing
 }
 
-// look compares the epoch in Redis with the one that is noted in MySQL, and
-// where nothing is agreed on (at first, after a restart of Redis, and when the
-// mirror doubts) how many writes to the mirror both know.
-func (w *watcher) look(ctx context.Context) error {
+// poll compares the epoch in Redis with the one that is noted in MySQL, and where
+// nothing is agreed on (at first, after a restart of Redis, and when a snapshot or a pass
+// doubts it) the versions of the snapshot.
+func (w *watcher) poll(ctx context.Context) error {
 	found, err := w.o.Scripts.ReadEpoch(ctx)
 	if err != nil {
 		return err
 	}
 	known, _ := w.agreed()
-	// INFO may be forbidden: then only the mirror finds that writes are lost.
+	// INFO may be forbidden: then only the next snapshot finds that writes are lost.
 	if run, err := w.o.Scripts.ReadRun(ctx); err == nil && run != w.run {
 		if w.run != "" {
 			w.doubt() // what was not on its disk is lost, and it may be a copy
 		}
 		w.run = run
 	}
-	agreed, mirrored := w.agreed()
-	if found != "" && found == agreed && (mirrored || w.o.Store == nil || time.Since(w.asked) < memoryAgain) {
+	agreed, stored := w.agreed()
+	if found != "" && found == agreed && (stored || w.o.Store == nil || time.Since(w.asked) < tablesEvery) {
 		return nil
 	}
 	noted, err := "", ErrNoTables
@@ -53,14 +53,14 @@ func (w *watcher) look(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, ErrNoTables):
-		return w.lookAlone(ctx, found, known, err)
+		return w.pollAlone(ctx, found, known, err)
 	case err != nil:
 		return err
 	case found == "" && noted == "":
 		if _, err := w.o.Scripts.FirstEpoch(ctx, rand.Text()); err != nil {
 			return err
 		}
-		return w.look(ctx)
+		return w.poll(ctx)
 	case noted == "":
 		if _, err := w.o.Store.SetEpoch(ctx, "", found); err != nil {
 			return err
@@ -80,19 +80,19 @@ func (w *watcher) look(ctx context.Context) error {
 	return nil
 }
 
-// lookAlone does without tables: nothing can be restored, but the records tell
+// pollAlone does without tables: nothing can be restored, but the records tell
 // which jobs are lost.
-func (w *watcher) lookAlone(ctx context.Context, found, known string, why error) error {
+func (w *watcher) pollAlone(ctx context.Context, found, known string, why error) error {
 	if w.o.Store != nil && !w.warned {
 		w.warned = true
-		w.log.Warn("due times and timers are not mirrored: fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them", "err", why)
+		w.log.Warn("due times and timers do not outlive Redis: fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them", "err", why)
 	}
 	w.asked = time.Now()
 	if found == "" {
 		found = rand.Text()
 		first, err := w.o.Scripts.FirstEpoch(ctx, found)
 		if err != nil || !first {
-			return err // somebody else was first: the next look finds it
+			return err // another process was first: the next poll finds it
 		}
 		if known != "" {
 			w.metrics.epochsLost.Inc()

@@ -22,8 +22,8 @@ func (b *bench) restored(want map[string]int64) {
 	if err != nil || now == "" || now != b.tables.epoch {
 		b.t.Errorf("epoch %q, noted %q, %v", now, b.tables.epoch, err)
 	}
-	if n, older, err := b.process().counted(b.t.Context()); err != nil || older {
-		b.t.Errorf("%d writes are counted, and MySQL has %d, %v", n, b.tables.number, err)
+	if saved, known, older, err := b.process().versions(b.t.Context()); err != nil || older {
+		b.t.Errorf("Redis has the version %q, and MySQL %q, %v", known, saved, err)
 	}
 }
 
@@ -40,22 +40,20 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	w := &watcher{Recovery: b.recovery()}
 	<-w.want
 	b.lost(w.Recovery, 0)
-	b.look(w)
+	b.poll(w)
 	if len(w.want) > 0 {
 		t.Error("a pass is wanted though nothing has happened")
 	}
 	before := b.tables.epoch
 	want := map[string]int64{}
-	var put []Due
-	for i := range 2 * restorePage {
-		put = append(put, Due{Member: fmt.Sprint(i), At: 2e12 + int64(i)})
+	for i := range 2 * restoreBatch {
 		want[fmt.Sprint(i)] = 2e12 + int64(i)
 	}
-	b.save(b.scripts.Delayed(), put...)
+	b.save(setDelayed, want)
 	b.forget()
 	b.add(b.scripts.Delayed(), "7", 9e12) // somebody was faster
 	want["7"] = 9e12
-	b.look(w)
+	b.poll(w)
 	b.restored(want)
 	if b.tables.epoch == before {
 		t.Error("the epoch is the same")
@@ -75,7 +73,7 @@ func TestALostMemoryIsRestored(t *testing.T) {
 	}
 	b.client.Del(t.Context(), b.scripts.Delayed())
 	want["7"] = 2e12 + 7
-	b.look(w)
+	b.poll(w)
 	b.restored(want)
 	b.lost(w.Recovery, 2)
 }
@@ -86,10 +84,10 @@ func TestACrashInTheMiddleOfARestore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := &watcher{Recovery: b.recovery()}
-	b.save(b.scripts.Delayed(), Due{"1", 2e12}, Due{"2", 2e12})
+	b.save(setDelayed, map[string]int64{"1": 2e12, "2": 2e12})
 	b.forget()
 	b.tables.fail = errors.New("crash")
-	if err := w.look(t.Context()); !errors.Is(err, b.tables.fail) {
+	if err := w.poll(t.Context()); !errors.Is(err, b.tables.fail) {
 		t.Fatal(err)
 	}
 	if n := len(b.scores(b.scripts.Delayed())); n != 2 {
@@ -100,7 +98,7 @@ func TestACrashInTheMiddleOfARestore(t *testing.T) {
 	}
 	b.tables.fail = nil
 	b.add(b.scripts.Delayed(), "1", 3e12)
-	b.look(&watcher{Recovery: b.process()})
+	b.poll(&watcher{Recovery: b.process()})
 	b.restored(map[string]int64{"1": 3e12, "2": 2e12})
 }
 
@@ -109,15 +107,15 @@ func TestALossInTheMiddleOfARestore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := &watcher{Recovery: b.recovery()}
-	b.save(b.scripts.Delayed(), Due{"1", 2e12})
+	b.save(setDelayed, map[string]int64{"1": 2e12})
 	b.forget()
 	b.tables.fail = errors.New("crash")
-	if err := w.look(t.Context()); err == nil {
+	if err := w.poll(t.Context()); err == nil {
 		t.Fatal("no error")
 	}
 	b.forget()
 	b.tables.fail = nil
-	b.look(w)
+	b.poll(w)
 	b.restored(map[string]int64{"1": 2e12})
 }
 
@@ -125,14 +123,14 @@ func TestTwoProcessesRestoreOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.recovery()
-	b.save(b.scripts.Delayed(), Due{"1", 2e12})
+	b.save(setDelayed, map[string]int64{"1": 2e12})
 	b.forget()
 	var processes []*Recovery
 	var group errgroup.Group
 	for range 8 {
 		r := b.process()
 		processes = append(processes, r)
-		group.Go(func() error { return (&watcher{Recovery: r}).look(t.Context()) })
+		group.Go(func() error { return (&watcher{Recovery: r}).poll(t.Context()) })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
@@ -154,22 +152,22 @@ func TestWithoutTables(t *testing.T) {
 	b := newBench(t)
 	b.tables.missing = true
 	w := &watcher{Recovery: b.process()}
-	b.look(w)
-	first, mirrored := w.agreed()
-	if first == "" || mirrored || len(w.want) != 1 {
-		t.Fatalf("%q %v %d", first, mirrored, len(w.want))
+	b.poll(w)
+	first, stored := w.agreed()
+	if first == "" || stored || len(w.want) != 1 {
+		t.Fatalf("%q %v %d", first, stored, len(w.want))
 	}
 	<-w.want
 	b.forget()
-	b.look(w)
+	b.poll(w)
 	if now, _ := w.agreed(); now == "" || now == first || len(w.want) != 1 {
 		t.Errorf("%q after %q", now, first)
 	}
 	b.lost(w.Recovery, 1)
 	b.tables.missing = false
-	w.asked = w.asked.Add(-2 * memoryAgain)
-	b.look(w)
-	if now, mirrored := w.agreed(); !mirrored || now != b.tables.epoch {
+	w.asked = w.asked.Add(-2 * tablesEvery)
+	b.poll(w)
+	if now, stored := w.agreed(); !stored || now != b.tables.epoch {
 		t.Errorf("%q, noted %q", now, b.tables.epoch)
 	}
 }
@@ -197,12 +195,12 @@ func TestAPassEndsWithTheMemoryThatItBeganWith(t *testing.T) {
 func TestALockThatIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	held, release, err := b.process().lock(t.Context(), "mirror")
+	held, release, err := b.process().lock(t.Context(), "snapshot")
 	if err != nil || held == nil {
 		t.Fatal(err)
 	}
 	defer release()
-	if err := b.client.Set(t.Context(), b.scripts.Lock("mirror"), "somebody else", time.Minute).Err(); err != nil {
+	if err := b.client.Set(t.Context(), b.scripts.Lock("snapshot"), "somebody else", time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}
 	limit := time.NewTimer(3 * lease)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -54,14 +55,14 @@ func (s *Source) end(ctx context.Context, r *reader) error {
 		return err
 	}
 	a, err := s.do(ctx, asked)
-	if of := (answered{}); errors.As(err, &of) {
-		switch of.code {
+	if f := ask.As(err); f != nil {
+		switch f.Code {
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
 			return nil
 		}
 	}
 	if err == nil {
-		a.close()
+		a.Close()
 	} else if ctx.Err() != nil {
 		err = fmt.Errorf("API %s: %s: %w", s.api.Name, asked.what, err)
 	}

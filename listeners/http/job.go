@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -182,11 +183,11 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	}
 	asked.alone = true
 	document, _, err := r.source.short(ctx, asked)
-	switch of := (answered{}); {
+	switch f := ask.As(err); {
 	case err == nil:
-	case again && r.keyed() && errors.As(err, &of) && of.code == http.StatusConflict:
+	case again && r.keyed() && f != nil && f.Code == http.StatusConflict:
 		// It still works on the first request of this key. Any other 409 is for good.
-		return r.source.patient(later{of.said, of.after})
+		return wait(f, r.source.about(asked, f))
 	case again: // whatever became of this one, there may be the job of an earlier one
 		return r.source.patient(err)
 	case refused(err):
@@ -213,16 +214,17 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 // that does not say when to come again does not: it may be that of a gateway whose
 // connection to the API broke off.
 func refused(err error) bool {
-	l, of := later{}, answered{}
-	switch {
-	case errors.As(err, new(unsent)):
-		return true
-	case !errors.As(err, &of):
+	f := ask.As(err)
+	if f == nil {
 		return false
-	case errors.As(err, &l):
-		return of.code == http.StatusTooManyRequests || l.after > 0
 	}
-	return errors.Is(err, listeners.ErrPermanent)
+	switch f.Kind {
+	case ask.Unsent, ask.Moved, ask.Refused:
+		return true
+	case ask.Busy:
+		return f.Code == http.StatusTooManyRequests || f.After > 0
+	}
+	return false
 }
 
 // orphan ends a job that was made, but not remembered, where nobody else finds it.
@@ -278,7 +280,7 @@ func (r *reader) lookUp(ctx context.Context) (id string, err error) {
 		return "", err
 	}
 	document, _, err := r.source.short(ctx, asked)
-	if of := (answered{}); errors.As(err, &of) && of.code == http.StatusNotFound {
+	if f := ask.As(err); f != nil && f.Code == http.StatusNotFound {
 		return "", nil
 	}
 	if err != nil {
@@ -332,9 +334,7 @@ func (r *reader) look(ctx context.Context) error {
 				r.source.api.Name, r.name(), p.Status, shown(value)))
 		default:
 			open = append(open, fmt.Sprintf("job %s is %s", r.name(), shown(value)))
-			if after, ok := retryAfter(header, time.Now()); ok {
-				wait = max(wait, after)
-			}
+			wait = max(wait, ask.RetryAfter(header, time.Now()))
 		}
 	}
 	if changed {
@@ -363,7 +363,7 @@ func (r *reader) failed(status string, document any) error {
 		if !single {
 			text = shown(value)
 		}
-		why = ": " + r.source.story([]byte(text))
+		why = ": " + r.source.excerpt(text)
 	}
 	return fmt.Errorf("API %s: job %s is %s%s", r.source.api.Name, r.name(), status, why)
 }
@@ -375,7 +375,7 @@ func (r *reader) request(of report.HTTPRequest) (request, error) {
 	if about {
 		what += " (job " + r.name() + ")"
 	}
-	target, body, err := of.Fill(r.bind)
+	target, body, err := fillRequest(of, r.bind)
 	if err != nil {
 		return request{}, listeners.Permanent(fmt.Errorf("API %s: %s: %w", r.source.api.Name, what, err))
 	}
@@ -385,7 +385,7 @@ func (r *reader) request(of report.HTTPRequest) (request, error) {
 
 // name is the id of the job that is worked on, for people: one short line.
 func (r *reader) name() string {
-	text := r.source.story([]byte(r.memo.Jobs[r.batch].ID))
+	text := r.source.excerpt(r.memo.Jobs[r.batch].ID)
 	if len(text) > nameBytes {
 		text = strings.ToValidUTF8(text[:nameBytes], "") + "…"
 	}
@@ -419,24 +419,21 @@ func (s *Source) short(ctx context.Context, asked request) (document any, header
 	if err != nil {
 		return nil, nil, err
 	}
-	defer a.close()
-	text, err := io.ReadAll(io.LimitReader(a.body, shortAnswer+1))
+	defer a.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, shortAnswer+1))
 	switch {
+	case err != nil:
+		return nil, nil, s.unread(ctx, asked, a, cut(err))
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
-	case err != nil:
-		if !a.time.over() {
-			err = cut(err)
-		}
-		return nil, nil, s.explain(ctx, a.time, asked, err)
 	case len(text) > shortAnswer:
 		return nil, nil, listeners.Permanent(fmt.Errorf("API %s: %s: an answer of more than %d bytes, which is none to this question", s.api.Name, asked.what, shortAnswer))
 	case len(text) == 0:
-		return nil, a.header, nil
+		return nil, a.Header, nil
 	}
 	document, err = whole(text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("API %s: %s: %w", s.api.Name, asked.what, err)
 	}
-	return document, a.header, nil
+	return document, a.Header, nil
 }

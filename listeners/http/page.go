@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
 )
 
@@ -89,7 +90,7 @@ func (r *reader) next(asked request, first *url.URL, p page) (after request, las
 		return asked, false, nil
 	}
 	to, err := p.url.Parse(text)
-	if err != nil || !sameHost(to, first) {
+	if err != nil || !ask.SameHost(to, first) {
 		text, _, _ = strings.Cut(text, "?") // behind which a token may stand
 		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: the next page is %.100q, which is not on the host of the API", r.source.api.Name, asked.what, text))
 	}
@@ -126,14 +127,14 @@ func (r *reader) page(ctx context.Context, asked request, number int) (page, err
 			return page{}, err
 		}
 		p, err := r.once(ctx, asked)
-		var l later
-		if !errors.As(err, &l) {
+		f := ask.As(err)
+		if f == nil || f.Kind != ask.Busy {
 			return p, err
 		}
-		if number == 0 || l.after > pauseInPlace || paused == pauses {
-			return p, r.source.patient(err)
+		if number == 0 || f.After > pauseInPlace || paused == pauses {
+			return p, wait(f, err)
 		}
-		if err := sleep(ctx, max(l.after, time.Second)); err != nil {
+		if err := sleep(ctx, max(f.After, time.Second)); err != nil {
 			return p, err
 		}
 	}
@@ -146,17 +147,17 @@ func (r *reader) once(ctx context.Context, asked request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	defer answer.close()
-	p := page{url: answer.url}
+	defer answer.Close()
+	p := page{url: answer.URL}
 	digest := sha256.New()
-	w := newWalk(io.TeeReader(answer.body, digest), func(row any) error {
+	w := newWalk(io.TeeReader(answer.Body, digest), func(row any) error {
 		p.rows++
-		return answer.time.without(func() error { return r.rows.add(row) })
+		return answer.Time.Without(func() error { return r.rows.add(row) })
 	}, result.Next, result.Count)
 	err = w.run(result.Rows)
 	switch {
-	case err != nil && answer.time.over():
-		return p, r.source.explain(ctx, answer.time, asked, err)
+	case err != nil && (answer.Time.Over() || errors.Is(err, ask.ErrTooLong) || ask.As(err) != nil):
+		return p, r.source.unread(ctx, asked, answer, err)
 	case errors.Is(err, errDocument):
 		return p, fmt.Errorf("API %s: %s: %w", r.source.api.Name, asked.what, err)
 	case err != nil && ctx.Err() != nil:

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
 )
 
 // Source asks one API. It is safe for concurrent use.
 type Source struct {
-	api    config.API
-	prefix string
-	client *http.Client
-	alone  *http.Client // each request over a connection of its own
+	api     config.API
+	prefix  string
+	client  *ask.Client
+	secrets []string // of the headers
 }
 
 var _ listeners.Source = (*Source)(nil)
@@ -24,20 +24,16 @@ var _ listeners.Source = (*Source)(nil)
 // New returns the source of an API; prefix is what the idempotency keys of this
 // installation begin with. It does no I/O. Close ends its connections.
 func New(api config.API, prefix string) *Source {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 8
-	alone := transport.Clone()
-	alone.DisableKeepAlives = true
-	s := &Source{api: api, prefix: prefix}
-	s.client = &http.Client{Transport: transport, CheckRedirect: s.redirect}
-	s.alone = &http.Client{Transport: alone, CheckRedirect: s.redirect}
+	s := &Source{api: api, prefix: prefix, client: ask.New(api.Redirects)}
+	for _, value := range api.Headers {
+		s.secrets = append(s.secrets, value.Reveal())
+	}
 	return s
 }
 
 // Close closes the connections that nobody uses.
 func (s *Source) Close() error {
-	s.client.CloseIdleConnections()
-	s.alone.CloseIdleConnections()
+	s.client.Close()
 	return nil
 }
 
@@ -52,9 +48,9 @@ func (s *Source) Read(ctx context.Context, task listeners.Task, out *listeners.W
 	}
 	r := &reader{source: s, task: task, rows: newRows(task.Listener, out)}
 	if limit := task.Listener.Timeout; limit > 0 {
-		r.time = newPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or have the API give less", ErrTimeout, limit))
-		defer r.time.stop()
-		ctx = r.time.ctx
+		r.time = ask.NewPatience(ctx, limit, fmt.Errorf("%w after %s: raise the timeout of the listener, or have the API give less", ErrTimeout, limit))
+		defer r.time.Stop()
+		ctx = r.time.Context()
 	}
 	err := r.read(ctx)
 	if err == nil {
@@ -71,11 +67,11 @@ type reader struct {
 	source *Source
 	task   listeners.Task
 	rows   *rows
-	values []any     // the batch of an earlier stage
-	batch  int       // its number
-	memo   *memo     // nil without jobs
-	asked  bool      // something was asked in this try
-	time   *patience // of the try; nil: no limit
+	values []any         // the batch of an earlier stage
+	batch  int           // its number
+	memo   *memo         // nil without jobs
+	asked  bool          // something was asked in this try
+	time   *ask.Patience // of the try; nil: no limit
 }
 
 // read asks for the rows, once for each batch of values.
@@ -106,7 +102,7 @@ func (r *reader) turn(ctx context.Context) error {
 		patience = listeners.InTheMiddle
 	}
 	r.asked = true
-	return r.time.stopped(func() error { return r.task.Ask(ctx, patience) })
+	return r.time.Stopped(func() error { return r.task.Ask(ctx, patience) })
 }
 
 // bind gives the values of a request.

@@ -312,26 +312,6 @@ func TestStatusLine(t *testing.T) {
 	}
 }
 
-// TestRetryAfter in both of its forms.
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Duration{
-		"7": 7 * time.Second, "0": 0, "999999": time.Hour, "Mon, 01 Jan 2024 00:00:30 GMT": 30 * time.Second,
-		"Sun, 31 Dec 2023 23:59:00 GMT": 0, "": -1, "-5": -1, "soon": -1,
-	} {
-		got, ok := retryAfter(http.Header{"Retry-After": {text}}, now)
-		if ok != (want >= 0) || ok && got != want {
-			t.Errorf("%q: %v %v", text, got, ok)
-		}
-	}
-	// The API's clock counts, where it says how it stands.
-	header := http.Header{"Date": {"Mon, 01 Jan 2024 05:00:00 GMT"}, "Retry-After": {"Mon, 01 Jan 2024 05:00:30 GMT"}}
-	if got, ok := retryAfter(header, now); !ok || got != 30*time.Second {
-		t.Errorf("%v %v", got, ok)
-	}
-}
-
 // TestNobodyThere: that nobody takes the connection is an outage; that nobody answers
 // is not.
 func TestNobodyThere(t *testing.T) {

@@ -1,0 +1,195 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
+)
+
+// checkCSV takes what the file looks like. The join and its listeners are known.
+func (d *draft) checkCSV() {
+	f := d.f.CSV
+	if f.given() && f.fields == nil {
+		return
+	}
+	c := report.CSV{
+		BOM: f.BOM, LF: f.LF, TimeZone: f.TimeZone, Date: f.Date, Datetime: f.Datetime, Formulas: f.Formulas, Gzip: f.Gzip,
+		MaxRows: f.MaxRows, MaxBytes: f.MaxBytes,
+	}
+	if f.Delimiter != "," {
+		c.Delimiter = f.Delimiter
+	}
+	if list := f.get("columns"); list.given() {
+		c.Columns = d.columns(f.Columns)
+	} else {
+		c.Columns = d.defaultColumns()
+	}
+	c.Null = f.checkNull(len(c.Columns))
+	d.CSV = c
+	d.checkFormulas()
+}
+
+// columns resolves csv.columns.
+func (d *draft) columns(fields []columnFields) []report.CSVColumn {
+	var columns []report.CSVColumn
+	first := map[string]int{}
+	for _, f := range fields {
+		if !f.has("column") {
+			continue
+		}
+		column, ok := d.findColumn(f.get("column"), f.Column)
+		column.Label = column.Column
+		if label := f.get("label"); label.given() {
+			column.Label = f.Label
+			if !f.wrong["label"] && (f.Label == "" || strings.ContainsFunc(f.Label, unicode.IsControl)) {
+				label.problem("not a valid label", "Use at least one character, and no control characters")
+				ok = false
+			}
+			ok = ok && !f.wrong["label"]
+		}
+		line, twice := first[column.Label]
+		switch {
+		case !ok:
+		case twice:
+			f.problem(fmt.Sprintf("a second column with the label %q, first in line %d", column.Label, line), "Write {column: …, label: …} with another label")
+		default:
+			first[column.Label] = f.line
+			columns = append(columns, column)
+		}
+	}
+	return columns
+}
+
+// findColumn resolves a column of the file: a join key, else <listener>.<column> or a
+// column that exactly one joined listener gives.
+func (d *draft) findColumn(at setting, name string) (report.CSVColumn, bool) {
+	if slices.Contains(d.Join.Keys, name) {
+		return report.CSVColumn{Column: name}, true
+	}
+	all := d.fileColumns()
+	var found []report.Ref
+	full, bare := slices.Clone(d.Join.Keys), []string{}
+	for _, ref := range all {
+		full, bare = append(full, ref.String()), append(bare, ref.Column)
+		if ref.Column == name || ref.String() == name {
+			found = append(found, ref)
+		}
+	}
+	switch ref, l := d.splitColumn(name); {
+	case len(found) == 1:
+		return report.CSVColumn{Listener: found[0].Listener, Column: found[0].Column}, true
+	case len(found) > 1:
+		var names []string
+		for _, r := range found {
+			names = append(names, r.String())
+		}
+		at.problem("a column that several listeners give", "Write one of "+report.Listing(names))
+	case l != nil && !d.Join.Joins(l.Name):
+		at.problem(l.Name+" is not joined, so no row has its columns", "Add it to join.listeners")
+	case l != nil:
+		at.problem(fmt.Sprintf("%s gives no column %s", l.Name, ref.Column), didYouMean(ref.Column, l.Columns))
+	default:
+		remedy := didYouMean(name, full)
+		if near := nearest(name, bare); near != "" {
+			remedy = fmt.Sprintf("Did you mean %q? Available: %s", near, report.Listing(full))
+		}
+		at.problem("a column that no listener gives", remedy)
+	}
+	return report.CSVColumn{}, false
+}
+
+// fileColumns returns the columns of the joined listeners, in the order of the join.
+func (d *draft) fileColumns() []report.Ref {
+	var all []report.Ref
+	for _, j := range d.Join.Listeners {
+		for _, column := range d.listener(j.Listener).Columns {
+			all = append(all, report.Ref{Listener: j.Listener, Column: column})
+		}
+	}
+	return all
+}
+
+// defaultColumns is every join key, then every column of the joined listeners that is
+// not a key. A name that occurs twice is labelled in full.
+func (d *draft) defaultColumns() []report.CSVColumn {
+	var columns []report.CSVColumn
+	count, taken := map[string]int{}, map[string]bool{}
+	for _, key := range d.Join.Keys {
+		count[key]++
+		taken[key] = true
+		columns = append(columns, report.CSVColumn{Label: key, Column: key})
+	}
+	rest := d.fileColumns()
+	rest = slices.DeleteFunc(rest, func(ref report.Ref) bool {
+		j := slices.IndexFunc(d.Join.Listeners, func(j report.Joined) bool { return j.Listener == ref.Listener })
+		return slices.Contains(d.Join.Listeners[j].Keys, ref.Column)
+	})
+	for _, ref := range rest {
+		count[ref.Column]++
+	}
+	for _, ref := range rest {
+		label := ref.Column
+		if count[ref.Column] > 1 {
+			label = ref.String()
+		}
+		if taken[label] {
+			d.f.CSV.problem(fmt.Sprintf("two columns that would have the label %q", label), "List csv.columns, with labels")
+			continue
+		}
+		taken[label] = true
+		columns = append(columns, report.CSVColumn{Label: label, Listener: ref.Listener, Column: ref.Column})
+	}
+	return columns
+}
+
+// checkNull takes what stands for NULL in a file of so many columns; nil: nothing does.
+func (f csvFields) checkNull(columns int) *string {
+	at := f.Null
+	if !at.given() {
+		return nil
+	}
+	if at.isNull() {
+		if at.node.Value != "" {
+			at.problem("without quotes this is no text in YAML", fmt.Sprintf("Write null: %q", at.node.Value))
+		}
+		return nil
+	}
+	text, ok := at.text()
+	switch {
+	case !ok:
+		return nil
+	case !report.IsNullText(text):
+		at.problem("not a valid text for NULL", `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`)
+		return nil
+	case text == "" && columns == 1:
+		at.problem("an empty text for NULL in a file of one column", "Many readers skip an empty line: write a text such as NULL")
+		return nil
+	}
+	return &text
+}
+
+// checkFormulas proves that what stands in the configuration is no formula.
+func (d *draft) checkFormulas() {
+	formula := func(text []byte) bool { return format.IsFormula(text, report.KindText) }
+	c := d.CSV
+	if c.Null != nil && c.Formulas != report.FormulasOff && formula([]byte(*c.Null)) {
+		d.f.CSV.get("null").problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
+	}
+	if c.Formulas != report.FormulasFail {
+		return
+	}
+	at := d.f.CSV.get("formulas")
+	for _, column := range c.Columns {
+		if formula([]byte(column.Label)) {
+			at.problem(fmt.Sprintf("a spreadsheet takes the label %q for a formula", column.Label), "Give the column another label, or write formulas: escape")
+		}
+		if l := d.listener(column.Listener); l != nil && formula(dataset.AppendText(nil, []byte(l.Defaults[column.Column]))) {
+			at.problem(fmt.Sprintf("a spreadsheet takes the default of %s for a formula", column.Column), "Give another default, or write formulas: escape")
+		}
+	}
+}

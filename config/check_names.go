@@ -1,0 +1,126 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// resolve finds for every name in a query who supplies it: a parameter,
+// or for a name with a dot a listener of an earlier stage. Then the listeners
+// are whole and go into their stages.
+func (d *draft) resolve() {
+	for _, l := range d.listeners {
+		for _, u := range l.uses {
+			if d.isList(u.name) && !u.list {
+				u.at.problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", u.name), u.remedy)
+			}
+			if strings.Contains(u.name, ".") {
+				d.resolveColumn(l, u)
+				continue
+			}
+			d.used[u.name] = true
+			if !slices.Contains(d.parameterNames(), u.name) {
+				u.at.problem("unknown query parameter :"+u.name, d.parameterRemedy(u.name))
+			}
+		}
+	}
+	for _, l := range d.listeners {
+		d.Stages[l.stage].Listeners = append(d.Stages[l.stage].Listeners, l.Listener)
+	}
+}
+
+// isList tells whether a name in a query stands for any number of values.
+func (d *draft) isList(name string) bool {
+	for _, p := range d.Parameters {
+		if p.Name == name {
+			return p.List
+		}
+	}
+	return strings.Contains(name, ".")
+}
+
+func (d *draft) parameterNames() []string {
+	var names []string
+	for _, p := range d.Parameters {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func (d *draft) parameterRemedy(name string) string {
+	add := fmt.Sprintf("Add %s: string to the report's parameters", name)
+	if near := nearest(name, d.parameterNames()); near != "" {
+		return fmt.Sprintf("Did you mean :%s? Or add %s: string to the report's parameters", near, name)
+	}
+	return add
+}
+
+// resolveColumn sets From of a listener whose query uses :listener.column.
+func (d *draft) resolveColumn(l *draftListener, u use) {
+	name := u.name
+	ref, source := d.splitColumn(name)
+	switch {
+	case source == nil && d.nameless:
+		return
+	case source == nil:
+		u.at.problem("unknown query parameter :"+name, "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(name, l))
+		return
+	case source.stage >= l.stage:
+		source.source = true
+		u.at.problem(fmt.Sprintf(":%s is found in stage %d, which is not before stage %d", name, source.stage+1, l.stage+1),
+			"Move this listener to a later stage")
+		return
+	case source.known && !slices.Contains(source.Columns, ref.Column):
+		source.source = true
+		u.at.problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), didYouMean(ref.Column, source.Columns))
+		return
+	}
+	source.source = true
+	if l.From != nil && *l.From == ref {
+		return
+	}
+	if l.From != nil {
+		u.at.problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
+			"A listener can use one column of an earlier stage. Add a listener for the other one")
+		return
+	}
+	l.From = &ref
+}
+
+// splitColumn finds the listener in <listener>.<column>. Both may have dots in
+// them; the listener that gives the column wins, then the longest name.
+func (d *draft) splitColumn(name string) (report.Ref, *draftListener) {
+	var best report.Ref
+	var source *draftListener
+	for _, l := range d.listeners {
+		column, ok := strings.CutPrefix(name, l.Name+".")
+		switch {
+		case !ok:
+		case l.known && slices.Contains(l.Columns, column):
+			return report.Ref{Listener: l.Name, Column: column}, l
+		case source == nil || len(l.Name) > len(best.Listener):
+			best, source = report.Ref{Listener: l.Name, Column: column}, l
+		}
+	}
+	return best, source
+}
+
+// earlier lists the columns that a query of this listener could use.
+func (d *draft) earlier(name string, l *draftListener) string {
+	var names []string
+	for _, other := range d.listeners {
+		if other.stage >= l.stage {
+			continue
+		}
+		for _, column := range other.Columns {
+			names = append(names, report.Ref{Listener: other.Name, Column: column}.String())
+		}
+	}
+	if len(names) == 0 {
+		return "There is no earlier stage with columns"
+	}
+	return didYouMean(name, names)
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
+)
+
+// types are the types that are written as a text, with what reads them. No mistake
+// shows a part of the text, which can hold the value of a variable.
+var types = map[reflect.Type]func(text string) (any, *report.Mistake){
+	reflect.TypeFor[Rate]():         parseRate,
+	reflect.TypeFor[report.Every](): parseEvery,
+	reflect.TypeFor[report.Template](): func(text string) (any, *report.Mistake) {
+		return report.NewTemplate(text), nil
+	},
+	reflect.TypeFor[report.SinkURL](): func(text string) (any, *report.Mistake) {
+		u, wrong := report.ParseSinkURL(text)
+		return u, wrong
+	},
+	reflect.TypeFor[report.JSONPath](): func(text string) (any, *report.Mistake) {
+		path, err := report.ParseJSONPath(text)
+		return path, mistake(err, "", "Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']")
+	},
+	reflect.TypeFor[report.Pattern](): func(text string) (any, *report.Mistake) {
+		pattern, err := report.ParsePattern(text)
+		return pattern, mistake(err, "not a form of names: ", "Write something like send_message-{user}-{type}")
+	},
+}
+
+// mistake makes one of an error; nil if there is none.
+func mistake(err error, prefix, remedy string) *report.Mistake {
+	if err == nil {
+		return nil
+	}
+	return &report.Mistake{Message: prefix + strings.TrimPrefix(err.Error(), "report: "), Remedy: remedy}
+}
+
+// forms say what is wrong with a text; nil: nothing. Tags name them. A mistake without
+// remedy has that of a field that is missing.
+var forms = map[string]func(text string) *report.Mistake{
+	"database":    matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of a database", "Use up to 64 letters, digits, _ and -"),
+	"api":         matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of an API", "Use up to 64 letters, digits, _ and -"),
+	"report":      matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a report", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+	"timer":       matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a timer", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+	"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid name of a parameter", "Use letters, digits and _, and do not begin with a digit"),
+	"header":      matches(headerForm, "not a valid name of a header", "Use letters, digits and -"),
+	"idempotency": matches(headerForm, "not a valid name of a header", "Write the header by which the API recognizes a repeated request, such as Idempotency-Key, or none"),
+	"table":       matches(`^[A-Za-z0-9_$]{1,64}(\.[A-Za-z0-9_$]{1,64})?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
+	"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
+	"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
+	"listener":    badListener,
+	"redis":       badRedis,
+	"dsn":         badDSN,
+	"url":         badURL,
+	"path":        badPath,
+	"address":     badAddress,
+	"prefix":      badPrefix,
+	"zone":        badZone,
+	"condition":   report.CheckCondition,
+	"delimiter":   badDelimiter,
+	"date":        func(text string) *report.Mistake { return format.CheckForm(text, report.KindDate) },
+	"datetime":    func(text string) *report.Mistake { return format.CheckForm(text, report.KindDatetime) },
+}
+
+const headerForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
+
+// matches makes the form of a regular expression.
+func matches(expression, message, remedy string) func(string) *report.Mistake {
+	form := regexp.MustCompile(expression)
+	return func(text string) *report.Mistake { return unless(form.MatchString(text), message, remedy) }
+}
+
+// unless makes a mistake unless all is well.
+func unless(ok bool, message, remedy string) *report.Mistake {
+	if ok {
+		return nil
+	}
+	return &report.Mistake{Message: message, Remedy: remedy}
+}
+
+func badListener(text string) *report.Mistake {
+	if len(text) > report.MaxListener {
+		return &report.Mistake{Message: fmt.Sprintf("a name of more than %d characters", report.MaxListener), Remedy: "Shorten it"}
+	}
+	return unless(report.ValidListener(text), "not a valid name of a listener", "Use letters, digits and _, in parts with dots between them; no part begins with a digit")
+}
+
+var hostForm = regexp.MustCompile(`^[0-9A-Za-z._:%-]+$`)
+
+// badAddress refuses what is neither host:port nor empty.
+func badAddress(text string) *report.Mistake {
+	if text == "" {
+		return nil
+	}
+	const remedy = "Write 127.0.0.1:9464, or 0.0.0.0:9464 with admin_public: true for one that other machines reach too"
+	host, port, err := net.SplitHostPort(text)
+	if err == nil && host == "" {
+		return &report.Mistake{Message: "a port without host", Remedy: remedy}
+	}
+	_, portErr := strconv.ParseUint(port, 10, 16)
+	return unless(err == nil && portErr == nil && hostForm.MatchString(host), "not host:port", remedy)
+}
+
+// maxPrefix is the maximum length of the beginning of a key, in characters.
+const maxPrefix = 64
+
+// badPrefix refuses what the names of keys in Redis cannot begin with: characters that
+// have a meaning there, braces for the cluster slot and the others for patterns, or that
+// cannot be seen.
+func badPrefix(text string) *report.Mistake {
+	switch {
+	case text == "":
+		return &report.Mistake{Message: "empty", Remedy: "Leave it out for the default"}
+	case utf8.RuneCountInString(text) > maxPrefix:
+		return &report.Mistake{Message: fmt.Sprintf("more than %d characters", maxPrefix), Remedy: "Shorten it"}
+	}
+	bad := strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) || strings.ContainsRune(`{}*?[\`, r) })
+	return unless(!bad, "a character that is not allowed in the names of keys", `Use no spaces, no control characters and none of { } * ? [ \`)
+}
+
+// badZone refuses what is not in the tz database, and Local, which is another one on
+// every machine.
+func badZone(text string) *report.Mistake {
+	_, err := time.LoadLocation(text)
+	return unless(err == nil && text != "Local" && text != "", "unknown time zone", "Write one of the tz database, such as Europe/Berlin or UTC")
+}
+
+func badDelimiter(text string) *report.Mistake {
+	var quoted []string
+	for _, d := range report.Delimiters {
+		quoted = append(quoted, strconv.Quote(d))
+	}
+	return unless(slices.Contains(report.Delimiters, text), noneOf(quoted), "")
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+)
+
+// TestSchemaIsThatOfTheFields compares schema.json with the tags and comments of the
+// fields, and with -update writes it.
+func TestSchemaIsThatOfTheFields(t *testing.T) {
+	t.Parallel()
+	want := makeSchema(t)
+	if *update {
+		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(Schema, want) {
+		t.Error("schema.json is not that of the fields (write it with: go test ./config -run TestSchemaIsThatOfTheFields -update)")
+	}
+}
+
+// validator returns what validates a YAML file by the schema.
+func validator(t testing.TB) func(file string) error {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", document); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(file string) error {
+		var document yaml.Node
+		if err := yaml.Load([]byte(file), &document); err != nil {
+			return err
+		}
+		return compiled.Validate(plain(document.Content[0]))
+	}
+}
+
+// plain makes JSON of YAML as editors do. A null is as if it was not there, as for Load.
+func plain(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return plain(n.Alias)
+	case yaml.SequenceNode:
+		list := []any{}
+		for _, item := range n.Content {
+			list = append(list, plain(item))
+		}
+		return list
+	case yaml.MappingNode:
+		object := map[string]any{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if value := plain(n.Content[i+1]); value != nil {
+				object[n.Content[i].Value] = value
+			}
+		}
+		return object
+	}
+	switch n.Tag {
+	case "!!null", "!!bool", "!!int", "!!float":
+		var value any
+		if err := n.Load(&value); err != nil {
+			return n.Value
+		}
+		if i, ok := value.(int); ok {
+			return float64(i)
+		}
+		return value
+	}
+	return n.Value
+}
+
+func TestSchemaTakesWhatLoadTakes(t *testing.T) {
+	t.Parallel()
+	validate := validator(t)
+	files := map[string]string{"base": base, "http": httpBase}
+	for _, pattern := range []string{"testdata/*.yaml", "../cmd/fanfold/demo/*.yaml"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = string(text)
+		}
+	}
+	for name, file := range files {
+		if err := validate(file); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSchemaRefuses what an editor should underline.
+func TestSchemaRefuses(t *testing.T) {
+	t.Parallel()
+	validate := validator(t)
+	for _, edit := range [][2]string{
+		{"sink:", "snik:"},
+		{"sink: gs://reports/exports", "sink: s3://reports"},
+		{"redis: redis://127.0.0.1:6379/0\n", ""},
+		{"records: {database: main}", "records: {table: x}"},
+		{`tasks: "${TASKS}"`, "tasks: 0"},
+		{`tasks: "${TASKS}"`, "tasks: many"},
+		{`tasks: "${TASKS}"`, "grace: 10"},
+		{`tasks: "${TASKS}"`, "job_bytes: 1TB"},
+		{`tasks: "${TASKS}"`, "compress: gzip"},
+		{"timeout: 2h", "timeout: soon"},
+		{"timeout: 2h", "retry: {backoff: linear}"},
+		{"type: left", "type: outer"},
+		{"since: date", "since: text"},
+		{"{name: shop.users, database", "{name: shop.users, batch: 10, database"},
+		{"{name: shop.users, database", "{name: shop.users, kind: external, database"},
+		{"      key: id\n", "      key: {a: b}\n"},
+		{"      - listeners:\n          - {name: shop.items", "      - listener:\n          - {name: shop.items"},
+	} {
+		if strings.Count(base, edit[0]) != 1 {
+			t.Fatalf("base has %q more than once, or not", edit[0])
+		}
+		if validate(strings.Replace(base, edit[0], edit[1], 1)) == nil {
+			t.Errorf("%s is no error", edit[1])
+		}
+	}
+	for _, timer := range []string{"{key: a, evry: 1d}", "{append: {stream: s}}", "{key: a, missed: never, append: {stream: s}}", "{key: a, call: {method: GET}}"} {
+		if validate(base+"timers: {x: "+timer+"}\n") == nil {
+			t.Errorf("%s is no error", timer)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package record
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
+)
+
+func TestWithoutTables(t *testing.T) {
+	t.Parallel()
+	s, _ := own(t, config.Records{})
+	_, first := s.Epoch(t.Context())
+	_, second := s.SetEpoch(t.Context(), "", "a")
+	_, third := s.SnapshotVersion(t.Context())
+	_, _, fourth := s.Snapshot(t.Context())
+	_, fifth := s.SaveSnapshot(t.Context(), "", "1.a", nil, true)
+	_, sixth := s.Installation(t.Context())
+	_, seventh := s.Install(t.Context())
+	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh} {
+		if !errors.Is(err, recovery.ErrNoTables) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestEpochIsSetOnce(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, config.Records{})
+	for i, want := range []int{len(tableMigrations("")), 0} {
+		if done, err := MigrateTables(t.Context(), db, ""); err != nil || len(done) != want {
+			t.Fatalf("call %d: %q %v", i, done, err)
+		}
+	}
+	if v, err := s.Epoch(t.Context()); err != nil || v != "" {
+		t.Errorf("%q %v", v, err)
+	}
+	for _, step := range []struct {
+		before, now string
+		want        bool
+	}{{"x", "a", false}, {"", "a", true}, {"", "b", false}, {"x", "b", false}, {"a", "b", true}, {"a", "c", false}} {
+		if done := ok(t)(s.SetEpoch(t.Context(), step.before, step.now)); done != step.want {
+			t.Errorf("%+v: %v", step, done)
+		}
+	}
+	// A record table of its own has a memory of its own.
+	other := store(t, db, config.Records{Table: "other"})
+	if v, err := other.Epoch(t.Context()); err != nil || v != "" {
+		t.Errorf("other: %q %v", v, err)
+	}
+	if v, err := s.Epoch(t.Context()); err != nil || v != "b" {
+		t.Errorf("%q %v", v, err)
+	}
+}
+
+// TestInstall: all processes of an installation get the same tag, and those of another
+// record table in the same schema another one.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, config.Records{})
+	if _, err := MigrateTables(t.Context(), db, ""); err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := s.Installation(t.Context()); tag != "" || err != nil {
+		t.Fatalf("before there is one: %q %v", tag, err)
+	}
+	tags := make([]string, 8)
+	var group errgroup.Group
+	for i := range tags {
+		group.Go(func() (err error) {
+			tags[i], err = store(t, db, config.Records{}).Install(t.Context())
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := s.Installation(t.Context()); err != nil || !engine.ValidTag(tag) || len(slices.Compact(append(tags, tag))) != 1 {
+		t.Errorf("%q %q %v", tags, tag, err)
+	}
+	if _, err := Migrate(t.Context(), db, "other"); err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := store(t, db, config.Records{Table: "other"}).Install(t.Context()); err != nil || tag == tags[0] {
+		t.Errorf("%q %v", tag, err)
+	}
+	run(t, db, "UPDATE fanfold_meta SET value = 'x' WHERE name LIKE '%installation'")
+	if _, err := s.Install(t.Context()); err == nil || !strings.Contains(err.Error(), "delete the row") {
+		t.Errorf("%v", err)
+	}
+}

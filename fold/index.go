@@ -1,0 +1,146 @@
+package fold
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/fanfold/fanfold/dataset"
+)
+
+// index finds the numbers of rows by their keys. It holds no key, but 32 bits of its hash:
+// what it finds has the key with near certainty, and is compared later.
+type index struct {
+	slots   []slot   // open addressing, never full; last is the number of a row and 1
+	before  []uint32 // for each number the one before it in its slot and 1, or 0; nil: no slot has two
+	numbers int      // that have place
+
+	touched uint32 // of no meaning: it keeps the compiler from leaving reads out
+}
+
+// indexBytes are what an index may use at least: a smaller one would have the sides be read
+// many times.
+const indexBytes = 1 << 20
+
+func newIndex(numbers int) *index {
+	return &index{slots: make([]slot, slotsFor(numbers)), numbers: numbers}
+}
+
+// indexRows returns the number of rows that an index of that many bytes has place for.
+func indexRows(bytes int64) int64 { return bytes / int64(unsafe.Sizeof(slot{})) * 3 / 4 }
+
+// bytes is what the index uses.
+func (x *index) bytes() int64 {
+	return int64(len(x.slots))*int64(unsafe.Sizeof(slot{})) + int64(len(x.before))*int64(unsafe.Sizeof(uint32(0)))
+}
+
+// start returns the number of the slot where the search for a key begins.
+func (x *index) start(hash uint64) uint64 {
+	i, _ := bits.Mul64(hash, uint64(len(x.slots)))
+	return i
+}
+
+// addAll adds the rows of a batch that have a key, the first of which has this number,
+// except those that are left out.
+func (x *index) addAll(b *batch, number int64, leftOut func(i int) bool) {
+	for _, k := range b.keys {
+		x.touched |= x.slots[x.start(k.hash())].last // waits for the memory
+	}
+	for i, k := range b.keys {
+		if !b.known[i] || leftOut != nil && leftOut(i) {
+			continue
+		}
+		s, to := x.slot(k.hash()), uint32(number)+uint32(i)
+		if s.last != 0 {
+			if x.before == nil {
+				x.before = make([]uint32, x.numbers)
+			}
+			x.before[to] = s.last
+		}
+		s.tag, s.last = uint32(k.hash()), to+1
+	}
+}
+
+// slot returns the slot of a key, or the empty one where it belongs.
+func (x *index) slot(hash uint64) *slot {
+	for i := x.start(hash); ; {
+		s := &x.slots[i]
+		if s.last == 0 || s.tag == uint32(hash) {
+			return s
+		}
+		if i++; i == uint64(len(x.slots)) {
+			i = 0
+		}
+	}
+}
+
+// findAll finds for each key of a batch the last of its numbers and 1, or 0.
+func (x *index) findAll(b *batch, last []uint32) {
+	for _, k := range b.keys {
+		x.touched |= x.slots[x.start(k.hash())].last
+	}
+	for i, k := range b.keys {
+		if last[i] = 0; b.known[i] {
+			last[i] = x.slot(k.hash()).last
+		}
+	}
+}
+
+// next returns the number before this one that the key has, and 1, or 0. Both are as findAll
+// gives them.
+func (x *index) next(last uint32) uint32 {
+	if x.before == nil {
+		return 0
+	}
+	return x.before[last-1]
+}
+
+// index makes the index of rows of the origin, from a chunk on: as many chunks as there is
+// memory for. It returns the chunk behind them and how many rows they have.
+func (j *join) index(from int64) (x *index, to, rows int64, err error) {
+	in := j.inputs[j.origin]
+	keys := in.read(in.keys, from)
+	defer keys.close()
+	columns := make([]int, len(in.keys))
+	for i := range columns {
+		columns[i] = i
+	}
+	bytes := max(j.left, j.least, j.indexBytes)
+	for to = from; ; to++ {
+		c, err := keys.chunk()
+		if c == nil || err != nil {
+			return x, to, rows, err
+		}
+		if x == nil {
+			left := in.dataset.Rows() - j.first
+			x = newIndex(int(max(min(left, indexRows(bytes)), int64(c.Rows()))))
+		} else if rows+int64(c.Rows()) > int64(x.numbers) || x.bytes() > bytes {
+			return x, to, rows, nil
+		}
+		j.indexChunk(x, c, columns, rows)
+		rows += int64(c.Rows())
+	}
+}
+
+// indexChunk adds the rows of a chunk, the first of which has this number.
+func (j *join) indexChunk(x *index, c *dataset.Chunk, keys []int, number int64) {
+	var leftOut func(i int) bool
+	for from := 0; from < c.Rows(); from += batchRows {
+		if j.origin > 0 {
+			leftOut = func(i int) bool { return j.sides[j.origin].met.has(j.first + number + int64(from+i)) }
+		}
+		j.batch.read(j.keyer, c, from, min(from+batchRows, c.Rows()), keys)
+		x.addAll(j.batch, number+int64(from), leftOut)
+	}
+}
+
+// bitset is a set of numbers.
+type bitset []uint64
+
+func (b *bitset) set(i int64) {
+	for int64(len(*b)) <= i/64 {
+		*b = append(*b, 0)
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+}
+
+func (b bitset) has(i int64) bool { return i/64 < int64(len(b)) && b[i/64]&(1<<(i%64)) != 0 }

@@ -1,0 +1,233 @@
+package fold
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Plan is a join whose datasets have what it needs.
+type Plan struct {
+	inputs      []*input // in the order of the join
+	columns     [][]dataset.Column
+	comparisons []comparison
+	fixed       map[int]string // of report.CSV
+
+	indexBytes int64 // the least that an index may use; see folder.index
+}
+
+// input is the dataset of one listener of the join.
+type input struct {
+	listener string
+	kind     report.JoinType
+	dataset  Dataset
+	columns  []dataset.Column
+	keys     []int // numbers of the key's columns
+	shown    []shown
+	own      int // the first ones of shown are keys, which only rows of this origin show
+}
+
+// shown is a column of a dataset that the file shows.
+type shown struct{ column, to int }
+
+// NewPlan checks that the datasets have what the join and the file of a report need.
+func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
+	p := &Plan{fixed: r.CSV.Fixed, indexBytes: indexBytes}
+	if err := p.addInputs(r.Join, datasets); err != nil {
+		return nil, err
+	}
+	if err := p.addColumns(r); err != nil {
+		return nil, err
+	}
+	p.compare(r.Join.FoldCase)
+	return p, nil
+}
+
+// Columns returns the columns of the file as rows of each origin have them. An origin is
+// the number in the join of the dataset that a row comes from: it gives the keys. Those
+// that no row comes from have the columns of the first.
+func (p *Plan) Columns() [][]dataset.Column { return p.columns }
+
+func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
+	if len(join.Listeners) == 0 {
+		return errors.New("fold: a join without listeners")
+	}
+	if len(join.Listeners) > 1 && len(join.Keys) == 0 {
+		return errors.New("fold: a join without keys")
+	}
+	for n, joined := range join.Listeners {
+		if slices.ContainsFunc(p.inputs, func(in *input) bool { return in.listener == joined.Listener }) {
+			return fmt.Errorf("fold: listener %q is joined twice", joined.Listener)
+		}
+		if n > 0 && joined.Type != report.Inner && joined.Type != report.Left && joined.Type != report.Full {
+			return fmt.Errorf("fold: listener %q: unknown join type %q", joined.Listener, joined.Type)
+		}
+		set := datasets[joined.Listener]
+		if set == nil {
+			return fmt.Errorf("fold: no dataset of listener %q", joined.Listener)
+		}
+		in := &input{listener: joined.Listener, kind: joined.Type, dataset: set, columns: set.Columns()}
+		// A single listener needs its keys only where the file shows them.
+		if len(join.Listeners) > 1 {
+			if err := in.findKeys(joined.Keys, len(join.Keys)); err != nil {
+				return err
+			}
+		}
+		p.inputs = append(p.inputs, in)
+	}
+	return nil
+}
+
+func (in *input) findKeys(names []string, count int) error {
+	if len(names) != count {
+		return fmt.Errorf("fold: listener %q has %d key columns, but the join has %d keys", in.listener, len(names), count)
+	}
+	for _, name := range names {
+		column, err := in.find(name)
+		if err != nil {
+			return fmt.Errorf("fold: %w", err)
+		}
+		in.keys = append(in.keys, column)
+	}
+	return nil
+}
+
+// find returns the number of a column.
+func (in *input) find(name string) (int, error) {
+	i := slices.IndexFunc(in.columns, func(c dataset.Column) bool { return c.Name == name })
+	if i < 0 {
+		return 0, fmt.Errorf("the dataset of listener %q has no column %q", in.listener, name)
+	}
+	return i, nil
+}
+
+// addColumns finds where the columns of the file come from.
+func (p *Plan) addColumns(r *report.Report) error {
+	if len(r.CSV.Columns) == 0 {
+		return errors.New("fold: a file without columns")
+	}
+	for range p.inputs {
+		p.columns = append(p.columns, make([]dataset.Column, len(r.CSV.Columns)))
+	}
+	for i, c := range r.CSV.Columns {
+		var err error
+		switch _, fixed := r.CSV.Fixed[i]; {
+		case fixed:
+			for n := range p.inputs {
+				p.columns[n][i] = dataset.Column{Kind: report.KindText}
+			}
+		case c.Listener == "":
+			err = p.addKey(r.Join, i, c.Column)
+		default:
+			err = p.addColumn(i, c)
+		}
+		if err != nil {
+			return fmt.Errorf("fold: CSV column %q: %w", c.Label, err)
+		}
+	}
+	return nil
+}
+
+// addKey adds a column that shows a key of the join: of the origin, since what joins it has
+// the same key, and what it lacks has none.
+func (p *Plan) addKey(join report.Join, to int, name string) error {
+	key := slices.Index(join.Keys, name)
+	if key < 0 {
+		return fmt.Errorf("the join has no key %q", name)
+	}
+	for n, in := range p.inputs {
+		if !in.isOrigin(n) {
+			p.columns[n][to] = p.columns[0][to]
+			continue
+		}
+		keys := join.Listeners[n].Keys
+		if key >= len(keys) {
+			return fmt.Errorf("listener %q has no key %q", in.listener, name)
+		}
+		column, err := in.find(keys[key])
+		if err != nil {
+			return err
+		}
+		in.shown = slices.Insert(in.shown, in.own, shown{column, to})
+		in.own++
+		p.columns[n][to] = in.columns[column]
+	}
+	return nil
+}
+
+// addColumn adds a column that shows one of a listener.
+func (p *Plan) addColumn(to int, c report.CSVColumn) error {
+	n := slices.IndexFunc(p.inputs, func(in *input) bool { return in.listener == c.Listener })
+	if n < 0 {
+		return fmt.Errorf("listener %q is not joined", c.Listener)
+	}
+	column, err := p.inputs[n].find(c.Column)
+	if err != nil {
+		return err
+	}
+	p.inputs[n].shown = append(p.inputs[n].shown, shown{column, to})
+	for origin := range p.columns {
+		p.columns[origin][to] = p.inputs[n].columns[column]
+	}
+	return nil
+}
+
+// isOrigin tells whether rows of the file come from input n.
+func (in *input) isOrigin(n int) bool { return n == 0 || in.kind == report.Full }
+
+// compare decides how the parts of the key compare.
+func (p *Plan) compare(folding report.CaseFolding) {
+	p.comparisons = make([]comparison, len(p.inputs[0].keys))
+	for i := range p.comparisons {
+		var kinds []report.Kind
+		for _, in := range p.inputs {
+			kinds = append(kinds, in.columns[in.keys[i]].Kind)
+		}
+		p.comparisons[i] = compare(kinds, folding)
+	}
+}
+
+// hasFull tells whether rows come from other inputs than the first.
+func (p *Plan) hasFull() bool {
+	return slices.ContainsFunc(p.inputs[1:], func(in *input) bool { return in.kind == report.Full })
+}
+
+// Needed returns, for each listener that the join or the file uses, the columns that are
+// used, in the listener's order. A Plan needs no others.
+func Needed(r *report.Report) map[string][]string {
+	needed := map[string][]string{}
+	add := func(listener, column string) {
+		if !slices.Contains(needed[listener], column) {
+			needed[listener] = append(needed[listener], column)
+		}
+	}
+	for _, c := range r.CSV.Columns {
+		if c.Listener != "" {
+			add(c.Listener, c.Column)
+		}
+	}
+	for _, joined := range r.Join.Listeners {
+		for i, key := range joined.Keys {
+			// A single listener joins with nothing, so its key is only output.
+			if len(r.Join.Listeners) > 1 || i < len(r.Join.Keys) && shows(r, r.Join.Keys[i]) {
+				add(joined.Listener, key)
+			}
+		}
+	}
+	for name, columns := range needed {
+		if l, _, ok := r.Listener(name); ok {
+			slices.SortStableFunc(columns, func(a, b string) int {
+				return slices.Index(l.Columns, a) - slices.Index(l.Columns, b)
+			})
+		}
+	}
+	return needed
+}
+
+// shows tells whether a key of the join is a column of the file.
+func shows(r *report.Report, key string) bool {
+	return slices.ContainsFunc(r.CSV.Columns, func(c report.CSVColumn) bool { return c.Listener == "" && c.Column == key })
+}

@@ -1,0 +1,189 @@
+package fold
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestMergedIsHeld: the same bytes where there is no memory, and no scratch file where all
+// datasets are sorted.
+func TestMergedIsHeld(t *testing.T) {
+	t.Parallel()
+	keys := rapid.SampledFrom([]any{nil, -10, -9, -1, 0, 1, 2, 9, 10, 11, 100})
+	rapid.Check(t, func(t *rapid.T) {
+		r := &report.Report{Join: report.Join{Keys: []string{"k"}}, CSV: report.CSV{Columns: []report.CSVColumn{{Label: "k", Column: "k"}}}}
+		sorted, rows := true, 0
+		var tables [][][]any
+		for n := range rapid.IntRange(2, 4).Draw(t, "listeners") {
+			name := fmt.Sprint("l", n)
+			kind := report.Inner
+			if n > 0 {
+				kind = rapid.SampledFrom([]report.JoinType{report.Inner, report.Left}).Draw(t, "type")
+			}
+			r.Join.Listeners = append(r.Join.Listeners, report.Joined{Listener: name, Type: kind, Keys: []string{"k"}})
+			if rapid.Bool().Draw(t, "shown") {
+				r.CSV.Columns = append(r.CSV.Columns, column(name, name, "v"))
+			}
+			var table [][]any
+			for i := range rapid.IntRange(0, 12).Draw(t, "rows") {
+				table = append(table, []any{keys.Draw(t, "key"), rapid.SampledFrom([]any{nil, "=", "=1", fmt.Sprint(name, " ", i)}).Draw(t, "v")})
+			}
+			if rapid.IntRange(0, 3).Draw(t, "sort") > 0 {
+				slices.SortStableFunc(table, func(a, b []any) int { return number(a[0]) - number(b[0]) })
+			}
+			sorted = sorted && sortedWithoutNulls(table)
+			tables = append(tables, table)
+			if n > 0 {
+				rows += len(table)
+			}
+		}
+		drawOptions(t, &r.CSV)
+		perChunk := rapid.IntRange(2, 5).Draw(t, "per chunk") // so that a key is in few chunks
+		datasets := func() map[string]Dataset {
+			sets := map[string]Dataset{}
+			for n, rows := range tables {
+				sets[fmt.Sprint("l", n)] = datasettest.Of(t, datasettest.Columns("k", "integer", "v", "text"), perChunk, rows...)
+			}
+			return sets
+		}
+		var want, got bytes.Buffer
+		wantMade, err := foldTo(r, datasets(), &want, Budget{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(r, datasets())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &folder{Plan: p}
+		if is, err := f.areSorted(sideNumbers(p)); err != nil || is != sorted {
+			t.Fatalf("sorted: %v, %v", is, err)
+		}
+		scratch := func() (Scratch, error) { return nil, errDisk }
+		if !sorted {
+			scratch = (&scratchFiles{t: t}).make
+		}
+		made, err := foldTo(r, datasets(), &got, Budget{Bytes: 1, Scratch: scratch})
+		if err != nil || !cmp.Equal(made, wantMade) || got.String() != want.String() {
+			t.Fatalf("%+v, %v\n%s\nwant %+v\n%s", made, err, &got, wantMade, &want)
+		}
+	})
+}
+
+// sideNumbers are the numbers of all inputs but the first.
+func sideNumbers(p *Plan) (sides []int) {
+	for n := 1; n < len(p.inputs); n++ {
+		sides = append(sides, n)
+	}
+	return sides
+}
+
+func number(key any) int {
+	if key == nil {
+		return -1000
+	}
+	return key.(int)
+}
+
+func sortedWithoutNulls(rows [][]any) bool {
+	var keys []int
+	for _, row := range rows {
+		if row[0] != nil {
+			keys = append(keys, row[0].(int))
+		}
+	}
+	return slices.IsSorted(keys)
+}
+
+func TestSortedJoins(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kinds [2]string
+		kind  report.JoinType
+		keys  int
+		want  bool
+	}{
+		"integers":    {[2]string{"integer", "integer"}, report.Inner, 1, true},
+		"left":        {[2]string{"integer", "integer"}, report.Left, 1, true},
+		"full":        {[2]string{"integer", "integer"}, report.Full, 1, false},
+		"text":        {[2]string{"integer", "text"}, report.Inner, 1, false},
+		"two of them": {[2]string{"integer", "integer"}, report.Inner, 2, false},
+	} {
+		keys := []string{"k", "k2"}[:c.keys]
+		r := &report.Report{
+			Join: report.Join{Keys: keys, Listeners: []report.Joined{{Listener: "a", Keys: keys}, {Listener: "b", Type: c.kind, Keys: keys}}},
+			CSV:  report.CSV{Columns: []report.CSVColumn{column("k", "", "k")}},
+		}
+		sets := map[string]Dataset{}
+		for i, l := range []string{"a", "b"} {
+			sets[l] = datasettest.Of(t, datasettest.Columns("k", c.kinds[i], "k2", "integer"), 1)
+		}
+		p, err := NewPlan(r, sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (&folder{Plan: p}).areSorted([]int{1}); got != c.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// TestIntegersOfAnySize are compared by their digits, and what is written in
+// another way is no integer here.
+func TestIntegersOfAnySize(t *testing.T) {
+	t.Parallel()
+	ordered := strings.Fields("-18446744073709551616 -10 -9 -1 0 1 9 10 18446744073709551615 18446744073709551616")
+	for i, a := range ordered {
+		for j, b := range ordered {
+			if got := compareIntegers([]byte(a), []byte(b)); (got < 0) != (i < j) || (got == 0) != (i == j) {
+				t.Errorf("%s and %s: %d", a, b, got)
+			}
+		}
+		if !isInteger([]byte(a)) {
+			t.Error(a)
+		}
+	}
+	for _, text := range []string{"", "-", "-0", "01", "1.0", "1e3", `"1"`, "null", "true"} {
+		if isInteger([]byte(text)) {
+			t.Errorf("%q is taken for an integer", text)
+		}
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	const rows = 100_000
+	chunks, size := datasettest.SampleChunks(b, rows)
+	r := benchmarkReport(report.Inner)
+	b.SetBytes(2 * size)
+	b.ReportAllocs()
+	for b.Loop() {
+		made, err := foldTo(r, map[string]Dataset{"a": datasettest.Sample(chunks, rows), "b": datasettest.Sample(chunks, rows)}, io.Discard, Budget{Bytes: 1})
+		if err != nil || made.Rows != rows {
+			b.Fatal(made.Rows, err)
+		}
+	}
+}
+
+// TestMergeOfOneKey: the rows of a key that are in many chunks are not held.
+func TestMergeOfOneKey(t *testing.T) {
+	t.Parallel()
+	for rows, sorted := range map[int]bool{groupChunks * 100: true, groupChunks*100 + 1: false} {
+		r, sets := wide(t, report.Inner, []int{1}, make([]int, rows), 10)
+		p, err := NewPlan(r, sets())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (&folder{Plan: p}).areSorted([]int{1}); got != sorted || err != nil {
+			t.Errorf("%d rows: %v, %v", rows, got, err)
+		}
+	}
+}

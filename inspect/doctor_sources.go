@@ -1,0 +1,114 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/report"
+)
+
+// checkDatabases connects to each database and has it parse each query.
+func (d sourceDoctor) checkDatabases(ctx context.Context) Findings {
+	var fs Findings
+	for _, name := range slices.Sorted(maps.Keys(d.databases)) {
+		fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkDatabase(ctx, name) })...)
+		if !fs.Failed("database " + name) {
+			fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkQueries(ctx, name) })...)
+		}
+	}
+	return fs
+}
+
+func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
+	var version string
+	var micros int64
+	err := d.databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
+	hint := "is the server up, and the address in the DSN right?"
+	if mysqldb.Refused(err) {
+		hint = "correct the DSN of database " + name + ": its account, password or schema"
+	}
+	fs := Findings{newFinding("database "+name, Fail, version, err, hint)}
+	if err == nil {
+		fs = append(fs, checkSkew("clock of database "+name, time.UnixMicro(micros), nil), d.checkTimeZone(ctx, name))
+	}
+	return fs
+}
+
+// checkTimeZone says what the times of a database mean. It warns where it is not configured
+// that of a DATETIME, the server's zone is not UTC, and a report shows datetimes in
+// another zone than they were written in.
+func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
+	check := "time zone of database " + name
+	var zone, system string
+	if err := d.databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
+		return newFinding(check, Warn, "", err, "")
+	}
+	if zone == "SYSTEM" {
+		zone = system
+	}
+	detail := fmt.Sprintf("the server's is %s; queries run in UTC", zone)
+	said := d.config.Databases[name].TimeZone
+	if said != "" {
+		return Finding{Check: check, Result: Pass, Detail: detail + ", and DATETIME columns are in " + said}
+	}
+	detail += ", and DATETIME columns count as UTC"
+	shown := d.showsZones(name)
+	if zone == "UTC" || zone == "+00:00" || shown == "" {
+		return Finding{Check: check, Result: Pass, Detail: detail}
+	}
+	return Finding{
+		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; the report %s shows datetimes in a time zone", detail, shown),
+		Hint: fmt.Sprintf("write databases.%s.time_zone: the zone that its DATETIME columns were written in, such as Europe/Berlin or UTC. TIMESTAMP columns need none", name),
+	}
+}
+
+// showsZones names the first report that shows datetimes of a database in a time zone.
+func (d sourceDoctor) showsZones(database string) string {
+	for _, name := range slices.Sorted(maps.Keys(d.config.Reports)) {
+		r := d.config.Reports[name]
+		if r.CSV.TimeZone == "" && !strings.Contains(r.CSV.Datetime, "ZZ") {
+			continue
+		}
+		for _, s := range r.Stages {
+			if slices.ContainsFunc(s.Listeners, func(l report.Listener) bool { return l.Source == database }) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func (d sourceDoctor) checkQueries(ctx context.Context, database string) Findings {
+	source, err := d.source(database)
+	if err != nil {
+		return Findings{newFinding("queries of "+database, Fail, "", err, "")}
+	}
+	var fs Findings
+	for _, name := range slices.Sorted(maps.Keys(d.config.Reports)) {
+		for _, s := range d.config.Reports[name].Stages {
+			for i := range s.Listeners {
+				l := &s.Listeners[i]
+				if l.Source == database {
+					fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
+						source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
+				}
+			}
+		}
+	}
+	return fs
+}
+
+// checkAPIs connects to each API, and sends it nothing.
+func (d sourceDoctor) checkAPIs(ctx context.Context) Findings {
+	var fs Findings
+	for _, name := range slices.Sorted(maps.Keys(d.apis)) {
+		err := d.Reach(ctx, name)
+		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", err, "is its url right, and may this process reach it?"))
+	}
+	return fs
+}

@@ -1,0 +1,319 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestListsReadPages: a list that is longer than a page is whole, in its order, and ends at
+// its limit.
+func TestListsReadPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	const n = 2*pageSize + 3
+	_, err := b.redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+		for i := range n {
+			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.scripts.Quarantined(), ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
+			p.ZAdd(t.Context(), b.scripts.Delayed(), redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
+		}
+		return nil
+	})
+	b.ok(err)
+	for limit, want := range map[int]int{0: n, 5: 5, pageSize: pageSize, pageSize + 1: pageSize + 1} {
+		q, err := b.Quarantine(t.Context(), func(Quarantined) bool { return true }, limit)
+		b.ok(err)
+		if len(q) != want || q[0].Entry != fmt.Sprintf("1-%d", n) || q[want-1].Entry != fmt.Sprintf("1-%d", n-want+1) || q[0].Stream != "s" {
+			t.Errorf("limit %d: %d entries, the first %+v", limit, len(q), q[0])
+		}
+		d, err := b.Delayed(t.Context(), func(Delayed) bool { return true }, limit)
+		b.ok(err)
+		if len(d) != want || d[0].Member != "0" || d[want-1].Member != strconv.Itoa(want-1) {
+			t.Errorf("limit %d: %d members, the last %+v", limit, len(d), d[len(d)-1])
+		}
+	}
+	q, err := b.Quarantine(t.Context(), func(q Quarantined) bool { return q.Reason == "r1" }, 0)
+	if err != nil || len(q) != n/2 {
+		t.Errorf("%d %v", len(q), err)
+	}
+	if q, err := b.Quarantine(t.Context(), func(Quarantined) bool { return false }, 0); err != nil || q == nil || len(q) != 0 {
+		t.Errorf("%v %v", q, err)
+	}
+	found, whole, err := searchQuarantine(t.Context(), b.redis, b.scripts.Quarantined(), "0")
+	if err != nil || found == nil || found.Entry != "1-1" || !whole {
+		t.Errorf("%+v %v %v", found, whole, err)
+	}
+	if found, whole, err := searchQuarantine(t.Context(), b.redis, b.scripts.Quarantined(), "none"); err != nil || found != nil || !whole {
+		t.Errorf("%+v %v %v", found, whole, err)
+	}
+}
+
+// TestQueue finds the newest of the oldest entries of an id, who has read it, and how many
+// are before it.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, key := t.Context(), b.scripts.Task("a")
+	if q, err := askQueue(ctx, b.redis, key, "7", 1); err != nil || q.Length != 0 || q.Entry != nil || !q.Whole {
+		t.Fatalf("%+v %v", q, err)
+	}
+	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range pageSize + 10 {
+			p.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"id", strconv.Itoa(i), "attempt", "1"}})
+		}
+		return nil
+	})
+	b.ok(err)
+	b.ok(b.redis.XGroupCreate(ctx, key, scripts.Group, "0").Err())
+	b.ok(b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{key, ">"}, Count: 8}).Err())
+	for _, c := range []struct {
+		id       string
+		attempt  int64
+		ahead    int64
+		consumer string
+	}{{"7", 1, 7, "w"}, {"8", 0, 8, ""}, {strconv.Itoa(pageSize + 5), 1, pageSize + 5, ""}} {
+		q, err := askQueue(ctx, b.redis, key, c.id, c.attempt)
+		if err != nil || q.Entry == nil || q.Entry.Ahead != c.ahead || q.Entry.Consumer != c.consumer || q.Length != pageSize+10 || len(q.Consumers) != 1 {
+			t.Errorf("%+v: %+v %v", c, q, err)
+		}
+	}
+	if q, err := askQueue(ctx, b.redis, key, "7", 2); err != nil || q.Entry != nil || !q.Whole || q.Searched != pageSize+10 {
+		t.Errorf("%+v %v", q, err)
+	}
+}
+
+// TestDelayedMembers says what each of them is, and what will never run.
+func TestDelayedMembers(t *testing.T) {
+	t.Parallel()
+	for member, want := range map[string]string{
+		"1": "job", "1/2/@trigger": "poll of the record", "1/2/@fanin": "retry of fan-in", "1/2/@record": "retry of the record", "1/2/a.b": "retry of a.b", "1/no": "?",
+	} {
+		if d := NewDelayed(member, in(time.Minute), time.Now()); d.What != want || (d.Bad != "") != (want == "?") {
+			t.Errorf("%s: %+v", member, d)
+		}
+	}
+	for score, want := range map[float64]bool{math.Inf(1): false, math.NaN(): false, 1e15: false, in(20 * 365 * 24 * time.Hour): false, 0: true, float64(time.Now().Unix()): true} {
+		d := NewDelayed("1", score, time.Now())
+		if (d.Due != nil) != want {
+			t.Errorf("%v: %+v", score, d)
+		}
+		if want && time.Since(*d.Due).Abs() > time.Minute {
+			t.Errorf("%v is due %v", score, d.Due)
+		}
+	}
+}
+
+// TestDeadJobs are listed with what their records say now.
+func TestDeadJobs(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	failed, pending := b.insert(), b.insert()
+	if _, err := b.db.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'FAILED', error = 'no disk' WHERE id = ?", failed); err != nil {
+		t.Fatal(err)
+	}
+	b.add(b.scripts.Dead(), redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
+	list, err := b.Dead(t.Context(), func(DeadJob) bool { return true }, 0)
+	b.ok(err)
+	var got []string
+	for _, j := range list {
+		got = append(got, j.ID+": "+j.Error+j.Note)
+	}
+	if want := []string{failed + ": no disk", pending + ": the record is PENDING", "404: the record is gone"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestTimers tells those that are set from overdue, paused and undefined ones.
+func TestTimers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, `timers: {beep: {key: "beep-{x}", every: 1h, append: {stream: messages, fields: {x: "{x}"}}}}`)
+	b.add(b.scripts.Timers(), redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
+	b.add(b.scripts.PausedTimers(), redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
+	list, err := b.Timers(t.Context(), func(name string) bool { return strings.HasPrefix(name, "b") }, 10)
+	b.ok(err)
+	var got []string
+	for _, timer := range list {
+		got = append(got, timer.Name+": "+timer.State)
+	}
+	if want := []string{"beep-never: set", "beep-3: paused", "boop: overdue, no definition", "beep-2: overdue", "beep-1: set"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if list[4].Definition != "beep" || list[4].Every == "" || list[0].Due != nil {
+		t.Errorf("%+v", list)
+	}
+	if list, err := b.Timers(t.Context(), func(string) bool { return true }, 2); err != nil || len(list) != 2 {
+		t.Errorf("%v %v", list, err)
+	}
+}
+
+// TestPauses are listed with how many ids wait for a report.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	for _, member := range []string{scripts.PausedReport("two"), scripts.PausedListener("a")} {
+		if _, err := b.scripts.Pause(t.Context(), member); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.add(b.scripts.Waiting("two"), redis.Z{Score: 1, Member: "1"}, redis.Z{Score: 2, Member: "2"})
+	list, err := b.Pauses(t.Context())
+	if err != nil || len(list) != 2 || list[0].What != "listener/a" || list[1].What != "report/two" || list[1].Waiting != 2 || time.Since(list[0].Since) > time.Minute {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// TestFigures count; a key of another type is left out, and a Redis that is away is an error.
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx := t.Context()
+	b.ok(b.redis.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.Task("a"), Values: []string{"id", "1", "attempt", "1"}}).Err())
+	b.ok(b.redis.XGroupCreate(ctx, b.scripts.Task("a"), scripts.Group, "0").Err())
+	b.ok(b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{b.scripts.Task("a"), ">"}}).Err())
+	b.add(b.scripts.Dead(), redis.Z{Score: 1, Member: "1"})
+	b.ok(b.redis.Set(ctx, b.scripts.Delayed(), "something else", 0).Err())
+	all, err := b.Figures(ctx)
+	b.ok(err)
+	values := map[string]int64{}
+	for _, f := range all {
+		values[f.Name+f.Of] = f.Value
+	}
+	for name, want := range map[string]int64{"tasks_waitinga": 1, "tasks_pendinga": 1, "tasks_waitingb": 0, "jobs_dead": 1, "jobs_parkedtwo": 0, "jobs_waiting": 0} {
+		if got, ok := values[name]; !ok || got != want {
+			t.Errorf("%s is %d, %v", name, got, ok)
+		}
+	}
+	if _, ok := values["jobs_delayed"]; ok {
+		t.Error("a key of another type has a figure")
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := b.Figures(ended); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestJob is the record alone before the start, and the state of its job after that.
+func TestJob(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, id := t.Context(), b.insert()
+	if _, err := b.Job(ctx, "404"); err == nil || !strings.Contains(err.Error(), "404 is not in table file_download_record of database db") {
+		t.Error(err)
+	}
+	v, err := b.Job(ctx, id)
+	if err != nil || v.Status != report.Pending || v.Job != "" || v.Listeners != nil || v.Paused != nil {
+		t.Errorf("%+v %v", v, err)
+	}
+	if _, err := b.scripts.Pause(ctx, scripts.PausedReport("two")); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := b.Job(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
+		t.Errorf("%+v %v", v, err)
+	}
+	if _, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id); err != nil {
+		t.Fatal(err)
+	}
+	two := b.config.Reports["two"]
+	if _, err := b.scripts.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
+		t.Fatal(err)
+	}
+	v, err = b.Job(ctx, id)
+	if err != nil || v.Job != scripts.StatusRun || v.Stage != 1 || v.Deadline == nil || v.Orphan || !slices.Equal(v.Paused, []string{"listener/b"}) {
+		t.Errorf("%+v %v", v, err)
+	}
+	if len(v.Listeners) != 2 || v.Listeners[0].Name != "a" || v.Listeners[1].State != "waiting" || v.Listeners[1].Stage != 1 {
+		t.Errorf("%+v", v.Listeners)
+	}
+}
+
+// TestListeners says what becomes of each, by the state of its job alone.
+func TestListeners(t *testing.T) {
+	t.Parallel()
+	next := now.Add(time.Minute)
+	j := running(scripts.StatusRun).Job
+	j.Tasks = []part{
+		{Name: "a", Stage: 1, Done: true, Rows: 5, Tries: 1}, {Name: "b", Stage: 1, Owner: "w", Rows: 2}, {Name: "c", Stage: 1, Done: true, Omitted: true},
+		{Name: "d", Stage: 1, Next: next, Error: "cut"}, {Name: "e", Stage: 1, Next: next, Waits: "job 5", Error: "cut"}, {Name: "f", Stage: 1},
+	}
+	var got []string
+	for _, l := range j.listeners(nil) {
+		got = append(got, fmt.Sprintf("%s %s %d %q %v", l.Name, l.State, l.Rows, l.Why, l.Waits))
+	}
+	want := []string{`a done 5 "" false`, `b running 2 "" false`, `c omitted 0 "" false`, `d waiting 0 "cut" false`, `e waiting 0 "job 5" true`, `f waiting 0 "" false`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	j.Status = scripts.StatusFailing
+	if l := j.listeners(nil); l[1].State != "stopped" || l[0].State != "done" {
+		t.Errorf("%+v", l)
+	}
+	// Those of the report come in its order, with the stages that are still to come.
+	if l := running(scripts.StatusRun).Job.listeners(twoListeners); len(l) != 2 || l[0].Name != "a" || l[1].Stage != 1 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// seen is a Watcher that keeps what it is shown.
+type seen struct {
+	looks  []Job
+	events []Event
+	act    func(Job)
+}
+
+func (s *seen) Look(v Job) error {
+	s.looks = append(s.looks, v)
+	s.act(v)
+	return nil
+}
+
+func (s *seen) Event(e Event) error {
+	s.events = append(s.events, e)
+	return nil
+}
+
+// TestWatch shows jobs until their records are final or deleted, and events of theirs
+// alone.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, first, second := t.Context(), b.insert(), b.insert()
+	step := 0
+	s := &seen{}
+	s.act = func(Job) {
+		switch step++; step {
+		case 2:
+			for _, id := range []string{first, "404"} {
+				b.ok(b.scripts.Note(ctx, id, 1, "ignored", "reason", "test"))
+			}
+		case 3:
+			_, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", first)
+			b.ok(err)
+		case 5:
+			_, err := b.db.ExecContext(ctx, "DELETE FROM file_download_record WHERE id = ?", second)
+			b.ok(err)
+		}
+	}
+	jobs, err := b.Watch(ctx, []string{first, second, first}, s)
+	b.ok(err)
+	if len(jobs) != 3 || jobs[0].Status != report.Failed || jobs[1].Status != Deleted || jobs[2].ID != first {
+		t.Errorf("%+v", jobs)
+	}
+	if len(s.events) != 1 || s.events[0].ID != first || s.events[0].Name != "ignored" || s.events[0].Fields["reason"] != "test" || time.Since(s.events[0].At) > time.Minute {
+		t.Errorf("%+v", s.events)
+	}
+}

@@ -1,0 +1,13 @@
+#!lua flags=allow-oom
+-- Notes the version of a snapshot that is about to be saved in MySQL, if the version
+-- before is the expected one: otherwise Redis is another copy of itself, or another
+-- process makes a snapshot.
+-- KEYS  1 snapshot
+-- ARGV  1 version that is expected, empty for none, 2 the new one
+-- Returns 1, or 0 where another version is there
+-- Cost  O(1)
+local snapshot, expected = KEYS[1], ARGV[1]
+
+if (redis.call('GET', snapshot) or '') ~= expected then return 0 end
+redis.call('SET', snapshot, ARGV[2])
+return 1

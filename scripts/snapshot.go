@@ -1,0 +1,43 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ReadSnapshot returns the version of the last snapshot that this Redis knows of; empty
+// where it knows of none.
+func (s *Scripts) ReadSnapshot(ctx context.Context) (string, error) {
+	version, err := s.rdb.Get(ctx, s.Snapshot()).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
+	return version, nil
+}
+
+// NextSnapshot notes the version of the next snapshot, and tells whether it did: not
+// where the last one is another than expected.
+func (s *Scripts) NextSnapshot(ctx context.Context, expected, next string) (bool, error) {
+	n, err := s.outcome(ctx, snapshotScript.call(ctx, []string{s.Snapshot()}, expected, next))
+	return n == 1, err
+}
+
+// WriteSnapshot notes which snapshot this Redis has been restored from.
+func (s *Scripts) WriteSnapshot(ctx context.Context, version string) error {
+	if err := s.rdb.Set(ctx, s.Snapshot(), version, 0).Err(); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	return nil
+}
+
+// Size returns how many members a sorted set has.
+func (s *Scripts) Size(ctx context.Context, key string) (int, error) {
+	n, err := s.rdb.ZCard(ctx, key).Result()
+	if err != nil {
+		return 0, fmt.Errorf("size of %s: %w", key, err)
+	}
+	return int(n), nil
+}
