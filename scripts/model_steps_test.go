@@ -34,7 +34,7 @@ func (m *machine) takeTask(t *rapid.T, h *mHand, lost bool) Outcome {
 		task = new(Task)
 		*task = *h.task
 	}
-	got, err := task.Take(t.Context(), Take{Owner: h.worker, Known: []string{"d"}, Silent: h.silent})
+	got, err := task.Take(t.Context(), Take{Owner: h.worker + "/take", Known: []string{"d"}, Silent: h.silent})
 	is := m.openTask(h)
 	want := OK
 	switch {
@@ -42,7 +42,7 @@ func (m *machine) takeTask(t *rapid.T, h *mHand, lost bool) Outcome {
 		want = Already
 	case is == nil:
 		want = Gone
-	case is.owner == h.worker: // as before: an answer was lost
+	case is.owner == h.worker+"/take": // as before: an answer was lost
 		is.leased = is.leased || h.task.Lease > 0
 	case is.owner != "" && is.leased:
 		want = Busy
@@ -55,7 +55,7 @@ func (m *machine) takeTask(t *rapid.T, h *mHand, lost bool) Outcome {
 		}
 		m.drop(is)
 		is.generation++
-		is.owner, is.entry, is.taken, is.leased, is.waiting = h.worker, h.e.id, true, h.task.Lease > 0, false
+		is.owner, is.entry, is.taken, is.leased, is.waiting = h.worker+"/take", h.e.id, true, h.task.Lease > 0, false
 	}
 	m.check(t, got, err, want)
 	if want == OK && (task.Generation != is.generation || task.Tries != is.tries+1 || string(task.Memo) != is.memo || string(task.Parameters) != m.job.parameters) {
@@ -203,7 +203,10 @@ func (m *machine) keepTask(t *rapid.T, h *mHand) Outcome {
 	case is.generation != h.task.Generation:
 		want = m.replaced(h, is)
 	default:
-		is.leased = is.leased || h.task.Lease > 0
+		if is.generation == 0 && is.owner == "" {
+			is.owner = h.worker // for people
+		}
+		is.taken, is.leased = true, is.leased || h.task.Lease > 0
 		h.e.with = h.worker // if it exists
 	}
 	m.check(t, got, err, want)

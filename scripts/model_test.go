@@ -420,6 +420,7 @@ func (m *machine) putBack(t *rapid.T) {
 	again := &mEntry{fields: maps.Clone(h.e.fields)}
 	delete(again.fields, "of")
 	delete(again.fields, "parameters")
+	again.fields[putBack] = "1"
 	m.streams[h.step] = append(m.streams[h.step], again)
 }
 
