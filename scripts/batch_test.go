@@ -463,7 +463,7 @@ func TestScriptsThatRedisForgot(t *testing.T) {
 			if err != nil || outcomes[0] != OK {
 				t.Errorf("start %s: %v %v", id, outcomes, err)
 			}
-			task, _ := s.NewTask(Message{id, 1}, "l", Entry{Stream: s.Task("l"), ID: "1-1"}, nil)
+			task, _ := s.NewTask(Message{id, 1}, "l", Entry{}, nil)
 			if outcome, err := task.Take(t.Context(), Take{Owner: "o", Known: []string{"d"}}); err != nil || outcome != OK {
 				t.Errorf("take %s: %v %v", id, outcome, err)
 			}

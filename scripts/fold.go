@@ -32,13 +32,14 @@ type Claim struct {
 }
 
 // Claim claims a job: OK to fold it, ToFail to end it, both with its state and the fence in
-// it; Already if its stage has ended, Busy, Gone, or Unknown.
+// it; Already if its stage has ended, Busy, Gone, also if its entry is no longer pending, or
+// Unknown.
 func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
-	args := []any{c.Attempt, c.Stage, c.Worker, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds()}
+	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds()}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
-	claim, fields := claimScript.call(ctx, []string{s.Job(c.ID)}, args...), s.stateCall(ctx, c.ID)
+	claim, fields := claimScript.call(ctx, []string{s.Job(c.ID), s.FanIn()}, args...), s.stateCall(ctx, c.ID)
 	if err := s.do(ctx, claim, fields); err != nil {
 		return 0, nil, err
 	}

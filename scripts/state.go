@@ -143,11 +143,11 @@ const StatusBroken = "BROKEN"
 // a job that is unknown, and StatusBroken for a key of another type.
 func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
 	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
-	any := []any{"exists"}
+	args := []any{"exists"}
 	for _, id := range ids {
-		any = append(any, s.Job(id), s.Ended(id))
+		args = append(args, s.Job(id), s.Ended(id))
 	}
-	exist := redis.NewIntCmd(ctx, any...)
+	exist := redis.NewIntCmd(ctx, args...)
 	if err := s.send(ctx, exist); err != nil || exist.Val() == 0 {
 		return attempts, statuses, err // most often none does
 	}

@@ -96,14 +96,14 @@ type Take struct {
 }
 
 // Take takes a task over and removes what an earlier try stored: OK, Already (done), Busy
-// while the lease of another owner lasts, Gone, or Unknown if the job's definition is not
+// while the lease of another owner lasts, Gone, also if its entry is no longer pending, or Unknown if the job's definition is not
 // among those known; then Report and Definition say which one it is.
 func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
-	args := []any{t.Attempt, t.Listener, how.Owner, t.Entry.ID, oneIf(how.Silent), millis(t.Lease), oneIf(how.Once)}
+	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, oneIf(how.Silent), millis(t.Lease), oneIf(how.Once)}
 	for _, k := range how.Known {
 		args = append(args, k)
 	}
-	outcome, more, err := t.s.list(ctx, takeScript.call(ctx, []string{t.s.Job(t.ID)}, args...))
+	outcome, more, err := t.s.list(ctx, takeScript.call(ctx, []string{t.s.Job(t.ID), t.s.Task(t.Listener)}, args...))
 	if err != nil {
 		return 0, err
 	}
@@ -125,8 +125,9 @@ func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	if memo, _ := more[5].(string); memo != "" {
 		t.Memo = []byte(memo)
 	}
-	t.Generation, _ = more[6].(int64)
-	t.writer = ""
+	if g, _ := more[6].(int64); g != t.Generation {
+		t.Generation, t.writer = g, ""
+	}
 	return outcome, nil
 }
 

@@ -2,12 +2,13 @@
 -- Uses  job
 -- Claims a job that is large, that is to end, or whose entry was delivered before; its
 -- fence grows. A small job whose barrier was just reached is claimed by publish.
--- KEYS  1 hash
--- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker, unique for every claim, 4 entry,
---       5 1: the entry was delivered before, so its worker is silent, 6 margin (ms that the
---       hash lives on at least), 7… definitions that the caller knows
+-- KEYS  1 hash, 2 fan-in
+-- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker, unique for every claim, 4 group,
+--       5 entry (empty: none), 6 1: the entry was delivered before, so its worker is silent,
+--       7 margin (ms that the hash lives on at least), 8… definitions that the caller knows
 -- Returns {outcome, fence}: 1 claimed to fold; 3 claimed to fail; of others the outcome
---       alone: 2 the stage has ended; 0 another worker has it; -1 gone; -2 definition unknown
+--       alone: 2 the stage has ended; 0 another worker has it; -1 gone, or the entry is; -2
+--       definition unknown
 -- Cost  O(1)
 local hash, attempt, stage, worker = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 
@@ -18,17 +19,18 @@ if status == 'RUN' then return {tonumber(stage) < tonumber(j.stage) and 2 or -1}
 if status ~= 'FAILING' then
   if stage ~= '0' and stage ~= j.stage then return {2} end
   local known = false
-  for i = 7, #ARGV do known = known or string.find(j.of, '/' .. ARGV[i] .. '/', 1, true) end
+  for i = 8, #ARGV do known = known or string.find(j.of, '/' .. ARGV[i] .. '/', 1, true) end
   if not known then return {-2} end
 end
 local outcome = status == 'FAILING' and 3 or 1
 local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:next', '@fanin:tries')
 -- Its own call before this one, whose answer was lost.
 if have[1] == worker then return {outcome, tonumber(j.fence)} end
-local held, silent = have[1] or status == 'PUBLISHING', ARGV[5] == '1'
+local held, silent = have[1] or status == 'PUBLISHING', ARGV[6] == '1'
 -- What was published without a claim goes on with a claim of the same entry.
-local own = not have[1] and have[2] == ARGV[4]
+local own = not have[1] and have[2] == ARGV[5]
 if held and not have[3] and not silent and not own then return {0} end
+if not leads(KEYS[2], ARGV[4], ARGV[5]) then return {-1} end
 if silent and not have[3] then
   -- A worker that gives a job up says so. This one has not.
   redis.call('HSET', hash, '@fanin:tries', int((have[4] or 0) + 1), '@fanin:error', 'worker ' ..
@@ -37,9 +39,9 @@ if silent and not have[3] then
 end
 if status == 'READY' then j.status = 'FOLD' end
 j.fence = int(j.fence + 1)
-redis.call('HSET', hash, 'job', line(j), '@fanin:owner', worker, '@fanin:entry', ARGV[4])
+redis.call('HSET', hash, 'job', line(j), '@fanin:owner', worker, '@fanin:entry', ARGV[5])
 if have[3] then redis.call('HDEL', hash, '@fanin:next') end
 -- However long the record's database or the sink is away, what was decided must not be
 -- forgotten.
-redis.call('PEXPIRE', hash, ARGV[6], 'GT')
+redis.call('PEXPIRE', hash, ARGV[7], 'GT')
 return {outcome, tonumber(j.fence)}

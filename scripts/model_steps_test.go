@@ -1,0 +1,739 @@
+package scripts
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// told does what a worker does that is told that nothing is left for its entry.
+func (m *machine) told(t *rapid.T, h *mHand, outcome Outcome) {
+	if outcome != Gone && outcome != Already || rapid.Bool().Draw(t, "it dies first") {
+		return
+	}
+	if err := m.s.Ack(t.Context(), m.stream(h.step), h.e.id); err != nil {
+		t.Fatal(err)
+	}
+	m.ack(h)
+}
+
+func (m *machine) take(t *rapid.T) {
+	h := m.drawHand(t, canTake)
+	m.told(t, h, m.takeTask(t, h, rapid.IntRange(0, 5).Draw(t, "answer") == 0))
+}
+
+// takeTask takes a task; the answer may be lost.
+func (m *machine) takeTask(t *rapid.T, h *mHand, lost bool) Outcome {
+	task := h.task
+	if lost {
+		task = new(Task)
+		*task = *h.task
+	}
+	got, err := task.Take(t.Context(), Take{Owner: h.worker + "/take", Known: []string{"d"}, Silent: h.silent})
+	is := m.openTask(h)
+	want := OK
+	switch {
+	case m.mine(h) && m.job.tasks[h.step] != nil && m.job.tasks[h.step].done:
+		want = Already
+	case is == nil:
+		want = Gone
+	case is.owner == h.worker+"/take": // as before: an answer was lost
+		is.leased = is.leased || h.task.Lease > 0
+	case is.owner != "" && is.leased:
+		want = Busy
+	case !slices.Contains(m.streams[h.step], h.e):
+		want = Gone
+	default:
+		if !is.waiting && (is.owner != "" || h.silent) {
+			is.tries++
+			is.tried, is.failed, is.blamed = true, true, false
+		}
+		m.drop(is)
+		is.generation++
+		is.owner, is.entry, is.taken, is.leased, is.waiting = h.worker+"/take", h.e.id, true, h.task.Lease > 0, false
+	}
+	m.check(t, got, err, want)
+	if want == OK && (task.Generation != is.generation || task.Tries != is.tries+1 || string(task.Memo) != is.memo || string(task.Parameters) != m.job.parameters) {
+		t.Fatalf("taken: %+v, the model has %+v", task, is)
+	}
+	if want == OK && !lost {
+		h.ready = true
+	}
+	return want
+}
+
+// drop removes what a task has stored.
+func (m *machine) drop(is *mStep) {
+	m.job.bytes -= 3 * is.chunks
+	is.chunks, is.writer = 0, nil
+}
+
+func (m *machine) append(t *rapid.T) {
+	h := m.drawHand(t, ofTask)
+	chunk := chunkOf(rapid.Int64Range(0, 2).Draw(t, "number"), "1")
+	got, err := h.task.Append(t.Context(), chunk)
+	is := m.openTask(h)
+	switch {
+	case is == nil:
+		m.check(t, got, err, Gone)
+	case is.generation != h.task.Generation || is.writer != nil && is.writer != h:
+		m.check(t, got, err, Busy)
+	case chunk.Number < is.chunks:
+		m.check(t, got, err, Already)
+	case chunk.Number > is.chunks:
+		if !errors.Is(err, ErrChunk) {
+			t.Fatalf("%v %v, the model says that a chunk is missing", got, err)
+		}
+	default:
+		m.check(t, got, err, OK)
+		is.chunks++
+		is.writer = h
+		m.job.bytes += 3
+	}
+}
+
+func (m *machine) complete(t *rapid.T) {
+	h := m.drawHand(t, ofTask)
+	bare := rapid.Bool().Draw(t, "bare")
+	number := int64(0)
+	if is := m.openTask(h); is != nil && is.chunks > 0 {
+		bare = true // a chunk comes along only if none is stored
+		number = max(0, is.chunks-1+int64(rapid.SampledFrom([]int{0, 0, 0, -1, 1}).Draw(t, "number")))
+	}
+	m.completeTask(t, h, number, bare)
+}
+
+func (m *machine) completeTask(t *rapid.T, h *mHand, number int64, bare bool) Outcome {
+	chunk := chunkOf(0, "1")
+	if bare {
+		chunk = Chunk{Number: number}
+	}
+	got, err := h.task.Complete(t.Context(), chunk, time.Millisecond)
+	is := m.openTask(h)
+	var want Outcome
+	switch {
+	case is != nil && is.generation == h.task.Generation && bare && is.writer != nil && is.writer != h:
+		want = Busy
+	case is != nil && is.generation == h.task.Generation && bare && number+1 != is.chunks:
+		if !errors.Is(err, ErrChunk) {
+			t.Fatalf("%v %v, the model says that a chunk is missing", got, err)
+		}
+		return Missing
+	case is != nil && is.generation == h.task.Generation:
+		if !bare {
+			is.chunks++
+			m.job.bytes += 3
+		}
+		is.writer = nil
+		want = m.count(h, is)
+		m.ack(h)
+	case is != nil:
+		want = m.replaced(h, is)
+	default:
+		want = m.counted(h)
+		m.ack(h)
+	}
+	m.check(t, got, err, want)
+	return want
+}
+
+// count counts a listener.
+func (m *machine) count(h *mHand, is *mStep) Outcome {
+	j := m.job
+	is.done = true
+	j.done++
+	if j.done < j.target {
+		return OK
+	}
+	j.status = StatusReady
+	m.barriers[fmt.Sprintf("%d/%d", j.attempt, j.stage)]++
+	m.send(StepFanIn, j.attempt, "stage", fmt.Sprint(j.stage), "bytes", fmt.Sprint(j.bytes))
+	return Already
+}
+
+// counted is the answer to a hand whose task is not open.
+func (m *machine) counted(h *mHand) Outcome {
+	switch {
+	case !m.mine(h) || m.job.tasks[h.step] == nil || !m.job.tasks[h.step].done:
+		return Gone
+	case m.job.status == StatusReady:
+		return Already
+	}
+	return OK
+}
+
+func (m *machine) omit(t *rapid.T) {
+	h := m.drawHand(t, ofTask)
+	got, err := h.task.Omit(t.Context(), "optional", "broken")
+	is := m.openTask(h)
+	var want Outcome
+	switch {
+	case is == nil:
+		want = m.counted(h)
+		m.ack(h)
+	case is.generation != h.task.Generation:
+		want = m.replaced(h, is)
+	default:
+		m.drop(is)
+		is.omitted = true
+		want = m.count(h, is)
+		m.ack(h)
+	}
+	m.check(t, got, err, want)
+}
+
+func (m *machine) keep(t *rapid.T) {
+	h := m.drawHand(t, ofTask)
+	m.keepTask(t, h)
+}
+
+func (m *machine) keepTask(t *rapid.T, h *mHand) Outcome {
+	got, err := h.task.Keep(t.Context())
+	is := m.openTask(h)
+	want := OK
+	switch {
+	case is == nil:
+		want = Gone
+		m.ack(h)
+	case is.generation != h.task.Generation:
+		want = m.replaced(h, is)
+	default:
+		if is.generation == 0 && is.owner == "" {
+			is.owner = h.worker // for people
+		}
+		is.taken, is.leased = true, is.leased || h.task.Lease > 0
+		h.e.with = h.worker // if it exists
+	}
+	m.check(t, got, err, want)
+	return want
+}
+
+func (m *machine) remember(t *rapid.T) {
+	h := m.drawHand(t, ofTask)
+	memo := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "memo")
+	got, err := h.task.Remember(t.Context(), []byte(memo))
+	is := m.openTask(h)
+	switch {
+	case is == nil:
+		m.check(t, got, err, Gone)
+	case is.generation != h.task.Generation:
+		m.check(t, got, err, Busy)
+	default:
+		m.check(t, got, err, OK)
+		is.memo = memo
+	}
+}
+
+func (m *machine) drawAgain(t *rapid.T) Again {
+	return Again{
+		Delay: time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Hour, Counts: rapid.Bool().Draw(t, "counts"),
+		Error: rapid.SampledFrom([]string{"", "later"}).Draw(t, "error"), Blame: rapid.SampledFrom([]Blame{"", BlameSource}).Draw(t, "blame"),
+	}
+}
+
+// giveUp notes that a step is given up, and sends it again.
+func (m *machine) giveUp(is *mStep, token int64, step string, a Again) {
+	is.gaveUp, is.left, is.waiting, is.tried = token+1, is.owner, true, true
+	is.owner, is.entry, is.leased = "", "", false
+	switch {
+	case a.Waits:
+		is.waits = a.Error
+	case a.Error != "":
+		is.failed, is.blamed, is.waits = true, a.Blame != "", ""
+	}
+	if a.Counts {
+		is.tries++
+	}
+	if a.Delay > 0 {
+		m.delayed[member(m.job.attempt, step)] = true
+	} else if step == StepRecord {
+		m.send(StepFanIn, m.job.attempt)
+	} else {
+		m.send(step, m.job.attempt)
+	}
+}
+
+func (m *machine) requeue(t *rapid.T) {
+	h := m.drawHand(t, ofTask)
+	again := m.drawAgain(t)
+	again.Waits = !again.Counts && rapid.Bool().Draw(t, "waits")
+	got, err := h.task.Requeue(t.Context(), again)
+	is, token := m.openTask(h), h.task.Generation
+	want := OK
+	switch {
+	case is == nil:
+		want = Gone
+		m.ack(h)
+	case is.generation != token && is.gaveUp == token+1:
+		m.ack(h)
+	case is.generation != token:
+		want = m.replaced(h, is)
+	default:
+		is.generation++
+		m.giveUp(is, token, h.step, again)
+		m.ack(h)
+	}
+	m.check(t, got, err, want)
+}
+
+func (m *machine) fail(t *rapid.T) {
+	h := m.drawHand(t, ofTask)
+	blame := rapid.SampledFrom([]Blame{"", BlameSource}).Draw(t, "blame")
+	got, err := h.task.Fail(t.Context(), "broken", blame)
+	is := m.openTask(h)
+	want := OK
+	switch {
+	case m.mine(h) && m.job.status == StatusFailing:
+		want = Already
+		m.ack(h)
+	case is == nil:
+		want = Gone
+		m.ack(h)
+	case is.generation != h.task.Generation:
+		want = m.replaced(h, is)
+	default:
+		m.failing()
+		m.job.blamed = blame != ""
+		m.ack(h)
+	}
+	m.check(t, got, err, want)
+}
+
+// failing is a decision from outside of fan-in, which loses its claim.
+func (m *machine) failing() {
+	j := m.job
+	j.status, j.reason = StatusFailing, true
+	j.fold.owner, j.fold.entry, j.fold.waiting = "", "", false
+	j.fence++
+	m.forget()
+	m.send(StepFanIn, j.attempt, "stage", "0")
+}
+
+// forget removes the tasks of the stage from the delayed set.
+func (m *machine) forget() {
+	for _, l := range stages[m.job.stage-1] {
+		delete(m.delayed, member(m.job.attempt, l))
+	}
+}
+
+func (m *machine) cancel(t *rapid.T) {
+	attempt := m.near(t)
+	got, _, err := m.s.Cancel(t.Context(), "1", attempt, "cancelled")
+	switch j := m.job; {
+	case j == nil || attempt != j.attempt:
+		m.check(t, got, err, Gone)
+	case j.status == StatusFailing && j.cancelled:
+		m.check(t, got, err, Already)
+	case j.status == StatusFailing || j.status == StatusPublishing:
+		m.check(t, got, err, Busy)
+	default:
+		m.check(t, got, err, OK)
+		for _, l := range stages[j.stage-1] {
+			if is := j.tasks[l]; !is.done && is.memo != "" {
+				m.send(l, j.attempt, "cancel", "1", "memo", is.memo)
+			}
+		}
+		m.failing()
+		delete(m.delayed, member(j.attempt, StepFanIn))
+		j.cancelled = true
+	}
+}
+
+func (m *machine) expire(t *rapid.T) {
+	got, _, err := m.s.Expire(t.Context(), "1")
+	switch j := m.job; {
+	case j == nil:
+		m.check(t, got, err, Gone)
+	case j.status == StatusFailing:
+		m.check(t, got, err, Already)
+	case !j.late || j.status == StatusPublishing:
+		m.check(t, got, err, Busy)
+	default:
+		m.check(t, got, err, OK)
+		m.failing()
+	}
+}
+
+// stage is that of the entry of a hand; 0: any.
+func (h *mHand) stage() (stage int64) {
+	_, _ = fmt.Sscan(h.e.fields["stage"], &stage)
+	return stage
+}
+
+func (m *machine) open(t *rapid.T) {
+	m.openFold(t, m.drawHand(t, canOpen))
+}
+
+// openFold opens a small job, if it is READY.
+func (m *machine) openFold(t *rapid.T, h *mHand) bool {
+	folds, err := m.s.Open(t.Context(), []Small{{Message: h.message(), Stage: h.stage(), Entry: h.entry(m)}})
+	want := m.mine(h) && m.job.stage == h.stage() && m.job.status == StatusReady
+	if err != nil || (folds[0] != nil) != want {
+		t.Fatalf("opened %v %v, the model says %v", folds[0], err, want)
+	}
+	if want && h.fold == nil { // or it goes on with what it has
+		h.fold = folds[0]
+	}
+	return want
+}
+
+func (m *machine) claim(t *rapid.T) {
+	h := m.drawHand(t, canClaim)
+	m.told(t, h, m.claimFold(t, h, rapid.IntRange(0, 5).Draw(t, "answer") == 0))
+}
+
+// claimFold claims a job; the answer may be lost.
+func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
+	got, fold, err := m.s.Claim(t.Context(), Claim{Message: h.message(), Stage: h.stage(), Worker: h.worker, Known: []string{"d"}, Silent: h.silent, Entry: h.entry(m)})
+	if !m.mine(h) {
+		m.check(t, got, err, Gone)
+		return Gone
+	}
+	j, is := m.job, &m.job.fold
+	want := OK
+	if j.status == StatusFailing {
+		want = ToFail
+	}
+	own := is.owner == "" && is.entry == h.e.id
+	switch {
+	case j.status == StatusRun && h.stage() < j.stage:
+		want = Already
+	case j.status == StatusRun:
+		want = Gone
+	case j.status != StatusFailing && h.stage() != 0 && h.stage() != j.stage:
+		want = Already
+	case is.owner == h.worker: // as before: an answer was lost
+	case (is.owner != "" || j.status == StatusPublishing) && !is.waiting && !h.silent && !own:
+		want = Busy
+	case !slices.Contains(m.streams[h.step], h.e):
+		want = Gone
+	default:
+		if h.silent && !is.waiting {
+			is.tries++
+			is.tried, is.failed, is.blamed = true, true, false
+		}
+		if j.status == StatusReady {
+			j.status = StatusFold
+		}
+		j.fence++
+		is.owner, is.entry, is.waiting = h.worker, h.e.id, false
+	}
+	m.check(t, got, err, want)
+	if want == OK || want == ToFail {
+		if fold.Fence != j.fence || fold.Fold.Tries != is.tries+1 || fold.Status != j.status {
+			t.Fatalf("claimed %+v, the model has %+v", fold.State, j)
+		}
+		if !lost {
+			h.fold = fold
+		}
+	}
+	return want
+}
+
+func (m *machine) publish(t *rapid.T) {
+	m.publishFold(t, m.drawHand(t, ofFold), rapid.IntRange(0, 3).Draw(t, "answer") == 0)
+}
+
+func (m *machine) publishFold(t *rapid.T, h *mHand, lost bool) Outcome {
+	f, claimed := h.fold, h.fold.claimed
+	if lost {
+		f = &Fold{State: new(State), Entry: f.Entry, claimed: f.claimed, s: f.s}
+		*f.State = *h.fold.State
+	}
+	fence := f.Fence
+	outcomes, err := m.s.Publish(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Busy
+	switch j := m.job; {
+	case !m.mine(h) || j.stage != f.Stage || j.status == StatusRun || j.status == StatusReady && claimed:
+		want = Gone
+	case j.status == StatusReady || j.status == StatusFold && claimed && fence == j.fence:
+		if j.late {
+			want = Late
+			break
+		}
+		want, j.status = OK, StatusPublishing
+		if !claimed {
+			j.fence++
+			j.fold.entry = h.e.id
+		}
+	case j.status == StatusPublishing && claimed && fence == j.fence, j.status == StatusPublishing && !claimed && j.fold.owner == "" && j.fold.entry == h.e.id:
+		want = OK
+	}
+	m.check(t, outcomes[0], nil, want)
+	if want == OK && (f.Fence != m.job.fence || !f.claimed) {
+		t.Fatalf("published %+v, the model's fence is %d", f, m.job.fence)
+	}
+	return want
+}
+
+func (m *machine) advance(t *rapid.T) {
+	m.advanceFold(t, m.drawHand(t, canAdvance))
+}
+
+func (m *machine) advanceFold(t *rapid.T, h *mHand) Outcome {
+	f, j := h.fold, m.job
+	got, err := f.Advance(t.Context(), stages[f.Stage])
+	want := OK
+	switch {
+	case m.mine(h) && j.status == StatusRun && j.stage > f.Stage:
+		m.ack(h)
+	case !m.mine(h) || j.stage != f.Stage:
+		want = Gone
+		m.ack(h)
+	case f.claimed && (f.Fence != j.fence || j.status != StatusFold) || !f.claimed && j.status != StatusReady:
+		want = m.replaced(h, &j.fold)
+	default:
+		gaveUp, left, waits := j.fold.gaveUp, j.fold.left, j.fold.waits
+		j.stage, j.status, j.fold = j.stage+1, StatusRun, mStep{gaveUp: gaveUp, left: left, waits: waits}
+		j.target++
+		j.tasks["c"] = &mStep{stage: 2}
+		m.send("c", j.attempt, "of", "r/d", "parameters", j.parameters)
+		m.ack(h)
+	}
+	m.check(t, got, err, want)
+	return want
+}
+
+func (m *machine) keepFold(t *rapid.T) { m.keepTheFold(t, m.drawHand(t, ofFold)) }
+
+func (m *machine) keepTheFold(t *rapid.T, h *mHand) Outcome {
+	f, j := h.fold, m.job
+	got, err := f.Keep(t.Context())
+	want := OK
+	switch {
+	case !m.mine(h):
+		want = Gone
+		m.ack(h)
+	case !f.claimed && j.status != StatusReady, f.claimed && f.Fence != j.fence:
+		want = m.replaced(h, &j.fold)
+	case f.claimed && (j.status == StatusRun || j.status == StatusReady):
+		want = Busy
+	default:
+		h.e.with = h.worker // if it exists
+	}
+	m.check(t, got, err, want)
+	return want
+}
+
+func (m *machine) requeueFold(t *rapid.T) {
+	h := m.drawHand(t, ofFold)
+	again := m.drawAgain(t)
+	step := rapid.SampledFrom([]string{StepFanIn, StepRecord}).Draw(t, "step")
+	f, j := h.fold, m.job
+	got, err := f.Requeue(t.Context(), step, again)
+	want := OK
+	switch {
+	case !m.mine(h):
+		want = Gone
+		m.ack(h)
+	case f.Fence != j.fence && j.fold.gaveUp == f.Fence+1:
+		m.ack(h)
+	case f.Fence != j.fence:
+		want = m.replaced(h, &j.fold)
+	case j.status == StatusRun || j.status == StatusReady:
+		want = Busy
+	default:
+		j.fence++
+		m.giveUp(&j.fold, f.Fence, step, again)
+		m.ack(h)
+	}
+	m.check(t, got, err, want)
+}
+
+func (m *machine) failFold(t *rapid.T) {
+	m.failTheFold(t, m.drawHand(t, ofFold), rapid.Bool().Draw(t, "remove"))
+}
+
+func (m *machine) failTheFold(t *rapid.T, h *mHand, remove bool) Outcome {
+	f, j := h.fold, m.job
+	got, err := f.Fail(t.Context(), "broken", BlameSink, remove)
+	want := OK
+	switch {
+	case !m.mine(h):
+		want = Gone
+	case j.status == StatusFailing && f.Fence == j.fence:
+		want = Already
+	case f.Fence != j.fence || j.status == StatusRun || j.status == StatusReady:
+		want = Busy
+	default:
+		j.status, j.reason, j.blamed, j.remove = StatusFailing, true, true, remove
+		m.forget()
+	}
+	m.check(t, got, err, want)
+	return want
+}
+
+// settle ends the job, also as what others have made of its record, such as CANCELLED.
+func (m *machine) settle(t *rapid.T) {
+	m.settleFold(t, m.drawHand(t, ofFold), rapid.SampledFrom([]string{"SUCCESS", "PARTIAL", "FAILED", "CANCELLED"}).Draw(t, "status"))
+}
+
+func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
+	f, j := h.fold, m.job
+	outcomes, err := m.s.Settle(t.Context(), End{f, status, "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := OK
+	switch {
+	case j == nil && m.tombstone != nil && m.tombstone.attempt == f.Attempt && m.tombstone.status == status:
+		m.ack(h)
+	case !m.mine(h):
+		want = Gone
+		m.ack(h)
+	case j.status == StatusRun || j.status == StatusReady:
+		want = Busy
+	case f.Fence != j.fence:
+		want = m.replaced(h, &j.fold)
+	default:
+		m.ack(h)
+		m.tombstone = &mJob{attempt: j.attempt, status: status, parameters: j.parameters}
+		m.job = nil
+		dead := m.client.ZScore(t.Context(), m.s.Dead(), "1").Err() == nil
+		running := m.client.ZScore(t.Context(), m.s.Deadlines(), "1").Err() == nil
+		if dead != (status == string(report.Failed)) || running {
+			t.Fatalf("ended as %s: it is listed as failed: %v, as running: %v", status, dead, running)
+		}
+	}
+	m.check(t, outcomes[0], nil, want)
+	return want
+}
+
+// end brings the job to its end. First, in every round, each entry goes to another worker
+// while all of those live that have had one: however many entries lead to a step, workers do
+// not take it from each other for ever, since one entry is left soon. Then the workers do
+// their work.
+func (m *machine) end() {
+	t := m.t
+	for range 3 {
+		m.allIn(t, func(h *mHand) { m.slow(t, h) })
+		for _, h := range m.hands {
+			switch {
+			case ofTask(h):
+				m.keepTask(t, h)
+			case ofFold(h):
+				m.keepTheFold(t, h)
+			}
+		}
+		m.agree(t)
+	}
+	for _, step := range steps {
+		if n := len(m.streams[step]); n > 1 {
+			t.Fatalf("%s has %d entries, although all of its workers live: %v", step, n, m.streams[step])
+		}
+	}
+	for round := 0; ; round++ {
+		if m.job != nil {
+			for _, step := range steps {
+				m.endLease(t, step)
+				m.resendStep(t, step)
+			}
+			m.agree(t)
+		} else if outcome, err := m.s.PushAgain(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
+			t.Fatal(outcome, err)
+		}
+		m.allIn(t, func(h *mHand) { m.work(t, h) })
+		m.agree(t)
+		left := len(m.delayed)
+		for _, step := range steps {
+			left += len(m.streams[step])
+		}
+		if left == 0 && m.job == nil {
+			break
+		}
+		if round == 10 {
+			t.Fatalf("%d messages are left of %+v", left, m.job)
+		}
+	}
+	if n := m.client.ZCard(t.Context(), m.s.Deadlines()).Val(); n != 0 {
+		t.Fatal("it has a deadline after its end")
+	}
+}
+
+// allIn gives every message to a worker.
+func (m *machine) allIn(t *rapid.T, do func(h *mHand)) {
+	for member := range m.delayed {
+		m.moveMember(t, member)
+	}
+	for _, step := range steps {
+		m.agree(t) // which finds the ids of entries
+		for _, e := range slices.Clone(m.streams[step]) {
+			if !slices.Contains(m.streams[step], e) {
+				continue // acknowledged meanwhile
+			}
+			m.endLease(t, step)
+			if e.with == "" {
+				do(m.readNext(t, step))
+			} else {
+				do(m.takeOver(t, step, e))
+			}
+		}
+	}
+}
+
+// endLease ends the lease of a task, if it has one.
+func (m *machine) endLease(t *rapid.T, step string) {
+	if m.job != nil && m.job.tasks[step] != nil && m.job.tasks[step].leased {
+		m.client.HDel(t.Context(), m.s.Job("1"), step+":lease")
+		m.job.tasks[step].leased = false
+	}
+}
+
+// slow begins with the work for an entry.
+func (m *machine) slow(t *rapid.T, h *mHand) (outcome Outcome) {
+	switch {
+	case h.e.cancel():
+		outcome = Gone
+	case h.step == StepFanIn && !h.silent && h.e.fields["bytes"] != "" && m.openFold(t, h):
+		return OK
+	case h.step == StepFanIn:
+		outcome = m.claimFold(t, h, false)
+	case h.ready:
+		return OK
+	default:
+		outcome = m.takeTask(t, h, false)
+	}
+	if outcome == Gone || outcome == Already {
+		if err := m.s.Ack(t.Context(), m.stream(h.step), h.e.id); err != nil {
+			t.Fatal(err)
+		}
+		m.ack(h)
+	}
+	return outcome
+}
+
+// work does the work for an entry.
+func (m *machine) work(t *rapid.T, h *mHand) {
+	outcome := m.slow(t, h)
+	switch {
+	case outcome != OK && outcome != ToFail:
+	case h.task != nil:
+		is := m.openTask(h)
+		m.completeTask(t, h, 0, is == nil || is.chunks > 0)
+	case outcome == ToFail:
+		m.settleFold(t, h, "FAILED")
+	case int(h.fold.Stage) < len(stages) && h.fold.Status != StatusPublishing:
+		m.advanceFold(t, h)
+	default:
+		switch m.publishFold(t, h, false) {
+		case OK:
+			m.settleFold(t, h, "SUCCESS")
+		case Late:
+			if h.fold.claimed && m.failTheFold(t, h, false) == OK {
+				m.settleFold(t, h, "FAILED")
+			} else if outcome, _, err := m.s.Expire(t.Context(), "1"); err != nil || outcome != OK {
+				t.Fatal(outcome, err)
+			} else {
+				m.failing()
+			}
+		}
+	}
+}
