@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"github.com/fanfold/fanfold/format"
-
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/fold"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"github.com/fanfold/fanfold/format"
-
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
