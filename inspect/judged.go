@@ -28,7 +28,7 @@ func judge(f *facts) *judged {
 	j := &judged{facts: f}
 	worst := len(stepRules)
 	for _, p := range f.open() {
-		if !j.runs() || f.DataGone && f.Job.needsData() {
+		if !j.runs() {
 			break
 		}
 		s := newStep(f, p)
