@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 func TestDecodeChunk(t *testing.T) {

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"github.com/fanfold/fanfold/format"
-
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )

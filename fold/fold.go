@@ -38,7 +38,7 @@ type Budget struct {
 	Scratch func() (Scratch, error)
 }
 
-// spillBytes are what a join with scratch files may hold at least, whatever other datasets
+// spillBytes is the minimum of what a spilled join may use, whatever the datasets that are held
 // have taken of the budget.
 const spillBytes = 4 << 20
 
@@ -51,7 +51,7 @@ func (p *Plan) Fold(w Writer, b Budget) error {
 		b.Bytes = math.MaxInt64
 	}
 	f := &folder{
-		Plan: p, w: w, left: b.Bytes, least: min(b.Bytes, spillBytes),
+		Plan: p, w: w, left: b.Bytes, minBytes: min(b.Bytes, spillBytes),
 		scratch: &scratch{create: b.Scratch}, sides: make([]*side, len(p.inputs)), keyer: newKeyer(p.comparisons),
 	}
 	defer f.close()
@@ -72,13 +72,13 @@ func (p *Plan) Fold(w Writer, b Budget) error {
 // folder is one run of Fold.
 type folder struct {
 	*Plan
-	w       Writer
-	left    int64 // of the budget
-	least   int64 // that a join with scratch files may hold
-	scratch *scratch
-	sides   []*side // by input; the first one is nil
-	keyer   *keyer
-	buffer  record
+	w        Writer
+	left     int64 // of the budget
+	minBytes int64 // of what a spilled join may use
+	scratch  *scratch
+	sides    []*side // by input; the first one is nil
+	keyer    *keyer
+	buffer   record
 }
 
 func (f *folder) close() {
@@ -90,8 +90,7 @@ func (f *folder) close() {
 	f.scratch.Close()
 }
 
-// hold reads the datasets of all sides into memory, and decides what becomes of those that
-// do not fit.
+// hold reads the datasets of all sides into memory. Those that do not fit are sorted or spilled.
 func (f *folder) hold() error {
 	var large []int
 	for n, in := range f.inputs {
@@ -123,8 +122,7 @@ func (f *folder) hold() error {
 			case s.arena == nil:
 				s.spilled = true
 			case s.in.kind == report.Full:
-				// Which of its rows meet none is known in the end, when the others are
-				// read again: so are its own then.
+				// Its rows that have met none are joined with the spilled sides, too.
 				f.left += s.arena.used()
 				s.arena, s.spilled = nil, true
 			}

@@ -1,10 +1,6 @@
 package fold
 
 import (
-	"github.com/fanfold/fanfold/format"
-
-	"github.com/fanfold/fanfold/dataset"
-
 	"bytes"
 	"errors"
 	"flag"
@@ -13,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/dataset/datasettest"
-	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
 )
 
 // foldReport joins payments with customers and refunds.
@@ -159,95 +157,6 @@ func TestFoldWithoutRows(t *testing.T) {
 		t.Errorf("%d rows, error %v, output %q", made.Rows, err, out.String())
 	}
 }
-
-func TestNeeded(t *testing.T) {
-	t.Parallel()
-	single := &report.Report{
-		Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a", Columns: []string{"x", "y", "z"}}}}},
-		Join:   report.Join{Keys: []string{"z"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"z"}}}},
-		CSV:    report.CSV{Columns: []report.CSVColumn{column("y", "a", "y"), column("x", "a", "x"), column("again", "a", "y")}},
-	}
-	shown := *single
-	shown.CSV.Columns = []report.CSVColumn{column("z", "", "z"), column("x", "a", "x")}
-	for _, test := range []struct {
-		name   string
-		report *report.Report
-		want   map[string][]string
-	}{
-		{"three listeners", foldReport(report.Inner, report.Inner), map[string][]string{
-			"payments": {"amount", "customer", "text"}, "customers": {"id", "name"}, "refunds": {"cid", "at"}}},
-		{"one listener", single, map[string][]string{"a": {"x", "y"}}},
-		{"one listener with its key", &shown, map[string][]string{"a": {"x", "z"}}},
-	} {
-		if diff := cmp.Diff(test.want, Needed(test.report)); diff != "" {
-			t.Errorf("%s: %s", test.name, diff)
-		}
-	}
-}
-
-func TestFoldErrors(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("connection lost")
-	for _, test := range []struct {
-		name   string
-		change func(r *report.Report, d map[string]Dataset)
-		want   string
-	}{
-		{"no dataset", func(_ *report.Report, d map[string]Dataset) { delete(d, "refunds") }, `fold: no dataset of listener "refunds"`},
-		{"no key column", func(_ *report.Report, d map[string]Dataset) {
-			d["customers"].(*datasettest.Memory).Of = datasettest.Columns("name", "text")
-		},
-			`fold: the dataset of listener "customers" has no column "id"`},
-		{"no CSV column", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[1].Column = "nick" },
-			`fold: CSV column "Name, or \"alias\"": the dataset of listener "customers" has no column "nick"`},
-		{"not joined", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[1].Listener = "others" },
-			`fold: CSV column "Name, or \"alias\"": listener "others" is not joined`},
-		{"no such key", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[0].Column = "other" },
-			`fold: CSV column "Customer": the join has no key "other"`},
-		{"fewer keys", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Keys = nil },
-			`fold: listener "refunds" has 0 key columns, but the join has 1 keys`},
-		{"no keys", func(r *report.Report, _ map[string]Dataset) { r.Join.Keys = nil }, `fold: a join without keys`},
-		{"no listeners", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners = nil }, `fold: a join without listeners`},
-		{"twice", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Listener = "payments" }, `fold: listener "payments" is joined twice`},
-		{"type", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Type = "outer" }, `fold: listener "refunds": unknown join type "outer"`},
-		{"no columns", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns = nil }, `fold: a file without columns`},
-		{"other chunk", func(_ *report.Report, d map[string]Dataset) {
-			d["refunds"] = otherColumns{d["refunds"]}
-		},
-			`fold: dataset of listener "refunds": a chunk whose columns are not those of the dataset`},
-		{"no chunk", func(_ *report.Report, d map[string]Dataset) { d["payments"] = noChunk{d["payments"]} },
-			`fold: dataset of listener "payments": a chunk whose columns are not those of the dataset`},
-		{"first fails", func(_ *report.Report, d map[string]Dataset) { d["payments"].(*datasettest.Memory).Err = broken },
-			`fold: dataset of listener "payments": connection lost`},
-		{"second fails", func(_ *report.Report, d map[string]Dataset) { d["customers"].(*datasettest.Memory).Err = broken },
-			`fold: dataset of listener "customers": connection lost`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			r, datasets := foldReport(report.Full, report.Full), foldDatasets(t)
-			test.change(r, datasets)
-			_, err := foldTo(r, datasets, io.Discard, Budget{})
-			if err == nil || err.Error() != test.want {
-				t.Errorf("error %v, want %s", err, test.want)
-			}
-			if strings.Contains(test.want, broken.Error()) && !errors.Is(err, broken) {
-				t.Errorf("%v does not wrap its cause", err)
-			}
-		})
-	}
-}
-
-// otherColumns is a dataset whose chunks have other columns.
-type otherColumns struct{ Dataset }
-
-func (o otherColumns) Chunk(n int64, columns []int) (*dataset.Chunk, error) {
-	return o.Dataset.Chunk(n, columns[1:])
-}
-
-// noChunk is a dataset without chunks.
-type noChunk struct{ Dataset }
-
-func (noChunk) Chunk(int64, []int) (*dataset.Chunk, error) { return nil, nil }
 
 // fullDisk takes some bytes and then fails.
 type fullDisk struct{ room, writes int }

@@ -7,7 +7,7 @@ import (
 
 // hashtable finds the records that have a key. It is made for a number of records
 // and does not grow. The records of one key are a ring: the link of each is the
-// place of the next, and that of the last one is the place of the first.
+// ref of the next, and that of the last one is the ref of the first.
 type hashtable struct {
 	arena *arena
 	slots []slot // open addressing, never full
@@ -17,24 +17,24 @@ type hashtable struct {
 
 // slot refers to the records of one key.
 type slot struct {
-	tag  uint32 // half of the hash, to see most of the differences here
-	last uint32 // place of the last record and 1; 0 is an empty slot
+	tag  uint32 // half of the hash, so that most other keys are told apart here
+	last uint32 // ref of the last record and 1; 0 is an empty slot
 }
 
-// slotsFor returns how many slots so many records get: a third more.
+// slotsFor returns the number of slots for that many records: a third more.
 func slotsFor(rows int) int { return rows + rows/3 + 1 }
 
-// tableBytes is what their table takes.
+// tableBytes is the size of their table.
 func tableBytes(rows int) int64 { return int64(slotsFor(rows)) * int64(unsafe.Sizeof(slot{})) }
 
-// batchRows are looked up together: what a row needs of a large table is not in the
-// processor's cache, and several rows can wait for memory at the same time.
+// batchRows is how many keys are looked up together: a large table is not in the processor's
+// cache, and several keys can wait for memory at the same time.
 const batchRows = 64
 
 // newHashtable makes the table of all records that have a key.
 func newHashtable(a *arena) *hashtable {
 	t := &hashtable{arena: a, slots: make([]slot, slotsFor(a.rows))}
-	var places [batchRows]uint32
+	var refs [batchRows]uint32
 	var hashes [batchRows]uint64
 	count := 0
 	add := func() {
@@ -43,14 +43,14 @@ func newHashtable(a *arena) *hashtable {
 			touched |= t.slots[t.start(hash)].last // waits for the memory
 		}
 		t.touched |= touched
-		for i, place := range places[:count] {
-			t.add(place, hashes[i])
+		for i, ref := range refs[:count] {
+			t.add(ref, hashes[i])
 		}
 		count = 0
 	}
-	_ = a.all(func(place uint32, r record) error {
+	_ = a.all(func(ref uint32, r record) error {
 		if !r.has(flagNoKey) {
-			places[count], hashes[count] = place, r.key().hash()
+			refs[count], hashes[count] = ref, r.key().hash()
 			if count++; count == batchRows {
 				add()
 			}
@@ -61,23 +61,23 @@ func newHashtable(a *arena) *hashtable {
 	return t
 }
 
-func (t *hashtable) add(place uint32, hash uint64) {
-	r := t.arena.at(place)
+func (t *hashtable) add(ref uint32, hash uint64) {
+	r := t.arena.at(ref)
 	s := t.slot(hash, r.key())
 	if s.last == 0 {
 		s.tag = uint32(hash)
-		r.setLink(place)
+		r.setLink(ref)
 	} else {
 		last := t.arena.at(s.last - 1)
 		r.setLink(last.link())
-		last.setLink(place)
+		last.setLink(ref)
 	}
-	s.last = place + 1
+	s.last = ref + 1
 }
 
-// find returns the place of the last record with the key, or noPlace.
+// find returns the ref of the last record with the key, or noRef.
 func (t *hashtable) find(k joinKey) uint32 {
-	return t.slot(k.hash(), k).last - 1 // 0-1 is noPlace
+	return t.slot(k.hash(), k).last - 1 // 0-1 is noRef
 }
 
 // findAll is find for the keys of a batch. It looks at all slots first, and at the
@@ -92,7 +92,7 @@ func (t *hashtable) findAll(keys []joinKey, known []bool, last []uint32) {
 	for i := range keys {
 		switch s := slots[i]; {
 		case !known[i]:
-			last[i] = noPlace
+			last[i] = noRef
 		case s.last == 0 || s.tag == tags[i] && t.arena.at(s.last-1).is(keys[i]):
 			last[i] = s.last - 1
 		default:

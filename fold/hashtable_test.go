@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/dataset/datasettest"
 	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
 )
 
 // textKey is the key of a text that is no number.
@@ -50,10 +51,10 @@ func TestHashtable(t *testing.T) {
 		table := newHashtable(h)
 		for i, k := range keys {
 			var got []string
-			if last := table.find(k); last != noPlace {
-				for place := h.at(last).link(); ; place = h.at(place).link() {
-					got = append(got, string(h.at(place).row()))
-					if place == last {
+			if last := table.find(k); last != noRef {
+				for ref := h.at(last).link(); ; ref = h.at(ref).link() {
+					got = append(got, string(h.at(ref).row()))
+					if ref == last {
 						break
 					}
 				}
@@ -65,7 +66,7 @@ func TestHashtable(t *testing.T) {
 	})
 }
 
-// TestArena: records are found at their places, also behind blocks that were adopted.
+// TestArena: records are found at their refs, also behind blocks that were adopted.
 func TestArena(t *testing.T) {
 	t.Parallel()
 	h, adopted := &arena{}, &arena{}
@@ -79,9 +80,9 @@ func TestArena(t *testing.T) {
 		}
 	}
 	var got []uint64
-	_ = h.all(func(place uint32, r record) error {
-		if got = append(got, r.word()); h.at(place).word() != r.word() {
-			t.Errorf("place %d has %d, not %d", place, h.at(place).word(), r.word())
+	_ = h.all(func(ref uint32, r record) error {
+		if got = append(got, r.word()); h.at(ref).word() != r.word() {
+			t.Errorf("ref %d has %d, not %d", ref, h.at(ref).word(), r.word())
 		}
 		return nil
 	})
@@ -105,7 +106,7 @@ func BenchmarkHashtable(b *testing.B) {
 	b.Run("find", func(b *testing.B) {
 		t := newHashtable(h)
 		for b.Loop() {
-			if t.find(joinKey{word: rand.Uint64N(rows)}) == noPlace {
+			if t.find(joinKey{word: rand.Uint64N(rows)}) == noRef {
 				b.Fatal("not there")
 			}
 		}

@@ -12,12 +12,12 @@ import (
 type index struct {
 	slots   []slot   // open addressing, never full; last is the number of a row and 1
 	before  []uint32 // for each number the one before it in its slot and 1, or 0; nil: no slot has two
-	numbers int      // that have place
+	numbers int      // the maximum
 
 	touched uint32 // of no meaning: it keeps the compiler from leaving reads out
 }
 
-// indexBytes are what an index may use at least: a smaller one would have the sides be read
+// indexBytes are what an index may use at minBytes: a smaller one would have the sides be read
 // many times.
 const indexBytes = 1 << 20
 
@@ -25,7 +25,7 @@ func newIndex(numbers int) *index {
 	return &index{slots: make([]slot, slotsFor(numbers)), numbers: numbers}
 }
 
-// indexRows returns the number of rows that an index of that many bytes has place for.
+// indexRows returns the number of rows for which an index of that many bytes is made.
 func indexRows(bytes int64) int64 { return bytes / int64(unsafe.Sizeof(slot{})) * 3 / 4 }
 
 // bytes is what the index uses.
@@ -104,15 +104,18 @@ func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 	for i := range columns {
 		columns[i] = i
 	}
-	bytes := max(j.left, j.least, j.indexBytes)
+	bytes := max(j.left, j.minBytes, j.indexBytes)
 	for to = from; ; to++ {
 		c, err := keys.chunk()
 		if c == nil || err != nil {
 			return x, to, rows, err
 		}
 		if x == nil {
-			left := in.dataset.Rows() - j.first
-			x = newIndex(int(max(min(left, indexRows(bytes)), int64(c.Rows()))))
+			numbers := indexRows(bytes)
+			if left := in.dataset.Rows() - j.first; left > 0 {
+				numbers = min(numbers, left)
+			}
+			x = newIndex(int(max(numbers, int64(c.Rows()))))
 		} else if rows+int64(c.Rows()) > int64(x.numbers) || x.bytes() > bytes {
 			return x, to, rows, nil
 		}

@@ -26,7 +26,7 @@ type join struct {
 	origin int
 	cells  [][]byte // of the current row of the file
 	filled []bool   // which sides have cells in it
-	last   []uint32 // for each side, its last row that may meet the current one, or noPlace
+	last   []uint32 // for each side, its last row that may meet the current one, or noRef
 	key    joinKey  // of the current row
 	batch  *batch
 	first  int64     // row of the origin: number 0
@@ -158,7 +158,7 @@ func (j *join) addRow(c *dataset.Chunk, row, i int) error {
 			if err != nil {
 				return err
 			}
-			if j.last[n] = noPlace; found {
+			if j.last[n] = noRef; found {
 				j.last[n] = 0
 			}
 		}
@@ -180,7 +180,7 @@ func (j *join) addRest(a *arena) error {
 		in.fill(j.cells, r.row(), true)
 		j.key = r.key()
 		for n := j.origin + 1; n < len(j.inputs); n++ {
-			if j.last[n] = noPlace; !r.has(flagNoKey) {
+			if j.last[n] = noRef; !r.has(flagNoKey) {
 				j.last[n] = j.sides[n].table.find(j.key)
 			}
 			if drop, err := j.met(n); drop || err != nil {
@@ -196,7 +196,7 @@ func (j *join) addRest(a *arena) error {
 func (j *join) met(n int) (drop bool, err error) {
 	s := j.sides[n]
 	switch {
-	case j.last[n] == noPlace:
+	case j.last[n] == noRef:
 		return s.in.kind == report.Inner, nil
 	case s.in.kind != report.Full:
 	case s.spilled:
@@ -215,7 +215,7 @@ func (j *join) met(n int) (drop bool, err error) {
 // product writes every combination of the rows of the sides from n on that the current row
 // has found.
 func (j *join) product(n int) error {
-	for ; n < len(j.inputs) && j.last[n] == noPlace; n++ {
+	for ; n < len(j.inputs) && j.last[n] == noRef; n++ {
 		if j.filled[n] {
 			j.inputs[n].clear(j.cells)
 			j.filled[n] = false
@@ -237,13 +237,13 @@ func (j *join) product(n int) error {
 
 func (j *join) productOfHeld(n int, s *side) error {
 	last := j.last[n]
-	for place := s.arena.at(last).link(); ; {
-		r := s.arena.at(place)
+	for ref := s.arena.at(last).link(); ; {
+		r := s.arena.at(ref)
 		s.in.fill(j.cells, r.row(), false)
-		if err := j.product(n + 1); err != nil || place == last {
+		if err := j.product(n + 1); err != nil || ref == last {
 			return err
 		}
-		place = r.link()
+		ref = r.link()
 	}
 }
 
@@ -258,8 +258,24 @@ func (j *join) productOfSorted(n int, s *side) error {
 }
 
 func (j *join) productOfSpilled(n int, s *side) error {
-	return s.part.each(j.last[n], j.key, func(r record) error {
-		s.in.fill(j.cells, r.cells(s.in), false)
-		return j.product(n + 1)
-	})
+	if s.part.run != nil {
+		return s.part.each(0, j.key, func(r record) error {
+			s.in.fill(j.cells, r.cells(s.in), false)
+			return j.product(n + 1)
+		})
+	}
+	last := j.last[n]
+	for ref := s.part.arena.at(last).link(); ; {
+		r := s.part.arena.at(ref)
+		if r.is(j.key) {
+			s.in.fill(j.cells, r.cells(s.in), false)
+			if err := j.product(n + 1); err != nil {
+				return err
+			}
+		}
+		if ref == last {
+			return nil
+		}
+		ref = r.link()
+	}
 }

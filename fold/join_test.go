@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
 	"github.com/fanfold/fanfold/report"
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // combined is a row of a naive join: for each listener its row, or nil.

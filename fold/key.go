@@ -7,10 +7,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/report"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/transform"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/report"
 )
 
 // comparison is how the values at one position of a join's key compare. All

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"unicode"
 
+	"pgregory.net/rapid"
+
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
 	"github.com/fanfold/fanfold/report"
-	"pgregory.net/rapid"
 )
 
 // keyOf makes the key of one row of these cells.

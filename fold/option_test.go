@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/fanfold/fanfold/dataset/datasettest"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // optionReport has a column of each kind, and a listener that has not all of the keys.

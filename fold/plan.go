@@ -16,7 +16,7 @@ type Plan struct {
 	comparisons []comparison
 	fixed       map[int]string // of report.CSV
 
-	indexBytes int64 // the least that an index may use; see folder.index
+	indexBytes int64 // the minimum of what an index may use
 }
 
 // input is the dataset of one listener of the join.

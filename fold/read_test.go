@@ -1,13 +1,6 @@
 package fold
 
 import (
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/fanfold/fanfold/format"
-
-	"github.com/fanfold/fanfold/dataset"
-
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -16,11 +9,16 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/fanfold/fanfold/dataset/datasettest"
-	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
 )
 
 // readCell is a cell as a strict reader of RFC 4180 finds it.

@@ -13,7 +13,7 @@ import (
 // record is a row as a fold holds it, in memory or in a scratch file:
 //
 //	word  8 bytes  an integer key, or the hash of any other
-//	link  4 bytes  in memory the place of the next row of the same key or number, in
+//	link  4 bytes  in memory the ref of the next row of the same key or number, in
 //	               a run the number of the row that it may meet
 //	size  4 bytes  of the whole record, and flags
 //	key            4 bytes of length, and the key; only where flagTextKey is set
@@ -104,8 +104,8 @@ type joinKey struct {
 	text []byte // nil, never empty, where word is the key itself: an integer
 }
 
-// hash spreads the word over 64 bits: neighbours are far apart, and nobody outside
-// can choose keys that are near one another.
+// hash spreads the word over 64 bits: neighbours are far apart, and a user cannot
+// choose keys that collide.
 func (k joinKey) hash() uint64 {
 	x := k.word ^ hashSecret
 	x = (x ^ x>>32) * 0x9e3779b97f4a7c15

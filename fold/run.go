@@ -38,7 +38,7 @@ func (s *scratch) write(b []byte) (extent, error) {
 	return e, nil
 }
 
-// read fills buffer with what is at a place.
+// read fills buffer with what is at a ref.
 func (s *scratch) read(e extent, buffer []byte) error {
 	if _, err := s.file.ReadAt(buffer, e.at); err != nil {
 		return fmt.Errorf("fold: read rows that were too many for memory: %w", err)

@@ -70,12 +70,12 @@ type group struct {
 	chunk *dataset.Chunk // with the first row behind the group
 	row   int
 	key   []byte // of the group; nil before the first and after the last one
-	found []place
+	found []chunkRow
 	ended bool
 }
 
-// place is a row of a chunk.
-type place struct {
+// chunkRow is a row of a chunk.
+type chunkRow struct {
 	chunk *dataset.Chunk
 	row   int
 }
@@ -122,7 +122,7 @@ func (g *group) next() error {
 			}
 			return nil
 		}
-		g.found = append(g.found, place{g.chunk, g.row})
+		g.found = append(g.found, chunkRow{g.chunk, g.row})
 	}
 }
 

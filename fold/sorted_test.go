@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/dataset/datasettest"
-	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestMergedIsHeld: the same bytes where there is no memory, and no scratch file where all

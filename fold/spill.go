@@ -2,7 +2,6 @@ package fold
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -17,7 +16,7 @@ const ways = 64
 // Then the rows of the origin are read again, part by part, and meet those of the sides. So
 // the rows of the file come in their order, and what is in the scratch file is read once.
 //
-// An origin for whose index there is no memory is joined in several turns, each of which
+// An origin for whose index there is no memory is joined in several passes, each of which
 // reads the sides.
 func (f *folder) addSpilled(j *join) error {
 	for from := int64(0); ; {
@@ -35,19 +34,6 @@ func (f *folder) addSpilled(j *join) error {
 	}
 }
 
-// partition is the rows of the spilled sides that can meet some rows of the origin.
-type partition struct {
-	left []numbered // in reverse order
-	end  int64      // the number behind those whose rows are in memory
-}
-
-// numbered is the rows that can meet rows with some numbers: for each input a run, nil where
-// it is not spilled.
-type numbered struct {
-	from, to int64
-	runs     []*run
-}
-
 // divide divides the rows of the sides that the index knows.
 func (j *join) divide(x *index, rows int64) (partition, error) {
 	parts := j.split(numbered{from: 0, to: rows})
@@ -61,30 +47,6 @@ func (j *join) divide(x *index, rows int64) (partition, error) {
 		}
 	}
 	return newPartition(parts), nil
-}
-
-// split returns the parts of a range of numbers, without rows.
-func (j *join) split(r numbered) []numbered {
-	var parts []numbered
-	size := (r.to - r.from + ways - 1) / ways
-	for from := r.from; from < r.to; from += size {
-		p := numbered{from: from, to: min(from+size, r.to), runs: make([]*run, len(j.inputs))}
-		for n := j.origin + 1; n < len(j.inputs); n++ {
-			if j.sides[n].spilled {
-				p.runs[n] = &run{scratch: j.scratch}
-			}
-		}
-		parts = append(parts, p)
-	}
-	return parts
-}
-
-func newPartition(parts []numbered) partition {
-	p := partition{}
-	for i := range parts {
-		p.left = append(p.left, parts[len(parts)-1-i])
-	}
-	return p
 }
 
 // divideSide gives the rows of a side to the runs of their numbers.
@@ -121,182 +83,5 @@ func (j *join) divideSide(n int, x *index, to func(number uint32) *run) error {
 			}
 		}
 		number += int64(c.Rows())
-	}
-}
-
-// load makes the rows available that can meet the row of this number, and returns for how
-// many rows from this one on that is so.
-func (p *partition) load(j *join, number int64) (int64, error) {
-	if p.left == nil && p.end == 0 {
-		return math.MaxInt64, nil // nothing is spilled
-	}
-	for number >= p.end {
-		next := p.left[len(p.left)-1]
-		p.left = p.left[:len(p.left)-1]
-		if !j.fits(next) && next.to-next.from > 1 {
-			parts, err := j.divideAgain(next)
-			if err != nil {
-				return 0, err
-			}
-			p.left = append(p.left, newPartition(parts).left...)
-			continue
-		}
-		if err := j.loadSides(next); err != nil {
-			return 0, err
-		}
-		p.end = next.to
-	}
-	return p.end - number, nil
-}
-
-// fits tells whether there is memory for the rows of a part.
-func (j *join) fits(r numbered) bool {
-	bytes := int64(0)
-	for _, run := range r.runs {
-		if run != nil {
-			bytes += run.bytes + 4*(r.to-r.from)
-		}
-	}
-	return bytes <= max(j.left, j.least)
-}
-
-// divideAgain divides the rows of a part once more.
-func (j *join) divideAgain(r numbered) ([]numbered, error) {
-	parts := j.split(r)
-	size := parts[0].to - parts[0].from
-	for n, from := range r.runs {
-		if from == nil {
-			continue
-		}
-		if err := from.all(func(next record) error {
-			return parts[(int64(next.link())-r.from)/size].runs[n].add(next)
-		}); err != nil {
-			return nil, err
-		}
-		from.free()
-	}
-	return parts, nil
-}
-
-// loadSides reads the rows of a part into memory. Those of one number for which there is
-// no memory stay in the scratch file.
-func (j *join) loadSides(r numbered) error {
-	share := max(j.left, j.least)
-	if !j.fits(r) {
-		share /= int64(len(r.runs))
-	}
-	for n, run := range r.runs {
-		if run == nil {
-			continue
-		}
-		s := j.sides[n]
-		if s.part != nil && s.part.run != nil {
-			s.part.run.free()
-		}
-		s.part = &part{from: r.from, run: run}
-		if run.bytes > share {
-			continue
-		}
-		var err error
-		if s.part.arena, err = run.load(s.in); err != nil {
-			return err
-		}
-		s.part.run = nil
-		s.part.link(int(r.to - r.from))
-	}
-	return nil
-}
-
-// part is the rows of a side that can meet rows of the origin with some numbers: in memory,
-// or where there are many for a single number, in the scratch file.
-type part struct {
-	from  int64
-	arena *arena
-	last  []uint32 // by number: the place of the last row; those of one number are a ring
-	run   *run
-}
-
-// link puts the rows of each number into a ring.
-func (p *part) link(numbers int) {
-	p.last = make([]uint32, numbers)
-	for i := range p.last {
-		p.last[i] = noPlace
-	}
-	_ = p.arena.all(func(place uint32, r record) error {
-		last := &p.last[int64(r.link())-p.from]
-		if *last == noPlace {
-			r.setLink(place)
-		} else {
-			before := p.arena.at(*last)
-			r.setLink(before.link())
-			before.setLink(place)
-		}
-		*last = place
-		return nil
-	})
-}
-
-// findAll finds for each row of a batch the last row of its number, or noPlace where none has
-// its key. The first row of the batch has this number.
-func (p *part) findAll(b *batch, number int64, last []uint32) error {
-	for i, k := range b.keys {
-		if last[i] = noPlace; !b.known[i] {
-			continue
-		}
-		if p.run == nil {
-			at := p.last[number-p.from+int64(i)]
-			if at == noPlace {
-				continue
-			}
-			if p.arena.at(at).is(k) {
-				last[i] = at
-				continue
-			}
-		}
-		var found bool
-		if err := p.each(p.lastOf(number+int64(i)), k, func(record) error {
-			found = true
-			return errStop
-		}); err != nil {
-			return err
-		}
-		if found {
-			last[i] = p.lastOf(number + int64(i))
-		}
-	}
-	return nil
-}
-
-// lastOf returns the place of the last row of a number; of no meaning where rows are in the
-// scratch file.
-func (p *part) lastOf(number int64) uint32 {
-	if p.run != nil {
-		return 0
-	}
-	return p.last[number-p.from]
-}
-
-// each calls f with the rows that have a key, in their order, among those of the number whose
-// last row is there.
-func (p *part) each(last uint32, key joinKey, f func(r record) error) error {
-	if p.run != nil {
-		return p.run.all(func(r record) error {
-			if !r.is(key) {
-				return nil
-			}
-			return f(r)
-		})
-	}
-	for place := p.arena.at(last).link(); ; {
-		r := p.arena.at(place)
-		if r.is(key) {
-			if err := f(r); err != nil {
-				return unlessStopped(err)
-			}
-		}
-		if place == last {
-			return nil
-		}
-		place = r.link()
 	}
 }

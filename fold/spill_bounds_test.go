@@ -64,9 +64,9 @@ func TestSpillIsBounded(t *testing.T) {
 	foldBounded(t, long, long, 2<<20, 16<<20, 60<<20)
 }
 
-// foldBounded joins rows of about so many bytes with short ones, and looks that no more
-// than the most bytes are held, chunks and buffers too.
-func foldBounded(t *testing.T, left, right []int, length int, room int64, most uint64) {
+// foldBounded joins rows of about that length with short ones, and checks that at most limit
+// bytes are held, chunks and buffers included.
+func foldBounded(t *testing.T, left, right []int, length int, budget int64, limit uint64) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	r, _ := wide(t, report.Left, nil, nil, 0)
@@ -79,21 +79,21 @@ func foldBounded(t *testing.T, left, right []int, length int, room int64, most u
 	before := live() // of other tests
 	var mutex sync.Mutex
 	var peak uint64
-	look := func() {
+	sample := func() {
 		mutex.Lock()
 		defer mutex.Unlock()
 		peak = max(peak, live())
 	}
 	files := &scratchFiles{t: t, dir: t.TempDir(),
-		read:    func([]byte) error { look(); return nil },
-		written: func([]byte) { look() },
+		read:    func([]byte) error { sample(); return nil },
+		written: func([]byte) { sample() },
 	}
 	made, err := foldTo(r, map[string]Dataset{
 		"a": &generated{keys: left, text: []byte("a")},
 		"b": &generated{keys: right, text: []byte(strings.Repeat("b", length))},
-	}, io.Discard, Budget{Bytes: room, Scratch: files.make})
-	if err != nil || made.Rows != int64(len(right)) || peak > before+most {
-		t.Errorf("%d rows, error %v; %d MB were held, with room for %d", made.Rows, err, (peak-before)>>20, room>>20)
+	}, io.Discard, Budget{Bytes: budget, Scratch: files.make})
+	if err != nil || made.Rows != int64(len(right)) || peak > before+limit {
+		t.Errorf("%d rows, error %v; %d MB were held, with a budget of %d", made.Rows, err, (peak-before)>>20, budget>>20)
 	}
 	files.closed(1)
 }
@@ -151,10 +151,10 @@ func TestPartsThatFit(t *testing.T) {
 		fits        bool
 	}{
 		"all":                   {bytes + 4*numbers, 0, true},
-		"without the places":    {bytes + 4*numbers - 1, 0, false},
+		"without the refs":      {bytes + 4*numbers - 1, 0, false},
 		"what others have left": {0, bytes + 4*numbers, true},
 	} {
-		j := &join{folder: &folder{left: test.left, least: test.least}}
+		j := &join{folder: &folder{left: test.left, minBytes: test.least}}
 		if fits := j.fits(numbered{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {
 			t.Errorf("%s: %t", name, fits)
 		}
@@ -164,20 +164,20 @@ func TestPartsThatFit(t *testing.T) {
 // largestFold is the maximum of limits.fold_bytes.
 const largestFold = 8 << 30
 
-// TestMostRows: a row that is too long, or has no place, is an error that names the listener.
+// TestMostRows: a row that is too long, or has no ref, is an error that names the listener.
 func TestMostRows(t *testing.T) {
 	t.Parallel()
-	full := &arena{blocks: make([][]byte, noPlace/blockPlaces)}
+	full := &arena{blocks: make([][]byte, noRef/blockRefs)}
 	if err := full.add(make(record, recordHead)); !errors.Is(err, errArena) {
-		t.Errorf("no place: %v", err)
+		t.Errorf("no ref: %v", err)
 	}
 	if err := (&arena{blocks: full.blocks[1:]}).add(make(record, recordHead)); err != nil {
-		t.Errorf("the last place: %v", err)
+		t.Errorf("the last ref: %v", err)
 	}
 	for _, size := range []int{blockBytes / 2, blockBytes, 2 * blockBytes} {
-		size += placeBytes // so that a block has room for one less
-		if places := largestFold / size * blocksOf(size); places > len(full.blocks)/2 {
-			t.Errorf("rows of %d bytes take %d blocks", size, places)
+		size += refBytes // so that a block has room for one less
+		if refs := largestFold / size * blocksOf(size); refs > len(full.blocks)/2 {
+			t.Errorf("rows of %d bytes take %d blocks", size, refs)
 		}
 	}
 	files := &scratchFiles{t: t, dir: t.TempDir()}
@@ -210,14 +210,14 @@ func TestSpillReadFails(t *testing.T) {
 		}
 		return nil
 	}}
-	room := Budget{Bytes: 400_000, Scratch: files.make}
-	if _, err := foldTo(r, sets(), io.Discard, room); err != nil {
+	budget := Budget{Bytes: 400_000, Scratch: files.make}
+	if _, err := foldTo(r, sets(), io.Discard, budget); err != nil {
 		t.Fatal(err)
 	}
 	for n, all := int64(1), now.Load(); n <= all; n += max(1, all/50) {
 		now.Store(0)
 		fails.Store(n)
-		if _, err := foldTo(r, sets(), io.Discard, room); !errors.Is(err, errDisk) {
+		if _, err := foldTo(r, sets(), io.Discard, budget); !errors.Is(err, errDisk) {
 			t.Errorf("read %d of %d: %v", n, all, err)
 		}
 	}

@@ -1,90 +1,23 @@
 package fold
 
 import (
-	"github.com/fanfold/fanfold/format"
-
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
-// scratchFiles are the files of folds; all must be closed in the end.
-type scratchFiles struct {
-	t     datasettest.TB
-	dir   string
-	mutex sync.Mutex
-	made  int
-	open  int
-	room  int64 // bytes that can be written; 0: any number
-
-	read    func(p []byte) error // nil: nothing special
-	written func(p []byte)
-}
-
-// scratchFile is a file that has no name any more.
-type scratchFile struct {
-	*os.File
-	of *scratchFiles
-}
-
-func (s *scratchFiles) make() (Scratch, error) {
-	f, err := os.CreateTemp(s.dir, "")
-	if err != nil {
-		return nil, err
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.made++
-	s.open++
-	return &scratchFile{f, s}, os.Remove(f.Name())
-}
-
-func (f *scratchFile) ReadAt(p []byte, at int64) (int, error) {
-	if f.of.read != nil {
-		if err := f.of.read(p); err != nil {
-			return 0, err
-		}
-	}
-	return f.File.ReadAt(p, at)
-}
-
-func (f *scratchFile) WriteAt(p []byte, at int64) (int, error) {
-	if f.of.written != nil {
-		f.of.written(p)
-	}
-	if f.of.room > 0 && at+int64(len(p)) > f.of.room {
-		return 0, errDisk
-	}
-	return f.File.WriteAt(p, at)
-}
-
-func (f *scratchFile) Close() error {
-	f.of.mutex.Lock()
-	defer f.of.mutex.Unlock()
-	f.of.open--
-	return f.File.Close()
-}
-
-// closed checks that this number of files was made, and all are closed.
-func (s *scratchFiles) closed(made int) {
-	s.t.Helper()
-	if s.made != made || s.open != 0 {
-		s.t.Fatal(fmt.Sprintf("%d scratch files were made, want %d; %d are open", s.made, made, s.open))
-	}
-}
-
-// TestSpilledIsPlain: with too little room the file is the same, byte for byte.
+// TestSpilledIsPlain: with too little memory the file is the same, byte for byte.
 func TestSpilledIsPlain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -161,7 +94,7 @@ func TestSpilledIsPlain(t *testing.T) {
 	})
 }
 
-// wide makes a report of two datasets with a text that takes room.
+// wide makes a report of two datasets with a text of that length.
 func wide(t datasettest.TB, kind report.JoinType, left, right []int, length int) (*report.Report, func() map[string]Dataset) {
 	r := &report.Report{
 		Join: report.Join{Keys: []string{"k"}, Listeners: []report.Joined{{Listener: "a", Keys: []string{"k"}}, {Listener: "b", Type: kind, Keys: []string{"k"}}}},
@@ -261,6 +194,42 @@ func TestSpillFails(t *testing.T) {
 	missing := func() (Scratch, error) { return nil, errDisk }
 	if _, err := foldTo(r, sets(), io.Discard, Budget{Bytes: 1 << 20, Scratch: missing}); !errors.Is(err, errDisk) {
 		t.Errorf("no file: %v", err)
+	}
+}
+
+// TestPartComparesKeys: an index knows a part of a key's hash, so rows of other keys can have
+// the number of a row.
+func TestPartComparesKeys(t *testing.T) {
+	t.Parallel()
+	keys := []joinKey{{word: 1}, {word: 2}, textKey("a"), textKey("b"), {word: 3}, textKey("c")}
+	for _, stored := range []bool{false, true} {
+		p := &part{from: 7, arena: &arena{}}
+		p.run = &run{scratch: &scratch{}}
+		for i, k := range keys[:4] {
+			r, err := endRecord(append(beginRecord(nil, k, true), byte(i)))
+			r.setLink(7)
+			if err := errors.Join(err, p.arena.add(r), p.run.add(r)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !stored {
+			p.run = nil
+			p.link(1)
+		}
+		for i, k := range keys {
+			last, found := make([]uint32, 1), -1
+			if err := p.findAll(&batch{keys: []joinKey{k}, known: []bool{true}}, 7, last); err != nil {
+				t.Fatal(err)
+			}
+			if last[0] != noRef {
+				if err := p.each(last[0], k, func(r record) error { found = int(r.row()[0]); return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := i; i < 4 && found != want || i >= 4 && found != -1 {
+				t.Errorf("in the scratch file %v: key %d finds %d", stored, i, found)
+			}
+		}
 	}
 }
 

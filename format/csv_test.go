@@ -1,15 +1,13 @@
 package format
 
 import (
-	"unicode/utf8"
-
-	"github.com/fanfold/fanfold/dataset"
-
 	"bytes"
 	"encoding/csv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
 )
 

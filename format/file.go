@@ -6,8 +6,9 @@ import (
 	"io"
 	"sync"
 
-	"github.com/fanfold/fanfold/report"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // ErrTooLarge is matched by the error of a file that has more rows or bytes than its

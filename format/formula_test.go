@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/report"
 	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 func TestIsFormula(t *testing.T) {

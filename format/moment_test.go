@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/report"
 	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // layouts are forms, and what Go's time package calls them.
