@@ -69,7 +69,7 @@ func (b *Builder) Uint(col int, v uint64) {
 var errNoNumber = errors.New("a float that is no number (NaN or infinite)")
 
 // Float gives the column the number with the fewest digits that reads back as
-// the same float of so many bits (32 or 64). NaN and the infinities have no
+// the same float of that many bits (32 or 64). NaN and the infinities have no
 // JSON and make EndRow fail.
 func (b *Builder) Float(col int, v float64, bits int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -80,7 +80,7 @@ func (b *Builder) Float(col int, v float64, bits int) {
 	c.text = appendFloat(c.text, v, bits)
 }
 
-// Fixed gives the column the number with so many decimals, as a FLOAT(M,D) shows it.
+// Fixed gives the column the number with that number of decimals, as a FLOAT(M,D) shows it.
 func (b *Builder) Fixed(col int, v float64, decimals int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		b.fail(col, errNoNumber)

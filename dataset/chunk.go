@@ -23,7 +23,7 @@ type Chunk struct {
 // gives them or a Compressor has made them of it. Everything that is not exactly that
 // is an error that names column and byte (of the JSON, from 0), and arrays of
 // different lengths are one too. The chunk keeps the fields: they must not be changed
-// as long as it is used.
+// while it is used.
 func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	if len(columns) != len(fields) {
 		return nil, fmt.Errorf("dataset: %d columns and %d fields", len(columns), len(fields))
@@ -34,11 +34,11 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	}
 	c := &Chunk{columns: columns, texts: texts}
 	for i, text := range texts {
-		most := c.rows + 1
+		values := c.rows + 1
 		if i == 0 {
-			most = bytes.Count(text, []byte{','}) + 2
+			values = bytes.Count(text, []byte{','}) + 2
 		}
-		column, at, err := scanArray(text, c.room(i, most), &c.blanks)
+		column, at, err := scanArray(text, c.startsOf(i, values), &c.blanks)
 		if err != nil {
 			return nil, fmt.Errorf("dataset: column %q, byte %d: %w", columns[i].Name, at, err)
 		}
@@ -55,11 +55,11 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	return c, nil
 }
 
-// room is where the starts of a column are written: in their final place, save
-// for the first column, which tells how many there are.
-func (c *Chunk) room(column, most int) []uint32 {
+// startsOf returns where the starts of a column are written: where they stay, save for those
+// of the first column, whose number is not known yet.
+func (c *Chunk) startsOf(column, values int) []uint32 {
 	if column == 0 {
-		return make([]uint32, 0, most)
+		return make([]uint32, 0, values)
 	}
 	from := column * (c.rows + 1)
 	return c.starts[from : from : from+c.rows+1]
@@ -70,15 +70,6 @@ func (c *Chunk) Columns() []Column { return c.columns }
 
 // Rows returns the number of rows.
 func (c *Chunk) Rows() int { return c.rows }
-
-// Bytes returns the length of the JSON of all columns together.
-func (c *Chunk) Bytes() int64 {
-	var n int64
-	for _, text := range c.texts {
-		n += int64(len(text))
-	}
-	return n
-}
 
 // Cell returns the JSON of one value: null, true, false, a number or a string
 // with its quotes. It is a part of the field, so it must not be changed.
@@ -111,7 +102,7 @@ var (
 
 // scanArray appends the start of every value, and the end of the array, and notes
 // whether there is white space between them. Where there is an error it also
-// returns the place.
+// returns where it is.
 func scanArray(text []byte, starts []uint32, blanks *bool) ([]uint32, int, error) {
 	if uint64(len(text)) >= math.MaxUint32 {
 		return nil, 0, errLarge
@@ -161,7 +152,7 @@ func endArray(text []byte, starts []uint32, at int) ([]uint32, int, error) {
 	return starts, at, nil
 }
 
-// scanScalar returns the end of the value at i, or the place of the error.
+// scanScalar returns the end of the value at i, or where the error is.
 func scanScalar(text []byte, i int) (int, error) {
 	if i == len(text) {
 		return i, errScalar
@@ -261,7 +252,7 @@ func skipBlanks(text []byte, i int) int {
 // isBlank tells what JSON takes for white space.
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// invalidUTF8 returns the place of the first byte that is not UTF-8, or the
+// invalidUTF8 returns where the first byte is that is not UTF-8, or the
 // length of the text.
 func invalidUTF8(text []byte) int {
 	if utf8.Valid(text) {

@@ -8,5 +8,5 @@ type Column struct {
 	Kind     report.Kind `json:"type"`
 	Bits     int         `json:"bits,omitempty"`      // of a KindFloat: 32 for single precision, 0 for double
 	Zone     string      `json:"time_zone,omitempty"` // whose wall clock datetimes are, a name of the tz database; empty: UTC
-	Zerofill int         `json:"zerofill,omitempty"`  // a number is shown with zeros before it, in so many characters at least
+	Zerofill int         `json:"zerofill,omitempty"`  // a number is shown with zeros before it, in at least that many characters
 }

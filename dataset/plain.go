@@ -44,7 +44,7 @@ func plainASCII(text []byte) int {
 	return i
 }
 
-// endOfPlain returns the place of the first byte from i on that does not stand for
+// endOfPlain returns where the first byte from i on is that does not stand for
 // itself in a JSON string, or the length of the text.
 func endOfPlain(text []byte, i int) int {
 	for ; i+8 <= len(text); i += 8 {

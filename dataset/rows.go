@@ -162,7 +162,7 @@ func (r *rowReader) array() (err error) {
 
 func (r *rowReader) object() error {
 	clear(r.values)
-	next := 0 // most often names come in the columns' order
+	next := 0 // names mostly come in the columns' order
 	for more := !r.closes('}'); more; {
 		text, err := r.scalar()
 		if err != nil {

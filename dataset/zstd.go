@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// leastCompressed is how long a field is at least that is compressed: below, its
-	// name takes as much room.
-	leastCompressed = 256
-	// MaxExpandedBytes is the most that the compressed fields of a chunk may say
-	// together. A chunk that is larger, because one of its rows is, is not compressed.
+	// minCompressed is the length from which a field is compressed: below, its name takes
+	// as many bytes.
+	minCompressed = 256
+	// MaxExpandedBytes is the maximum size of the compressed fields of a chunk when they are
+	// expanded. A chunk that is larger, because one of its rows is, is not compressed.
 	MaxExpandedBytes = 16 << 20
 )
 
@@ -45,7 +45,7 @@ func (c *Compressor) Fields(fields [][]byte) [][]byte {
 		c.frames = append(c.frames, nil)
 	}
 	for i, field := range fields {
-		if len(field) < leastCompressed {
+		if len(field) < minCompressed {
 			continue
 		}
 		c.frames[i] = encoder().EncodeAll(field, c.frames[i][:0])

@@ -79,7 +79,7 @@ func TestCompressorSaysTheSame(t *testing.T) {
 			if !bytes.Equal(chunk.texts[i], field) {
 				t.Errorf("%d rows, column %d: another text", rows, i)
 			}
-			if compressed := bytes.HasPrefix(stored[i], zstdMagic); compressed != (len(field) >= leastCompressed) {
+			if compressed := bytes.HasPrefix(stored[i], zstdMagic); compressed != (len(field) >= minCompressed) {
 				t.Errorf("%d rows, column %d of %d bytes: compressed is %t", rows, i, len(field), compressed)
 			}
 			if len(stored[i]) > len(field) {
@@ -95,12 +95,12 @@ func TestCompressorLeavesWhatGetsNoShorter(t *testing.T) {
 	noise := make([]byte, 1000)
 	_, _ = random.Read(noise)
 	var c Compressor
-	for _, field := range [][]byte{[]byte("[]"), array(leastCompressed - 1), noise} {
+	for _, field := range [][]byte{[]byte("[]"), array(minCompressed - 1), noise} {
 		if got := c.Fields([][]byte{field}); !bytes.Equal(got[0], field) {
 			t.Errorf("%d bytes were changed", len(field))
 		}
 	}
-	large := [][]byte{array(leastCompressed), array(MaxExpandedBytes)}
+	large := [][]byte{array(minCompressed), array(MaxExpandedBytes)}
 	for i, field := range c.Fields(large) {
 		if !bytes.Equal(field, large[i]) {
 			t.Errorf("field %d of a chunk that no reader takes as frames was compressed", i)

@@ -128,7 +128,7 @@ func wholeNumber(form []byte) (int64, bool) {
 	return n, ok
 }
 
-// skipDigits returns the place of the first byte from i on that is no digit.
+// skipDigits returns where the first byte from i on is that is no digit.
 func skipDigits(text []byte, i int) int {
 	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
 		i++

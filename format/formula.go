@@ -10,9 +10,9 @@ import (
 // IsFormula tells whether a spreadsheet could take a text for a formula: it begins
 // with = + - @, their full-width forms, which some take for the same, or a control
 // character, such as TAB or CR, and is neither a number nor this character alone. Spaces
-// before it do not count: there are programs that take them off. One that has single
-// quotes before those counts, too, so that whoever takes one quote off each cell that
-// begins with quotes and one of these has what was there.
+// before it do not count: some programs remove them. One that has single quotes before those
+// counts, too, so that a reader that removes one quote from each cell that begins with
+// quotes and one of these gets the original text.
 func IsFormula(text []byte, kind report.Kind) bool {
 	rest := text
 	for len(rest) > 0 && rest[0] == '\'' {
@@ -110,7 +110,7 @@ func guarded(dst []byte, start int) []byte {
 	return dst
 }
 
-// skipDigits returns the place of the first byte from i on that is no digit.
+// skipDigits returns where the first byte from i on is that is no digit.
 func skipDigits(text []byte, i int) int {
 	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
 		i++

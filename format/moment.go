@@ -159,8 +159,8 @@ func (f form) check() error {
 	return nil
 }
 
-// parseForm reads a form with these tokens, each part at most once. A letter that is in none of them must be
-// a T, for which nobody looks among the tokens.
+// parseForm reads a form with these tokens, each part at most once. The only letter that may
+// stand outside of them is T, as in ISO 8601.
 func parseForm(text string, tokens []string) (form, error) {
 	var f form
 	some := false
@@ -234,7 +234,7 @@ func (f form) append(dst []byte, t time.Time) []byte {
 	return dst
 }
 
-// appendPadded0 appends a number with at least so many digits, up to 6.
+// appendPadded0 appends a number with at least that many digits, up to 6.
 func appendPadded0(dst []byte, n, digits int) []byte {
 	for unit := [...]int{1, 10, 100, 1e3, 1e4, 1e5}[digits-1]; unit > 0; unit /= 10 {
 		dst = append(dst, byte('0'+n/unit%10))

@@ -1,4 +1,4 @@
-package fold
+package format
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
-	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -67,30 +65,37 @@ func readCSV(text string, delimiter byte, lineEnd string) ([][]readCell, error) 
 	return rows, nil
 }
 
-// unescaped is what a program does about formulas: it takes one quote off each text
-// that begins with quotes and a sign of a formula, perhaps with spaces between them.
-func unescaped(text string) string {
-	rest := strings.TrimLeftFunc(strings.TrimLeft(text, "'"), func(r rune) bool {
-		return r >= ' ' && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r))
-	})
-	if sign, _ := utf8.DecodeRuneInString(rest); text[:min(len(text), 1)] == "'" && rest != "" && (sign < ' ' || strings.ContainsRune("=+-@＝＋－＠", sign)) {
-		return text[1:]
-	}
-	return text
-}
-
 // fileOf makes the file of these cells, nil being NULL, in columns of texts.
 func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
-	r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}, CSV: c}
 	var columns []dataset.Column
+	var numbers []int
 	for i := range rows[0] {
 		name := fmt.Sprint("c", i)
 		columns = append(columns, dataset.Column{Name: name, Kind: report.KindText})
-		r.CSV.Columns = append(r.CSV.Columns, column(name, "a", name))
+		numbers = append(numbers, i)
+		c.Columns = append(c.Columns, report.CSVColumn{Label: name, Listener: "a", Column: name})
 	}
 	var out bytes.Buffer
-	if _, err := foldTo(r, map[string]Dataset{"a": datasettest.Of(t, columns, 3, rows...)}, &out, Budget{}); err != nil {
+	f, err := NewCSV(&c, [][]dataset.Column{columns}, &out)
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer f.Abort()
+	chunk, err := datasettest.Of(t, columns, len(rows), rows...).Chunk(0, numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := make([][]byte, len(columns))
+	for row := range rows {
+		for i := range cells {
+			cells[i] = chunk.Cell(i, row)
+		}
+		if err := f.WriteRow(0, cells); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made, err := f.Close(); err != nil || made.Rows != int64(len(rows)) {
+		t.Fatal(made, err)
 	}
 	return out.String()
 }
@@ -120,7 +125,7 @@ func wantRead(t *testing.T, file string, c report.CSV, rows ...[]any) {
 			cell := got[i+1][n]
 			text, isText := value.(string)
 			if c.Formulas == report.FormulasEscape {
-				if format.IsFormula([]byte(cell.text), report.KindText) && !strings.HasPrefix(cell.text, "'") {
+				if IsFormula([]byte(cell.text), report.KindText) && !strings.HasPrefix(cell.text, "'") {
 					t.Fatalf("%q is a formula\n%q", cell.text, file)
 				}
 				cell.text = unescaped(cell.text)
@@ -157,7 +162,7 @@ func FuzzCSVFile(f *testing.F) {
 		if options&16 > 0 {
 			c.Formulas = report.FormulasEscape
 		}
-		if options&32 > 0 && report.IsNullText(null) && (c.Formulas == report.FormulasOff || !format.IsFormula([]byte(null), report.KindText)) {
+		if options&32 > 0 && report.IsNullText(null) && (c.Formulas == report.FormulasOff || !IsFormula([]byte(null), report.KindText)) {
 			c.Null = &null
 		}
 		if !utf8.ValidString(a + "x" + b) {
@@ -203,9 +208,11 @@ for line in sys.stdin:
 	encode, decode := json.NewEncoder(in), json.NewDecoder(out)
 	texts := rapid.OneOf(rapid.SampledFrom(cellSeeds), rapid.StringOf(rapid.RuneFrom([]rune("a,;|\t\"'=\r\n é\\"))), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
-		options := report.CSV{}
-		drawOptions(t, &options)
-		options.Gzip, options.BOM, options.Formulas = false, false, report.FormulasOff
+		options := report.CSV{LF: rapid.Bool().Draw(t, "lf")}
+		options.Delimiter = rapid.SampledFrom(append([]string{""}, report.Delimiters[1:]...)).Draw(t, "delimiter")
+		if null := rapid.SampledFrom([]string{"none", "", "NULL", "1"}).Draw(t, "null"); null != "none" {
+			options.Null = &null
+		}
 		var rows [][]any
 		want := [][]string{}
 		for range rapid.IntRange(1, 20).Draw(t, "rows") {

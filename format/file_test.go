@@ -1,0 +1,94 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
+)
+
+var twoColumns = []report.CSVColumn{{Label: "at", Listener: "a", Column: "at"}, {Label: "v", Listener: "b", Column: "v"}}
+
+// TestOrigins: a cell is written as a column of the origin that its row comes from.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	c := &report.CSV{Columns: twoColumns, TimeZone: "UTC"}
+	second := datasettest.Columns("at", "datetime", "v", "integer")
+	second[1].Zerofill = 3
+	var out strings.Builder
+	f, err := NewCSV(c, [][]dataset.Column{datasettest.Columns("at", "datetime Europe/Berlin", "v", "text"), second}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Abort()
+	for origin, cell := range []string{`"7"`, `7`} {
+		if err := f.WriteRow(origin, [][]byte{[]byte(`"2024-01-01 10:00:00"`), []byte(cell)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.WriteRow(0, [][]byte{nil, nil}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := f.Close()
+	if want := "at,v\r\n2024-01-01 09:00:00,7\r\n2024-01-01 10:00:00,007\r\n,\r\n"; err != nil || made.Rows != 3 || out.String() != want {
+		t.Errorf("%+v, %v: %q, want %q", made, err, out.String(), want)
+	}
+}
+
+func TestNewCSVFails(t *testing.T) {
+	t.Parallel()
+	for want, columns := range map[string][]dataset.Column{
+		"1 columns in a file of 2": datasettest.Columns("at", "text"),
+		"zone of a column":         datasettest.Columns("at", "datetime Nowhere/Atall", "v", "text"),
+	} {
+		c := &report.CSV{Columns: twoColumns, LF: true}
+		if _, err := NewCSV(c, [][]dataset.Column{columns}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// brokenPipe fails after some writes.
+type brokenPipe struct{ writes int }
+
+var errPipe = errors.New("broken pipe")
+
+func (b *brokenPipe) Write(p []byte) (int, error) {
+	if b.writes--; b.writes < 0 {
+		return 0, errPipe
+	}
+	return len(p), nil
+}
+
+// TestAbort: after an error, and without one, nothing is written any more when it returns.
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	cells := [][]byte{[]byte(`"` + strings.Repeat("x", 1000) + `"`), nil}
+	for _, gzip := range []bool{false, true} {
+		for _, writes := range []int{0, 2, 1 << 30} {
+			pipe := &brokenPipe{writes: writes}
+			f, err := NewCSV(&report.CSV{Columns: twoColumns, Gzip: gzip}, [][]dataset.Column{datasettest.Columns("at", "text", "v", "text")}, pipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 1000 {
+				if err = f.WriteRow(0, cells); err != nil {
+					break
+				}
+			}
+			if err != nil && !errors.Is(err, errPipe) || err == nil && writes == 0 && !gzip {
+				t.Errorf("gzip %v, %d writes: %v", gzip, writes, err)
+			}
+			f.Abort()
+			left := pipe.writes
+			f.Abort()
+			if pipe.writes != left {
+				t.Error("written after Abort")
+			}
+		}
+	}
+}
