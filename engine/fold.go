@@ -15,10 +15,7 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/format"
-<<<<<<< HEAD
 	"github.com/fanfold/fanfold/internal/step"
-=======
->>>>>>> origin/main
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
