@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
@@ -145,7 +146,7 @@ reports:
   bench:
     stages: [{listeners: [`+strings.Join(list, ", ")+`]}]
     join: {key: k, listeners: [`+strings.Join(joined, ", ")+`]}
-`), config.Environment{})
+`), decode.Environment{})
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"maps"
 	"net"
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -16,7 +18,7 @@ func (f *file) check() *Config {
 	}
 	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
 		if ip := net.ParseIP(host); host == "" || ip != nil && !ip.IsLoopback() {
-			f.get("admin").problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, or set admin_public: true if a firewall protects it")
+			f.Get("admin").Problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, or set admin_public: true if a firewall protects it")
 		}
 	}
 	for _, d := range f.Databases {
@@ -24,7 +26,7 @@ func (f *file) check() *Config {
 	}
 	for _, a := range f.APIs {
 		if _, taken := c.Databases[a.Name]; taken {
-			a.problem("an API with the name of a database", "Give it another name")
+			a.Problem("an API with the name of a database", "Give it another name")
 		} else {
 			c.APIs[a.Name] = a.check()
 		}
@@ -45,27 +47,27 @@ func (f *file) check() *Config {
 
 // check proves that a job's hash and a key that all jobs share cannot have one name.
 func (k keyFields) check() report.Keys {
-	if !k.wrong["prefix"] && !k.wrong["hash"] && (strings.HasPrefix(k.Prefix, k.Hash) || strings.HasPrefix(k.Hash, k.Prefix)) {
+	if !k.Wrong("prefix") && !k.Wrong("hash") && (strings.HasPrefix(k.Prefix, k.Hash) || strings.HasPrefix(k.Hash, k.Prefix)) {
 		d := report.DefaultKeys
-		k.first("hash", "prefix").problem("one of prefix and hash begins with the other", "Choose two that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
+		k.First("hash", "prefix").Problem("one of prefix and hash begins with the other", "Choose two that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
 	}
 	return report.Keys{Prefix: k.Prefix, Hash: k.Hash}
 }
 
 // check puts the password into the DSN.
 func (d databaseFields) check() Database {
-	file, dsn := d.get("password_file").hidden(), d.first("dsn", "dsn_file").hidden()
-	if !file.given() || d.DSN == "" {
+	file, dsn := d.Get("password_file").Hidden(), d.First("dsn", "dsn_file").Hidden()
+	if !file.Given() || d.DSN == "" {
 		return d.Database
 	}
 	const remedy = "Write user@tcp(host:port)/schema"
 	switch user, password, address, _ := splitDSN(d.DSN.Reveal()); {
-	case d.get("dsn_file").given():
-		file.problem("both dsn_file and password_file", "Put the password into the DSN's file, or give the DSN in dsn")
+	case d.Get("dsn_file").Given():
+		file.Problem("both dsn_file and password_file", "Put the password into the DSN's file, or give the DSN in dsn")
 	case user == "":
-		dsn.problem("a DSN without user, for the password in password_file", remedy)
+		dsn.Problem("a DSN without user, for the password in password_file", remedy)
 	case password != "":
-		dsn.problem("a DSN with a password, and a password_file", remedy+", or remove password_file")
+		dsn.Problem("a DSN with a password, and a password_file", remedy+", or remove password_file")
 	default:
 		d.DSN = report.Secret(user + ":" + string(d.PasswordFile) + "@" + address)
 	}
@@ -76,28 +78,28 @@ func (d databaseFields) check() Database {
 func (a apiFields) check() API {
 	a.URL, a.API.Headers = strings.TrimRight(a.URL, "/"), map[string]report.Secret{}
 	for _, h := range a.Headers {
-		at, value := h.hidden(), string(h.Value)
-		if h.has("file") {
-			at, value = h.get("file").hidden(), string(h.File)
+		at, value := h.Hidden(), string(h.Value)
+		if h.Has("file") {
+			at, value = h.Get("file").Hidden(), string(h.File)
 		}
 		wrong := badHeader(h.Name, value, apiHeaders)
 		switch {
-		case h.fields == nil || h.wrong[""] || h.wrong["file"]:
+		case !h.Readable() || h.Wrong("") || h.Wrong("file"):
 		case strings.TrimSpace(value) == "":
-			at.problem("empty", "Write the value of "+h.Name+", set the variable that it comes from, or remove the header")
+			at.Problem("empty", "Write the value of "+h.Name+", set the variable that it comes from, or remove the header")
 		case wrong != nil:
-			at.problem(wrong.Message, wrong.Remedy)
+			at.Problem(wrong.Message, wrong.Remedy)
 		case hasHeader(a.API.Headers, h.Name):
-			at.problem("a header given twice", "Keep one: capital and small letters are the same in the names of headers")
+			at.Problem("a header given twice", "Keep one: capital and small letters are the same in the names of headers")
 		default:
 			a.API.Headers[h.Name] = report.Secret(value)
 		}
 	}
-	at := a.get("idempotency")
+	at := a.Get("idempotency")
 	if wrong := badHeader(a.Idempotency, "", apiHeaders); hasHeader(a.API.Headers, a.Idempotency) {
-		at.problem("a header that is in headers, too", "Remove it there: each job has its own key")
+		at.Problem("a header that is in headers, too", "Remove it there: each job has its own key")
 	} else if wrong != nil {
-		at.problem(wrong.Message, wrong.Remedy)
+		at.Problem(wrong.Message, wrong.Remedy)
 	}
 	return a.API
 }
@@ -123,13 +125,16 @@ func badHeader(name, value string, own []string) *report.Mistake {
 }
 
 // refer proves that a field names something that exists.
-func (s section) refer(field, name, what string, known []string) bool {
-	if at := s.get(field); !at.given() {
-		s.missing(field, "Name one of "+what+": "+report.Listing(known))
-	} else if !s.wrong[field] && !slices.Contains(known, name) && len(known) > 0 { // without any, that has been said
-		at.problem("no such "+strings.TrimSuffix(what, "s"), didYouMean(name, known))
+func refer(s decode.Section, field, name, what string, known []string) bool {
+	if at := s.Get(field); !at.Given() {
+		s.Missing(field, "Name one of "+what+": "+report.Listing(known))
+	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 { // without any, that has been said
+		at.Problem("no such "+strings.TrimSuffix(what, "s"), decode.DidYouMean(name, known))
 	} else {
 		return true
 	}
 	return false
 }
+
+// sortedKeys is for messages and loops that must not depend on a map's order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -6,15 +6,23 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
-// checkCSV takes what the file looks like. The join and its listeners are known.
-func (d *draft) checkCSV() {
-	f := d.f.CSV
-	if f.given() && f.fields == nil {
+// draftFile is the file of a report whose join and listeners are known.
+type draftFile struct {
+	*report.Report
+	f         csvFields
+	listeners listeners
+}
+
+// check takes what the file looks like.
+func (d *draftFile) check() {
+	f := d.f
+	if f.Given() && !f.Readable() {
 		return
 	}
 	c := report.CSV{
@@ -24,7 +32,7 @@ func (d *draft) checkCSV() {
 	if f.Delimiter != "," {
 		c.Delimiter = f.Delimiter
 	}
-	if list := f.get("columns"); list.given() {
+	if list := f.Get("columns"); list.Given() {
 		c.Columns = d.columns(f.Columns)
 	} else {
 		c.Columns = d.defaultColumns()
@@ -35,30 +43,30 @@ func (d *draft) checkCSV() {
 }
 
 // columns resolves csv.columns.
-func (d *draft) columns(fields []columnFields) []report.CSVColumn {
+func (d *draftFile) columns(fields []columnFields) []report.CSVColumn {
 	var columns []report.CSVColumn
 	first := map[string]int{}
 	for _, f := range fields {
-		if !f.has("column") {
+		if !f.Has("column") {
 			continue
 		}
-		column, ok := d.findColumn(f.get("column"), f.Column)
+		column, ok := d.findColumn(f.Get("column"), f.Column)
 		column.Label = column.Column
-		if label := f.get("label"); label.given() {
+		if label := f.Get("label"); label.Given() {
 			column.Label = f.Label
-			if !f.wrong["label"] && (f.Label == "" || strings.ContainsFunc(f.Label, unicode.IsControl)) {
-				label.problem("not a valid label", "Use at least one character, and no control characters")
+			if !f.Wrong("label") && (f.Label == "" || strings.ContainsFunc(f.Label, unicode.IsControl)) {
+				label.Problem("not a valid label", "Use at least one character, and no control characters")
 				ok = false
 			}
-			ok = ok && !f.wrong["label"]
+			ok = ok && !f.Wrong("label")
 		}
 		line, twice := first[column.Label]
 		switch {
 		case !ok:
 		case twice:
-			f.problem(fmt.Sprintf("a second column with the label %q, first in line %d", column.Label, line), "Write {column: …, label: …} with another label")
+			f.Problem(fmt.Sprintf("a second column with the label %q, first in line %d", column.Label, line), "Write {column: …, label: …} with another label")
 		default:
-			first[column.Label] = f.line
+			first[column.Label] = f.Line
 			columns = append(columns, column)
 		}
 	}
@@ -67,7 +75,7 @@ func (d *draft) columns(fields []columnFields) []report.CSVColumn {
 
 // findColumn resolves a column of the file: a join key, else <listener>.<column> or a
 // column that exactly one joined listener gives.
-func (d *draft) findColumn(at setting, name string) (report.CSVColumn, bool) {
+func (d *draftFile) findColumn(at decode.Setting, name string) (report.CSVColumn, bool) {
 	if slices.Contains(d.Join.Keys, name) {
 		return report.CSVColumn{Column: name}, true
 	}
@@ -80,7 +88,7 @@ func (d *draft) findColumn(at setting, name string) (report.CSVColumn, bool) {
 			found = append(found, ref)
 		}
 	}
-	switch ref, l := d.splitColumn(name); {
+	switch ref, l := d.listeners.split(name); {
 	case len(found) == 1:
 		return report.CSVColumn{Listener: found[0].Listener, Column: found[0].Column}, true
 	case len(found) > 1:
@@ -88,26 +96,26 @@ func (d *draft) findColumn(at setting, name string) (report.CSVColumn, bool) {
 		for _, r := range found {
 			names = append(names, r.String())
 		}
-		at.problem("a column that several listeners give", "Write one of "+report.Listing(names))
+		at.Problem("a column that several listeners give", "Write one of "+report.Listing(names))
 	case l != nil && !d.Join.Joins(l.Name):
-		at.problem(l.Name+" is not joined, so no row has its columns", "Add it to join.listeners")
+		at.Problem(l.Name+" is not joined, so no row has its columns", "Add it to join.listeners")
 	case l != nil:
-		at.problem(fmt.Sprintf("%s gives no column %s", l.Name, ref.Column), didYouMean(ref.Column, l.Columns))
+		at.Problem(fmt.Sprintf("%s gives no column %s", l.Name, ref.Column), decode.DidYouMean(ref.Column, l.Columns))
 	default:
-		remedy := didYouMean(name, full)
-		if near := nearest(name, bare); near != "" {
+		remedy := decode.DidYouMean(name, full)
+		if near := decode.Nearest(name, bare); near != "" {
 			remedy = fmt.Sprintf("Did you mean %q? Available: %s", near, report.Listing(full))
 		}
-		at.problem("a column that no listener gives", remedy)
+		at.Problem("a column that no listener gives", remedy)
 	}
 	return report.CSVColumn{}, false
 }
 
 // fileColumns returns the columns of the joined listeners, in the order of the join.
-func (d *draft) fileColumns() []report.Ref {
+func (d *draftFile) fileColumns() []report.Ref {
 	var all []report.Ref
 	for _, j := range d.Join.Listeners {
-		for _, column := range d.listener(j.Listener).Columns {
+		for _, column := range d.listeners.find(j.Listener).Columns {
 			all = append(all, report.Ref{Listener: j.Listener, Column: column})
 		}
 	}
@@ -116,7 +124,7 @@ func (d *draft) fileColumns() []report.Ref {
 
 // defaultColumns is every join key, then every column of the joined listeners that is
 // not a key. A name that occurs twice is labelled in full.
-func (d *draft) defaultColumns() []report.CSVColumn {
+func (d *draftFile) defaultColumns() []report.CSVColumn {
 	var columns []report.CSVColumn
 	count, taken := map[string]int{}, map[string]bool{}
 	for _, key := range d.Join.Keys {
@@ -138,7 +146,7 @@ func (d *draft) defaultColumns() []report.CSVColumn {
 			label = ref.String()
 		}
 		if taken[label] {
-			d.f.CSV.problem(fmt.Sprintf("two columns that would have the label %q", label), "List csv.columns, with labels")
+			d.f.Problem(fmt.Sprintf("two columns that would have the label %q", label), "List csv.columns, with labels")
 			continue
 		}
 		taken[label] = true
@@ -150,46 +158,46 @@ func (d *draft) defaultColumns() []report.CSVColumn {
 // checkNull takes what stands for NULL in a file of so many columns; nil: nothing does.
 func (f csvFields) checkNull(columns int) *string {
 	at := f.Null
-	if !at.given() {
+	if !at.Given() {
 		return nil
 	}
-	if at.isNull() {
-		if at.node.Value != "" {
-			at.problem("without quotes this is no text in YAML", fmt.Sprintf("Write null: %q", at.node.Value))
+	if at.IsNull() {
+		if at.Node.Value != "" {
+			at.Problem("without quotes this is no text in YAML", fmt.Sprintf("Write null: %q", at.Node.Value))
 		}
 		return nil
 	}
-	text, ok := at.text()
+	text, ok := at.Text()
 	switch {
 	case !ok:
 		return nil
 	case !report.IsNullText(text):
-		at.problem("not a valid text for NULL", `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`)
+		at.Problem("not a valid text for NULL", `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`)
 		return nil
 	case text == "" && columns == 1:
-		at.problem("an empty text for NULL in a file of one column", "Many readers skip an empty line: write a text such as NULL")
+		at.Problem("an empty text for NULL in a file of one column", "Many readers skip an empty line: write a text such as NULL")
 		return nil
 	}
 	return &text
 }
 
 // checkFormulas proves that what stands in the configuration is no formula.
-func (d *draft) checkFormulas() {
+func (d *draftFile) checkFormulas() {
 	formula := func(text []byte) bool { return format.IsFormula(text, report.KindText) }
 	c := d.CSV
 	if c.Null != nil && c.Formulas != report.FormulasOff && formula([]byte(*c.Null)) {
-		d.f.CSV.get("null").problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
+		d.f.Get("null").Problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
 	}
 	if c.Formulas != report.FormulasFail {
 		return
 	}
-	at := d.f.CSV.get("formulas")
+	at := d.f.Get("formulas")
 	for _, column := range c.Columns {
 		if formula([]byte(column.Label)) {
-			at.problem(fmt.Sprintf("a spreadsheet takes the label %q for a formula", column.Label), "Give the column another label, or write formulas: escape")
+			at.Problem(fmt.Sprintf("a spreadsheet takes the label %q for a formula", column.Label), "Give the column another label, or write formulas: escape")
 		}
-		if l := d.listener(column.Listener); l != nil && formula(dataset.AppendText(nil, []byte(l.Defaults[column.Column]))) {
-			at.problem(fmt.Sprintf("a spreadsheet takes the default of %s for a formula", column.Column), "Give another default, or write formulas: escape")
+		if l := d.listeners.find(column.Listener); l != nil && formula(dataset.AppendText(nil, []byte(l.Defaults[column.Column]))) {
+			at.Problem(fmt.Sprintf("a spreadsheet takes the default of %s for a formula", column.Column), "Give another default, or write formulas: escape")
 		}
 	}
 }

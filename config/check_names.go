@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -15,7 +16,7 @@ func (d *draft) resolve() {
 	for _, l := range d.listeners {
 		for _, u := range l.uses {
 			if d.isList(u.name) && !u.list {
-				u.at.problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", u.name), u.remedy)
+				u.at.Problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", u.name), u.remedy)
 			}
 			if strings.Contains(u.name, ".") {
 				d.resolveColumn(l, u)
@@ -23,7 +24,7 @@ func (d *draft) resolve() {
 			}
 			d.used[u.name] = true
 			if !slices.Contains(d.parameterNames(), u.name) {
-				u.at.problem("unknown query parameter :"+u.name, d.parameterRemedy(u.name))
+				u.at.Problem("unknown query parameter :"+u.name, d.parameterRemedy(u.name))
 			}
 		}
 	}
@@ -52,7 +53,7 @@ func (d *draft) parameterNames() []string {
 
 func (d *draft) parameterRemedy(name string) string {
 	add := fmt.Sprintf("Add %s: string to the report's parameters", name)
-	if near := nearest(name, d.parameterNames()); near != "" {
+	if near := decode.Nearest(name, d.parameterNames()); near != "" {
 		return fmt.Sprintf("Did you mean :%s? Or add %s: string to the report's parameters", near, name)
 	}
 	return add
@@ -61,21 +62,21 @@ func (d *draft) parameterRemedy(name string) string {
 // resolveColumn sets From of a listener whose query uses :listener.column.
 func (d *draft) resolveColumn(l *draftListener, u use) {
 	name := u.name
-	ref, source := d.splitColumn(name)
+	ref, source := d.listeners.split(name)
 	switch {
 	case source == nil && d.nameless:
 		return
 	case source == nil:
-		u.at.problem("unknown query parameter :"+name, "A name with a dot is <listener>.<column> of an earlier stage. "+d.earlier(name, l))
+		u.at.Problem("unknown query parameter :"+name, "A name with a dot is <listener>.<column> of an earlier stage. "+d.listeners.before(name, l))
 		return
 	case source.stage >= l.stage:
 		source.source = true
-		u.at.problem(fmt.Sprintf(":%s is found in stage %d, which is not before stage %d", name, source.stage+1, l.stage+1),
+		u.at.Problem(fmt.Sprintf(":%s is found in stage %d, which is not before stage %d", name, source.stage+1, l.stage+1),
 			"Move this listener to a later stage")
 		return
 	case source.known && !slices.Contains(source.Columns, ref.Column):
 		source.source = true
-		u.at.problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), didYouMean(ref.Column, source.Columns))
+		u.at.Problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), decode.DidYouMean(ref.Column, source.Columns))
 		return
 	}
 	source.source = true
@@ -83,19 +84,19 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 		return
 	}
 	if l.From != nil {
-		u.at.problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
+		u.at.Problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
 			"A listener can use one column of an earlier stage. Add a listener for the other one")
 		return
 	}
 	l.From = &ref
 }
 
-// splitColumn finds the listener in <listener>.<column>. Both may have dots in
+// split finds the listener in <listener>.<column>. Both may have dots in
 // them; the listener that gives the column wins, then the longest name.
-func (d *draft) splitColumn(name string) (report.Ref, *draftListener) {
+func (ls listeners) split(name string) (report.Ref, *draftListener) {
 	var best report.Ref
 	var source *draftListener
-	for _, l := range d.listeners {
+	for _, l := range ls {
 		column, ok := strings.CutPrefix(name, l.Name+".")
 		switch {
 		case !ok:
@@ -108,10 +109,10 @@ func (d *draft) splitColumn(name string) (report.Ref, *draftListener) {
 	return best, source
 }
 
-// earlier lists the columns that a query of this listener could use.
-func (d *draft) earlier(name string, l *draftListener) string {
+// before lists the columns that a query of this listener could use.
+func (ls listeners) before(name string, l *draftListener) string {
 	var names []string
-	for _, other := range d.listeners {
+	for _, other := range ls {
 		if other.stage >= l.stage {
 			continue
 		}
@@ -122,5 +123,5 @@ func (d *draft) earlier(name string, l *draftListener) string {
 	if len(names) == 0 {
 		return "There is no earlier stage with columns"
 	}
-	return didYouMean(name, names)
+	return decode.DidYouMean(name, names)
 }

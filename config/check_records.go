@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -15,7 +16,7 @@ var columnForm = regexp.MustCompile(`^[A-Za-z0-9_$]{1,64}$`)
 func (f recordFields) check(c *Config) Records {
 	r := f.Records
 	r.Parameters = c.Limits.Parameters
-	f.refer("database", r.Database, "databases", sortedKeys(c.Databases))
+	refer(f.Section, "database", r.Database, "databases", sortedKeys(c.Databases))
 	r.Columns, r.Statuses = f.checkColumns(), f.checkStatuses()
 	return r
 }
@@ -28,17 +29,17 @@ func (f recordFields) checkColumns() map[string]string {
 		other := taken[strings.ToLower(p.Value)]
 		switch {
 		case !known:
-			p.problem("a record has no such column", didYouMean(p.Name, sortedKeys(RecordColumns)))
+			p.Problem("a record has no such column", decode.DidYouMean(p.Name, sortedKeys(RecordColumns)))
 			continue
-		case p.wrong[""]:
+		case p.Wrong(""):
 			continue
 		case p.Value == "-" && required:
-			p.problem("a column that a record must have", "Name the table's column, or add one to the table")
+			p.Problem("a column that a record must have", "Name the table's column, or add one to the table")
 		case p.Value == "-":
 		case !columnForm.MatchString(p.Value):
-			p.problem("not a valid name of a column", "Use up to 64 letters, digits, _ and $, without quotes")
+			p.Problem("not a valid name of a column", "Use up to 64 letters, digits, _ and $, without quotes")
 		case other != "":
-			p.problem("the same column as for "+other, "Each needs a column of its own")
+			p.Problem("the same column as for "+other, "Each needs a column of its own")
 		default:
 			taken[strings.ToLower(p.Value)] = p.Name
 		}
@@ -55,29 +56,29 @@ func (f recordFields) checkStatuses() map[string]string {
 		return nil
 	}
 	all := texts(report.Statuses)
-	statuses, values, places := map[string]string{}, map[string]string{}, map[string]setting{}
-	for _, s := range all {
-		values[s] = s // a status that is not mapped is its own value
-	}
+	given := map[string]pair{}
 	for _, p := range f.Statuses {
-		if !slices.Contains(all, p.Name) {
-			p.problem("a record has no such status", didYouMean(p.Name, all))
-		} else if !p.wrong[""] {
-			statuses[p.Name], values[p.Name], places[p.Name] = p.Value, p.Value, p.setting
+		if slices.Contains(all, p.Name) {
+			given[p.Name] = p
+		} else {
+			p.Problem("a record has no such status", decode.DidYouMean(p.Name, all))
 		}
 	}
-	for i, status := range all {
-		for _, other := range all[i+1:] {
-			// As MySQL's usual collations compare.
-			if !strings.EqualFold(values[status], values[other]) {
-				continue
-			}
-			at, ok := places[other]
-			if !ok {
-				at = places[status]
-			}
-			at.problem(fmt.Sprintf("%s and %s have the same value", status, other), "Give each status a value of its own")
+	statuses, owner := map[string]string{}, map[string]string{} // value → status
+	for _, status := range all {
+		value := status // one that is not mapped is its own value
+		p, mapped := given[status]
+		if mapped && !p.Wrong("") {
+			value, statuses[status] = p.Value, p.Value
 		}
+		key := strings.ToLower(value) // as MySQL's usual collations compare
+		if other, taken := owner[key]; taken {
+			if !mapped {
+				p = given[other]
+			}
+			p.Problem(fmt.Sprintf("%s and %s have the same value", other, status), "Give each status a value of its own")
+		}
+		owner[key] = status
 	}
 	return statuses
 }
@@ -90,9 +91,7 @@ func (f recordFields) checkPartial(c *Config) {
 		}
 		c.Records.Partial = true
 		if _, ok := c.Records.Statuses[string(report.Partial)]; !ok && len(c.Records.Statuses) > 0 {
-			at := f.setting
-			at.path = child(at.path, "statuses")
-			at.problem(fmt.Sprintf("no value for PARTIAL, as which a job of report %s can end: one of its listeners has on_failure", name),
+			f.Get("statuses").Problem(fmt.Sprintf("no value for PARTIAL, as which a job of report %s can end: one of its listeners has on_failure", name),
 				"Add PARTIAL: VALUE, or make all listeners required")
 		}
 		return

@@ -1,8 +1,11 @@
 package config
 
 import (
+	"regexp"
+	"strconv"
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -19,8 +22,8 @@ type Config struct {
 	Admin       string // host:port of the admin server; empty: none
 	AdminPublic bool
 	Reports     map[string]*report.Report
-	Timers      report.Timers // the longest prefix first
-	Warnings    Problems      // what works, but probably not as intended
+	Timers      report.Timers   // the longest prefix first
+	Warnings    decode.Problems // what works, but probably not as intended
 }
 
 // Database is a MySQL or MariaDB server that listeners or the record store use.
@@ -55,6 +58,18 @@ func (r Rate) Distance() time.Duration {
 		return 0
 	}
 	return r.Per / time.Duration(r.Count)
+}
+
+var rateForm = regexp.MustCompile(`^([1-9][0-9]{0,5})/(s|m|h)$`)
+
+// parseRate reads a number per second, minute or hour.
+func parseRate(text string) (any, *report.Mistake) {
+	parts := rateForm.FindStringSubmatch(text)
+	if parts == nil {
+		return nil, &report.Mistake{Message: "not a rate", Remedy: "Write a whole number from 1 to 999999 in a second, minute or hour, such as 10/s or 300/m"}
+	}
+	count, _ := strconv.Atoi(parts[1]) // six digits
+	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]}, nil
 }
 
 // API is an HTTP service that listeners of kind http ask.

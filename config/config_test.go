@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
 
 // testEnvironment has a variable and a file of each kind that tests need.
-func testEnvironment() Environment {
+func testEnvironment() decode.Environment {
 	variables := map[string]string{"USER_DB_PASSWORD": canary, "TASKS": "8", "EMPTY": "", "INJECTED": "a, b: {c: d}\n- e"}
 	files := map[string]string{"fund.password": canary + "\n", "empty": "\n", "redis": "redis://:" + canary + "@redis:6379/3\n", "dsn": "app:" + canary + "@tcp(db)/x", "bad-dsn": canary}
-	return Environment{
+	return decode.Environment{
 		Lookup: func(name string) (string, bool) {
 			value, ok := variables[name]
 			return value, ok

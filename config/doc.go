@@ -1,11 +1,12 @@
 // Package config answers one question: which field of the configuration file sets it?
 //
 // The structs of file.go and config.go are the only list of the fields: each has its
-// name, its default and its bounds as tags, and its meaning as a comment. One decoder
-// reads a file into them; the check functions prove what the fields mean together and
-// make the Config, whose reports and timers are types of package report.
+// name, its default and its bounds as tags, and its meaning as a comment, from which the
+// tables in docs/ and the JSON schema are made. Package decode reads a file into them; the
+// check functions prove what the fields mean together and make the Config, whose reports
+// and timers are types of package report.
 //
-//	file ──decodeStruct──▶ fields ──check──▶ Config
+//	file ──decode──▶ fields ──check──▶ Config
 //
 // Every problem of a file is found at once, each with its place, the value and the
 // remedy; no message shows a secret. What has to be read from outside (environment

@@ -39,7 +39,7 @@ func TestFieldsInTheDocs(t *testing.T) {
 			used[m[1]] = true
 			var fields []described
 			for _, d := range describe(t, of, texts) {
-				if m[2] == "kind" && d.kind == m[3] || m[2] == "own" && len(d.index) == 1 || m[2] == "" {
+				if m[2] == "kind" && d.Kind == m[3] || m[2] == "own" && len(d.Index) == 1 || m[2] == "" {
 					fields = append(fields, d)
 				}
 			}

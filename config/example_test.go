@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 )
 
 const file = `
@@ -22,8 +23,8 @@ reports:
           - {name: orders, database: shop, query: "SELECT id, total FROM orders WHERE day >= :since"}
 `
 
-func environment() config.Environment {
-	return config.Environment{Lookup: func(name string) (string, bool) { return "secret", name == "PASSWORD" }}
+func environment() decode.Environment {
+	return decode.Environment{Lookup: func(name string) (string, bool) { return "secret", name == "PASSWORD" }}
 }
 
 func ExampleLoad() {
@@ -45,7 +46,7 @@ func ExampleLoad() {
 	// ***
 }
 
-func ExampleProblems() {
+func ExampleLoad_problems() {
 	broken := strings.NewReplacer("since: date", "sinse: date", "file:///var", "/var").Replace(file)
 	_, err := config.Load("fanfold.yaml", []byte(broken), environment())
 	fmt.Println(err)

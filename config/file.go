@@ -3,33 +3,17 @@ package config
 import (
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
 // The structs here, and those of config.go that they embed, are the fields of the file:
 // the only list of them. Their comments are the texts of docs/configuration.md and of
-// schema.json. The tags:
-//
-//	yaml     name in the file
-//	key      the field takes the name of its struct's entry in a mapping; the form of the name
-//	short    the struct can be written as this field's value alone
-//	default  value, as in the file, if the field is left out; unset says it in words
-//	min, max bounds, as in the file; of a list its length
-//	unit     bytes: the number is a size
-//	enum     allowed words, for a bool those of false and true; word=value if they differ
-//	form     name of the text's form: see forms
-//	file     name of the field that can name a file with the value
-//	secret   the value is never shown
-//	one      a list of one can be written without brackets
-//	need     the field is required; the remedy if it is missing
-//	why      why it has its bounds
-//	kind     the embedded fields are those of listeners of this kind
-//
-// A report.Secret is always a secret.
+// schema.json; package decode says what the tags mean.
 
 // file is the whole file.
 type file struct {
-	section
+	decode.Section
 	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`
 	Redis report.Secret `yaml:"redis" file:"redis_file" form:"redis" need:"Write redis://[user:password@]host:port/db, rediss:// for TLS or unix://path; in a password write %40 for @, %2F for / and so on"`
 	// databases of the records and of listeners, by name
@@ -55,29 +39,29 @@ type file struct {
 }
 
 type databaseFields struct {
-	section
+	decode.Section
 	Database
 	// file that holds the password of a `dsn` without one
-	PasswordFile content `yaml:"password_file"`
+	PasswordFile decode.Content `yaml:"password_file"`
 }
 
 type apiFields struct {
-	section
+	decode.Section
 	API
 	// sent with every request; the values are secret. `{file: NAME}` is the content of a file, without the line end; a relative name is relative to the folder of the configuration. It is read when a process starts. An empty value is refused
 	Headers []headerFields `yaml:"headers" secret:""`
 }
 
 type headerFields struct {
-	section
+	decode.Section
 	Name  string        `key:"header"`
 	Value report.Secret `short:""`
 	// file that holds the value
-	File content `yaml:"file" need:"Name the file that holds the value"`
+	File decode.Content `yaml:"file" need:"Name the file that holds the value"`
 }
 
 type recordFields struct {
-	section
+	decode.Section
 	Records
 	// Fanfold's name of a column → the table's, or `"-"` if the table does not have it
 	Columns []pair `yaml:"columns"`
@@ -87,25 +71,25 @@ type recordFields struct {
 
 // pair is an entry of a mapping with free names.
 type pair struct {
-	section
+	decode.Section
 	Name  string `key:""`
 	Value string `short:""`
 }
 
 type keyFields struct {
-	section
+	decode.Section
 	// of the keys that all jobs share, such as the stream of ids
 	Prefix string `yaml:"prefix" form:"prefix"`
 	// of a job's hash, before the id
 	Hash string `yaml:"hash" form:"prefix"`
 }
 
-func (k *keyFields) setDefaults() {
+func (k *keyFields) SetDefaults() {
 	k.Prefix, k.Hash = report.DefaultKeys.Prefix, report.DefaultKeys.Hash
 }
 
 type reportFields struct {
-	section
+	decode.Section
 	Name string `key:"report"`
 	// deadline of a job, from its start until its file is committed
 	Timeout time.Duration `yaml:"timeout" unset:"what its stages can take, and time for the file: see Timeouts"`
@@ -128,7 +112,7 @@ type reportFields struct {
 }
 
 type retryFields struct {
-	section
+	decode.Section
 	// maximum number of retries after the first try
 	Retries int `yaml:"retries" short:"" min:"0" max:"100"`
 	// pause before a retry
@@ -139,30 +123,30 @@ type retryFields struct {
 	MaxDelay time.Duration `yaml:"max_delay"`
 }
 
-func (r *retryFields) setDefaults() {
+func (r *retryFields) SetDefaults() {
 	d := report.DefaultRetry
 	r.Retries, r.Delay, r.Exponential, r.MaxDelay = d.Retries, d.Delay, d.Exponential, d.MaxDelay
 }
 
 type parameterFields struct {
-	section
+	decode.Section
 	Name string `key:"parameter"`
 	// type of the value
 	Type report.ParameterType `yaml:"type" short:"" default:"string"`
 	// `true`: the value is an array, for `IN (:name)`
 	List bool `yaml:"list" default:"false"`
 	// value if the record gives none
-	Default setting `yaml:"default" unset:"the record must give a value"`
+	Default decode.Setting `yaml:"default" unset:"the record must give a value"`
 }
 
 type stageFields struct {
-	section
+	decode.Section
 	// run at the same time
 	Listeners []listenerFields `yaml:"listeners" min:"1" need:"Add listeners: [{name: …, database: …, query: …}]"`
 }
 
 type joinFields struct {
-	section
+	decode.Section
 	// key column, or list of them
 	Key []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
 	// whether the case of letters counts: see [Keys](#keys)
@@ -172,7 +156,7 @@ type joinFields struct {
 }
 
 type joinedFields struct {
-	section
+	decode.Section
 	// name of a listener
 	Name string `yaml:"name" short:"" need:"Name one of the report's listeners"`
 	// which rows survive; the first listener has none
@@ -182,7 +166,7 @@ type joinedFields struct {
 }
 
 type csvFields struct {
-	section
+	decode.Section
 	// a join key, a column's name that only one listener has, `<listener>.<column>`, or these fields
 	Columns []columnFields `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
 	// `true`: the file begins with the byte order mark, by which Excel recognizes UTF-8
@@ -192,7 +176,7 @@ type csvFields struct {
 	// line ends inside of a cell are not changed
 	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf"`
 	// text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). A text that says the same, and an empty one, is written with quotes then, so that both can be told from NULL
-	Null setting `yaml:"null" unset:"NULL and empty texts are empty"`
+	Null decode.Setting `yaml:"null" unset:"NULL and empty texts are empty"`
 	// zone in which datetimes are shown: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source gives them"`
 	// form of dates, of YYYY YY MM DD, each part once
@@ -210,7 +194,7 @@ type csvFields struct {
 }
 
 type columnFields struct {
-	section
+	decode.Section
 	// a join key, a column, or `<listener>.<column>`
 	Column string `yaml:"column" short:"" need:"Name a join key, a column, or <listener>.<column>"`
 	// text in the header
@@ -218,7 +202,7 @@ type columnFields struct {
 }
 
 type timerFields struct {
-	section
+	decode.Section
 	Name string `key:"timer"`
 	// form of the timers' names. The last `{name}` takes everything up to the text that follows it, each of the others a text without `-`; all take at least one character. If two definitions match, the one with the longer text before its first `{` counts; two with the same text there are refused
 	Key report.Pattern `yaml:"key" need:"Write the form of its names, such as send_message-{user}-{type}"`
@@ -241,7 +225,7 @@ type timerFields struct {
 }
 
 type submitFields struct {
-	section
+	decode.Section
 	// name of a report
 	Report string `yaml:"report" need:"Name one of the reports"`
 	// texts, by name
@@ -249,7 +233,7 @@ type submitFields struct {
 }
 
 type appendFields struct {
-	section
+	decode.Section
 	// key of the stream
 	Stream string `yaml:"stream" form:"stream" need:"Name the stream that services read"`
 	// texts, by name
@@ -257,7 +241,7 @@ type appendFields struct {
 }
 
 type callFields struct {
-	section
+	decode.Section
 	// `http://` or `https://`
 	URL report.Template `yaml:"url" secret:"" need:"Write http://host/path, with {name} where a value goes"`
 	// method of the request

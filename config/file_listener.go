@@ -3,11 +3,12 @@ package config
 import (
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
 type listenerFields struct {
-	section
+	decode.Section
 	// unique in the report, such as `plt_fund.vs_withdraw`: letters, digits and `_`, in parts with dots between them
 	Name string `yaml:"name" form:"listener" need:"Name it after what it reads, such as schema.table"`
 	// where its data comes from: a query, an HTTP API, or a service of yours
@@ -25,16 +26,16 @@ type listenerFields struct {
 }
 
 type failureFields struct {
-	section
+	decode.Section
 	Policy report.OnFailure `short:"" enum:"required=,optional" why:"Or write {default: {column: value}}"`
 	// column → its value in every row
 	Default []valueFields `yaml:"default" min:"1" need:"Write {default: {column: value}}, or optional"`
 }
 
 type valueFields struct {
-	section
-	Name  string  `key:""`
-	Value setting `short:""`
+	decode.Section
+	Name  string         `key:""`
+	Value decode.Setting `short:""`
 }
 
 type mysqlFields struct {
@@ -54,7 +55,7 @@ type externalFields struct {
 }
 
 type typedFields struct {
-	section
+	decode.Section
 	// name of the column
 	Name string `yaml:"name" short:"" need:"Name the column"`
 	// type of its values
@@ -81,7 +82,7 @@ type httpFields struct {
 }
 
 type pathFields struct {
-	section
+	decode.Section
 	Name string `key:""`
 	// path to the value in a row
 	Path report.JSONPath `yaml:"path" short:"" need:"Write the path to the value in a row, such as $.user.id"`
@@ -100,16 +101,16 @@ type request struct {
 	// names and values of the URL's query
 	Query []pair `yaml:"query"`
 	// the body
-	JSON setting `yaml:"json"`
+	JSON decode.Setting `yaml:"json"`
 }
 
 type cancelRequest struct {
-	section
+	decode.Section
 	request
 }
 
 type submitRequest struct {
-	section
+	decode.Section
 	request
 	// path to the job's id in the answer
 	ID report.JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.id"`
@@ -118,21 +119,21 @@ type submitRequest struct {
 }
 
 type unknownFields struct {
-	section
+	decode.Section
 	Answer report.HTTPUnknown `short:"" enum:"resubmit,fail" why:"Or write {look_up: {path: /…, id: $.…}}"`
 	// request that finds the job by its `{key}`
 	LookUp *lookUpRequest `yaml:"look_up" need:"Write {look_up: {path: /…, id: $.…}}"`
 }
 
 type lookUpRequest struct {
-	section
+	decode.Section
 	request
 	// path to the job's id in the answer
 	ID report.JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.jobs[0].id"`
 }
 
 type pollRequest struct {
-	section
+	decode.Section
 	request
 	// pause between two requests, or longer if the answer has `Retry-After`
 	Every time.Duration `yaml:"every" default:"10s"`
@@ -149,7 +150,7 @@ type pollRequest struct {
 }
 
 type resultRequest struct {
-	section
+	decode.Section
 	request
 	// path to the array of rows
 	Rows report.JSONPath `yaml:"rows" default:"$"`
@@ -168,7 +169,7 @@ type resultRequest struct {
 }
 
 type nextFields struct {
-	section
+	decode.Section
 	As string `short:"" enum:"url" why:"Write url, or {query: NAME}"`
 	// name in the query of the next page
 	Query string `yaml:"query" form:"query" need:"Write {query: NAME}"`

@@ -12,30 +12,76 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
-// types are the types that are written as a text, with what reads them. No mistake
-// shows a part of the text, which can hold the value of a variable.
-var types = map[reflect.Type]func(text string) (any, *report.Mistake){
-	reflect.TypeFor[Rate]():         parseRate,
-	reflect.TypeFor[report.Every](): parseEvery,
-	reflect.TypeFor[report.Template](): func(text string) (any, *report.Mistake) {
-		return report.NewTemplate(text), nil
+// language is what the fields of a configuration have for values. No mistake shows a
+// part of the text, which can hold the value of a variable.
+var language = decode.Language{
+	Begin: "Begin with redis, databases, records, sink and reports",
+	Types: map[reflect.Type]func(text string) (any, *report.Mistake){
+		reflect.TypeFor[Rate](): parseRate,
+		reflect.TypeFor[report.Every](): func(text string) (any, *report.Mistake) {
+			e, wrong := report.ParseEvery(text)
+			return e, wrong
+		},
+		reflect.TypeFor[report.Template](): func(text string) (any, *report.Mistake) {
+			return report.NewTemplate(text), nil
+		},
+		reflect.TypeFor[report.SinkURL](): func(text string) (any, *report.Mistake) {
+			u, wrong := report.ParseSinkURL(text)
+			return u, wrong
+		},
+		reflect.TypeFor[report.JSONPath](): func(text string) (any, *report.Mistake) {
+			path, err := report.ParseJSONPath(text)
+			return path, mistake(err, "", "Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']")
+		},
+		reflect.TypeFor[report.Pattern](): func(text string) (any, *report.Mistake) {
+			pattern, err := report.ParsePattern(text)
+			return pattern, mistake(err, "not a form of names: ", "Write something like send_message-{user}-{type}")
+		},
 	},
-	reflect.TypeFor[report.SinkURL](): func(text string) (any, *report.Mistake) {
-		u, wrong := report.ParseSinkURL(text)
-		return u, wrong
+	Words: map[reflect.Type][]string{
+		reflect.TypeFor[report.ListenerKind]():  texts(report.ListenerKinds),
+		reflect.TypeFor[report.ParameterType](): texts(report.ParameterTypes),
+		reflect.TypeFor[report.JoinType]():      texts(report.JoinTypes),
+		reflect.TypeFor[report.Kind]():          texts(report.Kinds),
 	},
-	reflect.TypeFor[report.JSONPath](): func(text string) (any, *report.Mistake) {
-		path, err := report.ParseJSONPath(text)
-		return path, mistake(err, "", "Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']")
+	Forms: map[string]func(text string) *report.Mistake{
+		"database":    matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of a database", "Use up to 64 letters, digits, _ and -"),
+		"api":         matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of an API", "Use up to 64 letters, digits, _ and -"),
+		"report":      matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a report", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"timer":       matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a timer", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid name of a parameter", "Use letters, digits and _, and do not begin with a digit"),
+		"header":      matches(headerForm, "not a valid name of a header", "Use letters, digits and -"),
+		"idempotency": matches(headerForm, "not a valid name of a header", "Write the header by which the API recognizes a repeated request, such as Idempotency-Key, or none"),
+		"table":       matches(`^[A-Za-z0-9_$]{1,64}(\.[A-Za-z0-9_$]{1,64})?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
+		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
+		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
+		"listener":    badListener,
+		"redis":       badRedis,
+		"dsn":         badDSN,
+		"url":         badURL,
+		"path":        badPath,
+		"address":     badAddress,
+		"prefix":      badPrefix,
+		"zone":        badZone,
+		"condition":   report.CheckCondition,
+		"delimiter":   badDelimiter,
+		"date":        func(text string) *report.Mistake { return format.CheckForm(text, report.KindDate) },
+		"datetime":    func(text string) *report.Mistake { return format.CheckForm(text, report.KindDatetime) },
 	},
-	reflect.TypeFor[report.Pattern](): func(text string) (any, *report.Mistake) {
-		pattern, err := report.ParsePattern(text)
-		return pattern, mistake(err, "not a form of names: ", "Write something like send_message-{user}-{type}")
-	},
+}
+
+// texts gives words of a type of their own as texts.
+func texts[T ~string](words []T) []string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = string(w)
+	}
+	return all
 }
 
 // mistake makes one of an error; nil if there is none.
@@ -44,33 +90,6 @@ func mistake(err error, prefix, remedy string) *report.Mistake {
 		return nil
 	}
 	return &report.Mistake{Message: prefix + strings.TrimPrefix(err.Error(), "report: "), Remedy: remedy}
-}
-
-// forms say what is wrong with a text; nil: nothing. Tags name them. A mistake without
-// remedy has that of a field that is missing.
-var forms = map[string]func(text string) *report.Mistake{
-	"database":    matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of a database", "Use up to 64 letters, digits, _ and -"),
-	"api":         matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of an API", "Use up to 64 letters, digits, _ and -"),
-	"report":      matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a report", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-	"timer":       matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a timer", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-	"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid name of a parameter", "Use letters, digits and _, and do not begin with a digit"),
-	"header":      matches(headerForm, "not a valid name of a header", "Use letters, digits and -"),
-	"idempotency": matches(headerForm, "not a valid name of a header", "Write the header by which the API recognizes a repeated request, such as Idempotency-Key, or none"),
-	"table":       matches(`^[A-Za-z0-9_$]{1,64}(\.[A-Za-z0-9_$]{1,64})?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
-	"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
-	"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
-	"listener":    badListener,
-	"redis":       badRedis,
-	"dsn":         badDSN,
-	"url":         badURL,
-	"path":        badPath,
-	"address":     badAddress,
-	"prefix":      badPrefix,
-	"zone":        badZone,
-	"condition":   report.CheckCondition,
-	"delimiter":   badDelimiter,
-	"date":        func(text string) *report.Mistake { return format.CheckForm(text, report.KindDate) },
-	"datetime":    func(text string) *report.Mistake { return format.CheckForm(text, report.KindDatetime) },
 }
 
 const headerForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
@@ -141,5 +160,5 @@ func badDelimiter(text string) *report.Mistake {
 	for _, d := range report.Delimiters {
 		quoted = append(quoted, strconv.Quote(d))
 	}
-	return unless(slices.Contains(report.Delimiters, text), noneOf(quoted), "")
+	return unless(slices.Contains(report.Delimiters, text), decode.NoneOf(quoted), "")
 }

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
 )
 
-// FuzzLoad proves that no file makes Load panic, that each error is Problems
+// FuzzLoad proves that no file makes Load panic, that each error is decode.Problems
 // with places in the file, that the schema takes what Load takes, and that no message shows a variable that a secret uses.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(base))
@@ -34,8 +35,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("reports: {x: &x {stages: [{listeners: [*x, *x]}], join: *x, csv: *x}}\n"))
 	validate := validator(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := &reading{file: "f.yaml", env: testEnvironment(), used: variables{}}
-		config, err := r.load(data)
+		r := decode.NewReader("f.yaml", testEnvironment(), language)
+		config, err := load(r, data)
 		if err == nil {
 			if err := validate(string(data)); err != nil {
 				t.Errorf("the schema refuses it: %v", err)
@@ -43,7 +44,7 @@ func FuzzLoad(f *testing.F) {
 			for _, r := range config.Reports {
 				proved(t, r)
 			}
-			if u := r.used["USER_DB_PASSWORD"]; u != nil && u.secret && !u.open && !strings.Contains(string(data), canary) {
+			if secrets, others := r.Uses("USER_DB_PASSWORD"); secrets && !others && !strings.Contains(string(data), canary) {
 				// It is in secrets alone, which are not printed in any form.
 				asJSON, err := json.Marshal(config)
 				if shown := fmt.Sprintf("%v %+v %#v %s", config, config, config, asJSON); err != nil || strings.Contains(shown, canary) {
@@ -52,7 +53,7 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		var problems Problems
+		var problems decode.Problems
 		if !errors.As(err, &problems) || len(problems) == 0 {
 			t.Fatalf("no Problems but %v", err)
 		}
@@ -62,8 +63,7 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 		// A variable that no secret uses is no secret.
-		password := r.used["USER_DB_PASSWORD"]
-		if password != nil && !password.secret {
+		if secrets, others := r.Uses("USER_DB_PASSWORD"); others && !secrets {
 			return
 		}
 		if strings.Contains(err.Error(), canary) && !strings.Contains(string(data), canary) {
@@ -110,7 +110,7 @@ func proved(t *testing.T, r *report.Report) {
 			}
 		}
 	}
-	if r.Timeout < r.StagesTime() || r.Timeout > duration(maxDuration) {
+	if r.Timeout < r.StagesTime() || r.Timeout > decode.MaxDuration {
 		t.Errorf("%s: a timeout of %v for stages of %v", r.Name, r.Timeout, r.StagesTime())
 	}
 	provedRetry(t, r.Retry)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -42,7 +43,7 @@ func comments(t *testing.T) map[string]string {
 
 // described is a field with all that the documentation says of it.
 type described struct {
-	field
+	decode.Field
 	value   reflect.Value // that it has if the file leaves it out
 	meaning string
 }
@@ -51,37 +52,37 @@ type described struct {
 func describe(t *testing.T, of reflect.Type, texts map[string]string) []described {
 	t.Helper()
 	v := reflect.New(of).Elem()
-	setting{reading: &reading{}}.decodeStruct(v)
+	decode.Defaults(language, v.Addr().Interface())
 	var all []described
-	for _, f := range fieldsOf(of) {
-		if f.name == "" {
+	for _, f := range decode.Fields(of) {
+		if f.Name == "" {
 			continue
 		}
 		owner := of
-		for _, i := range f.index[:len(f.index)-1] {
+		for _, i := range f.Index[:len(f.Index)-1] {
 			owner = owner.Field(i).Type
 		}
-		name := owner.Name() + "." + owner.Field(f.index[len(f.index)-1]).Name
+		name := owner.Name() + "." + owner.Field(f.Index[len(f.Index)-1]).Name
 		if texts[name] == "" {
 			t.Errorf("%s has no comment", name)
 		}
-		all = append(all, described{f, v.FieldByIndex(f.index), texts[name]})
+		all = append(all, described{f, v.FieldByIndex(f.Index), texts[name]})
 	}
 	return all
 }
 
 // values says which values a field can have; empty: its meaning says it.
 func (d described) values() string {
-	if words := wordsOf(d.typ, d.tag); words != nil {
+	if words := language.WordsOf(d.Type, d.Tag); words != nil {
 		var names []string
 		for _, w := range words {
-			names = append(names, "`"+w.file+"`")
+			names = append(names, "`"+w.File+"`")
 		}
 		return strings.Join(names, ", ")
 	}
-	lower, upper := d.tag.Get("min"), d.tag.Get("max")
+	lower, upper := d.Tag.Get("min"), d.Tag.Get("max")
 	switch {
-	case d.typ.Kind() == reflect.Slice || lower == "":
+	case d.Type.Kind() == reflect.Slice || lower == "":
 		return ""
 	case upper == "":
 		return "at least " + lower
@@ -91,7 +92,7 @@ func (d described) values() string {
 
 // absent says what it means to leave the field out.
 func (d described) absent() string {
-	text := d.tag.Get("default")
+	text := d.Tag.Get("default")
 	switch v := d.value.Interface().(type) {
 	case time.Duration:
 		if v != 0 {
@@ -100,22 +101,22 @@ func (d described) absent() string {
 	case string:
 		text = v
 	}
-	if words := wordsOf(d.typ, d.tag); words != nil && d.tag.Get("default") == "" {
+	if words := language.WordsOf(d.Type, d.Tag); words != nil && d.Tag.Get("default") == "" {
 		for _, w := range words {
-			if w.value == fmt.Sprint(d.value) {
-				text = w.file
+			if w.Value == fmt.Sprint(d.value) {
+				text = w.File
 			}
 		}
 	}
-	if d.name == "retries" {
+	if d.Name == "retries" {
 		text = fmt.Sprint(d.value)
 	}
-	switch unset, ok := d.tag.Lookup("unset"); {
+	switch unset, ok := d.Tag.Lookup("unset"); {
 	case ok:
 		return unset
 	case text != "":
 		return "`" + text + "`"
-	case d.is("need"):
+	case d.Is("need"):
 		return "needed"
 	}
 	return ""
@@ -138,9 +139,9 @@ func table(fields []described) string {
 	row("field", "meaning", "values", "default")
 	row("---", "---", "---", "---")
 	for _, f := range fields {
-		row("`"+f.name+"`", f.meaning, f.values(), f.absent())
-		if file := f.tag.Get("file"); file != "" {
-			row("`"+file+"`", "file that holds the value of `"+f.name+"`, in place of it", "", "")
+		row("`"+f.Name+"`", f.meaning, f.values(), f.absent())
+		if file := f.Tag.Get("file"); file != "" {
+			row("`"+file+"`", "file that holds the value of `"+f.Name+"`, in place of it", "", "")
 		}
 	}
 	return b.String()
@@ -162,15 +163,15 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 	pattern := func(text string) any { return object{"type": "string", "pattern": text + `|\$\{`} }
 	const durations = `^\+?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$`
 	switch {
-	case t == settingType:
+	case t == reflect.TypeFor[decode.Setting]():
 		return true
 	case t.Kind() == reflect.Pointer:
 		return s.of(t.Elem(), tag)
-	case isSection(t):
+	case language.IsMapping(t):
 		return s.ref(t)
 	case t.Kind() == reflect.Slice:
 		return s.list(t, tag)
-	case t == durationType:
+	case t == reflect.TypeFor[time.Duration]():
 		return pattern(durations)
 	case t == reflect.TypeFor[report.Every]():
 		return pattern(durations + `|^[1-9][0-9]{0,3}[dw]$`)
@@ -181,12 +182,12 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 	case t == reflect.TypeFor[report.JSONPath]():
 		return pattern(`^\$`)
 	}
-	if words := wordsOf(t, tag); words != nil {
+	if words := language.WordsOf(t, tag); words != nil {
 		enum := []any{}
 		for _, w := range words {
-			enum = append(enum, w.file)
-			if w.file == "true" || w.file == "false" {
-				enum = append(enum, w.file == "true")
+			enum = append(enum, w.File)
+			if w.File == "true" || w.File == "false" {
+				enum = append(enum, w.File == "true")
 			}
 		}
 		return object{"anyOf": []any{object{"enum": enum}, expandable}}
@@ -197,7 +198,7 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 			form = `^[0-9]{1,13} ?([KkMmGg][Bb])?$`
 		}
 		return object{"anyOf": []any{
-			object{"type": "integer", "minimum": number(tag.Get("min")), "maximum": number(tag.Get("max"))}, pattern(form),
+			object{"type": "integer", "minimum": decode.Number(tag.Get("min")), "maximum": decode.Number(tag.Get("max"))}, pattern(form),
 		}}
 	}
 	return object{"type": []any{"string", "number", "boolean"}}
@@ -207,7 +208,7 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 func (s *schema) list(t reflect.Type, tag reflect.StructTag) any {
 	items := s.of(t.Elem(), "")
 	list := object{"type": "array", "items": items}
-	if _, keyed := keyIn(t.Elem()); keyed {
+	if _, keyed := decode.Key(t.Elem()); keyed {
 		list = object{"type": "object", "additionalProperties": items}
 		if tag.Get("min") != "" {
 			list["minProperties"] = 1
@@ -254,37 +255,37 @@ func (s *schema) ref(t reflect.Type) any {
 func (s *schema) mapping(t reflect.Type, kind string) any {
 	properties, required, either := object{}, []any{}, []any{}
 	var short any
-	for _, f := range fieldsOf(t) {
-		if f.is("short") {
-			short = s.of(f.typ, f.tag)
+	for _, f := range decode.Fields(t) {
+		if f.Is("short") {
+			short = s.of(f.Type, f.Tag)
 		}
-		if f.kind != "" && f.kind != kind && kind != "" || f.kind != "" && kind == "" {
+		if f.Kind != "" && f.Kind != kind && kind != "" || f.Kind != "" && kind == "" {
 			continue
 		}
-		file := f.tag.Get("file")
+		file := f.Tag.Get("file")
 		switch {
-		case f.is("need") && file != "":
-			either = append(either, object{"anyOf": []any{object{"required": []any{f.name}}, object{"required": []any{file}}}})
-		case f.is("need"), f.tag.Get("unset") == "needed":
-			required = append(required, f.name)
+		case f.Is("need") && file != "":
+			either = append(either, object{"anyOf": []any{object{"required": []any{f.Name}}, object{"required": []any{file}}}})
+		case f.Is("need"), f.Tag.Get("unset") == "needed":
+			required = append(required, f.Name)
 		}
 	}
 	for _, d := range describe(s.t, t, s.texts) {
-		if d.kind != "" && d.kind != kind {
+		if d.Kind != "" && d.Kind != kind {
 			continue
 		}
 		property := object{"description": d.meaning}
-		if of, ok := s.of(d.typ, d.tag).(object); ok {
+		if of, ok := s.of(d.Type, d.Tag).(object); ok {
 			for key, value := range of {
 				property[key] = value
 			}
 		}
-		if text := d.tag.Get("default"); text != "" {
+		if text := d.Tag.Get("default"); text != "" {
 			property["default"] = text
 		}
-		properties[d.name] = property
-		if file := d.tag.Get("file"); file != "" {
-			properties[file] = object{"type": "string", "description": "file that holds the value of `" + d.name + "`"}
+		properties[d.Name] = property
+		if file := d.Tag.Get("file"); file != "" {
+			properties[file] = object{"type": "string", "description": "file that holds the value of `" + d.Name + "`"}
 		}
 	}
 	if len(properties) == 0 {

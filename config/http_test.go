@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
@@ -242,7 +243,7 @@ func TestHTTPProblems(t *testing.T) {
 			}
 		}
 		_, err := Load("f.yaml", []byte(strings.NewReplacer(c.edits...).Replace(httpBase)), testEnvironment())
-		if problems := (Problems{}); !errors.As(err, &problems) {
+		if problems := (decode.Problems{}); !errors.As(err, &problems) {
 			t.Errorf("%s: no Problems but %v", c.name, err)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -234,12 +235,12 @@ func TestProblems(t *testing.T) {
 			}
 		}
 		_, err := Load("f.yaml", []byte(file), testEnvironment())
-		var problems Problems
+		var problems decode.Problems
 		if !errors.As(err, &problems) {
 			t.Errorf("%s: no Problems but %v", c.name, err)
 			continue
 		}
-		if !slices.IsSortedFunc(problems, func(a, b Problem) int { return a.Line - b.Line }) {
+		if !slices.IsSortedFunc(problems, func(a, b decode.Problem) int { return a.Line - b.Line }) {
 			t.Errorf("%s: not sorted", c.name)
 		}
 		fmt.Fprintf(&got, "== %s\n%v\n", c.name, err)

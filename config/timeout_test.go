@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/config/decode"
 )
 
 // TestShortestTimeout finds the line between a timeout that is taken and one
@@ -29,7 +31,7 @@ func TestShortestTimeout(t *testing.T) {
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.edits, err)
 		}
-		if err == nil && config.Reports["orders"].Timeout > duration(maxDuration) {
+		if err == nil && config.Reports["orders"].Timeout > decode.MaxDuration {
 			t.Errorf("%s: a timeout of %v", c.edits, config.Reports["orders"].Timeout)
 		}
 		if !strings.HasPrefix(c.edits, "timeout") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
@@ -115,7 +116,7 @@ func TestTimerProblems(t *testing.T) {
 	var got strings.Builder
 	for _, bad := range badTimers {
 		_, err := Load("f.yaml", []byte(base+"timers:\n  x: "+bad+"\n"), testEnvironment())
-		var problems Problems
+		var problems decode.Problems
 		if !errors.As(err, &problems) {
 			t.Errorf("%s: no Problems but %v", bad, err)
 			continue

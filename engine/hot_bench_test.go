@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
@@ -49,7 +50,7 @@ reports:
   r:
     stages: [{listeners: [{name: a, database: db, query: "SELECT k FROM t"}, {name: b, database: db, query: "SELECT k FROM t"}]}]
     join: {key: k}
-`), config.Environment{})
+`), decode.Environment{})
 	if err != nil {
 		b.Fatal(err)
 	}

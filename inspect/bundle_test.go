@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -40,7 +41,7 @@ records: {database: db}
 sink: file://%s
 reports:
   two: {stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}, {name: b, database: db, query: "SELECT 1 AS k"}]}], join: {key: k}}
-%s`, server.URL(), name, name, dsn, t.TempDir(), more), config.Environment{})
+%s`, server.URL(), name, name, dsn, t.TempDir(), more), decode.Environment{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -27,6 +29,29 @@ type Every struct {
 	Exact time.Duration  // always this long
 	Days  int            // or so many calendar days in Zone, at the same time of day
 	Zone  *time.Location // nil: UTC
+}
+
+var dayForm = regexp.MustCompile(`^([1-9][0-9]{0,3})([dw])$`)
+
+// ParseEvery reads a period such as 24h, 1d or 1w; calendar days are in UTC. The mistake
+// is nil if there is none.
+func ParseEvery(text string) (Every, *Mistake) {
+	const form = "Write exact hours such as 24h, or calendar days in time_zone: 1d, 1w"
+	if m := dayForm.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1]) // four digits at most
+		if m[2] == "w" {
+			n *= 7
+		}
+		return Every{Days: n, Zone: time.UTC}, nil
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return Every{}, &Mistake{Message: "not a period", Remedy: form}
+	case d < time.Second || d > 10*366*24*time.Hour || d%time.Millisecond != 0:
+		return Every{}, &Mistake{Message: "not a period of 1s to ten years", Remedy: form}
+	}
+	return Every{Exact: d}, nil
 }
 
 // None tells whether the timer does not repeat.

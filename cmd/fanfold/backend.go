@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
@@ -62,7 +63,7 @@ func loadConfig(file string) (*config.Config, error) {
 	} else if err != nil {
 		return nil, usage(err)
 	}
-	return config.Load(file, data, config.Environment{
+	return config.Load(file, data, decode.Environment{
 		Lookup: os.LookupEnv,
 		ReadFile: func(name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {

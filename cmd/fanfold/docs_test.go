@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 )
 
 // fenced returns the blocks of a language in a page.
@@ -79,7 +80,7 @@ func (s *stack) redisCLI(line string) string {
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
 	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p"}
-	environment := config.Environment{
+	environment := decode.Environment{
 		Lookup:   func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
 	}
@@ -116,7 +117,7 @@ func TestArithmeticInTheDocs(t *testing.T) {
 	t.Parallel()
 	const page, needed = "docs/configuration.md", "(2m × 6 + 12m30s) + (5m × 4 + 3m30s) = 48m"
 	short := strings.Replace(fenced(t, page, "yaml")[0], "timeout: 1h ", "timeout: 47m ", 1)
-	config, err := config.Load(page, []byte(short), config.Environment{
+	config, err := config.Load(page, []byte(short), decode.Environment{
 		Lookup:   func(string) (string, bool) { return "p", true },
 		ReadFile: func(string) ([]byte, error) { return []byte("p\n"), nil },
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/scripts"
@@ -40,7 +40,7 @@ func unreachable(err error) error { return coded{err, exitUnreachable} }
 // exitCode finds the code that an error stands for.
 func exitCode(err error) int {
 	var c coded
-	var problems config.Problems
+	var problems decode.Problems
 	var network net.Error
 	switch {
 	case errors.As(err, &c):

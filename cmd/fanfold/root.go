@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
 )
 
@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // message is an error for people. Problems of a configuration name its fields, one of
 // which may be called as a package is.
 func message(err error) string {
-	if errors.As(err, new(config.Problems)) {
+	if errors.As(err, new(decode.Problems)) {
 		return err.Error()
 	}
 	text := engine.Reason(err)

@@ -1,7 +1,8 @@
-package config
+package decode
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func (v variables) note(name, value string, secret bool) {
 // messages unreadable wherever a variable holds a common word.
 func (v variables) mask(problems Problems) Problems {
 	var names []string
-	for _, name := range sortedKeys(v) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if u := v[name]; u.secret && u.open && u.value != "" {
 			names = append(names, name)
 		}

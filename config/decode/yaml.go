@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"errors"
@@ -20,16 +20,16 @@ var (
 	closers  = regexp.MustCompile(`[}\],\s]*$`)
 )
 
-// mistakeInYAML is what is most likely wrong in a file that is not YAML, and where.
-type mistakeInYAML struct {
+// mistake is what is most likely wrong in a file that is not YAML, and where.
+type mistake struct {
 	line, column    int
 	message, remedy string
 }
 
 // findMistake looks for common mistakes at the place where the parser gave up, and above
 // it.
-func findMistake(data []byte, failed *yaml.LoadError) mistakeInYAML {
-	m := mistakeInYAML{max(1, failed.Mark.Line), max(1, failed.Mark.Column), "not YAML: " + failed.Message, yamlRemedy}
+func findMistake(data []byte, failed *yaml.LoadError) mistake {
+	m := mistake{max(1, failed.Mark.Line), max(1, failed.Mark.Column), "not YAML: " + failed.Message, yamlRemedy}
 	if failed.Stage == yaml.ComposerStage {
 		// What the composer says repeats a name from the file, which could be a piece of
 		// a password without quotes.
@@ -40,7 +40,7 @@ func findMistake(data []byte, failed *yaml.LoadError) mistakeInYAML {
 	for i, line := range lines[:min(m.line, len(lines))] {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		if at := strings.IndexByte(indent, '\t'); at >= 0 && len(indent) < len(strings.TrimRight(line, "\r")) {
-			return mistakeInYAML{i + 1, at + 1, "not YAML: a tab in the indentation", "Indent with spaces"}
+			return mistake{i + 1, at + 1, "not YAML: a tab in the indentation", "Indent with spaces"}
 		}
 	}
 	if failed.Message == misplacedColon {
@@ -50,7 +50,7 @@ func findMistake(data []byte, failed *yaml.LoadError) mistakeInYAML {
 				continue
 			}
 			if word := loneWord.FindStringSubmatch(lines[i]); word != nil {
-				return mistakeInYAML{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Write a colon behind it"}
+				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Write a colon behind it"}
 			}
 			break
 		}
@@ -64,7 +64,7 @@ func findMistake(data []byte, failed *yaml.LoadError) mistakeInYAML {
 		var documents []yaml.Node
 		var next *yaml.LoadError
 		if err := yaml.Load([]byte(strings.Join(fixed, "\n")), &documents, yaml.WithAllDocuments()); err == nil || errors.As(err, &next) && next.Mark.Line > m.line {
-			return mistakeInYAML{i + 1, 1 + strings.LastIndex(line, `"`), "not YAML: a quote that is opened here and not closed", `Write the closing "`}
+			return mistake{i + 1, 1 + strings.LastIndex(line, `"`), "not YAML: a quote that is opened here and not closed", `Write the closing "`}
 		}
 	}
 	return m

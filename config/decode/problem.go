@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // variable in it stands for. (Names inside of a query are named as the query
 // has them, so a password does not belong into a query.)
 type Problem struct {
-	File    string // as given to Load
+	File    string // as given to NewReader
 	Line    int    // from 1
 	Column  int    // from 1
 	Path    string // such as reports.payments.stages[0].listeners[1].query; empty for the file as a whole
@@ -25,8 +25,7 @@ type Problem struct {
 	Remedy  string // what to do; may be empty
 }
 
-// Problems is every problem of one file, sorted by line. It is the error that
-// Load returns.
+// Problems is every problem of one file, sorted by line. It is an error.
 type Problems []Problem
 
 // Error returns the problem in one line:

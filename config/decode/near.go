@@ -1,30 +1,29 @@
-package config
+package decode
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold/report"
 )
 
-// didYouMean is the remedy for a name that is not known: the nearest one that
+// DidYouMean is the remedy for a name that is not known: the Nearest one that
 // is, if one is near, and what there is.
-func didYouMean(name string, known []string) string {
+func DidYouMean(name string, known []string) string {
 	there := "None are defined"
 	if len(known) > 0 {
 		there = "Available: " + report.Listing(known)
 	}
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		return fmt.Sprintf("Did you mean %q? %s", near, there)
 	}
 	return there
 }
 
-// nearest returns the known name that a typing mistake could have meant, or
+// Nearest returns the known name that a typing mistake could have meant, or
 // nothing.
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	best, least := "", min(len(name), 1+max(1, min(3, len(name)/3)))
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k), least); d < least {
@@ -69,15 +68,3 @@ func distance(a, b string, most int) int {
 	}
 	return row[len(b)]
 }
-
-// texts gives names of a type of their own as texts.
-func texts[T ~string](names []T) []string {
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = string(name)
-	}
-	return all
-}
-
-// sortedKeys is for messages and loops that must not depend on a map's order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

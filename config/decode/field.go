@@ -1,0 +1,112 @@
+package decode
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+var (
+	settingType  = reflect.TypeFor[Setting]()
+	sectionType  = reflect.TypeFor[Section]()
+	contentType  = reflect.TypeFor[Content]()
+	secretType   = reflect.TypeFor[report.Secret]()
+	durationType = reflect.TypeFor[time.Duration]()
+)
+
+// Field is a field of a struct that the file can set.
+type Field struct {
+	Name  string // in the file; empty: only a short form sets it
+	Index []int  // as of reflect.StructField
+	Type  reflect.Type
+	Tag   reflect.StructTag
+	Kind  string // of the structs that have it; empty: all
+}
+
+// Fields returns the fields of a struct and of those that it embeds, in their order.
+func Fields(t reflect.Type) []Field {
+	var all []Field
+	for i := range t.NumField() {
+		s := t.Field(i)
+		if s.Anonymous && s.Type != sectionType {
+			for _, f := range Fields(s.Type) {
+				f.Index, f.Kind = append([]int{i}, f.Index...), cmp.Or(f.Kind, s.Tag.Get("kind"))
+				all = append(all, f)
+			}
+		}
+		f := Field{Name: s.Tag.Get("yaml"), Index: []int{i}, Type: s.Type, Tag: s.Tag}
+		if f.Name != "" || f.Is("short") {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// Is tells whether the field has a tag.
+func (f Field) Is(tag string) bool {
+	_, ok := f.Tag.Lookup(tag)
+	return ok
+}
+
+// Key returns the field of an entry that takes its name; false: t is not an entry.
+func Key(t reflect.Type) (f reflect.StructField, ok bool) {
+	if t.Kind() != reflect.Struct {
+		return f, false
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if _, ok := f.Tag.Lookup("key"); ok {
+			return f, true
+		}
+	}
+	return f, false
+}
+
+// IsMapping tells whether a type is that of a mapping, and not of a single value.
+func (l Language) IsMapping(t reflect.Type) bool {
+	_, single := l.Types[t]
+	return t.Kind() == reflect.Struct && !single && t != settingType
+}
+
+// Word is an allowed value of a field: as it is in the file, and in the field.
+type Word struct{ File, Value string }
+
+// WordsOf returns the allowed values of a field; nil: it has others.
+func (l Language) WordsOf(t reflect.Type, tag reflect.StructTag) []Word {
+	names := l.Words[t]
+	if enum := tag.Get("enum"); enum != "" {
+		names = strings.Split(enum, ",")
+	} else if t.Kind() == reflect.Bool {
+		names = []string{"true", "false"}
+	}
+	var words []Word
+	for i, name := range names {
+		file, value, ok := strings.Cut(name, "=")
+		switch {
+		case ok:
+		case t.Kind() == reflect.Bool && tag.Get("enum") != "":
+			value = strconv.FormatBool(i == 1)
+		default:
+			value = file
+		}
+		words = append(words, Word{file, value})
+	}
+	return words
+}
+
+// setDefault sets the value that a field has if the file leaves it out.
+func (l Language) setDefault(f Field, v reflect.Value) {
+	text, ok := f.Tag.Lookup("default")
+	if !ok {
+		return
+	}
+	value, wrong := l.parse(text, f.Type, f.Tag)
+	if wrong != nil {
+		panic(fmt.Sprintf("decode: default of %s: %v", f.Name, wrong)) // a mistake in the program
+	}
+	v.Set(reflect.ValueOf(value).Convert(f.Type))
+}

@@ -1,0 +1,132 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/report"
+	"go.yaml.in/yaml/v4"
+)
+
+// Environment is what a file may read from outside of it.
+type Environment struct {
+	// Lookup gives the value of an environment variable, as os.LookupEnv does.
+	// Nil: no variable is set.
+	Lookup func(name string) (string, bool)
+	// ReadFile gives the content of a file that a field names, as it is in the
+	// configuration; a relative name is relative to the folder of the configuration file.
+	// Nil: there is no file.
+	ReadFile func(name string) ([]byte, error)
+}
+
+// Language is what the fields of a file have for values, beside those that all files
+// have. No mistake may show the text.
+type Language struct {
+	Begin string // remedy for a file that is not a mapping
+	// Types are the types that are written as a text, with what reads them.
+	Types map[reflect.Type]func(text string) (any, *report.Mistake)
+	// Words are the allowed values of types of texts.
+	Words map[reflect.Type][]string
+	// Forms say what is wrong with a text, by the name that the tag form has. A mistake
+	// without remedy gets that of a field that is missing.
+	Forms map[string]func(text string) *report.Mistake
+}
+
+// Reader reads one file.
+type Reader struct {
+	Language
+	file     string
+	env      Environment
+	problems Problems
+	warnings Problems
+	used     variables
+}
+
+// NewReader returns a Reader. The name of the file is used in messages only.
+func NewReader(file string, env Environment, l Language) *Reader {
+	if env.Lookup == nil {
+		env.Lookup = func(string) (string, bool) { return "", false }
+	}
+	if env.ReadFile == nil {
+		env.ReadFile = func(string) ([]byte, error) { return nil, errors.New("decode: no files") }
+	}
+	return &Reader{Language: l, file: file, env: env, used: variables{}}
+}
+
+// Defaults sets a struct to what an empty file gives.
+func Defaults(l Language, into any) {
+	r := NewReader("", Environment{}, l)
+	r.decodeStruct(Setting{r: r}, reflect.ValueOf(into).Elem())
+}
+
+// Decode reads a file into a struct. False: it is not a mapping, so that nothing was read.
+func (r *Reader) Decode(data []byte, into any) bool {
+	top, ok := r.readYAML(data)
+	if ok && top.Node.Kind != yaml.MappingNode {
+		top.Hidden().Problem("not a mapping", r.Begin)
+		ok = false
+	}
+	if ok {
+		r.decodeStruct(top, reflect.ValueOf(into).Elem())
+	}
+	return ok
+}
+
+// Problems returns what is wrong, in the order of the file. It is empty if nothing is.
+func (r *Reader) Problems() Problems { return r.used.mask(r.problems.sorted()) }
+
+// Warnings returns what works, but probably not as intended.
+func (r *Reader) Warnings() Problems { return r.used.mask(r.warnings.sorted()) }
+
+// Uses tells whether secrets, and whether other values, use a variable.
+func (r *Reader) Uses(variable string) (secrets, others bool) {
+	if u, ok := r.used[variable]; ok {
+		return u.secret, u.open
+	}
+	return false, false
+}
+
+// readYAML reads the YAML, which must be one document.
+func (r *Reader) readYAML(data []byte) (Setting, bool) {
+	top := Setting{r: r, Line: 1, column: 1}
+	if !utf8.Valid(data) {
+		top.Line += strings.Count(string(data[:invalidAt(data)]), "\n")
+		top.Problem("not UTF-8 text", "Save the file as UTF-8")
+		return top, false
+	}
+	var documents []yaml.Node
+	if err := yaml.Load(data, &documents, yaml.WithAllDocuments()); err != nil {
+		m := mistake{1, 1, "not YAML", yamlRemedy}
+		if failed := new(yaml.LoadError); errors.As(err, &failed) {
+			m = findMistake(data, failed)
+		}
+		top.Line, top.column = m.line, m.column
+		top.Problem(m.message, m.remedy)
+		return top, false
+	}
+	if len(documents) == 0 || len(documents[0].Content) == 0 {
+		top.Problem("an empty file", r.Begin)
+		return top, false
+	}
+	if len(documents) > 1 {
+		second := r.at(&documents[1], "")
+		second.Problem(fmt.Sprintf("%d YAML documents in one file", len(documents)), "Remove the lines ---")
+		return top, false
+	}
+	return r.at(documents[0].Content[0], ""), true
+}
+
+// invalidAt finds the first byte that is not UTF-8.
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		c, n := utf8.DecodeRune(data[i:])
+		if c == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}

@@ -1,0 +1,161 @@
+package decode
+
+import (
+	"fmt"
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Setting is a value in the file, or the gap where one could be.
+type Setting struct {
+	Node   *yaml.Node // nil in a gap
+	Line   int        // from 1
+	r      *Reader
+	column int
+	path   string
+	secret bool // the value must not be shown
+}
+
+func (r *Reader) at(node *yaml.Node, path string) Setting {
+	p := Setting{r: r, Node: node, Line: node.Line, column: node.Column, path: path}
+	if node.Kind == yaml.AliasNode {
+		p.Node = node.Alias
+	}
+	return p
+}
+
+// Given tells whether the file has something here.
+func (p Setting) Given() bool { return p.Node != nil }
+
+// IsNull tells whether the value is nothing: written as null, ~ or not at all.
+func (p Setting) IsNull() bool { return p.isScalar() && p.Node.Tag == "!!null" }
+
+// isScalar tells whether the value is a single one, perhaps null.
+func (p Setting) isScalar() bool { return p.Node != nil && p.Node.Kind == yaml.ScalarNode }
+
+// IsText tells whether the value is a single one.
+func (p Setting) IsText() bool { return p.isScalar() && !p.IsNull() }
+
+// Hidden marks the value as one that no message shows.
+func (p Setting) Hidden() Setting {
+	p.secret = true
+	return p
+}
+
+// Problem notes that something is wrong here.
+func (p Setting) Problem(message, remedy string) {
+	p.r.problems = append(p.r.problems, p.found(message, remedy))
+}
+
+// Warn notes that something here works, but probably not as intended.
+func (p Setting) Warn(message, remedy string) {
+	p.r.warnings = append(p.r.warnings, p.found(message, remedy))
+}
+
+// found is a problem with its value, if that is a single one.
+func (p Setting) found(message, remedy string) Problem {
+	found := Problem{File: p.r.file, Line: p.Line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
+	if p.isScalar() && !p.secret {
+		found.Value = p.Node.Value
+	}
+	return found
+}
+
+// Text reads a single value and expands its variables. False if it cannot, which is a
+// Problem then.
+func (p Setting) Text() (string, bool) {
+	switch {
+	case !p.IsText():
+		p.Problem("not a single value", "Write a text, a number or a duration")
+		return "", false
+	case p.Node.Style&yaml.TaggedStyle != 0:
+		p.Problem("YAML tags are not supported", "Remove "+p.Node.Tag)
+		return "", false
+	}
+	text, err := expand(p.Node.Value, func(name string) (string, bool) {
+		value, set := p.r.env.Lookup(name)
+		p.r.used.note(name, value, p.secret)
+		return value, set
+	})
+	if err != nil {
+		p.Problem(err.Message, err.Remedy)
+	}
+	return text, err == nil
+}
+
+// List returns the items of a sequence, or the problem that it is none.
+func (p Setting) List() ([]Setting, bool) {
+	if p.Node.Kind != yaml.SequenceNode {
+		p.Problem("not a list", "Write [one, another], or one - in each line")
+		return nil, false
+	}
+	items := make([]Setting, len(p.Node.Content))
+	for i, n := range p.Node.Content {
+		items[i] = p.r.at(n, p.path+"["+strconv.Itoa(i)+"]")
+		items[i].secret = p.secret
+	}
+	return items, true
+}
+
+// Entry is a value of a mapping with its key.
+type Entry struct {
+	Name       string
+	Key, Value Setting
+	parent     string // path of the mapping
+}
+
+// Entries returns the entries of a mapping in the file's order. Null is an empty mapping.
+func (p Setting) Entries() ([]Entry, bool) {
+	if p.IsNull() {
+		return nil, true
+	}
+	if p.Node.Kind != yaml.MappingNode {
+		p.Problem("not a mapping", "Write fields with their values: {name: value}")
+		return nil, false
+	}
+	first := map[string]int{}
+	var found []Entry
+	for i := 0; i+1 < len(p.Node.Content); i += 2 {
+		key := p.r.at(p.Node.Content[i], p.path)
+		key.secret = p.secret
+		switch {
+		case !key.isScalar():
+			key.Problem("a key that is not plain text", "")
+			continue
+		case key.Node.Tag == "!!merge":
+			key.Problem("merge keys are not supported", "Write the fields out, or use an alias for a whole value")
+			continue
+		}
+		name := key.Node.Value
+		if line, twice := first[name]; twice {
+			key.Problem(fmt.Sprintf("given twice, first in line %d", line), "Remove one of them")
+			continue
+		}
+		first[name] = key.Line
+		key.path = child(p.path, name)
+		value := p.r.at(p.Node.Content[i+1], key.path)
+		value.secret = p.secret
+		if !value.IsText() {
+			// A block begins after its name; people look for the name.
+			value.Line, value.column = key.Line, key.column
+		}
+		found = append(found, Entry{name, key, value, p.path})
+	}
+	return found, true
+}
+
+func child(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// Item returns an element of a list, or the value itself if it is written without one.
+func (p Setting) Item(i int) Setting {
+	if items := p.Node.Content; i < len(items) {
+		return p.r.at(items[i], fmt.Sprintf("%s[%d]", p.path, i))
+	}
+	return p
+}
