@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// draft is a small job on its way.
+type draft struct {
+	barrier
+	fold   *scripts.Fold
+	made   made
+	end    ending
+	left   bool         // it is brought on by a claim, which knows what to do with it
+	failed error        // why its file could not be made
+	result *step.Result // of its entry
+}
+
+// foldSmall brings on small jobs without a claim: they are folded in memory, and one script
+// claims and publishes them. What goes wrong before that point, a claim repeats.
+func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
+	if err := e.open(ctx, drafts); err != nil {
+		for _, d := range drafts { // the process stops
+			*d.result = e.putBack(ctx, d.barrier)
+		}
+		return
+	}
+	each(drafts, func(d *draft) {
+		if d.left {
+			return
+		}
+		if err := e.write(ctx, d); err != nil {
+			d.left = true
+			if !errors.Is(err, errElsewhere) {
+				d.failed = err
+			}
+		}
+	})
+	defer func() {
+		for _, d := range drafts {
+			d.made.abort()
+		}
+	}()
+	e.publish(ctx, drafts)
+	each(drafts, func(d *draft) {
+		switch {
+		case d.left && ctx.Err() == nil:
+			*d.result = e.foldAlone(ctx, d.barrier, d.failed)
+		case d.left:
+			*d.result = e.putBack(ctx, d.barrier)
+		case d.made.writer != nil:
+			*d.result = e.commitSmall(ctx, d)
+		}
+	})
+	e.settleAll(ctx, drafts)
+}
+
+// open reads the states and the data of small jobs.
+func (e *Engine) open(ctx context.Context, drafts []*draft) error {
+	jobs := make([]scripts.Small, len(drafts))
+	for i, d := range drafts {
+		jobs[i] = scripts.Small{Message: d.Message, Stage: d.stage, Entry: e.message(d.barrier)}
+	}
+	var folds []*scripts.Fold
+	err := e.insist(ctx, "read jobs", func() (err error) {
+		folds, err = e.o.Scripts.Open(ctx, jobs)
+		return err
+	})
+	for i, f := range folds {
+		drafts[i].fold, drafts[i].left = f, f == nil || e.definitions[f.Definition] == nil
+	}
+	return err
+}
+
+// commitSmall makes the file of a small job visible, and changes its record.
+func (e *Engine) commitSmall(ctx context.Context, d *draft) step.Result {
+	c := e.newClaimed(d.fold)
+	var err error
+	d.end, err = e.commit(ctx, c.definition, c.Fold, d.made)
+	result := resultOf(err, c) // all that have ended are settled together
+	if result.Kind == step.Done {
+		return result
+	}
+	if interrupted, ok := step.Interrupted(ctx); ok {
+		result = interrupted
+	}
+	tries, retry, _ := c.Tries()
+	v := step.Decide(result, tries, retry)
+	if v.Act != step.Requeue && v.Act != step.GiveUp {
+		return result
+	}
+	ctx, cancel := step.Lasting(ctx)
+	defer cancel()
+	return e.endClaimed(ctx, c, v)
+}
+
+// each calls f for every draft, some at once.
+func each(drafts []*draft, f func(*draft)) {
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range min(foldsAtOnce, len(drafts)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(drafts)); i = next.Add(1) - 1 {
+				f(drafts[i])
+			}
+		})
+	}
+	all.Wait()
+}
+
+// foldsAtOnce is how many files of a batch are written at once: some wait for the sink.
+const foldsAtOnce = 16
+
+// write makes the file of a draft, or sends it into its next stage.
+func (e *Engine) write(ctx context.Context, d *draft) (err error) {
+	r := e.definitions[d.fold.Definition]
+	if int(d.fold.Stage) < len(r.Stages) {
+		return e.advance(ctx, r, d.fold)
+	}
+	d.made, err = e.make(ctx, r, d.fold)
+	return err
+}
+
+// publish takes the drafts that have a file over the point of no return.
+func (e *Engine) publish(ctx context.Context, drafts []*draft) {
+	var folds []*scripts.Fold
+	var of []*draft
+	for _, d := range drafts {
+		if d.made.writer != nil {
+			folds, of = append(folds, d.fold), append(of, d)
+		}
+	}
+	if len(folds) == 0 {
+		return
+	}
+	var outcomes []scripts.Outcome
+	err := e.insist(ctx, "publish jobs", func() (err error) {
+		outcomes, err = e.o.Scripts.Publish(ctx, folds...)
+		return err
+	})
+	for i, d := range of {
+		if err != nil || outcomes[i] != scripts.OK {
+			d.left = true
+			d.made.abort()
+		}
+	}
+}
+
+// settleAll ends the drafts that have come to their end.
+func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
+	var ends []scripts.End
+	var settled []*draft
+	for _, d := range drafts {
+		if d.end.status != "" {
+			settled, ends = append(settled, d), append(ends, scripts.End{Fold: d.fold, Status: d.end.status, Detail: d.end.detail})
+		}
+	}
+	if len(ends) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	var outcomes []scripts.Outcome
+	if err := e.insist(ctx, "settle jobs", func() (err error) {
+		outcomes, err = e.o.Scripts.Settle(ctx, ends...)
+		return err
+	}); err != nil {
+		e.log.Warn("left for later", "jobs", len(ends), "first", ends[0].ID, "err", err)
+	}
+	for i, d := range settled {
+		switch {
+		case outcomes == nil || outcomes[i] == scripts.Busy:
+			*d.result = step.Result{Kind: step.Elsewhere}
+		case outcomes[i] == scripts.OK:
+			e.jobs.finished.WithLabelValues(d.fold.Report, d.end.status).Inc()
+		}
+	}
+}

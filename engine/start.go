@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// start makes the records PROCESSING and starts their jobs, in a Redis of this
+// epoch (empty: the one that it has then). It returns how many it started.
+func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int) {
+	// Until it is known better: their entries are delivered again.
+	for _, p := range pushes {
+		p.ends(step.Result{Kind: step.Elsewhere})
+	}
+	started, err := e.startRecords(ctx, pushes)
+	if err != nil {
+		return 0
+	}
+	if epoch == "" {
+		// Nobody has started these attempts before this one tells it to Redis.
+		ctx, cancel := step.Lasting(ctx)
+		defer cancel()
+		var err error
+		if epoch, err = e.epoch(ctx); err != nil {
+			return 0
+		}
+	}
+	var doubtful, jobs []*push
+	for i, p := range pushes {
+		if started[i] {
+			p.run = Run{p.id, p.next()}
+			jobs = append(jobs, p)
+		} else {
+			doubtful = append(doubtful, p)
+		}
+	}
+	n = e.startJobs(ctx, jobs, epoch)
+	e.pollTwice(ctx, doubtful)
+	return n
+}
+
+// startRecords makes the records PROCESSING, and tells which ones took it.
+func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, error) {
+	started := make([]bool, len(pushes))
+	var runs []Run
+	var usual []int
+	for i, p := range pushes {
+		run := Run{ID: p.id, Attempt: p.record.Attempt}
+		if p.next() == run.Attempt+1 {
+			runs, usual = append(runs, run), append(usual, i)
+			continue
+		}
+		if err := e.insist(ctx, "start record", func() (err error) {
+			started[i], err = e.o.Records.StartAs(ctx, run, p.next())
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if len(runs) == 0 {
+		return started, nil
+	}
+	err := e.insist(ctx, "start records", func() error {
+		done, err := e.o.Records.Start(ctx, runs)
+		for j := range done {
+			started[usual[j]] = done[j]
+		}
+		return err
+	})
+	return started, err
+}
+
+// pollTwice decides about records that did not take their next attempt. Another
+// process has started them, or this one has and the answer was lost: then
+// nobody else will start the job, and a look after the grace time must. Or somebody
+// has locked them: then they are looked at again soon. They are not left to come again
+// by themselves: that counts as a worker that fell silent.
+func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
+	if len(pushes) == 0 || e.readAll(ctx, pushes) != nil {
+		return
+	}
+	for _, p := range pushes {
+		d := decide(*p, e.o.Limits.Grace)
+		if d.act == actStart {
+			if len(p.entries) == 0 {
+				continue // the next pass of the rebuild finds it
+			}
+			d = p.lookSoon()
+		}
+		p.ends(e.carryOut(ctx, p, d))
+	}
+}
+
+// startJobs starts the jobs of records that are PROCESSING now, and acknowledges their
+// entries. A process whose stop came with that does it first: otherwise the jobs wait for
+// the grace time. It returns how many it started.
+func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n int) {
+	ctx, cancel := step.Lasting(ctx)
+	defer cancel()
+	for len(pushes) > 0 {
+		starts := make([]scripts.Start, len(pushes))
+		for i, p := range pushes {
+			parameters, err := p.report.Canonical(p.record.Parameters)
+			if err != nil {
+				e.log.Error("start job", "job", p.id, "err", err) // not reached: decide has bound them
+				return n
+			}
+			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: parameters, Plan: e.plans[p.report]}
+			if len(p.entries) > 0 {
+				starts[i].Entry = p.entries[0]
+			}
+		}
+		var outcomes []scripts.Outcome
+		if err := e.insist(ctx, "start jobs", func() (err error) {
+			outcomes, err = e.o.Scripts.Start(ctx, epoch, starts...)
+			return err
+		}); err != nil {
+			return n
+		}
+		var again []*push
+		for i, p := range pushes {
+			switch outcomes[i] {
+			case scripts.OK, scripts.Already:
+				n++
+				p.ends(step.Result{Kind: step.Void})
+				if len(p.results) > 0 {
+					*p.results[0] = step.Result{} // acknowledged by the script
+				}
+			case scripts.Broken:
+				why := fmt.Errorf("%w: %s", scripts.ErrBroken, e.o.Scripts.Job(p.id))
+				p.ends(e.carryOut(ctx, p, decision{act: actQuarantine, why: why.Error()}))
+			case scripts.Another:
+				// The id was used before, and its job came to Redis since that was read.
+				next, err := e.supersede(ctx, p.run)
+				if err == nil && next == 0 {
+					p.ends(step.Result{Kind: step.Void})
+				} else if err == nil {
+					p.run.Attempt = next
+					again = append(again, p)
+				}
+			}
+		}
+		pushes = again
+	}
+	return n
+}
+
+// errForgotten is why an attempt is not started: Redis has lost its memory since that
+// attempt became the record's.
+var errForgotten = errors.New("engine: Redis has lost its memory")
+
+// supersede gives a record that runs an attempt beyond the one that Redis has of its id,
+// and returns it; 0 where the record has gone on meanwhile.
+func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error) {
+	ok := false
+	err = e.insist(ctx, "supersede another job of this id", func() error {
+		attempts, _, err := e.o.Scripts.Attempts(ctx, []string{run.ID})
+		if err != nil {
+			return err
+		}
+		next = max(run.Attempt, attempts[0]) + 1
+		if ok, err = e.o.Records.StartAs(ctx, run, next); err != nil || ok {
+			return err
+		}
+		records, err := e.o.Records.Read(ctx, []string{run.ID})
+		if r := records[run.ID]; err == nil && r.Status == report.Processing && r.Attempt == run.Attempt {
+			err = errors.New("somebody has locked the record")
+		}
+		return err
+	})
+	if err != nil || !ok {
+		return 0, err
+	}
+	e.log.Warn("another job of this id is superseded: its row was replaced or set back", "job", run.ID, "attempt", next)
+	return next, nil
+}
+
+// epoch returns the one that Redis has, and waits until it has one: what
+// starts without could not tell later whether Redis has lost its memory since.
+func (e *Engine) epoch(ctx context.Context) (found string, err error) {
+	for looks := 0; ; looks++ {
+		err := e.insist(ctx, "read epoch", func() (err error) {
+			found, err = e.o.Scripts.ReadEpoch(ctx)
+			return err
+		})
+		if err != nil || found != "" {
+			return found, err
+		}
+		if looks == 100 {
+			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Epoch())
+		}
+		if step.Wait(ctx, epochPause) != nil {
+			return "", ctx.Err()
+		}
+	}
+}
+
+// epochPause is how long it takes until Redis is asked again for its
+// epoch: a process gives it one within a second or so.
+const epochPause = 20 * time.Millisecond
