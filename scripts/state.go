@@ -141,6 +141,9 @@ const StatusBroken = "BROKEN"
 // a job that is unknown, and StatusBroken for a key of another type.
 func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
 	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
+	if len(ids) == 0 {
+		return attempts, statuses, nil
+	}
 	args := []any{"exists"}
 	for _, id := range ids {
 		args = append(args, s.Job(id), s.Ended(id))
