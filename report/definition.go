@@ -85,12 +85,12 @@ type Listener struct {
 	From    *Ref          // the column of an earlier stage that the query uses; nil: none
 	Columns []string      // what the query gives, in its order
 	Types   []Kind        // of the columns; nil: the source says
-	Timeout time.Duration // of one try of a task, with all of its requests; default 5m
+	Timeout time.Duration // of one try of a task, with all of its requests
 	Retry   Retry         // default: the report's
-	Batch   int           // FromHTTP: values of an earlier stage in one request; default 1000
-	Silence time.Duration // of an external worker, after which it is taken for dead; default 30s
+	Batch   int           // FromHTTP: values of an earlier stage in one request
+	Silence time.Duration // of an external worker, after which it is taken for dead
 
-	OnFailure OnFailure         // what it means for its job that it is given up; default Required
+	OnFailure OnFailure         // what it means for its job that it is given up
 	Defaults  map[string]string // with Default: column → JSON of the value in every row; null for the others
 }
 

@@ -8,8 +8,8 @@ import (
 // Retry says how often and when a step that failed is tried again. Permanent
 // errors are not tried again, and an outage of a server uses no try.
 type Retry struct {
-	Retries     int           // after the first try; default 6
-	Delay       time.Duration // before a retry; default 1m
+	Retries     int           // after the first try
+	Delay       time.Duration // before a retry
 	Exponential bool          // the delay doubles with each retry, up to MaxDelay, with jitter
 	MaxDelay    time.Duration // default 1h; of no meaning for a fixed delay
 }
