@@ -33,6 +33,14 @@ func DefaultLimits() Limits {
 	return l
 }
 
+// DefaultRecords are the records of a configuration that says nothing of them: Fanfold's
+// own table.
+func DefaultRecords() Records {
+	var r Records
+	decode.Defaults(language, &r)
+	return r
+}
+
 // Schema is the JSON schema of the file, for editors. It knows the fields, and nothing
 // of what they mean together.
 //

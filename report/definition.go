@@ -37,11 +37,11 @@ type Report struct {
 	Join       Join
 	CSV        CSV
 	Timeout    time.Duration // from start to PUBLISHING; default: see Report.DefaultTimeout
-	Retry      Retry         // of fan-in, and of the listeners that have none of their own
+	Retry      Retry         // of making the file; the default of the listeners
 
-	RestartOnChange bool // a job whose definition no process has any more is started anew with this one
+	RestartOnChange bool // a job whose definition no process has any more is started again with this one
 
-	DeadlineWaits bool // the timeout is longer by the time for which a listener that a job waits for is paused
+	DeadlineWaits bool // the timeout is extended by the time for which a listener that a job waits for is paused
 }
 
 // Parameter is a value that the record gives and that queries use as :name.
@@ -49,7 +49,7 @@ type Parameter struct {
 	Name    string
 	Type    ParameterType // default string
 	List    bool          // the value is a JSON array, for IN (:name)
-	Default *string       // JSON text of the value where the record gives none; nil: the record must give one
+	Default *string       // JSON of the value if the record gives none; nil: the record must give one
 }
 
 // ParameterType is the type that a parameter's value must have.
@@ -85,17 +85,17 @@ type Listener struct {
 	From    *Ref          // the column of an earlier stage that the query uses; nil: none
 	Columns []string      // what the query gives, in its order
 	Types   []Kind        // of the columns; nil: the source says
-	Timeout time.Duration // of one try of a task, with all of its requests; default 5m
+	Timeout time.Duration // of one try of a task, with all of its requests
 	Retry   Retry         // default: the report's
-	Batch   int           // FromHTTP: values of an earlier stage in one request; default 1000
-	Silence time.Duration // of an external worker, after which it is taken for dead; default 30s
+	Batch   int           // FromHTTP: values of an earlier stage in one request
+	Silence time.Duration // of an external worker, after which it is considered dead
 
-	OnFailure OnFailure         // what it means for its job that it is given up; default Required
+	OnFailure OnFailure         // what its final failure means for the job
 	Defaults  map[string]string // with Default: column → JSON of the value in every row; null for the others
 }
 
-// OnFailure says what it means for a job that one of its listeners is given up: it
-// can never work, or its last try has failed.
+// OnFailure says what it means for a job that one of its listeners fails for good: it can
+// never work, or its last try has failed.
 type OnFailure string
 
 // The policies. A job goes on without a listener that is not required: as if it had
@@ -106,7 +106,7 @@ const (
 	Default  OnFailure = "default"
 )
 
-// CanOmit tells whether a job goes on without the listener where that is given up.
+// CanOmit tells whether a job goes on without the listener if that fails for good.
 func (l *Listener) CanOmit() bool { return l.OnFailure == Optional || l.OnFailure == Default }
 
 // CanOmit tells whether a job of the report can go on without one of its listeners,
@@ -146,8 +146,8 @@ type Join struct {
 	Listeners []Joined // in the order of the join; the first one drives it
 }
 
-// CaseFolding says which text keys are equal although their letters are not, by
-// Unicode's case folding.
+// CaseFolding says which text keys are equal although their case differs, by Unicode's
+// case folding.
 type CaseFolding string
 
 // The ways of folding. Simple folding takes one character for another one of the same
@@ -169,7 +169,7 @@ func (c CaseFolding) MarshalJSON() ([]byte, error) {
 // Joined is one dataset in a join.
 type Joined struct {
 	Listener string
-	Type     JoinType // of no meaning for the first
+	Type     JoinType // ignored for the first
 	Keys     []string // its columns for Join.Keys, as many
 }
 
@@ -199,19 +199,18 @@ type CSV struct {
 	BOM       bool           `json:",omitempty"` // the file begins with a byte order mark
 	Delimiter string         `json:",omitempty"` // one of Delimiters; empty: a comma
 	LF        bool           `json:",omitempty"` // lines end with LF, not with CRLF
-	Null      *string        `json:",omitempty"` // stands for NULL; a text that is the same or empty is quoted then. nil: NULL is empty, and so is an empty text
+	Null      *string        `json:",omitempty"` // text for NULL; the same text, and an empty one, is quoted then. nil: NULL and empty texts are empty
 	TimeZone  string         `json:",omitempty"` // in which datetimes are shown; empty: each as its source gives it
 	Date      string         `json:",omitempty"` // form of dates, such as DD.MM.YYYY; empty: as the source gives them
 	Datetime  string         `json:",omitempty"` // form of datetimes, such as DD.MM.YYYY HH:mm; empty: as the source gives them
 	Formulas  Formulas       `json:",omitempty"` // what becomes of texts that a spreadsheet takes for formulas
 	Gzip      bool           `json:",omitempty"` // the file is compressed
-	MaxRows   int64          `json:",omitempty"` // rows that it may have, without the header; 0: any number
-	MaxBytes  int64          `json:",omitempty"` // its size in the sink at most; 0: any
+	MaxRows   int64          `json:",omitempty"` // maximum number of rows, without the header; 0: any
+	MaxBytes  int64          `json:",omitempty"` // maximum size in the sink; 0: any
 	Fixed     map[int]string `json:",omitempty"` // number of a column from 0 → JSON of its cell in every row; made by Report.Without
 }
 
-// Delimiters are what can stand between the cells of a line. None of them is in a
-// number.
+// Delimiters are the characters that can separate the cells of a line. No number has one.
 var Delimiters = []string{",", ";", "\t", "|"}
 
 // IsNullText tells whether a text can stand for NULL: without quotes it reads back as

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// HTTP is what a listener of kind http asks its API for: rows, which are there at once,
-// or a job, which is looked at until it is done.
+// HTTP is what a listener of kind http asks its API for: rows at once, or a job that is
+// polled until its rows exist.
 type HTTP struct {
 	Fields []HTTPField // of a row, for each of the listener's Columns
-	Submit *HTTPSubmit `json:",omitempty"` // nil: the rows are there at once
-	Poll   HTTPPoll    `json:",omitzero"`  // of no meaning without Submit
+	Submit *HTTPSubmit `json:",omitempty"` // nil: the rows exist at once
+	Poll   HTTPPoll    `json:",omitzero"`  // ignored without Submit
 	Result HTTPResult
-	Cancel *HTTPRequest  `json:"-"` // of a job that nobody needs any more; nil: none
+	Cancel *HTTPRequest  `json:"-"` // of a job that is no longer needed; nil: none
 	Total  time.Duration `json:"-"` // from the first request to the last row, with all tries; 0 without Submit
 }
 
@@ -23,15 +23,15 @@ type HTTP struct {
 type HTTPSubmit struct {
 	HTTPRequest
 	ID      JSONPath    // to the job's id in the answer: a text or a number
-	Unknown HTTPUnknown `json:"-"` // of no meaning where the API tells repetitions
+	Unknown HTTPUnknown `json:"-"` // ignored if the API recognizes repeated requests
 	LookUp  *HTTPLookUp `json:"-"` // with LookUpJob
 }
 
-// HTTPUnknown says what to do where it is not known whether an API has a job: the
-// connection broke off before its answer, or the worker died.
+// HTTPUnknown says what to do if it is not known whether an API has made a job: the
+// connection broke before its answer, or the worker died.
 type HTTPUnknown string
 
-// What can be done then.
+// The answers.
 const (
 	ResubmitJob HTTPUnknown = "resubmit" // there may be two jobs
 	FailJob     HTTPUnknown = "fail"
@@ -41,10 +41,10 @@ const (
 // HTTPLookUp looks for a job by its key.
 type HTTPLookUp struct {
 	HTTPRequest
-	ID JSONPath // leads nowhere, or to null, where there is no such job
+	ID JSONPath // leads nowhere, or to null, if there is no such job
 }
 
-// HTTPPoll looks at a job.
+// HTTPPoll asks for the status of a job.
 type HTTPPoll struct {
 	HTTPRequest
 	Every   time.Duration `json:"-"`
@@ -58,14 +58,14 @@ type HTTPPoll struct {
 // HTTPField is a column's value in a row.
 type HTTPField struct {
 	Path     JSONPath
-	Kind     Kind `json:",omitempty"` // empty: a decimal where the first value that is there is a number, otherwise text
-	Optional bool `json:",omitempty"` // a row without it has a null
+	Kind     Kind `json:",omitempty"` // empty: decimal if the first value is a number, otherwise text
+	Optional bool `json:",omitempty"` // a row without the value has null
 }
 
 // HTTPRequest is a request to an API. In its path, the values of its query and the
-// texts of its JSON stands :name, as a whole, for a parameter, or :listener.column
-// for the values of an earlier stage; {id} and {key}, anywhere in a text, for the
-// vendor's job and the idempotency key; :: at the beginning for a colon.
+// texts of its JSON, :name as a whole stands for a parameter, or :listener.column for the
+// values of an earlier stage; {id} and {key}, anywhere in a text, for the vendor's job and
+// the idempotency key; :: at the beginning for a colon.
 type HTTPRequest struct {
 	Method string
 	Path   string     // below the API's URL; begins with a slash
@@ -80,13 +80,13 @@ type HTTPPair struct{ Name, Value string }
 type HTTPResult struct {
 	HTTPRequest
 	Rows JSONPath // to the array of rows
-	// How the page behind one is asked for: by what Next leads to, or by a number.
-	Next   JSONPath `json:",omitzero"`  // not there, null, false or an empty text in the last page; zero: see Page and Offset
+	// How the next page is asked for: by what Next leads to, or by a number.
+	Next   JSONPath `json:",omitzero"`  // missing, null, false or an empty text in the last page; zero: see Page and Offset
 	NextAs string   `json:",omitempty"` // the name in the query for what Next leads to; empty: it is a URL
-	Page   string   `json:",omitempty"` // the name in the query for the number of the page; empty: none. A page without rows is behind the last
+	Page   string   `json:",omitempty"` // the name in the query for the number of the page; empty: none. A page without rows ends them
 	First  int      `json:",omitempty"` // number of the first page
-	Offset string   `json:",omitempty"` // the name in the query for how many rows came before; empty: none
-	Count  JSONPath `json:",omitzero"`  // to how many rows there are in all pages; zero: it is not looked at
+	Offset string   `json:",omitempty"` // the name in the query for the number of rows so far; empty: none
+	Count  JSONPath `json:",omitzero"`  // to the number of rows in all pages; zero: it is not checked
 }
 
 var httpName = regexp.MustCompile(`^:([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)$`)
@@ -105,7 +105,7 @@ func HTTPName(text string) (string, bool) {
 
 // HTTPUse is a name in a request and where it stands.
 type HTTPUse struct {
-	Name string // with its colon where it is none
+	Name string // with its colon if it is not valid
 	List bool   // a list may stand there
 }
 

@@ -47,7 +47,7 @@ func ParseQuery(text string) (Query, error) {
 	return q, nil
 }
 
-// listed tells whether every use of a parameter stands in parentheses, or in a
+// Listed tells whether every use of a parameter stands in parentheses, or in a
 // row, where any number of values may be: IN (:name).
 func (q Query) Listed(name string) bool {
 	for i, n := range q.names {

@@ -26,8 +26,8 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// selectList names the columns of the first SELECT. It would rather say false
-// than a wrong name.
+// selectList names the columns of the first SELECT. It rather gives up than
+// give a wrong name.
 func selectList(tokens []token) ([]string, bool) {
 	var rest []token
 	for _, t := range tokens {

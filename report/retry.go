@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Retry says how often and when a step that failed is tried again. Permanent
-// errors are not tried again, and an outage of a server uses no try.
+// Retry says how often and when a failed step is retried. Permanent errors are not
+// retried, and an outage of a server does not count as a try.
 type Retry struct {
-	Retries     int           // after the first try; default 6
-	Delay       time.Duration // before a retry; default 1m
+	Retries     int           // after the first try
+	Delay       time.Duration // before a retry
 	Exponential bool          // the delay doubles with each retry, up to MaxDelay, with jitter
-	MaxDelay    time.Duration // default 1h; of no meaning for a fixed delay
+	MaxDelay    time.Duration // ignored for a fixed delay
 }
 
-// DefaultRetry is what a report has that gives nothing else.
+// DefaultRetry is the retry of a report that sets none.
 var DefaultRetry = Retry{Retries: 6, Delay: time.Minute, MaxDelay: time.Hour}
 
 // Longest returns the longest delay before a retry, counted from 1.
@@ -30,8 +30,8 @@ func (r Retry) Longest(retry int) time.Duration {
 }
 
 // Before returns the delay before a retry, counted from 1: for an exponential
-// one anything from half of the longest to the longest, so that what failed
-// together does not come back together.
+// one anything from half of the longest to the longest, so that steps that failed together
+// are not retried together.
 func (r Retry) Before(retry int) time.Duration {
 	d := r.Longest(retry)
 	if r.Exponential && d > 1 {
@@ -40,11 +40,11 @@ func (r Retry) Before(retry int) time.Duration {
 	return d
 }
 
-// Outage returns the pause before a step comes again that a server was away for.
-// It uses no try, and servers are often back soon.
+// Outage returns the delay before a step is retried after an outage of a server, which is
+// often back soon.
 func (r Retry) Outage() time.Duration { return min(r.Delay, 5*time.Second) }
 
-// Total returns the longest time that all retries wait together.
+// Total returns the maximum time that all retries wait together.
 func (r Retry) Total() time.Duration {
 	var total time.Duration
 	for i := range r.Retries {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// foldTime is what a report's default timeout leaves for the fold.
+// foldTime is the part of a report's default timeout for the fold.
 const foldTime = 10 * time.Minute
 
 // Forever is where sums of durations stop growing.
 const Forever = time.Duration(math.MaxInt64)
 
 // DefaultTimeout returns the timeout of a report that gives none: for each stage
-// what the longest of its listeners can take with all its retries, and for the
-// end ten minutes and the delays of the fold's own retries. A sum that no
-// time.Duration can hold is the longest one.
+// what the longest of its listeners can take with all its retries, and for the end ten
+// minutes and the delays of the fold's own retries; Forever if a time.Duration cannot hold
+// the sum.
 func (r *Report) DefaultTimeout() time.Duration {
 	return plus(r.StagesTime(), plus(foldTime, r.Retry.Total()))
 }

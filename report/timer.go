@@ -16,7 +16,7 @@ type Timer struct {
 	Key         Pattern
 	Every       Every         // the zero value: once
 	Missed      Missed        // default MissedOnce
-	MissedAfter time.Duration // how late a timer is that counts as missed; default 1m
+	MissedAfter time.Duration // how late a timer is that counts as missed
 	Retry       Retry
 	// What is done: exactly one of them is there.
 	Submit *Submit
@@ -98,7 +98,7 @@ type Call struct {
 	Method  string   // default POST
 	Headers map[string]Template
 	Body    Template      // the values are escaped for its Content-Type
-	Timeout time.Duration // of one try; default 10s
+	Timeout time.Duration // of one try
 }
 
 // Timers are the definitions of a configuration, the longest prefix first.

@@ -15,7 +15,7 @@ import (
 )
 
 // DefaultTable is the name of Fanfold's own table.
-const DefaultTable = "file_download_record"
+var DefaultTable = config.DefaultRecords().Table
 
 // maxIDs bounds the ids in one statement.
 const maxIDs = 1000
