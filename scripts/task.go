@@ -21,8 +21,8 @@ type Task struct {
 	Attempt  int64
 	Listener string
 	Entry    Entry // its message, which is acknowledged with the task's end; empty: none
-	// Generation grows with every take; 0: the task was delivered for the first time,
-	// and the pending list of its stream says whose it is.
+	// Generation grows with every take; 0: the task was delivered for the first time, and
+	// the pending list of its stream says who has it.
 	Generation int64
 	Lease      time.Duration // of an owner that is no reader of the stream; 0: the pending list is the lease
 
@@ -37,7 +37,7 @@ type Task struct {
 	s      *Scripts
 }
 
-// Entry names a message whose work is under way.
+// Entry names a message that a worker has.
 type Entry struct {
 	Stream, Group, Consumer, ID string
 }
@@ -54,8 +54,8 @@ func ParseMessage(fields map[string]string) (Message, bool) {
 	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
 }
 
-// Task returns the task of a message. first: what the entry says of the job is enough to
-// work on it, if it is delivered for the first time; it must be taken otherwise.
+// NewTask returns the task of a message. If first is true and the entry is delivered for the
+// first time, the entry says enough to work on it; otherwise the task must be taken.
 func (s *Scripts) NewTask(m Message, listener string, entry Entry, fields map[string]string) (t *Task, first bool) {
 	t = &Task{s: s, ID: m.ID, Attempt: m.Attempt, Listener: listener, Entry: entry, Tries: 1}
 	i := strings.LastIndexByte(fields["of"], '/')
@@ -96,8 +96,9 @@ type Take struct {
 }
 
 // Take takes a task over and removes what an earlier try stored: OK, Already (done), Busy
-// while the lease of another owner lasts, Gone, also if its entry is no longer pending, or Unknown if the job's definition is not
-// among those known; then Report and Definition say which one it is.
+// while the lease of another owner lasts, Gone, also if its entry is no longer pending, or
+// Unknown if the job's definition is not among those known; then Report and Definition say
+// which one it is.
 func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, oneIf(how.Silent), millis(t.Lease), oneIf(how.Once)}
 	for _, k := range how.Known {
@@ -160,10 +161,10 @@ func millis(d time.Duration) string {
 // Chunk is a part of a task's dataset.
 type Chunk struct {
 	Number  int64 // from 0, without gaps
-	Rows    int64 // as many in each column
+	Rows    int64 // as many in every column
 	Columns any   // marshals to a JSON array of objects with at least a name
 	Names   []string
-	Fields  [][]byte // for each name a JSON array of Rows values
+	Fields  [][]byte // for every name a JSON array of Rows values
 }
 
 // sharedBytes is the max size of a chunk that shares a round trip with others.
@@ -200,7 +201,7 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 	return t.s.outcome(ctx, appendScript.call(ctx, []string{t.s.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
-// MaxAhead is how far ahead of its turn a chunk may come.
+// MaxAhead is how many chunks before a stored one may be missing.
 const MaxAhead = 10_000
 
 // Stored is what exists of a task whose chunks come in any order.
@@ -210,8 +211,8 @@ type Stored struct {
 	Ends   int64 // how many there are, or -1 if that is not known yet
 }
 
-// Store stores a chunk whatever its turn, if the task still has this generation, and renews
-// its lease: OK, Busy, Gone, TooMuch, or TooFar if it is MaxAhead or more before its turn.
+// Store stores a chunk in any order, if the task still has this generation, and renews its
+// lease: OK, Busy, Gone, TooMuch, or TooFar if MaxAhead or more chunks before it are missing.
 // The fields must not be changed before it returns, and not at all if it returns an error
 // of ctx.
 func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
@@ -289,7 +290,7 @@ type completion struct {
 	done    chan struct{}
 }
 
-// shares tells whether two calls can be one: they have what they share in common.
+// shares tells whether two calls can be one.
 func (c *completion) shares(other *completion) bool {
 	return c.task.Listener == other.task.Listener && c.columns == other.columns && slices.Equal(c.chunk.Names, other.chunk.Names)
 }
@@ -400,7 +401,7 @@ const MaxMemo = 64 << 10
 
 var rememberScript = load("remember")
 
-// Remember stores the memo of a task, in place of the one before, if the task still has
+// Remember stores the memo of a task, instead of the one before, if the task still has
 // this generation: OK, Busy or Gone. Take gives it to later workers, in this attempt
 // alone; a full Redis takes it, too. One of more than MaxMemo bytes is refused.
 func (t *Task) Remember(ctx context.Context, memo []byte) (Outcome, error) {
