@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	turnScript  = load("turn")
-	placeScript = load("place")
+	turnScript  = load("rate")
+	placeScript = load("slot")
 )
 
 // Turn gives a turn at a source, of which one comes in each distance of time, over all

@@ -10,12 +10,12 @@ import (
 
 var cancelScript = load("cancel")
 
-// otherStage is what the script answers where the stage has gone on meanwhile.
+// otherStage is what the script answers if the job is in another stage by now.
 const otherStage Outcome = -4
 
 // Cancel cancels a job: OK, Already, Gone if that attempt has no state or has ended, or
-// Busy with its status, if it is PUBLISHING, or FAILING for another reason. An engine then
-// makes its record CANCELLED, unless someone else has, and removes the rest.
+// Busy with its status, if it is PUBLISHING, or FAILING for another reason. After OK an
+// engine makes the record CANCELLED, unless it is final, and removes the rest.
 func (s *Scripts) Cancel(ctx context.Context, id string, attempt int64, reason string) (outcome Outcome, status string, err error) {
 	for {
 		listeners, err := s.rdb.HGet(ctx, s.Job(id), "listeners").Result()

@@ -22,13 +22,13 @@ func (s *Scripts) Running(ctx context.Context) (int64, error) {
 // Timeouts is what the deadlines ask for now.
 type Timeouts struct {
 	Passed []string      // jobs
-	Last   int64         // the last deadline (ms) that was looked at
-	Wait   time.Duration // until the next one has passed; negative where there is none
+	Last   int64         // the last deadline (ms) that was read
+	Wait   time.Duration // until the next one has passed; 0: more have passed; negative: there is none
 }
 
 // Passed lists the running jobs whose deadline has passed after that time (ms) by the
-// server's clock, at most max of them. It touches the wake key, so that Redis publishes
-// that it has expired, and sets it again for the next deadline.
+// server's clock, about max of them. It touches the wake key, so that Redis publishes that
+// it has expired if its time is over, and sets it for the next deadline.
 func (s *Scripts) Passed(ctx context.Context, after int64, max int) (Timeouts, error) {
 	wait, more, err := s.list(ctx, deadlinesScript.call(ctx, []string{s.Deadlines(), s.Wake()}, after, max))
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Scripts) Passed(ctx context.Context, after int64, max int) (Timeouts, e
 	return d, nil
 }
 
-// Touch looks at keys, in one round trip: one whose time is over ends by that,
-// and Redis tells its subscribers. It returns those that are still there.
+// Touch reads keys in one round trip: Redis deletes a key whose time is over and publishes
+// that it has expired. Touch returns the keys that still exist.
 func (s *Scripts) Touch(ctx context.Context, keys []string) ([]string, error) {
 	cmds := make([]redis.Cmder, len(keys))
 	for i, key := range keys {
@@ -63,15 +63,15 @@ func (s *Scripts) Touch(ctx context.Context, keys []string) ([]string, error) {
 	return left, nil
 }
 
-// SetCanary sets a subscriber's canary, which is over after a millisecond and then
-// ends with a Touch. A full Redis takes it, too.
+// SetCanary sets a subscriber's canary, whose time is over after a millisecond, so that a
+// Touch deletes it. A full Redis takes it, too.
 func (s *Scripts) SetCanary(ctx context.Context, consumer string) error {
 	_, err := s.outcome(ctx, canaryScript.call(ctx, []string{s.Canary(consumer)}))
 	return err
 }
 
-// Overdue iterates over the running jobs whose deadline passed that long ago, at
-// least, by the server's clock, a page at a time.
+// Overdue iterates over the running jobs whose deadline passed at least that long ago by
+// the server's clock, a page at a time.
 func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]string, error] {
 	const page = 500
 	return func(yield func([]string, error) bool) {
@@ -81,8 +81,8 @@ func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]str
 			return
 		}
 		limit := strconv.FormatInt(now.Add(-by).UnixMilli(), 10)
-		// What moves between pages, because others are settled, comes with the next
-		// call.
+		// A job that moves to another page, because others are settled, is found by the
+		// next call.
 		for offset := int64(0); ; offset += page {
 			ids, err := s.rdb.ZRangeByScore(ctx, s.Deadlines(), &redis.ZRangeBy{
 				Min: "-inf", Max: limit, Offset: offset, Count: page,

@@ -33,8 +33,7 @@ func (s *Scripts) Announce(ctx context.Context, definitions []string) error {
 	return s.announce(ctx, "", definitions)
 }
 
-// NoteWanted notes definitions that jobs need, and of which nobody knows when a process
-// had them last.
+// NoteWanted notes definitions that jobs need and that no process is known to have had.
 func (s *Scripts) NoteWanted(ctx context.Context, definitions []string) error {
 	return s.announce(ctx, "NX", definitions)
 }
@@ -100,8 +99,8 @@ type Orphan struct {
 // Member names the definition of the job in Definitions.
 func (o Orphan) Member() string { return DefinitionMember(o.Report, o.Definition) }
 
-// Orphans returns the running jobs whose definition no process has. Those that are to
-// fail need none, and are not among them.
+// Orphans returns the running jobs whose definition no process has, without those that are
+// to fail, which need none.
 func (s *Scripts) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 	seen, err := s.Seen(ctx)
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *Scripts) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 				if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
 					return nil, seen, fmt.Errorf("states: %w", err)
 				}
-				continue // gone meanwhile, or not a state
+				continue // it has ended, or it is not a state
 			}
 			o := Orphan{ID: ids[i], Attempt: state.Attempt, Report: state.Report, Definition: state.Definition}
 			if !NeedsDefinition(state.Status) || seen.Live(o.Member()) {

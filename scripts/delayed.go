@@ -21,10 +21,10 @@ type Due struct {
 	Wait     time.Duration // until one is due that is not yet; 0: call again to know, negative: there is none
 }
 
-// Due lists what is due in the delayed set, at most that many members of each
-// kind, after the first ones that are due, which are to be passed over.
-func (s *Scripts) Due(ctx context.Context, most, over int) (Due, error) {
-	next, more, err := s.list(ctx, dueScript.call(ctx, []string{s.Delayed()}, most, over))
+// Due lists what is due in the delayed set, at most max members of each kind; it skips the
+// first members that are due.
+func (s *Scripts) Due(ctx context.Context, max, skip int) (Due, error) {
+	next, more, err := s.list(ctx, dueScript.call(ctx, []string{s.Delayed()}, max, skip))
 	if err != nil {
 		return Due{}, err
 	}
@@ -50,7 +50,7 @@ const Horizon = 315576000000 * time.Millisecond
 // MinMillis is the lowest score that is in milliseconds; one below it is in seconds.
 const MinMillis = 1e11
 
-// WhyTimeless says why a score is no time that something can wait for, and how it was
+// WhyTimeless says why a score is not a time that something can wait for, and how it was
 // read.
 func WhyTimeless(score string) string {
 	const remedy = "write seconds or milliseconds since 1970"
@@ -71,10 +71,10 @@ type Move struct {
 	Member, ID, Field, Value string
 }
 
-// Move moves members that are due to a stream, each once however many
-// schedulers try, and returns how late each one is that it moved. With a listener, whose
-// stream it is, tasks that are not to be done any more, or whose jobs are not in Redis, are
-// removed instead, and those that their jobs do not have are returned as strange.
+// Move moves members that are due to a stream, every one once, however many schedulers try,
+// and returns how late those are that it moved. If the stream is a listener's, tasks that
+// are no longer to be done, or whose jobs are not in Redis, are removed instead, and those
+// that their jobs do not have are returned as strange.
 func (s *Scripts) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
 	args, keys := []any{listener}, []string{s.Delayed(), stream}
 	for _, m := range moves {
@@ -103,7 +103,7 @@ func (s *Scripts) Move(ctx context.Context, stream, listener string, moves []Mov
 	return late, strange, nil
 }
 
-// noTask is what move answers where a job does not have such a task.
+// noTask is what move answers if a job does not have such a task.
 const noTask = -3
 
 // Refusal is a member of the delayed set that means nothing, and why.
@@ -111,9 +111,9 @@ type Refusal struct {
 	Member, Reason string
 }
 
-// Refuse puts members of the delayed set into quarantine, each once however many
-// schedulers try, and returns how many it did. With timeless, those that have got
-// a time by now stay.
+// Refuse puts members of the delayed set into quarantine, every one once, however many
+// schedulers try, and returns how many it moved. With timeless, members stay whose score is
+// a time by now.
 func (s *Scripts) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
 	flag := 0
 	if timeless {

@@ -1,54 +1,99 @@
 // Package scripts answers one question: what must be atomic in Redis?
 //
-// Every change of a job's state is one Lua script in the folder lua, with its
-// contract in its header, and one method of Scripts here. The keys are named in
-// keys.go. Nobody else writes to a job's keys.
+// Every change of a job's state is one Lua script in the folder lua, with its contract in
+// its header, and one method here. keys.go names the keys. No other package writes to a
+// job's hash.
 //
 // # The life of a state
 //
+// A job is a hash. Its field `job` is the state, one line that a person can read:
+//
+//	1 RUN 1 0 1763773822000 1/2 700 |users#2| 1763774422000 1763773222000 r/hash/digest
+//
+// These are the attempt, the status, the stage, the fence, the deadline, the listeners that
+// are done and those that there are, the bytes of the data, the open listeners with their
+// generations, the time when the hash expires, the start, and the report with the hash of
+// its definition and a digest of the parameters (lua/job.lua). The other fields are
+// parameters, listeners, queryDoneCount, queryTarget, the data (see Field), and what is
+// rarer, for every step:
+//
+//	<step>:owner, :entry        who took it over or claimed it, with which entry
+//	<step>:tries, :error, :blame, :next, :waits, :left, :generation
+//	                            how earlier tries ended, and when the next one comes
+//	<listener>:part, :writer    the chunks that are stored so far
+//	<listener>:found            what the listener gave: it is done
+//	<listener>:lease, :last, :ends, :memo
+//	                            of external workers, and what a try remembers
+//
+// The statuses:
+//
 //	        start            complete (last)      claim             publish
 //	(none) ───────▶ RUN ───────────────────▶ READY ──────▶ FOLD ───────────▶ PUBLISHING
-//	                 ▲ │                               │ │ │                     │
-//	                 └─┼──────── advance ──────────────┘ │ │ fail                │ settle
-//	                   │ fail                            ▼ ▼                     ▼
-//	                   └────────────────────────────▶ FAILING ──settle──▶ SUCCESS, FAILED …
+//	                 ▲ │                      │ │  publish   │                    ▲ │
+//	                 │ │                      │ └────────────┼────────────────────┘ │
+//	                 └─┼────── advance ───────┴──────────────┤                      │ settle
+//	                   │ fail                                ▼                      ▼
+//	                   └───────────────────────────────▶ FAILING ── settle ──▶ (none)
 //
-// A task that is given up and that its job can do without counts as complete: OmitTask.
-// FAILING is also the way to CANCELLED: the field outcome says so then.
+// A small job is folded without a claim: Open reads it with its data, and publish or advance
+// claims it. A task that is given up and that its job can do without counts as complete:
+// Omit. FAILING is also the way to CANCELLED: the field outcome says so. A PUBLISHING job
+// fails only if its file can no longer be made or its record does not take it; neither the
+// deadline nor a cancellation can do that.
 //
-// A PUBLISHING job fails, too, but only where its file can no longer be made or
-// its record does not take it; neither deadline nor cancel can do that.
-//
-// A final state stays for a minute, so that latecomers see it, and expires.
+// After the end the hash is removed, and a tombstone (Ended) tells for a minute how the
+// attempt ended. Start refuses that attempt and every earlier one meanwhile.
 //
 // # What fences what
 //
-// The attempt is in every message and every call: a script of an older attempt
-// finds Gone and changes nothing. Within an attempt a task has an owner, which
-// take gives and append, complete, keepalive and fail check; the fold has a
-// fence number that grows with each claim.
+// The attempt is in every message and every call: a script of an older attempt answers Gone
+// and changes nothing.
 //
-// # What an outcome means for the message that led to it
+// Within an attempt, the pending list of a task's stream is its lease. A first delivery
+// needs no take: its worker has generation 0. A worker that takes an entry over runs Take,
+// which raises the generation, so that every earlier worker is refused. Requeue raises it,
+// too, and its message must be taken. Take needs an entry that is pending. All chunks of a
+// try come from one writer, since a Redis that has lost its last second may deliver an entry
+// for the first time twice and give a generation twice.
 //
-// Busy: another owner of the same attempt is at work; do not acknowledge, it may
-// die. Gone: nothing is left to be done for this message; acknowledge it.
-// Unknown: the job has a definition that this process does not know; hand the
-// message back. Everything else: acknowledge after the effect; Complete and Settle
-// do so themselves where that effect is theirs.
+// The fold has a fence, which grows with every claim, requeue, and decision from outside.
+//
+// # What an outcome means for an entry
+//
+// Complete, Requeue, HandBack, Omit, Advance, Settle and Fail of a task acknowledge the
+// entry that they are told of, in the same script, if they answer OK, Already or Gone; Keep
+// does so with Gone, and Start with OK and Already. Fail of a fold does not, since its worker
+// goes on to end the job. After Take, Load, Append, Store, Remember, Claim and Publish the
+// caller acknowledges, if they answer Gone, or Already for Take and Claim.
+//
+// Busy means that another worker has this very entry, and may die: leave it. Gone means that
+// nothing is left to be done for it: the attempt is an older one, the step is done, the job
+// is gone, or another worker has the step with an entry of its own. So of two entries that
+// lead to one step, one remains, whichever worker is refused first. Unknown means that this
+// process does not have the job's definition: hand the entry back. Missing, TooMuch, Late
+// and Broken leave it to the caller.
+//
+// A script sends its message before it changes the state, and acknowledges after that:
+// whatever fails, something leads to every open step, a message or a member of the delayed
+// set.
 //
 // # Repeating
 //
-// Each script may run twice, because a reply can be lost: the second run
-// changes nothing more and answers what lets the caller go on.
+// Every script may run twice, because an answer can be lost: the second run changes nothing
+// more and answers what lets the caller go on. Take and Claim recognise the owner, which is
+// unique for every call, and Requeue the generation that was given up.
 //
-// # One node and a cluster
+// # Batches
 //
-// A job's own keys share a slot. The keys that all jobs share (streams, the
-// deadlines) are given to a script as well on one node, so that the change of
-// state and the message about it are one. In a cluster they live in other
-// slots: there the methods send what the script would have sent, after it, and
-// before the message is acknowledged, which is the outbox until then.
+// Start, Complete, Publish and Settle have an outcome for every job of a call: a key of
+// another type or a line that is not a state is Broken and harms no other job. One call is
+// for at most 64 jobs. Calls of Complete that come at the same time share a round trip
+// (group.go).
 //
-// On one node, calls of one script that come at the same time are one call for
-// Redis: batch.go.
+// # Time
+//
+// The deadlines are a sorted set, and the truth. The wake key has a TTL that ends at the
+// next one: Start and a deadline that moves bring it nearer, and Passed, which the scheduler
+// calls when it is due, touches it, so that Redis publishes that it has expired, and sets it
+// for the deadline after that.
 package scripts

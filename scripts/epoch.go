@@ -15,8 +15,8 @@ import (
 // Locker makes locks on the client of the scripts; their keys are Lock's.
 func (s *Scripts) Locker() *redislock.Client { return redislock.New(s.rdb) }
 
-// ReadEpoch returns which memory this Redis has; empty where it has lost
-// it, or never had one.
+// ReadEpoch returns the epoch of this Redis; it is empty if Redis has lost its data, or
+// never had any.
 func (s *Scripts) ReadEpoch(ctx context.Context) (string, error) {
 	value, err := s.rdb.Get(ctx, s.Epoch()).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -43,7 +43,7 @@ func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
 // Now returns the time by Redis's clock.
 func (s *Scripts) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
 
-// WriteEpoch says which memory this Redis has from now on.
+// WriteEpoch begins an epoch.
 func (s *Scripts) WriteEpoch(ctx context.Context, value string) error {
 	if err := s.rdb.Set(ctx, s.Epoch(), value, 0).Err(); err != nil {
 		return fmt.Errorf("epoch: %w", err)
@@ -51,8 +51,7 @@ func (s *Scripts) WriteEpoch(ctx context.Context, value string) error {
 	return nil
 }
 
-// FirstEpoch is WriteEpoch where there is none. It tells whether it
-// was written.
+// FirstEpoch begins an epoch if there is none, and tells whether it did.
 func (s *Scripts) FirstEpoch(ctx context.Context, value string) (bool, error) {
 	ok, err := s.rdb.SetNX(ctx, s.Epoch(), value, 0).Result()
 	if err != nil {
@@ -62,8 +61,8 @@ func (s *Scripts) FirstEpoch(ctx context.Context, value string) (bool, error) {
 }
 
 // ScanSet returns some members of a sorted set, about as many as asked for, with
-// their scores, and the cursor of the next call, 0 after the last. A whole walk
-// has every member that was there from its begin to its end, some perhaps twice.
+// their scores, and the cursor of the next call, 0 after the last. A whole scan returns
+// every member that existed from its start to its end, some perhaps twice.
 func (s *Scripts) ScanSet(ctx context.Context, key string, cursor uint64, count int64) ([]redis.Z, uint64, error) {
 	flat, next, err := s.rdb.ZScan(ctx, key, cursor, "", count).Result()
 	if err != nil {
@@ -109,13 +108,13 @@ func (s *Scripts) Scores(ctx context.Context, key string, members []string) (map
 	return scores, nil
 }
 
-// Restore adds members to a sorted set; those that it has keep their scores.
+// Restore adds members to a sorted set; those that exist keep their scores.
 func (s *Scripts) Restore(ctx context.Context, key string, members []redis.Z) error {
 	return s.restore(ctx, key, redis.ZAddArgs{NX: true, Members: members})
 }
 
-// RestoreLater adds members to a sorted set; those that it has keep their scores
-// where these are greater.
+// RestoreLater adds members to a sorted set; those that exist keep their scores if these
+// are greater.
 func (s *Scripts) RestoreLater(ctx context.Context, key string, members []redis.Z) error {
 	return s.restore(ctx, key, redis.ZAddArgs{GT: true, Members: members})
 }

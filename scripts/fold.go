@@ -157,7 +157,7 @@ func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error)
 }
 
 // Fail fails a claimed job; its claim goes on, in order to end it: OK, Already, Busy or Gone.
-// With remove, whoever ends it removes its file.
+// With remove, the worker that ends it removes its file.
 func (f *Fold) Fail(ctx context.Context, reason string, blame Blame, remove bool) (Outcome, error) {
 	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.FanIn()}})
 	return outcome, err
@@ -190,7 +190,7 @@ func (s *Scripts) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	})
 }
 
-// summary says what the listeners of a job gave, for those who look at it right after its end:
+// summary says what the listeners of a job gave, for people who read it right after its end:
 // listener:rows:tries, with commas; rows are - if the job went on without the listener, and
 // empty if it was not done.
 func summary(s *State) string {

@@ -99,8 +99,7 @@ func (k Keys) Turns(source string) string { return k.Prefix + "rate:" + source }
 // Places is the sorted set of the tasks that have a place at a source.
 func (k Keys) Places(source string) string { return k.Prefix + "parallel:" + source }
 
-// Canary is the string with a TTL by whose expiry a subscriber proves that it
-// hears.
+// Canary is the string with a TTL whose expiry proves that a subscriber receives events.
 func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
 
 // Type returns the type that a key must have, as TYPE names it; empty: not a key that

@@ -17,7 +17,8 @@ type Found struct {
 	Err   error  // the state cannot be read
 }
 
-// RunningJobs returns running jobs, by their deadlines: so many, from an offset on.
+// RunningJobs returns running jobs in the order of their deadlines: count of them, from an
+// offset on.
 func (s *Scripts) RunningJobs(ctx context.Context, offset, count int64) ([]Found, error) {
 	ids, err := s.rdb.ZRange(ctx, s.Deadlines(), offset, offset+count-1).Result()
 	if err != nil {
@@ -44,9 +45,9 @@ func (s *Scripts) RunningJobs(ctx context.Context, offset, count int64) ([]Found
 	return found, nil
 }
 
-// Lost tells which of these messages no worker will get from a stream, each with the
-// entry that was read and is nobody's any more (empty: it is not there). It searches the
-// oldest entries of a stream, a hundred thousand; where there are more, none is lost.
+// Lost returns those of the messages that no worker will get from a stream, with the entry
+// that was read and is not pending (empty: it does not exist). It searches the oldest
+// hundred thousand entries of a stream; if there are more, none is lost.
 func (s *Scripts) Lost(ctx context.Context, stream string, wanted []Message) (map[Message]string, error) {
 	const page, pages = 1000, 100
 	read, err := s.lastRead(ctx, stream)
@@ -87,7 +88,7 @@ func (s *Scripts) Lost(ctx context.Context, stream string, wanted []Message) (ma
 	}
 }
 
-// lastRead is the last entry that the group of a stream was given; empty where it has no
+// lastRead is the last entry that the group of a stream was given; empty if it has no
 // group, and so will be given all of them.
 func (s *Scripts) lastRead(ctx context.Context, stream string) (string, error) {
 	groups, err := s.rdb.XInfoGroups(ctx, stream).Result()
@@ -134,9 +135,9 @@ func laterEntry(a, b string) bool {
 	return aMS > bMS || aMS == bMS && aN > bN
 }
 
-// ResendTask sends a task's message once more that Redis has lost: OK, Busy where
-// somebody works on it or it waits, or Gone where it is not open. The entry is what Lost
-// gives.
+// ResendTask sends a task's message once more that Redis has lost: OK, Busy if an external
+// worker has a lease of it or it waits for its next try, or Gone if it is not open. The entry
+// is what Lost returns.
 func (s *Scripts) ResendTask(ctx context.Context, m Message, listener, entry string) (Outcome, error) {
 	return s.outcome(ctx, resendScript.call(ctx, []string{s.Job(m.ID), s.Delayed(), s.Task(listener)}, m.ID, m.Attempt, listener, entry))
 }

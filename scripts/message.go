@@ -17,11 +17,11 @@ const Group = "fanfold"
 // QuarantineCap is about how many entries the quarantine keeps.
 const QuarantineCap = 10_000
 
-// quarantined is the most of a foreign entry that is kept.
+// quarantined is the max size of what is kept of a foreign entry, in bytes.
 const quarantined = 1024
 
-// Ack acknowledges entries of a stream and removes them, as one. It is the last
-// act for a message: its effect must be in Redis or MySQL before.
+// Ack acknowledges entries of a stream and removes them, as one. It is the last act for a
+// message: its effect must exist in Redis or MySQL before.
 func (s *Scripts) Ack(ctx context.Context, stream string, entries ...string) error {
 	if len(entries) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (s *Scripts) Quarantine(ctx context.Context, stream, entry string, fields m
 	return asError("quarantine", c.Err())
 }
 
-// excerpt gives fields as a text that can be kept.
+// excerpt returns fields as a text of limited size.
 func excerpt(fields map[string]string) string {
 	var text strings.Builder
 	for k, v := range fields {
@@ -60,14 +60,14 @@ func excerpt(fields map[string]string) string {
 
 // Steps of a job that are no listener.
 const (
-	StepTrigger = "@trigger" // look for the record once more
+	StepTrigger = "@trigger" // read the record once more
 	StepFanIn   = "@fanin"
 	StepRecord  = "@record" // fan-in, where only the record is left to be done
 )
 
 // Later is a member of the delayed set: an id alone, or a step of an attempt
 // that is to be done again. For StepTrigger, Attempt counts how often the record
-// has been looked for.
+// has been read.
 type Later struct {
 	ID      string
 	Attempt int64

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Outcome is what a script answers where its preconditions hold.
+// Outcome is what a script answers if its preconditions hold.
 type Outcome int64
 
 // The outcomes. What they mean for a message is in the package documentation.
@@ -14,11 +14,11 @@ const (
 	OK      Outcome = 1  // done
 	Already Outcome = 2  // done before; for Complete: the barrier is reached
 	ToFail  Outcome = 3  // claimed in order to fail the job
-	Busy    Outcome = 0  // another owner of the same attempt
-	Gone    Outcome = -1 // an older attempt, a final state, or none
+	Busy    Outcome = 0  // another worker has the entry
+	Gone    Outcome = -1 // nothing is left to be done for the entry
 	Unknown Outcome = -2 // this process does not know the job's definition
 	TooMuch Outcome = -3 // the job's data would have more bytes than it may
-	TooFar  Outcome = -4 // the chunk comes too far before its turn
+	TooFar  Outcome = -4 // too many chunks before this one are missing
 	Another Outcome = -5 // another job of this id has this attempt or a later one
 	Broken  Outcome = -6 // the key of the job is not what it should be
 	Missing Outcome = -7 // a chunk was not stored, so a call before this one was lost
@@ -51,24 +51,24 @@ func (o Outcome) String() string {
 	case Missing:
 		return "a chunk is missing"
 	case TooFar:
-		return "too far before its turn"
+		return "too many chunks before it are missing"
 	}
 	return fmt.Sprintf("Outcome(%d)", int64(o))
 }
 
-// ErrChunk is returned where the chunks of a task are not complete, which means
-// that a call before this one was lost.
+// ErrChunk is returned if the chunks of a task are not complete: a call before this one was
+// lost.
 var ErrChunk = errors.New("scripts: a chunk is missing")
 
-// ErrBroken is returned where a key is of another type than scripts make it, or a
-// script stumbles over what it finds: trying again does not help.
+// ErrBroken is returned if a key is of another type than scripts make it, or a state cannot
+// be read: trying again does not help.
 var ErrBroken = errors.New("scripts: a key is not what it should be")
 
-// ErrFull is returned where Redis has reached its maxmemory, and takes nothing
-// but what ends jobs.
+// ErrFull is returned if Redis has reached its maxmemory, and takes nothing but what ends
+// jobs.
 var ErrFull = errors.New("scripts: Redis is full")
 
-// ErrReply is returned where Redis answers in a form that a script never gives.
+// ErrReply is returned if Redis answers in a form that a script never gives.
 var ErrReply = errors.New("scripts: unexpected reply")
 
 // asError maps the errors that scripts raise to those of this package.

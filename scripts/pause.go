@@ -21,10 +21,10 @@ func PausedReport(name string) string   { return "report/" + name }
 
 const pausedListener = "listener/"
 
-// pausesTime is how long what is paused is known before it is asked for again.
+// pausesTime is how long what is paused is cached.
 const pausesTime = 500 * time.Millisecond
 
-// pauses is what was paused when it was asked for last.
+// pauses caches what is paused.
 type pauses struct {
 	mu    sync.Mutex
 	known Pauses
@@ -45,7 +45,7 @@ func (s *Scripts) Paused(ctx context.Context) (Pauses, error) {
 	return found, nil
 }
 
-// IsPaused tells whether a member is paused, as it was half a second ago at most.
+// IsPaused tells whether a member is paused. The answer is at most half a second old.
 func (s *Scripts) IsPaused(ctx context.Context, member string) (bool, error) {
 	s.paused.mu.Lock()
 	defer s.paused.mu.Unlock()
@@ -76,9 +76,9 @@ func (s *Scripts) Pause(ctx context.Context, member string) (since time.Time, er
 	return time.UnixMilli(int64(at)), nil
 }
 
-// ResumeListener lets a listener's stream be read again. First the deadlines move of
-// the jobs that wait for it, where their reports want that. It tells whether it was
-// paused; after an error it may be called again.
+// ResumeListener lets workers read a listener's stream again. First it moves the deadlines of
+// the jobs that wait for the listener, if their reports want that. It tells whether the
+// listener was paused; after an error it may be called again.
 func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error) {
 	found, err := s.Paused(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error)
 	if _, ok := found[PausedListener(name)]; !ok {
 		return false, nil
 	}
-	// All that run now; one that starts from now on has hardly waited.
+	// One that starts from now on has hardly waited.
 	ids, err := s.rdb.ZRange(ctx, s.Deadlines(), 0, -1).Result()
 	if err != nil {
 		return false, fmt.Errorf("running jobs: %w", err)
@@ -147,22 +147,21 @@ func (s *Scripts) PutBack(ctx context.Context, stream, entry string, fields map[
 	return err
 }
 
-// leastExtended is what a deadline is moved by at least that passes during a pause.
-const leastExtended = time.Second
+// minExtended is the min time that a deadline is moved by that passes during a pause.
+const minExtended = time.Second
 
-// extendPaused is extend for a job whose deadline has passed: is anything paused that
-// it waits for?
+// extendPaused is extend for a job whose deadline has passed.
 func (s *Scripts) extendPaused(ctx context.Context, id string, found Pauses) (Outcome, error) {
 	if len(found) == 0 {
 		return Busy, nil
 	}
-	return s.extend(ctx, id, found, leastExtended)
+	return s.extend(ctx, id, found, minExtended)
 }
 
 // releasePage is how many ids are released at once.
 const releasePage = 500
 
-// Park has the id of a record whose report is paused wait until that is resumed.
+// Park keeps the id of a record whose report is paused until the report is resumed.
 func (s *Scripts) Park(ctx context.Context, report, id string) error {
 	if _, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Waiting(report)}, id, 0)); err != nil {
 		return err
@@ -172,15 +171,15 @@ func (s *Scripts) Park(ctx context.Context, report, id string) error {
 	_, err := s.rdb.ZScore(ctx, s.PausedSet(), PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.mu.Lock()
-		s.paused.known = nil // or what is released now would be parked again
+		s.paused.known = nil // what is released now must not be parked again
 		s.paused.mu.Unlock()
 		_, err = s.Release(ctx, report)
 	}
 	return err
 }
 
-// Release pushes all ids that wait for a report, in their order, and returns how many
-// those were. One that is pushed twice does nothing the second time.
+// Release pushes all ids that wait for a report, in their order, and returns how many these
+// are. One that is pushed twice has no effect the second time.
 func (s *Scripts) Release(ctx context.Context, report string) (n int, err error) {
 	for {
 		ids, err := s.rdb.ZRange(ctx, s.Waiting(report), 0, releasePage-1).Result()
@@ -201,8 +200,8 @@ func (s *Scripts) Release(ctx context.Context, report string) (n int, err error)
 	}
 }
 
-// ResumeReport has the records of a report started again, those that wait first. It
-// tells whether it was paused, and how many have waited.
+// ResumeReport lets the records of a report start again, those that wait first. It tells
+// whether the report was paused, and how many records have waited.
 func (s *Scripts) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
 	n, err := s.rdb.ZRem(ctx, s.PausedSet(), PausedReport(name)).Result()
 	if err != nil {

@@ -14,7 +14,7 @@ type Again struct {
 	Blame  Blame
 }
 
-// Blame says whose fault an error is, so that people know where to look.
+// Blame says whose fault an error is, so that people know where to begin.
 type Blame string
 
 // Who is to blame.
@@ -38,11 +38,11 @@ func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step st
 		id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds(), Group, e.ID, string(a.Blame)))
 }
 
-// silence is how long a consumer is silent before it counts as gone. Readers read at least
+// silence is the time after which a silent consumer counts as gone. Readers read at least
 // every few seconds.
 const silence = 2 * time.Minute
 
-// Tidy returns what a stream's reader calls now and then: Forget.
+// Tidy returns a call of Forget, for the reader of a stream.
 func (s *Scripts) Tidy(stream string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := s.Forget(ctx, stream, silence)
@@ -50,8 +50,8 @@ func (s *Scripts) Tidy(stream string) func(context.Context) error {
 	}
 }
 
-// Forget removes the consumers of a stream that are gone and have nothing
-// pending, and returns how many those were.
+// Forget removes the consumers of a stream that are gone and have nothing pending, and
+// returns how many it removed.
 func (s *Scripts) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
 	n, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, silence.Milliseconds(), 100))
 	return int64(n), err

@@ -90,8 +90,8 @@ func allowOOM(source string) string {
 	return strings.Replace(source, "#!lua\n", "#!lua flags=allow-oom\n", 1)
 }
 
-// newScript makes a script of a file. Its first line is followed by clock.lua, and by the
-// files that its second line names: "-- Uses  job".
+// newScript makes a script of a file: its first line is followed by clock.lua, and by the
+// file that its second line names, as in "-- Uses  job".
 func newScript(name, source string) *script {
 	header, body, _ := strings.Cut(source, "\n")
 	before := mustRead("clock")
@@ -192,7 +192,7 @@ func (s *Scripts) do(ctx context.Context, cmds ...redis.Cmder) error {
 }
 
 // exec runs the commands as one pipeline. Every command gets an error, also if the
-// connection failed before its turn.
+// connection failed before it was sent.
 func (s *Scripts) exec(ctx context.Context, cmds []redis.Cmder) {
 	if len(cmds) == 1 {
 		_ = s.rdb.Process(ctx, cmds[0])

@@ -33,7 +33,7 @@ type State struct {
 	Stage      int64
 	Status     string // see StatusRun and the others
 	Fence      int64
-	Worker     string    // who has claimed it, or had when it ended; empty: unknown, or not claimed
+	Worker     string    // who has claimed it; empty: it is not claimed, or was folded without a claim
 	Fold       StepState // fan-in: of the stage that it is in, and at the end the record
 	Started    time.Time
 	Deadline   time.Time
@@ -64,10 +64,10 @@ type TaskState struct {
 	StepState
 	Stage      int64
 	Generation int64     // 0: never taken over, so the pending list of its stream says whose it is
-	Owner      string    // who took it over; empty: it was not taken over, or was given up
+	Owner      string    // who works on it; empty: only the pending list knows, or it was given up
 	Left       string    // the last owner that gave it up; empty: none
 	Lease      time.Time // of an external worker; zero: none
-	Taken      time.Time // when it was taken over last; zero: never
+	Taken      time.Time // when its owner was first known; zero: never
 	Chunks     int64     // from the first one on, without gap
 	Ends       int64     // how many there will be, if that was said; -1: it was not
 	Rows       int64
@@ -82,8 +82,8 @@ type TaskState struct {
 	Policy     string          // of its listener, if it was given up so
 }
 
-// Omitted returns why the job has gone on without some of its listeners: by listener;
-// nil where it has all of them.
+// Omitted returns why the job has gone on without some of its listeners, by listener; nil if
+// it has all of them.
 func (s *State) Omitted() map[string]string {
 	var omitted map[string]string
 	for name, t := range s.Tasks {
@@ -98,10 +98,10 @@ func (s *State) Omitted() map[string]string {
 	return omitted
 }
 
-// ErrNoJob is returned where a job has no state.
+// ErrNoJob is returned if a job has no state.
 var ErrNoJob = errors.New("scripts: job not found")
 
-// ErrNoChunk is returned where the data of a job is not what its state says.
+// ErrNoChunk is returned if the data of a job is not what its state says.
 var ErrNoChunk = errors.New("scripts: chunk not found")
 
 // Read returns the state of a job, or ErrNoJob. Of one that has ended within the last minute
@@ -179,8 +179,7 @@ func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string
 	return attempts, statuses, nil
 }
 
-// Claimed is Columns for a job as it was claimed: where its data is small, the
-// claim has brought it along.
+// Claimed is Columns for a job as a worker has it: Open has read the data of a small one.
 func (s *Scripts) Claimed(ctx context.Context, state *State, listener string, columns []string, chunk int64) ([][]byte, error) {
 	if state.data == nil {
 		return s.Columns(ctx, state.ID, listener, columns, chunk)
@@ -204,9 +203,8 @@ func noChunk(id, listener, column string, chunk int64) error {
 	return fmt.Errorf("%w: %s of job %s", ErrNoChunk, Field(listener, column, chunk), id)
 }
 
-// Columns returns one chunk of some of a listener's columns: for each a JSON
-// array, which must not be changed. It returns ErrNoChunk where one of them is not
-// there.
+// Columns returns one chunk of some of a listener's columns: for every column a JSON array,
+// which must not be changed. It returns ErrNoChunk if one of them does not exist.
 func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
 	if len(columns) == 0 {
 		return nil, nil
@@ -216,7 +214,7 @@ func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []st
 		args = append(args, Field(listener, c, chunk))
 	}
 	cmd := redis.NewSliceCmd(ctx, args...)
-	// Like a chunk on its way in, it takes a round trip of its own.
+	// A chunk can be large, and takes a round trip of its own.
 	if err := s.rdb.Process(ctx, cmd); err != nil {
 		return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +21,8 @@ type Task struct {
 	Attempt  int64
 	Listener string
 	Entry    Entry // its message, which is acknowledged with the task's end; empty: none
-	// Generation grows with every take; 0: the task was delivered for the first time,
-	// and the pending list of its stream says whose it is.
+	// Generation grows with every take; 0: the task was delivered for the first time, and
+	// the pending list of its stream says who has it.
 	Generation int64
 	Lease      time.Duration // of an owner that is no reader of the stream; 0: the pending list is the lease
 
@@ -36,7 +37,7 @@ type Task struct {
 	s      *Scripts
 }
 
-// Entry names a message whose work is under way.
+// Entry names a message that a worker has.
 type Entry struct {
 	Stream, Group, Consumer, ID string
 }
@@ -53,8 +54,8 @@ func ParseMessage(fields map[string]string) (Message, bool) {
 	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
 }
 
-// Task returns the task of a message. first: what the entry says of the job is enough to
-// work on it, if it is delivered for the first time; it must be taken otherwise.
+// NewTask returns the task of a message. If first is true and the entry is delivered for the
+// first time, the entry says enough to work on it; otherwise the task must be taken.
 func (s *Scripts) NewTask(m Message, listener string, entry Entry, fields map[string]string) (t *Task, first bool) {
 	t = &Task{s: s, ID: m.ID, Attempt: m.Attempt, Listener: listener, Entry: entry, Tries: 1}
 	i := strings.LastIndexByte(fields["of"], '/')
@@ -95,8 +96,9 @@ type Take struct {
 }
 
 // Take takes a task over and removes what an earlier try stored: OK, Already (done), Busy
-// while the lease of another owner lasts, Gone, also if its entry is no longer pending, or Unknown if the job's definition is not
-// among those known; then Report and Definition say which one it is.
+// while the lease of another owner lasts, Gone, also if its entry is no longer pending, or
+// Unknown if the job's definition is not among those known; then Report and Definition say
+// which one it is.
 func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	args := []any{t.Attempt, t.Listener, how.Owner, Group, t.Entry.ID, oneIf(how.Silent), millis(t.Lease), oneIf(how.Once)}
 	for _, k := range how.Known {
@@ -159,10 +161,10 @@ func millis(d time.Duration) string {
 // Chunk is a part of a task's dataset.
 type Chunk struct {
 	Number  int64 // from 0, without gaps
-	Rows    int64 // as many in each column
+	Rows    int64 // as many in every column
 	Columns any   // marshals to a JSON array of objects with at least a name
 	Names   []string
-	Fields  [][]byte // for each name a JSON array of Rows values
+	Fields  [][]byte // for every name a JSON array of Rows values
 }
 
 // sharedBytes is the max size of a chunk that shares a round trip with others.
@@ -199,7 +201,7 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 	return t.s.outcome(ctx, appendScript.call(ctx, []string{t.s.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
-// MaxAhead is how far ahead of its turn a chunk may come.
+// MaxAhead is how many chunks before a stored one may be missing.
 const MaxAhead = 10_000
 
 // Stored is what exists of a task whose chunks come in any order.
@@ -209,8 +211,8 @@ type Stored struct {
 	Ends   int64 // how many there are, or -1 if that is not known yet
 }
 
-// Store stores a chunk whatever its turn, if the task still has this generation, and renews
-// its lease: OK, Busy, Gone, TooMuch, or TooFar if it is MaxAhead or more before its turn.
+// Store stores a chunk in any order, if the task still has this generation, and renews its
+// lease: OK, Busy, Gone, TooMuch, or TooFar if MaxAhead or more chunks before it are missing.
 // The fields must not be changed before it returns, and not at all if it returns an error
 // of ctx.
 func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
@@ -238,6 +240,121 @@ func (t *Task) store(ctx context.Context, script *script, args []any) (Outcome, 
 	stored.Last, _ = more[1].(int64)
 	stored.Ends, _ = more[2].(int64)
 	return outcome, stored, nil
+}
+
+// Complete stores the only chunk of a task, or says how many it has stored, counts its
+// listener and acknowledges its entry: OK, Already if that reached the barrier, Busy,
+// Gone, or TooMuch. It returns ErrChunk if a chunk is missing. A last chunk without names
+// only carries its number, since it is stored already. Calls that come at the same time
+// share a round trip.
+func (t *Task) Complete(ctx context.Context, last Chunk, took time.Duration) (Outcome, error) {
+	c := &completion{task: t, chunks: last.Number + 1, took: took}
+	switch {
+	case len(last.Names) == 0: // stored
+	case last.Number > 0 || last.bytes() > sharedBytes:
+		// A chunk can be a megabyte: it takes a round trip of its own, so that small
+		// calls do not wait for it. Gone can mean that a call before this one has
+		// counted it: the next call knows.
+		if outcome, err := t.Append(ctx, last); err != nil || outcome < OK && outcome != Gone {
+			return outcome, err
+		}
+	default:
+		columns, err := json.Marshal(last.Columns)
+		if err != nil {
+			return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
+		}
+		c.chunk, c.columns = last, string(columns)
+	}
+	outcome, err := t.s.completes.do(ctx, c)
+	switch {
+	case err != nil:
+		return 0, err
+	case outcome == Missing:
+		return 0, fmt.Errorf("%w: %s has not %d chunks", ErrChunk, t.Listener, c.chunks)
+	case outcome == Broken:
+		return 0, fmt.Errorf("%w: %s", ErrBroken, t.s.Job(t.ID))
+	}
+	return outcome, nil
+}
+
+// completion is one call of Complete.
+type completion struct {
+	task    *Task
+	chunk   Chunk  // that comes along
+	columns string // of it (JSON)
+	chunks  int64
+	took    time.Duration
+
+	outcome Outcome
+	err     error
+	done    chan struct{}
+}
+
+// shares tells whether two calls can be one.
+func (c *completion) shares(other *completion) bool {
+	return c.task.Listener == other.task.Listener && c.columns == other.columns && slices.Equal(c.chunk.Names, other.chunk.Names)
+}
+
+// completeAll runs calls in one round trip: one call of the script for the tasks of one
+// listener that have the same columns.
+func (s *Scripts) completeAll(calls []*completion) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	var batches [][]*completion
+next:
+	for _, c := range calls {
+		for i, b := range batches {
+			if len(b) < batchJobs && b[0].shares(c) {
+				batches[i] = append(b, c)
+				continue next
+			}
+		}
+		batches = append(batches, []*completion{c})
+	}
+	cmds := make([]redis.Cmder, len(batches))
+	for i, b := range batches {
+		cmds[i] = s.completeCall(ctx, b)
+	}
+	err := s.do(ctx, cmds...)
+	for i, b := range batches {
+		outcomes, failed := outcomesOf(cmds[i], len(b))
+		if err != nil {
+			failed = err
+		}
+		for k, c := range b {
+			if c.err = failed; failed == nil {
+				c.outcome = outcomes[k]
+			}
+		}
+	}
+}
+
+func (s *Scripts) completeCall(ctx context.Context, batch []*completion) *redis.Cmd {
+	first := batch[0]
+	listener, names := first.task.Listener, first.chunk.Names
+	script := completeScript
+	if len(names) == 0 {
+		script = countScript // stores nothing, also in a Redis that is full
+	}
+	keys := append(make([]string, 0, 2+len(batch)), s.FanIn(), s.Task(listener))
+	args := append(make([]any, 0, 6+len(names)+len(batch)*(7+len(names))),
+		len(batch), listener, Group, s.bytes, first.columns, len(names))
+	for _, name := range names {
+		args = append(args, Field(listener, name, 0))
+	}
+	for _, c := range batch {
+		t := c.task
+		keys = append(keys, s.Job(t.ID))
+		var rows any = c.chunk.Rows
+		if len(names) == 0 {
+			rows = t.writer // of the chunks, which are stored
+		}
+		args = append(args, t.ID, t.Attempt, t.Generation, t.Entry.ID, c.chunks, rows, c.took.Milliseconds())
+		for _, f := range c.chunk.Fields {
+			args = append(args, f)
+		}
+	}
+	return script.call(ctx, keys, args...)
 }
 
 // Keep renews the lease of a task, and keeps its message from being taken over: OK, Busy
@@ -284,7 +401,7 @@ const MaxMemo = 64 << 10
 
 var rememberScript = load("remember")
 
-// Remember stores the memo of a task, in place of the one before, if the task still has
+// Remember stores the memo of a task, instead of the one before, if the task still has
 // this generation: OK, Busy or Gone. Take gives it to later workers, in this attempt
 // alone; a full Redis takes it, too. One of more than MaxMemo bytes is refused.
 func (t *Task) Remember(ctx context.Context, memo []byte) (Outcome, error) {

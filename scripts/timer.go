@@ -17,12 +17,11 @@ var (
 	timerSetScript  = load("timer_set")
 	timerMoveScript = load("timer_move")
 	timerNowScript  = load("timer_now")
-	holdScript      = load("hold")
+	renewScript     = load("renew")
 )
 
-// recentTimer is how long it is known that Fanfold itself made an end of a
-// timer's key. Events about that come within milliseconds; in a process that
-// hangs, later.
+// recentTimer is how long it is known that Fanfold itself deleted a timer's key. Events about
+// that come within milliseconds, or later in a process that hangs.
 const recentTimer = time.Minute
 
 // maxTimerName bounds the name of a timer, in bytes.
@@ -49,18 +48,17 @@ const NoTime = 1e14
 // DueTimer is a timer that is due, or whose score is no time.
 type DueTimer struct {
 	Name   string
-	Due    int64  // ms; of no meaning where Finite is false
+	Due    int64  // ms, if Finite
 	Finite bool   // the score is a time
-	Score  string // where it is none
+	Score  string // if not Finite
 	Anchor string // what Firing.Anchor said when this due time was set; empty for none
 }
 
-// DueTimers lists at most that many timers that are due, after the first ones that
-// are to be passed over, and those whose score is no time. It returns the time by
-// the server's clock, too, and how long it is until one is due that is not yet: 0
-// where it has to be called again to know, negative where there is none.
-func (s *Scripts) DueTimers(ctx context.Context, most, over int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
-	next, more, err := s.list(ctx, timersScript.call(ctx, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, most, over))
+// DueTimers lists at most max timers that are due, after skip of them, and those whose score
+// is not a time. It also returns the time by the server's clock, and how long it is until
+// the next timer is due: 0 if it must be called again to know, negative if there is none.
+func (s *Scripts) DueTimers(ctx context.Context, max, skip int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
+	next, more, err := s.list(ctx, timersScript.call(ctx, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, max, skip))
 	if err != nil {
 		return nil, now, 0, err
 	}
@@ -90,7 +88,7 @@ type Verdict string
 const (
 	TimerFired   Verdict = "fired"
 	TimerSkipped Verdict = "skipped"
-	TimerPaused  Verdict = "paused"  // kept from firing until somebody resumes it
+	TimerPaused  Verdict = "paused"  // it does not fire until it is resumed
 	TimerRefused Verdict = "refused" // quarantined
 )
 
@@ -103,9 +101,9 @@ type Firing struct {
 	Anchor  string // kept with Next
 }
 
-// Fire fires, skips, pauses or refuses timers, each once however many schedulers
-// try, in one round trip. It is OK for each that it did; Already where the timer's key
-// says that it is due later or no more, and Busy where the set does.
+// Fire fires, skips, pauses or refuses timers, every one once, however many schedulers try,
+// in one round trip. The outcome is OK, Already if the timer's key says that it is due later
+// or no more, or Busy if the set says so.
 func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error) {
 	cmds := make([]redis.Cmder, len(firings))
 	for i, f := range firings {
@@ -128,21 +126,21 @@ func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error)
 	return s.each(ctx, cmds)
 }
 
-// TimerEvent is something that was heard of a timer's key.
+// TimerEvent is an event of a timer's key.
 type TimerEvent struct {
 	Name  string
 	Event string // as Redis names it, such as set or expired; "scan": the key was found
-	// Set says that the key was set before, of which nobody knows yet, and SetAgo how
-	// long ago that was heard.
+	// Set says that the key was set before, which is not adopted yet, and SetAgo how long
+	// ago that event was received.
 	Set    bool
 	SetAgo time.Duration
 }
 
-// setMargin is how much later than it was done a change of a key may be heard.
+// setMargin is how much later the event of a change may be received.
 const setMargin = 2 * time.Second
 
-// Adopt brings the set of timers in line with keys of which something was heard,
-// in one round trip. It is OK where that changed the set, and Busy otherwise.
+// Adopt brings the set of timers in line with the keys of events, in one round trip. The
+// outcome is OK if that changed the set, and Busy otherwise.
 func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, error) {
 	cmds := make([]redis.Cmder, len(events))
 	for i, e := range events {
@@ -156,8 +154,8 @@ func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, er
 	return s.each(ctx, cmds)
 }
 
-// each runs commands that answer with an outcome alone. The error is the first
-// one; what the others did is done.
+// each runs commands that answer with an outcome alone. The error is the first one; the
+// other commands have had their effect.
 func (s *Scripts) each(ctx context.Context, cmds []redis.Cmder) ([]Outcome, error) {
 	if len(cmds) == 0 {
 		return nil, nil

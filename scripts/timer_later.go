@@ -16,7 +16,7 @@ var (
 type FiredEntry struct {
 	Name string
 	Due  string // ms
-	Late string // ms by which it fired after that; empty where nobody has said it
+	Late string // ms by which it fired after that; empty if that is not known
 	Try  int    // how often its action was tried before
 }
 
@@ -25,19 +25,18 @@ func (e FiredEntry) member() string {
 	return strings.Join([]string{e.Name, e.Due, e.Late, strconv.Itoa(e.Try)}, " ")
 }
 
-// FireLater has an entry that a consumer works on wait, without anybody who works
-// on it, until FireAgain brings it back as another entry. It is false where it is
-// not that consumer's any more.
+// FireLater moves an entry that a consumer works on to the set of waiting firings, until
+// FireAgain brings it back as another entry. It is false if the entry is no longer that
+// consumer's.
 func (s *Scripts) FireLater(ctx context.Context, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
 	outcome, err := s.outcome(ctx, firedLaterScript.call(ctx, []string{s.Fired(), s.WaitingFired()},
 		Group, consumer, entry, e.member(), max(0, wait.Milliseconds())))
 	return outcome == OK, err
 }
 
-// FireAgain brings back at most that many entries that have waited long enough,
-// and returns how long it is until the next one: 0 where one is due, negative
-// where there is none.
-func (s *Scripts) FireAgain(ctx context.Context, most int) (time.Duration, error) {
-	next, _, err := s.list(ctx, firedAgainScript.call(ctx, []string{s.WaitingFired(), s.Fired()}, most))
+// FireAgain brings back at most max entries that have waited long enough, and returns how
+// long it is until the next one: 0 if one is due, negative if there is none.
+func (s *Scripts) FireAgain(ctx context.Context, max int) (time.Duration, error) {
+	next, _, err := s.list(ctx, firedAgainScript.call(ctx, []string{s.WaitingFired(), s.Fired()}, max))
 	return time.Duration(next) * time.Millisecond, err
 }

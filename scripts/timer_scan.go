@@ -9,20 +9,19 @@ import (
 
 var scannedScript = load("scanned")
 
-// scannedMost is how many keys one call of the script takes.
-const scannedMost = 1000
+// maxScanned is the max number of keys of one call of the script.
+const maxScanned = 1000
 
-// ScanTimers looks through a part of the db for the keys of timers, from a
-// cursor on, which is 0 at first. It returns the names of those that are to be
-// adopted, since the sets do not say what the key says, and the next cursor, 0 at
-// the end.
+// ScanTimers scans a part of the db for the keys of timers, from a cursor on, which is 0 at
+// first. It returns the names of those that are to be adopted, since the sets and the key
+// disagree, and the next cursor, 0 at the end.
 func (s *Scripts) ScanTimers(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
 	prefix := s.Timer("")
 	found, next, err := s.rdb.ScanType(ctx, cursor, prefix+"*", count, "string").Result()
 	if err != nil {
 		return nil, cursor, fmt.Errorf("scan for timers: %w", err)
 	}
-	for some := range slices.Chunk(found, scannedMost) {
+	for some := range slices.Chunk(found, maxScanned) {
 		keys := append([]string{s.Timers(), s.PausedTimers(), s.RecentTimers()}, some...)
 		args := make([]any, len(some))
 		for i, key := range some {

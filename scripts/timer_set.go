@@ -10,17 +10,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNoTimer is returned where a timer is needed and is not there.
+// ErrNoTimer is returned if a timer does not exist.
 var ErrNoTimer = errors.New("no such timer")
 
-// SetTimer sets a timer, in place of what it was set for before; a time that has
-// passed makes it fire at once. One that is paused is not paused any more.
+// SetTimer sets a timer, whatever it was set for before; a time that has passed makes it
+// fire at once. A timer that was paused no longer is.
 func (s *Scripts) SetTimer(ctx context.Context, name string, due time.Time) error {
 	_, err := s.setTimer(ctx, name, strconv.FormatInt(due.UnixMilli(), 10))
 	return err
 }
 
-// RemoveTimer removes a timer, its key too, or returns ErrNoTimer.
+// RemoveTimer removes a timer and its key, or returns ErrNoTimer.
 func (s *Scripts) RemoveTimer(ctx context.Context, name string) error {
 	outcome, err := s.setTimer(ctx, name, "")
 	if err == nil && outcome != OK {
@@ -66,10 +66,10 @@ func (s *Scripts) FireTimer(ctx context.Context, name string, repeats bool) (tim
 	return time.UnixMilli(int64(now)), err
 }
 
-// Hold keeps an entry that a consumer works on from being claimed by others. It
-// is false where it is not that consumer's any more.
+// Hold renews the lease of an entry that a consumer works on. It is false if the entry is no
+// longer that consumer's.
 func (s *Scripts) Hold(ctx context.Context, stream, consumer, entry string) (bool, error) {
-	outcome, err := s.outcome(ctx, holdScript.call(ctx, []string{stream}, Group, consumer, entry))
+	outcome, err := s.outcome(ctx, renewScript.call(ctx, []string{stream}, Group, consumer, entry))
 	return outcome == OK, err
 }
 
@@ -82,8 +82,8 @@ func (s *Scripts) TimerDone(ctx context.Context, name, due, outcome string, more
 	return s.send(ctx, redis.NewStringCmd(ctx, args...))
 }
 
-// AppendEntry appends an entry to a stream, which keeps about so many; 0: all. It
-// returns ErrBroken where the key is no stream.
+// AppendEntry appends an entry to a stream, which keeps about that many entries; 0: all. It
+// returns ErrBroken if the key is not a stream.
 func (s *Scripts) AppendEntry(ctx context.Context, stream string, keep int64, fields ...string) error {
 	args := []any{"xadd", stream}
 	if keep > 0 {

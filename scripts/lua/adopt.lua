@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Brings the set of timers in line with a timer's key, of which an event was
--- heard or which a scan has found.
+-- Brings the set of timers in line with a timer's key, after an event of the key or a scan
+-- that has found it.
 -- KEYS  1 the timer's key, 2 timers, 3 paused, 4 recent, 5 anchors
 -- ARGV  1 name, 2 event (such as set, expire, expired, del; scan), 3 how long a
 --       timer is recent (ms), 4 for how long the key was known to be set before (ms),
@@ -13,7 +13,7 @@ local name, event = ARGV[1], ARGV[2]
 local at = redis.call('PEXPIRETIME', key)
 local waits = redis.call('ZSCORE', paused, name)
 if at > 0 then
-  -- A key of the service's own: what happens to it next is the service's doing.
+  -- A service has set it: what happens to it next is the service's doing.
   redis.call('ZREM', recent, name)
   local set = waits and paused or timers
   local score = redis.call('ZSCORE', set, name)
@@ -27,8 +27,8 @@ if at == -1 then
   redis.call('HDEL', anchors, name)
   return redis.call('ZREM', timers, name)
 end
--- The key is gone. If Fanfold has made an end of it, that means nothing, unless a
--- service has set it again since.
+-- The key is gone. That means nothing if Fanfold has deleted it, unless a service has set
+-- it again since.
 local now = now()
 local ended = tonumber(redis.call('ZSCORE', recent, name) or 0)
 local since = now - math.min(tonumber(ARGV[3]), tonumber(ARGV[4]) or math.huge)
@@ -37,6 +37,6 @@ if event == 'del' or event == 'rename_from' then
   redis.call('HDEL', anchors, name)
   return redis.call('ZREM', timers, name) + redis.call('ZREM', paused, name)
 end
--- It was set and expired, and only this end of it was heard.
+-- It was set and expired, and only the second event was received.
 if event == 'expired' and not waits and redis.call('ZADD', timers, 'NX', int(now), name) == 1 then return 1 end
 return 0

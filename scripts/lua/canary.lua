@@ -1,6 +1,5 @@
 #!lua flags=allow-oom
--- Sets a subscriber's canary, which lives for a millisecond, also where Redis is
--- full.
+-- Sets a subscriber's canary, whose time is over after a millisecond.
 -- KEYS  1 canary
 -- Returns 1
 -- Cost  O(1)

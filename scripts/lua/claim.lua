@@ -26,10 +26,10 @@ local outcome = status == 'FAILING' and 3 or 1
 local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:next', '@fanin:tries')
 -- Its own call before this one, whose answer was lost.
 if have[1] == worker then return {outcome, tonumber(j.fence)} end
-local held, silent = have[1] or status == 'PUBLISHING', ARGV[6] == '1'
+local claimed, silent = have[1] or status == 'PUBLISHING', ARGV[6] == '1'
 -- What was published without a claim goes on with a claim of the same entry.
 local own = not have[1] and have[2] == ARGV[5]
-if held and not have[3] and not silent and not own then return {0} end
+if claimed and not have[3] and not silent and not own then return {0} end
 if not leads(KEYS[2], ARGV[4], ARGV[5]) then return {-1} end
 if silent and not have[3] then
   -- A worker that gives a job up says so. This one has not.

@@ -1,17 +1,15 @@
 #!lua
--- Counts a listener for jobs whose tasks it has finished, once for every job, and
--- acknowledges their entries. The last listener of a stage makes the job READY and
--- appends it to the fan-in stream. A dataset of one chunk comes along; the chunks of a
--- larger one are stored before.
+-- Counts a listener for jobs whose tasks it has finished, once for every job, and acknowledges
+-- their entries. The last listener of a stage makes the job READY and appends it to the fan-in
+-- stream. A dataset of one chunk comes along; the chunks of a larger one are stored before.
 -- KEYS  1 fan-in, 2 stream of the tasks; then the hash of every job
 -- ARGV  1 jobs, 2 listener, 3 group, 4 max bytes of a job's data, 5 columns (JSON), 6 C:
---       how many columns come along (0: all chunks are stored), 7… their C fields; then
---       of every job: id, attempt, generation, entry (empty: none), chunks, rows of the
---       chunk that comes along (or the writer of the chunks, see append), duration (ms), C
---       values
--- Returns for every job 2 counted, now or before, and the stage's barrier is reached; 1
---       counted, now or before; 0 another worker has the entry; -1 gone; -3 the job's data
---       would have too many bytes; -6 the key is not a job; -7 a chunk is missing
+--       how many columns come along (0: all chunks are stored), 7… their C fields; then of
+--       every job: id, attempt, generation, entry (empty: none), chunks, rows of the chunk that
+--       comes along (or the writer of the chunks, see append), duration (ms), C values
+-- Returns for every job 2 counted, now or before, and the barrier is reached; 1 counted, now or
+--       before; 0 another worker has the entry; -1 gone; -3 the job's data would have too many
+--       bytes; -6 the key is not a job; -7 a chunk is missing
 -- Cost  O(bytes)
 local call, match, find, sub = redis.call, string.match, string.find, string.sub
 local fanin, stream = KEYS[1], KEYS[2]
@@ -58,13 +56,11 @@ for i = 1, jobs do
         target .. ' ' .. bytes .. ' ' .. open .. sub(state, rest), 'queryDoneCount', count, listener .. ':found',
         'at=' .. at .. ' ms=' .. ARGV[a + 6] .. ' ' .. found}
       for k = 1, c do
-        -- Lua unpacks at most 8000 values at once.
-        if #set > 4000 then
+        if #set > 4000 then -- Lua unpacks at most 8000 values at once
           call('HSET', hash, unpack(set))
           set = {}
         end
-        set[#set + 1] = fields[k]
-        set[#set + 1] = ARGV[a + 6 + k]
+        set[#set + 1], set[#set + 2] = fields[k], ARGV[a + 6 + k]
       end
       call('HSET', hash, unpack(set))
       if c == 0 then call('HDEL', hash, part, listener .. ':writer') end

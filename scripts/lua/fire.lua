@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Uses  times
--- Fires, skips, pauses or refuses a timer, once, however many schedulers try. Where
--- the timer's key is there, it has the last word: it says when the timer is due. One that
--- was set again for a time for which it has fired just now has fired already.
+-- Fires, skips, pauses or refuses a timer, once, however many schedulers try. If the
+-- timer's key exists, it says when the timer is due. A timer that was set again for a time
+-- for which it has fired just now has fired already.
 -- KEYS  1 timers, 2 anchors, 3 recent, 4 the timer's key, 5 events,
 --       6 fired, quarantine or paused, 7 paused
 -- ARGV  1 name, 2 due (as listed), 3 verdict (fired, skipped, paused or refused),
@@ -10,7 +10,7 @@
 --       6 reason (of a refusal or a pause), 7 cap of the events, 8 cap of the quarantine,
 --       9 how long a timer is recent (ms)
 -- Returns 1 done; 2 the key says otherwise, the set says so now, too; 0 the set
---         says otherwise
+--       says otherwise
 -- Cost  O(log n)
 local timers, anchors, recent, key, events, target, paused = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local name, due, verdict, next = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -19,13 +19,13 @@ local now = now()
 local score = redis.call('ZSCORE', timers, name)
 if not score then return 0 end
 if verdict == 'refused' then
-  -- A name that is none is none at any time; a score may be a time by now.
+  -- A name stays invalid; a score may be a time by now.
   local named = #name <= 200 and #name > 0 and not string.find(name, '[^!-~]')
   if named and not timeless(score) then return 0 end
 else
   if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
   if redis.call('ZSCORE', paused, name) then return 0 end
-  -- This look also makes an end of a key whose time has come.
+  -- This also deletes a key whose time is over.
   local at = redis.call('PEXPIRETIME', key)
   if at > 0 then
     redis.call('ZADD', timers, string.format('%.0f', at), name)
@@ -40,10 +40,9 @@ local late = string.format('%.0f', now - (tonumber(due) or now))
 -- No timer's name has a space.
 local firing = name .. ' ' .. due
 local repeated = verdict == 'fired' and redis.call('ZSCORE', recent, firing)
--- What it becomes comes first: where that fails, the timer is still there.
-if repeated then
-  -- Nothing: its action is done or on its way.
-elseif verdict == 'fired' then
+-- Sent first: if that fails, the timer still exists. The action of a repeated firing is
+-- done or on its way.
+if verdict == 'fired' and not repeated then
   redis.call('XADD', target, '*', 'name', name, 'due', due, 'late', late)
 elseif verdict == 'paused' then
   redis.call('ZADD', target, due, name)

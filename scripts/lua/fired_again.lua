@@ -1,17 +1,16 @@
 #!lua flags=allow-oom
--- Moves firings that have waited long enough back to the stream, each once, however
+-- Moves firings that have waited long enough back to the stream, every one once, however
 -- many schedulers try.
--- KEYS  1 the set of those that wait, 2 fired
--- ARGV  1 most firings to move
+-- KEYS  1 waiting firings, 2 fired
+-- ARGV  1 max firings to move
 -- Returns {wait until the next one in ms, 0 if one is due, -1 if there is none}
 -- Cost  O(log n + firings)
-local later, fired = KEYS[1], KEYS[2]
-local most = ARGV[1]
+local later, fired, max = KEYS[1], KEYS[2], ARGV[1]
 
 local now = now()
-for _, member in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', int(now), 'LIMIT', 0, most)) do
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', int(now), 'LIMIT', 0, max)) do
   local name, due, late, try = string.match(member, '^(%S+) (%d+) (%d*) (%d+)$')
-  -- What is none is refused by whoever reads it.
+  -- A member that is not a firing is refused by its reader.
   redis.call('XADD', fired, '*', 'name', name or member, 'due', due or '', 'late', late or '', 'try', try or '')
   redis.call('ZREM', later, member)
 end

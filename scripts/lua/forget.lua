@@ -1,18 +1,18 @@
 #!lua flags=allow-oom
--- Removes the consumers of a group that are gone and have nothing pending: with
--- one that has, its entries would be lost.
+-- Removes the consumers of a group that are gone and have nothing pending: with one that
+-- has, its entries would be lost.
 -- KEYS  1 stream
--- ARGV  1 group, 2 silence from which a consumer is taken for gone (ms), 3 how
---       many are removed at most
+-- ARGV  1 group, 2 silence after which a consumer counts as gone (ms), 3 max consumers to
+--       remove
 -- Returns how many were removed
 -- Cost  O(consumers)
-local stream, group, silence, most = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local stream, group, silence, max = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local removed = 0
 for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
   local have = {}
   for i = 1, #consumer, 2 do have[consumer[i]] = consumer[i + 1] end
-  if removed < most and have.pending == 0 and have.idle > silence then
+  if removed < max and have.pending == 0 and have.idle > silence then
     redis.call('XGROUP', 'DELCONSUMER', stream, group, have.name)
     removed = removed + 1
   end

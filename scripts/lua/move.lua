@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Moves members that are due from the delayed set to a stream, each once, however many
+-- Moves members that are due from the delayed set to a stream, every one once, however many
 -- schedulers try. If it is a listener's stream, a task that is no longer to be done, or
 -- whose job is not in Redis, is removed instead, and one that its job does not have stays.
 -- KEYS  1 delayed, 2 stream, 3… if that is a listener's, the hash of every member's job
@@ -11,8 +11,8 @@
 -- Cost  O(members)
 local delayed, stream, listener = KEYS[1], KEYS[2], ARGV[1]
 
--- judge tells whether a task is to be done: 0, or why not. `listeners` names those of each
--- stage with commas, and the stages with semicolons.
+-- judge tells whether a task is to be done: 0, or why not. `listeners` has commas within a
+-- stage, and semicolons between stages.
 local function judge(hash, attempt)
   local known, j = pcall(read, hash)
   if not known then return -3 end

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- Tells of which timers' keys, found by a scan, the sets do not say what the key says.
--- KEYS  1 timers, 2 paused, 3 recent, then timers' keys, a thousand at most
+-- Tells which of the timers' keys that a scan has found disagree with the sets.
+-- KEYS  1 timers, 2 paused, 3 recent, then at most a thousand timers' keys
 -- ARGV  the names of these timers
 -- Returns {1, names…}
 -- Cost  O(keys * log n)

@@ -1,17 +1,17 @@
 #!lua
 -- Uses  job
--- Stores one chunk of an external worker's rows, in whatever order chunks arrive, or notes
--- how many there are. A chunk that arrives early is in the data with a field
--- <listener>.#<number> beside it (its rows), and is counted once all before it are there.
+-- Stores one chunk of an external worker's rows, in any order, or notes how many chunks
+-- exist. A chunk that arrives early has a field <listener>.#<number> beside it (its rows),
+-- and is counted when all chunks before it are stored.
 -- KEYS  1 hash
 -- ARGV  1 attempt, 2 listener, 3 generation, 4 number of the chunk from 0, or how many there
 --       are, 5 its rows (empty: it says how many there are), 6 columns (JSON), 7 lease (ms),
---       8 max bytes of a job's data, 9 how far ahead of its turn a chunk may be, 10… field
---       and value of every column
+--       8 max bytes of a job's data, 9 how many chunks before this one may be missing, 10…
+--       field and value of every column
 -- Returns {outcome, chunks that are counted, highest chunk that is stored plus 1, how many
---       there are, or -1}: 1 stored, now or before; -4 too far ahead; of the others the
---       outcome alone: 0 another generation; -1 gone; -3 the job's data would have too many
---       bytes
+--       there are, or -1}: 1 stored, now or before; -4 too many chunks before it are missing;
+--       of the others the outcome alone: 0 another generation; -1 gone; -3 the job's data
+--       would have too many bytes
 -- Cost  O(bytes + chunks that are counted)
 local hash, listener, chunk = KEYS[1], ARGV[2], tonumber(ARGV[4])
 

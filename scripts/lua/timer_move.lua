@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Pauses a timer or resumes it, if that is not so already: it keeps its due time
--- and loses its key.
+-- Pauses a timer or resumes it, if it is not paused or resumed already: it keeps its due
+-- time and loses its key.
 -- KEYS  1 the set that has it, 2 the set that is to have it, 3 recent,
 --       4 the timer's key
--- ARGV  1 name, 2 whether the key tells of it where the set does not (1 or 0)
--- Returns its due time in ms, or -1 where it is not there
+-- ARGV  1 name, 2 1: the key counts if the set does not have the timer; 0: it does not
+-- Returns its due time in ms, or -1 if it does not exist
 -- Cost  O(log n)
 local from, to, recent, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local name = ARGV[1]

@@ -1,6 +1,5 @@
 #!lua
--- Fires a timer now, whatever time it is set for. One that repeats goes on as if
--- nothing had happened.
+-- Fires a timer now, whatever time it is set for. One that repeats keeps its next time.
 -- KEYS  1 timers, 2 paused, 3 recent, 4 anchors, 5 the timer's key, 6 fired,
 --       7 events
 -- ARGV  1 name, 2 whether it repeats (1 or 0), 3 cap of the events
@@ -12,7 +11,7 @@ local name = ARGV[1]
 
 local now = now()
 local due = int(now)
--- First: where that fails, the timer is still there.
+-- Sent first: if that fails, the timer still exists.
 redis.call('XADD', fired, '*', 'name', name, 'due', due, 'late', '0')
 if ARGV[2] == '0' then
   redis.call('ZREM', timers, name)

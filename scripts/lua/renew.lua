@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Keeps an entry from being claimed by others, if it is still the caller's.
+-- Renews the lease of an entry, if it is still the caller's: no other worker takes it over.
 -- KEYS  1 stream
 -- ARGV  1 group, 2 consumer, 3 entry
--- Returns 1 kept; 0 it is somebody else's, or done
+-- Returns 1 renewed; 0 another consumer has it, or it is done
 -- Cost  O(1)
 local stream = KEYS[1]
 local group, consumer, entry = ARGV[1], ARGV[2], ARGV[3]

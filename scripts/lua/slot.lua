@@ -1,0 +1,15 @@
+#!lua flags=allow-oom
+-- Takes one of the slots of a source, or renews the lease of the one that the caller has.
+-- KEYS  1 who has a slot → until when
+-- ARGV  1 who asks, 2 how many slots exist, 3 lease (ms)
+-- Returns 1 taken or renewed; 0 all slots are taken
+-- Cost  O(log n), and O(log n) for every lease that has ended
+local key, who, slots, lease = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local now = now()
+redis.call('ZREMRANGEBYSCORE', key, '-inf', int(now))
+if not redis.call('ZSCORE', key, who) and redis.call('ZCARD', key) >= slots then return 0 end
+redis.call('ZADD', key, int(now + lease), who)
+local last = redis.call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]
+redis.call('PEXPIREAT', key, int(last + 1000))
+return 1
