@@ -7,6 +7,9 @@ TAGS    := disable_grpc_modules
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 GO      ?= go
 
+# Compiles what tests start, before several packages do so at once. It ends with its stdin.
+FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
+
 .PHONY: help demo test build deps vet race fuzz chaos kills bench bench-full clean
 
 help: ## list the targets
@@ -18,6 +21,7 @@ demo: deps build ## make a report on private servers with sample data
 test: deps vet ## run all tests
 	@./.ci/deps zstd:zstd
 	@./.ci/examples
+	@$(FAULTS)
 	$(GO) test -tags $(TAGS) -timeout 12m ./...
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x ./...
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -tags $(TAGS) ./...
@@ -31,10 +35,12 @@ deps: ## install the servers that tests and demo start
 vet:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	$(GO) vet -tags $(TAGS) ./...
+	$(GO) vet -C internal/testenv/faults -tags $(TAGS) ./...
 
 race: deps ## run all tests with the race detector (needs gcc)
 	@./.ci/deps gcc:gcc zstd:zstd
 	@./.ci/examples
+	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
 fuzz: ## run each fuzz target for a minute

@@ -138,6 +138,24 @@ func TestCommandLinksNoTests(t *testing.T) {
 	}
 }
 
+// What only tests need, and is heavy, is in a module of its own: it is in nobody's graph.
+func TestTestServersAreAModuleApart(t *testing.T) {
+	t.Parallel()
+	graph, err := exec.Command("go", "mod", "graph").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, not := range []string{"github.com/fsouza/fake-gcs-server", "github.com/Shopify/toxiproxy"} {
+		if strings.Contains(string(graph), not) {
+			t.Errorf("the module needs %s: put what uses it into internal/testenv/faults", not)
+		}
+	}
+	// What go mod graph has read go test does not see.
+	if _, err := os.ReadFile("go.mod"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestGuaranteesNameTestsThatExist looks for every test that the documentation
 // names.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {

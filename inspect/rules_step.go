@@ -82,4 +82,5 @@ var stepRules = []rule[*stepFacts]{
 	{kind: KindEnding, when: func(s *stepFacts) bool { return s.phase == held && s.Job.failing() },
 		says: "worker {owner} is ending the job: {reason}"},
 	{kind: KindFolding, when: func(s *stepFacts) bool { return s.phase == held },
-		says: "worker {owner} is making the file{try}{tried}"}}
+		says: "worker {owner} is making the file{try}{tried}"},
+}

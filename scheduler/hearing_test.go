@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Shopify/toxiproxy/v2"
 	"github.com/redis/go-redis/v9"
-	"github.com/rs/zerolog"
 
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -241,17 +240,13 @@ func TestWhatRedisReplaysIsNotNew(t *testing.T) {
 func TestAHalfOpenConnection(t *testing.T) {
 	t.Parallel()
 	b, server := private(t)
-	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "redis", "127.0.0.1:0", server.Addr)
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Stop)
-	through := redis.NewClient(&redis.Options{Addr: proxy.Listen, ContextTimeoutEnabled: true})
+	proxy := testmain.NewProxy(t, server.Addr)
+	through := redis.NewClient(&redis.Options{Addr: proxy.Addr, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = through.Close() })
 	b.options.Redis = through // the scripts go another way
 	registry := b.run("a")
 	b.hears(registry, 1)
-	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"name": "hole", "type": "timeout", "attributes": {"timeout": 0}}`)); err != nil {
+	if err := proxy.Poison(t.Context(), `{"name": "hole", "type": "timeout", "attributes": {"timeout": 0}}`); err != nil {
 		t.Fatal(err)
 	}
 	b.startMany(20, time.Millisecond, 3*time.Second)
@@ -260,7 +255,7 @@ func TestAHalfOpenConnection(t *testing.T) {
 	if _, sweeps := found(t, registry); sweeps < 10 {
 		t.Errorf("only %v were found by sweeps", sweeps)
 	}
-	if err := proxy.Toxics.RemoveToxic(t.Context(), "hole"); err != nil {
+	if err := proxy.Cure(t.Context(), "hole"); err != nil {
 		t.Fatal(err)
 	}
 	b.hears(registry, 1)

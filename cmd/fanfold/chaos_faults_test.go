@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -87,7 +88,7 @@ func (r *round) cause(ctx context.Context, f fault) error {
 	default:
 		w.busy[f.server].Lock()
 		defer w.busy[f.server].Unlock()
-		return map[string]func(context.Context, *proxy, time.Duration) error{
+		return map[string]func(context.Context, testmain.Proxy, time.Duration) error{
 			faultLatency: late, faultCut: cut, faultHalf: swallow,
 		}[f.kind](ctx, w.proxies[f.server], f.lasts)
 	}

@@ -139,10 +139,10 @@ func (r *round) start(ctx context.Context) (stop func()) {
 	r.sink = newBadSink(t, r.seed, r.totals)
 	r.rdb = r.redis.Client()
 	r.migrate(ctx)
-	names, api := scripts.Names(), newProxies()
+	names := scripts.Names()
 	upstream := map[string]string{"redis": r.redis.Addr, "mysql": r.mariadb.Addr, "sink": r.sink.host}
 	for i := range crew {
-		r.workers = append(r.workers, r.newWorker(t, i, upstream, names, api))
+		r.workers = append(r.workers, r.newWorker(t, i, upstream, names))
 	}
 	return func() {
 		var all sync.WaitGroup

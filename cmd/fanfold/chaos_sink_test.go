@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
@@ -12,14 +15,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsouza/fake-gcs-server/fakestorage"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 const chaosBucket = "reports"
 
 // badSink is a bucket behind a layer that answers wrongly, late, or not at all.
 type badSink struct {
-	fake   *fakestorage.Server
+	store  testmain.Storage
+	next   http.Handler    // to the bucket
+	way    *http.Transport // of next
 	server *httptest.Server
 	host   string
 	bad    atomic.Bool // while it is, every third request goes wrong; otherwise none
@@ -31,17 +36,13 @@ type badSink struct {
 }
 
 func newBadSink(t testing.TB, seed uint64, totals *totals) *badSink {
-	s := &badSink{random: rand.New(rand.NewPCG(seed, 3)), totals: totals, closed: make(chan struct{})}
+	s := &badSink{random: rand.New(rand.NewPCG(seed, 3)), totals: totals, closed: make(chan struct{}), way: &http.Transport{}}
 	s.server = httptest.NewUnstartedServer(nil)
 	s.host = s.server.Listener.Addr().String()
-	var err error
-	s.fake, err = fakestorage.NewServerWithOptions(fakestorage.Options{
-		NoListener: true, Scheme: "http", PublicHost: s.host, ExternalURL: "http://" + s.host,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.fake.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: chaosBucket})
+	s.store = testmain.NewStorage(t, chaosBucket, s.host)
+	s.next = &httputil.ReverseProxy{Transport: s.way, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", s.store.Addr, s.host
+	}}
 	s.server.Config.Handler = s
 	s.server.Start()
 	return s
@@ -50,12 +51,12 @@ func newBadSink(t testing.TB, seed uint64, totals *totals) *badSink {
 func (s *badSink) close() {
 	close(s.closed)
 	s.server.Close()
-	s.fake.Stop()
+	s.way.CloseIdleConnections()
+	s.store.Close()
 }
 
 func (s *badSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Host = s.host // workers come through a relay
-	next := s.fake.HTTPHandler()
+	next := s.next
 	if !s.bad.Load() {
 		next.ServeHTTP(w, r)
 		return
@@ -105,7 +106,9 @@ func (s *badSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // objects gives everything that is in the bucket, by URL.
 func (s *badSink) objects() (map[string]string, error) {
-	list, _, err := s.fake.ListObjectsWithOptions(chaosBucket, fakestorage.ListOptions{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	list, err := s.store.List(ctx)
 	found := map[string]string{}
 	for _, o := range list {
 		found["gs://"+chaosBucket+"/"+o.Name] = ""
@@ -119,6 +122,8 @@ func (s *badSink) read(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o, err := s.fake.GetObject(chaosBucket, strings.TrimPrefix(u.Path, "/"))
-	return string(o.Content), err
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	content, err := s.store.Read(ctx, strings.TrimPrefix(u.Path, "/"))
+	return string(content), err
 }

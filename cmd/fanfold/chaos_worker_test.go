@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Shopify/toxiproxy/v2"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 // crew are the roles of the workers: several of each, so that there are two
@@ -34,7 +34,7 @@ type worker struct {
 	config  string
 	log     string
 	taps    map[string]*tap
-	proxies map[string]*proxy
+	proxies map[string]testmain.Proxy
 	busy    map[string]*sync.Mutex // one fault at a time in a proxy
 
 	crashing atomic.Bool // crash points are on
@@ -48,16 +48,16 @@ type worker struct {
 	calls   int
 }
 
-func (r *round) newWorker(t testing.TB, number int, upstream map[string]string, names map[string]string, api *toxiproxy.ApiServer) *worker {
+func (r *round) newWorker(t testing.TB, number int, upstream map[string]string, names map[string]string) *worker {
 	w := &worker{
-		number: number, round: r, taps: map[string]*tap{}, proxies: map[string]*proxy{}, busy: map[string]*sync.Mutex{},
+		number: number, round: r, taps: map[string]*tap{}, proxies: map[string]testmain.Proxy{}, busy: map[string]*sync.Mutex{},
 		config: filepath.Join(r.dir, fmt.Sprintf("worker%d.yaml", number)), log: filepath.Join(r.dir, fmt.Sprintf("worker%d.log", number)),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	for _, server := range servers {
-		w.proxies[server] = newProxy(t, api, fmt.Sprintf("w%d-%s", number, server), upstream[server])
+		w.proxies[server] = testmain.NewProxy(t, upstream[server])
 		w.busy[server] = &sync.Mutex{}
-		w.taps[server] = newTap(t, server, w.proxies[server].Listen, names, w.die)
+		w.taps[server] = newTap(t, server, w.proxies[server].Addr, names, w.die)
 	}
 	text := r.configuration(w.taps["redis"].addr(), w.taps["mysql"].addr())
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
@@ -208,7 +208,7 @@ func (w *worker) stop() {
 	}
 	for _, server := range servers {
 		w.taps[server].close()
-		w.proxies[server].Stop()
+		w.proxies[server].Close()
 	}
 }
 

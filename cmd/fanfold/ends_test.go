@@ -2,18 +2,15 @@ package main
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/fsouza/fake-gcs-server/fakestorage"
-
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -198,15 +195,7 @@ func TestManifest(t *testing.T) {
 // TestGoogleCloudStorage runs a job whose sink is a bucket.
 func TestGoogleCloudStorage(t *testing.T) {
 	t.Parallel()
-	server, err := fakestorage.NewServerWithOptions(fakestorage.Options{
-		Scheme: "http", Host: "127.0.0.1", Port: 0, InitialObjects: nil,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Stop)
-	server.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: "reports"})
-
+	storage := testmain.NewStorage(t, "reports", "")
 	s := newStack(t, crowdReport)
 	text, err := os.ReadFile(s.config)
 	if err != nil {
@@ -216,23 +205,18 @@ func TestGoogleCloudStorage(t *testing.T) {
 	if err := os.WriteFile(s.config, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	host := strings.TrimPrefix(server.URL(), "http://")
+	host := storage.Addr
 	s.processWith([]string{"STORAGE_EMULATOR_HOST=" + host}, "-c", s.config, "serve")
 	v := s.run("crowd", `{"job": 5}`)
 	if v.Status != report.Success || v.File != "gs://reports/exports/"+s.fileName("crowd", v.ID, 1) {
 		t.Fatalf("%+v", v)
 	}
 	read := func(object string) string {
-		response, err := http.Get(server.URL() + "/storage/v1/b/reports/o/" + strings.ReplaceAll(object, "/", "%2F") + "?alt=media")
+		content, err := storage.Read(t.Context(), object)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close()
-		b, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d %s %v", object, response.StatusCode, b, err)
-		}
-		return string(b)
+		return string(content)
 	}
 	name := strings.TrimPrefix(v.File, "gs://reports/")
 	if got := read(name); got != crowdFile(5) {
@@ -241,7 +225,7 @@ func TestGoogleCloudStorage(t *testing.T) {
 	if got := read(name + ".manifest.json"); !strings.Contains(got, `"rows": 20`) {
 		t.Errorf("%s", got)
 	}
-	attributes, err := server.Client().Bucket("reports").Object(strings.TrimPrefix(name, "reports/")).Attrs(t.Context())
+	attributes, err := storage.Object(t.Context(), name)
 	if err != nil || attributes.Metadata["fanfold-installation"] != s.installation() || attributes.Metadata["fanfold-record"] != v.ID {
 		t.Errorf("%+v %v", attributes, err)
 	}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -251,14 +249,10 @@ func TestServerThatGoesAway(t *testing.T) {
 }
 
 // through has the source reach its server through a proxy.
-func (b *bundle) through(t *testing.T) *toxiproxy.Proxy {
+func (b *bundle) through(t *testing.T) testmain.Proxy {
 	t.Helper()
-	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "mariadb", "127.0.0.1:0", testmain.SharedMariaDB(t).Addr)
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Stop)
-	dsn := strings.Replace(testmain.SharedMariaDB(t).DSN(b.schema), testmain.SharedMariaDB(t).Addr, proxy.Listen, 1)
+	proxy := testmain.NewProxy(t, testmain.SharedMariaDB(t).Addr)
+	dsn := strings.Replace(testmain.SharedMariaDB(t).DSN(b.schema), testmain.SharedMariaDB(t).Addr, proxy.Addr, 1)
 	b.db = connect(t, dsn)
 	b.source = New(b.db, connect(t, dsn))
 	return proxy
@@ -271,7 +265,7 @@ func TestAConnectionThatBreaksInAResult(t *testing.T) {
 	proxy := b.through(t)
 	for _, bytes := range []int{30_000, 30_001, 30_011, 100_000, 1_000_000} {
 		toxic := fmt.Sprintf(`{"name": "cut", "type": "limit_data", "attributes": {"bytes": %d}}`, bytes)
-		if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+		if err := proxy.Poison(t.Context(), toxic); err != nil {
 			t.Fatal(err)
 		}
 		d, err := b.read(t.Context(), task(t, "SELECT seq, 'text' AS text FROM seq_1_to_1000000", "seq text"))
@@ -281,7 +275,7 @@ func TestAConnectionThatBreaksInAResult(t *testing.T) {
 		if d.columns == nil && bytes > 500_000 {
 			t.Errorf("after %d bytes: no chunk", bytes)
 		}
-		if err := proxy.Toxics.RemoveToxic(t.Context(), "cut"); err != nil {
+		if err := proxy.Cure(t.Context(), "cut"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -295,7 +289,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	b := setup(t)
 	proxy := b.through(t)
 	b.mustRead(t, task(t, "SELECT 1 AS a", "a")) // its connection stays open
-	if _, err := proxy.Toxics.AddToxicJson(strings.NewReader(`{"name": "hole", "type": "timeout", "attributes": {"timeout": 0}}`)); err != nil {
+	if err := proxy.Poison(t.Context(), `{"name": "hole", "type": "timeout", "attributes": {"timeout": 0}}`); err != nil {
 		t.Fatal(err)
 	}
 	for _, state := range []string{"an open connection", "a new connection"} {
@@ -306,7 +300,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
-	if err := proxy.Toxics.RemoveToxic(t.Context(), "hole"); err != nil {
+	if err := proxy.Cure(t.Context(), "hole"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,25 +4,22 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/fsouza/fake-gcs-server/fakestorage"
 	"go.uber.org/goleak"
 	"google.golang.org/api/option"
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
 	"github.com/fanfold/fanfold/engine/sink/sinktest"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
 func TestMain(m *testing.M) {
-	// The SDK starts it as it is loaded, and it has no end.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
-		// A connection whose dial ends after the request that asked for it was served by
-		// another one rests in the client's pool for a while.
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+	// A connection whose dial ends after the request that asked for it was served by
+	// another one rests in the client's pool for a while.
+	testmain.Main(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
 const (
@@ -33,31 +30,14 @@ const (
 
 // service is a private storage service and a way of its own to it.
 type service struct {
-	fake *fakestorage.Server
-	host string
+	testmain.Storage
 	http *http.Client
 }
 
 func newService(t *testing.T) *service {
 	t.Helper()
-	// Made first, since the fake has to know its own host and port.
-	server := httptest.NewUnstartedServer(nil)
-	host := server.Listener.Addr().String()
-	fake, err := fakestorage.NewServerWithOptions(fakestorage.Options{
-		NoListener: true, Scheme: "http", PublicHost: host, ExternalURL: "http://" + host,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fake.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: bucket})
-	server.Config.Handler = fake.HTTPHandler()
-	server.Start()
-	s := &service{fake: fake, host: host, http: &http.Client{Transport: &http.Transport{}}}
-	t.Cleanup(func() {
-		s.http.CloseIdleConnections()
-		server.Close()
-		fake.Stop()
-	})
+	s := &service{testmain.NewStorage(t, bucket, ""), &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(s.http.CloseIdleConnections)
 	return s
 }
 
@@ -66,7 +46,7 @@ func (s *service) sink(t *testing.T, transport http.RoundTripper) *gcs.Sink {
 	t.Helper()
 	out, err := gcs.New(t.Context(), bucket, prefix,
 		option.WithHTTPClient(&http.Client{Transport: transport}),
-		option.WithEndpoint("http://"+s.host+"/storage/v1/"))
+		option.WithEndpoint("http://"+s.Addr+"/storage/v1/"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +64,7 @@ func (s *service) place(out sink.Sink) sinktest.Place {
 
 func (s *service) list(t *testing.T) []string {
 	t.Helper()
-	objects, _, err := s.fake.ListObjectsWithOptions(bucket, fakestorage.ListOptions{})
+	objects, err := s.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,9 +75,9 @@ func (s *service) list(t *testing.T) []string {
 	return names
 }
 
-func (s *service) object(t *testing.T, name string) fakestorage.Object {
+func (s *service) object(t *testing.T, name string) testmain.Object {
 	t.Helper()
-	o, err := s.fake.GetObject(bucket, prefix+"/"+name)
+	o, err := s.Object(t.Context(), prefix+"/"+name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +86,11 @@ func (s *service) object(t *testing.T, name string) fakestorage.Object {
 
 func (s *service) read(t *testing.T, name string) []byte {
 	t.Helper()
-	return s.object(t, name).Content
+	content, err := s.Read(t.Context(), prefix+"/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
 
 func TestSink(t *testing.T) {
@@ -133,7 +117,7 @@ func begin(ctx context.Context, t *testing.T, s sink.Sink, o sink.Object, conten
 // The client finds an emulator by itself.
 func TestEmulatorHost(t *testing.T) {
 	s := newService(t)
-	t.Setenv("STORAGE_EMULATOR_HOST", s.host)
+	t.Setenv("STORAGE_EMULATOR_HOST", s.Addr)
 	out, err := gcs.New(t.Context(), bucket, "")
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestSignedURL(t *testing.T) {
 	credentials, key := accountKey(t, tokens.URL)
 	s, err := gcs.New(t.Context(), bucket, prefix,
 		option.WithAuthCredentialsJSON(option.ServiceAccount, credentials),
-		option.WithEndpoint("http://"+service.host+"/storage/v1/"))
+		option.WithEndpoint("http://"+service.Addr+"/storage/v1/"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestSignedURL(t *testing.T) {
 	if lasts, err := time.ParseDuration(q.Get("X-Goog-Expires") + "s"); err != nil || lasts > 15*time.Minute || lasts < 15*time.Minute-5*time.Second {
 		t.Errorf("good for %v, %v", lasts, err)
 	}
-	if u.Path != "/"+bucket+"/"+prefix+"/"+name || u.Host != service.host {
+	if u.Path != "/"+bucket+"/"+prefix+"/"+name || u.Host != service.Addr {
 		t.Errorf("%s %s", u.Host, u.Path)
 	}
 	// Signature V4: of the canonical request, whose query has all parameters but the

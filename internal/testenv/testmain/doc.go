@@ -7,4 +7,8 @@
 //
 // It is apart from testenv, which the demo uses, so that the command links
 // neither the package testing nor what only tests need.
+//
+// Proxies that break connections, and storage services, come from a process: its program,
+// internal/testenv/faults, is a module of its own, so that what it is made of is in nobody
+// else's import graph. A package that asks for one starts it with go run.
 package testmain

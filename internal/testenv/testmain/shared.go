@@ -23,25 +23,21 @@ var shared struct {
 	dir     string
 	redis   *testenv.Redis
 	mariadb *testenv.MariaDB
+	faults  *faults
 	names   atomic.Int64
 }
 
 // Main runs a package's tests, stops the shared servers, and fails the package
-// where goroutines are left over. Use it as TestMain's whole body.
-func Main(m *testing.M) {
+// where goroutines are left over that are not to be ignored. Use it as TestMain's whole
+// body.
+func Main(m *testing.M, ignore ...goleak.Option) {
 	code := m.Run()
 	stopShared()
 	if code == 0 {
-		if err := goleak.Find(
-			goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		if err := goleak.Find(append(ignore,
 			// One that dials for a pool ends a second after that is closed.
 			goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
-			// A toxic that is removed while it sends now and then stays behind, and so
-			// does who sends to it.
-			goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
-			goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
-			goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).write"),
-		); err != nil {
+		)...); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines are left over:", err)
 			code = 1
 		}
@@ -57,6 +53,9 @@ func stopShared() {
 	}
 	if shared.mariadb != nil {
 		shared.mariadb.Stop()
+	}
+	if shared.faults != nil {
+		shared.faults.stop()
 	}
 	if shared.dir != "" {
 		_ = os.RemoveAll(shared.dir)
