@@ -1,0 +1,92 @@
+package scripts
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+)
+
+// Chunk is a part of a task's dataset.
+type Chunk struct {
+	Number  int64 // from 0, without gaps
+	Rows    int64 // as many in every column
+	Columns any   // marshals to a JSON array of objects with at least a name
+	Names   []string
+	Fields  [][]byte // for every name a JSON array of Rows values
+}
+
+// sharedBytes is the max size of a chunk that shares a round trip with others.
+const sharedBytes = 64 << 10
+
+func (c Chunk) bytes() int {
+	var n int
+	for _, f := range c.Fields {
+		n += len(f)
+	}
+	return n
+}
+
+// args appends field and value of every column.
+func (c Chunk) args(args []any, listener string) []any {
+	for i, name := range c.Names {
+		args = append(args, Field(listener, name, c.Number), c.Fields[i])
+	}
+	return args
+}
+
+// Append stores a chunk if the task still has this generation: OK, Already, Busy, Gone, or
+// TooMuch. The fields must not be changed before it returns, and not at all if it returns
+// an error of ctx.
+func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
+	columns, err := json.Marshal(c.Columns)
+	if err != nil {
+		return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
+	}
+	if t.writer == "" {
+		t.writer = rand.Text()[:10]
+	}
+	args := []any{t.Attempt, t.Listener, t.Generation, t.writer, c.Number, c.Rows, columns, t.s.bytes}
+	return t.s.outcome(ctx, appendScript.call(ctx, []string{t.s.Job(t.ID)}, c.args(args, t.Listener)...))
+}
+
+// MaxAhead is how many chunks before a stored one may be missing.
+const MaxAhead = 10_000
+
+// Stored is what exists of a task whose chunks come in any order.
+type Stored struct {
+	Chunks int64 // from the first one on, without gap
+	Last   int64 // the highest one plus 1
+	Ends   int64 // how many there are, or -1 if that is not known yet
+}
+
+// Store stores a chunk in any order, if the task still has this generation, and renews its
+// lease: OK, Busy, Gone, TooMuch, or TooFar if MaxAhead or more chunks before it are missing.
+// The fields must not be changed before it returns, and not at all if it returns an error
+// of ctx.
+func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
+	columns, err := json.Marshal(c.Columns)
+	if err != nil {
+		return 0, Stored{}, fmt.Errorf("columns of %s: %w", t.Listener, err)
+	}
+	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(), t.s.bytes, MaxAhead}
+	return t.store(ctx, storeScript, c.args(args, t.Listener))
+}
+
+// Ends notes how many chunks a task has, before all of them are stored. A full Redis
+// takes it, too.
+func (t *Task) Ends(ctx context.Context, chunks int64) (Outcome, Stored, error) {
+	return t.store(ctx, endsScript, []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
+}
+
+func (t *Task) store(ctx context.Context, script *script, args []any) (Outcome, Stored, error) {
+	outcome, more, err := t.s.list(ctx, script.call(ctx, []string{t.s.Job(t.ID)}, args...))
+	if err != nil || len(more) != 3 {
+		return outcome, Stored{}, err
+	}
+	var stored Stored
+	stored.Chunks, _ = more[0].(int64)
+	stored.Last, _ = more[1].(int64)
+	stored.Ends, _ = more[2].(int64)
+	return outcome, stored, nil
+}

@@ -1,0 +1,126 @@
+package scripts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Complete stores the only chunk of a task, or says how many it has stored, counts its
+// listener and acknowledges its entry: OK, Already if that reached the barrier, Busy,
+// Gone, or TooMuch. It returns ErrChunk if a chunk is missing. A last chunk without names
+// only carries its number, since it is stored already. Calls that come at the same time
+// share a round trip.
+func (t *Task) Complete(ctx context.Context, last Chunk, took time.Duration) (Outcome, error) {
+	c := &completion{task: t, chunks: last.Number + 1, took: took}
+	switch {
+	case len(last.Names) == 0: // stored
+	case last.Number > 0 || last.bytes() > sharedBytes:
+		// A chunk can be a megabyte: it takes a round trip of its own, so that small
+		// calls do not wait for it. Gone can mean that a call before this one has
+		// counted it: the next call knows.
+		if outcome, err := t.Append(ctx, last); err != nil || outcome < OK && outcome != Gone {
+			return outcome, err
+		}
+	default:
+		columns, err := json.Marshal(last.Columns)
+		if err != nil {
+			return 0, fmt.Errorf("columns of %s: %w", t.Listener, err)
+		}
+		c.chunk, c.columns = last, string(columns)
+	}
+	outcome, err := t.s.completes.do(ctx, c)
+	switch {
+	case err != nil:
+		return 0, err
+	case outcome == Missing:
+		return 0, fmt.Errorf("%w: %s has not %d chunks", ErrChunk, t.Listener, c.chunks)
+	case outcome == Broken:
+		return 0, fmt.Errorf("%w: %s", ErrBroken, t.s.Job(t.ID))
+	}
+	return outcome, nil
+}
+
+// completion is one call of Complete.
+type completion struct {
+	task    *Task
+	chunk   Chunk  // that comes along
+	columns string // of it (JSON)
+	chunks  int64
+	took    time.Duration
+
+	outcome Outcome
+	err     error
+	done    chan struct{}
+}
+
+// shares tells whether two calls can be one.
+func (c *completion) shares(other *completion) bool {
+	return c.task.Listener == other.task.Listener && c.columns == other.columns && slices.Equal(c.chunk.Names, other.chunk.Names)
+}
+
+// completeAll runs calls in one round trip: one call of the script for the tasks of one
+// listener that have the same columns.
+func (s *Scripts) completeAll(calls []*completion) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	var batches [][]*completion
+next:
+	for _, c := range calls {
+		for i, b := range batches {
+			if len(b) < batchJobs && b[0].shares(c) {
+				batches[i] = append(b, c)
+				continue next
+			}
+		}
+		batches = append(batches, []*completion{c})
+	}
+	cmds := make([]redis.Cmder, len(batches))
+	for i, b := range batches {
+		cmds[i] = s.completeCall(ctx, b)
+	}
+	err := s.do(ctx, cmds...)
+	for i, b := range batches {
+		outcomes, failed := outcomesOf(cmds[i], len(b))
+		if err != nil {
+			failed = err
+		}
+		for k, c := range b {
+			if c.err = failed; failed == nil {
+				c.outcome = outcomes[k]
+			}
+		}
+	}
+}
+
+func (s *Scripts) completeCall(ctx context.Context, batch []*completion) *redis.Cmd {
+	first := batch[0]
+	listener, names := first.task.Listener, first.chunk.Names
+	script := completeScript
+	if len(names) == 0 {
+		script = countScript // stores nothing, also in a Redis that is full
+	}
+	keys := append(make([]string, 0, 2+len(batch)), s.FanIn(), s.Task(listener))
+	args := append(make([]any, 0, 6+len(names)+len(batch)*(7+len(names))),
+		len(batch), listener, Group, s.bytes, first.columns, len(names))
+	for _, name := range names {
+		args = append(args, Field(listener, name, 0))
+	}
+	for _, c := range batch {
+		t := c.task
+		keys = append(keys, s.Job(t.ID))
+		var rows any = c.chunk.Rows
+		if len(names) == 0 {
+			rows = t.writer // of the chunks, which are stored
+		}
+		args = append(args, t.ID, t.Attempt, t.Generation, t.Entry.ID, c.chunks, rows, c.took.Milliseconds())
+		for _, f := range c.chunk.Fields {
+			args = append(args, f)
+		}
+	}
+	return script.call(ctx, keys, args...)
+}

@@ -1,0 +1,197 @@
+package scripts
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// parseState reads the fields of a job's hash. Fields of steps are "<step>:<what>".
+func parseState(id string, fields map[string]string) (*State, error) {
+	p := parser{fields: fields}
+	state := &State{ID: id, Fold: p.step(StepFanIn), Tasks: map[string]TaskState{}}
+	if ended, ok := fields["ended"]; ok {
+		p.ended(ended, state)
+		return p.result(state)
+	}
+	if fields["job"] == "" {
+		return nil, fmt.Errorf("%w: %s", ErrNoJob, id)
+	}
+	open := p.job(fields["job"], state)
+	state.Parameters, state.Worker = []byte(fields["parameters"]), fields[StepFanIn+":owner"]
+	state.Reason, state.Blame, state.Outcome, state.Remove = fields["reason"], Blame(fields["blame"]), fields["outcome"], fields["remove"] != ""
+	for i, stage := range strings.Split(fields["listeners"], ";") {
+		state.Listeners = strings.Split(stage, ",")
+		for _, listener := range state.Listeners {
+			state.Tasks[listener] = p.task(listener, int64(i)+1, open[listener])
+		}
+	}
+	return p.result(state)
+}
+
+// parser reads texts and keeps the first error.
+type parser struct {
+	fields map[string]string
+	err    error
+}
+
+func (p *parser) result(state *State) (*State, error) {
+	if p.err != nil {
+		return nil, fmt.Errorf("%w: state of %s: %w", ErrBroken, state.ID, p.err)
+	}
+	return state, nil
+}
+
+// job reads the line of a job (see lua/job.lua), and returns the generations of its open
+// listeners.
+func (p *parser) job(line string, state *State) map[string]int64 {
+	words := strings.Split(line, " ")
+	if len(words) != 11 {
+		p.err = fmt.Errorf("the field job is %.100q", line)
+		return nil
+	}
+	number := func(i int) int64 { return p.parse("job", words[i]) }
+	state.Attempt, state.Status, state.Stage, state.Fence = number(0), words[1], number(2), number(3)
+	done, target, _ := strings.Cut(words[5], "/")
+	state.Deadline, state.Started = time.UnixMilli(number(4)), time.UnixMilli(number(9))
+	state.Done, state.Target, state.Bytes = p.parse("job", done), p.parse("job", target), number(6)
+	state.Report, state.Definition = splitOf(words[10])
+	open := map[string]int64{}
+	for _, name := range strings.Split(strings.Trim(words[7], "|"), "|") {
+		name, generation, ok := strings.Cut(name, "#")
+		open[name] = 0
+		if ok {
+			open[name] = p.parse("job", generation)
+		}
+	}
+	return open
+}
+
+// ended reads a tombstone: attempt, outcome, report/definition/digest, what the listeners gave
+// (see summary), and the file or the reason.
+func (p *parser) ended(text string, state *State) {
+	words := strings.SplitN(text, " ", 5)
+	if len(words) != 5 {
+		p.err = fmt.Errorf("its end is %.100q", text)
+		return
+	}
+	state.Attempt, state.Status = p.parse("ended", words[0]), words[1]
+	state.Report, state.Definition = splitOf(words[2])
+	for part := range strings.SplitSeq(words[3], ",") {
+		if parts := strings.Split(part, ":"); len(parts) == 3 {
+			t := TaskState{Ends: -1, Done: parts[1] != ""}
+			t.Tries = p.parse("ended", parts[2])
+			if parts[1] == "-" {
+				t.Policy = "omitted"
+			} else if t.Done {
+				t.Rows = p.parse("ended", parts[1])
+			}
+			state.Tasks[parts[0]] = t
+		}
+	}
+	if report.Status(state.Status).HasFile() {
+		state.File = words[4]
+	} else {
+		state.Reason = words[4]
+	}
+}
+
+// task reads what a state says of a listener.
+func (p *parser) task(listener string, stage, generation int64) TaskState {
+	t := TaskState{
+		StepState: p.step(listener), Stage: stage, Generation: generation, Owner: p.fields[listener+":owner"], Left: p.fields[listener+":left"],
+		Lease: p.time(listener + ":lease"), Taken: p.time(listener + ":taken"), Ends: -1, Waits: p.fields[listener+":waits"],
+	}
+	if p.fields[listener+":ends"] != "" {
+		t.Ends = p.number(listener + ":ends")
+	}
+	if memo := p.fields[listener+":memo"]; memo != "" {
+		t.Memo = []byte(memo)
+	}
+	if t.Owner != "" {
+		t.Tries++ // the one that runs
+	}
+	text, done := p.fields[listener+":found"]
+	if t.Done = done; !done {
+		text = p.fields[listener+":part"]
+	} else if t.Owner == "" {
+		t.Tries++
+	}
+	p.found(text, &t)
+	return t
+}
+
+// found reads what a task has found: words of the form name=value, of which the last one
+// goes on to the end.
+func (p *parser) found(text string, t *TaskState) {
+	for text != "" {
+		word, rest, _ := strings.Cut(text, " ")
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "at":
+			t.DoneAt = time.UnixMilli(p.parse(name, value))
+		case "ms":
+			t.Took = time.Duration(p.parse(name, value)) * time.Millisecond
+		case "chunks":
+			t.Chunks = p.parse(name, value)
+		case "rows":
+			t.Rows = p.parse(name, value)
+		case "bytes":
+			t.Bytes = p.parse(name, value)
+		case "omitted":
+			t.Policy = value
+		case "columns":
+			t.Columns = json.RawMessage(text[len("columns="):])
+			return
+		case "error":
+			t.Failed = text[len("error="):]
+			return
+		default:
+			p.fail(fmt.Errorf("what was found has %.100q", word))
+			return
+		}
+		text = rest
+	}
+}
+
+// step reads what a state says of the tries of a step.
+func (p *parser) step(name string) StepState {
+	return StepState{
+		Tries: p.number(name + ":tries"), Error: p.fields[name+":error"], Blame: Blame(p.fields[name+":blame"]), Next: p.time(name + ":next"),
+	}
+}
+
+// time returns a field's time, zero if it does not exist.
+func (p *parser) time(field string) time.Time {
+	if ms := p.number(field); ms != 0 {
+		return time.UnixMilli(ms)
+	}
+	return time.Time{}
+}
+
+// number returns a field's integer, 0 if it does not exist.
+func (p *parser) number(field string) int64 {
+	text, ok := p.fields[field]
+	if !ok {
+		return 0
+	}
+	return p.parse(field, text)
+}
+
+func (p *parser) parse(field, text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		p.fail(fmt.Errorf("field %s: %w", field, err))
+	}
+	return n
+}
+
+func (p *parser) fail(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
