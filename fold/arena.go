@@ -3,6 +3,7 @@ package fold
 import (
 	"errors"
 	"math"
+	"sync"
 )
 
 // arena is a sequence of records in memory, in blocks without pointers, so the garbage
@@ -10,6 +11,7 @@ import (
 // refBytes, if every block had blockBytes.
 type arena struct {
 	blocks [][]byte // as far as they are filled; one that is longer than blockBytes is followed by nils
+	first  *[]byte  // from firstBlocks; nil: none
 	free   int      // bytes of the last one
 	bytes  int64
 	rows   int
@@ -21,8 +23,11 @@ const (
 	blockBytes = blockRefs * refBytes // 128 KB
 	noRef      = math.MaxUint32
 
-	firstBytes = 2 << 10 // of the first block; most datasets are small
+	firstBytes = 16 << 10 // of the first block; most datasets are small
 )
+
+// firstBlocks are reused: most joins need no other.
+var firstBlocks = sync.Pool{New: func() any { return new(make([]byte, 0, firstBytes)) }}
 
 var errArena = errors.New("more rows than can be addressed in memory")
 
@@ -30,17 +35,34 @@ var errArena = errors.New("more rows than can be addressed in memory")
 func (a *arena) add(r record) error {
 	size := padded(len(r))
 	if size > a.free {
-		bytes := max(size, min(firstBytes<<min(len(a.blocks), 16), blockBytes))
-		if err := a.adopt(make([]byte, 0, bytes)); err != nil {
+		block := a.block(size)
+		if err := a.adopt(block); err != nil {
 			return err
 		}
-		a.free = bytes
+		a.free = cap(block)
 	}
 	last := len(a.blocks) - blocksOf(size)
 	a.blocks[last] = appendPadded(a.blocks[last], r)
 	a.free -= size
 	a.rows++
 	return nil
+}
+
+// block makes a block for a record of that size and others.
+func (a *arena) block(size int) []byte {
+	if len(a.blocks) == 0 && size <= firstBytes {
+		a.first = firstBlocks.Get().(*[]byte)
+		return (*a.first)[:0]
+	}
+	return make([]byte, 0, max(size, min(firstBytes<<min(len(a.blocks), 16), blockBytes)))
+}
+
+// close gives the first block back. The arena is not used any more.
+func (a *arena) close() {
+	if a.first != nil {
+		firstBlocks.Put(a.first)
+		a.first, a.blocks = nil, nil
+	}
 }
 
 // adopt takes a block with any number of records in it.

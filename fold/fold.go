@@ -83,8 +83,12 @@ type folder struct {
 
 func (f *folder) close() {
 	for _, s := range f.sides {
-		if s != nil && s.sorted != nil {
+		switch {
+		case s == nil:
+		case s.sorted != nil:
 			s.sorted.rows.close()
+		case s.arena != nil:
+			s.arena.close()
 		}
 	}
 	f.scratch.Close()

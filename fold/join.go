@@ -72,7 +72,7 @@ func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []int) {
 
 func (f *folder) newJoin(origin int) *join {
 	j := &join{
-		folder: f, origin: origin, cells: make([][]byte, len(f.columns[origin])), filled: make([]bool, len(f.inputs)),
+		folder: f, origin: origin, cells: make([][]byte, len(f.columns[0])), filled: make([]bool, len(f.inputs)),
 		last: make([]uint32, len(f.inputs)), batch: newBatch(len(f.inputs)),
 	}
 	return j

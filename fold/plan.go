@@ -11,8 +11,8 @@ import (
 
 // Plan is a join whose datasets have what it needs.
 type Plan struct {
-	inputs      []*input // in the order of the join
-	columns     [][]dataset.Column
+	inputs      []*input           // in the order of the join
+	columns     [][]dataset.Column // see Columns
 	comparisons []comparison
 	fixed       map[int]string // of report.CSV
 
@@ -25,7 +25,8 @@ type input struct {
 	kind     report.JoinType
 	dataset  Dataset
 	columns  []dataset.Column
-	keys     []int // numbers of the key's columns
+	all      []int // numbers of all columns
+	keys     []int // of those of the key
 	shown    []shown
 	own      int // the first ones of shown are keys, which only rows of this origin show
 }
@@ -47,8 +48,8 @@ func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
 }
 
 // Columns returns the columns of the file as rows of each origin have them. An origin is
-// the number in the join of the dataset that a row comes from: it gives the keys. Those
-// that no row comes from have the columns of the first.
+// the number in the join of the dataset that a row comes from: it gives the keys. Datasets
+// that no row comes from have none.
 func (p *Plan) Columns() [][]dataset.Column { return p.columns }
 
 func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
@@ -70,6 +71,9 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 			return fmt.Errorf("fold: no dataset of listener %q", joined.Listener)
 		}
 		in := &input{listener: joined.Listener, kind: joined.Type, dataset: set, columns: set.Columns()}
+		for column := range in.columns {
+			in.all = append(in.all, column)
+		}
 		// A single listener needs its keys only where the file shows them.
 		if len(join.Listeners) > 1 {
 			if err := in.findKeys(joined.Keys, len(join.Keys)); err != nil {
@@ -109,16 +113,17 @@ func (p *Plan) addColumns(r *report.Report) error {
 	if len(r.CSV.Columns) == 0 {
 		return errors.New("fold: a file without columns")
 	}
-	for range p.inputs {
-		p.columns = append(p.columns, make([]dataset.Column, len(r.CSV.Columns)))
+	p.columns = make([][]dataset.Column, len(p.inputs))
+	for n, in := range p.inputs {
+		if in.isOrigin(n) {
+			p.columns[n] = make([]dataset.Column, len(r.CSV.Columns))
+		}
 	}
 	for i, c := range r.CSV.Columns {
 		var err error
 		switch _, fixed := r.CSV.Fixed[i]; {
 		case fixed:
-			for n := range p.inputs {
-				p.columns[n][i] = dataset.Column{Kind: report.KindText}
-			}
+			p.setColumn(i, dataset.Column{Kind: report.KindText})
 		case c.Listener == "":
 			err = p.addKey(r.Join, i, c.Column)
 		default:
@@ -140,7 +145,6 @@ func (p *Plan) addKey(join report.Join, to int, name string) error {
 	}
 	for n, in := range p.inputs {
 		if !in.isOrigin(n) {
-			p.columns[n][to] = p.columns[0][to]
 			continue
 		}
 		keys := join.Listeners[n].Keys
@@ -169,10 +173,17 @@ func (p *Plan) addColumn(to int, c report.CSVColumn) error {
 		return err
 	}
 	p.inputs[n].shown = append(p.inputs[n].shown, shown{column, to})
-	for origin := range p.columns {
-		p.columns[origin][to] = p.inputs[n].columns[column]
-	}
+	p.setColumn(to, p.inputs[n].columns[column])
 	return nil
+}
+
+// setColumn sets a column of the file for rows of all origins.
+func (p *Plan) setColumn(to int, c dataset.Column) {
+	for _, columns := range p.columns {
+		if columns != nil {
+			columns[to] = c
+		}
+	}
 }
 
 // isOrigin tells whether rows of the file come from input n.

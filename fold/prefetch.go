@@ -43,11 +43,7 @@ func (in *input) read(columns []int, from int64) *reader {
 
 // readAll reads all columns of a dataset.
 func (in *input) readAll(from int64) *reader {
-	columns := make([]int, len(in.columns))
-	for i := range columns {
-		columns[i] = i
-	}
-	return in.read(columns, from)
+	return &reader{in: in, numbers: in.all, columns: in.columns, next: from}
 }
 
 // chunk returns the next chunk, or nil after the last one.

@@ -30,7 +30,7 @@ type CSV struct {
 type column struct {
 	kind     report.Kind
 	zerofill int
-	moments  moments // with a style
+	moments  *moments // with a style
 }
 
 // Made says what a file has become.
@@ -40,11 +40,16 @@ type Made struct {
 }
 
 // NewCSV begins a file and writes its header to w. The columns are those of the file for
-// each origin that WriteRow is given, as many as c has. The caller calls Close or Abort;
+// each origin that WriteRow is given, as many as c has; nil for an origin that it is not
+// given. The caller calls Close or Abort;
 // w is used by one goroutine at a time and by none after that.
 func NewCSV(c *report.CSV, columns [][]dataset.Column, w io.Writer) (*CSV, error) {
 	f := &CSV{csv: c, style: newStyle(c), fixed: make([][]byte, len(c.Columns))}
 	for _, of := range columns {
+		if of == nil {
+			f.origins = append(f.origins, nil)
+			continue
+		}
 		origin, err := f.origin(of)
 		if err != nil {
 			return nil, err
@@ -78,10 +83,11 @@ func (f *CSV) origin(of []dataset.Column) ([]column, error) {
 			columns[i].moments = columns[same].moments // a zone is read from a file
 			continue
 		}
-		var err error
-		if columns[i].moments, err = newMoments(f.csv, c.Zone); err != nil {
+		m, err := newMoments(f.csv, c.Zone)
+		if err != nil {
 			return nil, err
 		}
+		columns[i].moments = &m
 	}
 	return columns, nil
 }
