@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-var columnForm = regexp.MustCompile(`^[A-Za-z0-9_$]{1,64}$`)
+var columnForm = regexp.MustCompile("^" + Identifier + "$")
 
 // check proves that the table of the records can have what Fanfold writes.
 func (f recordFields) check(c *Config) Records {

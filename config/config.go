@@ -112,6 +112,10 @@ type Records struct {
 	Parameters int64
 }
 
+// Identifier is the regular expression of the names of tables and columns that need no
+// other quoting.
+const Identifier = `[A-Za-z0-9_$]{1,64}`
+
 // RecordColumns are the columns that a record table can have. Those that are true must
 // exist, the others can be mapped to "-".
 var RecordColumns = map[string]bool{

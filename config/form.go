@@ -57,7 +57,7 @@ var language = decode.Language{
 		"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid name of a parameter", "Use letters, digits and _, and do not begin with a digit"),
 		"header":      matches(headerForm, "not a valid name of a header", "Use letters, digits and -"),
 		"idempotency": matches(headerForm, "not a valid name of a header", "Write the header by which the API recognizes a repeated request, such as Idempotency-Key, or none"),
-		"table":       matches(`^[A-Za-z0-9_$]{1,64}(\.[A-Za-z0-9_$]{1,64})?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
+		"table":       matches(`^`+Identifier+`(\.`+Identifier+`)?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
 		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
 		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
 		"listener":    badListener,

@@ -29,7 +29,7 @@ const (
 )
 
 var (
-	fileForm = regexp.MustCompile(`^(.+)/([0-9A-Za-z_-]{1,64})-([1-9][0-9]{0,18})(?:-(` + tagForm + `))?\.csv(\.gz)?$`)
+	fileForm = regexp.MustCompile(`^(.+)/(` + report.IDForm + `)-([1-9][0-9]{0,18})(?:-(` + tagForm + `))?\.csv(\.gz)?$`)
 	tagWhole = regexp.MustCompile(`^` + tagForm + `$`)
 )
 

@@ -61,7 +61,7 @@ func readPushes(entries []step.Entry, results []step.Result, jobs string) []*pus
 		case !ok:
 			unusable(i, "the field id is missing: XADD "+jobs+" '*' id 1111")
 		case !report.ValidID(id):
-			unusable(i, "the id does not match ^[0-9A-Za-z_-]{1,64}$")
+			unusable(i, "the id does not match ^"+report.IDForm+"$")
 		case p != nil:
 			p.entries, p.results = append(p.entries, entry.ID), append(p.results, &results[i])
 		default:

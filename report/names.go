@@ -16,8 +16,10 @@ type Keys struct {
 // DefaultKeys are the prefixes without configuration.
 var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
 
-// ValidID tells whether an id is one that keys and file names can hold:
-// ^[0-9A-Za-z_-]{1,64}$.
+// IDForm is the regular expression of an id.
+const IDForm = `[0-9A-Za-z_-]{1,64}`
+
+// ValidID tells whether an id has the form that keys and file names can hold.
 func ValidID(id string) bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false

@@ -127,7 +127,7 @@ func (s *Store) status(value string) report.Status {
 	return report.Status(value)
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z0-9_$]{1,64}$`)
+var identifier = regexp.MustCompile("^" + config.Identifier + "$")
 
 func quote(name string) string { return "`" + name + "`" }
 

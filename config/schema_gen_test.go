@@ -1,0 +1,182 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/report"
+)
+
+// schema makes a JSON schema of the tags.
+type schema struct {
+	t     *testing.T
+	texts map[string]string
+	defs  map[string]any
+}
+
+type object = map[string]any
+
+// expandable is a text in which a variable stands.
+var expandable = object{"type": "string", "pattern": `\$\{`}
+
+func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
+	pattern := func(text string) any { return object{"type": "string", "pattern": text + `|\$\{`} }
+	const durations = `^\+?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$`
+	switch {
+	case t == reflect.TypeFor[decode.Setting]():
+		return true
+	case t.Kind() == reflect.Pointer:
+		return s.of(t.Elem(), tag)
+	case language.IsMapping(t):
+		return s.ref(t)
+	case t.Kind() == reflect.Slice:
+		return s.list(t, tag)
+	case t == reflect.TypeFor[time.Duration]():
+		return pattern(durations)
+	case t == reflect.TypeFor[report.Every]():
+		return pattern(durations + `|^[1-9][0-9]{0,3}[dw]$`)
+	case t == reflect.TypeFor[Rate]():
+		return pattern(rateForm.String())
+	case t == reflect.TypeFor[report.SinkURL]():
+		return pattern(`^(gs|file)://`)
+	case t == reflect.TypeFor[report.JSONPath]():
+		return pattern(`^\$`)
+	}
+	if words := language.WordsOf(t, tag); words != nil {
+		enum := []any{}
+		for _, w := range words {
+			enum = append(enum, w.File)
+			if w.File == "true" || w.File == "false" {
+				enum = append(enum, w.File == "true")
+			}
+		}
+		return object{"anyOf": []any{object{"enum": enum}, expandable}}
+	}
+	if t.Kind() == reflect.Int || t.Kind() == reflect.Int64 {
+		form := `^[+-]?[0-9]+$`
+		if tag.Get("unit") == "bytes" {
+			form = `^[0-9]{1,13} ?([KkMmGg][Bb])?$`
+		}
+		return object{"anyOf": []any{
+			object{"type": "integer", "minimum": decode.Number(tag.Get("min")), "maximum": decode.Number(tag.Get("max"))}, pattern(form),
+		}}
+	}
+	return object{"type": []any{"string", "number", "boolean"}}
+}
+
+// list is the schema of a list, or of a mapping with free names.
+func (s *schema) list(t reflect.Type, tag reflect.StructTag) any {
+	items := s.of(t.Elem(), "")
+	list := object{"type": "array", "items": items}
+	if _, keyed := decode.Key(t.Elem()); keyed {
+		list = object{"type": "object", "additionalProperties": items}
+		if tag.Get("min") != "" {
+			list["minProperties"] = 1
+		}
+		return list
+	}
+	if tag.Get("min") != "" {
+		list["minItems"] = 1
+	}
+	if _, one := tag.Lookup("one"); one {
+		return object{"anyOf": []any{items, list}}
+	}
+	return list
+}
+
+// ref makes a definition of a struct.
+func (s *schema) ref(t reflect.Type) any {
+	name := strings.TrimSuffix(t.Name(), "Fields")
+	ref := object{"$ref": "#/$defs/" + name}
+	if _, ok := s.defs[name]; ok {
+		return ref
+	}
+	s.defs[name] = nil
+	s.defs[name] = s.mapping(t, "")
+	if t != reflect.TypeFor[listenerFields]() {
+		return ref
+	}
+	of := func(kind report.ListenerKind) any {
+		name := "listener_" + string(kind)
+		s.defs[name] = s.mapping(t, string(kind))
+		return object{"$ref": "#/$defs/" + name}
+	}
+	is := func(kind report.ListenerKind) any {
+		return object{"properties": object{"kind": object{"const": string(kind)}}, "required": []any{"kind"}}
+	}
+	s.defs[name] = object{
+		"if": is(report.FromHTTP), "then": of(report.FromHTTP),
+		"else": object{"if": is(report.External), "then": of(report.External), "else": of(report.FromMySQL)},
+	}
+	return ref
+}
+
+// mapping is the schema of a struct, for a listener of its kind.
+func (s *schema) mapping(t reflect.Type, kind string) any {
+	properties, required, either := object{}, []any{}, []any{}
+	var short any
+	for _, f := range decode.Fields(t) {
+		if f.Is("short") {
+			short = s.of(f.Type, f.Tag)
+		}
+		if f.Kind != "" && f.Kind != kind && kind != "" || f.Kind != "" && kind == "" {
+			continue
+		}
+		file := f.Tag.Get("file")
+		switch {
+		case f.Is("need") && file != "":
+			either = append(either, object{"anyOf": []any{object{"required": []any{f.Name}}, object{"required": []any{file}}}})
+		case f.Is("need"), f.Tag.Get("unset") == "needed":
+			required = append(required, f.Name)
+		}
+	}
+	for _, d := range describe(s.t, t, s.texts) {
+		if d.Kind != "" && d.Kind != kind {
+			continue
+		}
+		property := object{"description": d.meaning}
+		if of, ok := s.of(d.Type, d.Tag).(object); ok {
+			for key, value := range of {
+				property[key] = value
+			}
+		}
+		if text := d.Tag.Get("default"); text != "" {
+			property["default"] = text
+		}
+		properties[d.Name] = property
+		if file := d.Tag.Get("file"); file != "" {
+			properties[file] = object{"type": "string", "description": "file that holds the value of `" + d.Name + "`"}
+		}
+	}
+	if len(properties) == 0 {
+		return short
+	}
+	all := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		all["required"] = required
+	}
+	if len(either) > 0 {
+		all["allOf"] = either
+	}
+	if short != nil {
+		return object{"anyOf": []any{short, all}}
+	}
+	return all
+}
+
+// makeSchema returns the JSON schema of the whole file.
+func makeSchema(t *testing.T) []byte {
+	s := &schema{t, comments(t), map[string]any{}}
+	root := s.mapping(reflect.TypeFor[file](), "").(object)
+	root["$schema"], root["$defs"] = "https://json-schema.org/draft/2020-12/schema", s.defs
+	root["title"], root["description"] = "fanfold.yaml", "Configuration of Fanfold"
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(text, '\n')
+}
