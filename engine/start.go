@@ -117,15 +117,18 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 			}
 		}
 		var outcomes []scripts.Outcome
-		if err := e.insist(ctx, "start jobs", func() (err error) {
+		err := e.insist(ctx, "start jobs", func() (err error) {
 			outcomes, err = e.o.Scripts.Start(ctx, epoch, starts...)
 			return err
-		}); err != nil {
-			return n
+		})
+		if outcomes == nil {
+			outcomes = make([]scripts.Outcome, len(pushes))
 		}
 		var again []*push
 		for i, p := range pushes {
 			switch outcomes[i] {
+			case scripts.Busy:
+				p.ends(step.Result{Kind: step.Elsewhere, Err: err})
 			case scripts.OK, scripts.Already:
 				n++
 				p.ends(step.Result{Kind: step.Void})

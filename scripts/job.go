@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,8 @@ type Plan struct {
 // Broken, or Gone if Redis has another epoch (empty: any) than was read before the
 // attempt was started for the first time: a call before this one, whose answer was lost,
 // may have started this attempt, and it must not run twice.
+// With an error, the jobs that another report or definition has have their outcomes, and the
+// others are Busy: they did not start, or that is not known.
 func (s *Scripts) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome, error) {
 	var cmds []redis.Cmder
 	of := map[Plan][]int{}
@@ -68,16 +71,15 @@ func (s *Scripts) Start(ctx context.Context, epoch string, jobs ...Start) ([]Out
 		return nil, err
 	}
 	all := make([]Outcome, len(jobs))
+	var failed error
 	for k, batch := range batches {
 		outcomes, err := outcomesOf(cmds[k], len(batch))
-		if err != nil {
-			return nil, err
-		}
+		failed = cmp.Or(failed, err)
 		for i, o := range outcomes {
 			all[batch[i]] = o
 		}
 	}
-	return all, nil
+	return all, failed
 }
 
 func (s *Scripts) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {

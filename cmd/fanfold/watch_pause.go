@@ -16,12 +16,12 @@ type pauseChange struct {
 	paused bool
 }
 
-// changes are those since the last look at a job. That one goes on is not said of a job
-// that has ended.
+// changes are those since the last poll of a job. A job that has ended without a file did not
+// go on.
 func (p pauses) changes(v inspect.Job) (list []pauseChange) {
 	before := p[v.ID]
 	for _, what := range before {
-		if !v.Status.Final() && !slices.Contains(v.Paused, what) {
+		if (!v.Status.Final() || v.Status.HasFile()) && !slices.Contains(v.Paused, what) {
 			list = append(list, pauseChange{what: what})
 		}
 	}
