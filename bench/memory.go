@@ -144,7 +144,7 @@ func (*memory) Remove(context.Context, string) error { return nil }
 func (*memory) URL(name string) string               { return "memory:" + name }
 func (*memory) Name(url string) (string, bool)       { return url, true }
 func (*memory) Check(context.Context) error          { return nil }
-func (*memory) List(context.Context, ...string) iter.Seq2[sink.Listed, error] {
+func (*memory) List(context.Context, string) iter.Seq2[sink.Listed, error] {
 	return func(func(sink.Listed, error) bool) {}
 }
 func (*memory) Close() error { return nil }

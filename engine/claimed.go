@@ -83,7 +83,7 @@ func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Resu
 	case outcome == scripts.OK || outcome == scripts.ToFail:
 		return e.newClaimed(f), step.Result{}
 	case outcome == scripts.Gone && entry.Fields["report"] != "":
-		e.ended.note(entry.Fields["report"], b.ID, b.Attempt) // cancelled without a job
+		e.sweepJob(ctx, entry.Fields["report"], b.ID, b.Attempt) // cancelled without a job
 	}
 	return nil, step.Result{Kind: step.Void}
 }

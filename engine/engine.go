@@ -60,8 +60,7 @@ type Engine struct {
 	columns     columns
 	leases      step.Leases   // the jobs that are claimed
 	folds       chan struct{} // a slot for each fold of a claimed job
-	ended       ended
-	handed      sync.Map // definitions of jobs that were handed back, which is logged once
+	handed      sync.Map      // definitions of jobs that were handed back, which is logged once
 	jobs        *jobMetrics
 }
 
@@ -102,9 +101,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
 	group.Go(func() error {
-		return step.Every(ctx, e.log, endedEvery, "delete files of earlier attempts", e.sweepEnded)
-	})
-	group.Go(func() error {
 		return step.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
 	})
 	return group.Wait()
@@ -114,7 +110,7 @@ func (e *Engine) triggerReader() *step.Reader {
 	return step.New(step.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
-		Admit: e.Admit, Handle: e.trigger, KeepAlive: true,
+		Admit: e.admit, Handle: e.trigger, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Jobs()),
 	})
 }
@@ -128,10 +124,10 @@ func (e *Engine) fanInReader() *step.Reader {
 	})
 }
 
-// Admit returns how many jobs may still be started: none while Redis is nearly
+// admit returns how many jobs may still be started: none while Redis is nearly
 // full, since those that run need the rest to end. Several processes may each
 // see the same room: the limit can be passed by a batch for each of them.
-func (e *Engine) Admit(ctx context.Context) (int, error) {
+func (e *Engine) admit(ctx context.Context) (int, error) {
 	if err := e.lookAtMemory(ctx); err != nil || e.full.Load() {
 		return 0, err
 	}

@@ -45,7 +45,7 @@ func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, err
 			return ending{}, err
 		}
 	}
-	e.noteLeft(state, state.Attempt-1)
+	e.sweepAttempts(ctx, state, state.Attempt-1)
 	return ending{string(status), state.Reason}, nil
 }
 
@@ -63,7 +63,7 @@ func (e *Engine) finishForeign(ctx context.Context, claimed *scripts.Fold, commi
 			return ending{}, err
 		}
 	}
-	e.noteLeft(state, state.Attempt-1)
+	e.sweepAttempts(ctx, state, state.Attempt-1)
 	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
 	return ending{f.outcome, f.detail}, nil
 }
@@ -115,14 +115,6 @@ func (e *Engine) removeFile(ctx context.Context, state *scripts.State) error {
 		}
 	}
 	return nil
-}
-
-// noteLeft has the next sweep delete what earlier attempts left, up to the last one, and
-// what dead workers left of this one.
-func (e *Engine) noteLeft(state *scripts.State, last int64) {
-	if state.Attempt > 1 || state.Fence > 1 {
-		e.ended.note(state.Report, state.ID, last)
-	}
 }
 
 // settleTime is how long a job that has ended is worth a stop's patience.

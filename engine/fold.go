@@ -206,7 +206,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold,
 	if !ok {
 		return e.finishForeign(ctx, f, true)
 	}
-	e.noteLeft(state, state.Attempt)
+	e.sweepAttempts(ctx, state, state.Attempt)
 	e.log.Info("job finished", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "status", status, "rows", made.Rows, "bytes", committed.Bytes)
 	return ending{string(status), file}, nil
 }

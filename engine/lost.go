@@ -8,78 +8,72 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Lost returns those of the records that are to be started or failed, since Redis has
-// neither a job for them nor a member of the delayed set; and the ids of those that can
-// be neither, such as records of unknown reports.
-func (e *Engine) Lost(ctx context.Context, records []Record) (lost []Record, skipped []string, err error) {
-	var pushes []*push
-	var ids, places []string
-	for i, r := range records {
+// Lost is what became of records that Redis may have lost.
+type Lost struct {
+	Started, Failed int
+	Skipped         []string // ids that can be neither started nor failed, such as of unknown reports
+	Left            []Record // to be started when there is room
+}
+
+// StartLost starts those of the records that Redis does not know: it has neither a job
+// for them nor a member of the delayed set. It fails those whose parameters their report
+// does not take. Jobs start in a Redis of this epoch only, and take half of the room, so
+// that the trigger has some. Valid is called after Redis was read, and before anything
+// is done: with its error StartLost ends.
+func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, valid func(context.Context) error) (l Lost, err error) {
+	var pushes, start []*push
+	var places []string
+	for _, r := range records {
 		if !report.ValidID(r.ID) {
-			skipped = append(skipped, r.ID)
+			l.Skipped = append(l.Skipped, r.ID)
 			continue
 		}
 		// An unknown report is not looked for again: the next pass does.
-		p := &push{id: r.ID, look: int64(len(report.RecordPolls)), record: &records[i], report: e.o.Reports[r.Report]}
-		pushes, ids, places = append(pushes, p), append(ids, p.id), append(places, p.places()...)
+		p := &push{id: r.ID, look: int64(len(report.RecordPolls))}
+		pushes, places = append(pushes, p), append(places, p.places()...)
 	}
 	if len(pushes) == 0 {
-		return nil, skipped, nil
-	}
-	attempts, statuses, err := e.o.Scripts.Attempts(ctx, ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := e.lookAtPauses(ctx, pushes); err != nil {
-		return nil, nil, err
-	}
-	delayed, err := e.o.Scripts.Scores(ctx, e.o.Scripts.Delayed(), places)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i, p := range pushes {
-		if p.found(attempts[i], statuses[i]); p.isPlaced(delayed) {
-			continue
-		}
-		switch decide(*p, e.o.Limits.Grace).act {
-		case actStart, actFail:
-			lost = append(lost, *p.record)
-		case actQuarantine: // a pass must not fill the quarantine
-			skipped = append(skipped, p.id)
-		}
-	}
-	return lost, skipped, nil
-}
-
-// StartLost starts those records that still are lost by what MySQL and Redis say now, in
-// a Redis of this epoch, and fails those whose parameters their report does not take. It
-// returns how many.
-func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string) (started, failed int, err error) {
-	var pushes, start []*push
-	for _, r := range records {
-		pushes = append(pushes, &push{id: r.ID, look: int64(len(report.RecordPolls))})
+		return l, nil
 	}
 	if err := e.readAll(ctx, pushes); err != nil {
-		return 0, 0, err
+		return l, err
+	}
+	var delayed map[string]float64
+	room := 0
+	if err := e.insist(ctx, "read what waits, and how many jobs run", func() error {
+		if delayed, err = e.o.Scripts.Scores(ctx, e.o.Scripts.Delayed(), places); err != nil {
+			return err
+		}
+		room, err = e.admit(ctx)
+		return err
+	}); err != nil {
+		return l, err
+	}
+	if err := valid(ctx); err != nil {
+		return l, err
 	}
 	for _, p := range pushes {
-		if p.record == nil || p.record.Age < e.o.Limits.Grace {
+		if p.record == nil || p.record.Age < e.o.Limits.Grace || p.isPlaced(delayed) {
 			continue
 		}
-		switch d := decide(*p, e.o.Limits.Grace); d.act {
-		case actStart:
+		switch d := decide(*p, e.o.Limits.Grace); {
+		case d.act == actStart && len(start) < (room+1)/2:
 			start = append(start, p)
-		case actFail:
+		case d.act == actStart:
+			l.Left = append(l.Left, *p.record)
+		case d.act == actQuarantine: // a pass must not fill the quarantine
+			l.Skipped = append(l.Skipped, p.id)
+		case d.act == actFail:
 			if r := e.carryOut(ctx, p, d); r.Kind == step.Elsewhere {
-				return 0, failed, r.Err
+				return l, r.Err
 			}
-			failed++
+			l.Failed++
 		}
 	}
 	if len(start) > 0 {
-		started = e.start(ctx, start, epoch)
+		l.Started = e.start(ctx, start, epoch)
 	}
-	return started, failed, ctx.Err()
+	return l, ctx.Err()
 }
 
 // places are the members of the delayed set with which an id waits for its time.

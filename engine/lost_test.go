@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"testing"
@@ -19,7 +21,7 @@ func TestLost(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	e := &Engine{
-		o:   Options{Scripts: s, Reports: map[string]*report.Report{"r": {Name: "r"}}, Limits: config.Limits{Grace: time.Minute}},
+		o:   Options{Scripts: s, Reports: map[string]*report.Report{"r": {Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}}, Limits: config.Limits{Grace: time.Minute}},
 		log: slog.New(slog.DiscardHandler),
 	}
 	start(t, s, "runs", "d", time.Hour, "a")
@@ -36,15 +38,52 @@ func TestLost(t *testing.T) {
 		record("due-later", report.Pending, 0), record("polled", report.Pending, 0), record("no id", report.Pending, 0),
 		{ID: "stranger", Report: "no-such-report", Status: report.Pending, Age: time.Hour},
 	}
-	lost, skipped, err := e.Lost(ctx, records)
-	var ids []string
-	for _, r := range lost {
-		ids = append(ids, r.ID)
+	all := map[string]Record{}
+	for _, r := range records {
+		all[r.ID] = r
 	}
-	if err != nil || !slices.Equal(ids, []string{"pending", "stateless"}) || !slices.Equal(skipped, []string{"no id", "stranger"}) {
-		t.Errorf("lost %q, skipped %q, %v", ids, skipped, err)
+	e.o.Records = lostRecords{&read{all: all}}
+	left := func(running int, valid error) (Lost, []string, error) {
+		e.o.Limits.RunningJobs = running
+		l, err := e.StartLost(ctx, records, "epoch", func(context.Context) error { return valid })
+		var ids []string
+		for _, r := range l.Left {
+			ids = append(ids, r.ID)
+		}
+		return l, ids, err
 	}
-	if lost, skipped, err := e.Lost(ctx, records[5:6]); err != nil || len(lost) != 0 || len(skipped) != 1 {
-		t.Errorf("lost %v, skipped %q, %v", lost, skipped, err)
+	// One job runs, and there is no room for more.
+	if l, ids, err := left(1, nil); err != nil || l.Started != 0 || !slices.Equal(ids, []string{"pending", "stateless"}) || !slices.Equal(l.Skipped, []string{"no id", "stranger"}) {
+		t.Errorf("%+v %q %v", l, ids, err)
 	}
+	forgotten := errors.New("forgotten")
+	if l, _, err := left(100, forgotten); !errors.Is(err, forgotten) || l.Started != 0 {
+		t.Errorf("%+v %v", l, err)
+	}
+	if err := s.WriteEpoch(ctx, "epoch"); err != nil {
+		t.Fatal(err)
+	}
+	// It takes half of the room.
+	if l, ids, err := left(3, nil); err != nil || l.Started != 1 || !slices.Equal(ids, []string{"stateless"}) {
+		t.Errorf("%+v %q %v", l, ids, err)
+	}
+	if l, ids, err := left(100, nil); err != nil || l.Started != 1 || len(ids) != 0 {
+		t.Errorf("%+v %q %v", l, ids, err)
+	}
+	if attempts, _, err := s.Attempts(ctx, []string{"pending", "stateless", "due-later", "polled"}); err != nil || !slices.Equal(attempts, []int64{1, 2, 0, 0}) {
+		t.Errorf("%v %v", attempts, err)
+	}
+}
+
+// lostRecords are read, and take every attempt.
+type lostRecords struct{ *read }
+
+func (r lostRecords) Start(_ context.Context, runs []Run) ([]bool, error) {
+	started := make([]bool, len(runs))
+	for i, run := range runs {
+		row := r.all[run.ID]
+		row.Status, row.Attempt = report.Processing, run.Attempt+1
+		r.all[run.ID], started[i] = row, true
+	}
+	return started, nil
 }

@@ -7,13 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bsm/redislock"
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 const (
@@ -27,59 +27,7 @@ const (
 	sweepPage  = 500
 	sweepRest  = 10 * time.Millisecond
 	sweepShare = 9
-	// endedEvery is the time between two sweeps for jobs that have ended, and maxEnded
-	// how many of these a process remembers. The sweep of the whole sink finds the files
-	// of the others.
-	endedEvery = time.Second
-	maxEnded   = 10_000
 )
-
-// ended are jobs that have ended and may have left files. The zero value is ready.
-type ended struct {
-	mu   sync.Mutex
-	last map[string]int64 // by what the names of their files begin with: up to which attempt
-}
-
-// note remembers a job of a report until the next sweep.
-func (e *ended) note(report, id string, last int64) { e.add(report+"/"+id+"-", last) }
-
-func (e *ended) add(prefix string, last int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.last == nil {
-		e.last = map[string]int64{}
-	}
-	if len(e.last) < maxEnded {
-		e.last[prefix] = max(e.last[prefix], last)
-	}
-}
-
-// take empties the list.
-func (e *ended) take() map[string]int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	last := e.last
-	e.last = nil
-	return last
-}
-
-// sweepEnded deletes what the jobs have left that have ended since the last sweep.
-func (e *Engine) sweepEnded(ctx context.Context) error {
-	last := e.ended.take()
-	if len(last) == 0 {
-		return nil
-	}
-	files := e.o.Sink.List(ctx, slices.Collect(maps.Keys(last))...)
-	_, err := e.sweep(ctx, files, func(f listed) bool {
-		return f.leftover() || f.of.Attempt <= last[f.of.Report+"/"+f.of.ID+"-"]
-	})
-	if err != nil {
-		for prefix, attempt := range last {
-			e.ended.add(prefix, attempt)
-		}
-	}
-	return err
-}
 
 // sweepDaily sweeps the whole sink, if no process has done so in this interval.
 func (e *Engine) sweepDaily(ctx context.Context) error {
@@ -90,10 +38,7 @@ func (e *Engine) sweepDaily(ctx context.Context) error {
 		return err
 	}
 	if _, err = e.Sweep(ctx); err != nil {
-		// The next try does not wait for the end of the interval.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_ = lock.Release(ctx)
+		_ = lock.Release(ctx) // the next try does not wait for the end of the interval
 	}
 	return err
 }
@@ -102,11 +47,30 @@ func (e *Engine) sweepDaily(ctx context.Context) error {
 // orphaned and older than Options.OrphanAge. It returns how many it has deleted. Run
 // calls it every Options.SweepEvery, in one process.
 func (e *Engine) Sweep(ctx context.Context) (deleted int, err error) {
-	deleted, err = e.sweep(ctx, e.o.Sink.List(ctx), func(f listed) bool { return time.Since(f.Modified) >= e.o.OrphanAge })
+	deleted, err = e.sweep(ctx, e.o.Sink.List(ctx, ""), func(f listed) bool { return time.Since(f.Modified) >= e.o.OrphanAge })
 	if deleted > 0 {
 		e.log.Warn("orphaned files were deleted", "files", deleted)
 	}
 	return deleted, err
+}
+
+// sweepJob deletes what a job has left whose record is final: files of its attempts up to
+// the last one, and what interrupted writes left. If that fails, the daily sweep does it.
+func (e *Engine) sweepJob(ctx context.Context, report, id string, last int64) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	files := e.o.Sink.List(ctx, report+"/"+id+"-")
+	if _, err := e.sweep(ctx, files, func(f listed) bool { return f.leftover() || f.of.Attempt <= last }); err != nil {
+		e.log.Warn("files of earlier attempts are left to the daily sweep", "job", id, "err", err)
+	}
+}
+
+// sweepAttempts is sweepJob for a job that may have left anything: it is not its record's
+// first attempt, or had several workers.
+func (e *Engine) sweepAttempts(ctx context.Context, state *scripts.State, last int64) {
+	if state.Attempt > 1 || state.Fence > 1 {
+		e.sweepJob(ctx, state.Report, state.ID, last)
+	}
 }
 
 // listed is a file of this installation.
@@ -124,6 +88,11 @@ func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error],
 		return 0, nil // it is not known which files are this installation's
 	}
 	var page []listed
+	flush := func() error {
+		n, err := e.sweepPage(ctx, page)
+		deleted, page = deleted+n, page[:0]
+		return err
+	}
 	for file, err := range files {
 		if err != nil {
 			return deleted, err
@@ -136,27 +105,24 @@ func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error],
 			continue
 		}
 		began := time.Now()
-		n, err := e.sweepPage(ctx, page)
-		if deleted += n; err != nil {
+		if err := flush(); err != nil {
 			return deleted, err
 		}
-		page = page[:0]
-		if step.Wait(ctx, max(sweepRest, sweepShare*time.Since(began))) != nil {
-			return deleted, context.Cause(ctx)
+		if err := step.Wait(ctx, max(sweepRest, sweepShare*time.Since(began))); err != nil {
+			return deleted, err
 		}
 	}
-	n, err := e.sweepPage(ctx, page)
-	return deleted + n, err
+	return deleted, flush()
 }
 
 // sweepPage compares files with their records.
 func (e *Engine) sweepPage(ctx context.Context, page []listed) (deleted int, err error) {
-	if len(page) == 0 {
-		return 0, nil
-	}
 	ids := map[string]bool{}
 	for _, f := range page {
 		ids[f.of.ID] = true
+	}
+	if len(ids) == 0 {
+		return 0, nil
 	}
 	records, err := e.o.Records.Read(ctx, slices.Collect(maps.Keys(ids)))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // read are records for tests of who reads them.
@@ -69,7 +70,6 @@ func files(t *testing.T, root string) (names []string) {
 	return names
 }
 
-// sweepCase has files that go and files that stay, whatever their age.
 var sweepRecords = map[string]Record{
 	"1": {ID: "1", Status: report.Success, Attempt: 3},
 	"2": {ID: "2", Status: report.Processing, Attempt: 2},
@@ -158,45 +158,32 @@ func TestSweepOfManyFiles(t *testing.T) {
 	}
 }
 
-// TestSweepEnded deletes what a job left, however young, and nothing of the attempts
-// that are not meant.
-func TestSweepEnded(t *testing.T) {
+// TestSweepJob deletes what a job left, however young, and nothing of the attempts that
+// are not meant. That it fails is left to the daily sweep.
+func TestSweepJob(t *testing.T) {
 	t.Parallel()
 	records := &read{all: map[string]Record{"1": {ID: "1", Status: report.Failed, Attempt: 3}}, fail: errors.New("away")}
 	e, root := swept(t, records)
-	all := []string{
-		"r/.tmp/1-3-abc234.csv.0123456789abcdef.tmp", "r/1-1-abc234.csv", "r/1-2-abc234.csv.gz", "r/1-2-abc234.csv.gz.manifest.json",
-		"r/1-3-abc234.csv", // what lies there is not the job's: its last attempt made no file
+	stays := []string{
+		"other/1-1-abc234.csv", // of another report
+		"r/1-3-abc234.csv",     // what lies there is not the job's: its last attempt made no file
 	}
-	for _, name := range all {
+	goes := []string{"r/.tmp/1-3-abc234.csv.0123456789abcdef.tmp", "r/1-1-abc234.csv", "r/1-2-abc234.csv.gz", "r/1-2-abc234.csv.gz.manifest.json"}
+	for _, name := range append(goes, stays...) {
 		put(t, root, name, 0)
 	}
-	if err := e.sweepEnded(t.Context()); err != nil || records.reads > 0 {
-		t.Errorf("%d reads, %v", records.reads, err)
+	e.sweepAttempts(t.Context(), &scripts.State{ID: "1", Attempt: 1, Fence: 1, Report: "r"}, 2)
+	if records.reads > 0 {
+		t.Error("a first attempt with one worker leaves nothing")
 	}
-	e.ended.note("r", "1", 2)
-	if err := e.sweepEnded(t.Context()); !errors.Is(err, records.fail) {
-		t.Error(err)
-	}
-	if got := files(t, root); len(got) != len(all) {
-		t.Errorf("%q", got)
+	state := &scripts.State{ID: "1", Attempt: 3, Fence: 1, Report: "r"}
+	e.sweepAttempts(t.Context(), state, 2)
+	if n := len(files(t, root)); n != len(stays)+len(goes) || records.reads != 1 {
+		t.Errorf("%d files are left after %d reads", n, records.reads)
 	}
 	records.fail = nil
-	for range 2 {
-		if err := e.sweepEnded(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{"r/1-3-abc234.csv"}, files(t, root)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-	if records.reads != 2 {
-		t.Errorf("%d reads", records.reads)
-	}
-	for i := range 2 * maxEnded {
-		e.ended.note("r", fmt.Sprint(i), 1)
-	}
-	if n := len(e.ended.take()); n != maxEnded {
-		t.Errorf("%d jobs are remembered", n)
+	e.sweepAttempts(t.Context(), state, 2)
+	if diff := cmp.Diff(stays, files(t, root)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -155,7 +155,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 				return err
 			}
 			if p.record.Attempt > 0 {
-				e.ended.note(p.record.Report, p.id, p.record.Attempt) // it was to run again
+				e.sweepJob(ctx, p.record.Report, p.id, p.record.Attempt) // it was to run again
 			}
 			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
 			e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()

@@ -108,22 +108,13 @@ func (s *Scripts) Scores(ctx context.Context, key string, members []string) (map
 	return scores, nil
 }
 
-// Restore adds members to a sorted set; those that exist keep their scores.
-func (s *Scripts) Restore(ctx context.Context, key string, members []redis.Z) error {
-	return s.restore(ctx, key, redis.ZAddArgs{NX: true, Members: members})
-}
-
-// RestoreLater adds members to a sorted set; those that exist keep their scores if these
-// are greater.
-func (s *Scripts) RestoreLater(ctx context.Context, key string, members []redis.Z) error {
-	return s.restore(ctx, key, redis.ZAddArgs{GT: true, Members: members})
-}
-
-func (s *Scripts) restore(ctx context.Context, key string, z redis.ZAddArgs) error {
-	if len(z.Members) == 0 {
+// Restore adds members to a sorted set; those that exist keep their scores, or with
+// later those scores that are greater.
+func (s *Scripts) Restore(ctx context.Context, key string, members []redis.Z, later bool) error {
+	if len(members) == 0 {
 		return nil
 	}
-	if err := s.rdb.ZAddArgs(ctx, key, z).Err(); err != nil {
+	if err := s.rdb.ZAddArgs(ctx, key, redis.ZAddArgs{NX: !later, GT: later, Members: members}).Err(); err != nil {
 		return fmt.Errorf("restore %s: %w", key, err)
 	}
 	return nil

@@ -32,12 +32,3 @@ func (s *Scripts) WriteSnapshot(ctx context.Context, version string) error {
 	}
 	return nil
 }
-
-// Size returns how many members a sorted set has.
-func (s *Scripts) Size(ctx context.Context, key string) (int, error) {
-	n, err := s.rdb.ZCard(ctx, key).Result()
-	if err != nil {
-		return 0, fmt.Errorf("size of %s: %w", key, err)
-	}
-	return int(n), nil
-}

@@ -20,7 +20,7 @@ func TestWithoutTables(t *testing.T) {
 	_, second := s.SetEpoch(t.Context(), "", "a")
 	_, third := s.SnapshotVersion(t.Context())
 	_, _, fourth := s.Snapshot(t.Context())
-	_, fifth := s.SaveSnapshot(t.Context(), "", "1.a", nil, true)
+	_, fifth := s.SaveSnapshot(t.Context(), "", "1.a", nil)
 	_, sixth := s.Installation(t.Context())
 	_, seventh := s.Install(t.Context())
 	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh} {

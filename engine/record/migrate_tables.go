@@ -37,11 +37,10 @@ func tableMigrations(schema string) []migration {
 	) ENGINE=InnoDB`},
 		{"create table " + snapshot, "CREATE TABLE IF NOT EXISTS " + snapshot + ` (
 		records VARBINARY(64) NOT NULL,
-		kind    VARBINARY(32) NOT NULL,
 		part    INT UNSIGNED NOT NULL,
 		members INT UNSIGNED NOT NULL,
 		data    MEDIUMBLOB NOT NULL,
-		PRIMARY KEY (records, kind, part)
+		PRIMARY KEY (records, part)
 	) ENGINE=InnoDB`},
 		firingMigration(schema),
 	}

@@ -3,15 +3,9 @@ package record
 import (
 	"context"
 	"database/sql"
-	"slices"
-	"strings"
 
 	"github.com/fanfold/fanfold/engine/recovery"
 )
-
-// snapshotRows is how many parts one statement writes: with parts of some 30 KB a
-// statement fits into the smallest max_allowed_packet.
-const snapshotRows = 16
 
 // SnapshotVersion implements recovery.Store.
 func (s *Store) SnapshotVersion(ctx context.Context) (string, error) {
@@ -28,14 +22,14 @@ func (s *Store) Snapshot(ctx context.Context) (version string, parts []recovery.
 	if version, err = s.meta(ctx, tx, snapshot); err != nil {
 		return "", nil, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT kind, part, members, data FROM "+s.beside(snapshotTable)+" WHERE records = ? ORDER BY kind, part", s.names.table)
+	rows, err := tx.QueryContext(ctx, "SELECT members, data FROM "+s.beside(snapshotTable)+" WHERE records = ? ORDER BY part", s.names.table)
 	if err != nil {
 		return "", nil, tableError("read snapshot", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var p recovery.Part
-		if err := rows.Scan(&p.Set, &p.Number, &p.Members, &p.Data); err != nil {
+		if err := rows.Scan(&p.Members, &p.Data); err != nil {
 			return "", nil, tableError("read snapshot", err)
 		}
 		parts = append(parts, p)
@@ -48,7 +42,7 @@ func (s *Store) Snapshot(ctx context.Context) (version string, parts []recovery.
 
 // SaveSnapshot implements recovery.Store, in one transaction: the row of the version
 // keeps others out until its end.
-func (s *Store) SaveSnapshot(ctx context.Context, before, now string, parts []recovery.Part, whole bool) (bool, error) {
+func (s *Store) SaveSnapshot(ctx context.Context, before, now string, parts []recovery.Part) (bool, error) {
 	saved, err := contended(ctx, func() (bool, error) {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
@@ -58,8 +52,14 @@ func (s *Store) SaveSnapshot(ctx context.Context, before, now string, parts []re
 		if ok, err := s.setMeta(ctx, tx, snapshot, before, now); err != nil || !ok {
 			return false, err
 		}
-		if err := s.saveParts(ctx, tx, parts, whole); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?", s.names.table); err != nil {
 			return false, err
+		}
+		for i, p := range parts {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO "+s.beside(snapshotTable)+" (records, part, members, data) VALUES (?, ?, ?, ?)",
+				s.names.table, i, p.Members, p.Data); err != nil {
+				return false, err
+			}
 		}
 		return true, tx.Commit()
 	})
@@ -67,34 +67,6 @@ func (s *Store) SaveSnapshot(ctx context.Context, before, now string, parts []re
 		return false, tableError("save snapshot", err)
 	}
 	return saved, nil
-}
-
-func (s *Store) saveParts(ctx context.Context, tx *sql.Tx, parts []recovery.Part, whole bool) error {
-	table := s.beside(snapshotTable)
-	if whole {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE records = ?", s.names.table); err != nil {
-			return err
-		}
-	}
-	var put []recovery.Part
-	for _, p := range parts {
-		if p.Data != nil {
-			put = append(put, p)
-		} else if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE records = ? AND kind = ? AND part = ?", s.names.table, p.Set, p.Number); err != nil {
-			return err
-		}
-	}
-	for batch := range slices.Chunk(put, snapshotRows) {
-		var args []any
-		for _, p := range batch {
-			args = append(args, s.names.table, p.Set, p.Number, p.Members, p.Data)
-		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO "+table+" (records, kind, part, members, data) VALUES "+
-			strings.Repeat("(?, ?, ?, ?, ?), ", len(batch)-1)+"(?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE members = VALUES(members), data = VALUES(data)", args...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // SnapshotMembers returns how many ids, timers and pauses the snapshot has.

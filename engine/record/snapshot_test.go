@@ -14,16 +14,9 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-func part(set string, number int, data string) recovery.Part {
-	p := recovery.Part{Set: set, Number: number, Members: len(data)}
-	if data != "" {
-		p.Data = []byte(data)
-	}
-	return p
-}
+func part(data string) recovery.Part { return recovery.Part{Members: len(data), Data: []byte(data)} }
 
-// TestSnapshot: a snapshot replaces the one before, in parts or as a whole, if nobody
-// else has; and what it has is of one moment.
+// TestSnapshot: a snapshot replaces the one before, if no other has.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, config.Records{})
@@ -50,36 +43,34 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("version %q, want %q, %v", got, version, err)
 		}
 	}
-	save := func(want bool, before, now string, whole bool, parts ...recovery.Part) {
+	save := func(want bool, before, now string, parts ...recovery.Part) {
 		t.Helper()
-		if saved := ok(t)(s.SaveSnapshot(t.Context(), before, now, parts, whole)); saved != want {
+		if saved := ok(t)(s.SaveSnapshot(t.Context(), before, now, parts)); saved != want {
 			t.Fatalf("%s after %s: %v", now, before, saved)
 		}
 	}
 	has(s, "")
-	save(false, "1.a", "2.a", true, part("delayed", 0, "x"))
+	save(false, "1.a", "2.a", part("x"))
 	var many []recovery.Part
-	for i := range 3*snapshotRows + 1 {
-		many = append(many, part("delayed", i, "\xff\x00 "))
+	for i := range 20 {
+		many = append(many, part("\xff\x00 "+string(rune(i))))
 	}
-	save(true, "", "1.a", true, append(many, part("timers:paused", 0, "p"))...)
-	has(s, "1.a", append(many, part("timers:paused", 0, "p"))...)
-	save(false, "", "1.b", true, part("delayed", 0, "x"))
-	save(false, "1.b", "2.b", true, part("delayed", 0, "x"))
-	save(true, "1.a", "2.a", false, part("delayed", 0, "x"), part("delayed", 2, ""), part("timers:paused", 0, ""), part("paused", 0, "y"))
-	has(s, "2.a", append([]recovery.Part{part("delayed", 0, "x"), many[1]}, append(many[3:], part("paused", 0, "y"))...)...)
-	save(true, "2.a", "3.a", true, part("delayed", 0, "z"))
-	has(s, "3.a", part("delayed", 0, "z"))
+	save(true, "", "1.a", many...)
+	has(s, "1.a", many...)
+	save(false, "", "1.b", part("x"))
+	save(false, "1.b", "2.b", part("x"))
+	has(s, "1.a", many...)
+	save(true, "1.a", "2.a", part("z"))
+	has(s, "2.a", part("z"))
 	// A record table of its own has a snapshot of its own.
 	other := store(t, db, config.Records{Table: "other"})
 	has(other, "")
-	if !ok(t)(other.SaveSnapshot(t.Context(), "", "1.o", []recovery.Part{part("delayed", 0, "o")}, true)) {
+	if !ok(t)(other.SaveSnapshot(t.Context(), "", "1.o", []recovery.Part{part("o")})) {
 		t.Error("the other one is refused")
 	}
-	has(other, "1.o", part("delayed", 0, "o"))
-	save(true, "3.a", "4.a", true)
-	has(s, "4.a")
-	has(other, "1.o", part("delayed", 0, "o"))
+	save(true, "2.a", "3.a")
+	has(s, "3.a")
+	has(other, "1.o", part("o"))
 }
 
 // TestSnapshotIsWholeOrNothing: of one that is cut off, nothing is there, and neither is
@@ -91,12 +82,12 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	if _, err := MigrateTables(ctx, db, ""); err != nil {
 		t.Fatal(err)
 	}
-	if !ok(t)(s.SaveSnapshot(ctx, "", "1.a", []recovery.Part{part("delayed", 0, "x")}, true)) {
+	if !ok(t)(s.SaveSnapshot(ctx, "", "1.a", []recovery.Part{part("x")})) {
 		t.Fatal("it is refused")
 	}
-	large := make([]recovery.Part, 10*snapshotRows)
+	large := make([]recovery.Part, 100)
 	for i := range large {
-		large[i] = recovery.Part{Set: "delayed", Number: i, Members: 1, Data: bytes.Repeat([]byte("x"), 64<<10)}
+		large[i] = recovery.Part{Members: 1, Data: bytes.Repeat([]byte("x"), 64<<10)}
 	}
 	cutting, err := mysqldb.Connect(report.Secret(testmain.SharedMariaDB(t).DSN(schema)), 1, 0)
 	if err != nil {
@@ -106,7 +97,7 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	cut, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
-		_, err := store(t, cutting, config.Records{}).SaveSnapshot(cut, "1.a", "2.a", large, true)
+		_, err := store(t, cutting, config.Records{}).SaveSnapshot(cut, "1.a", "2.a", large)
 		done <- err
 	}()
 	defer cancel()

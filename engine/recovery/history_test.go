@@ -2,7 +2,6 @@ package recovery
 
 import (
 	"errors"
-	"maps"
 	"testing"
 	"time"
 
@@ -88,16 +87,14 @@ func TestAPassOverAnOlderCopy(t *testing.T) {
 	b := newBench(t)
 	r := b.recovery()
 	epoch, _ := r.agreed()
-	lost := func() ([]engine.Record, error) {
-		w := walk{Recovery: r, epoch: epoch}
-		return w.lost(t.Context(), []engine.Record{{ID: "7"}})
-	}
-	if found, err := lost(); err != nil || len(found) != 1 {
-		t.Fatal(len(found), err)
+	w := walk{Recovery: r, epoch: epoch}
+	page := []engine.Record{{ID: "7"}}
+	if err := w.page(t.Context(), page); err != nil || w.started != 1 {
+		t.Fatal(w.started, err)
 	}
 	b.save(setDelayed, map[string]int64{"7": 4e12})
-	if found, err := lost(); !errors.Is(err, errForgotten) {
-		t.Errorf("%d are started before their time, %v", len(found), err)
+	if err := w.page(t.Context(), page); !errors.Is(err, errForgotten) || w.started != 1 {
+		t.Errorf("%d are started before their time, %v", w.started-1, err)
 	}
 	// The next poll does not wait for a snapshot to find that out.
 	b.poll(&watcher{Recovery: r})
@@ -151,7 +148,7 @@ func TestMySQLFromABackup(t *testing.T) {
 	m := newSnapshotter(w.Recovery)
 	b.add(b.scripts.Timers(), "fires", 4e12)
 	b.snapshot(m)
-	version, parts := b.tables.version, maps.Clone(b.tables.parts)
+	version, parts := b.tables.version, b.tables.parts
 	b.client.ZRem(t.Context(), b.scripts.Timers(), "fires")
 	for _, name := range []string{"a", "b", "c"} {
 		b.add(b.scripts.Timers(), name, 4e12)
@@ -182,7 +179,7 @@ func TestAPassWithoutTables(t *testing.T) {
 	epoch, _ := r.agreed()
 	b.tables.missing = true
 	w := walk{Recovery: r, epoch: epoch}
-	if _, err := w.lost(t.Context(), []engine.Record{{ID: "7"}}); !errors.Is(err, errForgotten) {
+	if err := w.page(t.Context(), []engine.Record{{ID: "7"}}); !errors.Is(err, errForgotten) {
 		t.Errorf("%v", err)
 	}
 	b.poll(&watcher{Recovery: r})

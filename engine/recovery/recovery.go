@@ -19,24 +19,15 @@ import (
 )
 
 const (
-	// watchEvery is how often Redis is asked whether it has its memory.
-	watchEvery = time.Second
 	// passEvery is the time between two passes over the records.
 	passEvery = 5 * time.Minute
 	// lease is how long a lock outlives the process that holds it.
 	lease = 10 * time.Second
 )
 
-// Jobs decides about records that Redis may have lost. *engine.Engine is one.
+// Jobs starts records that Redis has lost. *engine.Engine is one.
 type Jobs interface {
-	// Lost returns those of the records that are to be started or failed, since Redis
-	// does not know them; and the ids of those that can be neither.
-	Lost(ctx context.Context, records []engine.Record) (lost []engine.Record, skipped []string, err error)
-	// Admit returns how many jobs may still be started.
-	Admit(ctx context.Context) (int, error)
-	// StartLost starts those records that are lost still, in a Redis of this epoch, or
-	// fails them. It returns how many.
-	StartLost(ctx context.Context, records []engine.Record, epoch string) (started, failed int, err error)
+	StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (engine.Lost, error)
 }
 
 // Records is the store of records.
@@ -69,7 +60,7 @@ type Recovery struct {
 	o       Options
 	log     *slog.Logger
 	locks   *redislock.Client
-	metrics *metrics
+	metrics metrics
 	want    chan struct{} // a pass is wanted at once
 
 	mu     sync.Mutex
@@ -83,11 +74,7 @@ func New(o Options) (*Recovery, error) {
 		return nil, errors.New("recovery: Scripts, Jobs, Records, Grace and Rate are needed")
 	}
 	o.PassEvery, o.SnapshotEvery = cmp.Or(o.PassEvery, passEvery), cmp.Or(o.SnapshotEvery, snapshotEvery)
-	m, err := newMetrics(o.Metrics)
-	if err != nil {
-		return nil, err
-	}
-	r := &Recovery{o: o, log: o.Log, locks: o.Scripts.Locker(), metrics: m, want: make(chan struct{}, 1)}
+	r := &Recovery{o: o, log: o.Log, locks: o.Scripts.Locker(), metrics: newMetrics(o.Metrics), want: make(chan struct{}, 1)}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

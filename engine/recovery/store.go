@@ -5,14 +5,6 @@ import (
 	"errors"
 )
 
-// Part is some of the members of one set in a snapshot.
-type Part struct {
-	Set     string // such as delayed
-	Number  int    // from 0
-	Members int
-	Data    []byte // see encode; nil: the snapshot does not have this part any more
-}
-
 // ErrNoTables is returned where the tables of a Store do not exist or may not
 // be used.
 var ErrNoTables = errors.New("recovery: the tables that outlive Redis are missing")
@@ -30,8 +22,7 @@ type Store interface {
 	SnapshotVersion(ctx context.Context) (string, error)
 	// Snapshot returns the snapshot, with its version.
 	Snapshot(ctx context.Context) (version string, parts []Part, err error)
-	// SaveSnapshot replaces parts of the snapshot, or with whole all of it, if its
-	// version still is before (empty: there is none). It tells whether it did: all of it
-	// or nothing. After an error it is not known whether it did.
-	SaveSnapshot(ctx context.Context, before, now string, parts []Part, whole bool) (bool, error)
+	// SaveSnapshot replaces the snapshot, if its version still is before (empty: there
+	// is none). It tells whether it did. After an error it is not known whether it did.
+	SaveSnapshot(ctx context.Context, before, now string, parts []Part) (bool, error)
 }

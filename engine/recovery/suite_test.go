@@ -3,7 +3,6 @@ package recovery
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,11 +20,10 @@ type tables struct {
 	mu      sync.Mutex
 	epoch   string
 	version string
-	parts   map[partKey]Part
+	parts   []Part
 	fail    error // of SetEpoch
 	unread  error // of Snapshot
 	writes  int   // calls of SaveSnapshot
-	written int   // parts in the last one
 	missing bool
 
 	meanwhile func() // happens once before SaveSnapshot
@@ -33,7 +31,7 @@ type tables struct {
 
 var _ Store = (*tables)(nil)
 
-func newTables() *tables { return &tables{parts: map[partKey]Part{}} }
+func newTables() *tables { return &tables{} }
 
 func (m *tables) there() error {
 	if m.missing {
@@ -70,10 +68,10 @@ func (m *tables) Snapshot(context.Context) (string, []Part, error) {
 	if m.unread != nil {
 		return "", nil, m.unread
 	}
-	return m.version, slices.Collect(maps.Values(m.parts)), m.there()
+	return m.version, m.parts, m.there()
 }
 
-func (m *tables) SaveSnapshot(_ context.Context, before, now string, parts []Part, whole bool) (bool, error) {
+func (m *tables) SaveSnapshot(_ context.Context, before, now string, all []Part) (bool, error) {
 	if f := m.meanwhile; f != nil {
 		m.meanwhile = nil
 		f()
@@ -83,18 +81,8 @@ func (m *tables) SaveSnapshot(_ context.Context, before, now string, parts []Par
 	if err := m.there(); err != nil || m.version != before {
 		return false, err
 	}
-	if m.version = now; whole {
-		clear(m.parts)
-	}
-	for _, p := range parts {
-		if p.Data == nil {
-			delete(m.parts, partKey{p.Set, p.Number})
-		} else {
-			m.parts[partKey{p.Set, p.Number}] = p
-		}
-	}
+	m.version, m.parts = now, all
 	m.writes++
-	m.written = len(parts)
 	return true, nil
 }
 
@@ -105,42 +93,27 @@ func (m *tables) of(t testing.TB, set string) map[string]int64 {
 	defer m.mu.Unlock()
 	found := map[string]int64{}
 	for _, p := range m.parts {
-		if p.Set != set {
-			continue
+		all, err := p.decode()
+		if err != nil || all.count() != p.Members {
+			t.Fatal(all.count(), p.Members, err)
 		}
-		members, err := decode(p)
-		if err != nil || len(members) != p.Members {
-			t.Fatalf("part %d of %s has %d members, not %d, %v", p.Number, p.Set, len(members), p.Members, err)
-		}
-		for _, z := range members {
-			found[z.Member.(string)] = int64(z.Score)
-		}
+		maps.Copy(found, all[set])
 	}
 	return found
 }
 
-// jobs are all lost that are not known.
-type jobs struct {
-	known   map[string]bool
-	started []string
-}
+// jobs start all records.
+type jobs struct{ started []string }
 
-func (j *jobs) Lost(_ context.Context, records []engine.Record) (lost []engine.Record, skipped []string, err error) {
-	for _, r := range records {
-		if !j.known[r.ID] {
-			lost = append(lost, r)
-		}
+func (j *jobs) StartLost(ctx context.Context, records []engine.Record, _ string, valid func(context.Context) error) (l engine.Lost, err error) {
+	if err := valid(ctx); err != nil {
+		return l, err
 	}
-	return lost, nil, nil
-}
-
-func (j *jobs) Admit(context.Context) (int, error) { return 10, nil }
-
-func (j *jobs) StartLost(_ context.Context, records []engine.Record, _ string) (started, failed int, err error) {
 	for _, r := range records {
 		j.started = append(j.started, r.ID)
 	}
-	return len(records), 0, nil
+	l.Started = len(records)
+	return l, nil
 }
 
 // noRecords is a table without rows.
@@ -220,21 +193,19 @@ func (b *bench) forget() {
 }
 
 // save adds to the snapshot what Redis does not know, as another Redis would.
-func (b *bench) save(set string, members map[string]int64) {
+func (b *bench) save(set string, put map[string]int64) {
 	b.t.Helper()
-	before, all := b.tables.version, b.tables.of(b.t, set)
-	maps.Copy(all, members)
-	var lines []byte
-	for member, at := range all {
-		lines = appendLine(lines, member, at)
+	all := members{}
+	for _, other := range sets(b.scripts.Keys) {
+		all[other[0]] = b.tables.of(b.t, other[0])
 	}
-	for key := range b.tables.parts {
-		if key.set == set {
-			delete(b.tables.parts, key)
-		}
+	maps.Copy(all[set], put)
+	part, err := all.encode()
+	if err != nil {
+		b.t.Fatal(err)
 	}
-	part := Part{Set: set, Members: len(all), Data: encode(lines)}
-	if ok, err := b.tables.SaveSnapshot(b.t.Context(), before, nextVersion(before, ""), []Part{part}, false); err != nil || !ok {
+	before := b.tables.version
+	if ok, err := b.tables.SaveSnapshot(b.t.Context(), before, nextVersion(before, ""), []Part{part}); err != nil || !ok {
 		b.t.Fatal(ok, err)
 	}
 }

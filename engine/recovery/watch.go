@@ -10,10 +10,14 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 )
 
-// tablesEvery is how often missing tables are looked for.
-const tablesEvery = time.Minute
+const (
+	// watchEvery is how often Redis is asked whether it has its memory.
+	watchEvery = time.Second
+	// tablesEvery is how often missing tables are looked for.
+	tablesEvery = time.Minute
+)
 
-// watch polls every second whether Redis has its memory: one GET and one INFO.
+// watch polls whether Redis has its memory: one GET and one INFO.
 func (r *Recovery) watch(ctx context.Context) error {
 	w := &watcher{Recovery: r}
 	return step.Every(ctx, r.log, watchEvery, "compare the memory of Redis with MySQL", w.poll)
@@ -35,7 +39,7 @@ func (w *watcher) poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, _ := w.agreed()
+	before, _ := w.agreed()
 	// INFO may be forbidden: then only the next snapshot finds that writes are lost.
 	if run, err := w.o.Scripts.ReadRun(ctx); err == nil && run != w.run {
 		if w.run != "" {
@@ -53,7 +57,7 @@ func (w *watcher) poll(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, ErrNoTables):
-		return w.pollAlone(ctx, found, known, err)
+		return w.pollAlone(ctx, found, before, err)
 	case err != nil:
 		return err
 	case found == "" && noted == "":
@@ -67,14 +71,17 @@ func (w *watcher) poll(ctx context.Context) error {
 		}
 		w.agree(found, true)
 		return nil
-	case found == noted:
-		if err := w.refresh(ctx, found); err != nil {
-			return fmt.Errorf("restore what an older copy of Redis has not: %w", err)
-		}
+	}
+	_, _, older, err := w.versions(ctx)
+	if err != nil {
+		return err
+	}
+	if found == noted && !older {
+		w.agree(found, true)
 		return nil
 	}
 	w.doubt()
-	if err := w.recover(ctx); err != nil {
+	if err := w.mend(ctx); err != nil {
 		return fmt.Errorf("restore what Redis has lost: %w", err)
 	}
 	return nil
@@ -82,7 +89,7 @@ func (w *watcher) poll(ctx context.Context) error {
 
 // pollAlone does without tables: nothing can be restored, but the records tell
 // which jobs are lost.
-func (w *watcher) pollAlone(ctx context.Context, found, known string, why error) error {
+func (w *watcher) pollAlone(ctx context.Context, found, before string, why error) error {
 	if w.o.Store != nil && !w.warned {
 		w.warned = true
 		w.log.Warn("due times and timers do not outlive Redis: fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them", "err", why)
@@ -94,9 +101,9 @@ func (w *watcher) pollAlone(ctx context.Context, found, known string, why error)
 		if err != nil || !first {
 			return err // another process was first: the next poll finds it
 		}
-		if known != "" {
-			w.metrics.epochsLost.Inc()
-			w.log.Warn("Redis has lost its memory", "epoch", known)
+		if before != "" {
+			w.metrics.lost.Inc()
+			w.log.Warn("Redis has lost its memory", "epoch", before)
 		}
 	}
 	w.agree(found, false)

@@ -50,10 +50,10 @@ type Sink interface {
 	// behind; of a name that List gave for such a leftover, only that. If a writer
 	// still runs, its Commit fails or adopts. It is no error if nothing exists.
 	Remove(ctx context.Context, name string) error
-	// List returns the objects whose names begin with one of the prefixes, and the
-	// leftovers of interrupted writes of such names, in any order. Without prefixes it
-	// returns all. A prefix is <folder>/<begin>. The sequence ends after an error.
-	List(ctx context.Context, prefixes ...string) iter.Seq2[Listed, error]
+	// List returns the objects whose names begin with prefix (<folder>/<begin>, or empty
+	// for all), and the leftovers of interrupted writes of such names, in any order. The
+	// sequence ends after an error.
+	List(ctx context.Context, prefix string) iter.Seq2[Listed, error]
 	// URL returns what a record's file column says for that name.
 	URL(name string) string
 	// Name is the reverse of URL; false where the URL is not of this sink, or

@@ -98,36 +98,22 @@ func (s *Sink) Remove(ctx context.Context, name string) error {
 
 // List returns objects alone: an upload that was not finished cannot be seen, and the
 // service drops it by itself.
-func (s *Sink) List(ctx context.Context, prefixes ...string) iter.Seq2[sink.Listed, error] {
-	if len(prefixes) == 0 {
-		prefixes = []string{""}
-	}
+func (s *Sink) List(ctx context.Context, prefix string) iter.Seq2[sink.Listed, error] {
 	return func(yield func(sink.Listed, error) bool) {
-		for _, prefix := range prefixes {
-			if !s.list(ctx, prefix, yield) {
+		query := &storage.Query{Prefix: s.prefix + prefix}
+		err := query.SetAttrSelection([]string{"Name", "Updated"})
+		for objects := s.bucket.Objects(ctx, query); err == nil; {
+			var o *storage.ObjectAttrs
+			if o, err = objects.Next(); err != nil {
+				break
+			}
+			name := strings.TrimPrefix(o.Name, s.prefix)
+			if sink.CheckName(name) == nil && !yield(sink.Listed{Name: name, Object: name, Modified: o.Updated}, nil) {
 				return
 			}
 		}
-	}
-}
-
-func (s *Sink) list(ctx context.Context, prefix string, yield func(sink.Listed, error) bool) (more bool) {
-	query := &storage.Query{Prefix: s.prefix + prefix}
-	if err := query.SetAttrSelection([]string{"Name", "Updated"}); err != nil {
-		return yield(sink.Listed{}, err)
-	}
-	for objects := s.bucket.Objects(ctx, query); ; {
-		o, err := objects.Next()
-		if errors.Is(err, iterator.Done) {
-			return true
-		}
-		if err != nil {
+		if !errors.Is(err, iterator.Done) {
 			yield(sink.Listed{}, fmt.Errorf("sink: list %s: %w", s.URL(prefix), refused(err)))
-			return false
-		}
-		name := strings.TrimPrefix(o.Name, s.prefix)
-		if sink.CheckName(name) == nil && !yield(sink.Listed{Name: name, Object: name, Modified: o.Updated}, nil) {
-			return false
 		}
 	}
 }

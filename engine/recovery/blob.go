@@ -1,0 +1,89 @@
+package recovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Names of the sets in a snapshot.
+const (
+	setDelayed      = "delayed"
+	setTimers       = "timers"
+	setPausedTimers = "timers:paused"
+	setPaused       = "paused"
+)
+
+// sets are those of a snapshot with their keys, in the order in which they are saved and
+// restored. Paused timers come before timers: one that a snapshot has as both was paused
+// while that was made.
+func sets(k scripts.Keys) [][2]string {
+	return [][2]string{{setPaused, k.PausedSet()}, {setPausedTimers, k.PausedTimers()}, {setTimers, k.Timers()}, {setDelayed, k.Delayed()}}
+}
+
+// partMembers is how many members a part has, about: some 300 KB when it is compressed.
+const partMembers = 50_000
+
+// Part is a part of a snapshot: members with their scores, by set, as JSON in a zstd
+// frame, such as
+//
+//	{"timers": {"send_message-42-welcome": 1763773822000}}
+type Part struct {
+	Members int
+	Data    []byte
+}
+
+// members are those of a part, by set.
+type members map[string]map[string]int64
+
+// add adds members of a set; not the steps of jobs, which are lost with the state of
+// their job, nor what is no name, or has a score that is no time.
+func (m members) add(set string, all []redis.Z) {
+	if m[set] == nil {
+		m[set] = map[string]int64{}
+	}
+	for _, z := range all {
+		member, _ := z.Member.(string)
+		at := math.Ceil(z.Score) // nothing comes back before its time
+		if scripts.ValidTimer(member) && (set != setDelayed || report.ValidID(member)) && math.Abs(at) < 1<<53 {
+			m[set][member] = int64(at)
+		}
+	}
+}
+
+func (m members) count() (n int) {
+	for _, set := range m {
+		n += len(set)
+	}
+	return n
+}
+
+var (
+	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+)
+
+// encode makes a part. Members that come in order are compressed best, and JSON has them
+// in order.
+func (m members) encode() (Part, error) {
+	text, err := json.Marshal(m)
+	return Part{m.count(), encoder.EncodeAll(text, nil)}, err
+}
+
+// decode returns the members of a part.
+func (p Part) decode() (m members, err error) {
+	text, err := decoder.DecodeAll(p.Data, nil)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("recovery: part of a snapshot: %w", err)
+	}
+	return m, nil
+}
