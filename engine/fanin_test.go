@@ -221,18 +221,9 @@ func (f *fanInTest) emptied() {
 }
 
 // delivered delivers all entries of the fan-in to a worker of which nothing is heard any more.
-func (f *fanInTest) delivered(consumer string) (entries []scripts.Entry) {
+func (f *fanInTest) delivered(consumer string) []scripts.Entry {
 	f.t.Helper()
-	stream := f.s.FanIn()
-	f.client.XGroupCreate(f.t.Context(), stream, scripts.Group, "0")
-	found, err := f.client.XReadGroup(f.t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: consumer, Streams: []string{stream, ">"}}).Result()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, m := range found[0].Messages {
-		entries = append(entries, scripts.Entry{Stream: stream, Group: scripts.Group, Consumer: consumer, ID: m.ID})
-	}
-	return entries
+	return delivered(f.t, f.s, f.client, consumer)
 }
 
 // events are those of a job, without its start.
