@@ -29,7 +29,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": twoStages()}}
 	start(t, s, "1", "d", time.Hour, "a")
 	complete(t, s, "1", "a", "x")
-	entry := scripts.Entry{Stream: s.FanIn(), Group: scripts.Group, Consumer: "c", ID: client.XRange(t.Context(), s.FanIn(), "-", "+").Val()[0].ID}
+	entry := delivered(t, s, client, "c")[0]
 	lost := claim(t, s, "1", scripts.Claim{Worker: "asleep", Entry: entry})
 	held := claim(t, s, "1", scripts.Claim{Worker: "awake", Entry: entry, Silent: true})
 	entries := func(want int64) {
@@ -93,7 +93,7 @@ func TestALostAnswerIsNoTry(t *testing.T) {
 	t.Parallel()
 	s, _ := newScripts(t)
 	start(t, s, "1", "d", time.Hour, "a")
-	task, _ := s.NewTask(scripts.Message{ID: "1", Attempt: 1}, "a", scripts.Entry{ID: "1-1"}, nil)
+	task, _ := s.NewTask(scripts.Message{ID: "1", Attempt: 1}, "a", scripts.Entry{}, nil)
 	for range 2 {
 		if outcome, err := task.Take(t.Context(), scripts.Take{Owner: "o", Known: []string{"d"}}); err != nil || outcome != scripts.OK || task.Tries != 1 || task.Failure != "" || task.Generation != 1 {
 			t.Fatalf("%v %+v %v", outcome, task, err)
@@ -136,10 +136,11 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	} {
 		start(t, s, id, e.known[0], time.Hour, "a")
 		complete(t, s, id, "a", "x")
+		entry := delivered(t, s, client, "c")[0].ID
 		if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 			t.Fatal(err)
 		}
-		e.fanIn(ctx, []step.Entry{{ID: "1-0", Deliveries: 1, Fields: fields}})
+		e.fanIn(ctx, []step.Entry{{ID: entry, Deliveries: 1, Fields: fields}})
 		state, err := s.Read(ctx, id)
 		if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
 			t.Errorf("%s: %+v %v", id, state, err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -20,12 +21,16 @@ type barrier struct {
 	scripts.Message
 	stage  int64 // 0: any
 	bytes  int64 // of the job's data; 0: not known
-	silent bool  // it was delivered before
+	silent bool  // it was delivered before, so its worker has fallen silent
 	entry  step.Entry
 }
 
+// silentField is the field of an entry that was put back although its worker had fallen
+// silent: what comes of its delivery must know that.
+const silentField = "silent"
+
 func parseBarrier(entry step.Entry) (b barrier, ok bool) {
-	b = barrier{entry: entry, silent: entry.Deliveries > 1}
+	b = barrier{entry: entry, silent: entry.Deliveries > 1 || entry.Fields[silentField] != ""}
 	b.Message, ok = scripts.ParseMessage(entry.Fields)
 	b.stage, _ = strconv.ParseInt(entry.Fields["stage"], 10, 64)
 	b.bytes, _ = strconv.ParseInt(entry.Fields["bytes"], 10, 64)
@@ -70,14 +75,7 @@ func (e *Engine) foldAlone(ctx context.Context, b barrier, failed error) step.Re
 	select {
 	case e.folds <- struct{}{}:
 	default:
-		if !b.silent {
-			return e.putBack(ctx, b)
-		}
-		select {
-		case e.folds <- struct{}{}:
-		case <-ctx.Done():
-			return step.Result{Kind: step.Elsewhere}
-		}
+		return e.putBack(ctx, b)
 	}
 	defer func() { <-e.folds }()
 	return step.Single(ctx, folds{e, failed}, b.entry, e.o.Limits.Lease, &e.leases)
@@ -87,8 +85,12 @@ func (e *Engine) foldAlone(ctx context.Context, b barrier, failed error) step.Re
 func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
+	fields := maps.Clone(b.entry.Fields)
+	if b.silent {
+		fields[silentField] = "1"
+	}
 	if err := e.insist(ctx, "put job back", func() error {
-		return e.o.Scripts.PutBack(ctx, e.o.Scripts.FanIn(), b.entry.ID, b.entry.Fields)
+		return e.o.Scripts.PutBack(ctx, e.o.Scripts.FanIn(), b.entry.ID, fields)
 	}); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}

@@ -221,18 +221,9 @@ func (f *fanInTest) emptied() {
 }
 
 // delivered delivers all entries of the fan-in to a worker of which nothing is heard any more.
-func (f *fanInTest) delivered(consumer string) (entries []scripts.Entry) {
+func (f *fanInTest) delivered(consumer string) []scripts.Entry {
 	f.t.Helper()
-	stream := f.s.FanIn()
-	f.client.XGroupCreate(f.t.Context(), stream, scripts.Group, "0")
-	found, err := f.client.XReadGroup(f.t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: consumer, Streams: []string{stream, ">"}}).Result()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, m := range found[0].Messages {
-		entries = append(entries, scripts.Entry{Stream: stream, Group: scripts.Group, Consumer: consumer, ID: m.ID})
-	}
-	return entries
+	return delivered(f.t, f.s, f.client, consumer)
 }
 
 // events are those of a job, without its start.
@@ -565,4 +556,41 @@ type refusing struct{ sink.Sink }
 
 func (refusing) Create(context.Context, sink.Object) (sink.Writer, error) {
 	return nil, fmt.Errorf("%w: %w", sink.ErrRefused, errors.New("no entry"))
+}
+
+// TestEntriesOfADeadWorkerWaitForASlot longer than a lease: no other worker is taken for silent
+// meanwhile, and no try more is used than the one of the dead worker.
+func TestEntriesOfADeadWorkerWaitForASlot(t *testing.T) {
+	t.Parallel()
+	const jobs = 5
+	f := newFanIn(t, config.Limits{Folds: 1, Lease: 200 * time.Millisecond})
+	var mu sync.Mutex
+	tries := map[string]int64{}
+	f.sink.before = func(ctx context.Context, name string) {
+		state, err := f.s.Read(context.Background(), strings.TrimPrefix(strings.TrimSuffix(name, "-1-abc234.csv"), "r/"))
+		mu.Lock()
+		if err == nil {
+			tries[name] = state.Fold.Tries
+		}
+		mu.Unlock()
+		_ = step.Wait(ctx, 600*time.Millisecond)
+	}
+	for i := range jobs {
+		f.job(fmt.Sprint(i), large)
+	}
+	f.delivered("dead")
+	folding(t, f.e)
+	folding(t, f.engine("d", Options{Limits: f.e.o.Limits, Reports: f.e.o.Reports}))
+	for i := range jobs {
+		f.succeeds(fmt.Sprint(i), large)
+	}
+	f.emptied()
+	for name, n := range tries {
+		if n != 1 {
+			t.Errorf("%s used %d tries", name, n)
+		}
+	}
+	if n := f.calls.n("claim"); n != jobs || len(tries) != jobs {
+		t.Errorf("%d claims for %d jobs", n, len(tries))
+	}
 }

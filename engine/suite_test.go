@@ -58,6 +58,21 @@ func completeWith(t testing.TB, s *scripts.Scripts, id, listener string, chunk s
 	}
 }
 
+// delivered delivers the new entries of the fan-in to a worker.
+func delivered(t testing.TB, s *scripts.Scripts, client *redis.Client, consumer string) (entries []scripts.Entry) {
+	t.Helper()
+	stream := s.FanIn()
+	client.XGroupCreate(t.Context(), stream, scripts.Group, "0")
+	found, err := client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: consumer, Streams: []string{stream, ">"}}).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range found[0].Messages {
+		entries = append(entries, scripts.Entry{Stream: stream, Group: scripts.Group, Consumer: consumer, ID: m.ID})
+	}
+	return entries
+}
+
 // claim claims attempt 1 of a job.
 func claim(t testing.TB, s *scripts.Scripts, id string, c scripts.Claim) *scripts.Fold {
 	t.Helper()

@@ -43,7 +43,7 @@ func (f *firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10
 func (f *firing) Job() string { return f.name }
 
 func (f *firing) Keep(ctx context.Context) (bool, error) {
-	return f.of.scripts.Hold(ctx, f.of.scripts.Fired(), f.of.o.Consumer, f.entry.ID)
+	return f.of.scripts.Renew(ctx, f.of.scripts.Fired(), f.of.o.Consumer, f.entry.ID)
 }
 
 func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) + 1, f.Retry, "" }

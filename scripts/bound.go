@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	turnScript  = load("rate")
-	placeScript = load("slot")
+	rateScript = load("rate")
+	slotScript = load("slot")
 )
 
-// Turn gives a turn at a source, of which one comes in each distance of time, over all
-// processes. It returns how long the caller waits for it; false where that would be
-// longer than its patience, and it has no turn.
-func (s *Scripts) Turn(ctx context.Context, source string, distance, patience time.Duration) (time.Duration, bool, error) {
-	outcome, more, err := s.list(ctx, turnScript.call(ctx, []string{s.Turns(source)}, max(1, distance.Microseconds()), patience.Microseconds()))
+// Reserve reserves a call of a source with a rate limit: calls of all processes are a
+// distance of time apart. It returns how long the caller waits before its call; false if
+// the wait would be longer than limit, and nothing is reserved.
+func (s *Scripts) Reserve(ctx context.Context, source string, distance, limit time.Duration) (time.Duration, bool, error) {
+	outcome, more, err := s.list(ctx, rateScript.call(ctx, []string{s.Rate(source)}, max(1, distance.Microseconds()), limit.Microseconds()))
 	if err != nil {
 		return 0, false, err
 	}
@@ -24,14 +24,14 @@ func (s *Scripts) Turn(ctx context.Context, source string, distance, patience ti
 	return time.Duration(wait) * time.Microsecond, outcome == OK, nil
 }
 
-// TakePlace takes one of so many places at a source, over all processes, or keeps the
-// one that is held, for the time of a lease. False where all are taken.
-func (s *Scripts) TakePlace(ctx context.Context, source, who string, places int, lease time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, placeScript.call(ctx, []string{s.Places(source)}, who, places, lease.Milliseconds()))
+// TakeSlot takes one of the slots of a source, which all processes share, or renews the one
+// that the caller has, for the time of a lease. It is false if all slots are taken.
+func (s *Scripts) TakeSlot(ctx context.Context, source, who string, slots int, lease time.Duration) (bool, error) {
+	outcome, err := s.outcome(ctx, slotScript.call(ctx, []string{s.Slots(source)}, who, slots, lease.Milliseconds()))
 	return outcome == OK, err
 }
 
-// LeavePlace gives a place back.
-func (s *Scripts) LeavePlace(ctx context.Context, source, who string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Places(source), who))
+// FreeSlot gives a slot back.
+func (s *Scripts) FreeSlot(ctx context.Context, source, who string) error {
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Slots(source), who))
 }

@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// TestTurns come one after the other, at even distances; one that is too far off is
+// TestRate: calls come one after the other, at even distances; one that is too far off is
 // left to others.
-func TestTurns(t *testing.T) {
+func TestRate(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
 	var last time.Duration
 	for i := range time.Duration(5) {
-		wait, ok, err := s.Turn(ctx, "db", time.Hour, 24*time.Hour)
+		wait, ok, err := s.Reserve(ctx, "db", time.Hour, 24*time.Hour)
 		if err != nil || !ok || wait > i*time.Hour || wait < i*time.Hour-time.Minute || i > 0 && wait <= last {
 			t.Errorf("turn %d: %v %v %v", i, wait, ok, err)
 		}
 		last = wait
 	}
 	for range 2 {
-		if wait, ok, err := s.Turn(ctx, "db", time.Hour, time.Hour); err != nil || ok || wait < 4*time.Hour {
+		if wait, ok, err := s.Reserve(ctx, "db", time.Hour, time.Hour); err != nil || ok || wait < 4*time.Hour {
 			t.Errorf("without patience: %v %v %v", wait, ok, err)
 		}
 	}
-	if wait, ok, err := s.Turn(ctx, "other", time.Millisecond, 0); err != nil || !ok || wait != 0 {
+	if wait, ok, err := s.Reserve(ctx, "other", time.Millisecond, 0); err != nil || !ok || wait != 0 {
 		t.Errorf("another source: %v %v %v", wait, ok, err)
 	}
-	if ttl := client.PTTL(ctx, s.Turns("db")).Val(); ttl < 4*time.Hour || ttl > 6*time.Hour {
+	if ttl := client.PTTL(ctx, s.Rate("db")).Val(); ttl < 4*time.Hour || ttl > 6*time.Hour {
 		t.Errorf("its key lives for %v", ttl)
 	}
 }
 
-// TestPlaces: no more than there are; one whose holder is silent is free again.
-func TestPlaces(t *testing.T) {
+// TestSlots: no more than exist are taken; one whose owner is silent is free again.
+func TestSlots(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	take := func(who string, lease time.Duration, want bool) {
 		t.Helper()
-		if got, err := s.TakePlace(t.Context(), "db", who, 2, lease); got != want || err != nil {
+		if got, err := s.TakeSlot(t.Context(), "db", who, 2, lease); got != want || err != nil {
 			t.Errorf("%s: %v %v", who, got, err)
 		}
 	}
@@ -46,17 +46,17 @@ func TestPlaces(t *testing.T) {
 	take("b", time.Hour, true)
 	take("c", time.Hour, false)
 	take("a", time.Hour, true) // renewed
-	if err := s.LeavePlace(t.Context(), "db", "a"); err != nil {
+	if err := s.FreeSlot(t.Context(), "db", "a"); err != nil {
 		t.Error(err)
 	}
 	take("c", -time.Millisecond, true) // and silent
 	take("d", time.Hour, true)
 	take("c", time.Hour, false)
-	if err := s.LeavePlace(t.Context(), "db", "d"); err != nil {
+	if err := s.FreeSlot(t.Context(), "db", "d"); err != nil {
 		t.Error(err)
 	}
 	take("e", time.Second, true) // of a process with another lease
-	if ttl := client.PTTL(t.Context(), s.Places("db")).Val(); ttl <= time.Minute || ttl > 2*time.Hour {
+	if ttl := client.PTTL(t.Context(), s.Slots("db")).Val(); ttl <= time.Minute || ttl > 2*time.Hour {
 		t.Errorf("its key lives for %v", ttl)
 	}
 }

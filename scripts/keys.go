@@ -93,11 +93,11 @@ func (k Keys) Snapshot() string { return k.Prefix + "snapshot" }
 // Lock is the string of a lock.
 func (k Keys) Lock(what string) string { return k.Prefix + "lock:" + what }
 
-// Turns is the string that says when the next turn at a source is.
-func (k Keys) Turns(source string) string { return k.Prefix + "rate:" + source }
+// Rate is the string that says when the next call of a source with a rate limit is.
+func (k Keys) Rate(source string) string { return k.Prefix + "rate:" + source }
 
-// Places is the sorted set of the tasks that have a place at a source.
-func (k Keys) Places(source string) string { return k.Prefix + "parallel:" + source }
+// Slots is the sorted set of the tasks that have a slot of a source.
+func (k Keys) Slots(source string) string { return k.Prefix + "parallel:" + source }
 
 // Canary is the string with a TTL whose expiry proves that a subscriber receives events.
 func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
@@ -124,7 +124,7 @@ func (k Keys) Type(key string) string {
 	switch {
 	case strings.HasPrefix(key, k.Task("")):
 		return "stream"
-	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Places("")):
+	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")):
 		return "zset"
 	}
 	return ""

@@ -66,9 +66,9 @@ func (s *Scripts) FireTimer(ctx context.Context, name string, repeats bool) (tim
 	return time.UnixMilli(int64(now)), err
 }
 
-// Hold renews the lease of an entry that a consumer works on. It is false if the entry is no
+// Renew renews the lease of an entry that a consumer works on. It is false if the entry is no
 // longer that consumer's.
-func (s *Scripts) Hold(ctx context.Context, stream, consumer, entry string) (bool, error) {
+func (s *Scripts) Renew(ctx context.Context, stream, consumer, entry string) (bool, error) {
 	outcome, err := s.outcome(ctx, renewScript.call(ctx, []string{stream}, Group, consumer, entry))
 	return outcome == OK, err
 }
