@@ -361,30 +361,32 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// TestRulesUseKnownWords looks for every word in braces of the tables.
-func TestRulesUseKnownWords(t *testing.T) {
+// TestRulesUseTheirWords: every word in braces is known, and every word is used.
+func TestRulesUseTheirWords(t *testing.T) {
 	t.Parallel()
-	known(t, jobRules, jobWords)
-	known(t, stepRules, stepWords)
+	var notes []string
 	for _, n := range jobNotes {
-		knownIn(t, jobWords, n.says)
+		notes = append(notes, n.says)
 	}
+	wordsOf(t, jobRules, jobWords, append(notes, "{records}")...)
+	wordsOf(t, stepRules, stepWords)
 }
 
-func known[F any](t *testing.T, rules []rule[F], w words[F]) {
+func wordsOf[F any](t *testing.T, rules []rule[F], w words[F], texts ...string) {
 	t.Helper()
 	for _, r := range rules {
-		knownIn(t, w, append(append([]string{r.says, r.then}, r.more...), r.do...)...)
+		texts = append(append(append(texts, r.says, r.then), r.more...), r.do...)
 	}
-}
-
-func knownIn[F any](t *testing.T, w words[F], texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		for _, name := range inBraces.FindAllStringSubmatch(text, -1) {
-			if w[name[1]] == nil {
-				t.Errorf("%q has the word %s, which is not known", text, name[0])
-			}
+	used := map[string]bool{}
+	for _, name := range inBraces.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
+		used[name[1]] = true
+		if w[name[1]] == nil {
+			t.Errorf("the word %s is not known", name[0])
+		}
+	}
+	for name := range w {
+		if !used[name] {
+			t.Errorf("the word {%s} is not used", name)
 		}
 	}
 }

@@ -18,7 +18,6 @@ var jobWords = words[*judged]{
 	"delayed": func(f *judged) string { return f.Keys.Delayed() },
 	"grace":   func(f *judged) string { return short(f.Limits.Grace) },
 	"lease":   func(f *judged) string { return short(f.Limits.Lease) },
-	"soon":    func(*judged) string { return lostWithin() },
 
 	// Of the record.
 	"record":     func(f *judged) string { return strconv.Quote(f.Record.ID) },

@@ -56,8 +56,8 @@ func TestJudgement(t *testing.T) {
 		"slow for the host": {status(408, ""), Failing, 0, "408 Request Timeout"},
 		"refused":           {status(404, "not for "+secret), Refused, 0, "404 Not Found: not for ***"},
 		"a long text":       {status(400, strings.Repeat("ä", 500)), Refused, 0, "400 Bad Request: " + strings.Repeat("ä", 100)},
-		"to another host":   {status(302, "", "Location", "http://127.0.0.1:1/x?y="+secret), Moved, 0, "302 Found"},
-		"nowhere":           {status(304, ""), Moved, 0, "304 Not Modified"},
+		"to another host":   {status(302, "", "Location", "http://127.0.0.1:1/x?y="+secret), Moved, 0, "302 Found, a redirect to http://127.0.0.1:1, which is not followed"},
+		"nowhere":           {status(304, ""), Moved, 0, "304 Not Modified, a redirect to nowhere, which is not followed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,9 +65,6 @@ func TestJudgement(t *testing.T) {
 			f := As(err)
 			if f == nil || f.Kind != c.kind || f.After != c.after || f.Error() != c.text || f.Code == 0 {
 				t.Errorf("%+v", f)
-			}
-			if to := map[string]string{"to another host": "http://127.0.0.1:1", "nowhere": "nowhere"}[name]; f.To != to {
-				t.Errorf("to %q, not %q", f.To, to)
 			}
 		})
 	}
@@ -88,7 +85,7 @@ func TestRedirects(t *testing.T) {
 		t.Fatalf("%+v %v", answer, err)
 	}
 	answer.Close()
-	if _, err := asked(t, times(2), nil); As(err) == nil || As(err).Kind != Moved || !strings.HasPrefix(As(err).To, "http://127.0.0.1") {
+	if _, err := asked(t, times(2), nil); As(err) == nil || As(err).Kind != Moved {
 		t.Errorf("%v", err)
 	}
 }

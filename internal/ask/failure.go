@@ -30,11 +30,9 @@ type Failure struct {
 	Kind  Kind
 	Code  int           // of the answer; 0: there was none
 	After time.Duration // for which Retry-After asks, up to an hour; 0: it does not say
-	To    string        // where a redirect leads: scheme and host, or "nowhere"
 
-	status string // of the answer, as it may be shown
-	text   string
-	err    error // nil: none
+	text string
+	err  error // nil: none
 }
 
 // Error implements error: one short line without secrets.
@@ -51,9 +49,6 @@ func (f *Failure) Error() string {
 // Unwrap is the error of the network, if there was one.
 func (f *Failure) Unwrap() error { return f.err }
 
-// Status is the status line of the answer, such as "404 Not Found", as it may be shown.
-func (f *Failure) Status() string { return f.status }
-
 // As finds the Failure that an error is of; nil where it is of none.
 func As(err error) *Failure {
 	f := (*Failure)(nil)
@@ -65,8 +60,15 @@ func As(err error) *Failure {
 func judge(response *http.Response, body io.Reader, secrets []string) *Failure {
 	said, _ := io.ReadAll(io.LimitReader(body, 64<<10)) // a connection whose answer was read can be used again
 	f := &Failure{Kind: Refused, Code: response.StatusCode, After: RetryAfter(response.Header, time.Now())}
-	f.status = Excerpt([]byte(response.Status), secrets) // which holds what the service likes to say
-	f.text = f.status
+	f.text = Excerpt([]byte(response.Status), secrets) // which holds what the service likes to say
+	if f.Code >= 300 && f.Code < 400 {
+		to := "nowhere"
+		if at, err := response.Location(); err == nil {
+			to = at.Scheme + "://" + at.Host
+		}
+		f.Kind, f.text = Moved, fmt.Sprintf("%s, a redirect to %s, which is not followed", f.text, to)
+		return f
+	}
 	if more := Excerpt(said, secrets); more != "" {
 		f.text += ": " + more
 	}
@@ -75,11 +77,6 @@ func judge(response *http.Response, body io.Reader, secrets []string) *Failure {
 		f.Kind = Busy
 	case f.Code >= 500, f.Code == http.StatusRequestTimeout:
 		f.Kind = Failing
-	case f.Code >= 300 && f.Code < 400:
-		f.Kind, f.To = Moved, "nowhere"
-		if at, err := response.Location(); err == nil {
-			f.To = fmt.Sprintf("%s://%s", at.Scheme, at.Host)
-		}
 	}
 	return f
 }

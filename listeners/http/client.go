@@ -75,21 +75,12 @@ func (s *Source) judge(r request, err error) error {
 	case ask.Unsent:
 		return listeners.Outage(s.about(r, f))
 	case ask.Moved:
-		return listeners.Permanent(s.about(r, moved{f}))
+		return listeners.Permanent(fmt.Errorf("%w: correct url or path, or allow it with redirects (never to another host)", s.about(r, f)))
 	case ask.Refused:
 		return listeners.Permanent(fmt.Errorf("%w; %s", s.about(r, f), remedy(f.Code, r.job)))
 	}
 	return s.about(r, f)
 }
-
-// moved is a redirect that is not followed.
-type moved struct{ *ask.Failure }
-
-func (m moved) Error() string {
-	return fmt.Sprintf("%s, a redirect to %s, which is not followed: correct url or path, or allow it with redirects (never to another host)", m.Status(), m.To)
-}
-
-func (m moved) Unwrap() error { return m.Failure }
 
 // unread is the error of an answer that could not be read to its end.
 func (s *Source) unread(ctx context.Context, r request, answer *ask.Answer, err error) error {
