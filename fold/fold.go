@@ -51,7 +51,7 @@ func (p *Plan) Fold(w Writer, b Budget) error {
 		b.Bytes = math.MaxInt64
 	}
 	f := &folder{
-		Plan: p, w: w, left: b.Bytes, minBytes: min(b.Bytes, spillBytes),
+		plan: p, w: w, left: b.Bytes, minBytes: min(b.Bytes, spillBytes),
 		scratch: &scratch{create: b.Scratch}, sides: make([]*side, len(p.inputs)), keyer: newKeyer(p.comparisons),
 	}
 	defer f.close()
@@ -71,7 +71,7 @@ func (p *Plan) Fold(w Writer, b Budget) error {
 
 // folder is one run of Fold.
 type folder struct {
-	*Plan
+	plan     *Plan
 	w        Writer
 	left     int64 // of the budget
 	minBytes int64 // of what a spilled join may use
@@ -97,7 +97,7 @@ func (f *folder) close() {
 // hold reads the datasets of all sides into memory. Those that do not fit are sorted or spilled.
 func (f *folder) hold() error {
 	var large []int
-	for n, in := range f.inputs {
+	for n, in := range f.plan.inputs {
 		if n == 0 {
 			continue
 		}
@@ -181,5 +181,5 @@ func (f *folder) addRowsOf(origin int) error {
 			return f.addSpilled(j)
 		}
 	}
-	return j.addChunks(0, f.inputs[origin].dataset.Chunks())
+	return j.addChunks(0, f.plan.inputs[origin].dataset.Chunks())
 }

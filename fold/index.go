@@ -104,7 +104,7 @@ func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 	for i := range columns {
 		columns[i] = i
 	}
-	bytes := max(j.left, j.minBytes, j.indexBytes)
+	bytes := max(j.left, j.minBytes, j.plan.indexBytes)
 	for to = from; ; to++ {
 		c, err := keys.chunk()
 		if c == nil || err != nil {

@@ -23,14 +23,15 @@ type side struct {
 // the rows of one input, the origin, one by one. The inputs after it are its sides.
 type join struct {
 	*folder
+	inputs []*input
 	origin int
 	cells  [][]byte // of the current row of the file
 	filled []bool   // which sides have cells in it
 	last   []uint32 // for each side, its last row that may meet the current one, or noRef
 	key    joinKey  // of the current row
 	batch  *batch
-	first  int64     // row of the origin: number 0
-	parts  partition // of the sides that are spilled
+	first  int64      // row of the origin: number 0
+	parts  *partition // of the sides that are spilled; nil: none is
 }
 
 // batch has the keys of some rows of the origin, and what they find.
@@ -72,8 +73,8 @@ func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []int) {
 
 func (f *folder) newJoin(origin int) *join {
 	j := &join{
-		folder: f, origin: origin, cells: make([][]byte, len(f.columns[0])), filled: make([]bool, len(f.inputs)),
-		last: make([]uint32, len(f.inputs)), batch: newBatch(len(f.inputs)),
+		folder: f, inputs: f.plan.inputs, origin: origin, cells: make([][]byte, len(f.plan.columns[0])), filled: make([]bool, len(f.plan.inputs)),
+		last: make([]uint32, len(f.plan.inputs)), batch: newBatch(len(f.plan.inputs)),
 	}
 	return j
 }
@@ -104,11 +105,13 @@ func (j *join) addChunk(c *dataset.Chunk, number int64) error {
 	for from := 0; from < c.Rows(); {
 		to := min(from+batchRows, c.Rows())
 		if len(j.inputs) > 1 {
-			rows, err := j.parts.load(j, number+int64(from))
-			if err != nil {
-				return err
+			if j.parts != nil {
+				rows, err := j.parts.load(number + int64(from))
+				if err != nil {
+					return err
+				}
+				to = from + int(min(int64(to-from), rows))
 			}
-			to = from + int(min(int64(to-from), rows))
 			b.read(j.keyer, c, from, to, in.keys)
 			if err := j.find(number + int64(from)); err != nil {
 				return err

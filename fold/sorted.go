@@ -17,11 +17,11 @@ const groupChunks = 8
 // sorted by the key; and the rows of one key are few. It reads the keys, and most often
 // finds in the first chunk that a dataset is not sorted.
 func (f *folder) areSorted(sides []int) (bool, error) {
-	if len(f.comparisons) != 1 || f.hasFull() {
+	if len(f.plan.comparisons) != 1 || f.plan.hasFull() {
 		return false, nil
 	}
 	for _, n := range append(sides, 0) {
-		sorted, err := f.inputs[n].isSorted(n == 0)
+		sorted, err := f.plan.inputs[n].isSorted(n == 0)
 		if !sorted || err != nil {
 			return false, err
 		}

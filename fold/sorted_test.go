@@ -65,7 +65,7 @@ func TestMergedIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &folder{Plan: p}
+		f := &folder{plan: p}
 		if is, err := f.areSorted(sideNumbers(p)); err != nil || is != sorted {
 			t.Fatalf("sorted: %v, %v", is, err)
 		}
@@ -132,7 +132,7 @@ func TestSortedJoins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := (&folder{Plan: p}).areSorted([]int{1}); got != c.want || err != nil {
+		if got, err := (&folder{plan: p}).areSorted([]int{1}); got != c.want || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestMergeOfOneKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := (&folder{Plan: p}).areSorted([]int{1}); got != sorted || err != nil {
+		if got, err := (&folder{plan: p}).areSorted([]int{1}); got != sorted || err != nil {
 			t.Errorf("%d rows: %v, %v", rows, got, err)
 		}
 	}

@@ -34,24 +34,40 @@ func (f *folder) addSpilled(j *join) error {
 	}
 }
 
+// partition is the rows of the spilled sides that can meet some rows of the origin.
+type partition struct {
+	j    *join
+	left []numbered // not yet in memory, in reverse order
+	end  int64      // the number behind those whose rows are in memory
+}
+
+// numbered is the rows that can meet rows with some numbers: for each input a run, nil where
+// it is not spilled.
+type numbered struct {
+	from, to int64
+	runs     []*run
+}
+
 // divide divides the rows of the sides that the index knows.
-func (j *join) divide(x *index, rows int64) (partition, error) {
-	parts := j.split(numbered{from: 0, to: rows})
+func (j *join) divide(x *index, rows int64) (*partition, error) {
+	p := &partition{j: j}
+	parts := p.split(numbered{from: 0, to: rows})
 	size := parts[0].to
 	for n := j.origin + 1; n < len(j.inputs); n++ {
 		if !j.sides[n].spilled {
 			continue
 		}
-		if err := j.divideSide(n, x, func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
-			return partition{}, err
+		if err := p.divideSide(n, x, func(number uint32) *run { return parts[int64(number)/size].runs[n] }); err != nil {
+			return nil, err
 		}
 	}
-	return newPartition(parts), nil
+	p.push(parts)
+	return p, nil
 }
 
 // divideSide gives the rows of a side to the runs of their numbers.
-func (j *join) divideSide(n int, x *index, to func(number uint32) *run) error {
-	in, b := j.inputs[n], j.batch
+func (p *partition) divideSide(n int, x *index, to func(number uint32) *run) error {
+	j, in, b := p.j, p.j.inputs[n], p.j.batch
 	rows := in.readAll(0)
 	defer rows.close()
 	last := make([]uint32, batchRows)
@@ -84,4 +100,108 @@ func (j *join) divideSide(n int, x *index, to func(number uint32) *run) error {
 		}
 		number += int64(c.Rows())
 	}
+}
+
+// split returns the parts of a range of numbers, without rows.
+func (p *partition) split(r numbered) []numbered {
+	j := p.j
+	var parts []numbered
+	size := (r.to - r.from + ways - 1) / ways
+	for from := r.from; from < r.to; from += size {
+		part := numbered{from: from, to: min(from+size, r.to), runs: make([]*run, len(j.inputs))}
+		for n := j.origin + 1; n < len(j.inputs); n++ {
+			if j.sides[n].spilled {
+				part.runs[n] = &run{scratch: j.scratch}
+			}
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// push puts parts before those that are left.
+func (p *partition) push(parts []numbered) {
+	for i := range parts {
+		p.left = append(p.left, parts[len(parts)-1-i])
+	}
+}
+
+// load makes the rows available that can meet the row of this number, and returns for how
+// many rows from this one on that is so.
+func (p *partition) load(number int64) (int64, error) {
+	for number >= p.end {
+		next := p.left[len(p.left)-1]
+		p.left = p.left[:len(p.left)-1]
+		if !p.fits(next) && next.to-next.from > 1 {
+			parts, err := p.divideAgain(next)
+			if err != nil {
+				return 0, err
+			}
+			p.push(parts)
+			continue
+		}
+		if err := p.loadSides(next); err != nil {
+			return 0, err
+		}
+		p.end = next.to
+	}
+	return p.end - number, nil
+}
+
+// fits tells whether there is memory for the rows of a part.
+func (p *partition) fits(r numbered) bool {
+	bytes := int64(0)
+	for _, run := range r.runs {
+		if run != nil {
+			bytes += run.bytes + 4*(r.to-r.from)
+		}
+	}
+	return bytes <= max(p.j.left, p.j.minBytes)
+}
+
+// divideAgain divides the rows of a part once more.
+func (p *partition) divideAgain(r numbered) ([]numbered, error) {
+	parts := p.split(r)
+	size := parts[0].to - parts[0].from
+	for n, from := range r.runs {
+		if from == nil {
+			continue
+		}
+		if err := from.all(func(next record) error {
+			return parts[(int64(next.link())-r.from)/size].runs[n].add(next)
+		}); err != nil {
+			return nil, err
+		}
+		from.free()
+	}
+	return parts, nil
+}
+
+// loadSides reads the rows of a part into memory. Those of one number for which there is
+// no memory stay in the scratch file.
+func (p *partition) loadSides(r numbered) error {
+	share := max(p.j.left, p.j.minBytes)
+	if !p.fits(r) {
+		share /= int64(len(r.runs))
+	}
+	for n, run := range r.runs {
+		if run == nil {
+			continue
+		}
+		s := p.j.sides[n]
+		if s.part != nil && s.part.run != nil {
+			s.part.run.free()
+		}
+		s.part = &part{from: r.from, run: run}
+		if run.bytes > share {
+			continue
+		}
+		var err error
+		if s.part.arena, err = run.load(s.in); err != nil {
+			return err
+		}
+		s.part.run = nil
+		s.part.link(int(r.to - r.from))
+	}
+	return nil
 }

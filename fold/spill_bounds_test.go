@@ -129,7 +129,7 @@ func TestSpillBegins(t *testing.T) {
 		"one":                {rows*record + tableBytes(rows) + 2*blockBytes, 1},
 		"none":               {1000, 2},
 	} {
-		f := &folder{Plan: p, left: test.budget, sides: make([]*side, 3), keyer: newKeyer(p.comparisons)}
+		f := &folder{plan: p, left: test.budget, sides: make([]*side, 3), keyer: newKeyer(p.comparisons)}
 		err, spilled := f.hold(), 0
 		for _, s := range f.sides[1:] {
 			if s.spilled {
@@ -154,8 +154,8 @@ func TestPartsThatFit(t *testing.T) {
 		"without the refs":      {bytes + 4*numbers - 1, 0, false},
 		"what others have left": {0, bytes + 4*numbers, true},
 	} {
-		j := &join{folder: &folder{left: test.left, minBytes: test.least}}
-		if fits := j.fits(numbered{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {
+		p := &partition{j: &join{folder: &folder{left: test.left, minBytes: test.least}}}
+		if fits := p.fits(numbered{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {
 			t.Errorf("%s: %t", name, fits)
 		}
 	}
