@@ -60,7 +60,9 @@ func (e *Engine) sweepJob(ctx context.Context, report, id string, last int64) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	files := e.o.Sink.List(ctx, report+"/"+id+"-")
-	if _, err := e.sweep(ctx, files, func(f listed) bool { return f.leftover() || f.of.Attempt <= last }); err != nil {
+	if _, err := e.sweep(ctx, files, func(f listed) bool {
+		return f.of.ID == id && (f.leftover() || f.of.Attempt <= last) // 1- is how the files of 1-2 begin, too
+	}); err != nil {
 		e.log.Warn("files of earlier attempts are left to the daily sweep", "job", id, "err", err)
 	}
 }

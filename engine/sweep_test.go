@@ -162,11 +162,15 @@ func TestSweepOfManyFiles(t *testing.T) {
 // are not meant. That it fails is left to the daily sweep.
 func TestSweepJob(t *testing.T) {
 	t.Parallel()
-	records := &read{all: map[string]Record{"1": {ID: "1", Status: report.Failed, Attempt: 3}}, fail: errors.New("away")}
+	records := &read{all: map[string]Record{
+		"1":   {ID: "1", Status: report.Failed, Attempt: 3},
+		"1-2": {ID: "1-2", Status: report.Failed, Attempt: 3},
+	}, fail: errors.New("away")}
 	e, root := swept(t, records)
 	stays := []string{
-		"other/1-1-abc234.csv", // of another report
-		"r/1-3-abc234.csv",     // what lies there is not the job's: its last attempt made no file
+		"other/1-1-abc234.csv",                                               // of another report
+		"r/.tmp/1-2-3-abc234.csv.0123456789abcdef.tmp", "r/1-2-1-abc234.csv", // of job 1-2
+		"r/1-3-abc234.csv", // what lies there is not the job's: its last attempt made no file
 	}
 	goes := []string{"r/.tmp/1-3-abc234.csv.0123456789abcdef.tmp", "r/1-1-abc234.csv", "r/1-2-abc234.csv.gz", "r/1-2-abc234.csv.gz.manifest.json"}
 	for _, name := range append(goes, stays...) {

@@ -111,8 +111,9 @@ func (w *Watch) saw(began time.Time, err error, down bool) error {
 		}
 	}
 	w.mu.Unlock()
-	// A full pool says nothing about Redis; during an outage it is a consequence of it.
-	if down || errors.Is(err, redis.ErrPoolTimeout) {
+	// A full pool or a caller's deadline says nothing about Redis; during an outage both are
+	// consequences of it.
+	if down || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, context.DeadlineExceeded) {
 		return w.mark(began, err)
 	}
 	return err
