@@ -3,6 +3,7 @@ package scripts
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -10,34 +11,32 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/group"
 )
 
 // together runs calls of Complete at the same time: the first round trip waits until all
 // of them are queued.
 func together(t testing.TB, s *Scripts, n int, f func(i int)) {
 	t.Helper()
-	g := &s.completes
-	g.mu.Lock()
-	g.running += groupDepth
-	g.mu.Unlock()
+	usual, queued := s.completes, make(chan struct{})
+	s.completes = group.New(maxCompletions, func(batches iter.Seq[[]*completion]) {
+		<-queued
+		for calls := range batches {
+			s.completeAll(calls)
+		}
+	})
+	defer func() { s.completes = usual }()
 	var calls sync.WaitGroup
 	for i := range n {
 		calls.Go(func() { f(i) })
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for queued := 0; queued < n; <-tick.C {
-		g.mu.Lock()
-		queued = len(g.queue)
-		g.mu.Unlock()
+	for s.completes.Waiting() < n {
+		<-tick.C
 	}
-	g.mu.Lock()
-	g.running -= groupDepth
-	for range groupDepth {
-		g.running++
-		go g.drain()
-	}
-	g.mu.Unlock()
+	close(queued)
 	calls.Wait()
 }
 

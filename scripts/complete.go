@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/group"
 )
 
 // Complete stores the only chunk of a task, or says how many it has stored, counts its
@@ -33,16 +36,18 @@ func (t *Task) Complete(ctx context.Context, last Chunk, took time.Duration) (Ou
 		}
 		c.chunk, c.columns = last, string(columns)
 	}
-	outcome, err := t.s.completes.do(ctx, c)
-	switch {
-	case err != nil:
+	if err := t.s.completes.Do(ctx, c); err != nil {
 		return 0, err
-	case outcome == Missing:
+	}
+	switch {
+	case c.err != nil:
+		return 0, c.err
+	case c.outcome == Missing:
 		return 0, fmt.Errorf("%w: %s has not %d chunks", ErrChunk, t.Listener, c.chunks)
-	case outcome == Broken:
+	case c.outcome == Broken:
 		return 0, fmt.Errorf("%w: %s", ErrBroken, t.s.Job(t.ID))
 	}
-	return outcome, nil
+	return c.outcome, nil
 }
 
 // completion is one call of Complete.
@@ -55,12 +60,23 @@ type completion struct {
 
 	outcome Outcome
 	err     error
-	done    chan struct{}
 }
 
 // shares tells whether two calls can be one.
 func (c *completion) shares(other *completion) bool {
 	return c.task.Listener == other.task.Listener && c.columns == other.columns && slices.Equal(c.chunk.Names, other.chunk.Names)
+}
+
+// maxCompletions bounds how many calls of Complete share a round trip.
+const maxCompletions = 256
+
+// completeGroup returns the group of the calls of Complete.
+func (s *Scripts) completeGroup() *group.Group[*completion] {
+	return group.New(maxCompletions, func(batches iter.Seq[[]*completion]) {
+		for calls := range batches {
+			s.completeAll(calls)
+		}
+	})
 }
 
 // completeAll runs calls in one round trip: one call of the script for the tasks of one

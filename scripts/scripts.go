@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
@@ -39,7 +40,7 @@ type Scripts struct {
 	timeout   time.Duration
 	events    string // cap, as an argument
 	bytes     int64  // max size of a job's data
-	completes group
+	completes *group.Group[*completion]
 	paused    pauses
 }
 
@@ -138,7 +139,7 @@ func New(o Options) *Scripts {
 		o.Timeout = 10 * time.Second
 	}
 	s := &Scripts{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, timeout: o.Timeout}
-	s.completes.run = s.completeAll
+	s.completes = s.completeGroup()
 	return s
 }
 
