@@ -1,26 +1,137 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
 )
 
-// execer is a pool or a transaction.
+// execer is a pool, a connection or a transaction.
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// changed returns the number of rows that an UPDATE changed.
+// change is one UPDATE: the condition under which records change, and what is set.
+type change struct {
+	ids     []any           // as layout.exact binds them
+	attempt int64           // that they have
+	from    []report.Status // one of which they have
+	to      report.Status
+	set     map[string]any // further columns by Fanfold's names; those that the table does not have are left out
+}
+
+// each is the value of a column for each of the ids of a change.
+type each []any
+
+// update makes a change and returns the number of rows that it changed. With COALESCE no
+// index on the status finds the rows: it would lock those of others.
+func (s *Store) update(ctx context.Context, on execer, l *layout, c change) (int64, error) {
+	var set strings.Builder
+	var args []any
+	for _, name := range slices.Sorted(maps.Keys(c.set)) {
+		column, ok := s.columns[name]
+		if !ok {
+			continue
+		}
+		values, ok := c.set[name].(each)
+		if !ok {
+			set.WriteString(column + " = ?, ")
+			args = append(args, c.set[name])
+			continue
+		}
+		set.WriteString(column + " = CASE " + s.columns["id"] + strings.Repeat(" WHEN ? THEN ?", len(values)) + " END, ")
+		for i, value := range values {
+			args = append(args, c.ids[i], value)
+		}
+	}
+	args = append(append(append(args, l.statuses[c.to]), c.ids...), c.attempt)
+	for _, status := range c.from {
+		args = append(args, l.statuses[status]) // NULL for one that the table does not take
+	}
+	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.columns["status"]+" = ?, "+s.columns["updated"]+" = NOW(6) WHERE "+
+		s.columns["id"]+" IN ("+marks(len(c.ids))+") AND COALESCE("+s.columns["attempt"]+", 0) = ? AND COALESCE("+s.columns["status"]+
+		") IN ("+marks(len(c.from))+")"+s.filter, args...))
+}
+
+// changed returns the number of rows that a statement changed.
 func changed(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// marks is a list of n placeholders.
+func marks(n int) string { return strings.Repeat("?, ", n-1) + "?" }
+
+// named is a run of a batch with what finds its record and its index in the results.
+type named struct {
+	id    string
+	arg   any
+	index int
+}
+
+// args are what finds the records of a batch.
+func args(batch []named) []any {
+	args := make([]any, len(batch))
+	for i, n := range batch {
+		args[i] = n.arg
+	}
+	return args
+}
+
+// batches yields the runs that can have a record, each once, by their attempt and in one
+// order for all writers: these queue up instead of blocking each other.
+func (l *layout) batches(runs []engine.Run) iter.Seq2[int64, []named] {
+	groups := map[int64][]named{}
+	seen := map[engine.Run]bool{}
+	for i, run := range runs {
+		if arg, ok := l.exact(run.ID); ok && !seen[run] {
+			seen[run] = true
+			groups[run.Attempt] = append(groups[run.Attempt], named{run.ID, arg, i})
+		}
+	}
+	return func(yield func(int64, []named) bool) {
+		for _, attempt := range slices.Sorted(maps.Keys(groups)) {
+			group := groups[attempt]
+			slices.SortFunc(group, func(a, b named) int { return compareIDs(a.arg, b.arg) })
+			for batch := range slices.Chunk(group, maxIDs) {
+				if !yield(attempt, batch) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// compareIDs orders ids as an index on their column would.
+func compareIDs(a, b any) int {
+	switch a := a.(type) {
+	case int64:
+		if b, ok := b.(int64); ok {
+			return cmp.Compare(a, b)
+		}
+		return -1 // b is a uint64 beyond every int64
+	case uint64:
+		if b, ok := b.(uint64); ok {
+			return cmp.Compare(a, b)
+		}
+		return 1
+	default:
+		return cmp.Compare(a.(string), b.(string))
+	}
 }
 
 // Numbers of server errors after which the same statement can succeed.
@@ -53,14 +164,6 @@ func repeated[T any](ctx context.Context, change func() (T, error), numbers ...u
 
 // serverError tells whether the server answered with one of these numbers.
 func serverError(err error, numbers ...uint16) bool {
-	var server *mysql.MySQLError
-	if !errors.As(err, &server) {
-		return false
-	}
-	for _, n := range numbers {
-		if server.Number == n {
-			return true
-		}
-	}
-	return false
+	server, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && slices.Contains(numbers, server.Number)
 }

@@ -15,10 +15,9 @@
 //	Cancel   the same, to CANCELLED
 //	Retry    SUCCESS, PARTIAL, FAILED, CANCELLED  →  PENDING; attempt and file stay
 //
-// Start changes many records in one transaction. Where fewer rows fulfil the
-// condition than were named, it is rolled back, those that do are locked and
-// looked at, and these are changed. Deadlocks and lock waits that time out are
-// repeated here.
+// Start changes many records in one transaction. If fewer rows meet the condition
+// than were named, it is rolled back, and the records are started one by one. What
+// meets a deadlock or a lock wait that times out is retried here.
 //
 // When a connection breaks, nobody knows whether the change was made. The caller
 // repeats it: Succeed and Fail then read the row, and answer true where it says

@@ -2,9 +2,12 @@ package record
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/engine"
@@ -19,14 +22,14 @@ func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows i
 	if err != nil {
 		return false, err
 	}
-	id, ok := l.exact(run.ID)
-	if !ok {
-		return false, nil
+	one := &success{layout: l, run: run, file: file, rows: rows}
+	if err := s.successes.Do(ctx, one); err != nil {
+		return false, err
 	}
-	if done, err := s.together(ctx, &success{layout: l, run: run, id: id, file: file, rows: rows, done: make(chan struct{})}); err != nil || done {
-		return done, err
+	if one.done {
+		return true, nil
 	}
-	return s.succeed(ctx, l, run, report.Success, file, rows, s.noError(), nil)
+	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Success, set: map[string]any{"file": file, "rows": rows, "error": nil}})
 }
 
 // SucceedPartly implements engine.Records, as Succeed does. The reason is cut as that
@@ -39,57 +42,7 @@ func (s *Store) SucceedPartly(ctx context.Context, run engine.Run, file string, 
 	if _, ok := l.statuses[report.Partial]; !ok {
 		return false, fmt.Errorf("%w: record %s: no value for PARTIAL in column %s: map it under records.statuses", engine.ErrRefused, run.ID, s.columns["status"])
 	}
-	return s.withReason(l, reason, func(set string, args []any) (bool, error) {
-		return s.succeed(ctx, l, run, report.Partial, file, rows, set, args)
-	})
-}
-
-// takes proves that the table takes a file's place. It returns the layout.
-func (s *Store) takes(ctx context.Context, run engine.Run, file string) (*layout, error) {
-	l, err := s.known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if n := utf8.RuneCountInString(file); l.file > 0 && n > l.file {
-		// A database that is not strict would cut it, and the record point to nothing.
-		s.mu.Lock()
-		s.layout = nil // somebody may widen the column
-		s.mu.Unlock()
-		return nil, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
-			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
-	}
-	return l, nil
-}
-
-// succeed gives the record of a run its file. set is as for finish.
-func (s *Store) succeed(ctx context.Context, l *layout, run engine.Run, to report.Status, file string, rows int64, set string, args []any) (bool, error) {
-	set = s.columns["file"] + " = ?, " + set
-	args = append([]any{file}, args...)
-	if column, ok := s.columns["rows"]; ok {
-		set += column + " = ?, "
-		args = append(args, rows)
-	}
-	done, err := s.finish(ctx, l, run, to, set, args, report.Processing)
-	if err != nil || done {
-		return done, err
-	}
-	return s.is(ctx, run, func(r engine.Record) bool { return r.Status == to && r.File == file })
-}
-
-// withReason calls change with what sets the error column, where there is one.
-func (s *Store) withReason(l *layout, reason string, change func(set string, args []any) (bool, error)) (bool, error) {
-	column, ok := s.columns["error"]
-	if !ok {
-		return change("", nil)
-	}
-	reason = cut(reason, l.reason)
-	done, err := change(column+" = ?, ", []any{reason})
-	if serverError(err, errCharacter) {
-		// A status that cannot be written for the sake of its text would be tried
-		// for ever.
-		done, err = change(column+" = ?, ", []any{plain(reason)})
-	}
-	return done, err
+	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Partial, set: map[string]any{"file": file, "rows": rows, "error": cut(reason, l.reason)}})
 }
 
 // Fail implements engine.Records. The reason is cut to what the column takes, at
@@ -110,68 +63,142 @@ func (s *Store) fail(ctx context.Context, run engine.Run, to report.Status, reas
 	if err != nil {
 		return false, err
 	}
-	done, err := s.withReason(l, reason, func(set string, args []any) (bool, error) {
-		return s.finish(ctx, l, run, to, s.noFile(l)+set, args, report.Pending, report.Processing)
-	})
-	if err != nil || done {
-		return done, err
+	set := map[string]any{"file": "", "rows": 0, "error": cut(reason, l.reason)}
+	for _, column := range []string{"file", "rows"} {
+		if l.nullable[column] {
+			set[column] = nil
+		}
 	}
-	return s.is(ctx, run, func(r engine.Record) bool { return r.Status == to })
+	return s.finish(ctx, l, run, "", change{from: running, to: to, set: set})
+}
+
+// takes proves that the table takes the name of a file. It returns the layout.
+func (s *Store) takes(ctx context.Context, run engine.Run, file string) (*layout, error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := utf8.RuneCountInString(file); l.file > 0 && n > l.file {
+		// A database that is not strict would cut it, and the record point to nothing.
+		s.mu.Lock()
+		s.layout = nil // somebody may widen the column
+		s.mu.Unlock()
+		return nil, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
+			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
+	}
+	return l, nil
 }
 
 // errCharacter: the column's character set has not all of the text.
 const errCharacter = 1366
 
-// finish gives the record of a run its final status, if it has one of these.
-// set is empty or ends with a comma.
-func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, to report.Status, set string, args []any, from ...report.Status) (bool, error) {
+// finish gives the record of a run its final status. It is true as well where the record
+// has that status already, of the same attempt and with the same file, if one is given.
+func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, file string, c change) (bool, error) {
 	id, ok := l.exact(run.ID)
 	if !ok {
 		return false, nil
 	}
-	query := "UPDATE " + s.table + " SET " + set + s.columns["status"] + " = ?, " + s.columns["updated"] + " = NOW(6) WHERE " +
-		s.columns["id"] + " = ? AND COALESCE(" + s.columns["attempt"] + ", 0) = ? AND " + s.columns["status"] + " IN (" + marks(len(from)) + ")" + s.filter
-	args = append(args, l.statuses[to], id, run.Attempt)
-	for _, status := range from {
-		args = append(args, l.statuses[status]) // NULL for one that the table does not take
+	c.ids, c.attempt = []any{id}, run.Attempt
+	update := func() (int64, error) { return s.update(ctx, s.db, l, c) }
+	n, err := contended(ctx, update)
+	if reason, ok := c.set["error"].(string); ok && serverError(err, errCharacter) {
+		// A status that cannot be written for the sake of its text would be tried
+		// for ever.
+		c.set["error"] = plain(reason)
+		n, err = contended(ctx, update)
 	}
-	n, err := contended(ctx, func() (int64, error) { return changed(s.db.ExecContext(ctx, query, args...)) })
 	if err != nil {
-		return false, fmt.Errorf("record %s: change to %s: %w", run.ID, to, err)
+		return false, fmt.Errorf("record %s: change to %s: %w", run.ID, c.to, err)
 	}
-	return n > 0, nil
-}
-
-// is looks at the record of a run.
-func (s *Store) is(ctx context.Context, run engine.Run, same func(engine.Record) bool) (bool, error) {
+	if n > 0 {
+		return true, nil
+	}
 	r, err := s.one(ctx, run.ID)
 	if errors.Is(err, engine.ErrNoRecord) {
 		return false, nil
 	}
-	return err == nil && r.Attempt == run.Attempt && same(r), err
+	return err == nil && r.Attempt == run.Attempt && r.Status == c.to && (file == "" || r.File == file), err
 }
 
-// noError is the part of a SET that clears the error column, or nothing.
-func (s *Store) noError() string {
-	if column, ok := s.columns["error"]; ok {
-		return column + " = NULL, "
-	}
-	return ""
+const (
+	// maxSuccesses bounds how many records share a statement that makes them SUCCESS.
+	maxSuccesses = 100
+	// statementTime bounds shared statements: no caller's context does. It is less than
+	// the patience of a caller, who then has time for a statement of its own.
+	statementTime = 3 * time.Second
+)
+
+// success is a record that is to become SUCCESS.
+type success struct {
+	layout *layout
+	run    engine.Run
+	file   string
+	rows   int64
+	done   bool // it became so; otherwise nothing is known
 }
 
-// noFile is the part of a SET that takes file and rows from a record.
-func (s *Store) noFile(l *layout) string {
-	empty := func(column, nothing string) string {
-		if l.nullable[column] {
-			nothing = "NULL"
+// succeedTogether makes records SUCCESS that come at the same time: those of one attempt
+// share a statement, and so a commit. Where one is not done, a statement of its own
+// knows more.
+func (s *Store) succeedTogether(batches iter.Seq[[]*success]) {
+	var on *sql.Conn
+	defer func() {
+		if on != nil {
+			release(on)
 		}
-		return s.columns[column] + " = " + nothing + ", "
+	}()
+	for batch := range batches {
+		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
+		var err error
+		if on == nil && len(batch) > 1 { // one alone holds no others up
+			on, err = s.brief(ctx)
+		}
+		switch {
+		case err != nil:
+		case on == nil:
+			_ = s.succeedAll(ctx, s.db, batch)
+		default:
+			if s.succeedAll(ctx, on, batch) != nil {
+				release(on)
+				on = nil
+			}
+		}
+		cancel()
 	}
-	set := empty("file", "''")
-	if _, ok := s.columns["rows"]; ok {
-		set += empty("rows", "0")
+}
+
+// succeedAll is one statement for every attempt in a batch.
+func (s *Store) succeedAll(ctx context.Context, on execer, batch []*success) error {
+	ones := map[engine.Run]*success{}
+	runs := make([]engine.Run, 0, len(batch))
+	alike := map[string]bool{}
+	for _, one := range batch {
+		// Of ids that a collation takes for the same, the count of rows would not be right,
+		// and no success known.
+		if id := strings.ToLower(one.run.ID); one.layout == batch[0].layout && !alike[id] {
+			alike[id] = true
+			ones[one.run] = one
+			runs = append(runs, one.run)
+		}
 	}
-	return set
+	for attempt, same := range batch[0].layout.batches(runs) {
+		c := change{ids: args(same), attempt: attempt, from: running[1:], to: report.Success}
+		var files, rows each
+		for _, n := range same {
+			one := ones[runs[n.index]]
+			files, rows = append(files, one.file), append(rows, one.rows)
+		}
+		c.set = map[string]any{"file": files, "rows": rows, "error": nil}
+		n, err := s.update(ctx, on, batch[0].layout, c)
+		if err != nil {
+			return err
+		}
+		for _, one := range same {
+			ones[runs[one.index]].done = n == int64(len(same))
+		}
+	}
+	return nil
 }
 
 // cut makes a text valid UTF-8 of at most that size.

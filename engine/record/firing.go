@@ -33,21 +33,7 @@ const prunedFirings = 2
 // errDuplicate is the number of the server error for a key that is there.
 const errDuplicate = 1062
 
-// firingMigration makes the table of firings in a schema.
-func firingMigration(schema string) migration {
-	table := tableName{schema, firingTable}.quoted()
-	return migration{"create table " + table, "CREATE TABLE IF NOT EXISTS " + table + ` (
-		records VARBINARY(64) NOT NULL,
-		name    VARBINARY(200) NOT NULL,
-		due     BIGINT NOT NULL,
-		id      VARBINARY(64) NOT NULL,
-		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
-		PRIMARY KEY (records, name, due),
-		KEY made (made)
-	) ENGINE=InnoDB`}
-}
-
-func (s *Store) firings() string { return tableName{s.names.schema, firingTable}.quoted() }
+func (s *Store) firings() string { return s.beside(firingTable) }
 
 // Submit inserts a PENDING record for the firing of a timer, whose name and due
 // time (ms) are its identity, and returns the record's id. Called again for the

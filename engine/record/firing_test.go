@@ -15,7 +15,7 @@ import (
 func TestSubmitOncePerFiring(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, config.Records{})
-	run(t, db, firingMigration("").statement)
+	run(t, db, tableMigrations("")[2].statement)
 	if err := s.CheckFirings(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestSubmitOncePerFiring(t *testing.T) {
 func TestSubmitThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s, db := own(t, config.Records{})
-	run(t, db, firingMigration("").statement)
+	run(t, db, tableMigrations("")[2].statement)
 	if _, err := s.Submit(t.Context(), "x", 1, "r", []byte("no JSON")); err == nil {
 		t.Error("the row was taken")
 	}
@@ -89,7 +89,7 @@ func TestCheckFirings(t *testing.T) {
 	if err := s.CheckFirings(t.Context()); !errors.Is(err, ErrNoFirings) {
 		t.Errorf("without the table: %v", err)
 	}
-	run(t, db, firingMigration("").statement)
+	run(t, db, tableMigrations("")[2].statement)
 	for i, c := range []struct {
 		id string
 		ok bool

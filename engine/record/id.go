@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,63 +47,29 @@ func canonical(arg any) string {
 // that a collation may have found for them.
 func assign(found map[string]engine.Record, ids []string, rows []engine.Record, l *layout) (unsure []string) {
 	own := make(map[string]engine.Record, len(rows))
+	near := map[string]bool{} // ids of rows, as most collations compare them
 	for _, r := range rows {
 		own[r.ID] = r
+		near[strings.ToLower(r.ID)] = true
 	}
-	var without []string
 	claimed := map[string]bool{}
 	for _, id := range ids {
 		name := id
 		if l.integerID {
-			arg, ok := l.argument(id)
-			if !ok {
-				continue
+			if arg, ok := l.argument(id); ok {
+				name = canonical(arg)
 			}
-			name = canonical(arg)
 		}
 		if r, ok := own[name]; ok {
 			found[id] = r
 			claimed[name] = true
-		} else {
-			without = append(without, id)
-		}
-	}
-	if l.integerID || len(without) == 0 {
-		return nil
-	}
-	// A row that nobody asked for by its own id was found by a collation: if only
-	// the case differs, it is clear for whom.
-	var foreign int
-	folded := map[string]engine.Record{} // by folded id; with an empty ID where a row is someone's own
-	for _, r := range rows {
-		if claimed[r.ID] {
-			folded[strings.ToLower(r.ID)] = engine.Record{}
-		}
-	}
-	for _, r := range rows {
-		if claimed[r.ID] {
-			continue
-		}
-		foreign++
-		if _, taken := folded[strings.ToLower(r.ID)]; !taken {
-			folded[strings.ToLower(r.ID)] = r
-		}
-	}
-	matched := map[string]bool{}
-	for _, id := range without {
-		switch r, ok := folded[strings.ToLower(id)]; {
-		case ok && r.ID != "":
-			found[id] = r
-			matched[r.ID] = true
-		default:
-			if ok {
-				foreign++ // its neighbour's row may be its own too
-			}
+		} else if !l.integerID {
 			unsure = append(unsure, id)
 		}
 	}
-	if foreign == len(matched) {
-		return nil
+	if len(claimed) < len(own) {
+		return unsure
 	}
-	return unsure
+	// Every row belongs to an id, but may have been found for its neighbour too.
+	return slices.DeleteFunc(unsure, func(id string) bool { return !near[strings.ToLower(id)] })
 }

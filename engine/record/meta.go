@@ -40,11 +40,6 @@ func tableError(what string, err error) error {
 	return fmt.Errorf("record: %s: %w", what, err)
 }
 
-// querier is a pool or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // meta returns a value of fanfold_meta; empty where there is none.
 func (s *Store) meta(ctx context.Context, on querier, name string) (value string, err error) {
 	err = on.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(name)).Scan(&value)

@@ -4,9 +4,16 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+)
 
-	"github.com/pressly/goose/v3"
+// Names of the tables beside the record table. They are Fanfold's, in the record
+// table's schema, also where that one is a service's.
+const (
+	metaTable     = "fanfold_meta"
+	snapshotTable = "fanfold_snapshot"
+	versionTable  = "fanfold_migrations"
 )
 
 // Migrate makes Fanfold's own record table (default file_download_record), or
@@ -26,39 +33,78 @@ func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	return migrate(ctx, db, tableName{name.schema, name.table + "_migrations"}, migrations(name.quoted()))
 }
 
+// MigrateTables makes the tables beside the record table, or brings them up to date,
+// in the schema of that record table, which may be anybody's. As to the rest it
+// is as Migrate.
+//
+// What was done is remembered in the table fanfold_migrations.
+func MigrateTables(ctx context.Context, db *sql.DB, table string) ([]string, error) {
+	name, err := parseTable(cmp.Or(table, DefaultTable))
+	if err != nil {
+		return nil, err
+	}
+	return migrate(ctx, db, tableName{name.schema, versionTable}, tableMigrations(name.schema))
+}
+
 // migrate makes those steps that the table of versions does not have.
-func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migration) ([]string, error) {
-	var each []*goose.Migration
-	for i, step := range steps {
-		each = append(each, goose.NewGoMigration(int64(i+1), &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, step.statement)
-			if serverError(err, errIndexExists) {
-				return nil
-			}
-			return err
-		}}, nil))
-	}
-	provider, err := goose.NewProvider(goose.DialectMySQL, db, nil,
-		goose.WithGoMigrations(each...),
-		goose.WithDisableGlobalRegistry(true),
-		goose.WithTableName(versions.unquoted()),
-		goose.WithSessionLocker(sessionLock(versions.unquoted())),
-	)
+func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migration) (done []string, err error) {
+	failed := func(err error) error { return fmt.Errorf("record: migration by %s: %w", versions.quoted(), err) }
+	conn, err := db.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("record: migrations: %w", err)
+		return nil, failed(err)
 	}
-	if err := ensureVersions(ctx, db, versions.unquoted()); err != nil {
-		return nil, fmt.Errorf("record: table %s: %w", versions.quoted(), err)
+	defer conn.Close()
+	if err := lockMigrations(ctx, conn, versions); err != nil {
+		return nil, failed(err)
 	}
-	results, err := provider.Up(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("record: migration by %s: %w", versions.quoted(), err)
+	defer func() {
+		_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK("+migrationLock+")", versions.unquoted())
+		err = errors.Join(err, unlocked)
+	}()
+	if _, err := conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+versions.quoted()+` (
+		id         BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+		version_id BIGINT NOT NULL,
+		is_applied BOOLEAN NOT NULL,
+		tstamp     DATETIME NULL DEFAULT CURRENT_TIMESTAMP
+	)`); err != nil {
+		return nil, failed(err)
 	}
-	var done []string
-	for _, result := range results {
-		done = append(done, steps[result.Source.Version-1].description)
+	var version int
+	if err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versions.quoted()).Scan(&version); err != nil {
+		return nil, failed(err)
+	}
+	for ; version < len(steps); version++ {
+		step := steps[version]
+		if _, err := conn.ExecContext(ctx, step.statement); err != nil && !serverError(err, errIndexExists) {
+			return done, failed(fmt.Errorf("%s: %w", step.description, err))
+		}
+		if _, err := conn.ExecContext(ctx, "INSERT INTO "+versions.quoted()+" (version_id, is_applied) VALUES (?, TRUE)", version+1); err != nil {
+			return done, failed(err)
+		}
+		done = append(done, step.description)
 	}
 	return done, nil
+}
+
+// migrationLock is the name of a lock in SQL: locks are the server's, not the schema's,
+// and their names are short. The lock ends with its session at the latest: no lease has to
+// run out after a crash.
+const migrationLock = "CONCAT('fanfold_', SHA1(CONCAT(COALESCE(DATABASE(), ''), '.', ?)))"
+
+// lockMigrations waits for the lock as long as ctx lasts.
+func lockMigrations(ctx context.Context, conn *sql.Conn, versions tableName) error {
+	for {
+		var got sql.NullInt64
+		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+migrationLock+", 5)", versions.unquoted()).Scan(&got); err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+		if got.Int64 == 1 {
+			return nil
+		}
+		if !got.Valid {
+			return errors.New("lock: refused by the server")
+		}
+	}
 }
 
 // errIndexExists is the number of the server error for an index that is there.
@@ -85,4 +131,31 @@ func migrations(table string) []migration {
 		// A rebuild reads what is PENDING and what is PROCESSING in the order of ids.
 		"add index status_id to " + table, "ALTER TABLE " + table + " ADD INDEX status_id (status, id)",
 	}}
+}
+
+// tableMigrations are the steps to today's tables beside the record table, as migrations.
+func tableMigrations(schema string) []migration {
+	meta, snapshot, firing := tableName{schema, metaTable}.quoted(), tableName{schema, snapshotTable}.quoted(), tableName{schema, firingTable}.quoted()
+	return []migration{
+		{"create table " + meta, "CREATE TABLE IF NOT EXISTS " + meta + ` (
+		name  VARBINARY(255) NOT NULL PRIMARY KEY,
+		value VARBINARY(255) NOT NULL
+	) ENGINE=InnoDB`},
+		{"create table " + snapshot, "CREATE TABLE IF NOT EXISTS " + snapshot + ` (
+		records VARBINARY(64) NOT NULL,
+		part    INT UNSIGNED NOT NULL,
+		members INT UNSIGNED NOT NULL,
+		data    MEDIUMBLOB NOT NULL,
+		PRIMARY KEY (records, part)
+	) ENGINE=InnoDB`},
+		{"create table " + firing, "CREATE TABLE IF NOT EXISTS " + firing + ` (
+		records VARBINARY(64) NOT NULL,
+		name    VARBINARY(200) NOT NULL,
+		due     BIGINT NOT NULL,
+		id      VARBINARY(64) NOT NULL,
+		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+		PRIMARY KEY (records, name, due),
+		KEY made (made)
+	) ENGINE=InnoDB`},
+	}
 }

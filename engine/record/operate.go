@@ -29,20 +29,55 @@ func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 	if _, ok := s.statuses[before.Status]; !ok {
 		return before, fmt.Errorf("record %s: status %q, which is not mapped", id, before.Status)
 	}
-	l, err := s.known(ctx)
-	if err != nil {
-		return before, err
-	}
-	// Only from the status that was read: its attempt is part of the condition.
-	done, err := s.finish(ctx, l, engine.Run{ID: id, Attempt: before.Attempt}, report.Pending, s.noError(), nil, report.Success, report.Partial, report.Failed, report.Cancelled)
+	done, err := s.retry(ctx, []engine.Run{{ID: id, Attempt: before.Attempt}}, report.Success, report.Partial, report.Failed, report.Cancelled)
 	if err != nil {
 		return before, err
 	}
 	after, err := s.one(ctx, id)
-	if err == nil && !done {
+	if err == nil && !done[0] {
 		return after, fmt.Errorf("%w: record %s became %s", ErrRunning, id, after.Status)
 	}
 	return after, err
+}
+
+// RetryFailed makes FAILED records of these attempts PENDING again, as Retry
+// does, in one statement for up to 1000 of an attempt. The result is true where
+// the record is PENDING now with that attempt, whoever made it so; the caller
+// pushes its id. Where runs names a record twice, only the first can be true. After an
+// error some of the records may have been changed.
+func (s *Store) RetryFailed(ctx context.Context, runs []engine.Run) ([]bool, error) {
+	return s.retry(ctx, runs, report.Failed)
+}
+
+func (s *Store) retry(ctx context.Context, runs []engine.Run, from ...report.Status) ([]bool, error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]bool, len(runs))
+	for attempt, batch := range l.batches(runs) {
+		c := change{ids: args(batch), attempt: attempt, from: from, to: report.Pending, set: map[string]any{"error": nil}}
+		n, err := contended(ctx, func() (int64, error) { return s.update(ctx, s.db, l, c) })
+		if err != nil {
+			return nil, fmt.Errorf("record: retry of %d records: %w", len(batch), err)
+		}
+		all := n == int64(len(batch))
+		var now map[string]engine.Record
+		if !all {
+			ids := make([]string, len(batch))
+			for i, one := range batch {
+				ids[i] = one.id
+			}
+			if now, err = s.Read(ctx, ids); err != nil {
+				return nil, err
+			}
+		}
+		for _, one := range batch {
+			r := now[one.id]
+			results[one.index] = all || r.ID == one.id && r.Status == report.Pending && r.Attempt == attempt
+		}
+	}
+	return results, nil
 }
 
 // List returns at most limit records, the one that was changed last first; only
@@ -60,7 +95,7 @@ func (s *Store) List(ctx context.Context, status report.Status, limit int) ([]en
 		}
 		where, args = s.columns["status"]+" = ?", append(args, value)
 	}
-	return s.query(ctx, where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
+	return s.records(ctx, s.selection()+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
 }
 
 // CountStartable counts the records that a rebuild of an empty Redis would
@@ -70,11 +105,10 @@ func (s *Store) CountStartable(ctx context.Context, grace time.Duration) (pendin
 	if err != nil {
 		return 0, 0, err
 	}
-	status, updated := s.columns["status"], s.columns["updated"]
-	first, second := l.statuses[report.Pending], l.statuses[report.Processing]
-	err = s.db.QueryRowContext(ctx, "SELECT COUNT(CASE WHEN "+status+" = ? THEN 1 END), COUNT(CASE WHEN "+status+" = ? THEN 1 END) FROM "+s.table+
-		" WHERE "+status+" IN (?, ?) AND ("+updated+" IS NULL OR "+updated+" <= NOW(6) - INTERVAL ? MICROSECOND)"+s.filter,
-		first, second, first, second, grace.Microseconds()).Scan(&pending, &processing)
+	condition, args := s.startable(l, report.Pending, grace)
+	other, more := s.startable(l, report.Processing, grace)
+	count := func(condition string) string { return "(SELECT COUNT(*) FROM " + s.table + " WHERE " + condition + ")" }
+	err = s.db.QueryRowContext(ctx, "SELECT "+count(condition)+", "+count(other), append(args, more...)...).Scan(&pending, &processing)
 	if err != nil {
 		return 0, 0, fmt.Errorf("record: count: %w", err)
 	}

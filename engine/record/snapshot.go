@@ -22,19 +22,10 @@ func (s *Store) Snapshot(ctx context.Context) (version string, parts []recovery.
 	if version, err = s.meta(ctx, tx, snapshot); err != nil {
 		return "", nil, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT members, data FROM "+s.beside(snapshotTable)+" WHERE records = ? ORDER BY part", s.names.table)
+	parts, err = collect(ctx, tx, func(rows *sql.Rows) (p recovery.Part, err error) {
+		return p, rows.Scan(&p.Members, &p.Data)
+	}, "SELECT members, data FROM "+s.beside(snapshotTable)+" WHERE records = ? ORDER BY part", s.names.table)
 	if err != nil {
-		return "", nil, tableError("read snapshot", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p recovery.Part
-		if err := rows.Scan(&p.Members, &p.Data); err != nil {
-			return "", nil, tableError("read snapshot", err)
-		}
-		parts = append(parts, p)
-	}
-	if err := rows.Err(); err != nil {
 		return "", nil, tableError("read snapshot", err)
 	}
 	return version, parts, nil

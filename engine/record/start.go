@@ -1,12 +1,10 @@
 package record
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
@@ -19,38 +17,17 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := map[int64][]named{}
-	seen := map[engine.Run]bool{} // those that may be started
-	for i, run := range runs {
-		arg, ok := l.exact(run.ID)
-		if ok && !seen[run] {
-			seen[run] = true
-			groups[run.Attempt] = append(groups[run.Attempt], named{run.ID, arg, i})
-		}
-	}
 	results := make([]bool, len(runs))
-	for _, attempt := range slices.Sorted(maps.Keys(groups)) {
-		group := groups[attempt]
-		// One order for all writers: they queue up instead of blocking each other.
-		slices.SortFunc(group, func(a, b named) int { return compareArguments(a.arg, b.arg) })
-		for batch := range slices.Chunk(group, maxIDs) {
-			started, err := s.startBatch(ctx, l, batch, attempt, len(seen) == 1)
-			if err != nil {
-				return nil, fmt.Errorf("record: start of %d records: %w", len(batch), err)
-			}
-			for _, n := range started {
-				results[n.index] = true
-			}
+	for attempt, batch := range l.batches(runs) {
+		started, err := s.startBatch(ctx, l, batch, attempt, len(runs) == 1)
+		if err != nil {
+			return nil, fmt.Errorf("record: start of %d records: %w", len(batch), err)
+		}
+		for _, n := range started {
+			results[n.index] = true
 		}
 	}
 	return results, nil
-}
-
-// named is an id of a batch with what finds it and its place in the results.
-type named struct {
-	id    string
-	arg   any
-	index int
 }
 
 // startBatch returns those that it started. A locked row is waited for briefly, since
@@ -58,7 +35,7 @@ type named struct {
 // alone waits as usual.
 func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64, alone bool) ([]named, error) {
 	if alone {
-		n, err := contended(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, batch, attempt) })
+		n, err := contended(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, batch, attempt, attempt+1) })
 		if err != nil || n != 1 {
 			return nil, err
 		}
@@ -69,46 +46,13 @@ func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attemp
 		return nil, err
 	}
 	defer release(on)
-	if len(batch) == 1 {
-		return s.startEach(ctx, on, l, batch, attempt)
-	}
-	some, err := repeated(ctx, func() ([]named, error) {
-		if all, err := s.startAll(ctx, on, l, batch, attempt); err != nil || all {
+	if len(batch) > 1 {
+		all, err := repeated(ctx, func() (bool, error) { return s.startAll(ctx, on, l, batch, attempt) }, errChanged, errDeadlock)
+		if all || err != nil && !serverError(err, errLockTimeout) {
 			return batch, err
 		}
-		return s.startSome(ctx, on, l, batch, attempt)
-	}, errChanged, errDeadlock)
-	if serverError(err, errLockTimeout) {
-		return s.startEach(ctx, on, l, batch, attempt)
 	}
-	return some, err
-}
-
-// mostLocked is how many locked rows are waited for, a second each, until the rest of
-// their batch is left alone.
-const mostLocked = 3
-
-// startEach starts one after the other, and leaves out those whose row is locked.
-func (s *Store) startEach(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) ([]named, error) {
-	var some []named
-	locked := 0
-	for i := range batch {
-		one := batch[i : i+1]
-		n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, on, l, one, attempt) }, errChanged, errDeadlock)
-		if serverError(err, errLockTimeout) {
-			if locked++; locked == mostLocked {
-				break
-			}
-			continue
-		}
-		if err != nil {
-			return some, err
-		}
-		if n == 1 {
-			some = append(some, batch[i])
-		}
-	}
-	return some, nil
+	return s.startEach(ctx, on, l, batch, attempt)
 }
 
 // startAll starts either all of the batch or none.
@@ -118,50 +62,44 @@ func (s *Store) startAll(ctx context.Context, on *sql.Conn, l *layout, batch []n
 		return false, err
 	}
 	defer tx.Rollback()
-	n, err := s.startRows(ctx, tx, l, batch, attempt)
+	n, err := s.startRows(ctx, tx, l, batch, attempt, attempt+1)
 	if err != nil || n != int64(len(batch)) {
 		return false, err
 	}
 	return true, tx.Commit()
 }
 
-// startSome starts those of the batch that can be started. They are locked
-// before they are changed, so that it is known which ones these are.
-func (s *Store) startSome(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) ([]named, error) {
-	tx, err := on.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback()
-	where, args := s.startable(l, batch, attempt)
-	rows, err := tx.QueryContext(ctx, "SELECT "+s.columns["id"]+" FROM "+s.table+where+" FOR UPDATE", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	locked := map[string]bool{}
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
+// maxLocked is how many locked rows are waited for, a second each, until the rest of
+// their batch is left alone.
+const maxLocked = 3
+
+// startEach starts one after the other, and leaves out those whose row is locked.
+func (s *Store) startEach(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) (started []named, err error) {
+	locked := 0
+	for i, one := range batch {
+		done, waited, err := s.startOne(ctx, on, l, batch[i:i+1], attempt, attempt+1)
+		if err != nil {
+			return started, err
 		}
-		locked[id] = true
+		if done {
+			started = append(started, one)
+		}
+		if waited {
+			if locked++; locked == maxLocked {
+				break
+			}
+		}
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
+	return started, nil
+}
+
+// startOne starts a record on a connection from brief, unless its row is locked.
+func (s *Store) startOne(ctx context.Context, on *sql.Conn, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
+	n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, on, l, one, attempt, next) }, errChanged, errDeadlock)
+	if serverError(err, errLockTimeout) {
+		return false, true, nil
 	}
-	some := slices.DeleteFunc(slices.Clone(batch), func(n named) bool { return !locked[n.id] })
-	if len(some) == 0 {
-		return nil, nil
-	}
-	n, err := s.startRows(ctx, tx, l, some, attempt)
-	if err != nil {
-		return nil, err
-	}
-	if n != int64(len(some)) {
-		return nil, fmt.Errorf("%d rows changed of %d that were locked", n, len(some))
-	}
-	return some, tx.Commit()
+	return n > 0, false, err
 }
 
 // StartAs implements engine.Records. It waits for a lock as briefly as a batch does.
@@ -179,49 +117,41 @@ func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (boo
 		return false, err
 	}
 	defer release(on)
-	n, err := repeated(ctx, func() (int64, error) {
-		return s.startRowsAs(ctx, on, l, []named{{id: run.ID, arg: arg}}, run.Attempt, attempt)
-	}, errChanged, errDeadlock)
-	if err != nil && !serverError(err, errLockTimeout) {
+	done, _, err := s.startOne(ctx, on, l, []named{{arg: arg}}, run.Attempt, attempt)
+	if err != nil {
 		return false, fmt.Errorf("record %s: start: %w", run.ID, err)
 	}
-	return err == nil && n > 0, nil
+	return done, nil
 }
 
-func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []named, attempt int64) (int64, error) {
-	return s.startRowsAs(ctx, on, l, batch, attempt, attempt+1)
+func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []named, attempt, next int64) (int64, error) {
+	return s.update(ctx, on, l, change{ids: args(batch), attempt: attempt, from: running, to: report.Processing,
+		set: map[string]any{"attempt": next, "error": nil}})
 }
 
-func (s *Store) startRowsAs(ctx context.Context, on execer, l *layout, batch []named, attempt, next int64) (int64, error) {
-	set := "SET " + s.columns["status"] + " = ?, " + s.columns["attempt"] + " = ?, " + s.noError() + s.columns["updated"] + " = NOW(6)"
-	where, args := s.startable(l, batch, attempt)
-	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" "+set+where, append([]any{l.statuses[report.Processing], next}, args...)...))
-}
+// running are the statuses of records that may be started, fail and be cancelled.
+var running = []report.Status{report.Pending, report.Processing}
 
-// startable is the condition under which a record may be started. With COALESCE no index
-// on the status finds the rows: it would lock those of others.
-func (s *Store) startable(l *layout, batch []named, attempt int64) (where string, args []any) {
-	for _, n := range batch {
-		args = append(args, n.arg)
+// brief returns a connection that waits for a locked row a second, and not long: all
+// others in the statement would wait with it.
+func (s *Store) brief(ctx context.Context) (*sql.Conn, error) {
+	on, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return " WHERE " + s.columns["id"] + " IN (" + marks(len(batch)) + ") AND COALESCE(" + s.columns["attempt"] + ", 0) = ? AND " +
-		"COALESCE(" + s.columns["status"] + ") IN (?, ?)" + s.filter, append(args, attempt, l.statuses[report.Pending], l.statuses[report.Processing])
+	if _, err := on.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = 1"); err != nil {
+		_ = on.Close()
+		return nil, err
+	}
+	return on, nil
 }
 
-// compareArguments orders ids as an index on their column would.
-func compareArguments(a, b any) int {
-	switch a := a.(type) {
-	case int64:
-		if b, ok := b.(int64); ok {
-			return cmp.Compare(a, b)
-		}
-		return -1 // b is a uint64 beyond every int64
-	case uint64:
-		if b, ok := b.(uint64); ok {
-			return cmp.Compare(a, b)
-		}
-		return 1
-	default:
-		return cmp.Compare(a.(string), b.(string))
+// release gives a connection from brief back to the pool, as it was before.
+func release(on *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), statementTime)
+	defer cancel()
+	if _, err := on.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = DEFAULT"); err != nil {
+		_ = on.Raw(func(any) error { return driver.ErrBadConn }) // the pool does not keep it
 	}
+	_ = on.Close()
 }

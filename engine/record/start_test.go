@@ -216,8 +216,8 @@ func TestAStartNeedsNoOtherRow(t *testing.T) {
 	for id := range int64(40) {
 		batch = append(batch, named{id: fmt.Sprint(id + 1), arg: id + 1})
 	}
-	if some, err := s.startSome(ctx, on, l, batch, 0); err != nil || len(some) != 2 {
-		t.Errorf("started %v: %v", some, err)
+	if n, err := s.startRows(ctx, on, l, batch, 0, 1); err != nil || n != 2 {
+		t.Errorf("started %d: %v", n, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -36,7 +37,7 @@ type Store struct {
 	mu     sync.Mutex
 	layout *layout // nil until it is learnt
 
-	successes successes
+	successes *group.Group[*success]
 }
 
 var _ engine.Records = (*Store)(nil)
@@ -48,6 +49,7 @@ var _ engine.Records = (*Store)(nil)
 func New(db *sql.DB, options config.Records) (*Store, error) {
 	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
 		most: cmp.Or(options.Parameters, config.DefaultLimits().Parameters)}
+	s.successes = group.New(maxSuccesses, s.succeedTogether)
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, DefaultTable)); err != nil {
 		return nil, err
@@ -152,4 +154,11 @@ func (t tableName) quoted() string {
 		return quote(t.table)
 	}
 	return quote(t.schema) + "." + quote(t.table)
+}
+
+func (t tableName) unquoted() string {
+	if t.schema == "" {
+		return t.table
+	}
+	return t.schema + "." + t.table
 }

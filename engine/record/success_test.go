@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -19,7 +21,7 @@ func TestSuccessesShareAStatement(t *testing.T) {
 	s, db := own(t, config.Records{Filter: "report <> 'foreign'"})
 	db.SetMaxOpenConns(1) // so that its status counts all statements
 	ctx := t.Context()
-	const records = 2*successesAtOnce + 50
+	const records = 2*maxSuccesses + 50
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) SELECT seq, 'r', 'PROCESSING', 1 + (seq > 400) FROM seq_1_to_500")
 	updates := func() (n int) {
 		var name string
@@ -69,9 +71,11 @@ func succeed(t *testing.T, s *Store, runs []engine.Run) []bool {
 	if _, err := s.known(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.successes.mu.Lock()
-	s.successes.running += statementsAtOnce
-	s.successes.mu.Unlock()
+	queued := make(chan struct{})
+	s.successes = group.New(maxSuccesses, func(batches iter.Seq[[]*success]) {
+		<-queued
+		s.succeedTogether(batches)
+	})
 	results := make([]bool, len(runs))
 	var calls sync.WaitGroup
 	for i, r := range runs {
@@ -82,16 +86,8 @@ func succeed(t *testing.T, s *Store, runs []engine.Run) []bool {
 			}
 		})
 	}
-	waiting := func() int {
-		s.successes.mu.Lock()
-		defer s.successes.mu.Unlock()
-		return len(s.successes.waiting)
-	}
-	eventually(t, "all wait", func() bool { return waiting() == len(runs) })
-	s.successes.mu.Lock()
-	s.successes.running -= statementsAtOnce - 1
-	s.successes.mu.Unlock()
-	s.succeedWaiting()
+	eventually(t, "all wait", func() bool { return s.successes.Waiting() == len(runs) })
+	close(queued)
 	calls.Wait()
 	return results
 }
