@@ -11,12 +11,13 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 )
 
 // child is a process that does the unit of work. It says by lines what happens:
 // "ready" when it has connected, "pushed" for each push, "started ID", and "folded
-// ID", with what was wrong with the job. It ends with its input, and says nothing more
-// then.
+// ID", with what was wrong with the job. When its input ends it says "cpu", with the CPU
+// time that its work has taken, and ends.
 type child struct {
 	cmd    *exec.Cmd
 	input  io.WriteCloser
@@ -28,6 +29,8 @@ type child struct {
 	told told       // set before the workers are started
 	err  error      // set before ended is closed
 	peak float64    // largest resident set in MB, set by stop
+
+	cpu time.Duration // of its work; set before ended is closed
 }
 
 // childCommand is one line to the process.
@@ -76,6 +79,8 @@ func (c *child) listen(output io.Reader) {
 				err = errors.New(wrong)
 			}
 			c.told.folded(id, err)
+		case "cpu":
+			c.cpu, _ = time.ParseDuration(rest)
 		}
 	}
 	c.err = errors.Join(lines.Err(), c.cmd.Wait())

@@ -83,12 +83,12 @@ func fresh(ctx context.Context, s servers, x system, listeners int) (peer, error
 
 func throughput(ctx context.Context, s servers, p peer, what, system string, ids []string, r *results) error {
 	defer p.close()
-	pushed, took, err := work(ctx, s, p, ids)
+	w, err := work(ctx, s, p, ids)
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", what, system, err)
 	}
-	r.add(what, system, "jobs/s", float64(len(ids))/took.Seconds())
-	r.add(what+", pushing before that", system, "jobs/s", float64(len(ids))/pushed.Seconds())
-	r.add(what+withPushing, system, "jobs/s", float64(len(ids))/(pushed+took).Seconds())
+	r.add(what, system, "jobs/s", float64(len(ids))/w.took.Seconds())
+	r.add(what+", pushing before that", system, "jobs/s", float64(len(ids))/w.pushed.Seconds())
+	r.add(what+withPushing, system, "jobs/s", float64(len(ids))/(w.pushed+w.took).Seconds())
 	return nil
 }

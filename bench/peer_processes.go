@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -62,10 +64,10 @@ func (f *fanfolds) peak() (mb float64) {
 	return mb
 }
 
-// cpu is what all processes together have used, once they have ended.
+// cpu is what the work of all processes together has used, once they have ended.
 func (f *fanfolds) cpu() (used time.Duration) {
 	for _, c := range f.children {
-		used += c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+		used += c.cpu
 	}
 	return used
 }
@@ -92,14 +94,20 @@ func beWorker(ctx context.Context, addr string) error {
 	if err := f.client.Ping(ctx).Err(); err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	out := bufio.NewWriter(os.Stdout)
-	say := func(words ...any) {
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintln(out, words...)
-		_ = out.Flush() // nobody is there to listen: then the input ends, too
-	}
+	lines := make(chan string, 1000)
+	var saying sync.WaitGroup
+	saying.Go(func() {
+		out := bufio.NewWriter(os.Stdout)
+		for line := range lines {
+			fmt.Fprintln(out, line)
+			if len(lines) == 0 {
+				_ = out.Flush() // nobody is there to listen: then the input ends, too
+			}
+		}
+	})
+	defer saying.Wait()
+	defer close(lines)
+	say := func(words ...string) { lines <- strings.Join(words, " ") }
 	say("ready")
 	input := json.NewDecoder(os.Stdin)
 	if err := input.Decode(new(childCommand)); errors.Is(err, io.EOF) {
@@ -113,11 +121,21 @@ func beWorker(ctx context.Context, addr string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	return f.run(ctx, told{folded: func(id string, err error) {
+	began := usedCPU()
+	err = f.run(ctx, told{folded: func(id string, err error) {
 		if err != nil {
-			say("folded", id, err)
+			say("folded", id, err.Error())
 		} else {
 			say("folded", id)
 		}
 	}})
+	say("cpu", (usedCPU() - began).String())
+	return err
+}
+
+// usedCPU is the CPU time that this process has used.
+func usedCPU() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // its arguments are right
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // processesJobs and backlogs are the jobs of one round.
-const processesJobs = 5_000
+const processesJobs = 10_000
 
 func inProcesses(n int) string { return fmt.Sprintf("fanfold, %d processes", n) }
 func ofBacklog(n int) string   { return fmt.Sprintf("fanfold, %d ids", n) }
@@ -74,7 +74,7 @@ func apart(ctx context.Context, dir string, processes, jobs int, what, system st
 		return err
 	}
 	defer p.close()
-	_, took, err := work(ctx, servers{redis: server}, p, idsOf("p", 0, jobs))
+	w, err := work(ctx, servers{redis: server}, p, idsOf("p", 0, jobs))
 	if err != nil {
 		return fmt.Errorf("%s: %w", system, err)
 	}
@@ -82,13 +82,9 @@ func apart(ctx context.Context, dir string, processes, jobs int, what, system st
 	if err != nil {
 		return err
 	}
-	spent, err := readUsage(ctx, p.client)
-	if err != nil {
-		return err
-	}
-	r.add(what, system, "jobs/s", float64(jobs)/took.Seconds())
+	r.add(what, system, "jobs/s", float64(jobs)/w.took.Seconds())
 	r.add(what+withCPU, system, "µs/job", float64(p.cpu().Microseconds())/float64(jobs))
-	r.add(what+withServer, system, "µs/job", 1e6*spent.cpu/float64(jobs))
+	r.add(what+withServer, system, "µs/job", 1e6*w.redis/float64(jobs))
 	r.add(what+withMemory, system, "MB", p.peak())
 	r.add(what+withRedis, system, "MB", peak)
 	return nil

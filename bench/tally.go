@@ -69,10 +69,16 @@ const (
 	workTimeoutJob = 2 * time.Millisecond
 )
 
-// work pushes all ids, starts the peer, and returns how long the pushing took, and
-// how long it took from the start until every job was folded and its hash gone.
+// worked is what the work on some jobs has cost.
+type worked struct {
+	pushed time.Duration // the pushing took this long
+	took   time.Duration // from the start of the peer until every job was folded and its hash gone
+	redis  float64       // CPU of Redis in that time, in s
+}
+
+// work pushes all ids, starts the peer, and waits until their jobs have ended.
 // It is an error when a job was not folded exactly once with all of its numbers.
-func work(ctx context.Context, s servers, p peer, ids []string) (pushed, took time.Duration, err error) {
+func work(ctx context.Context, s servers, p peer, ids []string) (w worked, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, workTimeout+time.Duration(len(ids))*workTimeoutJob, errors.New("it is stuck"))
 	defer cancel()
 	client := s.redis.Client()
@@ -80,9 +86,13 @@ func work(ctx context.Context, s servers, p peer, ids []string) (pushed, took ti
 	t := newTally(ids)
 	start := time.Now()
 	if err := p.push(ctx, ids); err != nil {
-		return 0, 0, fmt.Errorf("push: %w", err)
+		return w, fmt.Errorf("push: %w", err)
 	}
-	pushed = time.Since(start)
+	w.pushed = time.Since(start)
+	before, err := readUsage(ctx, client)
+	if err != nil {
+		return w, err
+	}
 	start = time.Now()
 	err = during(ctx, p, told{folded: t.folded}, func(ctx context.Context) error {
 		if err := t.wait(ctx); err != nil {
@@ -92,8 +102,13 @@ func work(ctx context.Context, s servers, p peer, ids []string) (pushed, took ti
 		defer tick.Stop()
 		for {
 			left, err := hashes(ctx, client, p, ids)
-			if err != nil || left == 0 {
-				took = time.Since(start)
+			if err != nil {
+				return err
+			}
+			if left == 0 {
+				w.took = time.Since(start)
+				after, err := readUsage(ctx, client)
+				w.redis = after.cpu - before.cpu
 				return err
 			}
 			select {
@@ -111,7 +126,7 @@ func work(ctx context.Context, s servers, p peer, ids []string) (pushed, took ti
 			err = fmt.Errorf("%d hashes are there again: %w", left, exists)
 		}
 	}
-	return pushed, took, err
+	return w, err
 }
 
 func (t *tally) wait(ctx context.Context) error {
