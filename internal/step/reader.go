@@ -161,6 +161,9 @@ func (r *Reader) acquire(ctx context.Context) (int, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+	if len(r.free) < r.o.Slots/4 {
+		_ = Wait(ctx, gather)
+	}
 	most := r.o.Slots
 	if r.o.Admit != nil {
 		n, err := r.o.Admit(ctx)
