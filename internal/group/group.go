@@ -9,13 +9,10 @@ import (
 	"sync"
 )
 
-// depth is how many round trips of a group run at once.
-const depth = 2
-
 // Group gathers calls into batches. It is safe for concurrent use.
 type Group[C any] struct {
-	size int
-	run  func(batches iter.Seq[[]C])
+	size, depth int
+	run         func(batches iter.Seq[[]C])
 
 	mu      sync.Mutex
 	queue   []*batch[C]
@@ -29,10 +26,10 @@ type batch[C any] struct {
 }
 
 // New returns a group. run carries out batches of up to size calls until there are no
-// more; it sets the outcomes of a batch before it takes the next one, and is called at
-// most twice at the same time.
-func New[C any](size int, run func(batches iter.Seq[[]C])) *Group[C] {
-	return &Group[C]{size: size, run: run}
+// more; it sets the outcomes of a batch before it takes the next one. Up to depth round
+// trips run at the same time.
+func New[C any](size, depth int, run func(batches iter.Seq[[]C])) *Group[C] {
+	return &Group[C]{size: size, depth: depth, run: run}
 }
 
 // Do returns when a call was carried out, or with the error of ctx. The call may run
@@ -49,7 +46,7 @@ func (g *Group[C]) Do(ctx context.Context, call C) error {
 	}
 	b := g.queue[last]
 	b.calls = append(b.calls, call)
-	if g.running < depth {
+	if g.running < g.depth {
 		g.running++
 		go g.run(g.batches)
 	}
