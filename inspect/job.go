@@ -45,13 +45,9 @@ type Listener struct {
 // Job reads a record and the state of its job. It returns engine.ErrNoRecord
 // where there is no such row.
 func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
-	records, err := in.records.Read(ctx, []string{id})
+	r, err := in.Record(ctx, id)
 	if err != nil {
 		return Job{}, err
-	}
-	r, ok := records[id]
-	if !ok || r.ID != id {
-		return Job{}, in.NoRecord(id)
 	}
 	v := Job{ID: id, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
 	if !v.Status.HasFile() {
@@ -96,6 +92,27 @@ func orphan(ctx context.Context, s *scripts.Scripts, j *job, ours *report.Report
 	}
 	seen, err := s.Seen(ctx)
 	return err == nil && j.orphan(ours, seen), err
+}
+
+// Record reads a record, or returns engine.ErrNoRecord.
+func (in *Inspector) Record(ctx context.Context, id string) (engine.Record, error) {
+	records, err := in.Records(ctx, []string{id})
+	return records[id], err
+}
+
+// Records reads records by their ids. It returns engine.ErrNoRecord where one of them is
+// not there.
+func (in *Inspector) Records(ctx context.Context, ids []string) (map[string]engine.Record, error) {
+	records, err := in.records.Read(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if r, ok := records[id]; !ok || r.ID != id {
+			return nil, in.NoRecord(id)
+		}
+	}
+	return records, nil
 }
 
 // NoRecord is the error of an id that has no record.

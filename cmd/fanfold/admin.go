@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 )
 
 const (
-	// readyTime bounds one look at Redis and the records' database.
+	// readyTime bounds one check of Redis and the records' database.
 	readyTime = 2 * time.Second
 	// farewell is how long answers under way may take when the process ends.
 	farewell = time.Second
@@ -26,11 +27,11 @@ const (
 
 // admin tells by HTTP how a process is. A nil one does nothing.
 type admin struct {
-	stopping <-chan struct{} // closed as soon as the process is told to stop
-	look     func(ctx context.Context) error
-	running  atomic.Bool
-	server   *http.Server
-	done     chan struct{}
+	ctx     context.Context // ends as soon as the process is told to stop
+	ready   func(ctx context.Context) error
+	running atomic.Bool
+	server  *http.Server
+	served  sync.WaitGroup
 }
 
 // admin starts the admin server of the configuration, if it names one, and makes
@@ -51,20 +52,25 @@ func (b *backend) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	b.metrics = registry
-	a := &admin{stopping: ctx.Done(), look: b.ready, done: make(chan struct{})}
+	a := &admin{ctx: ctx, ready: b.ready}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", a.livez)
+	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	}))
 	a.server = &http.Server{
-		Handler:           a.handler(registry),
+		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	log.Info("admin server", "addr", listener.Addr().String())
-	go func() {
-		defer close(a.done)
+	a.served.Go(func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("admin server", "err", err)
 		}
-	}()
+	})
 	return a, nil
 }
 
@@ -86,27 +92,10 @@ func (b *backend) newRegistry() (*prometheus.Registry, error) {
 	return registry, nil
 }
 
-func (a *admin) handler(registry *prometheus.Registry) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", a.livez)
-	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
-	}))
-	return mux
-}
-
-// begin says that the roles run.
-func (a *admin) begin() {
+// setRunning says whether the roles run: they do no longer once one has come to its end.
+func (a *admin) setRunning(running bool) {
 	if a != nil {
-		a.running.Store(true)
-	}
-}
-
-// ended says that a role has come to its end.
-func (a *admin) ended() {
-	if a != nil {
-		a.running.Store(false)
+		a.running.Store(running)
 	}
 }
 
@@ -120,49 +109,42 @@ func (a *admin) close() {
 	if a.server.Shutdown(ctx) != nil {
 		_ = a.server.Close()
 	}
-	<-a.done
+	a.served.Wait()
 }
 
-// livez is 200 while the roles run, or end their work after a signal.
+// livez answers 200 while the roles run, or end their work after a signal.
 func (a *admin) livez(w http.ResponseWriter, _ *http.Request) {
-	if a.isStopping() || a.running.Load() {
-		answer(w, http.StatusOK, "ok")
+	if !a.running.Load() && a.ctx.Err() == nil {
+		answer(w, errNotRunning)
 		return
 	}
-	answer(w, http.StatusServiceUnavailable, "no role runs")
+	answer(w, nil)
 }
 
-// readyz is 200 where the roles run, nobody has told them to stop, and what they
+var errNotRunning = errors.New("no role runs")
+
+// readyz answers 200 where the roles run, nobody has told them to stop, and what they
 // need answers.
 func (a *admin) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
 	defer cancel()
 	switch {
-	case a.isStopping():
-		answer(w, http.StatusServiceUnavailable, "stopping")
+	case a.ctx.Err() != nil:
+		answer(w, errors.New("stopping"))
 	case !a.running.Load():
-		answer(w, http.StatusServiceUnavailable, "no role runs")
+		answer(w, errNotRunning)
 	default:
-		if err := a.look(ctx); err != nil {
-			answer(w, http.StatusServiceUnavailable, err.Error())
-			return
-		}
-		answer(w, http.StatusOK, "ok")
+		answer(w, a.ready(ctx))
 	}
 }
 
-func (a *admin) isStopping() bool {
-	select {
-	case <-a.stopping:
-		return true
-	default:
-		return false
-	}
-}
-
-func answer(w http.ResponseWriter, status int, text string) {
+func answer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = fmt.Fprintln(w, text)
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintln(w, err)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,9 +32,10 @@ With --report, all such jobs of a report are adopted, and with --all those of ev
 report; a job that ends or goes on by itself meanwhile is no error then. Adopting a job
 twice starts one attempt. A report with on_change: restart in its configuration does
 this by itself, after limits.grace.`,
-		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			given := 0
-			for _, one := range []bool{len(ids) > 0, name != "", all} {
+		Args: cobra.ArbitraryArgs,
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
+			listed, given := len(ids) == 0, 0
+			for _, one := range []bool{!listed, name != "", all} {
 				if one {
 					given++
 				}
@@ -41,59 +43,37 @@ this by itself, after limits.grace.`,
 			if given != 1 {
 				return usage(errors.New("give ids, --report NAME or --all"))
 			}
-			for _, id := range ids {
-				if !report.ValidID(id) {
-					return usage(notID(id))
-				}
-			}
 			if name != "" && b.config.Reports[name] == nil {
 				return usage(b.noReport(name))
 			}
-			listed := len(ids) == 0
 			if listed {
-				var err error
-				if ids, err = b.orphans(c.Context(), name); err != nil {
+				found, _, err := b.scripts.Orphans(c.Context())
+				if err != nil {
 					return err
 				}
+				for _, o := range found {
+					if name == "" || o.Report == name {
+						ids = append(ids, o.ID)
+					}
+				}
+				slices.Sort(ids)
 			}
 			done, err := each(ids, func(id string) (string, error) {
 				what, err := b.adopt(c.Context(), id)
-				var n needless
-				if listed && errors.As(err, &n) {
+				if n, ok := errors.AsType[needless](err); ok && listed {
 					return n.outcome, nil
 				}
 				return what, err
 			})
-			if printErr := f.print(c.OutOrStdout(), done); printErr != nil {
-				return printErr
-			}
-			return err
+			return cmp.Or(f.printOutcomes(c, done), err)
 		}),
 	}
-	c.Args = cobra.ArbitraryArgs
 	c.Flags().StringVar(&name, "report", "", "all such jobs of this report")
 	c.Flags().BoolVar(&all, "all", false, "all such jobs")
 	if err := c.RegisterFlagCompletionFunc("report", f.complete((*backend).reportNames)); err != nil {
 		panic(err) // the flag is not there
 	}
 	return c
-}
-
-// orphans are the running jobs of a report (empty: of all) whose definition no process
-// has.
-func (b *backend) orphans(ctx context.Context, report string) ([]string, error) {
-	found, _, err := b.scripts.Orphans(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, o := range found {
-		if report == "" || o.Report == report {
-			ids = append(ids, o.ID)
-		}
-	}
-	slices.Sort(ids)
-	return ids, nil
 }
 
 // needless is the refusal of a job that need not be adopted. It is no error where nobody
@@ -112,14 +92,10 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 		return fmt.Errorf("record %s: %w: %s", id, engine.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
 	const goesOn = "goes on: a process has its definition"
-	records, err := b.records.Read(ctx, []string{id})
-	if err != nil {
-		return "", err
-	}
-	r, ok := records[id]
+	r, err := b.inspect.Record(ctx, id)
 	switch {
-	case !ok || r.ID != id:
-		return "", b.inspect.NoRecord(id)
+	case err != nil:
+		return "", err
 	case r.Status == report.Pending:
 		return "", refuse("it is PENDING; fanfold submit %s pushes it", id)
 	case r.Status.Final():
@@ -138,29 +114,27 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	case state.Attempt > r.Attempt || !scripts.NeedsDefinition(state.Status):
 		return "", needless{refuse("its job is about to end"), "is about to end"}
 	}
+	old, today := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
 	seen, err := b.scripts.Seen(ctx)
 	if err != nil {
 		return "", err
 	}
 	if state.Definition == definition.Hash() {
 		err := refuse("it runs with the definition of this configuration; fanfold why %s says what it waits for", id)
-		if seen.Live(scripts.DefinitionMember(state.Report, state.Definition)) {
+		if seen.Live(old) {
 			err = needless{err, goesOn}
 		}
 		return "", err
 	}
-	if err := b.settled(ctx, scripts.DefinitionMember(state.Report, state.Definition)); errors.Is(err, errDefinitionLives) {
+	if seen, err = b.settled(ctx, old); errors.Is(err, errDefinitionLives) {
 		return "", needless{refuse("%v; it goes on there. To restart it nevertheless, use fanfold cancel %s and fanfold retry %s", err, id, id), goesOn}
 	} else if err != nil {
 		return "", err
 	}
-	if seen, err = b.scripts.Seen(ctx); err != nil {
-		return "", err
-	}
-	if !seen.Live(scripts.DefinitionMember(r.Report, definition.Hash())) {
+	if !seen.Live(today) {
 		return "", refuse("no process has the definition of report %s in this configuration, either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
 	}
-	ok, err = engine.Adopt(ctx, b.records, b.scripts, definition, r)
+	ok, err := engine.Adopt(ctx, b.records, b.scripts, definition, r)
 	switch {
 	case ok && err != nil:
 		return fmt.Sprintf("adopted, attempt %d, but not yet in Redis: %v", r.Attempt+1, err), nil
@@ -177,23 +151,23 @@ var errDefinitionLives = errors.New("a process has the definition that it was st
 
 // settled waits until it is known that no process has a definition: one that had it a
 // moment ago may have been stopped since, or says so again soon.
-func (b *backend) settled(ctx context.Context, member string) error {
+func (b *backend) settled(ctx context.Context, member string) (scripts.Seen, error) {
 	tick := time.NewTicker(scripts.AnnounceEvery / 4)
 	defer tick.Stop()
 	var first time.Time
 	for {
 		seen, err := b.scripts.Seen(ctx)
 		if err != nil || !seen.Live(member) {
-			return err
+			return seen, err
 		}
 		if first.IsZero() {
 			first = seen.Last[member]
 		} else if seen.Last[member].After(first) {
-			return errDefinitionLives
+			return seen, errDefinitionLives
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return seen, ctx.Err()
 		case <-tick.C:
 		}
 	}

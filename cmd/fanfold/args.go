@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -99,9 +98,6 @@ func (f *flags) complete(names func(b *backend) []string) cobra.CompletionFunc {
 		return names(&backend{config: config}), cobra.ShellCompDirectiveNoFileComp
 	}
 }
-
-// reportNames are those of the configuration.
-func (b *backend) reportNames() []string { return slices.Sorted(maps.Keys(b.config.Reports)) }
 
 // offer has a shell offer the values of a flag.
 func offer(c *cobra.Command, flag string, values ...string) {

@@ -166,6 +166,18 @@ func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) 
 	}
 }
 
+// withIDs is connected, for a command whose arguments are ids of records.
+func (f *flags) withIDs(run func(c *cobra.Command, b *backend, ids []string) error) func(*cobra.Command, []string) error {
+	return f.connected(func(c *cobra.Command, b *backend, ids []string) error {
+		for _, id := range ids {
+			if !report.ValidID(id) {
+				return usage(fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id))
+			}
+		}
+		return run(c, b, ids)
+	})
+}
+
 // explain says what helps where the records' database refuses something.
 func (b *backend) explain(err error) error {
 	name := b.config.Records.Database

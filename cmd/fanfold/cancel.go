@@ -27,17 +27,9 @@ whose file is being committed goes on, and a record with a final status stays as
 the exit code is 1 then, and 3 where there is no such record. Cancelling again finishes
 what was interrupted, and otherwise changes nothing; the event finished may come twice.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			for _, id := range ids {
-				if !report.ValidID(id) {
-					return usage(notID(id))
-				}
-			}
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			done, err := each(ids, func(id string) (string, error) { return b.cancel(c.Context(), id, reason) })
-			if printErr := f.print(c.OutOrStdout(), done); printErr != nil {
-				return printErr
-			}
-			return err
+			return cmp.Or(f.printOutcomes(c, done), err)
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "cancelled with fanfold cancel", "for the error column of the record")
@@ -47,20 +39,16 @@ what was interrupted, and otherwise changes nothing; the event finished may come
 // errNotCancelled is returned for a record that cannot be cancelled, or not any more.
 var errNotCancelled = errors.New("not cancelled")
 
-// cancelTries bounds how often a record is looked at that changes all the time.
+// cancelTries bounds how often a record is read that changes all the time.
 const cancelTries = 100
 
 // cancel cancels a record and its job. First the state decides, if there is one: what
 // can be interrupted after that, an engine finishes.
 func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string, err error) {
 	for range cancelTries {
-		records, err := b.records.Read(ctx, []string{id})
+		r, err := b.inspect.Record(ctx, id)
 		if err != nil {
 			return "", err
-		}
-		r, ok := records[id]
-		if !ok || r.ID != id {
-			return "", b.inspect.NoRecord(id)
 		}
 		if r.Status.Final() && r.Status != report.Cancelled {
 			return "", fmt.Errorf("record %s: %w: it is %s", id, errNotCancelled, r.Status)
@@ -88,16 +76,14 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			runs = runs || after || err != nil
 		}
 		if !runs {
-			if err := b.deleteFiles(ctx, r); err != nil {
-				return "", err
-			}
-			// No engine ends a job that does not run, and says so. Of a record that was
-			// CANCELLED before, it is not known whether the command came to this.
-			if err := b.scripts.Note(ctx, id, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason); err != nil {
+			if err := b.finish(ctx, r, reason); err != nil {
 				return "", err
 			}
 		}
-		return outcome, b.forget(ctx, r)
+		if err := b.redis.ZRem(ctx, b.scripts.Delayed(), inspect.BeforeStart(id)).Err(); err != nil {
+			return "", err
+		}
+		return outcome, b.redis.ZRem(ctx, b.scripts.Waiting(r.Report), id).Err()
 	}
 	return "", fmt.Errorf("record %s: %w: it changes all the time", id, errNotCancelled)
 }
@@ -116,19 +102,15 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (run
 	return outcome != scripts.Gone, nil
 }
 
-// deleteFiles has an engine delete the files of a cancelled record that has no job: the
-// one of an earlier run, or of an attempt that Redis has lost.
-func (b *backend) deleteFiles(ctx context.Context, r engine.Record) error {
-	if r.Attempt == 0 {
-		return nil
+// finish does for a cancelled record without a job what an engine does at the end of one:
+// it says so, also where an interrupted command may have said it before. An engine deletes
+// the files, of an earlier run or of an attempt that Redis has lost.
+func (b *backend) finish(ctx context.Context, r engine.Record, reason string) error {
+	if r.Attempt > 0 {
+		entry := &redis.XAddArgs{Stream: b.scripts.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
+		if err := b.redis.XAdd(ctx, entry).Err(); err != nil {
+			return err
+		}
 	}
-	return b.redis.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}).Err()
-}
-
-// forget takes away the places in which a record waits that has not been started.
-func (b *backend) forget(ctx context.Context, r engine.Record) error {
-	if err := b.redis.ZRem(ctx, b.scripts.Delayed(), anys(inspect.BeforeStart(r.ID))...).Err(); err != nil {
-		return err
-	}
-	return b.redis.ZRem(ctx, b.scripts.Waiting(r.Report), r.ID).Err()
+	return b.scripts.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
 }

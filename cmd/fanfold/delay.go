@@ -27,20 +27,18 @@ func newDelay(f *flags) *cobra.Command {
 }
 
 func newDelayList(f *flags) *cobra.Command {
-	var l listing
-	return l.command(f, "List what is due later, the next one first", "only members like this, such as '1111*' or '*/@fanin'",
-		func(c *cobra.Command, b *backend, matches func(string) bool) (printer, error) {
-			list, err := b.inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, l.limit)
-			return delayedMembers(list), err
+	return listing(f, "List what is due later, the next one first", "only members like this, such as '1111*' or '*/@fanin'",
+		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
+			list, err := b.inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
+			if err != nil {
+				return err
+			}
+			return f.printDelayed(c, list)
 		})
 }
 
-// delayedMembers are members in a list.
-type delayedMembers []inspect.Delayed
-
-func (ds delayedMembers) table(t table.Writer) {
-	t.AppendHeader(table.Row{"member", "due", "in", "what"})
-	for _, d := range ds {
+func (f *flags) printDelayed(c *cobra.Command, list []inspect.Delayed) error {
+	return printList(f, c, list, table.Row{"member", "due", "in", "what"}, func(d inspect.Delayed) table.Row {
 		due, what := fmt.Sprint(d.Score), d.What
 		if d.Due != nil {
 			due = inspect.Stamp(*d.Due)
@@ -48,8 +46,8 @@ func (ds delayedMembers) table(t table.Writer) {
 		if d.Bad != "" {
 			what += ": " + d.Bad
 		}
-		t.AppendRow(table.Row{d.Member, due, d.In, what})
-	}
+		return table.Row{d.Member, due, d.In, what}
+	})
 }
 
 func newDelayRun(f *flags) *cobra.Command {
@@ -90,11 +88,7 @@ job whose retry is removed fails at its deadline.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 			return f.changeDelayed(c, b, args, "removed", func(ctx context.Context, members []string) error {
-				list := make([]any, len(members))
-				for i, m := range members {
-					list[i] = m
-				}
-				return b.redis.ZRem(ctx, b.scripts.Delayed(), list...).Err()
+				return b.redis.ZRem(ctx, b.scripts.Delayed(), members).Err()
 			})
 		}),
 	}
@@ -111,7 +105,7 @@ func (f *flags) changeDelayed(c *cobra.Command, b *backend, args []string, done 
 			return err
 		}
 	}
-	return f.print(c.OutOrStdout(), changes{done, members})
+	return f.printChanged(c, done, members)
 }
 
 // namedMembers finds the members that are named, and for an id all that it has.
@@ -154,17 +148,4 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 	}
 	slices.Sort(members)
 	return slices.Compact(members), nil
-}
-
-// changes are what a command has changed, one by one.
-type changes struct {
-	Done  string   `json:"done"`
-	Names []string `json:"names"`
-}
-
-func (cs changes) table(t table.Writer) {
-	t.AppendHeader(table.Row{cs.Done})
-	for _, n := range cs.Names {
-		t.AppendRow(table.Row{n})
-	}
 }

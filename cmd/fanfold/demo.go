@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"database/sql"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,7 +101,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}()
 
 	if d.full {
-		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.vendor.url, demoServiceListener)
+		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.vendor, demoServiceListener)
 		go func() {
 			if err := (demoService{redis: b.blocking}).run(serving); err != nil {
 				stop(err)
@@ -116,8 +116,8 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return cmp.Or(context.Cause(serving), err)
 	}
-	if err := views.failed(); err != nil {
-		return fmt.Errorf("%w: %s", err, views[0].Error)
+	if v := views[0]; v.Status != report.Success {
+		return jobFailed(fmt.Errorf("record %s is %s: %s", v.ID, v.Status, v.Error))
 	}
 	if err := d.show(views[0]); err != nil {
 		return err
@@ -134,16 +134,16 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // push writes a record and pushes its id, exactly as a service would.
 func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (string, error) {
-	report := demoReport
+	name := demoReport
 	if d.full {
-		report = demoFullReport
+		name = demoFullReport
 	}
-	id, err := b.records.Insert(ctx, report, []byte(demoParameters))
+	id, err := b.records.Insert(ctx, name, []byte(demoParameters))
 	if err != nil {
 		return "", err
 	}
-	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", report, demoParameters, id)
-	args := append(servers.redisCLI(), "XADD", b.scripts.Jobs(), "*", "id", id)
+	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", name, demoParameters, id)
+	args := append(slices.Clone(servers.redisCLI), "XADD", b.scripts.Jobs(), "*", "id", id)
 	d.say("… and pushes its id:\n  %s\n", shellLine(args))
 	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("redis-cli: %w: %s", err, out)
@@ -153,25 +153,17 @@ func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (stri
 
 // show prints the first lines of the file, and where it is.
 func (d *demo) show(v inspect.Job) error {
-	if v.Status != report.Success {
-		return fmt.Errorf("record %s is %s: %s", v.ID, v.Status, v.Error)
-	}
 	path := strings.TrimPrefix(v.File, "file://")
-	file, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
 	d.say("\nRecord %s is %s. The first lines of its file:\n", v.ID, v.Status)
-	lines := bufio.NewScanner(file)
 	n := 0
-	for lines.Scan() {
+	for line := range strings.Lines(string(text)) {
 		if n++; n <= 6 {
-			d.say("  %s", lines.Text())
+			d.say("  %s", strings.TrimSpace(line))
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return err
 	}
 	d.say("  …\n\n%d rows, with the header, in\n  %s", n, path)
 	return nil
@@ -179,7 +171,7 @@ func (d *demo) show(v inspect.Job) error {
 
 // explain prints what can be tried while the demo stays up.
 func (d *demo) explain(servers *demoServers, id string) {
-	cli := shellLine(servers.redisCLI())
+	cli := shellLine(servers.redisCLI)
 	d.say(`
 Fanfold and its servers stay up until Ctrl-C. Try, in another terminal:
   %[1]s XRANGE fanfold:events - +                         # every transition

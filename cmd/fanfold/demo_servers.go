@@ -23,21 +23,16 @@ var demoData string
 // demoServers are the private servers of a demo, and the configuration that
 // leads to them.
 type demoServers struct {
-	redis   *testenv.Redis
-	mariadb *testenv.MariaDB
-	vendor  *demoVendor // only of the full demo
-	folder  string      // of the servers' files
-	config  string      // file
+	config   string   // file
+	redisCLI []string // begins a command for the demo's Redis
+	vendor   string   // URL; only of the full demo
+	stops    []func()
 }
 
 // startDemoServers starts servers with sample data and writes a configuration
 // for them into dir.
 func startDemoServers(ctx context.Context, dir string, full bool) (*demoServers, error) {
-	folder, err := os.MkdirTemp("", "fanfold-demo-")
-	if err != nil {
-		return nil, err
-	}
-	s := &demoServers{folder: folder, config: filepath.Join(dir, "fanfold.yaml")}
+	s := &demoServers{config: filepath.Join(dir, "fanfold.yaml")}
 	if err := s.start(ctx, "file://"+filepath.Join(dir, "files"), full); err != nil {
 		s.stop()
 		return nil, err
@@ -45,19 +40,32 @@ func startDemoServers(ctx context.Context, dir string, full bool) (*demoServers,
 	return s, nil
 }
 
-func (s *demoServers) start(ctx context.Context, files string, full bool) (err error) {
-	for _, name := range []string{"redis", "mariadb"} {
-		if err := os.Mkdir(filepath.Join(s.folder, name), 0o700); err != nil {
-			return err
-		}
+func (s *demoServers) start(ctx context.Context, files string, full bool) error {
+	folder := func() (string, error) {
+		dir, err := os.MkdirTemp("", "fanfold-demo-")
+		s.stops = append(s.stops, func() { _ = os.RemoveAll(dir) })
+		return dir, err
 	}
-	if s.redis, err = testenv.StartRedis(ctx, filepath.Join(s.folder, "redis")); err != nil {
+	dir, err := folder()
+	if err != nil {
 		return err
 	}
-	if s.mariadb, err = testenv.StartMariaDB(ctx, filepath.Join(s.folder, "mariadb")); err != nil {
+	redis, err := testenv.StartRedis(ctx, dir)
+	if err != nil {
 		return err
 	}
-	db, err := s.mariadb.Open("")
+	s.stops = append(s.stops, redis.Stop)
+	_, port, _ := strings.Cut(redis.Addr, ":")
+	s.redisCLI = []string{"redis-cli", "-p", port}
+	if dir, err = folder(); err != nil {
+		return err
+	}
+	mariadb, err := testenv.StartMariaDB(ctx, dir)
+	if err != nil {
+		return err
+	}
+	s.stops = append(s.stops, mariadb.Stop)
+	db, err := mariadb.Open("")
 	if err != nil {
 		return err
 	}
@@ -65,40 +73,31 @@ func (s *demoServers) start(ctx context.Context, files string, full bool) (err e
 	if _, err := db.ExecContext(ctx, demoData); err != nil {
 		return fmt.Errorf("sample data: %w", err)
 	}
-	text, vendor := demoConfig, ""
+	text := demoConfig
 	if full {
-		if s.vendor, err = startDemoVendor(); err != nil {
+		text = demoFullConfig
+		var stop func()
+		if s.vendor, stop, err = startDemoVendor(); err != nil {
 			return err
 		}
-		text, vendor = demoFullConfig, s.vendor.url
+		s.stops = append(s.stops, stop)
 	}
 	config := strings.NewReplacer(
 		"${DEMO_VENDOR_TOKEN}", demoToken,
-		"${DEMO_VENDOR}", vendor,
-		"${DEMO_REDIS}", s.redis.URL(),
-		"${DEMO_USER_DSN}", s.mariadb.DSN("plt_user"),
-		"${DEMO_FUND_DSN}", s.mariadb.DSN("plt_fund"),
+		"${DEMO_VENDOR}", s.vendor,
+		"${DEMO_REDIS}", redis.URL(),
+		"${DEMO_USER_DSN}", mariadb.DSN("plt_user"),
+		"${DEMO_FUND_DSN}", mariadb.DSN("plt_fund"),
 		"${DEMO_SINK}", files,
 	).Replace(text)
 	return os.WriteFile(s.config, []byte(config), 0o600)
 }
 
-// redisCLI is how to start redis-cli on the demo's server.
-func (s *demoServers) redisCLI() []string {
-	_, port, _ := strings.Cut(s.redis.Addr, ":")
-	return []string{"redis-cli", "-p", port}
-}
-
-// stop ends the servers and removes their files.
+// stop ends the servers and removes their files: what was started last ends first.
 func (s *demoServers) stop() {
-	if s.redis != nil {
-		s.redis.Stop()
+	for len(s.stops) > 0 {
+		last := len(s.stops) - 1
+		s.stops[last]()
+		s.stops = s.stops[:last]
 	}
-	if s.mariadb != nil {
-		s.mariadb.Stop()
-	}
-	if s.vendor != nil {
-		s.vendor.stop()
-	}
-	_ = os.RemoveAll(s.folder)
 }

@@ -84,7 +84,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("%+v", f)
 	}
 	s.must("quarantine ls", "nobody knows it")
-	var entries quarantinedEntries
+	var entries []inspect.Quarantined
 	out, _ := s.fanfold("quarantine", "ls", "-o", "json", "--match", "*nobody*")
 	if err := json.Unmarshal([]byte(out), &entries); err != nil || len(entries) != 1 {
 		t.Fatal(err, out)

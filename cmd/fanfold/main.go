@@ -4,11 +4,21 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/engine"
 )
 
 func main() {
@@ -17,4 +27,78 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// flags are those that all commands share.
+type flags struct {
+	config   string
+	output   string
+	logLevel slog.Level
+	logJSON  bool
+}
+
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root, failures := newRoot(), newScreen(stderr)
+	root.SetArgs(args)
+	root.SetOut(newScreen(stdout))
+	root.SetErr(failures)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(failures, "fanfold:", message(err))
+		return exitCode(err)
+	}
+	return exitOK
+}
+
+// message is an error for people. Problems of a configuration name its fields, one of
+// which may be called as a package is.
+func message(err error) string {
+	if errors.As(err, new(decode.Problems)) {
+		return err.Error()
+	}
+	text := engine.Reason(err)
+	if redis.HasErrorPrefix(err, "OOM") {
+		text += "\nRedis is full and takes nothing new until running jobs have made room or its maxmemory is raised: see fanfold doctor"
+	}
+	if strings.Contains(text, "redis: invalid reply") {
+		text += "\nThe server that redis names in the configuration is no Redis: is it the port of another one?"
+	}
+	return text
+}
+
+func newRoot() *cobra.Command {
+	var f flags
+	root := &cobra.Command{
+		Use:   "fanfold",
+		Short: "Report downloads from many data sources, on Redis alone",
+		Long: `Fanfold makes report downloads that need data from many places. A service pushes
+a record id into Redis; listeners query their data sources; the joined result
+becomes a CSV file, and the record in MySQL says so.
+
+Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
+4 job failed, 5 backend unreachable or login refused.`,
+		Version:      version,
+		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if f.output != "table" && f.output != "json" {
+				return usage(fmt.Errorf("--output %q is neither table nor json", f.output))
+			}
+			return nil
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	p := root.PersistentFlags()
+	p.StringVarP(&f.config, "config", "c", envOr("FANFOLD_CONFIG", "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
+	p.StringVarP(&f.output, "output", "o", "table", "table or json")
+	p.Var((*level)(&f.logLevel), "log-level", "debug, info, warn or error")
+	offer(root, "output", "table", "json")
+	offer(root, "log-level", "debug", "info", "warn", "error")
+	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
+	root.AddCommand(
+		newServe(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
+		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f),
+		newValidate(&f), newDoctor(&f), newMigrate(&f), newDemo(&f), newVersion(&f),
+	)
+	f.checkArgs(root)
+	return root
 }

@@ -2,19 +2,20 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
 )
 
-// printer is a result that can be shown as a table; as JSON it is marshalled.
-type printer interface {
-	table(t table.Writer)
-}
-
-// print writes a result in the form that the user asked for.
-func (f *flags) print(w io.Writer, result printer) error {
+// print writes a result in the form that the user asked for: as JSON, or as a table.
+func (f *flags) print(c *cobra.Command, result any, fill func(t table.Writer)) error {
+	w := c.OutOrStdout()
 	if f.output == "json" {
 		return printJSON(w, result)
 	}
@@ -23,9 +24,39 @@ func (f *flags) print(w io.Writer, result printer) error {
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatUpper
-	result.table(t)
+	fill(t)
 	t.Render()
 	return nil
+}
+
+// printList prints a list: as a table, a row for each entry.
+func printList[T any](f *flags, c *cobra.Command, list []T, header table.Row, row func(T) table.Row, columns ...table.ColumnConfig) error {
+	if list == nil {
+		list = []T{} // null in JSON is no list
+	}
+	return f.print(c, list, func(t table.Writer) {
+		t.AppendHeader(header)
+		for _, one := range list {
+			t.AppendRow(row(one))
+		}
+		t.SetColumnConfigs(columns)
+	})
+}
+
+// printNames prints a list of names.
+func (f *flags) printNames(c *cobra.Command, title string, names []string) error {
+	return printList(f, c, names, table.Row{title}, func(name string) table.Row { return table.Row{name} })
+}
+
+// printChanged prints what a command has done, and to what.
+func (f *flags) printChanged(c *cobra.Command, done string, names []string) error {
+	if f.output != "json" {
+		return f.printNames(c, done, names)
+	}
+	return printJSON(c.OutOrStdout(), struct {
+		Done  string   `json:"done"`
+		Names []string `json:"names"`
+	}{done, names})
 }
 
 // printJSON writes a result for programs.
@@ -34,4 +65,54 @@ func printJSON(w io.Writer, result any) error {
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(result)
+}
+
+// outcome is what became of an id.
+type outcome struct {
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"` // what was done, or refused
+}
+
+func (f *flags) printOutcomes(c *cobra.Command, done []outcome) error {
+	return printList(f, c, done, table.Row{"id", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
+}
+
+// each does something to every id. Refusals hold up no other one; another error ends it.
+// The error has the worst code of them all.
+func each(ids []string, do func(id string) (string, error)) (done []outcome, err error) {
+	for _, id := range ids {
+		what, one := do(id)
+		if one != nil {
+			err, what = worst(err, one), "refused"
+			if !refusal(one) {
+				return done, err
+			}
+		}
+		done = append(done, outcome{ID: id, Outcome: what})
+	}
+	return done, err
+}
+
+// refusal tells whether an error is about one record, and no other.
+func refusal(err error) bool {
+	for _, one := range []error{errNotCancelled, errNotRetried, engine.ErrNotAdopted, engine.ErrNoRecord, record.ErrRunning} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// worst joins errors. Their code is the highest one.
+func worst(errs ...error) error {
+	code := exitOK
+	for _, err := range errs {
+		if err != nil {
+			code = max(code, exitCode(err))
+		}
+	}
+	if code == exitOK {
+		return nil
+	}
+	return coded{errors.Join(errs...), code}
 }

@@ -28,35 +28,29 @@ The deadline of a job that waits for a listener runs on, unless its report has
 paused_deadline: waits.`,
 	}
 	c.AddCommand(
+		f.named("listener NAME", "Start no new task of a listener", (*backend).listenerNames, func(c *cobra.Command, b *backend, name string) error {
+			if !slices.Contains(b.listenerNames(), name) {
+				return usage(fmt.Errorf("unknown listener %q. Available: %s", name, strings.Join(b.listenerNames(), ", ")))
+			}
+			if b.isExternal(name) {
+				return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, b.scripts.Task(name)))
+			}
+			return f.pause(c, b, scripts.PausedListener(name))
+		}),
+		f.named("report NAME", "Start no job of a report", (*backend).reportNames, func(c *cobra.Command, b *backend, name string) error {
+			if b.config.Reports[name] == nil {
+				return usage(b.noReport(name))
+			}
+			return f.pause(c, b, scripts.PausedReport(name))
+		}),
 		&cobra.Command{
-			Use: "listener NAME", Short: "Start no new task of a listener", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).listenerNames),
-			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-				if !slices.Contains(b.listenerNames(), args[0]) {
-					return usage(fmt.Errorf("unknown listener %q. Available: %s", args[0], strings.Join(b.listenerNames(), ", ")))
-				}
-				if b.isExternal(args[0]) {
-					return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", args[0], b.scripts.Task(args[0])))
-				}
-				return f.pause(c, b, scripts.PausedListener(args[0]))
-			}),
-		},
-		&cobra.Command{
-			Use: "report NAME", Short: "Start no job of a report", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).reportNames),
-			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-				if b.config.Reports[args[0]] == nil {
-					return usage(b.noReport(args[0]))
-				}
-				return f.pause(c, b, scripts.PausedReport(args[0]))
-			}),
-		},
-		&cobra.Command{
-			Use: "ls", Short: "List what is paused", Args: cobra.NoArgs,
+			Use: "ls", Short: "List what is paused",
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 				list, err := b.inspect.Pauses(c.Context())
 				if err != nil {
 					return err
 				}
-				return f.print(c.OutOrStdout(), pausedList(list))
+				return f.printPauses(c, list)
 			}),
 		},
 	)
@@ -71,28 +65,24 @@ func newResume(f *flags) *cobra.Command {
 wait come first. What is not paused stays as it is.`,
 	}
 	c.AddCommand(
-		&cobra.Command{
-			Use: "listener NAME", Short: "Start tasks of a listener again", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).listenerNames),
-			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-				was, err := b.scripts.ResumeListener(c.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return f.print(c.OutOrStdout(), resumed{What: scripts.PausedListener(args[0]), Was: was})
-			}),
-		},
-		&cobra.Command{
-			Use: "report NAME", Short: "Start jobs of a report again", Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete((*backend).reportNames),
-			RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-				was, n, err := b.scripts.ResumeReport(c.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return f.print(c.OutOrStdout(), resumed{What: scripts.PausedReport(args[0]), Was: was, Released: n})
-			}),
-		},
+		f.named("listener NAME", "Start tasks of a listener again", (*backend).listenerNames, func(c *cobra.Command, b *backend, name string) error {
+			was, err := b.scripts.ResumeListener(c.Context(), name)
+			return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
+		}),
+		f.named("report NAME", "Start jobs of a report again", (*backend).reportNames, func(c *cobra.Command, b *backend, name string) error {
+			was, n, err := b.scripts.ResumeReport(c.Context(), name)
+			return f.printResumed(c, scripts.PausedReport(name), was, n, err)
+		}),
 	)
 	return c
+}
+
+// named makes a command whose argument is one of the names of a configuration.
+func (f *flags) named(use, short string, names func(*backend) []string, run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete(names),
+		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error { return run(c, b, args[0]) }),
+	}
 }
 
 // pause pauses a member and says since when it is.
@@ -101,7 +91,51 @@ func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
 	if err != nil {
 		return err
 	}
-	return f.print(c.OutOrStdout(), pausedList{{What: member, Since: since}})
+	return f.printPauses(c, []inspect.Pause{{What: member, Since: since}})
+}
+
+// isExternal tells whether a listener is not read by Fanfold.
+func (b *backend) isExternal(name string) bool {
+	for _, r := range b.config.Reports {
+		if l, _, ok := r.Listener(name); ok && l.Kind == report.External {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *flags) printPauses(c *cobra.Command, list []inspect.Pause) error {
+	return printList(f, c, list, table.Row{"paused", "since", "ids that wait"}, func(p inspect.Pause) table.Row {
+		waiting := ""
+		if p.Waiting > 0 {
+			waiting = fmt.Sprint(p.Waiting)
+		}
+		return table.Row{p.What, inspect.Stamp(p.Since), waiting}
+	})
+}
+
+// printResumed prints what resume has done, and how many ids of a report were pushed.
+func (f *flags) printResumed(c *cobra.Command, what string, was bool, released int, err error) error {
+	if err != nil {
+		return err
+	}
+	r := struct {
+		What     string `json:"what"`
+		Was      bool   `json:"was_paused"`
+		Released int    `json:"released"`
+	}{what, was, released}
+	return f.print(c, r, func(t table.Writer) {
+		t.AppendHeader(table.Row{"resumed", "was paused", "ids pushed"})
+		t.AppendRow(table.Row{r.What, r.Was, r.Released})
+	})
+}
+
+// reportNames are those of the configuration.
+func (b *backend) reportNames() []string { return slices.Sorted(maps.Keys(b.config.Reports)) }
+
+// noReport is the error of a report that is not in the configuration.
+func (b *backend) noReport(name string) error {
+	return fmt.Errorf("unknown report %q. Available: %s", name, strings.Join(b.reportNames(), ", "))
 }
 
 // listenerNames are those of all reports, each once.
@@ -115,40 +149,4 @@ func (b *backend) listenerNames() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
-}
-
-// isExternal tells whether a listener is not read by Fanfold.
-func (b *backend) isExternal(name string) bool {
-	for _, r := range b.config.Reports {
-		if l, _, ok := r.Listener(name); ok && l.Kind == report.External {
-			return true
-		}
-	}
-	return false
-}
-
-// pausedList is what is paused.
-type pausedList []inspect.Pause
-
-func (l pausedList) table(t table.Writer) {
-	t.AppendHeader(table.Row{"paused", "since", "ids that wait"})
-	for _, p := range l {
-		waiting := ""
-		if p.Waiting > 0 {
-			waiting = fmt.Sprint(p.Waiting)
-		}
-		t.AppendRow(table.Row{p.What, inspect.Stamp(p.Since), waiting})
-	}
-}
-
-// resumed is what resume has done.
-type resumed struct {
-	What     string `json:"what"`
-	Was      bool   `json:"was_paused"`
-	Released int    `json:"released"` // ids of a report that were pushed
-}
-
-func (r resumed) table(t table.Writer) {
-	t.AppendHeader(table.Row{"resumed", "was paused", "ids pushed"})
-	t.AppendRow(table.Row{r.What, r.Was, r.Released})
 }

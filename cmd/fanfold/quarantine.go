@@ -21,17 +21,18 @@ pushed ids without a record, malformed entries, timers that no definition matche
 Nothing reads them again. Fix what the reason names and push the id with fanfold
 submit; then remove the entry. The oldest of about 10,000 are removed by themselves.`,
 	}
-	c.AddCommand(newQuarantineList(f), newQuarantineRemove(f))
-	return c
-}
-
-func newQuarantineList(f *flags) *cobra.Command {
-	var l listing
-	return l.command(f, "List quarantined entries with their reasons, the newest first", "only those whose reason or fields are like this, such as '*no record*'",
-		func(c *cobra.Command, b *backend, matches func(string) bool) (printer, error) {
-			list, err := b.inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, l.limit)
-			return quarantinedEntries(list), err
+	list := listing(f, "List quarantined entries with their reasons, the newest first", "only those whose reason or fields are like this, such as '*no record*'",
+		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
+			list, err := b.inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
+			if err != nil {
+				return err
+			}
+			return printList(f, c, list, table.Row{"entry", "when", "stream", "reason", "fields"}, func(e inspect.Quarantined) table.Row {
+				return table.Row{e.Entry, inspect.Stamp(e.At), e.Stream, e.Reason, e.Fields}
+			}, table.ColumnConfig{Number: 4, WidthMax: 60}, table.ColumnConfig{Number: 5, WidthMax: 60})
 		})
+	c.AddCommand(list, newQuarantineRemove(f))
+	return c
 }
 
 var entryName = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)
@@ -56,6 +57,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				entries = []string{}
 				for _, e := range list {
 					entries = append(entries, e.Entry)
 				}
@@ -71,19 +73,9 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 			if missing := len(entries) - int(removed); !all && missing > 0 {
 				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.scripts.Quarantined()), exitNotFound}
 			}
-			return f.print(c.OutOrStdout(), changes{"removed", append([]string{}, entries...)})
+			return f.printChanged(c, "removed", entries)
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "remove all that are there now")
 	return c
-}
-
-type quarantinedEntries []inspect.Quarantined
-
-func (es quarantinedEntries) table(t table.Writer) {
-	t.AppendHeader(table.Row{"entry", "when", "stream", "reason", "fields"})
-	for _, e := range es {
-		t.AppendRow(table.Row{e.Entry, inspect.Stamp(e.At), e.Stream, e.Reason, e.Fields})
-	}
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 4, WidthMax: 60}, {Number: 5, WidthMax: 60}})
 }

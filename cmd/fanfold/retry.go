@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -33,7 +32,8 @@ report is not there, holds up no other, and the exit code is that of the worst.
 With --all it does so for the jobs on the list of dead ones whose records are still
 FAILED, the oldest first; a job that fails again meanwhile is not taken twice. That list
 is in Redis and is lost with its memory: fanfold list --status failed shows the records.`,
-		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
+		Args: cobra.ArbitraryArgs,
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := sweep.check(ids); err != nil {
 				return err
 			}
@@ -42,25 +42,18 @@ is in Redis and is lost with its memory: fanfold list --status failed shows the 
 			}
 			if sweep.all {
 				sweep.unable = b.unableToRetry
-				return f.sweep(c, b, sweep, b.retryPage)
-			}
-			for _, id := range ids {
-				if !report.ValidID(id) {
-					return usage(notID(id))
-				}
-			}
-			done, refused := each(ids, func(id string) (string, error) { return "pushed", b.retry(c.Context(), id) })
-			if !wait {
-				if err := f.print(c.OutOrStdout(), done); err != nil {
-					return err
-				}
-				return refused
+				return sweep.run(f, c, b, b.retryPage)
 			}
 			var pushed []string
-			for _, o := range done {
-				if o.Outcome == "pushed" {
-					pushed = append(pushed, o.ID)
+			done, refused := each(ids, func(id string) (string, error) {
+				if err := b.retry(c.Context(), id); err != nil {
+					return "", err
 				}
+				pushed = append(pushed, id)
+				return "pushed", nil
+			})
+			if !wait {
+				return cmp.Or(f.printOutcomes(c, done), refused)
 			}
 			if len(pushed) == 0 {
 				return refused
@@ -68,7 +61,6 @@ is in Redis and is lost with its memory: fanfold list --status failed shows the 
 			return worst(refused, f.waitFor(c, b, pushed))
 		}),
 	}
-	c.Args = cobra.ArbitraryArgs
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
 	sweep.flags(c, "run all dead jobs again")
 	return c
@@ -79,13 +71,11 @@ var errNotRetried = errors.New("not run again")
 
 // retry runs one record again.
 func (b *backend) retry(ctx context.Context, id string) error {
-	records, err := b.records.Read(ctx, []string{id})
+	r, err := b.inspect.Record(ctx, id)
 	if err != nil {
 		return err
 	}
-	if r, ok := records[id]; !ok || r.ID != id {
-		return b.inspect.NoRecord(id)
-	} else if b.config.Reports[r.Report] == nil {
+	if b.config.Reports[r.Report] == nil {
 		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
 	}
 	// One that is PENDING was perhaps not pushed: a push too many does nothing.
@@ -146,5 +136,3 @@ func (b *backend) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool
 	}
 	return done, nil
 }
-
-func sortedNames(counts map[string]int) []string { return slices.Sorted(maps.Keys(counts)) }

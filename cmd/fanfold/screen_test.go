@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
 )
@@ -90,7 +91,9 @@ func TestTablesInAPipe(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("doesn't exist SELECT ", 40)
 	var out bytes.Buffer
-	if err := (&flags{output: "table"}).print(newScreen(&out), findingTable{{Check: "c", Detail: long}}); err != nil {
+	c := &cobra.Command{}
+	c.SetOut(newScreen(&out))
+	if err := (&flags{output: "table"}).printFindings(c, inspect.Findings{{Check: "c", Detail: long}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), strings.TrimSpace(long)) {

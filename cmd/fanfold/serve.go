@@ -12,16 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
-	"github.com/fanfold/fanfold/listeners"
-	"github.com/fanfold/fanfold/scheduler"
+	"github.com/fanfold/fanfold/scripts"
 )
-
-// roles are what a process can do; any number of processes can do each.
-var roles = []string{"engine", "listeners", "scheduler"}
 
 func newServe(f *flags) *cobra.Command {
 	var chosen []string
@@ -63,11 +58,6 @@ the first signal on, and /metrics.`,
 	return c
 }
 
-// runner is a role at work.
-type runner interface {
-	Run(ctx context.Context) error
-}
-
 // serve runs roles until ctx ends or one of them fails.
 func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) error {
 	if err := b.ping(ctx); err != nil {
@@ -88,7 +78,7 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 		return err
 	}
 	defer a.close()
-	var runners []runner
+	var runners together
 	for _, role := range roles {
 		r, err := b.role(ctx, role, consumer, log.With("role", role))
 		if err != nil {
@@ -99,7 +89,7 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	group, ctx := errgroup.WithContext(ctx)
 	for _, r := range runners {
 		group.Go(func() error {
-			defer a.ended()
+			defer a.setRunning(false)
 			return r.Run(ctx)
 		})
 	}
@@ -107,78 +97,21 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 		log.Info("stopping: what is under way may end; a second signal ends it at once", "within", b.config.Limits.Stop)
 	})()
 	if slices.Contains(roles, "listeners") || slices.Contains(roles, "engine") {
-		group.Go(func() error {
-			b.announce(ctx, log)
-			return nil
-		})
+		group.Go(func() error { return b.announce(ctx, log) })
 	}
 	if slices.Contains(roles, "listeners") {
-		group.Go(func() error {
-			b.probe(ctx, log)
-			return nil
-		})
+		group.Go(func() error { return b.probe(ctx, log) })
 	}
-	a.begin()
+	a.setRunning(true)
 	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(b.config.Reports), "consumer", consumer)
 	err = group.Wait()
 	log.Info("stopped", "consumer", consumer)
 	return err
 }
 
-func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Logger) (runner, error) {
-	switch role {
-	case "engine":
-		return b.engine(ctx, consumer, log)
-	case "listeners":
-		sources := map[string]listeners.Source{}
-		for name := range b.databases {
-			source, err := b.source(name)
-			if err != nil {
-				return nil, err
-			}
-			sources[name] = source
-		}
-		for name, api := range b.apis {
-			sources[name] = api
-		}
-		return listeners.New(listeners.Options{
-			Redis: b.blocking, Scripts: b.scripts, Reports: b.config.Reports, Sources: sources,
-			Bounds: bounds(b.config),
-			Limits: b.config.Limits, Consumer: consumer, Log: log, Metrics: b.metrics,
-		})
-	default:
-		if err := b.checkSubmits(ctx); err != nil {
-			return nil, fmt.Errorf("a timer submits a report: %w; fanfold migrate makes what it needs, fanfold doctor says more", err)
-		}
-		timers, err := b.timersOf(consumer, log)
-		if err != nil {
-			return nil, err
-		}
-		s, err := scheduler.New(scheduler.Options{
-			Redis: b.redis, Scripts: b.scripts, Consumer: consumer, Timers: timers, Metrics: b.metrics, Log: log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return together{s, timers}, nil
-	}
-}
-
-// bounds are those of all sources.
-func bounds(c *config.Config) map[string]config.Bound {
-	all := map[string]config.Bound{}
-	for name, d := range c.Databases {
-		all[name] = d.Bound
-	}
-	for name, a := range c.APIs {
-		all[name] = a.Bound
-	}
-	return all
-}
-
 // probe connects to each source once and logs what does not let it. A process starts
 // without: a source may be away for a while.
-func (b *backend) probe(ctx context.Context, log *slog.Logger) {
+func (b *backend) probe(ctx context.Context, log *slog.Logger) error {
 	var group errgroup.Group
 	for _, name := range append(slices.Sorted(maps.Keys(b.databases)), slices.Sorted(maps.Keys(b.apis))...) {
 		group.Go(func() error {
@@ -192,5 +125,31 @@ func (b *backend) probe(ctx context.Context, log *slog.Logger) {
 			return nil
 		})
 	}
-	_ = group.Wait()
+	return group.Wait()
+}
+
+// announce tells the other processes, until ctx ends, which definitions this one has.
+func (b *backend) announce(ctx context.Context, log *slog.Logger) error {
+	var ours []string
+	for _, r := range b.config.Reports {
+		ours = append(ours, scripts.DefinitionMember(r.Name, r.Hash()))
+	}
+	tick := time.NewTicker(scripts.AnnounceEvery)
+	defer tick.Stop()
+	said := ""
+	for {
+		err := b.scripts.Announce(ctx, ours)
+		switch {
+		case err == nil:
+			said = ""
+		case ctx.Err() == nil && said != err.Error():
+			said = err.Error()
+			log.Warn("trying again", "what", "announce definitions", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
 }

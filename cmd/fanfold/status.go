@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -15,47 +17,108 @@ func newStatus(f *flags) *cobra.Command {
 		Use:   "status ID",
 		Short: "Show a record and where its job stands",
 		Args:  cobra.ExactArgs(1),
-		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
-			if !report.ValidID(args[0]) {
-				return usage(notID(args[0]))
-			}
-			v, err := b.inspect.Job(c.Context(), args[0])
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
+			v, err := b.inspect.Job(c.Context(), ids[0])
 			if err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), jobTable(v))
+			return f.print(c, v, func(t table.Writer) { jobTable(t, v) })
 		}),
 	}
 }
 
 // jobTable shows a job as a table.
-type jobTable inspect.Job
-
-func (v jobTable) table(t table.Writer) {
-	t.AppendRow(table.Row{"id", v.ID})
-	t.AppendRow(table.Row{"report", v.Report})
-	t.AppendRow(table.Row{"status", v.Status})
-	t.AppendRow(table.Row{"attempt", v.Attempt})
+func jobTable(t table.Writer, v inspect.Job) {
+	rows := []table.Row{{"id", v.ID}, {"report", v.Report}, {"status", v.Status}, {"attempt", v.Attempt}}
 	if v.File != "" {
-		t.AppendRow(table.Row{"file", v.File})
+		rows = append(rows, table.Row{"file", v.File})
 	}
 	if v.Error != "" {
-		t.AppendRow(table.Row{"error", v.Error})
+		rows = append(rows, table.Row{"error", v.Error})
 	}
 	if v.Job != "" {
 		job := fmt.Sprintf("%s, stage %d", v.Job, v.Stage)
 		if v.Deadline != nil {
 			job += ", deadline " + inspect.Stamp(*v.Deadline)
 		}
-		t.AppendRow(table.Row{"job", job})
+		rows = append(rows, table.Row{"job", job})
 	}
 	if v.Orphan {
-		t.AppendRow(table.Row{"waits", "no process has the definition that it was started with: fanfold adopt " + v.ID + " restarts it with today's"})
+		rows = append(rows, table.Row{"waits", "no process has the definition that it was started with: fanfold adopt " + v.ID + " restarts it with today's"})
 	}
 	for _, p := range v.Paused {
-		t.AppendRow(table.Row{"paused", p})
+		rows = append(rows, table.Row{"paused", p})
 	}
 	for _, l := range v.Listeners {
-		t.AppendRow(table.Row{l.Name, fmt.Sprintf("%s, %d rows, try %d", l.State, l.Rows, l.Tries)})
+		rows = append(rows, table.Row{l.Name, fmt.Sprintf("%s, %d rows, try %d", l.State, l.Rows, l.Tries)})
 	}
+	for _, row := range rows {
+		t.AppendRow(row)
+	}
+}
+
+func newList(f *flags) *cobra.Command {
+	var status string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List records, most recently changed first",
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			s := report.Status(strings.ToUpper(status))
+			if s != "" && !slices.Contains(report.Statuses, s) {
+				return usage(fmt.Errorf("--status: %q is none of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED and CANCELLED", status))
+			}
+			if err := positive(limit); err != nil {
+				return err
+			}
+			records, err := b.records.List(c.Context(), s, limit)
+			if err != nil {
+				return err
+			}
+			var views jobViews
+			for _, r := range records {
+				views = append(views, inspect.Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
+			}
+			return views.print(f, c)
+		}),
+	}
+	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
+	var statuses []string
+	for _, s := range report.Statuses {
+		statuses = append(statuses, string(s))
+	}
+	offer(c, "status", statuses...)
+	c.Flags().IntVar(&limit, "limit", 50, "how many")
+	return c
+}
+
+// jobViews are jobs in a list.
+type jobViews []inspect.Job
+
+func (vs jobViews) print(f *flags, c *cobra.Command) error {
+	return printList(f, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"}, func(v inspect.Job) table.Row {
+		return table.Row{v.ID, v.Report, v.Status, v.Attempt, about(v)}
+	})
+}
+
+// about is the file, the error, or both.
+func about(v inspect.Job) string {
+	if v.File != "" && v.Error != "" {
+		return v.File + " (" + v.Error + ")"
+	}
+	return v.File + v.Error
+}
+
+// failed is the error of jobs that have not made a file.
+func (vs jobViews) failed() error {
+	var n int
+	for _, v := range vs {
+		if !v.Status.HasFile() {
+			n++
+		}
+	}
+	if n > 0 {
+		return jobFailed(fmt.Errorf("%d of %d jobs failed", n, len(vs)))
+	}
+	return nil
 }

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
+	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
 )
 
 func newSubmit(f *flags) *cobra.Command {
@@ -25,20 +23,19 @@ and looks first whether the records exist. With --wait it shows the progress of
 each listener and ends with the jobs: 4 is its exit code if one failed. With --in
 or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			at, err := due.check(wait, time.Local)
-			if err != nil {
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
+			if err := due.check(wait); err != nil {
 				return err
 			}
-			if err := b.checkIDs(c.Context(), ids); err != nil {
+			if err := b.checkRecords(c.Context(), ids); err != nil {
 				return err
 			}
 			if due.given() {
-				list, err := b.delay(c.Context(), ids, at, due.in)
+				list, err := b.delay(c.Context(), ids, due)
 				if err != nil {
 					return err
 				}
-				return f.print(c.OutOrStdout(), list)
+				return f.printDelayed(c, list)
 			}
 			if err := b.push(c.Context(), ids); err != nil {
 				return err
@@ -46,7 +43,7 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 			if wait {
 				return f.waitFor(c, b, ids)
 			}
-			return f.print(c.OutOrStdout(), pushed(ids))
+			return f.printNames(c, "pushed", ids)
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
@@ -55,22 +52,14 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 	return c
 }
 
-// checkIDs proves that each id is one and has a record of a known report without a
-// final status.
-func (b *backend) checkIDs(ctx context.Context, ids []string) error {
-	for _, id := range ids {
-		if !report.ValidID(id) {
-			return usage(notID(id))
-		}
-	}
-	records, err := b.records.Read(ctx, ids)
+// checkRecords proves that each id has a record of a known report without a final status.
+func (b *backend) checkRecords(ctx context.Context, ids []string) error {
+	records, err := b.inspect.Records(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if r, ok := records[id]; !ok || r.ID != id {
-			return b.inspect.NoRecord(id)
-		} else if b.config.Reports[r.Report] == nil {
+		if r := records[id]; b.config.Reports[r.Report] == nil {
 			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
 		} else if !r.Status.Known() {
 			return fmt.Errorf("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
@@ -79,10 +68,6 @@ func (b *backend) checkIDs(ctx context.Context, ids []string) error {
 		}
 	}
 	return nil
-}
-
-func notID(id string) error {
-	return fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id)
 }
 
 // push appends ids to the stream of jobs.
@@ -99,6 +84,27 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 	return nil
 }
 
+// delay puts ids into the delayed set.
+func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect.Delayed, error) {
+	now, err := b.redis.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	score := float64(due.from(now).UnixMilli())
+	var list []inspect.Delayed
+	for page := range slices.Chunk(ids, scanPage) {
+		var members []redis.Z
+		for _, id := range page {
+			members = append(members, redis.Z{Score: score, Member: id})
+			list = append(list, inspect.NewDelayed(id, score, now))
+		}
+		if err := b.redis.ZAdd(ctx, b.scripts.Delayed(), members...).Err(); err != nil {
+			return nil, fmt.Errorf("delay: %w", err)
+		}
+	}
+	return list, nil
+}
+
 // waitFor waits for what was pushed, and prints what became of it.
 func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
 	errOut := c.ErrOrStderr()
@@ -110,50 +116,8 @@ func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(c.OutOrStdout(), views); err != nil {
+	if err := views.print(f, c); err != nil {
 		return err
 	}
 	return views.failed()
-}
-
-// pushed are ids that went into the stream.
-type pushed []string
-
-func (p pushed) table(t table.Writer) {
-	t.AppendHeader(table.Row{"pushed"})
-	for _, id := range p {
-		t.AppendRow(table.Row{id})
-	}
-}
-
-// jobViews are jobs in a list.
-type jobViews []inspect.Job
-
-func (vs jobViews) table(t table.Writer) {
-	t.AppendHeader(table.Row{"id", "report", "status", "attempt", "file (error)"})
-	for _, v := range vs {
-		t.AppendRow(table.Row{v.ID, v.Report, v.Status, v.Attempt, about(v)})
-	}
-}
-
-// about is the file, the error, or both.
-func about(v inspect.Job) string {
-	if v.File != "" && v.Error != "" {
-		return v.File + " (" + v.Error + ")"
-	}
-	return v.File + v.Error
-}
-
-// failed is the error of jobs that have not made a file.
-func (vs jobViews) failed() error {
-	var n int
-	for _, v := range vs {
-		if !v.Status.HasFile() {
-			n++
-		}
-	}
-	if n > 0 {
-		return jobFailed(fmt.Errorf("%d of %d jobs failed", n, len(vs)))
-	}
-	return nil
 }

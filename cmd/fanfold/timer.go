@@ -20,7 +20,15 @@ func newTimer(f *flags) *cobra.Command {
 		Long: `Timer works on the timers that services set with SET … EX or ZADD. What happens
 when one fires is under timers in the configuration.`,
 	}
-	c.AddCommand(newTimerList(f), newTimerSet(f),
+	list := listing(f, "List timers, the next one first", "only names like this, such as 'send_message-42-*'",
+		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
+			list, err := b.inspect.Timers(c.Context(), matches, limit)
+			if err != nil {
+				return err
+			}
+			return f.printTimers(c, list)
+		})
+	c.AddCommand(list, newTimerSet(f),
 		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
 			return b.scripts.PauseTimer(ctx, name)
 		}),
@@ -39,8 +47,7 @@ when one fires is under timers in the configuration.`,
 }
 
 func newTimerSet(f *flags) *cobra.Command {
-	var in time.Duration
-	var at string
+	var due later
 	c := &cobra.Command{
 		Use:   "set NAME --in DURATION | --at TIME",
 		Short: "Set a timer, in place of what it was set for before",
@@ -52,38 +59,25 @@ and looks first whether a definition matches the name. A paused timer is resumed
 			if err := b.checkTimers(names, true); err != nil {
 				return err
 			}
-			if c.Flags().Changed("in") == (at != "") {
+			if c.Flags().Changed("in") == (due.at != "") {
 				return usage(errors.New("give one of --in and --at"))
 			}
-			due, err := later{in, at}.check(false, time.Local)
+			if err := due.check(false); err != nil {
+				return err
+			}
+			now, err := b.redis.Time(c.Context()).Result()
 			if err != nil {
 				return err
 			}
-			if at == "" {
-				// The clock that decides is Redis's.
-				if due, err = b.redis.Time(c.Context()).Result(); err != nil {
-					return err
-				}
-				due = due.Add(in)
-			}
-			if err := b.scripts.SetTimer(c.Context(), names[0], due); err != nil {
+			if err := b.scripts.SetTimer(c.Context(), names[0], due.from(now)); err != nil {
 				return err
 			}
-			return f.print(c.OutOrStdout(), timerViews{b.inspect.Timer(names[0], due, "set")})
+			return f.printTimers(c, []inspect.Timer{b.inspect.Timer(names[0], due.from(now), "set")})
 		}),
 	}
-	c.Flags().Var((*span)(&in), "in", "from now, such as 90s, 24h or 1w")
-	c.Flags().StringVar(&at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	c.Flags().Var((*span)(&due.in), "in", "from now, such as 90s, 24h or 1w")
+	c.Flags().StringVar(&due.at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
 	return c
-}
-
-func newTimerList(f *flags) *cobra.Command {
-	var l listing
-	return l.command(f, "List timers, the next one first", "only names like this, such as 'send_message-42-*'",
-		func(c *cobra.Command, b *backend, matches func(string) bool) (printer, error) {
-			list, err := b.inspect.Timers(c.Context(), matches, l.limit)
-			return timerViews(list), err
-		})
 }
 
 // newTimerChange makes a command that does something to timers by their names.
@@ -96,18 +90,17 @@ func newTimerChange(f *flags, verb, state, short string, change func(ctx context
 			if err := b.checkTimers(names, verb == "fire"); err != nil {
 				return err
 			}
-			views := timerViews{}
+			var changed []inspect.Timer
 			var failed error
 			for _, name := range names {
 				due, err := change(c.Context(), b, name)
-				if err != nil {
-					failed = errors.Join(failed, err)
-					continue
+				if err == nil {
+					changed = append(changed, b.inspect.Timer(name, due, state))
 				}
-				views = append(views, b.inspect.Timer(name, due, state))
+				failed = errors.Join(failed, err)
 			}
-			if len(views) > 0 {
-				failed = errors.Join(failed, f.print(c.OutOrStdout(), views))
+			if len(changed) > 0 {
+				failed = errors.Join(failed, f.printTimers(c, changed))
 			}
 			return failed
 		}),
@@ -128,15 +121,12 @@ func (b *backend) checkTimers(names []string, defined bool) error {
 	return nil
 }
 
-type timerViews []inspect.Timer
-
-func (vs timerViews) table(t table.Writer) {
-	t.AppendHeader(table.Row{"name", "state", "due", "every", "definition"})
-	for _, v := range vs {
+func (f *flags) printTimers(c *cobra.Command, list []inspect.Timer) error {
+	return printList(f, c, list, table.Row{"name", "state", "due", "every", "definition"}, func(v inspect.Timer) table.Row {
 		due := ""
 		if v.Due != nil {
 			due = inspect.Stamp(*v.Due)
 		}
-		t.AppendRow(table.Row{v.Name, v.State, due, v.Every, v.Definition})
-	}
+		return table.Row{v.Name, v.State, due, v.Every, v.Definition}
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
 )
 
 func newWatch(f *flags) *cobra.Command {
@@ -21,33 +21,19 @@ final, and changes nothing. On a terminal it shows a bar for each listener of up
 10 jobs; of more, and elsewhere, a line for each change, with -o json as JSON. It ends
 with 0 where each job has made a file, and with 4 where one has not.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			for _, id := range ids {
-				if !report.ValidID(id) {
-					return usage(notID(id))
-				}
-			}
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			slices.Sort(ids)
 			ids = slices.Compact(ids)
-			records, err := b.records.Read(c.Context(), ids)
-			if err != nil {
+			if _, err := b.inspect.Records(c.Context(), ids); err != nil {
 				return err
-			}
-			for _, id := range ids {
-				if r, ok := records[id]; !ok || r.ID != id {
-					return b.inspect.NoRecord(id)
-				}
 			}
 			out := c.OutOrStdout()
 			if showsBars(onTerminal(out), f.output, len(ids)) {
 				views, err := b.awaited(c.Context(), ids, out)
 				if err == nil {
-					err = f.print(out, views)
+					err = views.print(f, c)
 				}
-				if err != nil {
-					return err
-				}
-				return views.failed()
+				return cmp.Or(err, views.failed())
 			}
 			views, err := b.watched(c.Context(), ids, newLines(out, f.output == "json"))
 			if err != nil {

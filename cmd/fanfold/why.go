@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
 )
 
 func newWhy(f *flags) *cobra.Command {
@@ -21,10 +20,7 @@ which redis-cli commands show the same. It changes nothing.
 A server that does not answer is an answer, too; the exit code is 3 only where
 there is no such record and no trace of the id.`,
 		Args: cobra.ExactArgs(1),
-		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
-			if !report.ValidID(ids[0]) {
-				return usage(notID(ids[0]))
-			}
+		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			v, err := b.inspect.Why(c.Context(), ids[0])
 			if err != nil {
 				return err
@@ -32,7 +28,7 @@ there is no such record and no trace of the id.`,
 			if f.output == "json" {
 				err = printJSON(c.OutOrStdout(), v)
 			} else {
-				err = explainTo(c.OutOrStdout(), v)
+				_, err = fmt.Fprint(c.OutOrStdout(), explained(v))
 			}
 			if err == nil && v.Kind == inspect.KindNoRecord {
 				err = b.inspect.NoRecord(v.ID)
@@ -42,48 +38,40 @@ there is no such record and no trace of the id.`,
 	}
 }
 
-// explainTo writes a verdict for people.
-func explainTo(w io.Writer, v inspect.Verdict) error {
-	p := &paragraphs{w: w}
-	p.line("%s", v.Summary)
+// explained is a verdict for people.
+func explained(v inspect.Verdict) string {
+	var text strings.Builder
+	line := func(format string, args ...any) {
+		text.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n")
+	}
+	list := func(title string, items []string) {
+		if len(items) > 0 {
+			line("")
+			line("%s:", title)
+		}
+		for _, item := range items {
+			line("  %s", item)
+		}
+	}
+	line("%s", v.Summary)
 	if v.Status != "" {
-		p.line("  record: %s, report %s, attempt %d", v.Status, v.Report, v.Attempt)
+		line("  record: %s, report %s, attempt %d", v.Status, v.Report, v.Attempt)
 	}
 	if v.Job != "" {
-		p.line("  job:    %s, stage %d", v.Job, v.Stage)
+		line("  job:    %s, stage %d", v.Job, v.Stage)
 	}
 	for _, d := range v.Details {
-		p.line("  %s", d)
+		line("  %s", d)
 	}
 	for _, s := range v.Steps {
-		p.line("  %s: %s", s.Name, s.Says)
+		line("  %s: %s", s.Name, s.Says)
 	}
-	p.list("What will happen", len(v.Upcoming), func(i int) string {
-		return inspect.Stamp(v.Upcoming[i].At) + " (" + inspect.When(v.Upcoming[i].At, v.Now) + "): " + v.Upcoming[i].What
-	})
-	p.list("What you can do", len(v.Remedies), func(i int) string { return v.Remedies[i] })
-	p.list("See for yourself", len(v.Commands), func(i int) string { return v.Commands[i] })
-	return p.err
-}
-
-// paragraphs writes lines and keeps the first error.
-type paragraphs struct {
-	w   io.Writer
-	err error
-}
-
-func (p *paragraphs) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.w, oneLine(fmt.Sprintf(format, args...)))
+	var upcoming []string
+	for _, u := range v.Upcoming {
+		upcoming = append(upcoming, inspect.Stamp(u.At)+" ("+inspect.When(u.At, v.Now)+"): "+u.What)
 	}
-}
-
-func (p *paragraphs) list(title string, n int, item func(int) string) {
-	if n > 0 {
-		p.line("")
-		p.line("%s:", title)
-	}
-	for i := range n {
-		p.line("  %s", item(i))
-	}
+	list("What will happen", upcoming)
+	list("What you can do", v.Remedies)
+	list("See for yourself", v.Commands)
+	return text.String()
 }

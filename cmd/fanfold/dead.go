@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/inspect"
+)
+
+func newDead(f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "dead",
+		Short: "See and clear the list of jobs that have failed",
+	}
+	c.AddCommand(newDeadList(f), newDeadDiscard(f))
+	return c
+}
+
+const (
+	deadMatch  = "only those whose report or reason is like this, such as '*timeout*'"
+	deadReport = "only those of this report"
+)
+
+// chosen tells whether a dead job is of a report (empty: any), and its report or reason
+// matches.
+func chosen(j inspect.DeadJob, report string, matches func(string) bool) bool {
+	return (report == "" || j.Report == report) && (matches(j.Report) || matches(j.Error))
+}
+
+func newDeadList(f *flags) *cobra.Command {
+	var report string
+	c := listing(f, "List dead jobs with their reasons, the newest first", deadMatch, func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
+		list, err := b.inspect.Dead(c.Context(), func(j inspect.DeadJob) bool { return chosen(j, report, matches) }, limit)
+		if err != nil {
+			return err
+		}
+		return printList(f, c, list, table.Row{"id", "when", "report", "attempt", "reason"}, func(j inspect.DeadJob) table.Row {
+			reason := j.Error
+			if j.Note != "" {
+				reason = "(" + j.Note + ") " + reason
+			}
+			return table.Row{j.ID, inspect.Stamp(j.When), j.Report, j.Attempt, reason}
+		}, table.ColumnConfig{Number: 5, WidthMax: 100})
+	})
+	c.Flags().StringVar(&report, "report", "", deadReport)
+	return c
+}
+
+func newDeadDiscard(f *flags) *cobra.Command {
+	sweep := deadSweep{past: "discarded"}
+	c := &cobra.Command{
+		Use:   "discard ID…|--all",
+		Short: "Take jobs off the list of dead ones",
+		Long: `Discard removes jobs from the list of dead ones. Their records stay FAILED and can
+still be run again with fanfold retry.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
+			if err := sweep.check(ids); err != nil {
+				return err
+			}
+			if sweep.all {
+				return sweep.run(f, c, b, b.discardPage)
+			}
+			for _, id := range ids {
+				if n, err := b.redis.ZRem(c.Context(), b.scripts.Dead(), id).Result(); err != nil {
+					return err
+				} else if n == 0 {
+					return coded{fmt.Errorf("%s is not on the list of dead jobs; those before it are discarded", id), exitNotFound}
+				}
+			}
+			return f.printChanged(c, "discarded", ids)
+		}),
+	}
+	sweep.flags(c, "discard all that are on the list")
+	return c
+}
+
+// discardPage removes jobs from the list, whatever their records say.
+func (b *backend) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
+	ids := make([]any, len(page))
+	for i, j := range page {
+		ids[i] = j.ID
+	}
+	if err := b.redis.ZRem(ctx, b.scripts.Dead(), ids...).Err(); err != nil {
+		return nil, fmt.Errorf("discard: %w", err)
+	}
+	return slices.Repeat([]bool{true}, len(page)), nil
+}
+
+// deadSweep is a change of many dead jobs.
+type deadSweep struct {
+	match  string // a glob for the report or the reason
+	report string
+	all    bool
+	dryRun bool
+	limit  int
+	past   string // what was done, in a word
+
+	// unable says why the change cannot be made to a job; empty: it can. Nil: to all.
+	unable func(inspect.DeadJob) string
+}
+
+func (d *deadSweep) flags(c *cobra.Command, what string) {
+	c.Flags().StringVar(&d.match, "match", "", deadMatch)
+	c.Flags().StringVar(&d.report, "report", "", deadReport)
+	c.Flags().BoolVar(&d.all, "all", false, what)
+	c.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --all: only say what would be done")
+	c.Flags().IntVar(&d.limit, "limit", 0, "with --all: at most so many; 0 means all")
+}
+
+// check proves that either ids are given or --all.
+func (d *deadSweep) check(ids []string) error {
+	switch {
+	case d.all && len(ids) > 0:
+		return usage(errors.New("give ids or --all, not both"))
+	case !d.all && len(ids) == 0:
+		return usage(errors.New("give ids, or --all"))
+	case !d.all && (d.match != "" || d.report != "" || d.dryRun || d.limit != 0):
+		return usage(errors.New("--match, --report, --dry-run and --limit go with --all"))
+	case d.limit < 0:
+		return usage(fmt.Errorf("--limit: %d is less than 0", d.limit))
+	}
+	return nil
+}
+
+// swept is what a sweep has done or would do.
+type swept struct {
+	Would    int               `json:"would,omitempty"`
+	Done     int               `json:"done"`
+	Left     map[string]int    `json:"left,omitempty"` // why it was not done, and for how many
+	ByReport map[string]int    `json:"by_report,omitempty"`
+	Examples map[string]string `json:"examples,omitempty"` // by report: an id
+}
+
+// run changes the dead jobs that are chosen, a page at a time, and prints what was done.
+// Change tells for each whether it is done, and is then on the list no longer.
+func (d *deadSweep) run(f *flags, c *cobra.Command, b *backend, change func(context.Context, []inspect.DeadJob) ([]bool, error)) error {
+	matches, err := glob(d.match)
+	if err != nil {
+		return err
+	}
+	result := swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
+	stay, seen := 0, 0
+	for page, err := range b.inspect.DeadPages(c.Context(), false, func([]inspect.DeadJob) int { return stay }) {
+		if err != nil {
+			return errors.Join(d.print(f, c, result), err)
+		}
+		var able []inspect.DeadJob
+		for _, j := range page {
+			if !chosen(j, d.report, matches) || d.limit > 0 && seen >= d.limit {
+				continue
+			}
+			if d.unable != nil {
+				if why := d.unable(j); why != "" {
+					result.Left[why]++
+					continue
+				}
+			}
+			able = append(able, j)
+			seen++
+		}
+		var done []bool
+		if stay = len(page); !d.dryRun && len(able) > 0 {
+			if done, err = change(c.Context(), able); err != nil {
+				return errors.Join(d.print(f, c, result), err)
+			}
+		}
+		for i, j := range able {
+			switch {
+			case d.dryRun:
+				result.Would++
+			case done[i]:
+				result.Done++
+				stay--
+			default:
+				result.Left["the record was changed by somebody else"]++
+				continue
+			}
+			result.ByReport[j.Report]++
+			result.Examples[j.Report] = j.ID
+		}
+		if d.limit > 0 && seen >= d.limit {
+			break
+		}
+	}
+	return d.print(f, c, result)
+}
+
+func (d *deadSweep) print(f *flags, c *cobra.Command, s swept) error {
+	return f.print(c, s, func(t table.Writer) {
+		t.AppendHeader(table.Row{"report", "jobs", "such as"})
+		for _, report := range slices.Sorted(maps.Keys(s.ByReport)) {
+			t.AppendRow(table.Row{report, s.ByReport[report], s.Examples[report]})
+		}
+		past := d.past
+		if d.dryRun {
+			past = "would be " + past
+		}
+		t.AppendRow(table.Row{past, s.Would + s.Done, ""})
+		for _, why := range slices.Sorted(maps.Keys(s.Left)) {
+			t.AppendRow(table.Row{"left, as " + why, s.Left[why], ""})
+		}
+	})
+}

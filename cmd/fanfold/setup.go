@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+)
+
+func newValidate(f *flags) *cobra.Command {
+	var schema bool
+	c := &cobra.Command{
+		Use:   "validate",
+		Short: "Check the configuration file, without connecting to anything",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if schema {
+				_, err := c.OutOrStdout().Write(config.Schema)
+				return err
+			}
+			config, err := loadConfig(f.config)
+			if err != nil {
+				return err
+			}
+			var views []reportView
+			for _, name := range slices.Sorted(maps.Keys(config.Reports)) {
+				views = append(views, newReportView(config.Reports[name], config.Warnings))
+			}
+			err = printList(f, c, views, table.Row{"report", "definition", "parameters", "stages", "timeout", "columns"}, func(v reportView) table.Row {
+				var stages []string
+				for _, s := range v.Stages {
+					stages = append(stages, strings.Join(s, ", "))
+				}
+				return table.Row{v.Report, v.Definition, strings.Join(v.Parameters, ", "), strings.Join(stages, " → "), v.Timeout, strings.Join(v.Columns, ", ")}
+			})
+			if err != nil || f.output == "json" {
+				return err
+			}
+			for _, w := range config.Warnings {
+				if _, err := fmt.Fprintln(c.OutOrStdout(), "warning:", w); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of the file, for editors, and check nothing")
+	return c
+}
+
+// reportView is a report in short.
+type reportView struct {
+	Report     string     `json:"report"`
+	Definition string     `json:"definition"`
+	Parameters []string   `json:"parameters"`
+	Stages     [][]string `json:"stages"`
+	Timeout    string     `json:"timeout"`
+	Columns    []string   `json:"columns"`
+	Warnings   []string   `json:"warnings,omitempty"`
+}
+
+func newReportView(r *report.Report, warnings decode.Problems) reportView {
+	v := reportView{Report: r.Name, Definition: r.Hash(), Timeout: r.Timeout.String(), Parameters: []string{}, Columns: []string{}}
+	for _, w := range warnings {
+		if strings.HasPrefix(w.Path, "reports."+r.Name+".") {
+			v.Warnings = append(v.Warnings, w.Error())
+		}
+	}
+	for _, p := range r.Parameters {
+		v.Parameters = append(v.Parameters, p.Name)
+	}
+	for _, s := range r.Stages {
+		var names []string
+		for _, l := range s.Listeners {
+			names = append(names, l.Name)
+		}
+		v.Stages = append(v.Stages, names)
+	}
+	for _, c := range r.CSV.Columns {
+		v.Columns = append(v.Columns, c.Label)
+	}
+	return v
+}
+
+func newMigrate(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Make Fanfold's tables, or bring them up to date",
+		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_snapshot,
+fanfold_firing), in the schema of the records, and the record table that
+records.table names; not that one if it is yours, with records.columns or
+records.statuses in the configuration. It may be run any number of times.`,
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			r, db := b.config.Records, b.databases[b.config.Records.Database]
+			done := []string{}
+			if len(r.Columns) == 0 && len(r.Statuses) == 0 {
+				steps, err := record.Migrate(c.Context(), db, r.Table)
+				if err != nil {
+					return err
+				}
+				done = append(done, steps...)
+			}
+			steps, err := record.MigrateTables(c.Context(), db, r.Table)
+			if err != nil {
+				return err
+			}
+			if done = append(done, steps...); len(done) == 0 && f.output != "json" {
+				done = []string{"nothing: all tables are up to date"}
+			}
+			return f.printNames(c, "applied", done)
+		}),
+	}
+}
+
+func newDoctor(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check Redis, MySQL, APIs, the sink and the scratch folder, and report what is wrong",
+		Long: `Doctor looks at everything that the configuration names, writes and deletes one
+object in the sink and one scratch file, and changes nothing else. Exits with 1 if any check fails.`,
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
+			defer cancel()
+			all := b.inspect.Doctor(ctx)
+			if err := f.printFindings(c, all); err != nil {
+				return err
+			}
+			if n := all.Count(inspect.Fail); n > 0 {
+				return fmt.Errorf("%d of %d checks failed", n, len(all))
+			}
+			return nil
+		}),
+	}
+}
+
+func (f *flags) printFindings(c *cobra.Command, all inspect.Findings) error {
+	return printList(f, c, all, table.Row{"result", "check", "detail"}, func(f inspect.Finding) table.Row {
+		if f.Hint != "" {
+			f.Detail += "\n→ " + f.Hint
+		}
+		return table.Row{f.Result, f.Check, f.Detail}
+	}, table.ColumnConfig{Number: 1, Transformer: coloured}, table.ColumnConfig{Number: 3, WidthMax: 100})
+}
+
+// coloured is a result as terminals show it.
+func coloured(result any) string {
+	colours := map[any]text.Color{inspect.Pass: text.FgGreen, inspect.Warn: text.FgYellow, inspect.Fail: text.FgRed}
+	return cmp.Or(colours[result], text.Reset).Sprint(result)
+}
+
+// version is set by the Makefile.
+var version = "dev"
+
+func newVersion(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		RunE: func(c *cobra.Command, _ []string) error {
+			v := struct {
+				Version  string `json:"version"`
+				Revision string `json:"revision,omitempty"`
+				Go       string `json:"go"`
+			}{Version: version, Go: runtime.Version()}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						v.Revision = s.Value
+					}
+				}
+			}
+			return f.print(c, v, func(t table.Writer) {
+				t.AppendRow(table.Row{"fanfold", v.Version})
+				if v.Revision != "" {
+					t.AppendRow(table.Row{"revision", v.Revision})
+				}
+				t.AppendRow(table.Row{"go", v.Go})
+			})
+		},
+	}
+}
