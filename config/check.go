@@ -10,59 +10,72 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// check proves what the fields mean together, and makes the Config of them.
-func (f *file) check() *Config {
+// checker proves what the fields of a file mean together, and makes the Config of them.
+type checker struct {
+	*decode.Reader
+	f       *file
+	config  *Config
+	readers map[string]*draftListener // the first listener of each name, in any report
+}
+
+func check(r *decode.Reader, f *file) *Config {
 	c := &Config{
-		Redis: f.Redis, Databases: map[string]Database{}, APIs: map[string]API{}, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys.check(),
+		Redis: f.Redis, Databases: map[string]Database{}, APIs: map[string]API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
 		Admin: f.Admin, AdminPublic: f.AdminPublic, Reports: map[string]*report.Report{},
 	}
+	k := &checker{Reader: r, f: f, config: c, readers: map[string]*draftListener{}}
+	k.checkKeys()
 	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
 		if ip := net.ParseIP(host); host == "" || ip != nil && !ip.IsLoopback() {
-			f.Get("admin").Problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, or set admin_public: true if a firewall protects it")
+			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, or set admin_public: true if a firewall protects it")
 		}
 	}
-	for _, d := range f.Databases {
-		c.Databases[d.Name] = d.check()
+	for i := range f.Databases {
+		k.addPassword(&f.Databases[i])
+		c.Databases[f.Databases[i].Name] = f.Databases[i].Database
 	}
-	for _, a := range f.APIs {
+	for i := range f.APIs {
+		a := &f.APIs[i]
 		if _, taken := c.Databases[a.Name]; taken {
-			a.Problem("an API with the name of a database", "Give it another name")
+			k.Of(a).Problem("an API with the name of a database", "Give it another name")
 		} else {
-			c.APIs[a.Name] = a.check()
+			k.checkAPI(a)
+			c.APIs[a.Name] = a.API
 		}
 	}
-	c.Records = f.Records.check(c)
-	readers := map[string]*draftListener{}
+	k.checkRecords()
 	for i := range f.Reports {
-		r := f.Reports[i].check(c, readers)
+		r := k.report(&f.Reports[i])
 		c.Reports[r.Name] = r
 	}
-	f.Records.checkPartial(c)
+	k.checkPartial()
 	for i := range f.Timers {
-		c.Timers = append(c.Timers, f.Timers[i].check(c, f.Timers[:i]))
+		k.checkTimer(i)
+		c.Timers = append(c.Timers, &f.Timers[i])
 	}
 	c.Timers = c.Timers.Sorted()
 	return c
 }
 
-// check proves that a job's hash and a key that all jobs share cannot have one name.
-func (k keyFields) check() report.Keys {
-	if !k.Wrong("prefix") && !k.Wrong("hash") && (strings.HasPrefix(k.Prefix, k.Hash) || strings.HasPrefix(k.Hash, k.Prefix)) {
+// checkKeys proves that a job's hash and a key that all jobs share cannot have one name.
+func (k *checker) checkKeys() {
+	keys, s := k.f.Keys, k.Of(&k.f.Keys)
+	if !s.Wrong("prefix") && !s.Wrong("hash") && (strings.HasPrefix(keys.Prefix, keys.Hash) || strings.HasPrefix(keys.Hash, keys.Prefix)) {
 		d := report.DefaultKeys
-		k.First("hash", "prefix").Problem("one of prefix and hash begins with the other", "Choose two that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
+		s.First("hash", "prefix").Problem("one of prefix and hash begins with the other", "Choose two that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
 	}
-	return report.Keys{Prefix: k.Prefix, Hash: k.Hash}
 }
 
-// check puts the password into the DSN.
-func (d databaseFields) check() Database {
-	file, dsn := d.Get("password_file").Hidden(), d.First("dsn", "dsn_file").Hidden()
+// addPassword puts the password into the DSN.
+func (k *checker) addPassword(d *databaseFields) {
+	s := k.Of(d)
+	file, dsn := s.Get("password_file").Hidden(), s.First("dsn", "dsn_file").Hidden()
 	if !file.Given() || d.DSN == "" {
-		return d.Database
+		return
 	}
 	const remedy = "Write user@tcp(host:port)/schema"
 	switch user, password, address, _ := splitDSN(d.DSN.Reveal()); {
-	case d.Get("dsn_file").Given():
+	case s.Get("dsn_file").Given():
 		file.Problem("both dsn_file and password_file", "Put the password into the DSN's file, or give the DSN in dsn")
 	case user == "":
 		dsn.Problem("a DSN without user, for the password in password_file", remedy)
@@ -71,20 +84,21 @@ func (d databaseFields) check() Database {
 	default:
 		d.DSN = report.Secret(user + ":" + string(d.PasswordFile) + "@" + address)
 	}
-	return d.Database
 }
 
-// check proves that the headers can be sent with every request.
-func (a apiFields) check() API {
+// checkAPI proves that the headers can be sent with every request.
+func (k *checker) checkAPI(a *apiFields) {
 	a.URL, a.API.Headers = strings.TrimRight(a.URL, "/"), map[string]report.Secret{}
-	for _, h := range a.Headers {
-		at, value := h.Hidden(), string(h.Value)
-		if h.Has("file") {
-			at, value = h.Get("file").Hidden(), string(h.File)
+	for i := range a.Headers {
+		h := a.Headers[i]
+		s := k.Of(&a.Headers[i])
+		at, value := s.Hidden(), string(h.Value)
+		if s.Has("file") {
+			at, value = s.Get("file").Hidden(), string(h.File)
 		}
 		wrong := badHeader(h.Name, value, apiHeaders)
 		switch {
-		case !h.Readable() || h.Wrong("") || h.Wrong("file"):
+		case !s.Readable() || s.Wrong("") || s.Wrong("file"):
 		case strings.TrimSpace(value) == "":
 			at.Problem("empty", "Write the value of "+h.Name+", set the variable that it comes from, or remove the header")
 		case wrong != nil:
@@ -95,13 +109,12 @@ func (a apiFields) check() API {
 			a.API.Headers[h.Name] = report.Secret(value)
 		}
 	}
-	at := a.Get("idempotency")
+	at := k.Of(a).Get("idempotency")
 	if wrong := badHeader(a.Idempotency, "", apiHeaders); hasHeader(a.API.Headers, a.Idempotency) {
 		at.Problem("a header that is in headers, too", "Remove it there: each job has its own key")
 	} else if wrong != nil {
 		at.Problem(wrong.Message, wrong.Remedy)
 	}
-	return a.API
 }
 
 // hasHeader tells whether headers have one of that name.

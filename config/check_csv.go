@@ -12,61 +12,52 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// draftFile is the file of a report whose join and listeners are known.
-type draftFile struct {
-	*report.Report
-	f         csvFields
-	listeners listeners
-}
-
-// check takes what the file looks like.
-func (d *draftFile) check() {
-	f := d.f
-	if f.Given() && !f.Readable() {
+// checkCSV proves what the file looks like. The join and the listeners are known.
+func (d *draft) checkCSV() {
+	c := &d.CSV
+	s := d.Of(c)
+	if s.Given() && !s.Readable() {
 		return
 	}
-	c := report.CSV{
-		BOM: f.BOM, LF: f.LF, TimeZone: f.TimeZone, Date: f.Date, Datetime: f.Datetime, Formulas: f.Formulas, Gzip: f.Gzip,
-		MaxRows: f.MaxRows, MaxBytes: f.MaxBytes,
+	if c.Delimiter == "," {
+		c.Delimiter = ""
 	}
-	if f.Delimiter != "," {
-		c.Delimiter = f.Delimiter
-	}
-	if list := f.Get("columns"); list.Given() {
-		c.Columns = d.columns(f.Columns)
+	if s.Get("columns").Given() {
+		c.Columns = d.resolveColumns()
 	} else {
 		c.Columns = d.defaultColumns()
 	}
-	c.Null = f.checkNull(len(c.Columns))
-	d.CSV = c
+	c.Null = readNull(s.Raw("null"), len(c.Columns))
 	d.checkFormulas()
 }
 
-// columns resolves csv.columns.
-func (d *draftFile) columns(fields []columnFields) []report.CSVColumn {
+// resolveColumns resolves csv.columns.
+func (d *draft) resolveColumns() []report.CSVColumn {
 	var columns []report.CSVColumn
 	first := map[string]int{}
-	for _, f := range fields {
-		if !f.Has("column") {
+	for i := range d.CSV.Columns {
+		given := &d.CSV.Columns[i]
+		s := d.Of(given)
+		if !s.Has("column") {
 			continue
 		}
-		column, ok := d.findColumn(f.Get("column"), f.Column)
+		column, ok := d.findColumn(s.Get("column"), given.Column)
 		column.Label = column.Column
-		if label := f.Get("label"); label.Given() {
-			column.Label = f.Label
-			if !f.Wrong("label") && (f.Label == "" || strings.ContainsFunc(f.Label, unicode.IsControl)) {
+		if label := s.Get("label"); label.Given() {
+			column.Label = given.Label
+			if !s.Wrong("label") && (given.Label == "" || strings.ContainsFunc(given.Label, unicode.IsControl)) {
 				label.Problem("not a valid label", "Use at least one character, and no control characters")
 				ok = false
 			}
-			ok = ok && !f.Wrong("label")
+			ok = ok && !s.Wrong("label")
 		}
 		line, twice := first[column.Label]
 		switch {
 		case !ok:
 		case twice:
-			f.Problem(fmt.Sprintf("a second column with the label %q, first in line %d", column.Label, line), "Write {column: …, label: …} with another label")
+			s.Problem(fmt.Sprintf("a second column with the label %q, first in line %d", column.Label, line), "Write {column: …, label: …} with another label")
 		default:
-			first[column.Label] = f.Line
+			first[column.Label] = s.Line
 			columns = append(columns, column)
 		}
 	}
@@ -75,7 +66,7 @@ func (d *draftFile) columns(fields []columnFields) []report.CSVColumn {
 
 // findColumn resolves a column of the file: a join key, else <listener>.<column> or a
 // column that exactly one joined listener gives.
-func (d *draftFile) findColumn(at decode.Setting, name string) (report.CSVColumn, bool) {
+func (d *draft) findColumn(at decode.Setting, name string) (report.CSVColumn, bool) {
 	if slices.Contains(d.Join.Keys, name) {
 		return report.CSVColumn{Column: name}, true
 	}
@@ -112,7 +103,7 @@ func (d *draftFile) findColumn(at decode.Setting, name string) (report.CSVColumn
 }
 
 // fileColumns returns the columns of the joined listeners, in the order of the join.
-func (d *draftFile) fileColumns() []report.Ref {
+func (d *draft) fileColumns() []report.Ref {
 	var all []report.Ref
 	for _, j := range d.Join.Listeners {
 		for _, column := range d.listeners.find(j.Listener).Columns {
@@ -124,7 +115,7 @@ func (d *draftFile) fileColumns() []report.Ref {
 
 // defaultColumns is every join key, then every column of the joined listeners that is
 // not a key. A name that occurs twice is labelled in full.
-func (d *draftFile) defaultColumns() []report.CSVColumn {
+func (d *draft) defaultColumns() []report.CSVColumn {
 	var columns []report.CSVColumn
 	count, taken := map[string]int{}, map[string]bool{}
 	for _, key := range d.Join.Keys {
@@ -146,7 +137,7 @@ func (d *draftFile) defaultColumns() []report.CSVColumn {
 			label = ref.String()
 		}
 		if taken[label] {
-			d.f.Problem(fmt.Sprintf("two columns that would have the label %q", label), "List csv.columns, with labels")
+			d.Of(&d.CSV).Problem(fmt.Sprintf("two columns that would have the label %q", label), "List csv.columns, with labels")
 			continue
 		}
 		taken[label] = true
@@ -155,9 +146,8 @@ func (d *draftFile) defaultColumns() []report.CSVColumn {
 	return columns
 }
 
-// checkNull takes what stands for NULL in a file of so many columns; nil: nothing does.
-func (f csvFields) checkNull(columns int) *string {
-	at := f.Null
+// readNull reads what stands for NULL in a file of that many columns; nil: nothing does.
+func readNull(at decode.Setting, columns int) *string {
 	if !at.Given() {
 		return nil
 	}
@@ -182,16 +172,16 @@ func (f csvFields) checkNull(columns int) *string {
 }
 
 // checkFormulas proves that what stands in the configuration is no formula.
-func (d *draftFile) checkFormulas() {
+func (d *draft) checkFormulas() {
 	formula := func(text []byte) bool { return format.IsFormula(text, report.KindText) }
-	c := d.CSV
+	c, s := d.CSV, d.Of(&d.CSV)
 	if c.Null != nil && c.Formulas != report.FormulasOff && formula([]byte(*c.Null)) {
-		d.f.Get("null").Problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
+		s.Get("null").Problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
 	}
 	if c.Formulas != report.FormulasFail {
 		return
 	}
-	at := d.f.Get("formulas")
+	at := s.Get("formulas")
 	for _, column := range c.Columns {
 		if formula([]byte(column.Label)) {
 			at.Problem(fmt.Sprintf("a spreadsheet takes the label %q for a formula", column.Label), "Give the column another label, or write formulas: escape")

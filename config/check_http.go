@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,25 +14,25 @@ import (
 )
 
 // readHTTP takes what a listener of kind http asks for.
-func (l *draftListener) readHTTP(c *Config) {
-	f := l.f
-	l.HTTP, l.Batch = &report.HTTP{}, f.Batch
-	api, known := c.APIs[f.API]
+func (l *draftListener) readHTTP() {
+	f, apis := l.f, l.checker.config.APIs
+	l.HTTP, l.Batch = &report.HTTP{}, f.Values
+	api, known := apis[f.API]
 	if known {
 		l.Source = f.API
-	} else if f.Has("api") {
-		f.Get("api").Problem("no such API", decode.DidYouMean(f.API, sortedKeys(c.APIs)))
+	} else if l.Has("api") {
+		l.Get("api").Problem("no such API", decode.DidYouMean(f.API, sortedKeys(apis)))
 	}
 	for _, column := range f.Fields {
 		l.Columns = append(l.Columns, column.Name)
-		l.HTTP.Fields = append(l.HTTP.Fields, report.HTTPField{Path: column.Path, Kind: column.Type, Optional: column.Optional})
+		l.HTTP.Fields = append(l.HTTP.Fields, column.HTTPField)
 	}
-	l.whole = f.Result != nil && !f.Wrong("result", "submit", "poll", "cancel")
+	l.whole = f.Result != nil && !l.Wrong("result", "submit", "poll", "cancel")
 	if f.Submit != nil {
 		l.readJob(api, known)
 	} else {
 		for _, name := range []string{"poll", "cancel", "total"} {
-			if at := f.Get(name); at.Given() {
+			if at := l.Get(name); at.Given() {
 				at.Problem(name+" without submit", "Add submit: {path: /…, id: $.…}, or remove it: then the rows are there at once")
 			}
 		}
@@ -44,33 +45,33 @@ func (l *draftListener) readHTTP(c *Config) {
 // readJob takes how a job is made, polled and ended.
 func (l *draftListener) readJob(api API, known bool) {
 	f, h := l.f, l.HTTP
-	h.Submit, h.Total = l.submit(f.Submit, api, known), f.Total
+	h.Submit, h.Total = l.submit(f.Submit, api, known), f.TotalTime
 	if p := f.Poll; p == nil {
-		f.Missing("poll", "Say how to look at the job: {path: \"/…/{id}\", status: $.…, done: [done], failed: [failed]}")
+		l.Missing("poll", "Say how to look at the job: {path: \"/…/{id}\", status: $.…, done: [done], failed: [failed]}")
 	} else {
-		h.Poll = report.HTTPPoll{
-			HTTPRequest: l.request(p.Section, p.request, "GET", places{id: true, key: true}),
-			Every:       p.Every, Status: p.Status, Done: p.Done, Failed: p.Failed, Working: p.Working, Error: p.Error,
-		}
-		p.check(h.Poll)
+		s := l.checker.Of(p)
+		l.request(s, &p.HTTPRequest, "GET", places{id: true, key: true})
+		checkPoll(s, p)
+		h.Poll = *p
 	}
-	if c := f.Cancel; c != nil {
-		r := l.request(c.Section, c.request, "DELETE", places{id: true, key: true, constant: true})
-		needJob(r, c.Section, "{id}", "{key}")
-		h.Cancel = &r
+	if h.Cancel = f.Cancel; h.Cancel != nil {
+		s := l.checker.Of(h.Cancel)
+		l.request(s, h.Cancel, "DELETE", places{id: true, key: true, constant: true})
+		needJob(h.Cancel, s, "{id}", "{key}")
 	}
 }
 
-func (l *draftListener) submit(f *submitRequest, api API, known bool) *report.HTTPSubmit {
-	s := &report.HTTPSubmit{HTTPRequest: l.request(f.Section, f.request, "POST", places{values: true, key: true}), ID: f.ID}
+func (l *draftListener) submit(f *submitFields, api API, known bool) *report.HTTPSubmit {
+	s, at := &f.HTTPSubmit, l.checker.Of(f)
+	l.request(at, &s.HTTPRequest, "POST", places{values: true, key: true})
 	if s.Method == "GET" {
-		f.Get("method").Problem("a GET that makes something", "Use POST or PUT")
+		at.Get("method").Problem("a GET that makes something", "Use POST or PUT")
 	}
-	unknown := f.Get("unknown")
+	unknown := at.Get("unknown")
 	switch {
-	case !f.Readable() || !known:
+	case !at.Readable() || !known:
 	case api.Idempotency == "":
-		f.Problem("a job for an API without idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
+		at.Problem("a job for an API without idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
 	case api.Idempotency != NotIdempotent && unknown.Given():
 		unknown.Problem("has no effect, because the API recognizes repeated requests by "+api.Idempotency, "Remove it: a request whose answer is lost is sent again with the same key")
 	case api.Idempotency == NotIdempotent && !unknown.Given():
@@ -81,22 +82,23 @@ func (l *draftListener) submit(f *submitRequest, api API, known bool) *report.HT
 	}
 	s.Unknown = f.Unknown.Answer
 	if in := f.Unknown.LookUp; in != nil {
-		r := l.request(in.Section, in.request, "GET", places{key: true, constant: true})
-		s.Unknown, s.LookUp = report.LookUpJob, &report.HTTPLookUp{HTTPRequest: r, ID: in.ID}
-		if !r.UsesKey() && in.Readable() {
-			in.Problem("no {key}, by which the job is found", "Put {key} into submit, where the API keeps it, and here where it is looked for")
-		} else if r.UsesKey() && !s.UsesKey() {
-			f.Problem("no {key}, by which look_up looks for the job", "Put {key} where the API keeps it, such as json: {reference: \"{key}\"}")
+		inside := l.checker.Of(in)
+		l.request(inside, &in.HTTPRequest, "GET", places{key: true, constant: true})
+		s.Unknown, s.LookUp = report.LookUpJob, in
+		if !in.UsesKey() && inside.Readable() {
+			inside.Problem("no {key}, by which the job is found", "Put {key} into submit, where the API keeps it, and here where it is looked for")
+		} else if in.UsesKey() && !s.UsesKey() {
+			at.Problem("no {key}, by which look_up looks for the job", "Put {key} where the API keeps it, such as json: {reference: \"{key}\"}")
 		}
 	}
 	return s
 }
 
-// check proves that a poll is about its job, and that each status means one thing.
-func (f *pollRequest) check(p report.HTTPPoll) {
-	needJob(p.HTTPRequest, f.Section, "{id}", "{key}")
-	if !f.Get("failed").Given() && len(p.Working) == 0 && f.Readable() {
-		f.Get("failed").Problem("neither failed nor working", "List the statuses of a job that has failed: failed: [failed]")
+// checkPoll proves that a poll is about its job, and that each status means one thing.
+func checkPoll(at decode.Section, p *report.HTTPPoll) {
+	needJob(&p.HTTPRequest, at, "{id}", "{key}")
+	if failed := at.Get("failed"); !failed.Given() && len(p.Working) == 0 && at.Readable() {
+		failed.Problem("neither failed nor working", "List the statuses of a job that has failed: failed: [failed]")
 	}
 	first := map[string]string{}
 	for _, list := range []struct {
@@ -105,7 +107,7 @@ func (f *pollRequest) check(p report.HTTPPoll) {
 	}{{"done", p.Done}, {"failed", p.Failed}, {"working", p.Working}} {
 		for _, s := range list.statuses {
 			if other, twice := first[s]; twice {
-				f.Get(list.name).Problem(s+" is in "+other+" already", "Remove it from one of them")
+				at.Get(list.name).Problem(s+" is in "+other+" already", "Remove it from one of them")
 			}
 			first[s] = list.name
 		}
@@ -113,63 +115,54 @@ func (f *pollRequest) check(p report.HTTPPoll) {
 }
 
 // needJob refuses a request that is the same for every job. Any of the names tells one.
-func needJob(r report.HTTPRequest, s decode.Section, names ...string) {
+func needJob(r *report.HTTPRequest, s decode.Section, names ...string) {
 	if r.Path != "" && !slices.ContainsFunc(names, r.UsesName) {
 		s.Get("path").Problem("no {id} in path, query or json: it would not be about the job that submit has made", "Put {id} where the API wants the job's id, such as /exports/{id}")
 	}
 }
 
 // readResult takes where the rows are, and how the next page is asked for.
-func (l *draftListener) readResult(f *resultRequest) {
-	submitted := l.HTTP.Submit != nil
-	r := report.HTTPResult{
-		HTTPRequest: l.request(f.Section, f.request, "GET", places{values: !submitted, id: submitted}),
-		Rows:        f.Rows, Next: f.Next, Page: f.Page, First: f.First, Offset: f.Offset, Count: f.Count,
-	}
-	if f.Wrong("rows") {
+func (l *draftListener) readResult(f *resultFields) {
+	submitted, s, r := l.HTTP.Submit != nil, l.checker.Of(f), &f.HTTPResult
+	l.request(s, &r.HTTPRequest, "GET", places{values: !submitted, id: submitted})
+	if s.Wrong("rows") {
 		r.Rows = report.JSONPath{}
 	}
 	if submitted {
-		needJob(r.HTTPRequest, f.Section, "{id}")
+		needJob(&r.HTTPRequest, s, "{id}")
 	}
 	if f.NextAs != nil {
 		r.NextAs = f.NextAs.Query
 	}
-	l.HTTP.Result = r
+	l.HTTP.Result = *r
 	const own = "Each of rows, next and count has a place of its own in the answer; without rows, the whole answer is the array of rows"
 	if r.Next.Overlaps(r.Rows) {
-		f.Get("next").Problem("in the same place as "+r.Rows.String(), own)
+		s.Get("next").Problem("in the same place as "+r.Rows.String(), own)
 	}
 	for _, other := range []report.JSONPath{r.Rows, r.Next} {
 		if r.Count.Overlaps(other) {
-			f.Get("count").Problem("in the same place as "+other.String(), own)
+			s.Get("count").Problem("in the same place as "+other.String(), own)
 		}
 	}
-	if first := f.Get("first"); first.Given() && r.Page == "" {
+	if first := s.Get("first"); first.Given() && r.Page == "" {
 		first.Problem("a first page without page", "Name the number of the page in the query: page: page")
 	}
-	var ways []string
-	for _, name := range []string{"next", "page", "offset"} {
-		if f.Get(name).Given() {
-			ways = append(ways, name)
-		}
+	if ways := s.Present("next", "page", "offset"); len(ways) > 1 {
+		s.Get(ways[1]).Problem(fmt.Sprintf("both %s and %s", ways[0], ways[1]), "Keep one way to the next page")
 	}
-	if len(ways) > 1 {
-		f.Get(ways[1]).Problem(fmt.Sprintf("both %s and %s", ways[0], ways[1]), "Keep one way to the next page")
-	}
-	switch as := f.Get("next_as"); {
-	case as.Given() && !f.Get("next").Given():
+	switch as, next := s.Get("next_as"), s.Get("next"); {
+	case as.Given() && !next.Given():
 		as.Problem("next_as without next", "Say where the answer has it: next: $.next_cursor")
-	case !as.Given() && f.Get("next").Given():
+	case !as.Given() && next.Given():
 		as.Problem("missing", "Write next_as: url, or {query: NAME} for the name that it has in the query of the next page")
 	}
 	for _, p := range r.Query {
 		if p.Name != "" && slices.Contains([]string{r.NextAs, r.Page, r.Offset}, p.Name) {
-			f.Get("query").Problem("Fanfold adds "+report.Shorten(p.Name)+" itself", "Remove it from the query")
+			s.Get("query").Problem("Fanfold adds "+report.Shorten(p.Name)+" itself", "Remove it from the query")
 		}
 	}
 	if r.JSON != nil && r.Method == "GET" {
-		f.Get("json").Problem("a body with GET", "Remove it, or use method: POST")
+		s.Get("json").Problem("a body with GET", "Remove it, or use method: POST")
 	}
 }
 
@@ -182,26 +175,17 @@ type places struct {
 }
 
 // request takes what all requests have in common.
-func (l *draftListener) request(s decode.Section, f request, method string, may places) report.HTTPRequest {
-	r := report.HTTPRequest{Method: method, Path: f.Path}
-	if f.Method != "" {
-		r.Method = f.Method
-	}
-	l.use(s.Get("path"), report.HTTPRequest{Path: f.Path}, may)
-	for _, p := range f.Query {
-		if !p.Wrong("") {
-			r.Query = append(r.Query, report.HTTPPair{Name: p.Name, Value: p.Value})
-		}
-	}
+func (l *draftListener) request(s decode.Section, r *report.HTTPRequest, method string, may places) {
+	r.Method = cmp.Or(r.Method, method)
+	l.use(s.Get("path"), report.HTTPRequest{Path: r.Path}, may)
 	l.use(s.Get("query"), report.HTTPRequest{Query: r.Query}, may)
-	if f.JSON.Given() && !f.JSON.IsNull() {
+	if at := s.Get("json"); at.Given() {
 		left := maxValues
-		if r.JSON, _ = body(f.JSON, &left, maxLevels); left < 0 {
-			f.JSON.Problem(fmt.Sprintf("a body of more than %d values, or %d levels", maxValues, maxLevels), "Look for an alias that is a part of itself")
+		if r.JSON, _ = body(at, &left, maxLevels); left < 0 {
+			at.Problem(fmt.Sprintf("a body of more than %d values, or %d levels", maxValues, maxLevels), "Look for an alias that is a part of itself")
 		}
-		l.use(f.JSON, report.HTTPRequest{JSON: r.JSON}, may)
+		l.use(at, report.HTTPRequest{JSON: r.JSON}, may)
 	}
-	return r
 }
 
 // use notes the names in a part of a request.

@@ -11,35 +11,34 @@ import (
 // checkJoin takes the join, or makes the one of a single listener. False if the file's
 // columns cannot be checked against it.
 func (d *draft) checkJoin() bool {
-	f := d.f.Join
+	s := d.Of(&d.Join)
 	several := len(d.listeners) > 1
 	switch {
-	case f.Given() && !f.Readable():
+	case s.Given() && !s.Readable():
 		return false
-	case !f.Given() && several:
-		f.Problem("missing", fmt.Sprintf("A report with %d listeners needs join: {key: COLUMN}", len(d.listeners)))
+	case !s.Given() && several:
+		s.Problem("missing", fmt.Sprintf("A report with %d listeners needs join: {key: COLUMN}", len(d.listeners)))
 		return false
 	}
-	list := f.Get("listeners")
+	list := s.Get("listeners")
 	if list.Given() {
-		several = len(f.Listeners) > 1 || f.Wrong("listeners") && len(f.Listeners) == 0
+		several = len(d.Join.Listeners) > 1 || s.Wrong("listeners") && len(d.Join.Listeners) == 0
 	}
-	d.Join.FoldCase, d.Join.Keys = f.FoldCase, f.Key
-	keys, keysKnown := f.Get("key"), checkKeys(f.Section, f.Key, several)
-	sound := !d.nameless && len(d.listeners) > 0 && keysKnown && !f.Wrong("listeners")
+	keys, keysKnown := s.Get("key"), checkKeys(s, d.Join.Keys, several)
+	sound := !d.nameless && len(d.listeners) > 0 && keysKnown && !s.Wrong("listeners")
 	if !list.Given() {
 		for _, l := range d.listeners {
-			d.Join.Listeners = append(d.Join.Listeners, report.Joined{Listener: l.Name, Type: report.Inner, Keys: f.Key})
-			for _, key := range f.Key {
+			d.Join.Listeners = append(d.Join.Listeners, report.Joined{Listener: l.Name, Type: report.Inner, Keys: d.Join.Keys})
+			for _, key := range d.Join.Keys {
 				sound = l.gives(key, keys) && sound
 			}
 		}
 		return sound
 	}
-	for i := range f.Listeners {
-		sound = d.addJoined(&f.Listeners[i], i == 0, keysKnown) && sound
+	for i := range d.Join.Listeners {
+		sound = d.checkJoined(i, keysKnown) && sound
 	}
-	if len(f.Listeners) > 0 {
+	if len(d.Join.Listeners) > 0 {
 		d.checkSources()
 	}
 	return sound
@@ -64,33 +63,36 @@ func checkKeys(s decode.Section, keys []string, needed bool) bool {
 	return sound
 }
 
-// addJoined takes one of join.listeners.
-func (d *draft) addJoined(f *joinedFields, first, keysKnown bool) bool {
-	j := report.Joined{Listener: f.Name, Type: f.Type, Keys: d.Join.Keys}
-	name, own := f.Get("name"), f.Get("name")
-	l, sound := d.listeners.find(f.Name), f.Has("name")
+// checkJoined proves one of join.listeners, after those before it.
+func (d *draft) checkJoined(i int, keysKnown bool) bool {
+	j := &d.Join.Listeners[i]
+	s := d.Of(j)
+	name, own := s.Get("name"), s.Get("name")
+	l, sound := d.listeners.find(j.Listener), s.Has("name")
+	before := report.Join{Listeners: d.Join.Listeners[:i]}
 	switch {
 	case !sound:
 	case l == nil && !d.nameless:
-		name.Problem("a listener that the report does not have", decode.DidYouMean(f.Name, d.listeners.names()))
-	case l != nil && d.Join.Joins(f.Name):
+		name.Problem("a listener that the report does not have", decode.DidYouMean(j.Listener, d.listeners.names()))
+	case l != nil && before.Joins(j.Listener):
 		name.Problem("joined twice", "Remove one of them, or define a second listener with another name")
 		sound = false
 	}
-	if f.Has("type") && first && f.Type != report.Inner {
-		f.Get("type").Problem("a type for the first listener, which drives the join", "Give the type to the listeners after it")
+	if s.Has("type") && i == 0 && j.Type != report.Inner {
+		s.Get("type").Problem("a type for the first listener, which drives the join", "Give the type to the listeners after it")
 		sound = false
 	}
-	if f.Get("key").Given() {
-		j.Keys, own = f.Key, f.Get("key")
-		sound = checkKeys(f.Section, f.Key, false) && sound
-		if !f.Wrong("key") && keysKnown && len(j.Keys) != len(d.Join.Keys) {
+	if at := s.Get("key"); at.Given() {
+		own = at
+		sound = checkKeys(s, j.Keys, false) && sound
+		if !s.Wrong("key") && keysKnown && len(j.Keys) != len(d.Join.Keys) {
 			own.Problem(fmt.Sprintf("%d columns for a join by %d", len(j.Keys), len(d.Join.Keys)), "Name as many as in join.key: "+report.Listing(d.Join.Keys))
 			sound = false
 		}
+	} else {
+		j.Keys = d.Join.Keys
 	}
-	d.Join.Listeners = append(d.Join.Listeners, j)
-	sound = sound && l != nil && !f.Wrong("type")
+	sound = sound && l != nil && !s.Wrong("type")
 	if sound && keysKnown {
 		for _, key := range j.Keys {
 			sound = l.gives(key, own) && sound
@@ -103,7 +105,7 @@ func (d *draft) addJoined(f *joinedFields, first, keysKnown bool) bool {
 func (d *draft) checkSources() {
 	for _, l := range d.listeners {
 		if !d.Join.Joins(l.Name) && !l.source && !d.nameless && d.listeners.whole() {
-			l.f.Problem(fmt.Sprintf("nothing uses %s: it is not joined, and no query has one of its columns", l.Name),
+			l.Problem(fmt.Sprintf("nothing uses %s: it is not joined, and no query has one of its columns", l.Name),
 				"Add it to join.listeners, or remove it")
 		}
 	}
@@ -122,5 +124,5 @@ func (d *draft) checkFirst() {
 	if len(d.Join.Listeners) > 1 {
 		remedy += ", or put a listener first in join.listeners that is required"
 	}
-	l.f.Get("on_failure").Problem(fmt.Sprintf("%s gives the rows of the file: without it there are none", l.Name), remedy)
+	l.Get("on_failure").Problem(fmt.Sprintf("%s gives the rows of the file: without it there are none", l.Name), remedy)
 }

@@ -16,7 +16,9 @@ import (
 // draftListener is a listener that is being made of its fields. Its Listener becomes
 // part of the report when its names are resolved.
 type draftListener struct {
-	report.Listener
+	*report.Listener
+	decode.Section
+	checker *checker
 	f       *listenerFields
 	columns decode.Setting // what to point at if a column is wrong
 	stage   int            // from 0
@@ -38,38 +40,38 @@ type use struct {
 	at     decode.Setting
 }
 
-func (d *draft) addListener(stage int, f *listenerFields, readers map[string]*draftListener) {
-	l := &draftListener{f: f, stage: stage, columns: f.Get("columns"), Listener: report.Listener{
-		Name: f.Name, Line: f.Line, Kind: f.Kind, Timeout: f.Timeout, Retry: d.retry(f.Retry, d.Retry),
-	}}
-	d.guessed = d.guessed || f.Wrong("timeout", "silence", "total")
+func (d *draft) addListener(stage int, f *listenerFields) {
+	s := d.Of(f)
+	l := &draftListener{Listener: &f.Listener, Section: s, checker: d.checker, f: f, stage: stage, columns: s.Get("columns")}
+	l.Listener.Line = s.Line
+	d.guessed = !d.inherit(&l.Retry, d.Retry) || s.Wrong("timeout", "silence", "total") || d.guessed
 	switch f.Kind {
 	case report.FromMySQL:
-		l.readQuery(d.config)
+		l.readQuery()
 	case report.FromHTTP:
-		l.readHTTP(d.config)
+		l.readHTTP()
 	case report.External:
-		l.Silence = f.Silence
+		l.Silence = f.Silent
 		for _, c := range f.Typed {
 			l.Columns, l.Types = append(l.Columns, c.Name), append(l.Types, c.Type)
 		}
 	}
-	l.known = f.Readable() && !l.unsure && !f.Wrong("columns") && (l.known || l.columns.Given()) && l.checkColumns()
-	if !f.Has("name") {
+	l.known = s.Readable() && !l.unsure && !s.Wrong("columns") && (l.known || l.columns.Given()) && l.checkColumns()
+	if !s.Has("name") {
 		d.nameless = true
 		return
 	}
 	if other := d.listeners.find(l.Name); other != nil {
-		f.Get("name").Problem(fmt.Sprintf("a second listener of this name, first in line %d", other.Line), "Give each listener of a report a name of its own")
+		s.Get("name").Problem(fmt.Sprintf("a second listener of this name, first in line %d", other.Listener.Line), "Give each listener of a report a name of its own")
 		d.nameless = true
 		return
 	}
 	l.readFailure()
 	// The listeners of one name share a stream, in all reports: a service must have its own.
-	if first, ok := readers[l.Name]; !ok {
-		readers[l.Name] = l
+	if first, ok := d.readers[l.Name]; !ok {
+		d.readers[l.Name] = l
 	} else if (first.Kind == report.External) != (l.Kind == report.External) {
-		f.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read one stream", l.Name, l.Kind, first.Kind, first.Line),
+		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read one stream", l.Name, l.Kind, first.Kind, first.Listener.Line),
 			"Give one of them another name")
 	}
 	d.listeners = append(d.listeners, l)
@@ -77,18 +79,19 @@ func (d *draft) addListener(stage int, f *listenerFields, readers map[string]*dr
 
 // readQuery takes the query of a database, and the columns that the listener lists or
 // its SELECT names.
-func (l *draftListener) readQuery(c *Config) {
-	if refer(l.f.Section, "database", l.f.Database, "databases", sortedKeys(c.Databases)) {
+func (l *draftListener) readQuery() {
+	c := l.checker.config
+	if refer(l.Section, "database", l.f.Database, "databases", sortedKeys(c.Databases)) {
 		l.Source = l.f.Database
 		if zone := c.Databases[l.Source].TimeZone; zone != "UTC" {
 			l.Zone = zone
 		}
 	}
-	at := l.f.Get("query")
-	if !l.f.Has("query") {
+	at := l.Get("query")
+	if !l.Has("query") {
 		return
 	}
-	query, err := report.ParseQuery(l.f.Query)
+	query, err := report.ParseQuery(l.f.SQL)
 	if wrong := mistake(err, "", ""); wrong != nil {
 		at.Problem(wrong.Message, "")
 		return
@@ -98,9 +101,9 @@ func (l *draftListener) readQuery(c *Config) {
 		l.uses = append(l.uses, use{name, query.Listed(name), fmt.Sprintf("Write IN (:%s)", name), at})
 	}
 	selected, known := query.SelectList()
-	l.Columns = l.f.Columns
+	l.Columns = l.f.Named
 	switch {
-	case l.columns.Given() && known && !l.f.Wrong("columns") && len(l.Columns) != len(selected):
+	case l.columns.Given() && known && !l.Wrong("columns") && len(l.Columns) != len(selected):
 		l.columns.Problem(fmt.Sprintf("%d listed, but the query gives %d", len(l.Columns), len(selected)), "The query gives "+report.Listing(selected))
 		l.unsure = true
 	case l.columns.Given():
@@ -136,15 +139,15 @@ func (l *draftListener) checkColumns() bool {
 func (l *draftListener) readFailure() {
 	f := l.f.OnFailure
 	l.OnFailure = f.Policy
-	if !f.Given() || f.IsText() {
+	if at := l.Get("on_failure"); !at.Given() || at.IsText() {
 		return
 	}
 	l.OnFailure, l.Defaults = report.Default, map[string]string{}
-	for _, v := range f.Default {
-		if v.Value.IsNull() {
+	for name, v := range f.Default {
+		if v.IsNull() {
 			v.Problem("no value", "Leave the column out: it is empty then")
-		} else if text, ok := v.Value.Text(); ok && l.gives(v.Name, v.Value) {
-			l.Defaults[v.Name] = cell(v.Value, text)
+		} else if text, ok := v.Text(); ok && l.gives(name, v) {
+			l.Defaults[name] = cell(v, text)
 		}
 	}
 }

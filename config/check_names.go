@@ -29,7 +29,7 @@ func (d *draft) resolve() {
 		}
 	}
 	for _, l := range d.listeners {
-		d.Stages[l.stage].Listeners = append(d.Stages[l.stage].Listeners, l.Listener)
+		d.Report.Stages[l.stage].Listeners = append(d.Report.Stages[l.stage].Listeners, *l.Listener)
 	}
 }
 

@@ -14,39 +14,38 @@ import (
 // draft is a report that is being made of its fields, each part proved against those
 // before it.
 type draft struct {
+	*checker
 	*report.Report
 	f         *reportFields
-	config    *Config
 	listeners listeners
 	used      map[string]bool // parameters
 	guessed   bool            // a timeout or a retry is wrong, so the time that listeners take is not known
 	nameless  bool            // a listener has no usable name, so an unknown name may be its
 }
 
-// check makes the report. readers has the first listener of each name, in any report.
-func (f *reportFields) check(c *Config, readers map[string]*draftListener) *report.Report {
-	d := &draft{f: f, config: c, used: map[string]bool{}, Report: &report.Report{
-		Name: f.Name, Line: f.Line, DeadlineWaits: f.PausedDeadline, RestartOnChange: f.OnChange, Stages: make([]report.Stage, len(f.Stages)),
-	}}
-	if !f.Readable() {
+// report makes a report of its fields.
+func (k *checker) report(f *reportFields) *report.Report {
+	s := k.Of(f)
+	d := &draft{checker: k, f: f, used: map[string]bool{}, Report: &f.Report}
+	d.Line, d.Report.Stages = s.Line, make([]report.Stage, len(f.Stages))
+	if !s.Readable() {
 		return d.Report
 	}
-	for i := range f.Parameters {
-		d.Parameters = append(d.Parameters, f.Parameters[i].check())
+	for i := range d.Parameters {
+		k.checkDefault(&d.Parameters[i])
 	}
-	d.Retry = d.retry(f.Retry, report.DefaultRetry)
-	d.guessed = d.guessed || f.Wrong("timeout")
+	d.guessed = !k.inherit(&d.Retry, report.DefaultRetry) || s.Wrong("timeout")
 	for s := range f.Stages {
 		stage := &f.Stages[s]
 		d.nameless = d.nameless || len(stage.Listeners) == 0
 		for i := range stage.Listeners {
-			d.addListener(s, &stage.Listeners[i], readers)
+			d.addListener(s, &stage.Listeners[i])
 		}
 	}
 	d.listeners.checkFieldNames()
 	d.resolve()
 	if d.checkJoin() {
-		(&draftFile{d.Report, f.CSV, d.listeners}).check()
+		d.checkCSV()
 	}
 	d.checkFirst()
 	d.checkUse()
@@ -54,63 +53,58 @@ func (f *reportFields) check(c *Config, readers map[string]*draftListener) *repo
 	return d.Report
 }
 
-// retry takes what the file gives over what a step has otherwise.
-func (d *draft) retry(f retryFields, base report.Retry) report.Retry {
-	r, ok := f.over(base)
-	d.guessed = d.guessed || !ok
-	return r
-}
-
-// over takes the fields that are given over a base. False if one of them is wrong.
-func (f retryFields) over(r report.Retry) (report.Retry, bool) {
-	if f.Has("retries") {
-		r.Retries = f.Retries
+// inherit gives a retry what the file leaves out. False if a field is wrong.
+func (k *checker) inherit(r *report.Retry, base report.Retry) bool {
+	s, given := k.Of(r), *r
+	*r = base
+	if s.Has("retries") {
+		r.Retries = given.Retries
 	}
-	if f.Has("delay") {
-		r.Delay = f.Delay
+	if s.Has("delay") {
+		r.Delay = given.Delay
 	}
-	if f.Has("backoff") {
-		r.Exponential = f.Exponential
+	if s.Has("backoff") {
+		r.Exponential = given.Exponential
 	}
-	if f.Has("max_delay") {
-		r.MaxDelay = f.MaxDelay
+	if s.Has("max_delay") {
+		r.MaxDelay = given.MaxDelay
 	}
 	switch {
-	case f.Wrong(): // the others may be right
-	case f.Has("max_delay") && !r.Exponential:
-		f.Get("max_delay").Problem("a max_delay, but the delay is fixed", "Add backoff: exponential, or remove max_delay")
+	case s.Wrong(): // the others may be right
+	case s.Has("max_delay") && !r.Exponential:
+		s.Get("max_delay").Problem("a max_delay, but the delay is fixed", "Add backoff: exponential, or remove max_delay")
 	case r.Exponential && r.MaxDelay < r.Delay:
 		delay := report.ShortDuration(r.Delay)
-		f.First("max_delay", "delay", "backoff").Problem("max_delay "+report.ShortDuration(r.MaxDelay)+" is shorter than delay "+delay,
+		s.First("max_delay", "delay", "backoff").Problem("max_delay "+report.ShortDuration(r.MaxDelay)+" is shorter than delay "+delay,
 			"Give a max_delay of at least "+delay+", a shorter delay, or backoff: fixed")
 		r.MaxDelay = r.Delay // so that what inherits it does not say so again
 	default:
-		return r, !f.Given() || f.Readable()
+		return !s.Given() || s.Readable()
 	}
-	return r, false
+	return false
 }
 
-// check makes a parameter with its default, which must be one of its values.
-func (f *parameterFields) check() report.Parameter {
-	p := report.Parameter{Name: f.Name, Type: f.Type, List: f.List}
-	if !f.Default.Given() || f.Wrong("type") {
-		return p
+// checkDefault takes the default of a parameter, which must be one of its values.
+func (k *checker) checkDefault(p *report.Parameter) {
+	s := k.Of(p)
+	at := s.Raw("default")
+	if !at.Given() || s.Wrong("type") {
+		return
 	}
 	text := "null"
-	if !f.Default.IsNull() {
-		raw, ok := parameterJSON(f.Default, p)
+	if !at.IsNull() {
+		raw, ok := parameterJSON(at, *p)
 		if !ok {
-			return p
+			return
 		}
 		value, wrong := p.Bind(raw)
 		if wrong != nil {
-			f.Default.Problem(wrong.Message, wrong.Remedy)
-			return p
+			at.Problem(wrong.Message, wrong.Remedy)
+			return
 		}
 		text = string(report.EncodeBound(value))
 	}
 	p.Default = &text
-	return p
 }
 
 // parameterJSON turns YAML into the JSON that a record would give.
@@ -134,9 +128,9 @@ func parameterJSON(p decode.Setting, parameter report.Parameter) (json.RawMessag
 
 // checkUse finds parameters that change nothing: most often a misspelt name.
 func (d *draft) checkUse() {
-	for i := range d.f.Parameters {
-		if p := &d.f.Parameters[i]; !d.used[p.Name] && !d.nameless && d.listeners.whole() {
-			p.Problem("a parameter that no query uses", fmt.Sprintf("Use :%s in a query, or remove it", p.Name))
+	for i := range d.Parameters {
+		if p := &d.Parameters[i]; !d.used[p.Name] && !d.nameless && d.listeners.whole() {
+			d.Of(p).Problem("a parameter that no query uses", fmt.Sprintf("Use :%s in a query, or remove it", p.Name))
 		}
 	}
 }
@@ -151,8 +145,8 @@ func (ls listeners) whole() bool {
 // less than all their retries can take: that is a warning, or with strict_timeout a
 // problem.
 func (d *draft) checkTimeout() {
-	at, needed, byDefault, max := d.f.Get("timeout"), d.StagesTime(), d.DefaultTimeout(), decode.MaxDuration
-	if d.Timeout = d.f.Timeout; !at.Given() {
+	at, needed, byDefault, max := d.Of(d.f).Get("timeout"), d.StagesTime(), d.DefaultTimeout(), decode.MaxDuration
+	if !at.Given() {
 		d.Timeout = byDefault
 	}
 	const fewer = "Allow fewer retries, or shorten timeouts or delays"

@@ -10,82 +10,81 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// check makes the timer. The reports must be known; before are the timers before it.
-func (f *timerFields) check(c *Config, before []timerFields) *report.Timer {
-	t := &report.Timer{Name: f.Name, Line: f.Line, Key: f.Key, Every: f.Every, Missed: f.Missed, MissedAfter: f.MissedAfter}
-	if !f.Readable() {
-		return t
+// checkTimer proves a timer. The reports must be known, and the timers before it proved.
+func (k *checker) checkTimer(i int) {
+	t := &k.f.Timers[i]
+	s := timerSection{k.Of(t), t}
+	t.Line = s.Line
+	if !s.Readable() {
+		return
 	}
-	for _, other := range before {
-		if f.Has("key") && other.Has("key") && other.Key.Prefix() == f.Key.Prefix() {
-			f.Problem(fmt.Sprintf("the same text before the first {name} as %s in line %d: %q", other.Name, other.Line, f.Key.Prefix()),
+	for n := range i {
+		other := &k.f.Timers[n]
+		if s.Has("key") && k.Of(other).Has("key") && other.Key.Prefix() == t.Key.Prefix() {
+			s.Problem(fmt.Sprintf("the same text before the first {name} as %s in line %d: %q", other.Name, other.Line, t.Key.Prefix()),
 				"Begin the names of each with a text of their own")
 		}
 	}
-	if t.Every.Days > 0 && f.TimeZone != "" {
-		t.Every.Zone, _ = time.LoadLocation(f.TimeZone) // proved by its form
-	} else if t.Every.Days == 0 && f.Has("time_zone") && !f.Wrong("every") {
-		f.Get("time_zone").Problem("a time zone of a timer that does not repeat in calendar days", "Write every: 1d or 1w, or remove time_zone")
+	if t.Every.Days > 0 && t.TimeZone != "" {
+		t.Every.Zone, _ = time.LoadLocation(t.TimeZone) // proved by its form
+	} else if t.Every.Days == 0 && s.Has("time_zone") && !s.Wrong("every") {
+		s.Get("time_zone").Problem("a time zone of a timer that does not repeat in calendar days", "Write every: 1d or 1w, or remove time_zone")
 	}
-	if after := f.Get("missed_after"); after.Given() && t.Missed == report.MissedOnce {
+	if after := s.Get("missed_after"); after.Given() && t.Missed == report.MissedOnce {
 		after.Problem("has no effect without missed: skip", "Write missed: skip, or remove missed_after")
 	}
-	t.Retry, _ = f.Retry.over(report.DefaultRetry)
-	var actions []string
-	for _, name := range []string{"submit", "append", "call"} {
-		if f.Get(name).Given() {
-			actions = append(actions, name)
-		}
+	k.inherit(&t.Retry, report.DefaultRetry)
+	actions := s.Present("submit", "append", "call")
+	if len(actions) == 0 {
+		s.Problem("nothing to be done", "Add submit: {report: …}, append: {stream: …} or call: {url: …}")
+		return
 	}
-	switch len(actions) {
-	case 0:
-		f.Problem("nothing to be done", "Add submit: {report: …}, append: {stream: …} or call: {url: …}")
-		return t
-	case 1:
-	default:
-		f.Get(actions[1]).Problem(fmt.Sprintf("both %s and %s", actions[0], actions[1]), "Keep one of them: a timer does one thing")
+	if len(actions) > 1 {
+		s.Get(actions[1]).Problem(fmt.Sprintf("both %s and %s", actions[0], actions[1]), "Keep one of them: a timer does one thing")
 	}
 	switch actions[0] {
 	case "submit":
-		t.Submit = f.submit(c)
+		k.checkSubmit(s)
 	case "append":
-		t.Append = f.append(c)
+		k.checkAppend(s)
 	case "call":
-		t.Call = f.call()
+		k.checkCall(s)
 	}
-	return t
 }
 
-// templates makes templates of texts with {name}, each of which the key must have.
-func (f *timerFields) templates(pairs []pair) map[string]report.Template {
-	var found map[string]report.Template
-	for _, p := range pairs {
-		if found == nil {
-			found = map[string]report.Template{}
-		}
-		found[p.Name] = report.NewTemplate(p.Value)
-		f.checkNames(p.Setting, found[p.Name])
-	}
-	return found
+// timerSection is where the fields of a timer are.
+type timerSection struct {
+	decode.Section
+	t *report.Timer
 }
 
-func (f *timerFields) checkNames(at decode.Setting, t report.Template) {
+// checkTemplates proves the templates of a mapping.
+func (s timerSection) checkTemplates(in decode.Section, field string, templates map[string]report.Template) {
+	for name, t := range templates {
+		s.checkNames(in.Get(field+"."+name), t)
+	}
+}
+
+// checkNames proves that the key has each {name} of a template.
+func (s timerSection) checkNames(at decode.Setting, t report.Template) {
 	for _, name := range t.Names() {
-		if f.Has("key") && !slices.Contains(f.Key.Names(), name) {
-			at.Problem(fmt.Sprintf("unknown name {%s}: key has no such part", report.Shorten(name)), decode.DidYouMean(name, f.Key.Names()))
+		if known := s.t.Key.Names(); s.Has("key") && !slices.Contains(known, name) {
+			at.Problem(fmt.Sprintf("unknown name {%s}: key has no such part", report.Shorten(name)), decode.DidYouMean(name, known))
 		}
 	}
 }
 
-func (f *timerFields) submit(c *Config) *report.Submit {
-	s := &report.Submit{Report: f.Submit.Report, Parameters: f.templates(f.Submit.Parameters)}
-	if !f.Submit.Has("report") || !refer(f.Submit.Section, "report", s.Report, "reports", sortedKeys(c.Reports)) {
-		return s
+func (k *checker) checkSubmit(timer timerSection) {
+	submit := timer.t.Submit
+	s := k.Of(submit)
+	timer.checkTemplates(s, "parameters", submit.Parameters)
+	if !s.Has("report") || !refer(s, "report", submit.Report, "reports", sortedKeys(k.config.Reports)) {
+		return
 	}
-	r, parameters := c.Reports[s.Report], f.Submit.Get("parameters")
+	r, parameters := k.config.Reports[submit.Report], s.Get("parameters")
 	known := map[string]bool{}
 	for _, p := range r.Parameters {
-		_, given := s.Parameters[p.Name]
+		_, given := submit.Parameters[p.Name]
 		known[p.Name] = true
 		switch {
 		case !given && p.Default == nil:
@@ -94,50 +93,51 @@ func (f *timerFields) submit(c *Config) *report.Submit {
 			parameters.Problem(fmt.Sprintf("%s is a list in report %s", p.Name, r.Name), "A timer can give single values only: give the parameter a default and leave it out")
 		}
 	}
-	for _, name := range sortedKeys(s.Parameters) {
+	for _, name := range sortedKeys(submit.Parameters) {
 		if !known[name] {
 			parameters.Problem(fmt.Sprintf("%s, which report %s does not have", report.Shorten(name), r.Name), "Available: "+r.ParameterList())
 		}
 	}
-	return s
 }
 
-func (f *timerFields) append(c *Config) *report.Append {
-	a := &report.Append{Stream: f.Append.Stream, Fields: f.templates(f.Append.Fields)}
+func (k *checker) checkAppend(timer timerSection) {
+	a := timer.t.Append
+	s := k.Of(a)
+	timer.checkTemplates(s, "fields", a.Fields)
 	for _, name := range []string{"timer", "due"} {
 		if _, taken := a.Fields[name]; taken {
-			f.Append.Get("fields").Problem("Fanfold sets "+name+" itself", "Give the field another name")
+			s.Get("fields").Problem("Fanfold sets "+name+" itself", "Give the field another name")
 		}
 	}
-	if f.Append.Has("stream") && (strings.HasPrefix(a.Stream, c.Keys.Prefix) || strings.HasPrefix(strings.TrimPrefix(a.Stream, "{"), c.Keys.Hash)) {
-		f.Append.Get("stream").Problem("a key of Fanfold's own", "Choose a name that does not begin with keys.prefix or keys.hash")
+	keys := k.config.Keys
+	if s.Has("stream") && (strings.HasPrefix(a.Stream, keys.Prefix) || strings.HasPrefix(strings.TrimPrefix(a.Stream, "{"), keys.Hash)) {
+		s.Get("stream").Problem("a key of Fanfold's own", "Choose a name that does not begin with keys.prefix or keys.hash")
 	}
-	return a
 }
 
-func (f *timerFields) call() *report.Call {
-	in := f.Call
-	c := &report.Call{URL: in.URL, Method: in.Method, Timeout: in.Timeout, Body: in.Body, Headers: f.templates(in.Headers)}
-	if at := in.Get("url").Hidden(); at.Given() { // it may hold a key
-		f.checkNames(at, c.URL)
+func (k *checker) checkCall(timer timerSection) {
+	c := timer.t.Call
+	s := k.Of(c)
+	timer.checkTemplates(s, "headers", c.Headers)
+	if at := s.Get("url").Hidden(); at.Given() { // it may hold a key
+		timer.checkNames(at, c.URL)
 		if wrong := c.URL.BadURL(); wrong != "" {
 			at.Problem(wrong, "Write http://host/path, with {name} in the path or after the ?")
 		}
 	}
-	for _, h := range in.Headers {
-		wrong := language.Forms["header"](h.Name)
+	for _, name := range sortedKeys(c.Headers) {
+		wrong := language.Forms["header"](name)
 		if wrong == nil {
-			wrong = badHeader(h.Name, h.Value, []string{"idempotency-key", "content-length", "transfer-encoding"})
+			wrong = badHeader(name, c.Headers[name].Reveal(), []string{"idempotency-key", "content-length", "transfer-encoding"})
 		}
 		if wrong != nil {
-			in.Get("headers").Hidden().Problem(wrong.Message, wrong.Remedy)
+			s.Get("headers").Hidden().Problem(wrong.Message, wrong.Remedy)
 		}
 	}
-	if body := in.Get("body").Hidden(); body.Given() {
-		f.checkNames(body, c.Body)
+	if body := s.Get("body").Hidden(); body.Given() {
+		timer.checkNames(body, c.Body)
 		if c.Method == "GET" || c.Method == "HEAD" {
 			body.Problem("a body with "+c.Method, "Remove it, or use POST")
 		}
 	}
-	return c
 }

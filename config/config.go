@@ -99,12 +99,12 @@ type Records struct {
 	Database string `yaml:"database" unset:"needed"`
 	// `table` or `schema.table`
 	Table string `yaml:"table" form:"table" default:"file_download_record"`
-	// Columns maps Fanfold's name of a column to the table's; "-" if the table does not have it. See RecordColumns.
-	Columns map[string]string
-	// Statuses maps Fanfold's status to the table's value.
-	Statuses map[string]string
 	// SQL condition that Fanfold's rows fulfil, such as `tenant = 7`; other rows are not seen
 	Filter string `yaml:"filter" form:"condition" unset:"all rows"`
+	// Fanfold's name of a column → the table's, or `"-"` if the table does not have it
+	Columns map[string]string `yaml:"columns"` // see RecordColumns
+	// Fanfold's status → the table's value
+	Statuses map[string]string `yaml:"statuses"`
 	// Partial says that a job of some report can end as PARTIAL.
 	Partial bool
 	// Parameters is the maximum size of a record's parameters, in bytes; 0 means the default of

@@ -15,11 +15,13 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// comments returns the comments of all fields of the package, by Type.Field.
+// comments returns the comments of all fields of a configuration, by Type.Field.
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, name := range []string{"config.go", "file.go", "file_listener.go"} {
+	for _, name := range []string{
+		"config.go", "file.go", "../report/definition.go", "../report/http.go", "../report/names.go", "../report/retry.go", "../report/timer.go",
+	} {
 		source, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -43,6 +45,7 @@ func comments(t *testing.T) map[string]string {
 // described is a field with all that the documentation says of it.
 type described struct {
 	decode.Field
+	owner   reflect.Type  // the struct that has it
 	value   reflect.Value // that it has if the file leaves it out
 	meaning string
 }
@@ -65,7 +68,7 @@ func describe(t *testing.T, of reflect.Type, texts map[string]string) []describe
 		if texts[name] == "" {
 			t.Errorf("%s has no comment", name)
 		}
-		all = append(all, described{f, v.FieldByIndex(f.Index), texts[name]})
+		all = append(all, described{f, owner, v.FieldByIndex(f.Index), texts[name]})
 	}
 	return all
 }

@@ -17,7 +17,7 @@ func load(r *decode.Reader, data []byte) (*Config, error) {
 	var f file
 	var c *Config
 	if r.Decode(data, &f) {
-		c = f.check()
+		c = check(r, &f)
 	}
 	if problems := r.Problems(); len(problems) > 0 {
 		return nil, problems

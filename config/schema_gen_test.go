@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,9 +24,10 @@ var expandable = object{"type": "string", "pattern": `\$\{`}
 
 func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 	pattern := func(text string) any { return object{"type": "string", "pattern": text + `|\$\{`} }
+	_, raw := tag.Lookup("raw")
 	const durations = `^\+?([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$`
 	switch {
-	case t == reflect.TypeFor[decode.Setting]():
+	case t == reflect.TypeFor[decode.Setting](), raw:
 		return true
 	case t.Kind() == reflect.Pointer:
 		return s.of(t.Elem(), tag)
@@ -35,6 +35,8 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 		return s.ref(t)
 	case t.Kind() == reflect.Slice:
 		return s.list(t, tag)
+	case t.Kind() == reflect.Map:
+		return named(s.of(t.Elem(), ""), tag)
 	case t == reflect.TypeFor[time.Duration]():
 		return pattern(durations)
 	case t == reflect.TypeFor[report.Every]():
@@ -73,11 +75,7 @@ func (s *schema) list(t reflect.Type, tag reflect.StructTag) any {
 	items := s.of(t.Elem(), "")
 	list := object{"type": "array", "items": items}
 	if _, keyed := decode.Key(t.Elem()); keyed {
-		list = object{"type": "object", "additionalProperties": items}
-		if tag.Get("min") != "" {
-			list["minProperties"] = 1
-		}
-		return list
+		return named(items, tag)
 	}
 	if tag.Get("min") != "" {
 		list["minItems"] = 1
@@ -88,9 +86,18 @@ func (s *schema) list(t reflect.Type, tag reflect.StructTag) any {
 	return list
 }
 
+// named is the schema of a mapping with free names.
+func named(items any, tag reflect.StructTag) any {
+	mapping := object{"type": "object", "additionalProperties": items}
+	if tag.Get("min") != "" {
+		mapping["minProperties"] = 1
+	}
+	return mapping
+}
+
 // ref makes a definition of a struct.
 func (s *schema) ref(t reflect.Type) any {
-	name := strings.TrimSuffix(t.Name(), "Fields")
+	name := t.String()
 	ref := object{"$ref": "#/$defs/" + name}
 	if _, ok := s.defs[name]; ok {
 		return ref

@@ -66,7 +66,7 @@ func TestLoadTimers(t *testing.T) {
 			},
 		},
 		{
-			Name: "weekly", Line: line + 5, Key: pattern("weekly-{day}"), Every: report.Every{Days: 7, Zone: berlin}, Missed: report.MissedSkip, MissedAfter: 5 * time.Minute, Retry: report.DefaultRetry,
+			Name: "weekly", Line: line + 5, Key: pattern("weekly-{day}"), Every: report.Every{Days: 7, Zone: berlin}, TimeZone: "Europe/Berlin", Missed: report.MissedSkip, MissedAfter: 5 * time.Minute, Retry: report.DefaultRetry,
 			Submit: &report.Submit{Report: "orders", Parameters: map[string]report.Template{"since": report.NewTemplate("{day}")}},
 		},
 	}

@@ -30,26 +30,34 @@ func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
 
 // Report is the definition of a report.
 type Report struct {
-	Name       string
-	Line       int // in the configuration file
-	Parameters []Parameter
-	Stages     []Stage
-	Join       Join
-	CSV        CSV
-	Timeout    time.Duration // from start to PUBLISHING; default: see Report.DefaultTimeout
-	Retry      Retry         // of making the file; the default of the listeners
-
-	RestartOnChange bool // a job whose definition no process has any more is started again with this one
-
-	DeadlineWaits bool // the timeout is extended by the time for which a listener that a job waits for is paused
+	Name   string `key:"report"`
+	Line   int    // in the configuration file
+	Stages []Stage
+	// deadline of a job, from its start until its file is committed
+	Timeout time.Duration `yaml:"timeout" unset:"what its stages can take, and time for the file: see Timeouts"`
+	// of making the file, and of its listeners
+	Retry Retry `yaml:"retry"`
+	// values that a record gives, by name: a type, or these fields
+	Parameters []Parameter `yaml:"parameters"`
+	// how the listeners' rows meet; needed for two or more listeners
+	Join Join `yaml:"join"`
+	// what the file looks like
+	CSV CSV `yaml:"csv"`
+	// a running job whose definition no process has any more waits for one that has it, or is started again with this definition
+	RestartOnChange bool `yaml:"on_change" enum:"wait,restart" default:"wait"`
+	// `waits`: the deadline moves by the time for which a listener that the job waits for is paused
+	DeadlineWaits bool `yaml:"paused_deadline" enum:"runs,waits" default:"runs"`
 }
 
 // Parameter is a value that the record gives and that queries use as :name.
 type Parameter struct {
-	Name    string
-	Type    ParameterType // default string
-	List    bool          // the value is a JSON array, for IN (:name)
-	Default *string       // JSON of the value if the record gives none; nil: the record must give one
+	Name string `key:"parameter"`
+	// type of the value
+	Type ParameterType `yaml:"type" short:"" default:"string"`
+	// `true`: the value is an array, for `IN (:name)`
+	List bool `yaml:"list" default:"false"`
+	// value if the record gives none
+	Default *string `yaml:"default" raw:"" unset:"the record must give a value"` // its JSON; nil: none
 }
 
 // ParameterType is the type that a parameter's value must have.
@@ -75,9 +83,16 @@ type Stage struct {
 
 // Listener is one data source of a stage.
 type Listener struct {
-	Name    string // unique in its report, such as plt_fund.vs_withdraw
-	Line    int
-	Kind    ListenerKind
+	// unique in the report, such as `plt_fund.vs_withdraw`: letters, digits and `_`, in parts with dots between them
+	Name string `yaml:"name" form:"listener" need:"Name it after what it reads, such as schema.table"`
+	Line int
+	// where its data comes from: a query, an HTTP API, or a service of yours
+	Kind ListenerKind `yaml:"kind" default:"mysql"`
+	// of one try of its task
+	Timeout time.Duration `yaml:"timeout" default:"5m"`
+	// of its task
+	Retry Retry `yaml:"retry" unset:"the report's, field by field"`
+
 	Source  string        // what it reads: the name of a Database, or of an API
 	Zone    string        // of the DATETIME columns of its Database; empty: UTC
 	Query   Query         // FromMySQL
@@ -85,8 +100,6 @@ type Listener struct {
 	From    *Ref          // the column of an earlier stage that the query uses; nil: none
 	Columns []string      // what the query gives, in its order
 	Types   []Kind        // of the columns; nil: the source says
-	Timeout time.Duration // of one try of a task, with all of its requests
-	Retry   Retry         // default: the report's
 	Batch   int           // FromHTTP: values of an earlier stage in one request
 	Silence time.Duration // of an external worker, after which it is considered dead
 
@@ -141,9 +154,12 @@ func (r Ref) String() string { return r.Listener + "." + r.Column }
 
 // Join says how the datasets meet.
 type Join struct {
-	Keys      []string // names of the key columns in the output
-	FoldCase  CaseFolding
-	Listeners []Joined // in the order of the join; the first one drives it
+	// key column, or list of them
+	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
+	// whether the case of letters counts: see [Keys](#keys)
+	FoldCase CaseFolding `yaml:"fold_case" enum:"false=,true=simple,full" default:"false"`
+	// in the order of the join: a name, or these fields. A listener that is not in the list is only a source for `:listener.column`
+	Listeners []Joined `yaml:"listeners" min:"1" unset:"all, inner"` // the first one drives the join
 }
 
 // CaseFolding says which text keys are equal although their case differs, by Unicode's
@@ -168,9 +184,12 @@ func (c CaseFolding) MarshalJSON() ([]byte, error) {
 
 // Joined is one dataset in a join.
 type Joined struct {
-	Listener string
-	Type     JoinType // ignored for the first
-	Keys     []string // its columns for Join.Keys, as many
+	// name of a listener
+	Listener string `yaml:"name" short:"" need:"Name one of the report's listeners"`
+	// which rows survive; the first listener has none
+	Type JoinType `yaml:"type" default:"inner"`
+	// its own key columns, if they have other names
+	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"` // as many as Join.Keys
 }
 
 // Joins tells whether a listener is part of the join.
@@ -195,19 +214,31 @@ var JoinTypes = []JoinType{Inner, Left, Full}
 // JSON is a part of the definition's hash, which an option that is not given does
 // not change.
 type CSV struct {
-	Columns   []CSVColumn
-	BOM       bool           `json:",omitempty"` // the file begins with a byte order mark
-	Delimiter string         `json:",omitempty"` // one of Delimiters; empty: a comma
-	LF        bool           `json:",omitempty"` // lines end with LF, not with CRLF
-	Null      *string        `json:",omitempty"` // text for NULL; the same text, and an empty one, is quoted then. nil: NULL and empty texts are empty
-	TimeZone  string         `json:",omitempty"` // in which datetimes are shown; empty: each as its source gives it
-	Date      string         `json:",omitempty"` // form of dates, such as DD.MM.YYYY; empty: as the source gives them
-	Datetime  string         `json:",omitempty"` // form of datetimes, such as DD.MM.YYYY HH:mm; empty: as the source gives them
-	Formulas  Formulas       `json:",omitempty"` // what becomes of texts that a spreadsheet takes for formulas
-	Gzip      bool           `json:",omitempty"` // the file is compressed
-	MaxRows   int64          `json:",omitempty"` // maximum number of rows, without the header; 0: any
-	MaxBytes  int64          `json:",omitempty"` // maximum size in the sink; 0: any
-	Fixed     map[int]string `json:",omitempty"` // number of a column from 0 → JSON of its cell in every row; made by Report.Without
+	// a join key, a column's name that only one listener has, `<listener>.<column>`, or these fields
+	Columns []CSVColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
+	// `true`: the file begins with the byte order mark, by which Excel recognizes UTF-8
+	BOM bool `yaml:"bom" default:"false" json:",omitempty"`
+	// `,` `;` `|` or `"\t"`
+	Delimiter string `yaml:"delimiter" form:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
+	// line ends inside of a cell are not changed
+	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf" json:",omitempty"`
+	// text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). A text that says the same, and an empty one, is written with quotes then, so that both can be told from NULL
+	Null *string `yaml:"null" raw:"" unset:"NULL and empty texts are empty" json:",omitempty"`
+	// zone in which datetimes are shown: see [Time zones](#time-zones)
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source gives them" json:",omitempty"`
+	// form of dates, of YYYY YY MM DD, each part once
+	Date string `yaml:"date" form:"date" unset:"YYYY-MM-DD" json:",omitempty"`
+	// form of datetimes, of the same and HH (hh: 12 hours) mm ss fff ffffff AM ZZ (+02:00), each part once. MM is the month and mm the minute; hh and AM go together; the only other letter between them is T
+	Datetime string `yaml:"datetime" form:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
+	// what becomes of a text that a spreadsheet takes for a formula: see [below](#formulas)
+	Formulas Formulas `yaml:"formulas" enum:"off=,escape,fail" default:"off" json:",omitempty"`
+	// `gzip`: the file is `<id>-<attempt>-<tag>.csv.gz`, of the type application/gzip, without a Content-Encoding. Let all processes be of a version that knows this setting first: an older one does not remove such a file of an earlier attempt
+	Gzip bool `yaml:"compress" enum:"off,gzip" default:"off" json:",omitempty"`
+	// maximum number of rows, without the header. A file with more is not cut: the job fails at once, and says what to do. Excel shows 1,048,576 rows
+	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"any" json:",omitempty"` // 0: any
+	// maximum size in the sink; a larger file fails its job
+	MaxBytes int64          `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"any" json:",omitempty"` // 0: any
+	Fixed    map[int]string `json:",omitempty"`                                                                // number of a column from 0 → JSON of its cell in every row; made by Report.Without
 }
 
 // Delimiters are the characters that can separate the cells of a line. No number has one.
@@ -232,9 +263,11 @@ const (
 
 // CSVColumn is one column of the file.
 type CSVColumn struct {
-	Label    string // in the header
+	// text in the header
+	Label    string `yaml:"label" unset:"the column's name"`
 	Listener string // empty for a key column of the join: the first value of it that is not null
-	Column   string // the listener's column, or the key's name in Join.Keys
+	// a join key, a column, or `<listener>.<column>`
+	Column string `yaml:"column" short:"" need:"Name a join key, a column, or <listener>.<column>"` // without the listener
 }
 
 // Listener returns the listener of that name and the number of its stage,

@@ -22,9 +22,10 @@ type HTTP struct {
 // HTTPSubmit makes a job.
 type HTTPSubmit struct {
 	HTTPRequest
-	ID      JSONPath    // to the job's id in the answer: a text or a number
-	Unknown HTTPUnknown `json:"-"` // ignored if the API recognizes repeated requests
-	LookUp  *HTTPLookUp `json:"-"` // with LookUpJob
+	// path to the job's id in the answer
+	ID      JSONPath    `yaml:"id" need:"Say where the job's id is in the answer: id: $.id"` // a text or a number
+	Unknown HTTPUnknown `json:"-"`                                                           // ignored if the API recognizes repeated requests
+	LookUp  *HTTPLookUp `json:"-"`                                                           // with LookUpJob
 }
 
 // HTTPUnknown says what to do if it is not known whether an API has made a job: the
@@ -41,25 +42,35 @@ const (
 // HTTPLookUp looks for a job by its key.
 type HTTPLookUp struct {
 	HTTPRequest
-	ID JSONPath // leads nowhere, or to null, if there is no such job
+	// path to the job's id in the answer
+	ID JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.jobs[0].id"` // leads nowhere, or to null, if there is no such job
 }
 
 // HTTPPoll asks for the status of a job.
 type HTTPPoll struct {
 	HTTPRequest
-	Every   time.Duration `json:"-"`
-	Status  JSONPath
-	Done    []string // statuses
-	Failed  []string
-	Working []string // empty: all others
-	Error   JSONPath `json:",omitzero"` // to why it failed
+	// pause between two requests, or longer if the answer has `Retry-After`
+	Every time.Duration `yaml:"every" default:"10s" json:"-"`
+	// path to the job's status in the answer
+	Status JSONPath `yaml:"status" need:"Say where the job's status is in the answer: status: $.status"`
+	// statuses of a job whose rows exist
+	Done []string `yaml:"done" one:"" min:"1" need:"List the statuses of a job whose rows are there: done: [done]"`
+	// statuses of a job that has failed
+	Failed []string `yaml:"failed" one:"" min:"1"`
+	// statuses of a job that works; another one fails the task
+	Working []string `yaml:"working" one:"" min:"1" unset:"all others"`
+	// path to why the job failed
+	Error JSONPath `yaml:"error" json:",omitzero"`
 }
 
 // HTTPField is a column's value in a row.
 type HTTPField struct {
-	Path     JSONPath
-	Kind     Kind `json:",omitempty"` // empty: decimal if the first value is a number, otherwise text
-	Optional bool `json:",omitempty"` // a row without the value has null
+	// path to the value in a row
+	Path JSONPath `yaml:"path" short:"" need:"Write the path to the value in a row, such as $.user.id"`
+	// type of the values
+	Kind Kind `yaml:"type" enum:"text,integer,decimal,float,date,datetime,json" unset:"decimal if the first value is a number, otherwise text" json:",omitempty"`
+	// `true`: a row without the value has NULL
+	Optional bool `yaml:"optional" default:"false" json:",omitempty"`
 }
 
 // HTTPRequest is a request to an API. In its path, the values of its query and the
@@ -67,26 +78,41 @@ type HTTPField struct {
 // values of an earlier stage; {id} and {key}, anywhere in a text, for the vendor's job and
 // the idempotency key; :: at the beginning for a colon.
 type HTTPRequest struct {
-	Method string
-	Path   string     // below the API's URL; begins with a slash
-	Query  []HTTPPair `json:",omitempty"`
-	JSON   any        `json:",omitempty"` // the body: maps, slices, texts, json.Number, bool and nil; nil: none
+	// method of the request
+	Method string `yaml:"method" enum:"GET,POST,PUT,PATCH,DELETE" unset:"GET; POST to submit, DELETE to cancel"`
+	// path below the API's `url`
+	Path string `yaml:"path" form:"path" need:"Write the path below the API's url, such as /exports"` // begins with a slash
+	// names and values of the URL's query
+	Query []HTTPPair `yaml:"query" json:",omitempty"`
+	// the body
+	JSON any `yaml:"json" raw:"" json:",omitempty"` // maps, slices, texts, json.Number, bool and nil; nil: none
 }
 
 // HTTPPair is a name and a value of a URL's query.
-type HTTPPair struct{ Name, Value string }
+type HTTPPair struct {
+	Name  string `key:""`
+	Value string `short:""`
+}
 
 // HTTPResult says where the rows are, in one answer or several.
 type HTTPResult struct {
 	HTTPRequest
-	Rows JSONPath // to the array of rows
+	// path to the array of rows
+	Rows JSONPath `yaml:"rows" default:"$"`
+
 	// How the next page is asked for: by what Next leads to, or by a number.
-	Next   JSONPath `json:",omitzero"`  // missing, null, false or an empty text in the last page; zero: see Page and Offset
-	NextAs string   `json:",omitempty"` // the name in the query for what Next leads to; empty: it is a URL
-	Page   string   `json:",omitempty"` // the name in the query for the number of the page; empty: none. A page without rows ends them
-	First  int      `json:",omitempty"` // number of the first page
-	Offset string   `json:",omitempty"` // the name in the query for the number of rows so far; empty: none
-	Count  JSONPath `json:",omitzero"`  // to the number of rows in all pages; zero: it is not checked
+
+	// path to what the next page is asked for with
+	Next   JSONPath `yaml:"next" json:",omitzero"` // missing, null, false or an empty text in the last page; zero: see Page and Offset
+	NextAs string   `json:",omitempty"`            // the name in the query for what Next leads to; empty: it is a URL
+	// name in the query for the number of the page
+	Page string `yaml:"page" form:"query" json:",omitempty"` // empty: none. A page without rows ends them
+	// number of the first page
+	First int `yaml:"first" default:"1" min:"0" max:"1000000" json:",omitempty"`
+	// name in the query for the number of rows so far
+	Offset string `yaml:"offset" form:"query" json:",omitempty"` // empty: none
+	// path to the number of rows in all pages; another number of rows is an error
+	Count JSONPath `yaml:"count" json:",omitzero"` // zero: it is not checked
 }
 
 var httpName = regexp.MustCompile(`^:([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)$`)

@@ -9,9 +9,14 @@ import (
 // Keys says what the names of everything in Redis begin with. Both prefixes are part of
 // the public contract (docs/keys.md). Installations that share a Redis keep apart by them.
 type Keys struct {
-	Prefix string // of what all jobs share
-	Hash   string // of a job's hash, before the id
+	// of the keys that all jobs share, such as the stream of ids
+	Prefix string `yaml:"prefix" form:"prefix"`
+	// of a job's hash, before the id
+	Hash string `yaml:"hash" form:"prefix"`
 }
+
+// SetDefaults makes them the DefaultKeys.
+func (k *Keys) SetDefaults() { *k = DefaultKeys }
 
 // DefaultKeys are the prefixes without configuration.
 var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}

@@ -8,11 +8,18 @@ import (
 // Retry says how often and when a failed step is retried. Permanent errors are not
 // retried, and an outage of a server does not count as a try.
 type Retry struct {
-	Retries     int           // after the first try
-	Delay       time.Duration // before a retry
-	Exponential bool          // the delay doubles with each retry, up to MaxDelay, with jitter
-	MaxDelay    time.Duration // ignored for a fixed delay
+	// maximum number of retries after the first try
+	Retries int `yaml:"retries" short:"" min:"0" max:"100"`
+	// pause before a retry
+	Delay time.Duration `yaml:"delay"`
+	// `exponential`: the delay doubles with every retry, and varies by up to half of itself
+	Exponential bool `yaml:"backoff" enum:"fixed,exponential"`
+	// maximum of an exponential delay
+	MaxDelay time.Duration `yaml:"max_delay"`
 }
+
+// SetDefaults makes it the DefaultRetry.
+func (r *Retry) SetDefaults() { *r = DefaultRetry }
 
 // DefaultRetry is the retry of a report that sets none.
 var DefaultRetry = Retry{Retries: 6, Delay: time.Minute, MaxDelay: time.Hour}

@@ -11,17 +11,29 @@ import (
 
 // Timer says what happens when a timer fires whose name its pattern matches.
 type Timer struct {
-	Name        string // of the definition
-	Line        int    // in the configuration file
-	Key         Pattern
-	Every       Every         // the zero value: once
-	Missed      Missed        // default MissedOnce
-	MissedAfter time.Duration // how late a timer is that counts as missed
-	Retry       Retry
+	Name string `key:"timer"` // of the definition
+	Line int    // in the configuration file
+	// form of the timers' names. The last `{name}` takes everything up to the text that follows it, each of the others a text without `-`; all take at least one character. If two definitions match, the one with the longer text before its first `{` counts; two with the same text there are refused
+	Key Pattern `yaml:"key" need:"Write the form of its names, such as send_message-{user}-{type}"`
+	// period after which it fires again: exact hours (`24h`, `90m`), or calendar days (`1d`, `2w`)
+	Every Every `yaml:"every" unset:"once"`
+	// zone of calendar days: the time of day stays the same over daylight saving. A time that a day does not have is moved forward; of a time that it has twice, the first counts
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"` // as written: see Every.Zone
+	// what to do with a timer that no process fired within `missed_after`: `once` fires it once, however many of its times have passed; `skip` does not
+	Missed Missed `yaml:"missed" enum:"once,skip" default:"once"`
+	// only with `missed: skip`
+	MissedAfter time.Duration `yaml:"missed_after" default:"1m"`
+	// of the action. A process runs 32 actions at once, without those that wait for a retry
+	Retry Retry `yaml:"retry"`
+
 	// What is done: exactly one of them is there.
-	Submit *Submit
-	Append *Append
-	Call   *Call
+
+	// inserts a record and pushes it
+	Submit *Submit `yaml:"submit"`
+	// appends an entry to a stream of yours
+	Append *Append `yaml:"append"`
+	// sends a request
+	Call *Call `yaml:"call"`
 }
 
 // Every says when a timer fires again.
@@ -81,24 +93,33 @@ const (
 
 // Submit inserts a record and pushes its id.
 type Submit struct {
-	Report     string
-	Parameters map[string]Template // texts; Report.Bind turns "42" into an integer
+	// name of a report
+	Report string `yaml:"report" need:"Name one of the reports"`
+	// texts, by name
+	Parameters map[string]Template `yaml:"parameters"` // Report.Bind turns "42" into an integer
 }
 
 // Append appends an entry to a stream that services read. It has the fields, and
 // the timer's name and due time (ms) as timer and due.
 type Append struct {
-	Stream string
-	Fields map[string]Template
+	// key of the stream
+	Stream string `yaml:"stream" form:"stream" need:"Name the stream that services read"`
+	// texts, by name
+	Fields map[string]Template `yaml:"fields"`
 }
 
 // Call sends a request to a service.
 type Call struct {
-	URL     Template // the values are escaped for their place
-	Method  string   // default POST
-	Headers map[string]Template
-	Body    Template      // the values are escaped for its Content-Type
-	Timeout time.Duration // of one try
+	// `http://` or `https://`
+	URL Template `yaml:"url" secret:"" need:"Write http://host/path, with {name} where a value goes"` // the values are escaped for their place
+	// method of the request
+	Method string `yaml:"method" enum:"GET,HEAD,POST,PUT,PATCH,DELETE" default:"POST"`
+	// secret texts, by name
+	Headers map[string]Template `yaml:"headers" secret:""`
+	// body of the request
+	Body Template `yaml:"body" secret:""` // the values are escaped for its Content-Type
+	// of one request
+	Timeout time.Duration `yaml:"timeout" default:"10s"`
 }
 
 // Timers are the definitions of a configuration, the longest prefix first.

@@ -10,7 +10,7 @@ import (
 
 // decodeStruct reads a mapping, or the short form of one. In a gap it sets the defaults.
 func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
-	fields := Fields(v.Type())
+	fields := r.ofKind(p, Fields(v.Type()))
 	for _, f := range fields {
 		r.setDefault(f, v.FieldByIndex(f.Index))
 	}
@@ -18,11 +18,6 @@ func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
 		d.SetDefaults()
 	}
 	s := Section{Setting: p, wrong: map[string]bool{}}
-	note := func(f Field, decode func(reflect.Value)) {
-		before := len(r.problems)
-		decode(v.FieldByIndex(f.Index))
-		s.wrong[f.Name] = len(r.problems) > before
-	}
 	short := slices.IndexFunc(fields, func(f Field) bool { return f.Is("short") })
 	long := slices.ContainsFunc(fields, func(f Field) bool { return f.Name != "" })
 	switch {
@@ -30,28 +25,25 @@ func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
 	case short >= 0 && (p.isScalar() || !long):
 		f := fields[short]
 		s.fields = map[string]Setting{f.Name: p}
-		note(f, func(to reflect.Value) { r.decode(p, to, f.Tag) })
+		s.note(f.Name, func() { r.decode(p, v.FieldByIndex(f.Index), f.Tag) })
 		fields = nil
 	default:
-		fields = r.ofKind(p, v, fields)
 		s.read(fields)
 	}
 	for _, f := range fields {
-		note(f, func(to reflect.Value) { r.decodeField(s, f, to) })
+		s.note(f.Name, func() { r.decodeField(s, f, v.FieldByIndex(f.Index)) })
 	}
-	if to, ok := v.Addr().Interface().(interface{ self() *Section }); ok {
-		*to.self() = s
-	}
+	r.sections[v.Addr().Interface()] = s
 }
 
 // ofKind returns the fields that a mapping of its kind has.
-func (r *Reader) ofKind(p Setting, v reflect.Value, fields []Field) []Field {
+func (r *Reader) ofKind(p Setting, fields []Field) []Field {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == "kind" })
 	if i < 0 {
 		return fields
 	}
-	kind := v.FieldByIndex(fields[i].Index).String() // the default
-	for n := 0; p.Node.Kind == yaml.MappingNode && n+1 < len(p.Node.Content); n += 2 {
+	kind := fields[i].Tag.Get("default")
+	for n := 0; p.Given() && p.Node.Kind == yaml.MappingNode && n+1 < len(p.Node.Content); n += 2 {
 		if value := p.Node.Content[n+1]; p.Node.Content[n].Value == "kind" {
 			quiet := NewReader("", r.env, r.Language) // a mistake is noted with the other fields
 			if text, ok := quiet.at(value, "").Text(); ok && slices.ContainsFunc(fields, func(f Field) bool { return f.Kind == text }) {
@@ -64,10 +56,7 @@ func (r *Reader) ofKind(p Setting, v reflect.Value, fields []Field) []Field {
 
 // decodeField reads a field of a mapping into v.
 func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
-	if f.Type == settingType { // null is a value
-		if raw, ok := s.fields[f.Name]; ok {
-			v.Set(reflect.ValueOf(raw))
-		}
+	if f.Is("raw") {
 		return
 	}
 	at, inFile := s.Get(f.Name), f.Tag.Get("file")
@@ -80,6 +69,8 @@ func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
 		if text, ok := file.content(); ok {
 			r.set(file, v, text, f.Tag)
 		}
+	case at.Given() && f.Type.Kind() == reflect.Map:
+		r.decodeMap(s, at, f, v)
 	case at.Given():
 		r.decode(at, v, f.Tag)
 	case f.Is("need"):
@@ -129,30 +120,53 @@ func (r *Reader) set(p Setting, v reflect.Value, text string, tag reflect.Struct
 
 // decodeSlice reads a list, or a mapping into structs that have a key.
 func (r *Reader) decodeSlice(p Setting, v reflect.Value, tag reflect.StructTag) {
-	before, size := len(r.problems), 0
-	add := func(at Setting, as *Entry) {
-		e := reflect.New(v.Type().Elem()).Elem()
-		r.decode(at, e, tag)
-		size++
-		if as == nil || r.fits(*as, e) {
-			v.Set(reflect.Append(v, e))
-		}
-	}
+	before := len(r.problems)
+	var items []Setting
+	var entries []Entry
 	_, one := tag.Lookup("one")
 	switch _, keyed := Key(v.Type().Elem()); {
 	case keyed:
-		entries, _ := p.Entries()
+		entries, _ = p.Entries()
 		for _, e := range entries {
-			add(e.Value, &e)
+			items = append(items, e.Value)
 		}
 	case one && p.IsText():
-		add(p, nil)
+		items = []Setting{p}
 	default:
-		items, _ := p.List()
-		for _, item := range items {
-			add(item, nil)
+		items, _ = p.List()
+	}
+	v.Grow(len(items)) // what has been read stays where it is: see Of
+	for i, item := range items {
+		n := v.Len()
+		v.SetLen(n + 1)
+		r.decode(item, v.Index(n), tag)
+		if entries != nil && !r.fits(entries[i], v.Index(n)) {
+			v.Index(n).SetZero()
+			v.SetLen(n)
 		}
 	}
+	r.checkSize(p, len(items), before, tag)
+}
+
+// decodeMap reads a mapping of single values with free names.
+func (r *Reader) decodeMap(s Section, p Setting, f Field, v reflect.Value) {
+	before := len(r.problems)
+	entries, _ := p.Entries()
+	for _, e := range entries {
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		value := reflect.New(v.Type().Elem()).Elem()
+		name := f.Name + "." + e.Name
+		s.fields[name] = e.Value
+		s.note(name, func() { r.decode(e.Value, value, f.Tag) })
+		v.SetMapIndex(reflect.ValueOf(e.Name), value)
+	}
+	r.checkSize(p, len(entries), before, f.Tag)
+}
+
+// checkSize refuses an empty list or mapping that must not be empty.
+func (r *Reader) checkSize(p Setting, size, before int, tag reflect.StructTag) {
 	if tag.Get("min") == "1" && size == 0 && len(r.problems) == before {
 		p.Problem("empty", cmp.Or(tag.Get("need"), tag.Get("why"), "Name at least one, or leave it out"))
 	}

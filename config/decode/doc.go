@@ -2,8 +2,8 @@
 // mistake in it named?
 //
 // A struct says by its tags what the file can have; a Reader reads a file into it. It
-// notes every problem, each with its place, the value and the remedy, and reads on. A
-// struct that embeds Section learns where its fields are, so that its owner can prove
+// notes every problem, each with its place, the value and the remedy, and reads on. The
+// Section of a struct (Reader.Of) says where its fields are, so that its owner can prove
 // what they mean together, and note problems of its own. No message shows a secret, nor
 // the value of a variable that a secret uses.
 //
@@ -23,8 +23,10 @@
 //	need     the field is required; the remedy if it is missing
 //	why      remedy of a value that is not allowed
 //	kind     the embedded struct has fields for this value of the field "kind" only
+//	raw      the field is not decoded: its owner reads it from Section.Raw
 //
 // A report.Secret is always a secret; a Content names the file with one; a Setting takes
 // a value as it is. Numbers, durations, bools, texts, lists, structs and pointers to them
-// need nothing else; a mapping with free names is a list of structs with a key.
+// need nothing else; a mapping with free names is a list of structs with a key, or a map
+// of single values.
 package decode

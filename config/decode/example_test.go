@@ -9,7 +9,6 @@ import (
 )
 
 type garden struct {
-	decode.Section
 	Gate  report.Secret `yaml:"gate" file:"gate_file"`
 	Beds  []bed         `yaml:"beds" min:"1" need:"Plant something"`
 	Water time.Duration `yaml:"water" default:"8h" min:"1h"`
@@ -17,7 +16,6 @@ type garden struct {
 }
 
 type bed struct {
-	decode.Section
 	Name string `key:"bed"`
 	Crop string `yaml:"crop" short:"" need:"Say what grows here"`
 	Rows int    `yaml:"rows" default:"1" min:"1" max:"9"`
@@ -32,12 +30,12 @@ var language = decode.Language{
 	}},
 }
 
-func read(text string) (garden, *decode.Reader) {
-	var g garden
+func read(text string) (*garden, *decode.Reader) {
+	g := &garden{}
 	r := decode.NewReader("garden.yaml", decode.Environment{
 		Lookup: func(name string) (string, bool) { return "basil", name == "HERB" },
 	}, language)
-	r.Decode([]byte(text), &g)
+	r.Decode([]byte(text), g)
 	return g, r
 }
 
@@ -50,8 +48,8 @@ rain: ignore
 gate: open sesame
 `)
 	fmt.Println(len(r.Problems()), g.Gate, g.Water, g.Rain)
-	for _, b := range g.Beds {
-		fmt.Println(b.Name, b.Crop, b.Rows, b.Line)
+	for i, b := range g.Beds {
+		fmt.Println(b.Name, b.Crop, b.Rows, r.Of(&g.Beds[i]).Line)
 	}
 	// Output:
 	// 0 *** 8h0m0s false

@@ -13,7 +13,6 @@ import (
 
 var (
 	settingType  = reflect.TypeFor[Setting]()
-	sectionType  = reflect.TypeFor[Section]()
 	contentType  = reflect.TypeFor[Content]()
 	secretType   = reflect.TypeFor[report.Secret]()
 	durationType = reflect.TypeFor[time.Duration]()
@@ -33,7 +32,7 @@ func Fields(t reflect.Type) []Field {
 	var all []Field
 	for i := range t.NumField() {
 		s := t.Field(i)
-		if s.Anonymous && s.Type != sectionType {
+		if s.Anonymous {
 			for _, f := range Fields(s.Type) {
 				f.Index, f.Kind = append([]int{i}, f.Index...), cmp.Or(f.Kind, s.Tag.Get("kind"))
 				all = append(all, f)

@@ -43,6 +43,7 @@ type Reader struct {
 	problems Problems
 	warnings Problems
 	used     variables
+	sections map[any]Section // by the pointer to the struct
 }
 
 // NewReader returns a Reader. The name of the file is used in messages only.
@@ -53,7 +54,7 @@ func NewReader(file string, env Environment, l Language) *Reader {
 	if env.ReadFile == nil {
 		env.ReadFile = func(string) ([]byte, error) { return nil, errors.New("decode: no files") }
 	}
-	return &Reader{Language: l, file: file, env: env, used: variables{}}
+	return &Reader{Language: l, file: file, env: env, used: variables{}, sections: map[any]Section{}}
 }
 
 // Defaults sets a struct to what an empty file gives.

@@ -14,10 +14,27 @@ type Section struct {
 	wrong   map[string]bool    // fields with a problem
 }
 
-// self gives itself to the decoder.
-func (s *Section) self() *Section { return s }
+// Of returns what the decoder knows of a struct that it has read. The argument is a
+// pointer to it, in its place in what Decode has filled.
+func (r *Reader) Of(fields any) Section { return r.sections[fields] }
 
-// Get returns a field, or the gap where it could be.
+// note runs what decodes a field, and notes whether that finds a problem.
+func (s Section) note(name string, decode func()) {
+	before := len(s.r.problems)
+	decode()
+	s.wrong[name] = len(s.r.problems) > before
+}
+
+// Raw returns a field even if its value is null.
+func (s Section) Raw(name string) Setting {
+	if v, ok := s.fields[name]; ok {
+		return v
+	}
+	return s.Get(name)
+}
+
+// Get returns a field, or the gap where it could be. An entry of a mapping with free names
+// is field.name.
 func (s Section) Get(name string) Setting {
 	if v, ok := s.fields[name]; ok && !v.IsNull() {
 		return v
@@ -42,6 +59,11 @@ func (s Section) Wrong(names ...string) bool {
 
 // Readable tells whether there is a mapping, or a short form of it.
 func (s Section) Readable() bool { return s.fields != nil }
+
+// Present returns those of these fields that the file has.
+func (s Section) Present(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !s.Get(name).Given() })
+}
 
 // First returns the first of these fields that the file has, or the gap of the last one.
 func (s Section) First(names ...string) (found Setting) {
