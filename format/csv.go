@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
@@ -20,17 +19,11 @@ type CSV struct {
 	csv     *report.CSV
 	origins [][]column // see NewCSV
 	fixed   [][]byte   // for each column of the file the text of all its cells; nil: none
-	style   *style     // nil: as RFC 4180 has it
+	found   []int64    // formulas in the lines, for each column of the file
+	style   *style
 	file    *file
 	out     *output
 	rows    int64
-}
-
-// column says how the cells of a column of the file are written.
-type column struct {
-	kind     report.Kind
-	zerofill int
-	moments  *moments // with a style
 }
 
 // Made says what a file has become.
@@ -44,7 +37,7 @@ type Made struct {
 // given. The caller calls Close or Abort;
 // w is used by one goroutine at a time and by none after that.
 func NewCSV(c *report.CSV, columns [][]dataset.Column, w io.Writer) (*CSV, error) {
-	f := &CSV{csv: c, style: newStyle(c), fixed: make([][]byte, len(c.Columns))}
+	f := &CSV{csv: c, style: newStyle(c), fixed: make([][]byte, len(c.Columns)), found: make([]int64, len(c.Columns))}
 	for _, of := range columns {
 		if of == nil {
 			f.origins = append(f.origins, nil)
@@ -57,7 +50,7 @@ func NewCSV(c *report.CSV, columns [][]dataset.Column, w io.Writer) (*CSV, error
 		f.origins = append(f.origins, origin)
 	}
 	for i, cell := range c.Fixed {
-		f.fixed[i] = f.fixedCell([]byte(cell))
+		f.fixed[i], _ = f.style.appendCell([]byte{}, []byte(cell), new(f.style.column(report.KindText, 0, nil)))
 	}
 	f.file = newFile(c, w)
 	f.out = newOutput(f.file)
@@ -74,20 +67,16 @@ func (f *CSV) origin(of []dataset.Column) ([]column, error) {
 		return nil, fmt.Errorf("format: %d columns in a file of %d", len(of), len(f.csv.Columns))
 	}
 	columns := make([]column, len(of))
+	zones := map[string]*moments{} // a zone is read from a file
 	for i, c := range of {
-		columns[i] = column{kind: c.Kind, zerofill: c.Zerofill}
-		if f.style == nil {
-			continue
+		if zones[c.Zone] == nil && (f.csv.TimeZone != "" || f.csv.Date != "" || f.csv.Datetime != "") {
+			m, err := newMoments(f.csv, c.Zone)
+			if err != nil {
+				return nil, err
+			}
+			zones[c.Zone] = &m
 		}
-		if same := slices.IndexFunc(of[:i], func(before dataset.Column) bool { return before.Zone == c.Zone }); same >= 0 {
-			columns[i].moments = columns[same].moments // a zone is read from a file
-			continue
-		}
-		m, err := newMoments(f.csv, c.Zone)
-		if err != nil {
-			return nil, err
-		}
-		columns[i].moments = &m
+		columns[i] = f.style.column(c.Kind, c.Zerofill, zones[c.Zone])
 	}
 	return columns, nil
 }
@@ -102,29 +91,24 @@ func (f *CSV) WriteRow(origin int, cells [][]byte) error {
 	}
 	columns, dst := f.origins[origin], f.out.lines
 	start := len(dst)
-	if f.style != nil {
-		var err error
-		if dst, err = f.style.appendRow(dst, columns, cells, f.fixed); err != nil {
-			return err
-		}
-		f.out.lines = f.style.endLine(dst, start)
-		return f.out.ended()
-	}
 	for i, cell := range cells {
 		if i > 0 {
-			dst = append(dst, ',')
+			dst = append(dst, f.style.delimiter)
 		}
 		if f.fixed[i] != nil {
 			dst = append(dst, f.fixed[i]...)
 			continue
 		}
-		at := len(dst)
-		dst = appendCell(dst, cell)
-		if zeros := columns[i].zerofill; zeros > 0 {
-			dst = zeroFilled(dst, at, zeros)
+		var formula bool
+		if dst, formula = f.style.appendCell(dst, cell, &columns[i]); !formula {
+			continue
 		}
+		if f.csv.Formulas == report.FormulasFail {
+			return fmt.Errorf("%w, in column %q: correct the data, or write formulas: escape in the report's csv", ErrFormula, f.csv.Columns[i].Label)
+		}
+		f.found[i]++
 	}
-	f.out.lines = endLine(dst, start)
+	f.out.lines = f.style.endLine(dst, start)
 	return f.out.ended()
 }
 
@@ -135,8 +119,14 @@ func (f *CSV) Close() (Made, error) {
 		return Made{}, err
 	}
 	made := Made{Rows: f.rows}
-	if f.style != nil {
-		made.Formulas = f.style.escaped()
+	for i, n := range f.found {
+		if n == 0 {
+			continue
+		}
+		if made.Formulas == nil {
+			made.Formulas = map[string]int64{}
+		}
+		made.Formulas[f.csv.Columns[i].Label] = n
 	}
 	return made, nil
 }
@@ -152,37 +142,15 @@ func (f *CSV) Abort() {
 	f.out = nil
 }
 
-// fixedCell returns the text of a cell that is the same in every line; never nil.
-func (f *CSV) fixedCell(cell []byte) []byte {
-	if f.style == nil {
-		return appendCell([]byte{}, cell)
-	}
-	text, _ := f.style.appendCell([]byte{}, cell, &column{kind: report.KindText})
-	return text
-}
-
 // appendHeader appends the labels of the columns.
 func (f *CSV) appendHeader(dst []byte) []byte {
 	start := len(dst)
 	for i, c := range f.csv.Columns {
 		if i > 0 {
-			dst = append(dst, f.delimiter())
+			dst = append(dst, f.style.delimiter)
 		}
-		if f.style != nil {
-			dst = f.style.appendLabel(dst, c.Label)
-		} else {
-			dst = appendText(dst, []byte(c.Label))
-		}
+		at := len(dst)
+		dst, _ = f.style.finish(append(dst, c.Label...), at, report.KindText)
 	}
-	if f.style != nil {
-		return f.style.endLine(dst, start)
-	}
-	return endLine(dst, start)
-}
-
-func (f *CSV) delimiter() byte {
-	if f.style != nil {
-		return f.style.delimiter
-	}
-	return ','
+	return f.style.endLine(dst, start)
 }

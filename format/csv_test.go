@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/report"
 )
 
 func TestCSVLine(t *testing.T) {
@@ -42,23 +43,24 @@ func TestCSVLine(t *testing.T) {
 
 // csvLineOf appends a line of these cells, each the JSON of a value.
 func csvLineOf(dst []byte, cells ...string) []byte {
-	start := len(dst)
+	start, s := len(dst), newStyle(&report.CSV{})
 	for i, cell := range cells {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendCell(dst, []byte(cell))
+		dst, _ = s.appendCell(dst, []byte(cell), new(s.column(report.KindText, 0, nil)))
 	}
-	return endLine(dst, start)
+	return s.endLine(dst, start)
 }
 
 func BenchmarkCSVCell(b *testing.B) {
 	for name, cell := range map[string]string{"number": `1234567`, "text": `"2024-02-29 12:34:56"`, "quotes": `"a \"note\", short"`} {
 		b.Run(name, func(b *testing.B) {
-			dst, c := make([]byte, 0, 64), []byte(cell)
+			dst, c, s := make([]byte, 0, 64), []byte(cell), newStyle(&report.CSV{})
+			of := s.column(report.KindText, 0, nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				dst = appendCell(dst[:0], c)
+				dst, _ = s.appendCell(dst[:0], c, &of)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func TestNewCSVFails(t *testing.T) {
 		"1 columns in a file of 2": datasettest.Columns("at", "text"),
 		"zone of a column":         datasettest.Columns("at", "datetime Nowhere/Atall", "v", "text"),
 	} {
-		c := &report.CSV{Columns: twoColumns, LF: true}
+		c := &report.CSV{Columns: twoColumns, TimeZone: "UTC"}
 		if _, err := NewCSV(c, [][]dataset.Column{columns}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -1,11 +1,17 @@
 package format
 
 import (
+	"errors"
+	"regexp"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold/report"
 )
+
+// ErrFormula is matched by the error of a file that would have a formula, where its
+// report forbids that.
+var ErrFormula = errors.New("format: a text that a spreadsheet takes for a formula")
 
 // IsFormula tells whether a spreadsheet could take a text for a formula: it begins
 // with = + - @, their full-width forms, which some take for the same, or a control
@@ -27,7 +33,7 @@ func IsFormula(text []byte, kind report.Kind) bool {
 	case kind == report.KindBinary:
 		return false // base64 calls nothing, and its readers take it as it is
 	case kind == report.KindText || kind == report.KindJSON || kind == "":
-		return quoted || !isDecimal(rest)
+		return quoted || !decimal.Match(rest)
 	}
 	for _, c := range text { // a number, a date or a time
 		if !inMoments[c] {
@@ -76,44 +82,5 @@ var inMoments = func() (is [256]bool) {
 	return is
 }()
 
-// isDecimal tells whether a text is a number: -1, +2.50, .5, 1e-7.
-func isDecimal(text []byte) bool {
-	i := 0
-	if i < len(text) && (text[i] == '-' || text[i] == '+') {
-		i++
-	}
-	whole := skipDigits(text, i)
-	end := whole
-	if end < len(text) && text[end] == '.' {
-		end = skipDigits(text, end+1)
-	}
-	if end-i < 1 || end-i == 1 && whole == i { // nothing, or a point only
-		return false
-	}
-	if end < len(text) && text[end]|0x20 == 'e' {
-		i = end + 1
-		if i < len(text) && (text[i] == '-' || text[i] == '+') {
-			i++
-		}
-		if end = skipDigits(text, i); end == i {
-			return false
-		}
-	}
-	return end == len(text)
-}
-
-// guarded puts a single quote before the text that begins at start.
-func guarded(dst []byte, start int) []byte {
-	dst = append(dst, 0)
-	copy(dst[start+1:], dst[start:])
-	dst[start] = '\''
-	return dst
-}
-
-// skipDigits returns where the first byte from i on is that is no digit.
-func skipDigits(text []byte, i int) int {
-	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
-		i++
-	}
-	return i
-}
+// decimal matches numbers: -1, +2.50, .5, 1e-7.
+var decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)

@@ -40,8 +40,10 @@ func newMoments(c *report.CSV, zone string) (m moments, err error) {
 	return m, nil
 }
 
-// shown tells whether datetimes are shown otherwise than the source gives them.
-func (m *moments) shown() bool { return m.datetime != nil || m.from != m.to }
+// shows tells whether values of a kind are shown otherwise than the source gives them.
+func (m *moments) shows(kind report.Kind) bool {
+	return kind == report.KindDate && m.date != nil || kind == report.KindDatetime && (m.datetime != nil || m.from != m.to)
+}
 
 // sourceForm is the form of a datetime without its fraction.
 var sourceForm, _ = parseForm("YYYY-MM-DD HH:mm:ss", datetimeTokens)
@@ -74,42 +76,18 @@ func (m *moments) rewrite(dst []byte, start int, kind report.Kind) []byte {
 // parseMoment reads a date or datetime as sources give them, as if it were of UTC,
 // and its fraction with the point.
 func parseMoment(text []byte, kind report.Kind) (moment time.Time, fraction []byte, ok bool) {
-	const mask = "0000-00-00 00:00:00"
-	length := len(mask)
-	if kind == report.KindDate {
-		length = len("0000-00-00")
+	const date, seconds, longest = len("2006-01-02"), len("2006-01-02 15:04:05"), len("2006-01-02 15:04:05.999999999")
+	var buffer [longest + len("Z")]byte
+	rfc := buffer[:0]
+	switch {
+	case kind == report.KindDate && len(text) == date:
+		rfc = append(append(rfc, text...), "T00:00:00Z"...)
+	case kind != report.KindDate && len(text) >= seconds && len(text) <= longest && text[date] == ' ':
+		rfc, fraction = append(append(rfc, text...), 'Z'), text[seconds:]
+		rfc[date] = 'T'
 	}
-	if len(text) < length || kind == report.KindDate && len(text) > length {
-		return moment, nil, false
-	}
-	for i, c := range []byte(mask[:length]) {
-		if c == '0' && (text[i] < '0' || text[i] > '9') || c != '0' && text[i] != c {
-			return moment, nil, false
-		}
-	}
-	number := func(from, to int) (n int) {
-		for _, c := range text[from:to] {
-			n = 10*n + int(c-'0')
-		}
-		return n
-	}
-	year, month, day := number(0, 4), number(5, 7), number(8, 10)
-	var hour, minute, second, nanoseconds int
-	if kind != report.KindDate {
-		hour, minute, second = number(11, 13), number(14, 16), number(17, 19)
-		if fraction = text[length:]; len(fraction) > 0 {
-			if fraction[0] != '.' || len(fraction) > 10 || skipDigits(fraction, 1) != len(fraction) {
-				return moment, nil, false
-			}
-			nanoseconds = number(length+1, len(text))
-			for i := len(fraction); i < 10; i++ {
-				nanoseconds *= 10
-			}
-		}
-	}
-	moment = time.Date(year, time.Month(month), day, hour, minute, second, nanoseconds, time.UTC)
-	ok = moment.Year() == year && moment.Month() == time.Month(month) && moment.Day() == day && hour < 24 && minute < 60 && second < 60
-	return moment, fraction, ok
+	err := moment.UnmarshalText(rfc) // allocates nothing, unlike time.Parse
+	return moment, fraction, err == nil
 }
 
 // form is how a moment is written: tokens, and texts between them.

@@ -49,7 +49,7 @@ func TestMoments(t *testing.T) {
 			return
 		}
 		got := text
-		if m.shown() {
+		if m.shows(report.KindDatetime) {
 			got = string(m.rewrite([]byte("before "+text), len("before "), report.KindDatetime))[len("before "):]
 		} else if c.Datetime == "" {
 			want = text
