@@ -92,8 +92,8 @@ func (l *draftListener) readQuery() {
 		return
 	}
 	query, err := report.ParseQuery(l.f.SQL)
-	if wrong := mistake(err, "", ""); wrong != nil {
-		at.Problem(wrong.Message, "")
+	if err != nil {
+		at.Problem(strings.TrimPrefix(err.Error(), "report: "), "")
 		return
 	}
 	l.Query, l.whole = query, true

@@ -63,10 +63,10 @@ func (r Rate) Distance() time.Duration {
 var rateForm = regexp.MustCompile(`^([1-9][0-9]{0,5})/(s|m|h)$`)
 
 // parseRate reads a number per second, minute or hour.
-func parseRate(text string) (any, *report.Mistake) {
+func parseRate(text string) (Rate, *report.Mistake) {
 	parts := rateForm.FindStringSubmatch(text)
 	if parts == nil {
-		return nil, &report.Mistake{Message: "not a rate", Remedy: "Write a whole number from 1 to 999999 in a second, minute or hour, such as 10/s or 300/m"}
+		return Rate{}, &report.Mistake{Message: "not a rate", Remedy: "Write a whole number from 1 to 999999 in a second, minute or hour, such as 10/s or 300/m"}
 	}
 	count, _ := strconv.Atoi(parts[1]) // six digits
 	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]}, nil

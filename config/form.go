@@ -22,26 +22,12 @@ import (
 var language = decode.Language{
 	Begin: "Begin with redis, databases, records, sink and reports",
 	Types: map[reflect.Type]func(text string) (any, *report.Mistake){
-		reflect.TypeFor[Rate](): parseRate,
-		reflect.TypeFor[report.Every](): func(text string) (any, *report.Mistake) {
-			e, wrong := report.ParseEvery(text)
-			return e, wrong
-		},
-		reflect.TypeFor[report.Template](): func(text string) (any, *report.Mistake) {
-			return report.NewTemplate(text), nil
-		},
-		reflect.TypeFor[report.SinkURL](): func(text string) (any, *report.Mistake) {
-			u, wrong := report.ParseSinkURL(text)
-			return u, wrong
-		},
-		reflect.TypeFor[report.JSONPath](): func(text string) (any, *report.Mistake) {
-			path, err := report.ParseJSONPath(text)
-			return path, mistake(err, "", "Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']")
-		},
-		reflect.TypeFor[report.Pattern](): func(text string) (any, *report.Mistake) {
-			pattern, err := report.ParsePattern(text)
-			return pattern, mistake(err, "not a form of names: ", "Write something like send_message-{user}-{type}")
-		},
+		reflect.TypeFor[Rate]():            textOf(parseRate),
+		reflect.TypeFor[report.Every]():    textOf(report.ParseEvery),
+		reflect.TypeFor[report.SinkURL]():  textOf(report.ParseSinkURL),
+		reflect.TypeFor[report.JSONPath](): textOf(report.ParseJSONPath),
+		reflect.TypeFor[report.Pattern]():  textOf(report.ParsePattern),
+		reflect.TypeFor[report.Template](): textOf(func(text string) (report.Template, *report.Mistake) { return report.NewTemplate(text), nil }),
 	},
 	Words: map[reflect.Type][]string{
 		reflect.TypeFor[report.ListenerKind]():  texts(report.ListenerKinds),
@@ -84,12 +70,9 @@ func texts[T ~string](words []T) []string {
 	return all
 }
 
-// mistake makes one of an error; nil if there is none.
-func mistake(err error, prefix, remedy string) *report.Mistake {
-	if err == nil {
-		return nil
-	}
-	return &report.Mistake{Message: prefix + strings.TrimPrefix(err.Error(), "report: "), Remedy: remedy}
+// textOf makes the reader of a type that is written as a text.
+func textOf[T any](parse func(text string) (T, *report.Mistake)) func(text string) (any, *report.Mistake) {
+	return func(text string) (any, *report.Mistake) { return parse(text) }
 }
 
 const headerForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"

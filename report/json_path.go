@@ -1,8 +1,6 @@
 package report
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,18 +23,21 @@ type JSONStep struct {
 	Index int // from 0; -1 where the step is a name
 }
 
-var errJSONPath = errors.New("report: not a path to one value")
+// badPath is what is wrong with a path.
+func badPath(why string) *Mistake {
+	return &Mistake{"not a path to one value" + why, "Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']"}
+}
 
 // ParseJSONPath reads a path. What can find more than one value is refused, and so is
-// an index from the end of an array.
-func ParseJSONPath(text string) (JSONPath, error) {
+// an index from the end of an array. The mistake is nil if there is none.
+func ParseJSONPath(text string) (JSONPath, *Mistake) {
 	path, err := jsonpath.Parse(text)
 	if err != nil {
-		return JSONPath{}, fmt.Errorf("%w: %s", errJSONPath, strings.TrimPrefix(err.Error(), "jsonpath: "))
+		return JSONPath{}, badPath(": " + strings.TrimPrefix(err.Error(), "jsonpath: "))
 	}
 	query := path.Query()
 	if query.Singular() == nil {
-		return JSONPath{}, errJSONPath
+		return JSONPath{}, badPath("")
 	}
 	p := JSONPath{text: text, steps: []JSONStep{}}
 	for _, segment := range query.Segments() {
@@ -45,11 +46,11 @@ func ParseJSONPath(text string) (JSONPath, error) {
 			p.steps = append(p.steps, JSONStep{Name: string(s), Index: -1})
 		case spec.Index:
 			if s < 0 {
-				return JSONPath{}, fmt.Errorf("%w: an index from the end", errJSONPath)
+				return JSONPath{}, badPath(": an index from the end")
 			}
 			p.steps = append(p.steps, JSONStep{Index: int(s)})
 		default:
-			return JSONPath{}, errJSONPath
+			return JSONPath{}, badPath("")
 		}
 	}
 	return p, nil

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,8 +21,11 @@ type Pattern struct {
 	form   *regexp.Regexp
 }
 
-// ParsePattern reads a pattern. The error says what is wrong with it.
-func ParsePattern(text string) (Pattern, error) {
+// ParsePattern reads a pattern. The mistake is nil if there is none.
+func ParsePattern(text string) (Pattern, *Mistake) {
+	wrong := func(format string, values ...any) *Mistake {
+		return &Mistake{"not a form of names: " + fmt.Sprintf(format, values...), "Write something like send_message-{user}-{type}"}
+	}
 	p := Pattern{text: text}
 	at := placeholder.FindAllStringSubmatchIndex(text, -1)
 	var form strings.Builder
@@ -34,12 +37,10 @@ func ParsePattern(text string) (Pattern, error) {
 		case i == 0:
 			p.prefix = literal
 		case literal == "":
-			return p, fmt.Errorf("nothing stands between {%s} and {%s}", p.names[i-1], name)
+			return p, wrong("nothing stands between {%s} and {%s}", p.names[i-1], name)
 		}
-		for _, n := range p.names {
-			if n == name {
-				return p, fmt.Errorf("{%s} is there twice", name)
-			}
+		if slices.Contains(p.names, name) {
+			return p, wrong("{%s} is there twice", name)
 		}
 		p.names = append(p.names, name)
 		form.WriteString(regexp.QuoteMeta(literal))
@@ -57,15 +58,14 @@ func ParsePattern(text string) (Pattern, error) {
 	literals := placeholder.ReplaceAllString(text, "")
 	switch {
 	case text == "":
-		return p, errors.New("empty")
+		return p, wrong("empty")
 	case strings.ContainsAny(literals, "{}"):
-		return p, errors.New("a brace that is no {name}")
+		return p, wrong("a brace that is no {name}")
 	case strings.ContainsFunc(literals, func(r rune) bool { return r <= ' ' || r > '~' }) || len(literals) > 200:
-		return p, errors.New("a name of timers is 1 to 200 printable ASCII characters without space")
+		return p, wrong("a name of timers is 1 to 200 printable ASCII characters without space")
 	}
-	var err error
-	p.form, err = regexp.Compile(form.String())
-	return p, err
+	p.form = regexp.MustCompile(form.String())
+	return p, nil
 }
 
 // Prefix is the text before the first {name}.

@@ -67,9 +67,9 @@ func BenchmarkMoveDue(b *testing.B) {
 // BenchmarkFireDue measures a timer that is due, among many, without its action.
 func BenchmarkFireDue(b *testing.B) {
 	s, client := benchScripts(b)
-	pattern, err := report.ParsePattern("msg-{user}")
-	if err != nil {
-		b.Fatal(err)
+	pattern, wrong := report.ParsePattern("msg-{user}")
+	if wrong != nil {
+		b.Fatal(wrong)
 	}
 	timers, err := NewTimers(TimerOptions{Scripts: s, Redis: client, Consumer: "c1", Timers: report.Timers{
 		{Name: "message", Key: pattern, Missed: report.MissedOnce, Append: &report.Append{Stream: "messages"}},

@@ -8,8 +8,12 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// variableForm is what may stand between ${ and }.
-var variableForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-(?s:(.*)))?$`)
+var (
+	// variableUse is where a variable stands, or ${ for itself.
+	variableUse = regexp.MustCompile(`\$\$\{|\$\{[^}]*\}?`)
+	// variableForm is what may stand between ${ and }.
+	variableForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-(?s:(.*)))?$`)
+)
 
 // expand puts the values of variables into a text:
 //
@@ -17,37 +21,25 @@ var variableForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-(?s:(.*)))?$`
 //	${NAME:-default}  default, where the variable is not set or is empty
 //	$${               the characters ${
 //
-// A default ends at the first }, and has no variables in it. Every other $
-// stands for itself. The error holds the name of a variable, never a value. It works on scalars that have been parsed, so no value can
-// change the structure of the file.
+// A default ends at the first }, and has no variables in it. Every other $ stands for
+// itself. The mistake holds the name of a variable, never a value. It works on scalars that
+// have been parsed, so no value can change the structure of the file.
 func expand(text string, lookup func(string) (string, bool)) (string, *report.Mistake) {
-	if !strings.Contains(text, "${") {
-		return text, nil
-	}
-	var out strings.Builder
-	for {
-		start := strings.Index(text, "${")
-		if start < 0 {
-			out.WriteString(text)
-			return out.String(), nil
+	var wrong *report.Mistake
+	text = variableUse.ReplaceAllStringFunc(text, func(use string) (value string) {
+		inside, closed := strings.CutSuffix(use[2:], "}")
+		switch {
+		case use == "$${":
+			return "${"
+		case wrong != nil:
+		case !closed:
+			wrong = &report.Mistake{Message: "a variable that begins with ${ does not end", Remedy: "Close it with }, or write $${ for the characters themselves"}
+		default:
+			value, wrong = variable(inside, lookup)
 		}
-		if start > 0 && text[start-1] == '$' {
-			out.WriteString(text[:start-1] + "${")
-			text = text[start+2:]
-			continue
-		}
-		out.WriteString(text[:start])
-		inside, rest, closed := strings.Cut(text[start+2:], "}")
-		if !closed {
-			return "", &report.Mistake{Message: "a variable that begins with ${ does not end", Remedy: "Close it with }, or write $${ for the characters themselves"}
-		}
-		value, err := variable(inside, lookup)
-		if err != nil {
-			return "", err
-		}
-		out.WriteString(value)
-		text = rest
-	}
+		return value
+	})
+	return text, wrong
 }
 
 // variable gives the value for what stands between ${ and }.
