@@ -2,8 +2,88 @@ package inspect
 
 import (
 	"context"
-	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
 )
+
+// Kind is what keeps a job, in a word that programs can rely on.
+type Kind string
+
+// The kinds of a verdict. Those of steps are in the order in which they matter:
+// the first one of a job's steps is the job's.
+const (
+	KindRedisAway     Kind = "redis-away"     // nothing can go on
+	KindWrongType     Kind = "wrong-type"     // another key stands where one of Fanfold's should be
+	KindRecordsAway   Kind = "records-away"   // the records' database does not answer
+	KindSourceAway    Kind = "source-away"    // the database or the API of a listener does not answer
+	KindSourceRefuses Kind = "source-refuses" // the database of a listener refuses the login
+	KindPaused        Kind = "paused"         // what it waits for is paused
+	KindNoDefinition  Kind = "no-definition"  // no process has the definition that it was started with
+	KindNoScheduler   Kind = "no-scheduler"   // something was due and was not moved
+	KindNoWorker      Kind = "no-worker"      // its stream has no reader
+	KindWorkerDead    Kind = "worker-dead"    // who had it is silent
+	KindRetryWaiting  Kind = "retry-waiting"  // it failed and will be tried again
+	KindSinkFails     Kind = "sink-fails"     // the file could not be made, and will be tried again
+	KindLost          Kind = "lost"           // nothing in Redis leads to it
+	KindQueued        Kind = "queued"         // others are before it
+	KindWaiting       Kind = "waiting"        // for a third party, such as a vendor's job
+	KindRunning       Kind = "running"        // a worker has it
+	KindBarrier       Kind = "barrier"        // others are done, and it is waited for
+	KindFolding       Kind = "folding"        // the file is being made
+	KindEnding        Kind = "ending"         // the record gets its final status
+	KindNotPushed     Kind = "not-pushed"     // its id was not pushed
+	KindNoRoom        Kind = "no-room"        // as many jobs run as may
+	KindStarting      Kind = "starting"       // the trigger has it
+	KindDelayed       Kind = "delayed"        // it was pushed for later
+	KindLooking       Kind = "looking"        // the trigger polls for its record
+	KindQuarantined   Kind = "quarantined"    // it was put aside
+	KindStateless     Kind = "stateless"      // PROCESSING, and Redis knows nothing of it
+	KindBrokenState   Kind = "broken-state"   // the key of the state is something else
+	KindSuperseded    Kind = "superseded"     // the record has another attempt than the state
+	KindEnded         Kind = "ended"          // the record is final
+	KindNoRecord      Kind = "no-record"      // no such row, and no trace of the id
+	KindOtherID       Kind = "other-id"       // the database finds a row that has another id
+	KindUnknownReport Kind = "unknown-report" // not in this configuration
+)
+
+// Verdict is the answer to why a job is not done.
+type Verdict struct {
+	Now      time.Time     `json:"-"` // by the clock that times are compared with
+	ID       string        `json:"id"`
+	Kind     Kind          `json:"kind"`
+	Summary  string        `json:"summary"` // one sentence
+	Details  []string      `json:"details,omitempty"`
+	Status   report.Status `json:"status,omitempty"` // of the record; empty where it is not known
+	Report   string        `json:"report,omitempty"`
+	Attempt  int64         `json:"attempt,omitempty"`
+	Job      string        `json:"job,omitempty"` // status of the state
+	Stage    int64         `json:"stage,omitempty"`
+	Steps    []Step        `json:"steps,omitempty"`
+	Upcoming []Upcoming    `json:"upcoming,omitempty"` // by time
+	Remedies []string      `json:"remedies,omitempty"`
+	Commands []string      `json:"commands,omitempty"` // for a shell; they show the same
+}
+
+// Step is a part of a job that is not done.
+type Step struct {
+	Name  string    `json:"name"` // of the listener, or @fanin
+	Kind  Kind      `json:"kind"`
+	Says  string    `json:"says"`
+	Try   int64     `json:"try"`             // that runs, ran last, or comes next
+	Tries int       `json:"tries,omitempty"` // maximum; 0: not known here, or without limit
+	Owner string    `json:"owner,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	Lease time.Time `json:"lease,omitzero"`
+	Next  time.Time `json:"next,omitzero"`
+	Error string    `json:"error,omitempty"` // of the last try that failed
+}
+
+// Upcoming is something that will happen by itself.
+type Upcoming struct {
+	At   time.Time `json:"at"`
+	What string    `json:"what"`
+}
 
 // Why says what keeps a job. A server that is away is an answer, and no error.
 func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
@@ -13,56 +93,4 @@ func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
 		v = diagnose(gather(ctx, in, id))
 	}
 	return v, ctx.Err()
-}
-
-// diagnose says what keeps a job.
-func diagnose(f *facts) Verdict {
-	v := Verdict{ID: f.ID, Now: f.Now}
-	if r := f.Record; r != nil {
-		v.Status, v.Report, v.Attempt = r.Status, r.Report, r.Attempt
-	}
-	if j := f.Job; j != nil && (f.Record == nil || j.Attempt == f.Record.Attempt) {
-		v.Report, v.Attempt, v.Job, v.Stage = j.Report, j.Attempt, j.Status, j.Stage
-	}
-	j := judge(f)
-	for _, s := range j.steps {
-		v.Steps = append(v.Steps, s.step())
-		tell(&v, s.rule, stepWords, s.stepFacts)
-	}
-	v.Kind, v.Summary = j.kind, jobWords.fill(j, j.rule.says)
-	tell(&v, j.rule, jobWords, j)
-	for _, n := range jobNotes {
-		if !n.when(j) {
-			continue
-		}
-		if says := jobWords.fill(j, n.says); n.at == nil {
-			v.Details = append(v.Details, says)
-		} else {
-			v.Upcoming = append(v.Upcoming, Upcoming{n.at(j), says})
-		}
-	}
-	if f.RecordErr != nil && f.RedisErr == nil {
-		if v.Summary != "" {
-			v.Details = slices.Insert(v.Details, 0, "By what Redis knows: "+v.Summary)
-		}
-		v.Kind, v.Summary = KindRecordsAway, jobWords.fill(j, "The records' database does not answer: {records}.")
-	}
-	slices.SortStableFunc(v.Upcoming, func(a, b Upcoming) int { return a.At.Compare(b.At) })
-	v.Commands = f.commands(v)
-	return v
-}
-
-// tell adds what a rule says besides its first sentence.
-func tell[F any](v *Verdict, r *rule[F], w words[F], facts F) {
-	for _, text := range r.more {
-		v.Details = append(v.Details, w.fill(facts, text))
-	}
-	for _, text := range r.do {
-		if text = w.fill(facts, text); !slices.Contains(v.Remedies, text) {
-			v.Remedies = append(v.Remedies, text)
-		}
-	}
-	if r.at != nil {
-		v.Upcoming = append(v.Upcoming, Upcoming{r.at(facts), w.fill(facts, r.then)})
-	}
 }

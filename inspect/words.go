@@ -43,10 +43,3 @@ func after(between, text string) string {
 	}
 	return between + text
 }
-
-func optional(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
