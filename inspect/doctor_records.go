@@ -1,8 +1,17 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 )
 
 // checkRecords checks the record table, and counts the rows that a start would take for
@@ -45,4 +54,177 @@ func (d recordDoctor) checkTimerRecords(ctx context.Context) Finding {
 	}
 	return newFinding("records of timers", Fail, "each is inserted once", d.records.CheckFirings(ctx),
 		"fanfold migrate makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
+}
+
+// mostCompared is how many records are compared with Redis. An existing table that is
+// connected for the first time can have many more.
+const mostCompared = 10_000
+
+// checkStartable counts the records that a rebuild would start: old enough, and without a
+// job, and waiting nowhere.
+func (d recordDoctor) checkStartable(ctx context.Context) Finding {
+	const check, page = "records to be started", 500
+	const hint = "fanfold submit ID starts one at once; to keep rows out that do not belong to Fanfold, set records.filter"
+	grace := d.config.Limits.Grace
+	pending, processing, err := d.records.CountStartable(ctx, grace)
+	if err != nil || pending+processing > mostCompared {
+		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
+	}
+	queued, whole, err := d.queuedIDs(ctx)
+	counts, example := map[report.Status]int{}, ""
+	unknown, named := 0, "" // records whose report is not in the configuration: nothing starts them
+	for after, more := "", true; more && err == nil; {
+		var records, left []engine.Record
+		if records, err = d.records.Startable(ctx, after, grace, page); err != nil {
+			break
+		}
+		left, err = d.withoutJob(ctx, records, queued)
+		for _, r := range left {
+			if d.config.Reports[r.Report] == nil {
+				unknown++
+				named = cmp.Or(named, fmt.Sprintf("record %s names report %q", r.ID, r.Report))
+				continue
+			}
+			counts[r.Status]++
+			example = cmp.Or(example, r.ID)
+		}
+		if more = len(records) == page; more {
+			after = records[len(records)-1].ID
+		}
+	}
+	if err == nil && len(counts) > 0 && !whole {
+		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and could not be compared with all of %s: only its oldest %d entries were searched",
+			counts[report.Pending], counts[report.Processing], example, grace, d.scripts.Jobs(), searched)
+		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
+	}
+	if err == nil && len(counts) == 0 && unknown > 0 {
+		err = fmt.Errorf("%d records, of which %s, wait for reports that are not in this configuration: nothing starts them", unknown, named)
+		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
+	}
+	if err == nil && len(counts) > 0 {
+		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and have no job: the next rebuild starts them",
+			counts[report.Pending], counts[report.Processing], example, grace)
+	}
+	return newFinding(check, Warn, "none", err, hint)
+}
+
+// queuedIDs are the oldest ids that wait to be started, and whether those are all.
+func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
+	queued = map[string]bool{}
+	seen := 0
+	for page, err := range entries(ctx, d.redis, d.scripts.Jobs(), false) {
+		if err != nil {
+			return nil, false, err
+		}
+		for _, m := range page {
+			id, _ := m.Values["id"].(string)
+			queued[id] = true
+		}
+		if seen += len(page); len(page) == pageSize && seen >= searched {
+			return queued, false, nil
+		}
+	}
+	return queued, true, nil
+}
+
+// withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
+// their start or their report.
+func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
+	records = slices.DeleteFunc(records, func(r engine.Record) bool { return !report.ValidID(r.ID) })
+	if len(records) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(records))
+	var members []string
+	for i, r := range records {
+		ids[i] = r.ID
+		members = append(members, BeforeStart(r.ID)...)
+	}
+	attempts, _, err := d.scripts.Attempts(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	delayed, err := d.scripts.Scores(ctx, d.scripts.Delayed(), members)
+	if err != nil {
+		return nil, err
+	}
+	pending := map[string][]string{} // by report
+	for _, r := range records {
+		if r.Status == report.Pending {
+			pending[r.Report] = append(pending[r.Report], r.ID)
+		}
+	}
+	parked := map[string]map[string]float64{}
+	for name, ids := range pending {
+		if parked[name], err = d.scripts.Scores(ctx, d.scripts.Waiting(name), ids); err != nil {
+			return nil, err
+		}
+	}
+	var left []engine.Record
+	for i, r := range records {
+		_, waits := parked[r.Report][r.ID]
+		waits = waits || queued[r.ID]
+		for _, member := range BeforeStart(r.ID) {
+			_, ok := delayed[member]
+			waits = waits || ok
+		}
+		if !waits && (r.Status == report.Pending || attempts[i] < r.Attempt) {
+			left = append(left, r)
+		}
+	}
+	return left, nil
+}
+
+func (d recordDoctor) checkSink(ctx context.Context) Finding {
+	s, err := d.sink(ctx)
+	if err == nil {
+		err = s.Check(ctx)
+	}
+	check := "sink " + d.config.Sink.String()
+	if errors.Is(err, fs.ErrNotExist) {
+		return newFinding(check, Warn, "", err, "mkdir -p "+d.config.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
+	}
+	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+}
+
+// checkFileColumn compares the file column with the names that files can have.
+func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
+	const check, hint = "file column", "ALTER TABLE … MODIFY it to VARCHAR(1024), or shorten the sink or the report's name"
+	file, id, err := d.records.Widths(ctx)
+	var files sink.Sink
+	if err == nil {
+		files, err = d.sink(ctx)
+	}
+	if err != nil {
+		return newFinding(check, Fail, "", err, hint)
+	}
+	if file == 0 {
+		return Finding{Check: check, Result: Pass, Detail: "it has no length that the database tells"}
+	}
+	longest, first := "", ""
+	for _, name := range slices.Sorted(maps.Keys(d.config.Reports)) {
+		r := d.config.Reports[name]
+		if url := files.URL(engine.LongestFileName(r, id)); len(url) > len(longest) {
+			longest = url
+		}
+		if url := files.URL(engine.FileName{Report: name, ID: "1", Attempt: 1, Tag: engine.NewTag(), Gzip: r.CSV.Gzip}.String()); len(url) > len(first) {
+			first = url
+		}
+	}
+	switch {
+	case len(first) > file:
+		err = fmt.Errorf("it takes %d characters, and the first file has %d, such as %s: its job fails", file, len(first), first)
+		return newFinding(check, Fail, "", err, hint)
+	case len(longest) > file:
+		err = fmt.Errorf("it takes %d characters, and a file can have %d, such as %s: its job would fail", file, len(longest), longest)
+	}
+	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and no file has more than %d", file, len(longest)), err, hint)
+}
+
+// ScratchHint is what helps where no scratch file can be made.
+const ScratchHint = "set TMPDIR to a folder on a disk in which the process may make files; without one, a join of more than limits.fold_bytes fails"
+
+func checkScratch(ctx context.Context) Finding {
+	folder, err := engine.CheckScratch(ctx)
+	return newFinding("scratch files", Fail, "one was written in "+folder, err, ScratchHint)
 }

@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // maxSkew is how far clocks may be apart before people are confused by times;
@@ -100,4 +105,164 @@ func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
 		}
 	}
 	return Finding{Check: check, Result: Pass, Detail: have}
+}
+
+// checkStreams tells of streams that have no reader, or that pile up.
+func (d redisDoctor) checkStreams(ctx context.Context) Findings {
+	names := []string{d.scripts.Jobs(), d.scripts.FanIn(), d.scripts.Fired()}
+	services := map[string]time.Duration{} // streams that an external service reads → its silence
+	for _, r := range d.config.Reports {
+		for _, s := range r.Stages {
+			for _, l := range s.Listeners {
+				names = append(names, d.scripts.Task(l.Name))
+				if l.Kind == report.External {
+					services[d.scripts.Task(l.Name)] = max(services[d.scripts.Task(l.Name)], l.Silence)
+				}
+			}
+		}
+	}
+	if len(services) > 0 {
+		names = append(names, d.scripts.Reply())
+	}
+	slices.Sort(names)
+	var fs Findings
+	for _, name := range slices.Compact(names) {
+		reader, silence := "fanfold serve", d.config.Limits.Lease
+		if of := services[name]; of > 0 {
+			reader, silence = "the service of this listener", of
+		}
+		fs = append(fs, d.checkStream(ctx, name, reader, silence))
+	}
+	return fs
+}
+
+func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silence time.Duration) Finding {
+	check := "stream " + name
+	groups, err := d.redis.XInfoGroups(ctx, name).Result()
+	if err != nil && strings.Contains(err.Error(), "no such key") {
+		return Finding{Check: check, Result: Pass, Detail: "not there yet: fanfold serve makes it"}
+	} else if err != nil {
+		return newFinding(check, Fail, "", err, "is this key something else than a stream?")
+	}
+	length, err := d.redis.XLen(ctx, name).Result()
+	if err != nil {
+		return newFinding(check, Fail, "", err, "")
+	}
+	for _, g := range groups {
+		if g.Name != scripts.Group {
+			continue
+		}
+		detail := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, g.Pending, g.Consumers)
+		if g.Consumers == 0 && length > 0 {
+			return newFinding(check, Warn, detail, errors.New(detail), "it has no reader: start "+reader)
+		}
+		waits, err := d.unread(ctx, name, g.LastDeliveredID, silence)
+		if err != nil {
+			return newFinding(check, Fail, "", err, "")
+		}
+		if waits > unreadAfter {
+			err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, short(waits))
+		}
+		return newFinding(check, Warn, detail, err, "is it still running? Start "+reader+", or look at its log")
+	}
+	return Finding{Check: check, Result: Pass, Detail: fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length)}
+}
+
+// unreadAfter is how long an unread entry may wait, although there are
+// consumers: those that wait for entries get it at once.
+const unreadAfter = 3 * time.Second
+
+// unread is how long the oldest entry has waited that no consumer has read, where none of
+// them has been heard lately; 0 where there is none. A consumer that works is heard within
+// its silence.
+func (d redisDoctor) unread(ctx context.Context, name, last string, silence time.Duration) (time.Duration, error) {
+	entries, err := d.redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
+	if err != nil || len(entries) == 0 {
+		return 0, err
+	}
+	consumers, err := d.redis.XInfoConsumers(ctx, name, scripts.Group).Result()
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range consumers {
+		if c.Idle < unreadAfter || c.Pending > 0 && c.Idle < silence {
+			return 0, nil
+		}
+	}
+	now, err := d.redis.Time(ctx).Result()
+	return now.Sub(entryTime(entries[0].ID)), err
+}
+
+// checkPauses names what is paused: a pause may be forgotten.
+func (d redisDoctor) checkPauses(ctx context.Context) Finding {
+	list, err := d.Pauses(ctx)
+	if err == nil && len(list) > 0 {
+		var all []string
+		for _, p := range list {
+			text := p.What + " is paused since " + Stamp(p.Since)
+			if p.Waiting > 0 {
+				text += fmt.Sprintf(", %d ids wait", p.Waiting)
+			}
+			all = append(all, text)
+		}
+		err = errors.New(strings.Join(all, "; "))
+	}
+	return newFinding("pauses", Warn, "nothing is paused", err, "fanfold resume listener NAME, or report NAME, ends one")
+}
+
+// checkDefinitions counts the running jobs whose definition no process has.
+func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
+	found, seen, err := d.scripts.Orphans(ctx)
+	if err == nil && len(found) > 0 && seen.AnyLive() {
+		counts := map[string]int{}
+		for _, o := range found {
+			counts[o.Report]++
+		}
+		var all []string
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
+		}
+		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines, or until on_change: restart of their reports starts them anew", strings.Join(all, ", "), found[0].ID)
+	}
+	return newFinding("definitions of running jobs", Warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
+}
+
+// checkQuarantine tells of entries that were put aside.
+func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
+	n, err := d.redis.XLen(ctx, d.scripts.Quarantined()).Result()
+	if err == nil && n > 0 {
+		var newest []Quarantined
+		if newest, err = d.Quarantine(ctx, func(Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
+			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, Stamp(newest[0].At), newest[0].Reason)
+		}
+	}
+	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine rm removes what is dealt with")
+}
+
+// checkTimersDue tells of timers that are overdue, and of those that no definition matches.
+func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
+	const check = "timers"
+	now, err := d.redis.Time(ctx).Result()
+	var all []Timer
+	if err == nil {
+		all, err = d.Timers(ctx, func(string) bool { return true }, 2*pageSize)
+	}
+	var undefined, overdue []string
+	for _, t := range all {
+		paused := strings.HasPrefix(t.State, "paused")
+		if t.Definition == "" && (paused || t.overdue(now)) {
+			undefined = append(undefined, t.Name)
+		} else if t.overdue(now) && !paused {
+			overdue = append(overdue, t.Name)
+		}
+	}
+	switch {
+	case len(undefined) > 0:
+		err = fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0])
+		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or fanfold timer rm removes them")
+	case len(overdue) > 0:
+		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
+		return newFinding(check, Warn, "", err, schedulerMissing)
+	}
+	return newFinding(check, Warn, "none is overdue", err, "")
 }

@@ -1,10 +1,19 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Kind is what keeps a job, in a word that programs can rely on.
@@ -93,4 +102,137 @@ func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
 		v = diagnose(gather(ctx, in, id))
 	}
 	return v, ctx.Err()
+}
+
+// Stamp writes a time for people: theirs, with its zone.
+func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
+
+// When says how far a time is from now.
+func When(at, now time.Time) string {
+	d := at.Sub(now)
+	if d < 0 {
+		return short(-d) + " ago"
+	}
+	return "in " + short(d)
+}
+
+// short is a duration that people can read.
+func short(d time.Duration) string {
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// behind says how many are before it.
+func behind(n int64) string {
+	switch n {
+	case 0:
+		return " as the next one"
+	case 1:
+		return " behind 1 other"
+	}
+	return fmt.Sprintf(" behind %d others", n)
+}
+
+// after puts something between two texts, unless the second is empty.
+func after(between, text string) string {
+	if text == "" {
+		return ""
+	}
+	return between + text
+}
+
+// commands are the lines for a shell that show what a verdict is about.
+func (f *facts) commands(v Verdict) []string {
+	k := f.Keys
+	job := shell(k.Job(f.ID))
+	if f.RedisErr != nil {
+		return []string{f.redisCLI() + " PING"}
+	}
+	var lines []string
+	add := func(format string, args ...any) {
+		if line := f.redisCLI() + " " + fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if f.Job != nil {
+		add("HMGET %s job queryDoneCount queryTarget", job)
+		add("ZSCORE %s %s", shell(k.Deadlines()), f.ID)
+	}
+	for _, s := range v.Steps {
+		key := f.stream(s.Name)
+		add("HMGET %s %s %s %s", job, shell(s.Name+":tries"), shell(s.Name+":error"), shell(s.Name+":next"))
+		if d := f.retry(s.Name); d != nil {
+			add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
+		}
+		if len(f.Queues[s.Name].Consumers) > 0 {
+			add("XINFO CONSUMERS %s %s", shell(key), scripts.Group)
+			add("XPENDING %s %s - + 10", shell(key), scripts.Group)
+		}
+		add("XRANGE %s - + COUNT 10", shell(key))
+	}
+	if len(v.Steps) > 0 {
+		return lines
+	}
+	for _, d := range f.Delayed {
+		add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))
+	}
+	switch v.Kind {
+	case KindQuarantined:
+		add("XREVRANGE %s + - COUNT 10", shell(k.Quarantined()))
+	case KindEnded:
+		add("ZSCORE %s %s", shell(k.Dead()), f.ID)
+	case KindQueued, KindNoRoom, KindNoWorker, KindStarting, KindWorkerDead:
+		add("XLEN %s", shell(k.Jobs()))
+		add("ZCARD %s", shell(k.Deadlines()))
+		if len(f.Jobs.Consumers) > 0 {
+			add("XINFO CONSUMERS %s %s", shell(k.Jobs()), scripts.Group)
+		}
+	default:
+		add("EXISTS %s", job)
+		add("ZSCORE %s %s", shell(k.Delayed()), f.ID)
+		add("XRANGE %s - + COUNT 10", shell(k.Jobs()))
+	}
+	return lines
+}
+
+// redisCLI is redis-cli for the server of the configuration. A password is not in
+// it: redis-cli takes it from REDISCLI_AUTH.
+func (f *facts) redisCLI() string { return cmp.Or(f.CLI, "redis-cli") }
+
+// redisCLI begins a command for the server that a client is for.
+func redisCLI(o *redis.Options) string {
+	line := "redis-cli"
+	if o.Network == "unix" {
+		line += " -s " + shell(o.Addr)
+	} else if host, port, err := net.SplitHostPort(o.Addr); err == nil {
+		if host != "localhost" && host != "127.0.0.1" {
+			line += " -h " + shell(host)
+		}
+		if port != "6379" {
+			line += " -p " + port
+		}
+	}
+	if o.TLSConfig != nil {
+		line += " --tls"
+	}
+	if o.Username != "" {
+		line += " --user " + shell(o.Username)
+	}
+	if o.DB != 0 {
+		line += " -n " + strconv.Itoa(o.DB)
+	}
+	return line
+}
+
+// shell quotes a word for a shell where that is needed.
+func shell(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/@,+", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
