@@ -78,7 +78,7 @@ func (b *bundle) ok(err error) {
 // insert writes a record of report two and returns its id.
 func (b *bundle) insert() string {
 	b.Helper()
-	id, err := b.records.Insert(b.Context(), "two", []byte("{}"))
+	id, err := b.o.Records.Insert(b.Context(), "two", []byte("{}"))
 	b.ok(err)
 	return id
 }
@@ -89,5 +89,5 @@ func in(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli())
 // add puts members into a sorted set.
 func (b *bundle) add(key string, members ...redis.Z) {
 	b.Helper()
-	b.ok(b.redis.ZAdd(context.Background(), key, members...).Err())
+	b.ok(b.o.Redis.ZAdd(context.Background(), key, members...).Err())
 }

@@ -30,27 +30,27 @@ type DeadJob struct {
 // page are still listed: the next page begins behind them.
 func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
-		now, err := in.redis.Time(ctx).Result()
+		now, err := in.o.Redis.Time(ctx).Result()
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		args := redis.ZRangeArgs{
-			Key: in.scripts.Dead(), ByScore: true, Rev: newest, Count: pageSize,
+			Key: in.o.Scripts.Dead(), ByScore: true, Rev: newest, Count: pageSize,
 			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
 		}
 		if newest {
 			args.Start, args.Stop = args.Stop, args.Start // as ZRANGE … REV wants it
 		}
 		for {
-			entries, err := in.redis.ZRangeArgsWithScores(ctx, args).Result()
+			entries, err := in.o.Redis.ZRangeArgsWithScores(ctx, args).Result()
 			if err != nil || len(entries) == 0 {
 				if err != nil {
 					yield(nil, err)
 				}
 				return
 			}
-			page, err := deadPage(ctx, in.records, entries)
+			page, err := deadPage(ctx, in.o.Records, entries)
 			if !yield(page, err) || err != nil || len(entries) < pageSize {
 				return
 			}

@@ -30,7 +30,7 @@ func (in *Inspector) Doctor(ctx context.Context) Findings {
 	all = append(all, sourceDoctor{in}.checkDatabases(ctx)...)
 	all = append(all, sourceDoctor{in}.checkAPIs(ctx)...)
 	d := recordDoctor{in}
-	if !all.Failed("database " + in.config.Records.Database) {
+	if !all.Failed("database " + in.o.Config.Records.Database) {
 		all = append(all, within(ctx, d.checkRecords)...)
 	}
 	return append(all, within(ctx, d.checkSink), within(ctx, checkScratch))

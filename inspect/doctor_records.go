@@ -17,7 +17,7 @@ import (
 // checkRecords checks the record table, and counts the rows that a start would take for
 // work to be done.
 func (d recordDoctor) checkRecords(ctx context.Context) Findings {
-	if err := d.records.Check(ctx); err != nil {
+	if err := d.o.Records.Check(ctx); err != nil {
 		return Findings{newFinding("records", Fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours; the account needs SELECT and UPDATE on it")}
 	}
 	fs := Findings{{Check: "records", Result: Pass, Detail: "table and columns are as configured"}}
@@ -27,7 +27,7 @@ func (d recordDoctor) checkRecords(ctx context.Context) Findings {
 
 // checkInstallation names the installation whose files these are.
 func (d recordDoctor) checkInstallation(ctx context.Context) Finding {
-	tag, err := d.records.Installation(ctx)
+	tag, err := d.o.Records.Installation(ctx)
 	detail := "files have the tag " + tag
 	if tag == "" {
 		detail = "none yet: fanfold serve makes it"
@@ -39,9 +39,9 @@ func (d recordDoctor) checkInstallation(ctx context.Context) Finding {
 // checkSnapshot looks for the tables that outlive Redis.
 func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
 	members := 0
-	_, err := d.records.Epoch(ctx)
+	_, err := d.o.Records.Epoch(ctx)
 	if err == nil {
-		members, err = d.records.SnapshotMembers(ctx)
+		members, err = d.o.Records.SnapshotMembers(ctx)
 	}
 	return newFinding("records that outlive redis", Warn, fmt.Sprintf("a snapshot has %d ids, timers and pauses", members), err,
 		"fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. Without them delayed ids and timers are lost with Redis's memory")
@@ -49,10 +49,10 @@ func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
 
 // checkTimerRecords proves that timers can insert records, if any does.
 func (d recordDoctor) checkTimerRecords(ctx context.Context) Finding {
-	if !d.config.Timers.Submit() {
+	if !d.o.Config.Timers.Submit() {
 		return Finding{Check: "records of timers", Result: Pass, Detail: "no timer submits a report"}
 	}
-	return newFinding("records of timers", Fail, "each is inserted once", d.records.CheckFirings(ctx),
+	return newFinding("records of timers", Fail, "each is inserted once", d.o.Records.CheckFirings(ctx),
 		"fanfold migrate makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
 }
 
@@ -65,8 +65,8 @@ const mostCompared = 10_000
 func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	const check, page = "records to be started", 500
 	const hint = "fanfold submit ID starts one at once; to keep rows out that do not belong to Fanfold, set records.filter"
-	grace := d.config.Limits.Grace
-	pending, processing, err := d.records.CountStartable(ctx, grace)
+	grace := d.o.Config.Limits.Grace
+	pending, processing, err := d.o.Records.CountStartable(ctx, grace)
 	if err != nil || pending+processing > mostCompared {
 		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
 	}
@@ -75,12 +75,12 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	unknown, named := 0, "" // records whose report is not in the configuration: nothing starts them
 	for after, more := "", true; more && err == nil; {
 		var records, left []engine.Record
-		if records, err = d.records.Startable(ctx, after, grace, page); err != nil {
+		if records, err = d.o.Records.Startable(ctx, after, grace, page); err != nil {
 			break
 		}
 		left, err = d.withoutJob(ctx, records, queued)
 		for _, r := range left {
-			if d.config.Reports[r.Report] == nil {
+			if d.o.Config.Reports[r.Report] == nil {
 				unknown++
 				named = cmp.Or(named, fmt.Sprintf("record %s names report %q", r.ID, r.Report))
 				continue
@@ -94,7 +94,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	}
 	if err == nil && len(counts) > 0 && !whole {
 		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and could not be compared with all of %s: only its oldest %d entries were searched",
-			counts[report.Pending], counts[report.Processing], example, grace, d.scripts.Jobs(), searched)
+			counts[report.Pending], counts[report.Processing], example, grace, d.o.Scripts.Jobs(), searched)
 		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
 	}
 	if err == nil && len(counts) == 0 && unknown > 0 {
@@ -112,7 +112,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
 	queued = map[string]bool{}
 	seen := 0
-	for page, err := range entries(ctx, d.redis, d.scripts.Jobs(), false) {
+	for page, err := range entries(ctx, d.o.Redis, d.o.Scripts.Jobs(), false) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -140,11 +140,11 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 		ids[i] = r.ID
 		members = append(members, BeforeStart(r.ID)...)
 	}
-	attempts, _, err := d.scripts.Attempts(ctx, ids)
+	attempts, _, err := d.o.Scripts.Attempts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := d.scripts.Scores(ctx, d.scripts.Delayed(), members)
+	delayed, err := d.o.Scripts.Scores(ctx, d.o.Scripts.Delayed(), members)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 	}
 	parked := map[string]map[string]float64{}
 	for name, ids := range pending {
-		if parked[name], err = d.scripts.Scores(ctx, d.scripts.Waiting(name), ids); err != nil {
+		if parked[name], err = d.o.Scripts.Scores(ctx, d.o.Scripts.Waiting(name), ids); err != nil {
 			return nil, err
 		}
 	}
@@ -176,13 +176,13 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 }
 
 func (d recordDoctor) checkSink(ctx context.Context) Finding {
-	s, err := d.sink(ctx)
+	s, err := d.o.Sink(ctx)
 	if err == nil {
 		err = s.Check(ctx)
 	}
-	check := "sink " + d.config.Sink.String()
+	check := "sink " + d.o.Config.Sink.String()
 	if errors.Is(err, fs.ErrNotExist) {
-		return newFinding(check, Warn, "", err, "mkdir -p "+d.config.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
+		return newFinding(check, Warn, "", err, "mkdir -p "+d.o.Config.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
 	}
 	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
 }
@@ -190,10 +190,10 @@ func (d recordDoctor) checkSink(ctx context.Context) Finding {
 // checkFileColumn compares the file column with the names that files can have.
 func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	const check, hint = "file column", "ALTER TABLE … MODIFY it to VARCHAR(1024), or shorten the sink or the report's name"
-	file, id, err := d.records.Widths(ctx)
+	file, id, err := d.o.Records.Widths(ctx)
 	var files sink.Sink
 	if err == nil {
-		files, err = d.sink(ctx)
+		files, err = d.o.Sink(ctx)
 	}
 	if err != nil {
 		return newFinding(check, Fail, "", err, hint)
@@ -202,8 +202,8 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 		return Finding{Check: check, Result: Pass, Detail: "it has no length that the database tells"}
 	}
 	longest, first := "", ""
-	for _, name := range slices.Sorted(maps.Keys(d.config.Reports)) {
-		r := d.config.Reports[name]
+	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {
+		r := d.o.Config.Reports[name]
 		if url := files.URL(engine.LongestFileName(r, id)); len(url) > len(longest) {
 			longest = url
 		}

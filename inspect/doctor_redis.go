@@ -19,7 +19,7 @@ import (
 const maxSkew = 2 * time.Second
 
 func (d redisDoctor) checkRedis(ctx context.Context) Findings {
-	info, err := d.redis.InfoMap(ctx, "server", "memory", "persistence").Result()
+	info, err := d.o.Redis.InfoMap(ctx, "server", "memory", "persistence").Result()
 	if err != nil {
 		return Findings{newFinding("redis", Fail, "", err, "is the URL right, and the server up?")}
 	}
@@ -27,9 +27,9 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	fs := Findings{
 		newFinding("redis version", Fail, server["redis_version"], atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
 	}
-	now, err := d.redis.Time(ctx).Result()
+	now, err := d.o.Redis.Time(ctx).Result()
 	fs = append(fs, checkSkew("redis clock", now, err))
-	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.config.Limits.Memory))
+	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.o.Config.Limits.Memory))
 	if info["Persistence"]["aof_enabled"] == "1" {
 		fs = append(fs, Finding{Check: "redis persistence", Result: Pass, Detail: "append-only file"})
 	} else {
@@ -39,7 +39,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 		})
 	}
 	fs = append(fs, d.checkNotifications(ctx))
-	fs = append(fs, newFinding("redis scripts", Fail, "all scripts load", d.scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
+	fs = append(fs, newFinding("redis scripts", Fail, "all scripts load", d.o.Scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
 	fs = append(fs, d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
 	return append(fs, d.checkStreams(ctx)...)
 }
@@ -94,7 +94,7 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 // checkNotifications checks for the events that the scheduler can use.
 func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
 	const check, hint = "redis notifications", "notify-keyspace-events Kgz$x; without them Fanfold polls once a second"
-	values, err := d.redis.ConfigGet(ctx, "notify-keyspace-events").Result()
+	values, err := d.o.Redis.ConfigGet(ctx, "notify-keyspace-events").Result()
 	if err != nil {
 		return newFinding(check, Warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)
 	}
@@ -109,25 +109,25 @@ func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
 
 // checkStreams tells of streams that have no reader, or that pile up.
 func (d redisDoctor) checkStreams(ctx context.Context) Findings {
-	names := []string{d.scripts.Jobs(), d.scripts.FanIn(), d.scripts.Fired()}
+	names := []string{d.o.Scripts.Jobs(), d.o.Scripts.FanIn(), d.o.Scripts.Fired()}
 	services := map[string]time.Duration{} // streams that an external service reads → its silence
-	for _, r := range d.config.Reports {
+	for _, r := range d.o.Config.Reports {
 		for _, s := range r.Stages {
 			for _, l := range s.Listeners {
-				names = append(names, d.scripts.Task(l.Name))
+				names = append(names, d.o.Scripts.Task(l.Name))
 				if l.Kind == report.External {
-					services[d.scripts.Task(l.Name)] = max(services[d.scripts.Task(l.Name)], l.Silence)
+					services[d.o.Scripts.Task(l.Name)] = max(services[d.o.Scripts.Task(l.Name)], l.Silence)
 				}
 			}
 		}
 	}
 	if len(services) > 0 {
-		names = append(names, d.scripts.Reply())
+		names = append(names, d.o.Scripts.Reply())
 	}
 	slices.Sort(names)
 	var fs Findings
 	for _, name := range slices.Compact(names) {
-		reader, silence := "fanfold serve", d.config.Limits.Lease
+		reader, silence := "fanfold serve", d.o.Config.Limits.Lease
 		if of := services[name]; of > 0 {
 			reader, silence = "the service of this listener", of
 		}
@@ -138,13 +138,13 @@ func (d redisDoctor) checkStreams(ctx context.Context) Findings {
 
 func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silence time.Duration) Finding {
 	check := "stream " + name
-	groups, err := d.redis.XInfoGroups(ctx, name).Result()
+	groups, err := d.o.Redis.XInfoGroups(ctx, name).Result()
 	if err != nil && strings.Contains(err.Error(), "no such key") {
 		return Finding{Check: check, Result: Pass, Detail: "not there yet: fanfold serve makes it"}
 	} else if err != nil {
 		return newFinding(check, Fail, "", err, "is this key something else than a stream?")
 	}
-	length, err := d.redis.XLen(ctx, name).Result()
+	length, err := d.o.Redis.XLen(ctx, name).Result()
 	if err != nil {
 		return newFinding(check, Fail, "", err, "")
 	}
@@ -176,11 +176,11 @@ const unreadAfter = 3 * time.Second
 // them has been heard lately; 0 where there is none. A consumer that works is heard within
 // its silence.
 func (d redisDoctor) unread(ctx context.Context, name, last string, silence time.Duration) (time.Duration, error) {
-	entries, err := d.redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
+	entries, err := d.o.Redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	consumers, err := d.redis.XInfoConsumers(ctx, name, scripts.Group).Result()
+	consumers, err := d.o.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
 	if err != nil {
 		return 0, err
 	}
@@ -189,7 +189,7 @@ func (d redisDoctor) unread(ctx context.Context, name, last string, silence time
 			return 0, nil
 		}
 	}
-	now, err := d.redis.Time(ctx).Result()
+	now, err := d.o.Redis.Time(ctx).Result()
 	return now.Sub(entryTime(entries[0].ID)), err
 }
 
@@ -212,7 +212,7 @@ func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 
 // checkDefinitions counts the running jobs whose definition no process has.
 func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
-	found, seen, err := d.scripts.Orphans(ctx)
+	found, seen, err := d.o.Scripts.Orphans(ctx)
 	if err == nil && len(found) > 0 && seen.AnyLive() {
 		counts := map[string]int{}
 		for _, o := range found {
@@ -229,7 +229,7 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 
 // checkQuarantine tells of entries that were put aside.
 func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
-	n, err := d.redis.XLen(ctx, d.scripts.Quarantined()).Result()
+	n, err := d.o.Redis.XLen(ctx, d.o.Scripts.Quarantined()).Result()
 	if err == nil && n > 0 {
 		var newest []Quarantined
 		if newest, err = d.Quarantine(ctx, func(Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
@@ -242,7 +242,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 // checkTimersDue tells of timers that are overdue, and of those that no definition matches.
 func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 	const check = "timers"
-	now, err := d.redis.Time(ctx).Result()
+	now, err := d.o.Redis.Time(ctx).Result()
 	var all []Timer
 	if err == nil {
 		all, err = d.Timers(ctx, func(string) bool { return true }, 2*pageSize)

@@ -15,7 +15,7 @@ import (
 // checkDatabases connects to each database and has it parse each query.
 func (d sourceDoctor) checkDatabases(ctx context.Context) Findings {
 	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(d.databases)) {
+	for _, name := range slices.Sorted(maps.Keys(d.o.Databases)) {
 		fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkDatabase(ctx, name) })...)
 		if !fs.Failed("database " + name) {
 			fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkQueries(ctx, name) })...)
@@ -27,7 +27,7 @@ func (d sourceDoctor) checkDatabases(ctx context.Context) Findings {
 func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
 	var version string
 	var micros int64
-	err := d.databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
+	err := d.o.Databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
 	hint := "is the server up, and the address in the DSN right?"
 	if mysqldb.Refused(err) {
 		hint = "correct the DSN of database " + name + ": its account, password or schema"
@@ -45,14 +45,14 @@ func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
 func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
 	check := "time zone of database " + name
 	var zone, system string
-	if err := d.databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
+	if err := d.o.Databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
 		return newFinding(check, Warn, "", err, "")
 	}
 	if zone == "SYSTEM" {
 		zone = system
 	}
 	detail := fmt.Sprintf("the server's is %s; queries run in UTC", zone)
-	said := d.config.Databases[name].TimeZone
+	said := d.o.Config.Databases[name].TimeZone
 	if said != "" {
 		return Finding{Check: check, Result: Pass, Detail: detail + ", and DATETIME columns are in " + said}
 	}
@@ -69,8 +69,8 @@ func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
 
 // showsZones names the first report that shows datetimes of a database in a time zone.
 func (d sourceDoctor) showsZones(database string) string {
-	for _, name := range slices.Sorted(maps.Keys(d.config.Reports)) {
-		r := d.config.Reports[name]
+	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {
+		r := d.o.Config.Reports[name]
 		if r.CSV.TimeZone == "" && !strings.Contains(r.CSV.Datetime, "ZZ") {
 			continue
 		}
@@ -84,13 +84,13 @@ func (d sourceDoctor) showsZones(database string) string {
 }
 
 func (d sourceDoctor) checkQueries(ctx context.Context, database string) Findings {
-	source, err := d.source(database)
+	source, err := d.o.Source(database)
 	if err != nil {
 		return Findings{newFinding("queries of "+database, Fail, "", err, "")}
 	}
 	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(d.config.Reports)) {
-		for _, s := range d.config.Reports[name].Stages {
+	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {
+		for _, s := range d.o.Config.Reports[name].Stages {
 			for i := range s.Listeners {
 				l := &s.Listeners[i]
 				if l.Source == database {
@@ -106,7 +106,7 @@ func (d sourceDoctor) checkQueries(ctx context.Context, database string) Finding
 // checkAPIs connects to each API, and sends it nothing.
 func (d sourceDoctor) checkAPIs(ctx context.Context) Findings {
 	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(d.apis)) {
+	for _, name := range slices.Sorted(maps.Keys(d.o.APIs)) {
 		err := d.Reach(ctx, name)
 		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", err, "is its url right, and may this process reach it?"))
 	}

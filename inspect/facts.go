@@ -49,12 +49,12 @@ type facts struct {
 // that a job waits for. A server that is away is a fact, too.
 func gather(ctx context.Context, in *Inspector, id string) *facts {
 	f := &facts{
-		ID: id, CLI: redisCLI(in.redis.Options()), Keys: in.scripts.Keys, Limits: in.config.Limits, Now: time.Now(),
+		ID: id, CLI: redisCLI(in.o.Redis.Options()), Keys: in.o.Scripts.Keys, Limits: in.o.Config.Limits, Now: time.Now(),
 		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
-	f.Record, f.RecordErr = askRecord(ctx, in.records, id)
+	f.Record, f.RecordErr = askRecord(ctx, in.o.Records, id)
 	if f.Record != nil {
-		f.Report = in.config.Reports[f.Record.Report]
+		f.Report = in.o.Config.Reports[f.Record.Report]
 	}
 	redisCtx, cancel := context.WithTimeout(ctx, 2*askTime)
 	defer cancel()
@@ -82,10 +82,10 @@ func askRecord(ctx context.Context, store *record.Store, id string) (*engine.Rec
 func (in *Inspector) Reach(ctx context.Context, source string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	if db := in.databases[source]; db != nil {
+	if db := in.o.Databases[source]; db != nil {
 		return db.PingContext(ctx)
 	}
-	if api := in.apis[source]; api != nil {
+	if api := in.o.APIs[source]; api != nil {
 		return api.Connect(ctx)
 	}
 	return nil
@@ -93,48 +93,48 @@ func (in *Inspector) Reach(ctx context.Context, source string) error {
 
 // askRedis fills in what Redis knows.
 func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
-	if f.Now, err = in.redis.Time(ctx).Result(); err != nil {
+	if f.Now, err = in.o.Redis.Time(ctx).Result(); err != nil {
 		f.Now = time.Now()
 		return err
 	}
-	if f.Job, err = readJob(ctx, in.scripts, f.ID); errors.Is(err, errBrokenState) {
+	if f.Job, err = readJob(ctx, in.o.Scripts, f.ID); errors.Is(err, errBrokenState) {
 		f.JobErr = err
 	} else if err != nil {
 		return err
 	}
 	if f.Job != nil && f.Report == nil {
-		f.Report = in.config.Reports[f.Job.Report]
+		f.Report = in.o.Config.Reports[f.Job.Report]
 	}
-	if f.Seen, err = in.scripts.Seen(ctx); err != nil {
+	if f.Seen, err = in.o.Scripts.Seen(ctx); err != nil {
 		return err
 	}
-	if f.Delayed, err = f.askDelayed(ctx, in.redis); err != nil {
+	if f.Delayed, err = f.askDelayed(ctx, in.o.Redis); err != nil {
 		return err
 	}
-	if f.Running, err = in.scripts.Running(ctx); err != nil {
+	if f.Running, err = in.o.Scripts.Running(ctx); err != nil {
 		return err
 	}
-	if f.Memory, err = in.scripts.MemoryUsed(ctx); err != nil {
+	if f.Memory, err = in.o.Scripts.MemoryUsed(ctx); err != nil {
 		return err
 	}
-	if f.Paused, err = in.scripts.Paused(ctx); err != nil {
+	if f.Paused, err = in.o.Scripts.Paused(ctx); err != nil {
 		return err
 	}
-	if at, err := in.redis.ZScore(ctx, in.scripts.Dead(), f.ID).Result(); err == nil {
+	if at, err := in.o.Redis.ZScore(ctx, in.o.Scripts.Dead(), f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))
 	} else if !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if f.Jobs, err = askQueue(ctx, in.redis, in.scripts.Jobs(), f.ID, 0); err != nil {
+	if f.Jobs, err = askQueue(ctx, in.o.Redis, in.o.Scripts.Jobs(), f.ID, 0); err != nil {
 		return err
 	}
 	for _, p := range f.open() {
-		if f.Queues[p.Name], err = askQueue(ctx, in.redis, f.stream(p.Name), f.ID, f.Job.Attempt); err != nil {
+		if f.Queues[p.Name], err = askQueue(ctx, in.o.Redis, f.stream(p.Name), f.ID, f.Job.Attempt); err != nil {
 			return err
 		}
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
-		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.redis, in.scripts.Quarantined(), f.ID)
+		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, in.o.Scripts.Quarantined(), f.ID)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ type Figure struct {
 func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 	var found []Figure
 	all := figures(in)
-	cmds, _ := in.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	cmds, _ := in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, f := range all {
 			f.ask(ctx, p, f.key)
 		}
@@ -65,7 +65,7 @@ func figures(in *Inspector) []Figure {
 	pending := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder {
 		return p.XPending(ctx, key, scripts.Group)
 	}
-	k := in.scripts.Keys
+	k := in.o.Scripts.Keys
 	all := []Figure{
 		{Name: "jobs_waiting", Help: "Pushed ids that are not started yet.", key: k.Jobs(), ask: length},
 		{Name: "jobs_running", Help: "Jobs that run, in all processes.", key: k.Deadlines(), ask: members},
@@ -80,9 +80,9 @@ func figures(in *Inspector) []Figure {
 		{Name: "timer_actions_retrying", Help: "Timers that have fired and whose action waits for its next try.", key: k.WaitingFired(), ask: members},
 	}
 	listeners := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(in.config.Reports)) {
+	for _, name := range slices.Sorted(maps.Keys(in.o.Config.Reports)) {
 		all = append(all, Figure{Name: "jobs_parked", Help: "Pushed ids that wait for their report, which is paused.", Label: "report", Of: name, key: k.Waiting(name), ask: members})
-		for _, s := range in.config.Reports[name].Stages {
+		for _, s := range in.o.Config.Reports[name].Stages {
 			for _, l := range s.Listeners {
 				listeners[l.Name] = true
 			}

@@ -40,22 +40,7 @@ type Preparer interface {
 
 // Inspector answers what an operator asks. It changes nothing, but that Doctor writes and
 // deletes one object in the sink and one scratch file. It is safe for concurrent use.
-type Inspector struct {
-	config    *config.Config
-	redis     *redis.Client
-	blocking  *redis.Client
-	scripts   *scripts.Scripts
-	records   *record.Store
-	databases map[string]*sql.DB
-	apis      map[string]API
-	sink      func(context.Context) (sink.Sink, error)
-	source    func(database string) (Preparer, error)
-}
+type Inspector struct{ o Options }
 
 // New makes an Inspector. It asks nothing yet.
-func New(o Options) *Inspector {
-	return &Inspector{
-		config: o.Config, redis: o.Redis, blocking: o.Blocking, scripts: o.Scripts, records: o.Records,
-		databases: o.Databases, apis: o.APIs, sink: o.Sink, source: o.Source,
-	}
-}
+func New(o Options) *Inspector { return &Inspector{o} }

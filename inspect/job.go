@@ -53,12 +53,12 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	if !v.Status.HasFile() {
 		v.File = "" // of an earlier attempt
 	}
-	j, err := readJob(ctx, in.scripts, id)
+	j, err := readJob(ctx, in.o.Scripts, id)
 	if err != nil {
 		return v, err
 	}
 	if !r.Status.Final() {
-		found, err := in.scripts.Paused(ctx)
+		found, err := in.o.Scripts.Paused(ctx)
 		if err != nil {
 			return v, err
 		}
@@ -71,19 +71,19 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	if !r.Status.Final() {
 		v.Deadline = &j.Deadline
 	}
-	ours := in.config.Reports[j.Report]
+	ours := in.o.Config.Reports[j.Report]
 	v.Listeners = j.listeners(ours)
-	v.Orphan, err = orphan(ctx, in.scripts, j, ours)
+	v.Orphan, err = orphan(ctx, in.o.Scripts, j, ours)
 	return v, err
 }
 
 // Orphan tells whether a job runs that no process has the definition of.
 func (in *Inspector) Orphan(ctx context.Context, id string) (bool, error) {
-	j, err := readJob(ctx, in.scripts, id)
+	j, err := readJob(ctx, in.o.Scripts, id)
 	if err != nil || j == nil {
 		return false, err
 	}
-	return orphan(ctx, in.scripts, j, in.config.Reports[j.Report])
+	return orphan(ctx, in.o.Scripts, j, in.o.Config.Reports[j.Report])
 }
 
 func orphan(ctx context.Context, s *scripts.Scripts, j *job, ours *report.Report) (bool, error) {
@@ -103,7 +103,7 @@ func (in *Inspector) Record(ctx context.Context, id string) (engine.Record, erro
 // Records reads records by their ids. It returns engine.ErrNoRecord where one of them is
 // not there.
 func (in *Inspector) Records(ctx context.Context, ids []string) (map[string]engine.Record, error) {
-	records, err := in.records.Read(ctx, ids)
+	records, err := in.o.Records.Read(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (in *Inspector) Records(ctx context.Context, ids []string) (map[string]engi
 
 // NoRecord is the error of an id that has no record.
 func (in *Inspector) NoRecord(id string) error {
-	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, in.config.Records.Table, in.config.Records.Database)
+	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, in.o.Config.Records.Table, in.o.Config.Records.Database)
 }
 
 // listeners lists the listeners of a job: those of its report in their order; those that
@@ -125,7 +125,7 @@ func (in *Inspector) NoRecord(id string) error {
 func (j *job) listeners(ours *report.Report) []Listener {
 	tasks := map[string]part{}
 	var views []Listener
-	for _, t := range j.Tasks {
+	for _, t := range j.Steps {
 		tasks[t.Name] = t
 		if !j.of(ours) {
 			views = append(views, Listener{Name: t.Name, Stage: t.Stage})
@@ -145,7 +145,7 @@ func (j *job) listeners(ours *report.Report) []Listener {
 			v.Next, v.Why, v.Waits = &t.Next, cmp.Or(t.Waits, t.Error), t.Waits != ""
 		}
 		switch {
-		case t.Omitted:
+		case t.Policy != "":
 			v.State = "omitted"
 		case t.Done:
 			v.State = "done"

@@ -96,7 +96,7 @@ type Quarantined struct {
 // Quarantine lists the quarantined entries that are meant, the newest first, up to a
 // limit (0: all).
 func (in *Inspector) Quarantine(ctx context.Context, meant func(Quarantined) bool, limit int) ([]Quarantined, error) {
-	return collect(each(entries(ctx, in.redis, in.scripts.Quarantined(), true), newQuarantined), meant, limit)
+	return collect(each(entries(ctx, in.o.Redis, in.o.Scripts.Quarantined(), true), newQuarantined), meant, limit)
 }
 
 func newQuarantined(m redis.XMessage) Quarantined {
@@ -145,7 +145,7 @@ type Pause struct {
 
 // Pauses lists what is paused, by name.
 func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
-	found, err := in.scripts.Paused(ctx)
+	found, err := in.o.Scripts.Paused(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
 	for _, member := range slices.Sorted(maps.Keys(found)) {
 		one := Pause{What: member, Since: found[member]}
 		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
-			if one.Waiting, err = in.redis.ZCard(ctx, in.scripts.Waiting(name)).Result(); err != nil {
+			if one.Waiting, err = in.o.Redis.ZCard(ctx, in.o.Scripts.Waiting(name)).Result(); err != nil {
 				return nil, err
 			}
 		}
@@ -236,11 +236,11 @@ func whatLater(l scripts.Later) string {
 // Delayed lists the members of the delayed set that are meant, the next one first, up to
 // a limit (0: all).
 func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limit int) ([]Delayed, error) {
-	now, err := in.redis.Time(ctx).Result()
+	now, err := in.o.Redis.Time(ctx).Result()
 	if err != nil {
 		return nil, err
 	}
-	return collect(each(members(ctx, in.redis, in.scripts.Delayed()), func(z redis.Z) Delayed {
+	return collect(each(members(ctx, in.o.Redis, in.o.Scripts.Delayed()), func(z redis.Z) Delayed {
 		member, _ := z.Member.(string)
 		return NewDelayed(member, z.Score, now)
 	}), meant, limit)
@@ -258,13 +258,13 @@ type Timer struct {
 // Timers lists the timers whose names are meant, set and paused ones, the next one first,
 // up to a limit.
 func (in *Inspector) Timers(ctx context.Context, meant func(name string) bool, limit int) ([]Timer, error) {
-	now, err := in.redis.Time(ctx).Result()
+	now, err := in.o.Redis.Time(ctx).Result()
 	if err != nil {
 		return nil, err
 	}
 	all := []Timer{}
-	for state, key := range map[string]string{"set": in.scripts.Timers(), "paused": in.scripts.PausedTimers()} {
-		found, err := collect(each(members(ctx, in.redis, key), func(z redis.Z) Timer {
+	for state, key := range map[string]string{"set": in.o.Scripts.Timers(), "paused": in.o.Scripts.PausedTimers()} {
+		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
 			name, _ := z.Member.(string)
 			due, _ := dueTime(z.Score)
 			t := in.Timer(name, due, state)
@@ -292,7 +292,7 @@ func (in *Inspector) Timer(name string, due time.Time, state string) Timer {
 		due = due.UTC()
 		t.Due = &due
 	}
-	if d, _, ok := in.config.Timers.Match(name); ok {
+	if d, _, ok := in.o.Config.Timers.Match(name); ok {
 		t.Definition, t.Every = d.Name, d.Every.String()
 	}
 	return t

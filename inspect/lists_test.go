@@ -23,10 +23,10 @@ func TestListsReadPages(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	const n = 2*pageSize + 3
-	_, err := b.redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+	_, err := b.o.Redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		for i := range n {
-			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.scripts.Quarantined(), ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
-			p.ZAdd(t.Context(), b.scripts.Delayed(), redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
+			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Quarantined(), ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
+			p.ZAdd(t.Context(), b.o.Scripts.Delayed(), redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
 		}
 		return nil
 	})
@@ -50,11 +50,11 @@ func TestListsReadPages(t *testing.T) {
 	if q, err := b.Quarantine(t.Context(), func(Quarantined) bool { return false }, 0); err != nil || q == nil || len(q) != 0 {
 		t.Errorf("%v %v", q, err)
 	}
-	found, whole, err := searchQuarantine(t.Context(), b.redis, b.scripts.Quarantined(), "0")
+	found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Quarantined(), "0")
 	if err != nil || found == nil || found.Entry != "1-1" || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
 	}
-	if found, whole, err := searchQuarantine(t.Context(), b.redis, b.scripts.Quarantined(), "none"); err != nil || found != nil || !whole {
+	if found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Quarantined(), "none"); err != nil || found != nil || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
 	}
 }
@@ -64,31 +64,31 @@ func TestListsReadPages(t *testing.T) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, key := t.Context(), b.scripts.Task("a")
-	if q, err := askQueue(ctx, b.redis, key, "7", 1); err != nil || q.Length != 0 || q.Entry != nil || !q.Whole {
+	ctx, key := t.Context(), b.o.Scripts.Task("a")
+	if q, err := askQueue(ctx, b.o.Redis, key, "7", 1); err != nil || q.Length != 0 || q.Entry != nil || !q.Whole {
 		t.Fatalf("%+v %v", q, err)
 	}
-	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := b.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range pageSize + 10 {
 			p.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"id", strconv.Itoa(i), "attempt", "1"}})
 		}
 		return nil
 	})
 	b.ok(err)
-	b.ok(b.redis.XGroupCreate(ctx, key, scripts.Group, "0").Err())
-	b.ok(b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{key, ">"}, Count: 8}).Err())
+	b.ok(b.o.Redis.XGroupCreate(ctx, key, scripts.Group, "0").Err())
+	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{key, ">"}, Count: 8}).Err())
 	for _, c := range []struct {
 		id       string
 		attempt  int64
 		ahead    int64
 		consumer string
 	}{{"7", 1, 7, "w"}, {"8", 0, 8, ""}, {strconv.Itoa(pageSize + 5), 1, pageSize + 5, ""}} {
-		q, err := askQueue(ctx, b.redis, key, c.id, c.attempt)
+		q, err := askQueue(ctx, b.o.Redis, key, c.id, c.attempt)
 		if err != nil || q.Entry == nil || q.Entry.Ahead != c.ahead || q.Entry.Consumer != c.consumer || q.Length != pageSize+10 || len(q.Consumers) != 1 {
 			t.Errorf("%+v: %+v %v", c, q, err)
 		}
 	}
-	if q, err := askQueue(ctx, b.redis, key, "7", 2); err != nil || q.Entry != nil || !q.Whole || q.Searched != pageSize+10 {
+	if q, err := askQueue(ctx, b.o.Redis, key, "7", 2); err != nil || q.Entry != nil || !q.Whole || q.Searched != pageSize+10 {
 		t.Errorf("%+v %v", q, err)
 	}
 }
@@ -122,7 +122,7 @@ func TestDeadJobs(t *testing.T) {
 	if _, err := b.db.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'FAILED', error = 'no disk' WHERE id = ?", failed); err != nil {
 		t.Fatal(err)
 	}
-	b.add(b.scripts.Dead(), redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
+	b.add(b.o.Scripts.Dead(), redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
 	list, err := b.Dead(t.Context(), func(DeadJob) bool { return true }, 0)
 	b.ok(err)
 	var got []string
@@ -138,8 +138,8 @@ func TestDeadJobs(t *testing.T) {
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, `timers: {beep: {key: "beep-{x}", every: 1h, append: {stream: messages, fields: {x: "{x}"}}}}`)
-	b.add(b.scripts.Timers(), redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
-	b.add(b.scripts.PausedTimers(), redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
+	b.add(b.o.Scripts.Timers(), redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
+	b.add(b.o.Scripts.PausedTimers(), redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
 	list, err := b.Timers(t.Context(), func(name string) bool { return strings.HasPrefix(name, "b") }, 10)
 	b.ok(err)
 	var got []string
@@ -162,11 +162,11 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	for _, member := range []string{scripts.PausedReport("two"), scripts.PausedListener("a")} {
-		if _, err := b.scripts.Pause(t.Context(), member); err != nil {
+		if _, err := b.o.Scripts.Pause(t.Context(), member); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.add(b.scripts.Waiting("two"), redis.Z{Score: 1, Member: "1"}, redis.Z{Score: 2, Member: "2"})
+	b.add(b.o.Scripts.Waiting("two"), redis.Z{Score: 1, Member: "1"}, redis.Z{Score: 2, Member: "2"})
 	list, err := b.Pauses(t.Context())
 	if err != nil || len(list) != 2 || list[0].What != "listener/a" || list[1].What != "report/two" || list[1].Waiting != 2 || time.Since(list[0].Since) > time.Minute {
 		t.Errorf("%+v %v", list, err)
@@ -178,11 +178,11 @@ func TestFigures(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	ctx := t.Context()
-	b.ok(b.redis.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.Task("a"), Values: []string{"id", "1", "attempt", "1"}}).Err())
-	b.ok(b.redis.XGroupCreate(ctx, b.scripts.Task("a"), scripts.Group, "0").Err())
-	b.ok(b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{b.scripts.Task("a"), ">"}}).Err())
-	b.add(b.scripts.Dead(), redis.Z{Score: 1, Member: "1"})
-	b.ok(b.redis.Set(ctx, b.scripts.Delayed(), "something else", 0).Err())
+	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: b.o.Scripts.Task("a"), Values: []string{"id", "1", "attempt", "1"}}).Err())
+	b.ok(b.o.Redis.XGroupCreate(ctx, b.o.Scripts.Task("a"), scripts.Group, "0").Err())
+	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{b.o.Scripts.Task("a"), ">"}}).Err())
+	b.add(b.o.Scripts.Dead(), redis.Z{Score: 1, Member: "1"})
+	b.ok(b.o.Redis.Set(ctx, b.o.Scripts.Delayed(), "something else", 0).Err())
 	all, err := b.Figures(ctx)
 	b.ok(err)
 	values := map[string]int64{}
@@ -216,7 +216,7 @@ func TestJob(t *testing.T) {
 	if err != nil || v.Status != report.Pending || v.Job != "" || v.Listeners != nil || v.Paused != nil {
 		t.Errorf("%+v %v", v, err)
 	}
-	if _, err := b.scripts.Pause(ctx, scripts.PausedReport("two")); err != nil {
+	if _, err := b.o.Scripts.Pause(ctx, scripts.PausedReport("two")); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := b.Job(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
@@ -225,11 +225,11 @@ func TestJob(t *testing.T) {
 	if _, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id); err != nil {
 		t.Fatal(err)
 	}
-	two := b.config.Reports["two"]
-	if _, err := b.scripts.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+	two := b.o.Config.Reports["two"]
+	if _, err := b.o.Scripts.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
+	if _, err := b.o.Scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
 		t.Fatal(err)
 	}
 	v, err = b.Job(ctx, id)
@@ -246,9 +246,13 @@ func TestListeners(t *testing.T) {
 	t.Parallel()
 	next := now.Add(time.Minute)
 	j := running(scripts.StatusRun).Job
-	j.Tasks = []part{
-		{Name: "a", Stage: 1, Done: true, Rows: 5, Tries: 1}, {Name: "b", Stage: 1, Owner: "w", Rows: 2}, {Name: "c", Stage: 1, Done: true, Omitted: true},
-		{Name: "d", Stage: 1, Next: next, Error: "cut"}, {Name: "e", Stage: 1, Next: next, Waits: "job 5", Error: "cut"}, {Name: "f", Stage: 1},
+	waits := func(s scripts.StepState, what string) scripts.TaskState {
+		s.Next = next
+		return scripts.TaskState{Stage: 1, StepState: s, Waits: what}
+	}
+	j.Steps = []part{
+		{"a", scripts.TaskState{Stage: 1, Done: true, Rows: 5}}, {"b", scripts.TaskState{Stage: 1, Owner: "w", Rows: 2}}, {"c", scripts.TaskState{Stage: 1, Done: true, Policy: "optional"}},
+		{"d", waits(scripts.StepState{Error: "cut"}, "")}, {"e", waits(scripts.StepState{Error: "cut"}, "job 5")}, {"f", scripts.TaskState{Stage: 1}},
 	}
 	var got []string
 	for _, l := range j.listeners(nil) {
@@ -298,7 +302,7 @@ func TestWatch(t *testing.T) {
 		switch step++; step {
 		case 2:
 			for _, id := range []string{first, "404"} {
-				b.ok(b.scripts.Note(ctx, id, 1, "ignored", "reason", "test"))
+				b.ok(b.o.Scripts.Note(ctx, id, 1, "ignored", "reason", "test"))
 			}
 		case 3:
 			_, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", first)

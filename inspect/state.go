@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,34 +14,16 @@ import (
 
 // job is what Redis knows of a job. This file alone reads the state that scripts keeps.
 type job struct {
-	Report     string
-	Definition string // hash
-	Attempt    int64
-	Stage      int64
-	Status     string // RUN, READY, FOLD, PUBLISHING or FAILING; of one that has ended its record's
-	Deadline   time.Time
-	Done       int64 // listeners
-	Target     int64 // listeners that Done must reach
-	Reason     string
-	Tasks      []part // of all stages so far, in their order
-	Fold       part
+	*scripts.State
+	Steps []part // its tasks, of all stages so far, in their order
+	FanIn part
 }
 
-// part is one step of a job: the task of a listener, or fan-in.
+// part is one step of a job: the task of a listener, or fan-in. Its Tries are those that
+// count, with the one that runs.
 type part struct {
-	Name    string
-	Stage   int64
-	Done    bool
-	Omitted bool // the job goes on without it
-	Rows    int64
-	Tries   int64 // that count, with the one that runs
-	Owner   string
-	Taken   time.Time // zero: never, or not known
-	Lease   time.Time // until when it is the owner's; zero: the pending list of its stream says it
-	Next    time.Time // when the next try comes; zero: none waits
-	Waits   string    // what it waits for without a failure
-	Error   string    // of the last try that failed
-	Blame   scripts.Blame
+	Name string
+	scripts.TaskState
 }
 
 // errBrokenState means that the key of a state holds something else.
@@ -63,22 +44,12 @@ func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
 }
 
 func newJob(s *scripts.State) *job {
-	j := &job{
-		Report: s.Report, Definition: s.Definition, Attempt: s.Attempt, Stage: s.Stage, Status: s.Status,
-		Deadline: s.Deadline, Done: s.Done, Target: s.Target, Reason: s.Reason,
-		Fold: part{
-			Name: scripts.StepFanIn, Owner: s.Worker,
-			Tries: s.Fold.Tries, Next: s.Fold.Next, Error: s.Fold.Error, Blame: s.Fold.Blame,
-		},
-	}
+	j := &job{State: s, FanIn: part{scripts.StepFanIn, scripts.TaskState{StepState: s.Fold, Owner: s.Worker}}}
 	for name, t := range s.Tasks {
-		j.Tasks = append(j.Tasks, part{
-			Name: name, Stage: t.Stage, Done: t.Done, Omitted: t.Policy != "", Rows: t.Rows, Tries: t.Tries,
-			Owner: t.Owner, Taken: t.Taken, Lease: t.Lease, Next: t.Next, Waits: t.Waits, Error: t.Error, Blame: t.Blame,
-		})
+		j.Steps = append(j.Steps, part{name, t})
 	}
 	position := func(p part) int { return slices.Index(s.Listeners, p.Name) }
-	slices.SortFunc(j.Tasks, func(a, b part) int {
+	slices.SortFunc(j.Steps, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(position(a), position(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return j
@@ -120,10 +91,10 @@ func (j *job) open() []part {
 	case !j.runs():
 		return nil
 	case !j.querying():
-		return []part{j.Fold}
+		return []part{j.FanIn}
 	}
 	var open []part
-	for _, t := range j.Tasks {
+	for _, t := range j.Steps {
 		if t.Stage == j.Stage && !t.Done {
 			open = append(open, t)
 		}

@@ -50,7 +50,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 		}
 		if len(waiting) > maxPolled && !first {
 			// One query tells which have ended.
-			records, err := in.records.Read(ctx, waiting)
+			records, err := in.o.Records.Read(ctx, waiting)
 			if err != nil {
 				return nil, err
 			}
@@ -119,8 +119,8 @@ type follower struct {
 
 // follow begins behind the last event of now.
 func follow(ctx context.Context, in *Inspector) (*follower, error) {
-	f := &follower{redis: in.blocking, stream: in.scripts.Events(), last: "0-0"}
-	entries, err := in.redis.XRevRangeN(ctx, f.stream, "+", "-", 1).Result()
+	f := &follower{redis: in.o.Blocking, stream: in.o.Scripts.Events(), last: "0-0"}
+	entries, err := in.o.Redis.XRevRangeN(ctx, f.stream, "+", "-", 1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}

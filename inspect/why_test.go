@@ -41,8 +41,8 @@ func running(status string, changes ...change) *facts {
 		Record: &engine.Record{ID: "1", Report: "r", Status: report.Processing, Attempt: 2},
 		Report: twoListeners,
 		Job: &job{
-			Report: "r", Definition: twoListeners.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour),
-			Target: 2, Tasks: []part{{Name: "a", Stage: 1}, {Name: "b", Stage: 1}}, Fold: part{Name: scripts.StepFanIn},
+			State: &scripts.State{Report: "r", Definition: twoListeners.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour), Target: 2},
+			Steps: []part{{"a", scripts.TaskState{Stage: 1}}, {"b", scripts.TaskState{Stage: 1}}}, FanIn: part{Name: scripts.StepFanIn},
 		},
 		Queues: map[string]queue{
 			"a": {Key: "ka", Whole: true, Consumers: alive}, "b": {Key: "kb", Whole: true, Consumers: alive},
@@ -58,7 +58,7 @@ func running(status string, changes ...change) *facts {
 
 // querying are the facts of a job that waits for its listener a alone.
 func querying(changes ...change) *facts {
-	return running(scripts.StatusRun, append([]change{func(f *facts) { f.Job.Tasks[1].Done, f.Job.Done = true, 1 }}, changes...)...)
+	return running(scripts.StatusRun, append([]change{func(f *facts) { f.Job.Steps[1].Done, f.Job.Done = true, 1 }}, changes...)...)
 }
 
 // recorded are the facts of a record whose id waits nowhere.
@@ -75,10 +75,10 @@ func recorded(status report.Status, changes ...change) *facts {
 
 // of is a step of the job.
 func (f *facts) of(step string) *part {
-	if i := slices.IndexFunc(f.Job.Tasks, func(p part) bool { return p.Name == step }); i >= 0 {
-		return &f.Job.Tasks[i]
+	if i := slices.IndexFunc(f.Job.Steps, func(p part) bool { return p.Name == step }); i >= 0 {
+		return &f.Job.Steps[i]
 	}
-	return &f.Job.Fold
+	return &f.Job.FanIn
 }
 
 // owned has a worker work on a step, whose lease ends.
@@ -246,7 +246,7 @@ var ofJobs = map[string]meaning{
 	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
 	"the worst comes first": {running(scripts.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
 	"asks an API":           {querying(reads(report.FromHTTP), owned("a", time.Second)), KindBarrier, "it asks API v, for 1m0s so far"},
-	"no listener is open":   {querying(func(f *facts) { f.Job.Tasks[0].Done = true }), KindEnding, "on its way to fan-in"},
+	"no listener is open":   {querying(func(f *facts) { f.Job.Steps[0].Done = true }), KindEnding, "on its way to fan-in"},
 	"deadline passed":       {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Minute) }), KindNoScheduler, "no scheduler has failed it"},
 	"deadline just passed":  {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Second) }), KindBarrier, "Its deadline was 1s ago"},
 	"record deleted":        {querying(owned("a", time.Second), func(f *facts) { f.Record = nil }), KindBarrier, "The record was deleted"},
@@ -296,7 +296,7 @@ var ofSteps = map[string]meaning{
 	"worker dead, message lost": {querying(owned("a", -time.Second)), KindLost, "is dead, and its entry is not in ka any more"},
 	"fold dead, message lost":   {running(scripts.StatusFold, owned(fanIn, -time.Second)), KindLost, "otherwise a scheduler does, within 10s"},
 	"a retry that was removed":  {querying(fails("a", time.Second, "x", ""), func(f *facts) { f.Delayed = nil }), KindLost, "XADD ka '*' id 1 attempt 2"},
-	"an end that was removed":   {running(scripts.StatusPublishing, func(f *facts) { f.Job.Fold.Next, f.Job.Fold.Error = now.Add(time.Second), "x" }), KindLost, "otherwise a scheduler does"},
+	"an end that was removed":   {running(scripts.StatusPublishing, func(f *facts) { f.Job.FanIn.Next, f.Job.FanIn.Error = now.Add(time.Second), "x" }), KindLost, "otherwise a scheduler does"},
 	"message lost":              {running(scripts.StatusReady), KindLost, "XADD kf"},
 	"in the queue":              {querying(entered("a", 4, "", 0)), KindQueued, "4 tasks are before it in ka, with 1 workers"},
 	"ready, in the queue":       {running(scripts.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are before it in kf"},
