@@ -144,7 +144,7 @@ func TestWhyAJobRuns(t *testing.T) {
 	s.because(id, inspect.KindNoWorker, "fanfold:task:", "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
 	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query runs for")
-	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since == nil || v.Steps[0].Try != 1 || len(v.Upcoming) != 1 {
+	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since.IsZero() || v.Steps[0].Try != 1 || len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	s.push(next)
@@ -234,7 +234,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	}
 	s.b.redis.Del(ctx, sc.Task("lazy.one"))
 	v := s.because(id, inspect.KindRetryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
-	if v.Steps[0].Try != 2 || v.Steps[0].Next == nil || len(v.Upcoming) != 2 {
+	if v.Steps[0].Try != 2 || v.Steps[0].Next.IsZero() || len(v.Upcoming) != 2 {
 		t.Errorf("%+v", v)
 	}
 	member := id + "/1/lazy.one"
