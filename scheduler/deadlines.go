@@ -9,6 +9,7 @@ import (
 	"github.com/bsm/redislock"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -37,9 +38,9 @@ func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
 	s.passed = t.Last
 	switch {
 	case len(t.Passed) > 0 && s.hears.Load():
-		s.sweeps.ringIn(deaf + 10*time.Millisecond)
+		s.sweeps.RingIn(deaf + 10*time.Millisecond)
 	case len(t.Passed) > 0:
-		s.sweeps.ring()
+		s.sweeps.Ring()
 	}
 	if t.Wait < 0 {
 		return pause, nil
@@ -150,7 +151,7 @@ func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
 		if keys, err = s.scripts.Touch(ctx, keys); err != nil || len(keys) == 0 {
 			return err
 		}
-		if !rest(ctx, time.Millisecond) {
+		if step.Wait(ctx, time.Millisecond) != nil {
 			return nil
 		}
 	}

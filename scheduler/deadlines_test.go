@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -229,7 +230,7 @@ func TestPublishingWins(t *testing.T) {
 		return err == nil && statuses[0] == scripts.StatusFailing && time.Since(b.due["publishing"]) > 200*time.Millisecond
 	})
 	before, begin := commands(t, b.client), time.Now()
-	rest(ctx, 3*time.Second)
+	_ = step.Wait(ctx, 3*time.Second)
 	seconds := time.Since(begin).Seconds()
 	if n := float64(commands(t, b.client)-before) / seconds; n > 200 {
 		t.Errorf("%.0f commands a second for nothing", n)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -17,8 +18,8 @@ import (
 // would have to keep what comes, and cut the connection at last.
 type events struct {
 	s      *Scheduler
-	prefix string // of each channel
-	canary bell   // rings when the canary has ended
+	prefix string    // of each channel
+	canary step.Bell // rings when the canary has ended
 	// fresh: the end of a canary was heard, so what comes now is new. While Redis
 	// loads its append-only file it takes a subscription, and tells what the file
 	// says: a key that was removed long ago is removed once more. Nothing expires
@@ -33,7 +34,7 @@ type events struct {
 }
 
 func (s *Scheduler) events(db int) *events {
-	return &events{s: s, prefix: "__keyspace@" + strconv.Itoa(db) + "__:", canary: newBell()}
+	return &events{s: s, prefix: "__keyspace@" + strconv.Itoa(db) + "__:", canary: step.NewBell()}
 }
 
 // channels are those of single keys, patterns those of many.
@@ -105,7 +106,7 @@ func (e *events) tell(message any) {
 	switch {
 	case key == k.Delayed():
 		if event != "zrem" { // what goes away makes nothing due
-			s.delayed.ring()
+			s.delayed.Ring()
 		}
 	case key == k.Canary(s.name):
 		switch event {
@@ -117,7 +118,7 @@ func (e *events) tell(message any) {
 			e.all.Store(e.set && e.expire)
 			e.set, e.expire = false, false
 			e.fresh.Store(true)
-			e.canary.ring()
+			e.canary.Ring()
 		}
 	case key == k.Timers():
 		if s.timers != nil && event != "zrem" {
@@ -128,9 +129,9 @@ func (e *events) tell(message any) {
 			s.timers.Touched(strings.TrimPrefix(key, k.Timer("")), event)
 		}
 	case key == k.Wake() && event == "set":
-		s.deadlines.ringIn(newKeys)
+		s.deadlines.RingIn(newKeys)
 	case key == k.Wake() && event == "expired":
 		s.expired.Store(true)
-		s.wake.ring()
+		s.wake.Ring()
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -143,7 +144,7 @@ func TestKilledSubscriptions(t *testing.T) {
 		if err := b.client.Do(t.Context(), "client", "kill", "type", "pubsub").Err(); err != nil {
 			t.Fatal(err)
 		}
-		rest(t.Context(), 300*time.Millisecond)
+		_ = step.Wait(t.Context(), 300*time.Millisecond)
 	}
 	b.allFail()
 	b.hears(registry, 1)
@@ -162,9 +163,9 @@ func TestARestartOfRedis(t *testing.T) {
 	registry := b.run("a")
 	b.hears(registry, 1) // what was switched on is gone with the restart
 	b.startMany(60, 500*time.Millisecond, 3*time.Second)
-	rest(t.Context(), time.Second)
+	_ = step.Wait(t.Context(), time.Second)
 	server.Kill()
-	rest(t.Context(), time.Second)
+	_ = step.Wait(t.Context(), time.Second)
 	if err := server.Start(t.Context(), "--appendfsync", "always", "--notify-keyspace-events", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +286,7 @@ func TestAStoppedProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			if alone {
-				rest(t.Context(), 5*time.Second)
+				_ = step.Wait(t.Context(), 5*time.Second)
 				if err := process.Signal(syscall.SIGCONT); err != nil {
 					t.Fatal(err)
 				}
@@ -326,7 +327,7 @@ func TestSchedulerProcess(t *testing.T) {
 	}
 	go func() {
 		for !scheduler.hears.Load() {
-			rest(t.Context(), 10*time.Millisecond)
+			_ = step.Wait(t.Context(), 10*time.Millisecond)
 		}
 		client.Set(t.Context(), s.Lock("ready"), "", 0)
 	}()

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -73,7 +74,7 @@ type Scheduler struct {
 	part       bool // it was said that only a part of them is published
 
 	// What wakes the loops before their time.
-	delayed, deadlines, wake, sweeps bell
+	delayed, deadlines, wake, sweeps step.Bell
 }
 
 // New returns a Scheduler. It does no I/O. It returns an error where Metrics has
@@ -92,7 +93,7 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		redis: o.Redis, scripts: o.Scripts, locks: redislock.New(o.Redis), name: o.Consumer, timers: o.Timers,
 		metrics: m, log: o.Log, pace: defaultPace,
-		delayed: newBell(), deadlines: newBell(), wake: newBell(), sweeps: newBell(),
+		delayed: step.NewBell(), deadlines: step.NewBell(), wake: step.NewBell(), sweeps: step.NewBell(),
 	}, nil
 }
 
@@ -100,11 +101,11 @@ func New(o Options) (*Scheduler, error) {
 // out.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var group errgroup.Group
-	group.Go(func() error { return loop(ctx, s.log, "move what is due", s.delayed, s.moveDue) })
-	group.Go(func() error { return loop(ctx, s.log, "touch the wake key", s.deadlines, s.touchWake) })
-	group.Go(func() error { return loop(ctx, s.log, "fail what has expired", s.wake, s.failExpired) })
-	group.Go(func() error { return loop(ctx, s.log, "fail what is overdue", s.sweeps, s.failOverdue) })
-	group.Go(func() error { return loop(ctx, s.log, "find what is lost", newBell(), s.findLost) })
+	group.Go(func() error { return step.Loop(ctx, s.log, "move what is due", pause, s.delayed, s.moveDue) })
+	group.Go(func() error { return step.Loop(ctx, s.log, "touch the wake key", pause, s.deadlines, s.touchWake) })
+	group.Go(func() error { return step.Loop(ctx, s.log, "fail what has expired", pause, s.wake, s.failExpired) })
+	group.Go(func() error { return step.Loop(ctx, s.log, "fail what is overdue", pause, s.sweeps, s.failOverdue) })
+	group.Go(func() error { return step.Loop(ctx, s.log, "find what is lost", pause, step.NewBell(), s.findLost) })
 	group.Go(func() error { return s.subscribe(ctx) })
 	return group.Wait()
 }
@@ -112,7 +113,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // wakeAll has each loop look, as after a time in which nothing was heard. Timers
 // look through the whole db, and are told only once something is heard.
 func (s *Scheduler) wakeAll() {
-	s.delayed.ring()
-	s.deadlines.ring()
-	s.sweeps.ring()
+	s.delayed.Ring()
+	s.deadlines.Ring()
+	s.sweeps.Ring()
 }

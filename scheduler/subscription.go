@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -69,7 +70,7 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 		if errors.Is(err, errMute) || isReply(err) {
 			wait = s.pace.slow
 		}
-		if !rest(ctx, wait) {
+		if step.Wait(ctx, wait) != nil {
 			return nil
 		}
 	}
@@ -142,7 +143,7 @@ func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bo
 			s.metrics.heard.Set(1)
 			s.log.Debug("keyspace notifications are heard", "all", all)
 		}
-		if !rest(ctx, s.pace.canary) {
+		if step.Wait(ctx, s.pace.canary) != nil {
 			return heard, context.Cause(ctx)
 		}
 	}
@@ -159,24 +160,24 @@ func (s *Scheduler) tellTimers(all bool) {
 }
 
 // proves tells whether the end of the canary is heard.
-func (s *Scheduler) proves(ctx context.Context, heard bell) (bool, error) {
+func (s *Scheduler) proves(ctx context.Context, heard step.Bell) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, s.pace.patience)
 	defer cancel()
 	select {
-	case <-heard.rung: // of the one before, or of one that nobody waits for
+	case <-heard.Rung: // of the one before, or of one that nobody waits for
 	default:
 	}
 	if err := s.scripts.SetCanary(limited, s.name); err != nil {
 		return false, err
 	}
-	if !rest(limited, 2*time.Millisecond) {
+	if step.Wait(limited, 2*time.Millisecond) != nil {
 		return false, limited.Err()
 	}
 	if err := s.touchKeys(limited, []string{s.scripts.Canary(s.name)}); err != nil {
 		return false, err
 	}
 	select {
-	case <-heard.rung:
+	case <-heard.Rung:
 		return true, nil
 	case <-limited.Done():
 		return false, ctx.Err()

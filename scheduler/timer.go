@@ -56,10 +56,10 @@ type Timers struct {
 	scripts    *scripts.Scripts
 	log        *slog.Logger
 	client     *ask.Client
-	fire       bell // something may be due sooner
-	heard      bell // there are events
-	scan       bell // look through all keys
-	bringLater bell // an action waits for its next try
+	fire       step.Bell // something may be due sooner
+	heard      step.Bell // there are events
+	scan       step.Bell // look through all keys
+	bringLater step.Bell // an action waits for its next try
 	began      time.Time
 	hears      atomic.Bool // Touched is called for each event
 
@@ -91,7 +91,7 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 	}
 	return &Timers{
 		o: o, scripts: o.Scripts, log: o.Log, client: ask.New(0), events: map[string]touched{}, began: time.Now(),
-		fire: newBell(), heard: newBell(), scan: newBell(), bringLater: newBell(),
+		fire: step.NewBell(), heard: step.NewBell(), scan: step.NewBell(), bringLater: step.NewBell(),
 	}, nil
 }
 
@@ -106,9 +106,9 @@ func (t *Timers) Run(ctx context.Context) error {
 		Handle: step.Singles(actions{t}, t.o.Lease, &step.Leases{}),
 	})
 	var group errgroup.Group
-	group.Go(func() error { return loop(ctx, t.log, "fire timers", t.fire, t.fireDue) })
-	group.Go(func() error { return loop(ctx, t.log, "hear of timers", t.heard, t.adoptHeard) })
-	group.Go(func() error { return loop(ctx, t.log, "bring firings back", t.bringLater, t.bringBack) })
+	group.Go(func() error { return step.Loop(ctx, t.log, "fire timers", pause, t.fire, t.fireDue) })
+	group.Go(func() error { return step.Loop(ctx, t.log, "hear of timers", pause, t.heard, t.adoptHeard) })
+	group.Go(func() error { return step.Loop(ctx, t.log, "bring firings back", pause, t.bringLater, t.bringBack) })
 	group.Go(func() error { return t.scanAll(ctx) })
 	group.Go(func() error { return reader.Run(ctx) })
 	return group.Wait()
@@ -123,7 +123,7 @@ func (t *Timers) Touched(name, event string) {
 		return
 	}
 	if len(t.events) >= mostHeard {
-		t.scan.ring()
+		t.scan.Ring()
 		return
 	}
 	last := touched{event: event, set: t.events[name].set}
@@ -131,7 +131,7 @@ func (t *Timers) Touched(name, event string) {
 		last.set = time.Now()
 	}
 	t.events[name] = last
-	t.heard.ring()
+	t.heard.Ring()
 }
 
 // touched is the last that was heard of a key.
@@ -150,14 +150,14 @@ func sets(event string) bool {
 }
 
 // Changed says that somebody changed the set of timers.
-func (t *Timers) Changed() { t.fire.ring() }
+func (t *Timers) Changed() { t.fire.Ring() }
 
 // Subscribed says that Touched is called from now on, and that what happened
 // before may have been missed. Only where it is called for all that can happen to
 // a timer's key may a scan be slow.
 func (t *Timers) Subscribed(all bool) {
 	t.hears.Store(all)
-	t.scan.ring()
+	t.scan.Ring()
 }
 
 // Deaf says that Touched is not called for a while.

@@ -124,7 +124,7 @@ func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Res
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	t.log.Debug("timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)
-	t.bringLater.ring()
+	t.bringLater.Ring()
 	return step.Result{Kind: step.Moved}
 }
 

@@ -38,7 +38,7 @@ func (t *Timers) adoptHeard(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		// When Redis is back, what the events were about is to be seen there. An end
 		// of a key from long ago could be of a timer that has fired since.
-		t.scan.ring()
+		t.scan.Ring()
 	}
 	return pause, err
 }
@@ -56,7 +56,7 @@ func (t *Timers) adopt(ctx context.Context, events []scripts.TimerEvent) error {
 		}
 	}
 	if changed {
-		t.fire.ring()
+		t.fire.Ring()
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (t *Timers) scanAll(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-t.scan.rung:
+		case <-t.scan.Rung:
 			r = scanRound{fast: true}
 		case <-timer.C:
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -237,7 +238,7 @@ func TestCanaryOfAnEarlierSubscription(t *testing.T) {
 		if err := b.s.SetCanary(ctx, name); err != nil {
 			t.Fatal(err)
 		}
-		rest(ctx, 2*time.Millisecond)
+		_ = step.Wait(ctx, 2*time.Millisecond)
 		events := &timerEvents{touched: map[string]int{}}
 		b.options.Timers = events
 		all[events] = b.run(name)

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -134,22 +135,7 @@ func (b *backend) announce(ctx context.Context, log *slog.Logger) error {
 	for _, r := range b.config.Reports {
 		ours = append(ours, scripts.DefinitionMember(r.Name, r.Hash()))
 	}
-	tick := time.NewTicker(scripts.AnnounceEvery)
-	defer tick.Stop()
-	said := ""
-	for {
-		err := b.scripts.Announce(ctx, ours)
-		switch {
-		case err == nil:
-			said = ""
-		case ctx.Err() == nil && said != err.Error():
-			said = err.Error()
-			log.Warn("trying again", "what", "announce definitions", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	return step.Every(ctx, log, scripts.AnnounceEvery, "announce definitions", func(ctx context.Context) error {
+		return b.scripts.Announce(ctx, ours)
+	})
 }

@@ -3,7 +3,6 @@ package step
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -277,17 +276,5 @@ func (r *Reader) leave(ctx context.Context) {
 	}).Result()
 	if err == nil && len(pending) == 0 {
 		_ = r.o.Redis.XGroupDelConsumer(ctx, r.o.Stream, scripts.Group, r.o.Consumer).Err()
-	}
-}
-
-// Wait waits for d, or for the end of ctx, whose error it returns.
-func Wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("step: %w", ctx.Err())
 	}
 }

@@ -37,27 +37,6 @@ func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) 
 	}
 }
 
-// Every calls once at once, and then every d until ctx ends; it returns nil. It logs an
-// error that differs from the one before.
-func Every(ctx context.Context, log *slog.Logger, d time.Duration, what string, once func(context.Context) error) error {
-	said := ""
-	for {
-		err := once(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err == nil:
-			said = ""
-		case said != err.Error():
-			said = err.Error()
-			log.Warn("trying again", "what", what, "err", err)
-		}
-		if Wait(ctx, d) != nil {
-			return nil
-		}
-	}
-}
-
 // Final marks an error after which Insist gives up.
 func Final(err error) error { return final{err} }
 

@@ -1,0 +1,83 @@
+package step
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Loop calls once again and again until ctx ends, and returns nil then: when the bell rings,
+// and after the time that once returns, which is at most max. After an error that comes
+// without a time that is max. It logs an error that differs from the one before.
+func Loop(ctx context.Context, log *slog.Logger, what string, max time.Duration, bell Bell, once func(context.Context) (time.Duration, error)) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-bell.Rung:
+		}
+		sleep, err := once(ctx)
+		switch {
+		case err == nil:
+			said = ""
+		case ctx.Err() == nil && said != err.Error():
+			said = err.Error()
+			log.Warn("trying again until it works", "what", what, "err", err)
+		}
+		if err != nil && sleep <= 0 {
+			sleep = max
+		}
+		timer.Reset(min(sleep, max))
+	}
+}
+
+// Every is Loop for what is done once in each d.
+func Every(ctx context.Context, log *slog.Logger, d time.Duration, what string, once func(context.Context) error) error {
+	return Loop(ctx, log, what, d, Bell{}, func(ctx context.Context) (time.Duration, error) { return d, once(ctx) })
+}
+
+// Bell wakes a Loop. Rung many times before the loop polls, it wakes it once. It is safe for
+// concurrent use; the zero value never rings.
+type Bell struct {
+	Rung  chan struct{}
+	later *atomic.Bool // it will ring in a while
+}
+
+// NewBell returns a Bell.
+func NewBell() Bell { return Bell{Rung: make(chan struct{}, 1), later: &atomic.Bool{}} }
+
+// Ring wakes the loop now.
+func (b Bell) Ring() {
+	select {
+	case b.Rung <- struct{}{}:
+	default:
+	}
+}
+
+// RingIn rings after a while, or together with an earlier call that still waits.
+func (b Bell) RingIn(d time.Duration) {
+	if b.later.CompareAndSwap(false, true) {
+		time.AfterFunc(d, func() {
+			b.later.Store(false)
+			b.Ring()
+		})
+	}
+}
+
+// Wait waits for d, or for the end of ctx, whose error it returns.
+func Wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("step: %w", ctx.Err())
+	}
+}
