@@ -27,15 +27,8 @@ func (r *Runner) place(ctx context.Context, t *task, source string) (release fun
 		return func() {}, nil
 	}
 	who, lease := r.o.Consumer+"/"+t.Entry.ID, r.o.Limits.Lease
-	take := func(ctx context.Context) (held bool, err error) {
-		err = r.insist(ctx, "take place", func() (err error) {
-			held, err = r.o.Scripts.TakeSlot(ctx, source, who, places, lease)
-			return err
-		})
-		return held, err
-	}
 	for end := time.Now().Add(placePatience); ; {
-		held, err := take(ctx)
+		held, err := insist(ctx, r, "take slot", func() (bool, error) { return r.o.Scripts.TakeSlot(ctx, source, who, places, lease) })
 		if err != nil {
 			return nil, away(err)
 		}
@@ -45,7 +38,7 @@ func (r *Runner) place(ctx context.Context, t *task, source string) (release fun
 		if time.Now().After(end) {
 			return nil, Wait(placePatience+rand.N(placePatience), fmt.Sprintf("one of the %d places at %s", places, source))
 		}
-		if err := pause(ctx, placeLook/2+rand.N(placeLook)); err != nil {
+		if err := step.Wait(ctx, placeLook/2+rand.N(placeLook)); err != nil {
 			return nil, err
 		}
 	}
@@ -83,22 +76,6 @@ func (r *Runner) turn(source string, limit *limit) func(context.Context, time.Du
 		if !mine {
 			return Wait(wait+rand.N(wait/8+1), fmt.Sprintf("a turn at %s, which is asked %d times in %s", source, rate.Count, rate.Per))
 		}
-		_, err := limit.stopped(func() error { return pause(ctx, wait) })
-		return err
-	}
-}
-
-// pause waits, or ends with ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+		return limit.Stopped(func() error { return step.Wait(ctx, wait) })
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -69,9 +70,8 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := make(chan struct{})
-	limit := newLimit(500*time.Millisecond, func() { close(late) })
-	defer limit.stop()
+	limit := &limit{Patience: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
+	defer limit.Stop()
 	turn := r.turn("db", limit)
 	for range 2 {
 		if err := turn(t.Context(), InTheMiddle); err != nil {
@@ -81,9 +81,7 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	if limit.away > 0 {
 		t.Errorf("Redis was away for %v", limit.away)
 	}
-	select {
-	case <-late:
+	if limit.Over() {
 		t.Error("the task is late, which has only waited")
-	default:
 	}
 }

@@ -57,7 +57,7 @@ func (r *Runner) tryCancel(ctx context.Context, t *scripts.Task, m memo) error {
 		if err == nil || errors.Is(err, ErrPermanent) || wait == 0 || ctx.Err() != nil {
 			return err
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := step.Wait(ctx, wait); err != nil {
 			return err
 		}
 	}

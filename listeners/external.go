@@ -23,7 +23,6 @@ import (
 type external struct {
 	*Runner
 	silences map[string]time.Duration // by listener, the longest of all reports
-	tidied   time.Time
 }
 
 // newExternal returns nil where no report has an external listener.
@@ -199,10 +198,9 @@ func (e *external) handOn(ctx context.Context, entry step.Entry) error {
 
 // look reads the state of a reply's job, as long as the reply can have an effect.
 func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
-	var state *scripts.State
-	err := e.insist(ctx, "read state", func() (err error) {
-		state, err = e.o.Scripts.Read(ctx, a.ID)
-		return broken(err)
+	state, err := insist(ctx, e.Runner, "read state", func() (*scripts.State, error) {
+		state, err := e.o.Scripts.Read(ctx, a.ID)
+		return state, broken(err)
 	})
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
@@ -236,18 +234,16 @@ func entryTime(id string) time.Time {
 }
 
 // pending tells whether a task's entry is still to be done.
-func (e *external) pending(ctx context.Context, of scripts.Entry) (pending bool, err error) {
-	err = e.insist(ctx, "look for entry", func() error {
+func (e *external) pending(ctx context.Context, of scripts.Entry) (bool, error) {
+	return insist(ctx, e.Runner, "look for entry", func() (bool, error) {
 		found, err := e.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
 			Stream: of.Stream, Group: of.Group, Start: of.ID, End: of.ID, Count: 1,
 		}).Result()
 		if redis.HasErrorPrefix(err, "NOGROUP") {
 			err = nil
 		}
-		pending = len(found) > 0
-		return broken(err)
+		return len(found) > 0, broken(err)
 	})
-	return pending, err
 }
 
 // broken marks the error of a key that is of another type: trying again does not help.

@@ -82,6 +82,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	if external != nil {
 		group.Go(func() error { return external.replies().Run(ctx) })
 		group.Go(func() error { return external.watch(ctx) })
+		group.Go(func() error { return external.tidy(ctx) })
 	}
 	var names []string
 	for listener := range r.known {

@@ -30,11 +30,9 @@ const watchBatch = 100
 // reply that is left is added to the silence. And where Redis was away, workers get
 // the time to say something.
 func (e *external) watch(ctx context.Context) error {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
 	var away time.Time // when Redis was away last
-	failed, said := map[string]time.Time{}, ""
-	for {
+	failed := map[string]time.Time{}
+	return step.Every(ctx, e.log, watchEvery, "find silent workers", func(ctx context.Context) (failure error) {
 		began := time.Now()
 		if err := e.o.Redis.Ping(ctx).Err(); err != nil || time.Since(began) > watchEvery {
 			away = time.Now()
@@ -44,34 +42,22 @@ func (e *external) watch(ctx context.Context) error {
 			if time.Since(away) < silence || time.Since(failed[listener]) < silence {
 				continue
 			}
-			err := e.watchListener(ctx, listener, silence)
-			if err != nil && ctx.Err() == nil {
-				if said != err.Error() {
-					e.log.Warn("look for silent workers; trying again until it works", "listener", listener, "err", err)
-				}
-				said, failed[listener] = err.Error(), time.Now()
+			if err := e.watchListener(ctx, listener, silence); err != nil {
+				failed[listener], failure = time.Now(), fmt.Errorf("listener %s: %w", listener, err)
 			}
 		}
-		e.tidy(ctx)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+		return failure
+	})
 }
 
-// tidy removes consumers that are gone, once a minute.
-func (e *external) tidy(ctx context.Context) {
-	if time.Since(e.tidied) < time.Minute {
-		return
-	}
-	e.tidied = time.Now()
-	for listener := range e.silences {
-		if err := e.o.Scripts.Tidy(e.o.Scripts.Task(listener))(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("tidy stream; trying again in a minute", "listener", listener, "err", err)
+// tidy deletes consumers that no longer exist, once a minute.
+func (e *external) tidy(ctx context.Context) error {
+	return step.Every(ctx, e.log, time.Minute, "tidy streams of external listeners", func(ctx context.Context) (failure error) {
+		for listener := range e.silences {
+			failure = errors.Join(failure, e.o.Scripts.Tidy(e.o.Scripts.Task(listener))(ctx))
 		}
-	}
+		return failure
+	})
 }
 
 // watchListener looks at the idle entries of a listener.
@@ -116,26 +102,14 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 	}
 }
 
-// oldestReply is the oldest reply that is not applied; empty: there is none.
-func (e *external) oldestReply(ctx context.Context) (string, error) {
+// behind is how old the oldest reply is that is not applied.
+func (e *external) behind(ctx context.Context) (time.Duration, error) {
 	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Reply(), "-", "+", 1).Result()
 	if err != nil || len(oldest) == 0 {
-		return "", err
-	}
-	return oldest[0].ID, nil
-}
-
-// behind is how old that is.
-func (e *external) behind(ctx context.Context) (time.Duration, error) {
-	oldest, err := e.oldestReply(ctx)
-	if err != nil || oldest == "" {
 		return 0, err
 	}
 	now, err := e.o.Redis.Time(ctx).Result()
-	if err != nil {
-		return 0, err
-	}
-	return max(0, now.Sub(entryTime(oldest))), nil
+	return max(0, now.Sub(entryTime(oldest[0].ID))), err
 }
 
 // silent ends what an idle entry stands for, if it stands for anything.

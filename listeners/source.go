@@ -73,22 +73,23 @@ func (t Task) Ask(ctx context.Context, patience time.Duration) error {
 
 // Permanent marks an error that would come again with every try, such as bad
 // SQL or a column that is not there. Its text stays as it is.
-func Permanent(err error) error { return permanent{err} }
-
-// ErrPermanent is matched by every error that Permanent made.
-var ErrPermanent = errors.New("listeners: permanent")
-
-type permanent struct{ error }
-
-func (p permanent) Unwrap() []error { return []error{ErrPermanent, p.error} }
+func Permanent(err error) error { return marked{err, ErrPermanent} }
 
 // Outage marks an error that says nothing about the task: its server is away, or
-// takes nobody at present. Its text stays as it is.
-func Outage(err error) error { return outage{err} }
+// accepts no one at present. Its text stays as it is.
+func Outage(err error) error { return marked{err, ErrOutage} }
 
-// ErrOutage is matched by every error that Outage made.
-var ErrOutage = errors.New("listeners: outage")
+var (
+	// ErrPermanent is matched by every error that Permanent made.
+	ErrPermanent = errors.New("listeners: permanent")
+	// ErrOutage is matched by every error that Outage made.
+	ErrOutage = errors.New("listeners: outage")
+)
 
-type outage struct{ error }
+// marked is an error that matches a mark. Its text stays as it is.
+type marked struct {
+	error
+	mark error
+}
 
-func (o outage) Unwrap() []error { return []error{ErrOutage, o.error} }
+func (m marked) Unwrap() []error { return []error{m.mark, m.error} }

@@ -67,18 +67,16 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 		// The listener was paused while this read waited for an entry.
 		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.ID, entry.Fields) })
 	}
-	var outcome scripts.Outcome
-	err := r.insist(ctx, "take task", func() (err error) {
-		if first && entry.Deliveries == 1 {
-			if outcome = scripts.Unknown; slices.Contains(r.known[r.listener], t.Definition) {
-				outcome, err = t.Load(ctx)
-			}
-			return err
+	outcome, err := insist(ctx, r.Runner, "take task", func() (scripts.Outcome, error) {
+		switch {
+		case !first || entry.Deliveries != 1:
+			return t.Take(ctx, scripts.Take{
+				Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener], Silent: entry.Deliveries > 1,
+			})
+		case slices.Contains(r.known[r.listener], t.Definition):
+			return t.Load(ctx)
 		}
-		outcome, err = t.Take(ctx, scripts.Take{
-			Owner: r.o.Consumer + "/" + strconv.FormatInt(r.takes.Add(1), 10), Known: r.known[r.listener], Silent: entry.Deliveries > 1,
-		})
-		return err
+		return scripts.Unknown, nil
 	})
 	switch {
 	case errors.Is(err, scripts.ErrBroken):
@@ -182,11 +180,7 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 		log.Warn("task is tried again", "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
 	}
 	r.count(t.Task.Listener, outcome)
-	var ended scripts.Outcome
-	err := r.insist(ctx, what, func() (err error) {
-		ended, err = script()
-		return err
-	})
+	ended, err := insist(ctx, r, what, script)
 	switch {
 	case err != nil || ended == scripts.Busy:
 		return step.Result{Kind: step.Elsewhere, Err: err}
@@ -198,6 +192,15 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 
 func (r *Runner) count(listener, outcome string) {
 	r.metrics.tasks.WithLabelValues(listener, outcome).Inc()
+}
+
+// insist is Runner.insist for an effect that has a result.
+func insist[T any](ctx context.Context, r *Runner, what string, f func() (T, error)) (result T, err error) {
+	err = r.insist(ctx, what, func() (err error) {
+		result, err = f()
+		return err
+	})
+	return result, err
 }
 
 // insist repeats an effect on Redis, which may be away for a while. It gives up if trying

@@ -46,11 +46,7 @@ func (r *Runner) remember(ctx context.Context, t *task, definition string, text 
 	if len(whole) > scripts.MaxMemo {
 		return Permanent(fmt.Errorf("a memo of %d bytes, more than the %d that it may have", len(whole), scripts.MaxMemo))
 	}
-	var outcome scripts.Outcome
-	err = r.insist(ctx, "remember", func() (err error) {
-		outcome, err = t.Remember(ctx, whole)
-		return err
-	})
+	outcome, err := insist(ctx, r, "remember", func() (scripts.Outcome, error) { return t.Remember(ctx, whole) })
 	switch {
 	case err != nil:
 		return away(err)

@@ -2,15 +2,14 @@ package listeners
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -28,14 +27,6 @@ var (
 	errRedis  = errors.New("listeners: Redis was away")
 	errReport = errors.New("listeners: report")
 )
-
-// marked is an error that matches a mark. Its text stays as it is.
-type marked struct {
-	error
-	mark error
-}
-
-func (m marked) Unwrap() []error { return []error{m.mark, m.error} }
 
 func ofReport(err error) error { return marked{err, errReport} }
 
@@ -56,13 +47,11 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 	defer leave()
 	var began atomic.Pointer[time.Time] // the chunks are stored beside the reading
 	began.Store(new(time.Now()))
-	var limit *limit
+	limit := &limit{}
 	if listener.Timeout > 0 {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		limit = newLimit(listener.Timeout+patience, func() { cancel(errLate) })
-		defer limit.stop()
+		limit.Patience = ask.NewPatience(ctx, listener.Timeout+patience, errLate)
+		defer limit.Stop()
+		ctx = limit.Context()
 	}
 	storing, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -72,7 +61,7 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters,
 		Begin: func() {
 			began.Store(new(time.Now()))
-			limit.restart()
+			limit.Restart(listener.Timeout + patience)
 		},
 		Turn: r.turn(listener.Source, limit),
 		Memo: remembered(t.Memo).Memo, Before: t.Failure,
@@ -90,7 +79,7 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 	out.Stop()
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):
-	case limit != nil && limit.away > 0 && !errors.Is(err, errLeft):
+	case limit.away > 0 && !errors.Is(err, errLeft):
 		// Meanwhile the query stood still, and the server may have ended it.
 		return Outage(marked{fmt.Errorf("Redis was away for %s while the query ran: %w", limit.away.Round(time.Second), err), errRedis})
 	case errors.Is(context.Cause(ctx), errLate):
@@ -106,6 +95,26 @@ const patience = 3 * time.Second
 // errLate is the error of a task whose source has not kept to its timeout.
 var errLate = errors.New("listeners: timed out")
 
+// limit ends a task that takes too long. Time in which Redis is asked, or the task waits
+// for a turn, does not count: that is not the task's fault.
+type limit struct {
+	*ask.Patience               // nil: no limit
+	away          time.Duration // for how long Redis was
+}
+
+// slow is how long an answer of Redis takes where it was away.
+const slow = time.Second
+
+// without runs f, which asks Redis.
+func (l *limit) without(f func() error) error {
+	began := time.Now()
+	err := l.Stopped(f)
+	if took := time.Since(began); took >= slow {
+		l.away += took
+	}
+	return err
+}
+
 // flush returns what stores the chunks of a task, and completes it with the last
 // one.
 func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.Time]) FlushFunc {
@@ -120,14 +129,11 @@ func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.
 			chunk.Names = append(chunk.Names, c.Name)
 		}
 		number++
-		var outcome scripts.Outcome
-		err := r.insist(ctx, "store chunk", func() (err error) {
+		outcome, err := insist(ctx, r, "store chunk", func() (scripts.Outcome, error) {
 			if last {
-				outcome, err = t.Complete(ctx, chunk, time.Since(*began.Load()))
-			} else {
-				outcome, err = t.Append(ctx, chunk)
+				return t.Complete(ctx, chunk, time.Since(*began.Load()))
 			}
-			return err
+			return t.Append(ctx, chunk)
 		})
 		switch {
 		case errors.Is(err, scripts.ErrFull):
@@ -152,52 +158,4 @@ func away(err error) error {
 		return errLeft
 	}
 	return fmt.Errorf("%w: %w", errLeft, err)
-}
-
-// values opens a column that an earlier stage found.
-func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
-	ask := func(what string, f func() error) error {
-		return limit.without(func() error { return r.insist(ctx, what, f) })
-	}
-	var state *scripts.State
-	if err := ask("read state", func() (err error) {
-		state, err = r.o.Scripts.Read(ctx, id)
-		return err
-	}); err != nil {
-		return dataset.Column{}, nil, away(err)
-	}
-	task := state.Tasks[listener]
-	if task.Policy != "" { // the job goes on without it
-		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
-	}
-	var columns []dataset.Column
-	if err := json.Unmarshal(task.Columns, &columns); err != nil {
-		return dataset.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
-	}
-	at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == column })
-	if at < 0 {
-		return dataset.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
-	}
-	return columns[at], func(yield func([]byte, error) bool) {
-		for number := range task.Chunks {
-			var fields [][]byte
-			if err := ask("read chunk", func() (err error) {
-				fields, err = r.o.Scripts.Columns(ctx, id, listener, []string{column}, number)
-				return err
-			}); err != nil {
-				yield(nil, away(err))
-				return
-			}
-			chunk, err := dataset.DecodeChunk([]dataset.Column{{Name: column}}, fields)
-			if err != nil {
-				yield(nil, Permanent(err))
-				return
-			}
-			for row := range chunk.Rows() {
-				if !yield(chunk.Cell(0, row), nil) {
-					return
-				}
-			}
-		}
-	}, nil
 }

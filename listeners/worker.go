@@ -43,11 +43,10 @@ func (w *worker) take(ctx context.Context) error {
 	if !pending {
 		return refused{fmt.Sprintf("entry %s is not pending in %s: the task was given to another worker", w.Entry, w.task.Entry.Stream)}
 	}
-	var outcome scripts.Outcome
-	if err := w.insist(ctx, "take task", func() (err error) {
-		outcome, err = w.task.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
-		return err
-	}); err != nil {
+	outcome, err := insist(ctx, w.Runner, "take task", func() (scripts.Outcome, error) {
+		return w.task.Take(ctx, scripts.Take{Owner: w.Worker, Known: w.known[w.Listener], Once: true})
+	})
+	if err != nil {
 		return w.lost(err)
 	}
 	switch outcome {
@@ -213,11 +212,7 @@ func (w *worker) complete(ctx context.Context, stored scripts.Stored) error {
 
 // done runs a script for the owner, and says what its outcome means for the reply.
 func (w *worker) done(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
-	var outcome scripts.Outcome
-	err := w.insist(ctx, what, func() (err error) {
-		outcome, err = script()
-		return err
-	})
+	outcome, err := insist(ctx, w.Runner, what, script)
 	switch {
 	case outcome == scripts.TooFar:
 		return errFar

@@ -171,6 +171,7 @@ func TestPatience(t *testing.T) {
 	if err := p.Stopped(rest); err != nil || p.Over() {
 		t.Errorf("over: %v", err)
 	}
+	p.Restart(100 * time.Millisecond)
 	<-p.Context().Done()
 	if !p.Over() {
 		t.Error(context.Cause(p.Context()))

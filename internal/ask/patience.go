@@ -50,6 +50,14 @@ func (p *Patience) Stopped(f func() error) error {
 	return err
 }
 
+// Restart gives it a whole limit from now on. Of nil it does nothing.
+func (p *Patience) Restart(limit time.Duration) {
+	if p != nil {
+		p.end = time.Now().Add(limit)
+		p.timer.Reset(limit)
+	}
+}
+
 // Over tells whether the time is over.
 func (p *Patience) Over() bool { return errors.Is(context.Cause(p.ctx), p.cause) }
 

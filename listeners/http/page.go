@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
+	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/listeners"
 )
 
@@ -134,8 +135,8 @@ func (r *reader) page(ctx context.Context, asked request, number int) (page, err
 		if number == 0 || f.After > pauseInPlace || paused == pauses {
 			return p, wait(f, err)
 		}
-		if err := sleep(ctx, max(f.After, time.Second)); err != nil {
-			return p, err
+		if step.Wait(ctx, max(f.After, time.Second)) != nil {
+			return p, context.Cause(ctx)
 		}
 	}
 }

@@ -2,9 +2,11 @@ package http
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
+	"iter"
+	"slices"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/ask"
@@ -94,6 +96,31 @@ func (r *reader) read(ctx context.Context) error {
 	return nil
 }
 
+// batches iterates over the distinct values of an earlier stage in lists of the listener's
+// batch: JSON as it was found.
+func (r *reader) batches(ctx context.Context) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		var batch []any
+		_, values := r.task.Distinct(ctx)
+		for raw, err := range values {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch = append(batch, json.RawMessage(slices.Clone(raw))); len(batch) < r.task.Listener.Batch {
+				continue
+			}
+			if !yield(batch, nil) {
+				return
+			}
+			batch = nil
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}
+
 // turn waits for the turn of a request: not for long where it is the first one, since
 // nothing is lost yet.
 func (r *reader) turn(ctx context.Context) error {
@@ -118,16 +145,4 @@ func (r *reader) bind(name string) (any, bool) {
 	}
 	v, ok := r.task.Parameters[name]
 	return v, ok
-}
-
-// sleep waits, or ends with ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -23,10 +23,7 @@ import (
 // that of the query's.
 func (r *reader) literals(ctx context.Context, packet int) (report.Literals, error) {
 	from := r.task.Listener.From
-	column, values, err := r.task.Values(ctx, from.Listener, from.Column)
-	if err != nil {
-		return "", err
-	}
+	column, values := r.task.Distinct(ctx)
 	text, _, err := r.bind(report.Literals(""))
 	if err != nil {
 		return "", err
@@ -37,18 +34,11 @@ func (r *reader) literals(ctx context.Context, packet int) (report.Literals, err
 	}
 	uses := r.task.Listener.Query.Uses(from.String())
 	room := (limit - len(text) - packetMargin) / max(1, uses)
-	seen := distinct{}
 	var list strings.Builder
 	count := 0
 	for raw, err := range values {
 		if err != nil {
 			return "", err
-		}
-		switch fresh, err := seen.add(raw); {
-		case err != nil:
-			return "", listeners.Permanent(fmt.Errorf("value of %s: %w", from, err))
-		case !fresh:
-			continue
 		}
 		if count++; count > 1 {
 			list.WriteByte(',')
@@ -136,39 +126,4 @@ func isDecimal(text string) bool {
 
 func digits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
-}
-
-// distinct remembers JSON scalars, each in the least room.
-type distinct struct {
-	integers map[int64]struct{}
-	others   map[string]struct{} // JSON
-}
-
-// add tells whether a JSON scalar is seen for the first time; a null never is.
-func (d *distinct) add(raw []byte) (fresh bool, err error) {
-	if len(raw) == 0 {
-		return false, fmt.Errorf("no JSON: %q", raw)
-	}
-	switch c := raw[0]; {
-	case c == 'n':
-		return false, nil
-	case c == '-', c >= '0' && c <= '9':
-		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
-			return insert(&d.integers, n), nil
-		}
-	case c != '"' && c != 't' && c != 'f':
-		return false, fmt.Errorf("no scalar: %.40q", raw)
-	}
-	return insert(&d.others, string(raw)), nil
-}
-
-func insert[K comparable](set *map[K]struct{}, key K) bool {
-	if _, ok := (*set)[key]; ok {
-		return false
-	}
-	if *set == nil {
-		*set = map[K]struct{}{}
-	}
-	(*set)[key] = struct{}{}
-	return true
 }

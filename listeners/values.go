@@ -1,0 +1,121 @@
+package listeners
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Distinct opens the column of an earlier stage that the listener uses (From), and iterates
+// over its distinct values without null, as Values does. It keeps all of them in memory.
+func (t Task) Distinct(ctx context.Context) (dataset.Column, iter.Seq2[[]byte, error]) {
+	from := t.Listener.From
+	column, values, err := t.Values(ctx, from.Listener, from.Column)
+	return column, func(yield func([]byte, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		seen := distinct{}
+		for raw, err := range values {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			fresh, err := seen.add(raw)
+			if err != nil {
+				yield(nil, Permanent(fmt.Errorf("value of %s: %w", from, err)))
+				return
+			}
+			if fresh && !yield(raw, nil) {
+				return
+			}
+		}
+	}
+}
+
+// distinct remembers JSON scalars, each in the least room.
+type distinct struct {
+	integers map[int64]struct{}
+	others   map[string]struct{} // JSON
+}
+
+// add tells whether a JSON scalar is seen for the first time; a null never is.
+func (d *distinct) add(raw []byte) (fresh bool, err error) {
+	if len(raw) == 0 {
+		return false, fmt.Errorf("no JSON: %q", raw)
+	}
+	switch c := raw[0]; {
+	case c == 'n':
+		return false, nil
+	case c == '-', c >= '0' && c <= '9':
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			return insert(&d.integers, n), nil
+		}
+	case c != '"' && c != 't' && c != 'f':
+		return false, fmt.Errorf("no scalar: %.40q", raw)
+	}
+	return insert(&d.others, string(raw)), nil
+}
+
+func insert[K comparable](set *map[K]struct{}, key K) bool {
+	if _, ok := (*set)[key]; ok {
+		return false
+	}
+	if *set == nil {
+		*set = map[K]struct{}{}
+	}
+	(*set)[key] = struct{}{}
+	return true
+}
+
+// values opens a column that an earlier stage found.
+func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
+	var state *scripts.State
+	if err := limit.without(func() (err error) {
+		state, err = insist(ctx, r, "read state", func() (*scripts.State, error) { return r.o.Scripts.Read(ctx, id) })
+		return err
+	}); err != nil {
+		return dataset.Column{}, nil, away(err)
+	}
+	task := state.Tasks[listener]
+	if task.Policy != "" { // the job goes on without it
+		return dataset.Column{}, func(func([]byte, error) bool) {}, nil
+	}
+	var columns []dataset.Column
+	if err := json.Unmarshal(task.Columns, &columns); err != nil {
+		return dataset.Column{}, nil, Permanent(fmt.Errorf("columns of %s: %w", listener, err))
+	}
+	at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == column })
+	if at < 0 {
+		return dataset.Column{}, nil, Permanent(fmt.Errorf("%s has given no column %s", listener, column))
+	}
+	return columns[at], func(yield func([]byte, error) bool) {
+		for number := range task.Chunks {
+			var fields [][]byte
+			if err := limit.without(func() (err error) {
+				fields, err = insist(ctx, r, "read chunk", func() ([][]byte, error) { return r.o.Scripts.Columns(ctx, id, listener, []string{column}, number) })
+				return err
+			}); err != nil {
+				yield(nil, away(err))
+				return
+			}
+			chunk, err := dataset.DecodeChunk([]dataset.Column{{Name: column}}, fields)
+			if err != nil {
+				yield(nil, Permanent(err))
+				return
+			}
+			for row := range chunk.Rows() {
+				if !yield(chunk.Cell(0, row), nil) {
+					return
+				}
+			}
+		}
+	}, nil
+}
