@@ -82,20 +82,41 @@ func (a *arena) at(ref uint32) record {
 	return a.blocks[ref/blockRefs][ref%blockRefs*refBytes:]
 }
 
-// all calls f with every record and its ref, in their order, until there is an
-// error.
-func (a *arena) all(f func(ref uint32, r record) error) error {
+// all yields every record with its ref, in their order.
+func (a *arena) all(yield func(ref uint32, r record) bool) {
 	for i := 0; i < len(a.blocks); i += blocksOf(cap(a.blocks[i])) {
 		block := a.blocks[i]
 		for at := 0; at < len(block); {
 			r := record(block[at:])
-			if err := f(uint32(i*blockRefs+at/refBytes), r[:r.size()]); err != nil {
-				return err
+			if !yield(uint32(i*blockRefs+at/refBytes), r[:r.size()]) {
+				return
 			}
 			at += padded(r.size())
 		}
 	}
-	return nil
+}
+
+// link puts the record at a ref behind the last one of a ring; noRef: into one of its own.
+// The link of each is the ref of the next, and that of the last one is the ref of the first.
+func (a *arena) link(last, ref uint32) {
+	first := ref
+	if last != noRef {
+		first = a.at(last).link()
+		a.at(last).setLink(ref)
+	}
+	a.at(ref).setLink(first)
+}
+
+// ring calls f with the records of a ring, whose last one has this ref, until there is an
+// error.
+func (a *arena) ring(last uint32, f func(r record) error) error {
+	for ref := a.at(last).link(); ; {
+		r := a.at(ref)
+		if err := f(r); err != nil || ref == last {
+			return err
+		}
+		ref = r.link()
+	}
 }
 
 // used is what the rows take, with the table that they need.

@@ -122,7 +122,7 @@ func (f *folder) hold() error {
 			switch {
 			case n == 0:
 			case s.arena == nil && sorted:
-				s.sorted = &group{in: s.in, rows: s.in.readAll(0)}
+				s.sorted = &group{in: s.in, rows: s.in.read(s.in.all, 0)}
 			case s.arena == nil:
 				s.spilled = true
 			case s.in.kind == report.Full:
@@ -143,12 +143,9 @@ func (f *folder) hold() error {
 // holdSide reads a dataset to its end, or until it has used what is left of the budget; then
 // it returns false.
 func (f *folder) holdSide(s *side) (bool, error) {
-	rows := s.in.readAll(0)
-	defer rows.close()
-	for {
-		c, err := rows.chunk()
-		if c == nil || err != nil {
-			return true, err
+	for c, err := range s.in.chunks(s.in.all, 0) {
+		if err != nil {
+			return false, err
 		}
 		for row := range c.Rows() {
 			k, known := f.keyer.find(c, row, s.in.keys)
@@ -167,6 +164,7 @@ func (f *folder) holdSide(s *side) (bool, error) {
 			return false, nil
 		}
 	}
+	return true, nil
 }
 
 // addRowsOf joins the rows of an input with those of the inputs after it: all rows of the

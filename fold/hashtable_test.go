@@ -80,12 +80,11 @@ func TestArena(t *testing.T) {
 		}
 	}
 	var got []uint64
-	_ = h.all(func(ref uint32, r record) error {
+	for ref, r := range h.all {
 		if got = append(got, r.word()); h.at(ref).word() != r.word() {
 			t.Errorf("ref %d has %d, not %d", ref, h.at(ref).word(), r.word())
 		}
-		return nil
-	})
+	}
 	if !slices.Equal(got, words) {
 		t.Errorf("%v, want %v", got, words)
 	}

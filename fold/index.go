@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"math/bits"
 	"unsafe"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -10,7 +9,7 @@ import (
 // index finds the numbers of rows by their keys. It holds no key, but 32 bits of its hash:
 // what it finds has the key with near certainty, and is compared later.
 type index struct {
-	slots   []slot   // open addressing, never full; last is the number of a row and 1
+	slots   slots
 	before  []uint32 // for each number the one before it in its slot and 1, or 0; nil: no slot has two
 	numbers int      // the maximum
 
@@ -22,7 +21,7 @@ type index struct {
 const indexBytes = 1 << 20
 
 func newIndex(numbers int) *index {
-	return &index{slots: make([]slot, slotsFor(numbers)), numbers: numbers}
+	return &index{slots: make(slots, slotsFor(numbers)), numbers: numbers}
 }
 
 // indexRows returns the number of rows for which an index of that many bytes is made.
@@ -33,23 +32,17 @@ func (x *index) bytes() int64 {
 	return int64(len(x.slots))*int64(unsafe.Sizeof(slot{})) + int64(len(x.before))*int64(unsafe.Sizeof(uint32(0)))
 }
 
-// start returns the number of the slot where the search for a key begins.
-func (x *index) start(hash uint64) uint64 {
-	i, _ := bits.Mul64(hash, uint64(len(x.slots)))
-	return i
-}
-
 // addAll adds the rows of a batch that have a key, the first of which has this number,
 // except those that are left out.
 func (x *index) addAll(b *batch, number int64, leftOut func(i int) bool) {
 	for _, k := range b.keys {
-		x.touched |= x.slots[x.start(k.hash())].last // waits for the memory
+		x.touched |= x.slots[x.slots.start(k.hash())].last // waits for the memory
 	}
 	for i, k := range b.keys {
 		if !b.known[i] || leftOut != nil && leftOut(i) {
 			continue
 		}
-		s, to := x.slot(k.hash()), uint32(number)+uint32(i)
+		s, to := x.slots.find(k.hash(), nil, k), uint32(number)+uint32(i)
 		if s.last != 0 {
 			if x.before == nil {
 				x.before = make([]uint32, x.numbers)
@@ -60,27 +53,14 @@ func (x *index) addAll(b *batch, number int64, leftOut func(i int) bool) {
 	}
 }
 
-// slot returns the slot of a key, or the empty one where it belongs.
-func (x *index) slot(hash uint64) *slot {
-	for i := x.start(hash); ; {
-		s := &x.slots[i]
-		if s.last == 0 || s.tag == uint32(hash) {
-			return s
-		}
-		if i++; i == uint64(len(x.slots)) {
-			i = 0
-		}
-	}
-}
-
 // findAll finds for each key of a batch the last of its numbers and 1, or 0.
 func (x *index) findAll(b *batch, last []uint32) {
 	for _, k := range b.keys {
-		x.touched |= x.slots[x.start(k.hash())].last
+		x.touched |= x.slots[x.slots.start(k.hash())].last
 	}
 	for i, k := range b.keys {
 		if last[i] = 0; b.known[i] {
-			last[i] = x.slot(k.hash()).last
+			last[i] = x.slots.find(k.hash(), nil, k).last
 		}
 	}
 }
@@ -98,17 +78,15 @@ func (x *index) next(last uint32) uint32 {
 // memory for. It returns the chunk behind them and how many rows they have.
 func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 	in := j.inputs[j.origin]
-	keys := in.read(in.keys, from)
-	defer keys.close()
 	columns := make([]int, len(in.keys))
 	for i := range columns {
 		columns[i] = i
 	}
 	bytes := max(j.left, j.minBytes, j.plan.indexBytes)
-	for to = from; ; to++ {
-		c, err := keys.chunk()
-		if c == nil || err != nil {
-			return x, to, rows, err
+	to = from
+	for c, err := range in.chunks(in.keys, from) {
+		if err != nil {
+			return nil, 0, 0, err
 		}
 		if x == nil {
 			numbers := indexRows(bytes)
@@ -117,11 +95,13 @@ func (j *join) index(from int64) (x *index, to, rows int64, err error) {
 			}
 			x = newIndex(int(max(numbers, int64(c.Rows()))))
 		} else if rows+int64(c.Rows()) > int64(x.numbers) || x.bytes() > bytes {
-			return x, to, rows, nil
+			break
 		}
 		j.indexChunk(x, c, columns, rows)
 		rows += int64(c.Rows())
+		to++
 	}
+	return x, to, rows, nil
 }
 
 // indexChunk adds the rows of a chunk, the first of which has this number.

@@ -82,19 +82,18 @@ func (f *folder) newJoin(origin int) *join {
 // addChunks joins the rows of chunks of the origin, from one up to another. Their numbers
 // count from 0.
 func (j *join) addChunks(from, to int64) error {
-	in := j.inputs[j.origin]
-	rows := in.readAll(from)
-	defer rows.close()
-	number := int64(0)
-	for ; from < to; from++ {
-		c, err := rows.chunk()
-		if c == nil || err != nil {
+	in, number := j.inputs[j.origin], int64(0)
+	for c, err := range in.chunks(in.all, from) {
+		if err != nil {
 			return err
 		}
 		if err := j.addChunk(c, number); err != nil {
 			return err
 		}
 		number += int64(c.Rows())
+		if from++; from == to {
+			break
+		}
 	}
 	return nil
 }
@@ -176,9 +175,10 @@ func (j *join) addRow(c *dataset.Chunk, row, i int) error {
 // after it.
 func (j *join) addRest(a *arena) error {
 	in := j.inputs[j.origin]
-	return a.all(func(_ uint32, r record) error {
+rows:
+	for _, r := range a.all {
 		if r.has(flagMet) {
-			return nil
+			continue
 		}
 		in.fill(j.cells, r.row(), true)
 		j.key = r.key()
@@ -186,12 +186,17 @@ func (j *join) addRest(a *arena) error {
 			if j.last[n] = noRef; !r.has(flagNoKey) {
 				j.last[n] = j.sides[n].table.find(j.key)
 			}
-			if drop, err := j.met(n); drop || err != nil {
+			if drop, err := j.met(n); err != nil {
 				return err
+			} else if drop {
+				continue rows
 			}
 		}
-		return j.product(j.origin + 1)
-	})
+		if err := j.product(j.origin + 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // met notes that the rows of a side that the current one has found have met one, and tells
@@ -230,55 +235,22 @@ func (j *join) product(n int) error {
 	j.filled[n] = true
 	switch s := j.sides[n]; {
 	case s.sorted != nil:
-		return j.productOfSorted(n, s)
-	case s.spilled:
-		return j.productOfSpilled(n, s)
-	default:
-		return j.productOfHeld(n, s)
-	}
-}
-
-func (j *join) productOfHeld(n int, s *side) error {
-	last := j.last[n]
-	for ref := s.arena.at(last).link(); ; {
-		r := s.arena.at(ref)
-		s.in.fill(j.cells, r.row(), false)
-		if err := j.product(n + 1); err != nil || ref == last {
-			return err
-		}
-		ref = r.link()
-	}
-}
-
-func (j *join) productOfSorted(n int, s *side) error {
-	for _, at := range s.sorted.found {
-		s.in.fillFrom(j.cells, at.chunk, at.row, false)
-		if err := j.product(n + 1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (j *join) productOfSpilled(n int, s *side) error {
-	if s.part.run != nil {
-		return s.part.each(0, j.key, func(r record) error {
-			s.in.fill(j.cells, r.cells(s.in), false)
-			return j.product(n + 1)
-		})
-	}
-	last := j.last[n]
-	for ref := s.part.arena.at(last).link(); ; {
-		r := s.part.arena.at(ref)
-		if r.is(j.key) {
-			s.in.fill(j.cells, r.cells(s.in), false)
+		for _, at := range s.sorted.found {
+			s.in.fillFrom(j.cells, at.chunk, at.row, false)
 			if err := j.product(n + 1); err != nil {
 				return err
 			}
 		}
-		if ref == last {
-			return nil
-		}
-		ref = r.link()
+		return nil
+	case s.spilled:
+		return s.part.each(j.last[n], j.key, func(r record) error {
+			s.in.fill(j.cells, r.cells(s.in), false)
+			return j.product(n + 1)
+		})
+	default:
+		return s.arena.ring(j.last[n], func(r record) error {
+			s.in.fill(j.cells, r.row(), false)
+			return j.product(n + 1)
+		})
 	}
 }

@@ -227,6 +227,11 @@ func TestNumbersAreFound(t *testing.T) {
 		}
 		return k
 	}
+	for _, text := range []string{"", "e19", "-e19", "+e", "1e-1", "+1e-1", "+1e19", "+-1e1", "e"} {
+		if n, ok := wholeNumber([]byte(text)); ok {
+			t.Errorf("%q is %d", text, n)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := form.Draw(t, "a"), form.Draw(t, "b")
 		keyA, keyB := find(t, a), find(t, b)

@@ -52,7 +52,12 @@ func appendNumber(dst, text []byte) ([]byte, bool) {
 		dst = dst[:len(dst)-1]
 		shift++
 	}
-	return appendExponent(append(dst, 'e'), exponent, shift), true
+	dst = append(dst, 'e')
+	if len(exponent) == 0 {
+		return strconv.AppendInt(dst, shift, 10), true
+	}
+	n, _ := new(big.Int).SetString(string(exponent), 10)
+	return n.Add(n, big.NewInt(shift)).Append(dst, 10), true
 }
 
 func isExponent(text []byte) bool {
@@ -61,19 +66,6 @@ func isExponent(text []byte) bool {
 		start = 1
 	}
 	return len(text) > start && skipDigits(text, start) == len(text)
-}
-
-// appendExponent appends exponent + shift.
-func appendExponent(dst, exponent []byte, shift int64) []byte {
-	if len(exponent) == 0 {
-		return strconv.AppendInt(dst, shift, 10)
-	}
-	if len(exponent) <= 18 { // the sum cannot overflow
-		n, _ := strconv.ParseInt(string(exponent), 10, 64)
-		return strconv.AppendInt(dst, n+shift, 10)
-	}
-	n, _ := new(big.Int).SetString(string(exponent), 10)
-	return n.Add(n, big.NewInt(shift)).Append(dst, 10)
 }
 
 // integerDigits are as many as always fit into 64 bits.
@@ -111,21 +103,12 @@ func wholeNumber(form []byte) (int64, bool) {
 		return 0, true
 	}
 	digits, exponent, ok := bytes.Cut(form, []byte("e"))
-	if !ok || len(digits) < 2 || len(exponent) == 0 || len(exponent) > 2 || skipDigits(exponent, 0) < len(exponent) {
+	zeros, err := strconv.Atoi(string(exponent))
+	if !ok || err != nil || len(digits) < 2 || zeros < 0 || len(digits)-1+zeros > integerDigits {
 		return 0, false
 	}
-	zeros, _ := strconv.Atoi(string(exponent))
-	if len(digits)-1+zeros > integerDigits || (digits[0] != '+' && digits[0] != '-') {
-		return 0, false
-	}
-	n, ok := plainInteger(digits[1:])
-	for range zeros {
-		n *= 10
-	}
-	if digits[0] == '-' {
-		n = -n
-	}
-	return n, ok
+	n, err := strconv.ParseInt(string(digits)+"000000000000000000"[:zeros], 10, 64)
+	return n, err == nil
 }
 
 // skipDigits returns where the first byte from i on is that is no digit.

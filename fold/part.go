@@ -1,5 +1,7 @@
 package fold
 
+import "errors"
+
 // part is the rows of a side that can meet rows of the origin with some numbers: in memory,
 // or where there are many for a single number, in the scratch file.
 type part struct {
@@ -15,18 +17,11 @@ func (p *part) link(numbers int) {
 	for i := range p.last {
 		p.last[i] = noRef
 	}
-	_ = p.arena.all(func(ref uint32, r record) error {
+	for ref, r := range p.arena.all {
 		last := &p.last[int64(r.link())-p.from]
-		if *last == noRef {
-			r.setLink(ref)
-		} else {
-			before := p.arena.at(*last)
-			r.setLink(before.link())
-			before.setLink(ref)
-		}
+		p.arena.link(*last, ref)
 		*last = ref
-		return nil
-	})
+	}
 }
 
 // findAll finds for each row of a batch the last row of its number, or noRef where none has
@@ -46,15 +41,11 @@ func (p *part) findAll(b *batch, number int64, last []uint32) error {
 				continue
 			}
 		}
-		var found bool
 		if err := p.each(p.lastOf(number+int64(i)), k, func(record) error {
-			found = true
-			return errStop
-		}); err != nil {
-			return err
-		}
-		if found {
 			last[i] = p.lastOf(number + int64(i))
+			return errStop
+		}); err != nil && err != errStop {
+			return err
 		}
 	}
 	return nil
@@ -72,24 +63,17 @@ func (p *part) lastOf(number int64) uint32 {
 // each calls f with the rows that have a key, in their order, among those of the number whose
 // last row is there.
 func (p *part) each(last uint32, key joinKey, f func(r record) error) error {
-	if p.run != nil {
-		return p.run.all(func(r record) error {
-			if !r.is(key) {
-				return nil
-			}
-			return f(r)
-		})
-	}
-	for ref := p.arena.at(last).link(); ; {
-		r := p.arena.at(ref)
-		if r.is(key) {
-			if err := f(r); err != nil {
-				return unlessStopped(err)
-			}
-		}
-		if ref == last {
+	same := func(r record) error {
+		if !r.is(key) {
 			return nil
 		}
-		ref = r.link()
+		return f(r)
 	}
+	if p.run != nil {
+		return p.run.all(same)
+	}
+	return p.arena.ring(last, same)
 }
+
+// errStop ends each.
+var errStop = errors.New("enough")

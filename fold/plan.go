@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -34,7 +33,8 @@ type input struct {
 // shown is a column of a dataset that the file shows.
 type shown struct{ column, to int }
 
-// NewPlan checks that the datasets have what the join and the file of a report need.
+// NewPlan checks that the datasets have what the join and the file of a report need, which
+// package config has proved.
 func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
 	p := &Plan{fixed: r.CSV.Fixed, indexBytes: indexBytes}
 	if err := p.addInputs(r.Join, datasets); err != nil {
@@ -53,19 +53,7 @@ func NewPlan(r *report.Report, datasets map[string]Dataset) (*Plan, error) {
 func (p *Plan) Columns() [][]dataset.Column { return p.columns }
 
 func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
-	if len(join.Listeners) == 0 {
-		return errors.New("fold: a join without listeners")
-	}
-	if len(join.Listeners) > 1 && len(join.Keys) == 0 {
-		return errors.New("fold: a join without keys")
-	}
-	for n, joined := range join.Listeners {
-		if slices.ContainsFunc(p.inputs, func(in *input) bool { return in.listener == joined.Listener }) {
-			return fmt.Errorf("fold: listener %q is joined twice", joined.Listener)
-		}
-		if n > 0 && joined.Type != report.Inner && joined.Type != report.Left && joined.Type != report.Full {
-			return fmt.Errorf("fold: listener %q: unknown join type %q", joined.Listener, joined.Type)
-		}
+	for _, joined := range join.Listeners {
 		set := datasets[joined.Listener]
 		if set == nil {
 			return fmt.Errorf("fold: no dataset of listener %q", joined.Listener)
@@ -74,27 +62,17 @@ func (p *Plan) addInputs(join report.Join, datasets map[string]Dataset) error {
 		for column := range in.columns {
 			in.all = append(in.all, column)
 		}
-		// A single listener needs its keys only where the file shows them.
-		if len(join.Listeners) > 1 {
-			if err := in.findKeys(joined.Keys, len(join.Keys)); err != nil {
-				return err
-			}
-		}
 		p.inputs = append(p.inputs, in)
-	}
-	return nil
-}
-
-func (in *input) findKeys(names []string, count int) error {
-	if len(names) != count {
-		return fmt.Errorf("fold: listener %q has %d key columns, but the join has %d keys", in.listener, len(names), count)
-	}
-	for _, name := range names {
-		column, err := in.find(name)
-		if err != nil {
-			return fmt.Errorf("fold: %w", err)
+		if len(join.Listeners) == 1 {
+			break // it needs its keys only where the file shows them
 		}
-		in.keys = append(in.keys, column)
+		for _, name := range joined.Keys {
+			column, err := in.find(name)
+			if err != nil {
+				return fmt.Errorf("fold: %w", err)
+			}
+			in.keys = append(in.keys, column)
+		}
 	}
 	return nil
 }
@@ -110,9 +88,6 @@ func (in *input) find(name string) (int, error) {
 
 // addColumns finds where the columns of the file come from.
 func (p *Plan) addColumns(r *report.Report) error {
-	if len(r.CSV.Columns) == 0 {
-		return errors.New("fold: a file without columns")
-	}
 	p.columns = make([][]dataset.Column, len(p.inputs))
 	for n, in := range p.inputs {
 		if in.isOrigin(n) {
@@ -140,18 +115,11 @@ func (p *Plan) addColumns(r *report.Report) error {
 // the same key, and what it lacks has none.
 func (p *Plan) addKey(join report.Join, to int, name string) error {
 	key := slices.Index(join.Keys, name)
-	if key < 0 {
-		return fmt.Errorf("the join has no key %q", name)
-	}
 	for n, in := range p.inputs {
 		if !in.isOrigin(n) {
 			continue
 		}
-		keys := join.Listeners[n].Keys
-		if key >= len(keys) {
-			return fmt.Errorf("listener %q has no key %q", in.listener, name)
-		}
-		column, err := in.find(keys[key])
+		column, err := in.find(join.Listeners[n].Keys[key])
 		if err != nil {
 			return err
 		}
@@ -165,9 +133,6 @@ func (p *Plan) addKey(join report.Join, to int, name string) error {
 // addColumn adds a column that shows one of a listener.
 func (p *Plan) addColumn(to int, c report.CSVColumn) error {
 	n := slices.IndexFunc(p.inputs, func(in *input) bool { return in.listener == c.Listener })
-	if n < 0 {
-		return fmt.Errorf("listener %q is not joined", c.Listener)
-	}
 	column, err := p.inputs[n].find(c.Column)
 	if err != nil {
 		return err

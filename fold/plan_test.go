@@ -53,17 +53,6 @@ func TestFoldErrors(t *testing.T) {
 			`fold: the dataset of listener "customers" has no column "id"`},
 		{"no CSV column", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[1].Column = "nick" },
 			`fold: CSV column "Name, or \"alias\"": the dataset of listener "customers" has no column "nick"`},
-		{"not joined", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[1].Listener = "others" },
-			`fold: CSV column "Name, or \"alias\"": listener "others" is not joined`},
-		{"no such key", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns[0].Column = "other" },
-			`fold: CSV column "Customer": the join has no key "other"`},
-		{"fewer keys", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Keys = nil },
-			`fold: listener "refunds" has 0 key columns, but the join has 1 keys`},
-		{"no keys", func(r *report.Report, _ map[string]Dataset) { r.Join.Keys = nil }, `fold: a join without keys`},
-		{"no listeners", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners = nil }, `fold: a join without listeners`},
-		{"twice", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Listener = "payments" }, `fold: listener "payments" is joined twice`},
-		{"type", func(r *report.Report, _ map[string]Dataset) { r.Join.Listeners[2].Type = "outer" }, `fold: listener "refunds": unknown join type "outer"`},
-		{"no columns", func(r *report.Report, _ map[string]Dataset) { r.CSV.Columns = nil }, `fold: a file without columns`},
 		{"other chunk", func(_ *report.Report, d map[string]Dataset) {
 			d["refunds"] = otherColumns{d["refunds"]}
 		},

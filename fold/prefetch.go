@@ -3,6 +3,7 @@ package fold
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
@@ -34,16 +35,29 @@ type read struct {
 
 // read reads these columns of a dataset from a chunk on. The reader must be closed.
 func (in *input) read(columns []int, from int64) *reader {
-	r := &reader{in: in, numbers: columns, next: from}
-	for _, c := range columns {
-		r.columns = append(r.columns, in.columns[c])
+	r := &reader{in: in, numbers: columns, next: from, columns: in.columns}
+	if !slices.Equal(columns, in.all) {
+		r.columns = make([]dataset.Column, len(columns))
+		for i, c := range columns {
+			r.columns[i] = in.columns[c]
+		}
 	}
 	return r
 }
 
-// readAll reads all columns of a dataset.
-func (in *input) readAll(from int64) *reader {
-	return &reader{in: in, numbers: in.all, columns: in.columns, next: from}
+// chunks yields these columns of the chunks of a dataset from one on, or an error, and no
+// more then.
+func (in *input) chunks(columns []int, from int64) iter.Seq2[*dataset.Chunk, error] {
+	return func(yield func(*dataset.Chunk, error) bool) {
+		r := in.read(columns, from)
+		defer r.close()
+		for {
+			c, err := r.chunk()
+			if c == nil && err == nil || !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // chunk returns the next chunk, or nil after the last one.

@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -136,9 +135,6 @@ func (r *run) load(in *input) (*arena, error) {
 	return a, nil
 }
 
-// errStop ends all, which then returns nil.
-var errStop = errors.New("enough")
-
 // all calls f with every record, in their order, until there is an error. A record is valid
 // until f returns.
 func (r *run) all(f func(r record) error) error {
@@ -154,20 +150,13 @@ func (r *run) all(f func(r record) error) error {
 			return err
 		}
 		if err := eachRecord(block, f); err != nil {
-			return unlessStopped(err)
+			return err
 		}
 	}
 	if r.tail == nil {
 		return nil
 	}
-	return unlessStopped(eachRecord(*r.tail, f))
-}
-
-func unlessStopped(err error) error {
-	if err == errStop {
-		return nil
-	}
-	return err
+	return eachRecord(*r.tail, f)
 }
 
 // eachRecord calls f with the records of a block.

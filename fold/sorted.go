@@ -36,14 +36,11 @@ func (in *input) isSorted(anyNumber bool) (bool, error) {
 	if in.columns[in.keys[0]].Kind != report.KindInteger {
 		return false, nil
 	}
-	keys := in.read(in.keys, 0)
-	defer keys.close()
 	var last []byte
-	began := int64(0) // the chunk in which the rows of the last key begin
-	for number := int64(0); ; number++ {
-		c, err := keys.chunk()
-		if c == nil || err != nil {
-			return err == nil, err
+	number, began := int64(0), int64(0) // chunks: this one, and where the rows of the last key begin
+	for c, err := range in.chunks(in.keys, 0) {
+		if err != nil {
+			return false, err
 		}
 		for row := range c.Rows() {
 			key := c.Cell(0, row)
@@ -60,7 +57,9 @@ func (in *input) isSorted(anyNumber bool) (bool, error) {
 				last, began = key, number
 			}
 		}
+		number++
 	}
+	return true, nil
 }
 
 // group goes over a sorted dataset, from the rows of one key to those of the next.

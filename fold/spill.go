@@ -68,12 +68,10 @@ func (j *join) divide(x *index, rows int64) (*partition, error) {
 // divideSide gives the rows of a side to the runs of their numbers.
 func (p *partition) divideSide(n int, x *index, to func(number uint32) *run) error {
 	j, in, b := p.j, p.j.inputs[n], p.j.batch
-	rows := in.readAll(0)
-	defer rows.close()
 	last := make([]uint32, batchRows)
-	for number := int64(0); ; {
-		c, err := rows.chunk()
-		if c == nil || err != nil {
+	number := int64(0)
+	for c, err := range in.chunks(in.all, 0) {
+		if err != nil {
 			return err
 		}
 		for from := 0; from < c.Rows(); from += batchRows {
@@ -100,6 +98,7 @@ func (p *partition) divideSide(n int, x *index, to func(number uint32) *run) err
 		}
 		number += int64(c.Rows())
 	}
+	return nil
 }
 
 // split returns the parts of a range of numbers, without rows.
