@@ -112,12 +112,11 @@ func (d redisDoctor) checkStreams(ctx context.Context) Findings {
 	names := []string{d.o.Scripts.Jobs(), d.o.Scripts.FanIn(), d.o.Scripts.Fired()}
 	services := map[string]time.Duration{} // streams that an external service reads → its silence
 	for _, r := range d.o.Config.Reports {
-		for _, s := range r.Stages {
-			for _, l := range s.Listeners {
-				names = append(names, d.o.Scripts.Task(l.Name))
-				if l.Kind == report.External {
-					services[d.o.Scripts.Task(l.Name)] = max(services[d.o.Scripts.Task(l.Name)], l.Silence)
-				}
+		for _, l := range r.Listeners() {
+			task := d.o.Scripts.Task(l.Name)
+			names = append(names, task)
+			if l.Kind == report.External {
+				services[task] = max(services[task], l.Silence)
 			}
 		}
 	}

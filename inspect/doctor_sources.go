@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/report"
 )
 
 // checkDatabases connects to each database and has it parse each query.
@@ -74,8 +73,8 @@ func (d sourceDoctor) showsZones(database string) string {
 		if r.CSV.TimeZone == "" && !strings.Contains(r.CSV.Datetime, "ZZ") {
 			continue
 		}
-		for _, s := range r.Stages {
-			if slices.ContainsFunc(s.Listeners, func(l report.Listener) bool { return l.Source == database }) {
+		for _, l := range r.Listeners() {
+			if l.Source == database {
 				return name
 			}
 		}
@@ -90,13 +89,10 @@ func (d sourceDoctor) checkQueries(ctx context.Context, database string) Finding
 	}
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {
-		for _, s := range d.o.Config.Reports[name].Stages {
-			for i := range s.Listeners {
-				l := &s.Listeners[i]
-				if l.Source == database {
-					fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
-						source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
-				}
+		for _, l := range d.o.Config.Reports[name].Listeners() {
+			if l.Source == database {
+				fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
+					source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
 			}
 		}
 	}

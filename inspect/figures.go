@@ -82,10 +82,8 @@ func figures(in *Inspector) []Figure {
 	listeners := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(in.o.Config.Reports)) {
 		all = append(all, Figure{Name: "jobs_parked", Help: "Pushed ids that wait for their report, which is paused.", Label: "report", Of: name, key: k.Waiting(name), ask: members})
-		for _, s := range in.o.Config.Reports[name].Stages {
-			for _, l := range s.Listeners {
-				listeners[l.Name] = true
-			}
+		for _, l := range in.o.Config.Reports[name].Listeners() {
+			listeners[l.Name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(listeners)) {

@@ -132,10 +132,8 @@ func (j *job) listeners(ours *report.Report) []Listener {
 		}
 	}
 	if j.of(ours) {
-		for stage, s := range ours.Stages {
-			for _, l := range s.Listeners {
-				views = append(views, Listener{Name: l.Name, Stage: int64(stage) + 1})
-			}
+		for stage, l := range ours.Listeners() {
+			views = append(views, Listener{Name: l.Name, Stage: int64(stage)})
 		}
 	}
 	for i, v := range views {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"iter"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -270,14 +271,25 @@ type CSVColumn struct {
 	Column string `yaml:"column" short:"" need:"Name a join key, a column, or <listener>.<column>"` // without the listener
 }
 
+// Listeners iterates over the listeners, with the numbers of their stages, counted from 1.
+func (r *Report) Listeners() iter.Seq2[int, *Listener] {
+	return func(yield func(int, *Listener) bool) {
+		for s := range r.Stages {
+			for i := range r.Stages[s].Listeners {
+				if !yield(s+1, &r.Stages[s].Listeners[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Listener returns the listener of that name and the number of its stage,
 // counted from 1.
 func (r *Report) Listener(name string) (l *Listener, stage int, ok bool) {
-	for s := range r.Stages {
-		for i := range r.Stages[s].Listeners {
-			if l := &r.Stages[s].Listeners[i]; l.Name == name {
-				return l, s + 1, true
-			}
+	for stage, l := range r.Listeners() {
+		if l.Name == name {
+			return l, stage, true
 		}
 	}
 	return nil, 0, false

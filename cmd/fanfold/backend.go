@@ -81,9 +81,17 @@ func open(file string) (*backend, error) {
 		return nil, err
 	}
 	b := &backend{config: config, databases: map[string]*sql.DB{}, apis: map[string]*http.Source{}}
-	options, err := redis.ParseURL(config.Redis.Reveal())
+	if err := b.open(); err != nil {
+		b.Close()
+		return nil, usage(err)
+	}
+	return b, nil
+}
+
+func (b *backend) open() error {
+	options, err := redis.ParseURL(b.config.Redis.Reveal())
 	if err != nil {
-		return nil, usage(errors.New("redis: not a URL that go-redis understands"))
+		return errors.New("redis: not a URL that go-redis understands")
 	}
 	options.ContextTimeoutEnabled = true
 	options.DisableIdentity = true
@@ -91,67 +99,53 @@ func open(file string) (*backend, error) {
 	waiting := *options
 	waiting.PoolSize = 12 // the trigger, fan-in, timers, replies, and some for what does not wait
 	listeners := 0
-	for _, r := range config.Reports {
-		for _, s := range r.Stages {
-			listeners += len(s.Listeners)
+	for _, r := range b.config.Reports {
+		for range r.Listeners() {
+			listeners++
 		}
 	}
 	waiting.PoolSize += listeners/step.MostShared + 1
 	b.blocking = redis.NewClient(&waiting)
 	b.closers = append(b.closers, b.redis, b.blocking)
-	b.seen = &quiet.Watch{Type: scripts.Keys(config.Keys).Type}
+	keys := scripts.Keys(b.config.Keys)
+	b.seen = &quiet.Watch{Type: keys.Type}
 	b.seen.On(b.redis)
 	b.seen.On(b.blocking)
-	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(config.Keys), JobBytes: config.Limits.JobBytes})
-	for name, d := range config.Databases {
-		db, err := mysqldb.Connect(d.DSN, d.MaxConnections, 0)
-		if err != nil {
-			b.Close()
-			return nil, usage(fmt.Errorf("databases.%s: %w", name, err))
+	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: keys, JobBytes: b.config.Limits.JobBytes})
+	for name, d := range b.config.Databases {
+		if b.databases[name], err = mysqldb.Connect(d.DSN, d.MaxConnections, 0); err != nil {
+			return fmt.Errorf("databases.%s: %w", name, err)
 		}
-		b.databases[name] = db
-		b.closers = append(b.closers, db)
+		b.closers = append(b.closers, b.databases[name])
 	}
-	for name, api := range config.APIs {
-		b.apis[name] = http.New(api, config.Keys.Prefix)
+	apis := map[string]inspect.API{}
+	for name, api := range b.config.APIs {
+		b.apis[name] = http.New(api, keys.Prefix)
+		apis[name] = b.apis[name]
 		b.closers = append(b.closers, b.apis[name])
 	}
 	// Records have connections of their own: their short statements do not wait
 	// behind long queries, and not for ever.
-	of := config.Databases[config.Records.Database]
+	of := b.config.Databases[b.config.Records.Database]
 	var zone *time.Location // of the server
 	if of.TimeZone != "" {
 		zone, err = time.LoadLocation(of.TimeZone)
 	}
-	var db *sql.DB
 	if err == nil {
-		db, err = mysqldb.ConnectRecords(of.DSN, of.MaxConnections, patience, zone)
+		b.rows, err = mysqldb.ConnectRecords(of.DSN, of.MaxConnections, patience, zone)
 	}
 	if err != nil {
-		b.Close()
-		return nil, usage(fmt.Errorf("databases.%s: %w", of.Name, err))
+		return fmt.Errorf("databases.%s: %w", of.Name, err)
 	}
-	b.rows = db
-	b.closers = append(b.closers, db)
-	b.records, err = record.New(db, config.Records)
-	if err != nil {
-		b.Close()
-		return nil, usage(fmt.Errorf("records: %w", err))
+	b.closers = append(b.closers, b.rows)
+	if b.records, err = record.New(b.rows, b.config.Records); err != nil {
+		return fmt.Errorf("records: %w", err)
 	}
-	b.inspect = b.inspector()
-	return b, nil
-}
-
-// inspector makes what answers operators, on the connections of this process.
-func (b *backend) inspector() *inspect.Inspector {
-	apis := map[string]inspect.API{}
-	for name, api := range b.apis {
-		apis[name] = api
-	}
-	return inspect.New(inspect.Options{
+	b.inspect = inspect.New(inspect.Options{
 		Config: b.config, Redis: b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
 		Source: func(database string) (inspect.Preparer, error) { return b.source(database) },
 	})
+	return nil
 }
 
 // connected makes the function of a command from one that needs the backend.
@@ -226,10 +220,9 @@ func (b *backend) source(name string) (*mysql.Source, error) {
 func (b *backend) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := b.redis.Ping(ctx).Err(); err != nil {
-		if errors.As(err, new(net.Error)) {
-			return unreachable(err) // which names Redis
-		}
+	if err := b.redis.Ping(ctx).Err(); errors.As(err, new(net.Error)) {
+		return unreachable(err) // which names Redis
+	} else if err != nil {
 		return unreachable(fmt.Errorf("redis: %w", err))
 	}
 	if err := b.rows.PingContext(ctx); err != nil {
@@ -270,11 +263,4 @@ func consumerName() string {
 		host = "unknown"
 	}
 	return host + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixMilli()%1e6, 36)
-}
-
-func envOr(name, otherwise string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return otherwise
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -33,11 +34,11 @@ import (
 //
 // It runs alone in its package: it needs the machine.
 func TestChaos(t *testing.T) {
-	seed, err := strconv.ParseUint(envOr("CHAOS_SEED", strconv.FormatInt(time.Now().Unix()%1e6, 10)), 10, 64)
-	kinds := strings.Split(envOr("CHAOS_FAULTS", strings.Join(faultKinds, ",")), ",")
-	jobs, jobsErr := strconv.Atoi(envOr("CHAOS_JOBS", "1000"))
-	storm, stormErr := time.ParseDuration(envOr("CHAOS_STORM", "30s"))
-	long, longErr := time.ParseDuration(envOr("CHAOS", "0s"))
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("CHAOS_SEED"), strconv.FormatInt(time.Now().Unix()%1e6, 10)), 10, 64)
+	kinds := strings.Split(cmp.Or(os.Getenv("CHAOS_FAULTS"), strings.Join(faultKinds, ",")), ",")
+	jobs, jobsErr := strconv.Atoi(cmp.Or(os.Getenv("CHAOS_JOBS"), "1000"))
+	storm, stormErr := time.ParseDuration(cmp.Or(os.Getenv("CHAOS_STORM"), "30s"))
+	long, longErr := time.ParseDuration(cmp.Or(os.Getenv("CHAOS"), "0s"))
 	for _, err := range []error{err, jobsErr, stormErr, longErr} {
 		if err != nil {
 			t.Fatal(err)

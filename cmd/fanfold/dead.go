@@ -193,18 +193,17 @@ func (d *deadSweep) run(f *flags, c *cobra.Command, b *backend, change func(cont
 }
 
 func (d *deadSweep) print(f *flags, c *cobra.Command, s swept) error {
-	return f.print(c, s, func(t table.Writer) {
-		t.AppendHeader(table.Row{"report", "jobs", "such as"})
-		for _, report := range slices.Sorted(maps.Keys(s.ByReport)) {
-			t.AppendRow(table.Row{report, s.ByReport[report], s.Examples[report]})
-		}
-		past := d.past
-		if d.dryRun {
-			past = "would be " + past
-		}
-		t.AppendRow(table.Row{past, s.Would + s.Done, ""})
-		for _, why := range slices.Sorted(maps.Keys(s.Left)) {
-			t.AppendRow(table.Row{"left, as " + why, s.Left[why], ""})
-		}
-	})
+	var rows []table.Row
+	for _, report := range slices.Sorted(maps.Keys(s.ByReport)) {
+		rows = append(rows, table.Row{report, s.ByReport[report], s.Examples[report]})
+	}
+	past := d.past
+	if d.dryRun {
+		past = "would be " + past
+	}
+	rows = append(rows, table.Row{past, s.Would + s.Done, ""})
+	for _, why := range slices.Sorted(maps.Keys(s.Left)) {
+		rows = append(rows, table.Row{"left, as " + why, s.Left[why], ""})
+	}
+	return f.print(c, s, table.Row{"report", "jobs", "such as"}, rows)
 }

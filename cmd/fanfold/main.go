@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	p := root.PersistentFlags()
-	p.StringVarP(&f.config, "config", "c", envOr("FANFOLD_CONFIG", "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
+	p.StringVarP(&f.config, "config", "c", cmp.Or(os.Getenv("FANFOLD_CONFIG"), "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
 	p.StringVarP(&f.output, "output", "o", "table", "table or json")
 	p.Var((*level)(&f.logLevel), "log-level", "debug, info, warn or error")
 	offer(root, "output", "table", "json")

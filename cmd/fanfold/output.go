@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -13,18 +14,35 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 )
 
-// print writes a result in the form that the user asked for: as JSON, or as a table.
-func (f *flags) print(c *cobra.Command, result any, fill func(t table.Writer)) error {
+// print writes a result in the form that the user asked for: as JSON, or as a table. On a
+// terminal, the cells of a table are as wide as its columns say, and have their colours.
+func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []table.Row, columns ...table.ColumnConfig) error {
 	w := c.OutOrStdout()
 	if f.output == "json" {
 		return printJSON(w, result)
 	}
-	t := cells{table.NewWriter(), onTerminal(w), colours()}
+	t := table.NewWriter()
 	t.SetOutputMirror(w)
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatUpper
-	fill(t)
+	t.AppendHeader(header)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = visible(fmt.Sprint(cell)) // so that the widths are right
+		}
+		t.AppendRow(row)
+	}
+	for i := range columns {
+		columns[i].WidthMaxEnforcer = wrapWords
+		if !onTerminal(w) {
+			columns[i].WidthMax = 0
+		}
+		if !onTerminal(w) || !colours() {
+			columns[i].Transformer = nil
+		}
+	}
+	t.SetColumnConfigs(columns)
 	t.Render()
 	return nil
 }
@@ -34,13 +52,11 @@ func printList[T any](f *flags, c *cobra.Command, list []T, header table.Row, ro
 	if list == nil {
 		list = []T{} // null in JSON is no list
 	}
-	return f.print(c, list, func(t table.Writer) {
-		t.AppendHeader(header)
-		for _, one := range list {
-			t.AppendRow(row(one))
-		}
-		t.SetColumnConfigs(columns)
-	})
+	var rows []table.Row
+	for _, one := range list {
+		rows = append(rows, row(one))
+	}
+	return f.print(c, list, header, rows, columns...)
 }
 
 // printNames prints a list of names.

@@ -124,10 +124,7 @@ func (f *flags) printResumed(c *cobra.Command, what string, was bool, released i
 		Was      bool   `json:"was_paused"`
 		Released int    `json:"released"`
 	}{what, was, released}
-	return f.print(c, r, func(t table.Writer) {
-		t.AppendHeader(table.Row{"resumed", "was paused", "ids pushed"})
-		t.AppendRow(table.Row{r.What, r.Was, r.Released})
-	})
+	return f.print(c, r, table.Row{"resumed", "was paused", "ids pushed"}, []table.Row{{what, was, released}})
 }
 
 // reportNames are those of the configuration.
@@ -142,10 +139,8 @@ func (b *backend) noReport(name string) error {
 func (b *backend) listenerNames() []string {
 	names := map[string]bool{}
 	for _, r := range b.config.Reports {
-		for _, s := range r.Stages {
-			for _, l := range s.Listeners {
-				names[l.Name] = true
-			}
+		for _, l := range r.Listeners() {
+			names[l.Name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))

@@ -106,19 +106,12 @@ func (b *bars) Look(v inspect.Job) error {
 		if line == nil {
 			line = b.bar(key, "  "+printable(l.Name), job.Index+uint64(i)+1)
 		}
-		line.show(listenerState(l), note(l))
+		line.showListener(l)
 	}
 	for _, p := range b.pauses.changes(v) {
 		b.writer.Log("%s", v.ID+" "+printable(p.says()))
 	}
-	switch {
-	case !v.Status.Final():
-		job.show(working, printable(jobLine(v)))
-	case v.Status.HasFile():
-		job.show(done, printable(jobLine(v)))
-	default:
-		job.show(failed, printable(jobLine(v)))
-	}
+	job.showJob(v)
 	return nil
 }
 
@@ -166,10 +159,10 @@ func (b *bar) show(state barState, text string) {
 	if before := b.now.Load(); before != nil {
 		line.since, line.took = before.since, before.took
 	}
-	if state == working && line.since.IsZero() {
+	switch {
+	case state == working && line.since.IsZero():
 		line.since = time.Now()
-	}
-	if state >= done && !line.since.IsZero() && line.took == 0 {
+	case state >= done && !line.since.IsZero() && line.took == 0:
 		line.took = time.Since(line.since)
 	}
 	b.now.Store(&line)
@@ -198,38 +191,36 @@ func (b *bar) says() string {
 	return line.text
 }
 
-// jobLine is what stands behind the bar of a job.
-func jobLine(v inspect.Job) string {
-	text := string(v.Status)
-	if v.Job != "" && !v.Status.Final() {
-		text += fmt.Sprintf(", stage %d", v.Stage)
-	}
-	return text
-}
-
-// listenerState is what the bar of a listener looks like.
-func listenerState(l inspect.Listener) barState {
-	switch l.State {
-	case "running":
-		return working
-	case "done":
-		return done
-	case "omitted", "stopped":
-		return failed
-	}
-	return idle
-}
-
-// note is what stands behind the bar of a listener.
-func note(l inspect.Listener) string {
-	text := fmt.Sprintf("%d rows", l.Rows)
+// showJob brings the bar of a job up to date.
+func (b *bar) showJob(v inspect.Job) {
 	switch {
+	case v.Status.HasFile():
+		b.show(done, string(v.Status))
+	case v.Status.Final():
+		b.show(failed, string(v.Status))
+	case v.Job != "":
+		b.show(working, fmt.Sprintf("%s, stage %d", v.Status, v.Stage))
+	default:
+		b.show(working, string(v.Status))
+	}
+}
+
+// showListener brings the bar of a listener up to date.
+func (b *bar) showListener(l inspect.Listener) {
+	state, text := idle, fmt.Sprintf("%d rows", l.Rows)
+	switch {
+	case l.State == "running":
+		state = working
+	case l.State == "done":
+		state = done
 	case l.State == "waiting" && l.Next != nil:
 		text += ", waits until " + l.Next.Local().Format(time.TimeOnly) + suffix(": ", printable(l.Why))
 	case l.State == "waiting" && l.Rows == 0:
 		text = "waiting"
-	case l.State != "running" && l.State != "done":
-		text += ", " + l.State
+	case l.State == "waiting":
+		text += ", waiting"
+	default: // omitted or stopped
+		state, text = failed, text+", "+l.State
 	}
-	return text + suffix(", ", tried(l))
+	b.show(state, text+suffix(", ", tried(l)))
 }

@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"golang.org/x/term"
 )
 
@@ -97,37 +96,6 @@ func obeyed(r rune) bool {
 // oneLine is a text of others that must not begin a line of its own.
 func oneLine(text string) string {
 	return visible(strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(text))
-}
-
-// cells is a table whose cells hold nothing that a terminal would obey, so that their
-// widths are right, and that is as wide as its content where nobody looks at it.
-type cells struct {
-	table.Writer
-	terminal bool
-	colours  bool
-}
-
-// AppendRow implements table.Writer.
-func (c cells) AppendRow(row table.Row, configs ...table.RowConfig) {
-	shown := make(table.Row, len(row))
-	for i, cell := range row {
-		shown[i] = visible(fmt.Sprint(cell))
-	}
-	c.Writer.AppendRow(shown, configs...)
-}
-
-// SetColumnConfigs implements table.Writer.
-func (c cells) SetColumnConfigs(configs []table.ColumnConfig) {
-	for i := range configs {
-		configs[i].WidthMaxEnforcer = wrapWords
-		if !c.terminal {
-			configs[i].WidthMax = 0
-		}
-		if !c.terminal || !c.colours {
-			configs[i].Transformer = nil
-		}
-	}
-	c.Writer.SetColumnConfigs(configs)
 }
 
 // wrapWords breaks lines between words alone: a longer word stays whole.

@@ -182,13 +182,11 @@ func newVersion(f *flags) *cobra.Command {
 					}
 				}
 			}
-			return f.print(c, v, func(t table.Writer) {
-				t.AppendRow(table.Row{"fanfold", v.Version})
-				if v.Revision != "" {
-					t.AppendRow(table.Row{"revision", v.Revision})
-				}
-				t.AppendRow(table.Row{"go", v.Go})
-			})
+			rows := []table.Row{{"fanfold", v.Version}, {"revision", v.Revision}, {"go", v.Go}}
+			if v.Revision == "" {
+				rows = slices.Delete(rows, 1, 2)
+			}
+			return f.print(c, v, nil, rows)
 		},
 	}
 }

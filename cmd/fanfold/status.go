@@ -22,13 +22,13 @@ func newStatus(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.print(c, v, func(t table.Writer) { jobTable(t, v) })
+			return f.print(c, v, nil, jobRows(v))
 		}),
 	}
 }
 
-// jobTable shows a job as a table.
-func jobTable(t table.Writer, v inspect.Job) {
+// jobRows are those of a job in a table.
+func jobRows(v inspect.Job) []table.Row {
 	rows := []table.Row{{"id", v.ID}, {"report", v.Report}, {"status", v.Status}, {"attempt", v.Attempt}}
 	if v.File != "" {
 		rows = append(rows, table.Row{"file", v.File})
@@ -52,9 +52,7 @@ func jobTable(t table.Writer, v inspect.Job) {
 	for _, l := range v.Listeners {
 		rows = append(rows, table.Row{l.Name, fmt.Sprintf("%s, %d rows, try %d", l.State, l.Rows, l.Tries)})
 	}
-	for _, row := range rows {
-		t.AppendRow(row)
-	}
+	return rows
 }
 
 func newList(f *flags) *cobra.Command {

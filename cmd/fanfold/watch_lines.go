@@ -18,11 +18,10 @@ import (
 
 // lines shows jobs as a line for each change: for people, or as JSON.
 type lines struct {
-	out  io.Writer
-	json bool
-	told map[string]string // job, or job and listener → what was said last
-	rows map[string]time.Time
-
+	out    io.Writer
+	json   bool
+	told   map[string]string    // job, or job and listener → what was said last
+	rows   map[string]time.Time // when it was said how many rows a listener has so far
 	pauses pauses
 }
 
@@ -49,14 +48,13 @@ type line struct {
 	Fields map[string]string `json:"fields,omitempty"` // of an event
 }
 
-// look says what is another than before.
+// Look implements inspect.Watcher: it says what has changed.
 func (l *lines) Look(v inspect.Job) error {
-	now := time.Now()
+	text, now := string(v.Status), time.Now()
+	if v.Attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", v.Attempt)
+	}
 	if !v.Status.Final() {
-		text := string(v.Status)
-		if v.Attempt > 0 {
-			text += fmt.Sprintf(", attempt %d", v.Attempt)
-		}
 		if v.Job != "" {
 			text += fmt.Sprintf(", %s, stage %d", v.Job, v.Stage)
 		}
@@ -81,23 +79,27 @@ func (l *lines) Look(v inspect.Job) error {
 	if !v.Status.Final() {
 		return nil
 	}
-	text := string(v.Status)
-	if v.Attempt > 0 {
-		text += fmt.Sprintf(", attempt %d", v.Attempt)
-	}
 	text += suffix(": ", about(v))
 	return l.say(v.ID, text, text, line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
 }
 
-// lookAt says what is another than before of a listener.
+// lookAt says what has changed of a listener.
 func (l *lines) lookAt(now time.Time, id string, v inspect.Listener) error {
-	key, text := id+" "+v.Name, says(v)
+	key, text := id+" "+v.Name, v.State
+	switch {
+	case v.State == "waiting" && v.Next != nil:
+		text = "waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
+	case v.State == "running" || v.State == "done" || v.Rows > 0:
+		text += fmt.Sprintf(", %d rows", v.Rows) + suffix(", ", tried(v))
+	default:
+		text += suffix(", ", tried(v))
+	}
 	same := text
 	switch {
 	case v.State == "waiting" && v.Next != nil && v.Waits:
-		same = waitsFor + v.Why // until when changes with each look
+		same = waitsFor + v.Why // until when changes with each poll
 	case v.State == "running" && v.Rows == 0 && strings.HasPrefix(l.told[key], waitsFor):
-		return nil // it looks again at what it waits for
+		return nil // it polls again
 	case v.State == "waiting" && v.Next != nil:
 		same = waitsUntil(v.Next.UnixMilli()) // which an event may have told
 	case v.State == "waiting", v.State == "stopped":
@@ -115,91 +117,53 @@ const waitsFor = "waits for "
 
 func waitsUntil(ms int64) string { return "waits until " + strconv.FormatInt(ms, 10) }
 
-func suffix(between, text string) string {
-	if text == "" {
-		return ""
-	}
-	return between + text
-}
-
-// says is the listener's part of a line.
-func says(v inspect.Listener) string {
-	text := v.State
-	switch {
-	case v.State == "waiting" && v.Next != nil:
-		return "waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
-	case v.State == "running" || v.Rows > 0:
-		text += fmt.Sprintf(", %d rows", v.Rows)
-	case v.State == "done":
-		text += ", 0 rows"
-	}
-	return text + suffix(", ", tried(v))
-}
-
-// tried says which try it is, where that is not the first.
-func tried(v inspect.Listener) string {
-	if v.Tries < 2 {
-		return ""
-	}
-	return "try " + strconv.FormatInt(v.Tries, 10)
-}
-
-// toldByLook are events of which look says as much, or more.
-var toldByLook = map[string]bool{"started": true, "stage": true, "done": true, "publishing": true, "finished": true}
-
-// event says what a look does not.
+// Event implements inspect.Watcher: it says what Look does not.
 func (l *lines) Event(e inspect.Event) error {
-	if toldByLook[e.Name] {
-		return nil
-	}
-	fields := maps.Clone(e.Fields)
-	for _, name := range []string{"id", "event"} {
-		delete(fields, name)
-	}
-	next, err := strconv.ParseInt(fields["next"], 10, 64)
-	switch key := e.ID + " " + fields["step"]; {
-	case e.Name == "waits" && l.told[key] == waitsFor+fields["for"]:
-		return nil
-	case e.Name == "waits":
-		l.told[key] = waitsFor + fields["for"]
-	case err == nil && e.Name == "retry":
-		l.told[key] = waitsUntil(next)
-	}
-	written := line{At: e.At, ID: e.ID, Event: e.Name, Fields: fields}
-	if l.json {
-		return l.write("", written)
-	}
+	f := maps.Clone(e.Fields)
+	delete(f, "id")
+	delete(f, "event")
+	of := line{At: e.At, ID: e.ID, Event: e.Name, Fields: maps.Clone(f)}
+	key, text := e.ID+" "+f["step"], ""
+	next, err := strconv.ParseInt(f["next"], 10, 64)
 	if err == nil {
-		fields["next"] = time.UnixMilli(next).Local().Format(time.TimeOnly)
+		f["next"] = time.UnixMilli(next).Local().Format(time.TimeOnly)
 	}
-	var text string
 	switch e.Name {
+	case "started", "stage", "done", "publishing", "finished":
+		return nil // Look says as much, or more
 	case "retry":
-		text = fmt.Sprintf("%s failed, next try at %s: %s", fields["step"], fields["next"], fields["error"])
-		if fields["counts"] != "1" {
-			text = fmt.Sprintf("%s comes again at %s, which uses no try%s", fields["step"], fields["next"], suffix(": ", fields["error"]))
+		if err == nil {
+			l.told[key] = waitsUntil(next)
+		}
+		text = fmt.Sprintf("%s failed, next try at %s: %s", f["step"], f["next"], f["error"])
+		if f["counts"] != "1" {
+			text = fmt.Sprintf("%s comes again at %s, which uses no try%s", f["step"], f["next"], suffix(": ", f["error"]))
 		}
 	case "waits":
-		text = fmt.Sprintf("%s waits until %s for %s", fields["step"], fields["next"], fields["for"])
+		if l.told[key] == waitsFor+f["for"] {
+			return nil
+		}
+		l.told[key] = waitsFor + f["for"]
+		text = fmt.Sprintf("%s waits until %s for %s", f["step"], f["next"], f["for"])
 	case "omitted":
-		text = fmt.Sprintf("%s was given up (%s): %s", fields["listener"], fields["policy"], fields["reason"])
+		text = fmt.Sprintf("%s was given up (%s): %s", f["listener"], f["policy"], f["reason"])
 	case "failing":
-		text = "is to fail: " + fields["reason"]
-		if fields["by"] == "@cancel" {
-			text = "is to be cancelled: " + fields["reason"]
+		text = "is to fail: " + f["reason"]
+		if f["by"] == "@cancel" {
+			text = "is to be cancelled: " + f["reason"]
 		}
 	case "refused":
-		text = fmt.Sprintf("%s: an entry of worker %s was refused: %s", fields["listener"], fields["worker"], fields["reason"])
+		text = fmt.Sprintf("%s: an entry of worker %s was refused: %s", f["listener"], f["worker"], f["reason"])
 	case "ignored":
-		text = "a push had no effect: " + fields["reason"]
+		text = "a push had no effect: " + f["reason"]
 	default:
-		delete(fields, "attempt")
+		delete(f, "attempt")
 		text = e.Name
-		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			text += fmt.Sprintf(" %s=%q", name, fields[name])
+		for _, name := range slices.Sorted(maps.Keys(f)) {
+			text += fmt.Sprintf(" %s=%q", name, f[name])
 		}
 	}
-	return l.write(e.ID+" "+text, written)
+	return l.write(e.ID+" "+text, of)
 }
 
 // say writes a line unless the same was said last.
@@ -218,6 +182,55 @@ func (l *lines) write(text string, of line) error {
 	at := cmp.Or(of.At, time.Now())
 	_, err := fmt.Fprintln(l.out, at.Local().Format(time.TimeOnly), printable(text))
 	return err
+}
+
+// pauses are what each job was said to wait for that is paused.
+type pauses map[string][]string
+
+// pauseChange is a pause that a job waits for, or does no longer.
+type pauseChange struct {
+	what   string // report/<name> or listener/<name>
+	paused bool
+}
+
+// changes are those since the last poll of a job. A job that has ended without a file did not
+// go on.
+func (p pauses) changes(v inspect.Job) (list []pauseChange) {
+	before := p[v.ID]
+	for _, what := range before {
+		if (!v.Status.Final() || v.Status.HasFile()) && !slices.Contains(v.Paused, what) {
+			list = append(list, pauseChange{what: what})
+		}
+	}
+	for _, what := range v.Paused {
+		if !slices.Contains(before, what) {
+			list = append(list, pauseChange{what: what, paused: true})
+		}
+	}
+	p[v.ID] = v.Paused
+	return list
+}
+
+func (p pauseChange) says() string {
+	if p.paused {
+		return "waits: " + p.what + " is paused, until fanfold resume " + strings.Replace(p.what, "/", " ", 1)
+	}
+	return "goes on: " + p.what + " is resumed"
+}
+
+// tried says which try it is, where that is not the first.
+func tried(v inspect.Listener) string {
+	if v.Tries < 2 {
+		return ""
+	}
+	return "try " + strconv.FormatInt(v.Tries, 10)
+}
+
+func suffix(between, text string) string {
+	if text == "" {
+		return ""
+	}
+	return between + text
 }
 
 // printable is a text of foreign hands as one line, without what a terminal would do.
