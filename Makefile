@@ -68,4 +68,4 @@ bench-full: bench ## bench, and what takes long: joins of 10 million rows, a mil
 	$(BENCH) -table results.json -docs ../docs/benchmarks.md
 
 clean: ## remove what was built and the demo's files
-	rm -rf fanfold out bench/bullmq/node_modules examples/external/node/node_modules
+	rm -rf fanfold out bench/bullmq/node_modules bench/duckdb/node_modules examples/external/node/node_modules

@@ -89,6 +89,11 @@ func throughput(ctx context.Context, s servers, p peer, what, system string, ids
 	}
 	r.add(what, system, "jobs/s", float64(len(ids))/w.took.Seconds())
 	r.add(what+", pushing before that", system, "jobs/s", float64(len(ids))/w.pushed.Seconds())
+	switch system {
+	case "fanfold", "asynq", bareStreams: // all of their work is in this process and in Redis
+		r.add(what+withServer, system, "µs/job", 1e6*w.redis/float64(len(ids)))
+		r.add(what+withCPU, system, "µs/job", float64(w.process.Microseconds())/float64(len(ids)))
+	}
 	r.add(what+withPushing, system, "jobs/s", float64(len(ids))/(w.pushed+w.took).Seconds())
 	return nil
 }

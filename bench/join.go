@@ -39,6 +39,7 @@ const (
 	joinRedis      = ", peak memory of Redis"
 	joinPing       = ", PING of another client meanwhile"
 	joinDumps      = "mariadb client, two dumps"
+	joinDuckDB     = "mariadb client, two dumps, joined by DuckDB"
 	joinItself     = "mariadb client, its own join"
 	quietRedis     = "a Redis beside it that does nothing else"
 	joinRows       = 1_000_000
@@ -128,6 +129,10 @@ func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
 	if err != nil {
 		return err
 	}
+	duckdb := npmInstall(ctx, "duckdb")
+	if duckdb != nil {
+		r.note("DuckDB is left out: %v", duckdb)
+	}
 	what := joinName(j.rows)
 	for range rounds {
 		seen, err := j.once(ctx, p)
@@ -138,13 +143,22 @@ func (j *joiner) measure(ctx context.Context, rounds int, r *results) error {
 		r.add(what+joinMemory, "fanfold", "MB", seen.memory)
 		r.distribution(what+joinPing, "fanfold", seen.pings)
 		r.distribution(what+joinPing, quietRedis, seen.quiet)
-		for _, peer := range []struct{ name, query string }{{joinDumps, selectA + ";" + selectB}, {joinItself, selectAll}} {
-			start := time.Now()
-			if err := j.dump(ctx, peer.query); err != nil {
+		start := time.Now()
+		if err := errors.Join(j.dump(ctx, "a.tsv", selectA), j.dump(ctx, "b.tsv", selectB)); err != nil {
+			return err
+		}
+		r.add(what+joinJob, joinDumps, "s", time.Since(start).Seconds())
+		if duckdb == nil {
+			if err := command(ctx, os.Stderr, "node", "duckdb/join.mjs", j.file("a.tsv"), j.file("b.tsv"), j.file("duckdb.csv")); err != nil {
 				return err
 			}
-			r.add(what+joinJob, peer.name, "s", time.Since(start).Seconds())
+			r.add(what+joinJob, joinDuckDB, "s", time.Since(start).Seconds())
 		}
+		start = time.Now()
+		if err := j.dump(ctx, "joined.tsv", selectAll); err != nil {
+			return err
+		}
+		r.add(what+joinJob, joinItself, "s", time.Since(start).Seconds())
 	}
 	client := j.redis.Client()
 	defer client.Close()
@@ -231,9 +245,9 @@ func joinSettings(more map[string]any) map[string]any {
 	return settings
 }
 
-// dump has the mariadb client write the rows of queries to a file.
-func (j *joiner) dump(ctx context.Context, query string) error {
-	out, err := os.Create(filepath.Join(j.dir, "dump.tsv"))
+// dump has the mariadb client write the rows of a query to a file.
+func (j *joiner) dump(ctx context.Context, file, query string) error {
+	out, err := os.Create(j.file(file))
 	if err != nil {
 		return err
 	}
@@ -241,3 +255,5 @@ func (j *joiner) dump(ctx context.Context, query string) error {
 	host, port, _ := strings.Cut(j.mariadb.Addr, ":")
 	return command(ctx, out, "mariadb", "--no-defaults", "-uroot", "-h"+host, "-P"+port, "--quick", "--batch", "-e", query)
 }
+
+func (j *joiner) file(name string) string { return filepath.Join(j.dir, name) }

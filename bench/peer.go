@@ -47,7 +47,7 @@ var systems = []system{
 	{"asynq", nil, startAsynq},
 	{"RabbitMQ", missingRabbitMQ, startRabbitMQ},
 	{"BullMQ", missingBullMQ, startBullMQ},
-	{"streams, no guarantees", nil, startStreams},
+	{bareStreams, nil, startStreams},
 }
 
 // choose returns the systems that were asked for and can run here.

@@ -16,7 +16,10 @@ type bullMQ struct{ *child }
 var _ delayer = bullMQ{}
 
 // missingBullMQ installs BullMQ where node and npm are.
-func missingBullMQ(ctx context.Context) error {
+func missingBullMQ(ctx context.Context) error { return npmInstall(ctx, "bullmq") }
+
+// npmInstall installs what the package.json in a folder names, where node and npm are.
+func npmInstall(ctx context.Context, folder string) error {
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return err
@@ -24,7 +27,7 @@ func missingBullMQ(ctx context.Context) error {
 	}
 	// Not ci, which refuses a lock file that names one of its optional binaries for
 	// Linux only.
-	return command(ctx, os.Stderr, "npm", "install", "--no-save", "--prefix", "bullmq", "--loglevel", "error",
+	return command(ctx, os.Stderr, "npm", "install", "--no-save", "--prefix", folder, "--loglevel", "error",
 		"--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund")
 }
 

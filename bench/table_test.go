@@ -44,26 +44,27 @@ func TestFigure(t *testing.T) {
 // TestTargets: a target is met or not by its own limit, and one without its figures
 // is not measured.
 func TestTargets(t *testing.T) {
-	ping := joinName(joinRows) + joinPing + ", max"
-	list := []result{{What: ping, System: "fanfold", Max: 9}, {What: ping, System: quietRedis, Max: 8}}
-	row := func() string {
+	t.Parallel()
+	ping := oneMillion + joinPing + ", max"
+	list := []result{{What: ping, System: "fanfold", Median: 9.6}, {What: ping, System: quietRedis, Median: 8}}
+	row := func(want string) {
+		t.Helper()
 		for line := range strings.Lines(markdown(list)) {
-			if strings.HasPrefix(line, "| another client's worst PING") {
-				return line
+			if strings.HasPrefix(line, "| join of 1M x 1M rows: worst PING") {
+				if !strings.HasSuffix(line, want+" |\n") {
+					t.Errorf("%s does not end with %s", line, want)
+				}
+				return
 			}
 		}
-		t.Fatal("no row")
-		return ""
+		t.Error("no row")
 	}
-	if got := row(); !strings.HasSuffix(got, "| 9.00 ms (8.00 ms) | yes |\n") {
-		t.Error(got)
-	}
-	list[0].Max = 11
-	if got := row(); !strings.HasSuffix(got, "| 11.0 ms (8.00 ms) | no |\n") {
-		t.Error(got)
-	}
+	row("| 1.20 x | <= 1.2 | yes")
+	list[0].Median = 10
+	row("| 1.25 x | <= 1.2 | no")
 	list = list[:1]
-	if got := row(); !strings.HasSuffix(got, "| not measured |  |\n") {
-		t.Error(got)
+	row("| not measured | <= 1.2 | ")
+	if (target{limit: ">= 3"}).met(2.9) || !(target{limit: ">= 3"}).met(3) {
+		t.Error("a lower limit")
 	}
 }

@@ -74,6 +74,8 @@ type worked struct {
 	pushed time.Duration // the pushing took this long
 	took   time.Duration // from the start of the peer until every job was folded and its hash gone
 	redis  float64       // CPU of Redis in that time, in s
+
+	process time.Duration // CPU of this process in that time
 }
 
 // work pushes all ids, starts the peer, and waits until their jobs have ended.
@@ -93,7 +95,7 @@ func work(ctx context.Context, s servers, p peer, ids []string) (w worked, err e
 	if err != nil {
 		return w, err
 	}
-	start = time.Now()
+	start, began := time.Now(), usedCPU()
 	err = during(ctx, p, told{folded: t.folded}, func(ctx context.Context) error {
 		if err := t.wait(ctx); err != nil {
 			return err
@@ -106,7 +108,7 @@ func work(ctx context.Context, s servers, p peer, ids []string) (w worked, err e
 				return err
 			}
 			if left == 0 {
-				w.took = time.Since(start)
+				w.took, w.process = time.Since(start), usedCPU()-began
 				after, err := readUsage(ctx, client)
 				w.redis = after.cpu - before.cpu
 				return err
