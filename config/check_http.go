@@ -16,82 +16,77 @@ import (
 // readHTTP takes what a listener of kind http asks for.
 func (l *draftListener) readHTTP() {
 	f, apis := l.f, l.checker.config.APIs
-	l.HTTP, l.Batch = &report.HTTP{}, f.Values
+	l.HTTP, l.Batch = &f.httpFields.HTTP, f.Values
 	api, known := apis[f.API]
 	if known {
 		l.Source = f.API
 	} else if l.Has("api") {
 		l.Get("api").Problem("no such API", decode.DidYouMean(f.API, sortedKeys(apis)))
 	}
-	for _, column := range f.Fields {
+	for _, column := range l.HTTP.Fields {
 		l.Columns = append(l.Columns, column.Name)
-		l.HTTP.Fields = append(l.HTTP.Fields, column.HTTPField)
 	}
-	l.whole = f.Result != nil && !l.Wrong("result", "submit", "poll", "cancel")
-	if f.Submit != nil {
-		l.readJob(api, known)
+	result := l.checker.Of(&l.HTTP.Result)
+	l.whole = result.Given() && !l.Wrong("result", "submit", "poll", "cancel")
+	if l.HTTP.Submit != nil {
+		l.checkJob(api, known)
 	} else {
+		l.HTTP.Total = 0
 		for _, name := range []string{"poll", "cancel", "total"} {
 			if at := l.Get(name); at.Given() {
 				at.Problem(name+" without submit", "Add submit: {path: /…, id: $.…}, or remove it: then the rows are there at once")
 			}
 		}
 	}
-	if f.Result != nil {
-		l.readResult(f.Result)
+	if result.Given() {
+		l.checkResult(result)
 	}
 }
 
-// readJob takes how a job is made, polled and ended.
-func (l *draftListener) readJob(api API, known bool) {
-	f, h := l.f, l.HTTP
-	h.Submit, h.Total = l.submit(f.Submit, api, known), f.TotalTime
-	if p := f.Poll; p == nil {
+// checkJob proves how a job is made, polled and ended.
+func (l *draftListener) checkJob(api API, known bool) {
+	h := l.HTTP
+	l.checkSubmit(h.Submit, api, known)
+	if h.Poll == nil {
 		l.Missing("poll", "Say how to look at the job: {path: \"/…/{id}\", status: $.…, done: [done], failed: [failed]}")
 	} else {
-		s := l.checker.Of(p)
-		l.request(s, &p.HTTPRequest, "GET", places{id: true, key: true})
-		checkPoll(s, p)
-		h.Poll = *p
+		s := l.checker.Of(h.Poll)
+		l.request(s, &h.Poll.HTTPRequest, "GET", places{id: true, key: true})
+		checkPoll(s, h.Poll)
 	}
-	if h.Cancel = f.Cancel; h.Cancel != nil {
+	if h.Cancel != nil {
 		s := l.checker.Of(h.Cancel)
 		l.request(s, h.Cancel, "DELETE", places{id: true, key: true, constant: true})
 		needJob(h.Cancel, s, "{id}", "{key}")
 	}
 }
 
-func (l *draftListener) submit(f *submitFields, api API, known bool) *report.HTTPSubmit {
-	s, at := &f.HTTPSubmit, l.checker.Of(f)
-	l.request(at, &s.HTTPRequest, "POST", places{values: true, key: true})
-	if s.Method == "GET" {
-		at.Get("method").Problem("a GET that makes something", "Use POST or PUT")
+func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api API, known bool) {
+	s := l.checker.Of(submit)
+	l.request(s, &submit.HTTPRequest, "POST", places{values: true, key: true})
+	if submit.Method == "GET" {
+		s.Get("method").Problem("a GET that makes something", "Use POST or PUT")
 	}
-	unknown := at.Get("unknown")
+	unknown := s.Get("unknown")
 	switch {
-	case !at.Readable() || !known:
+	case !s.Readable() || !known:
 	case api.Idempotency == "":
-		at.Problem("a job for an API without idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
+		s.Problem("a job for an API without idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
 	case api.Idempotency != NotIdempotent && unknown.Given():
 		unknown.Problem("has no effect, because the API recognizes repeated requests by "+api.Idempotency, "Remove it: a request whose answer is lost is sent again with the same key")
 	case api.Idempotency == NotIdempotent && !unknown.Given():
 		unknown.Problem("missing", "Say what to do if it is not known whether the API has made the job: resubmit (there may be two), fail, or {look_up: {path: /…, query: {…: \"{key}\"}, id: $.…}}")
 	}
-	if f.Unknown == nil {
-		return s
-	}
-	s.Unknown = f.Unknown.Answer
-	if in := f.Unknown.LookUp; in != nil {
-		inside := l.checker.Of(in)
-		l.request(inside, &in.HTTPRequest, "GET", places{key: true, constant: true})
-		s.Unknown, s.LookUp = report.LookUpJob, in
-		if !in.UsesKey() && inside.Readable() {
+	if lookUp := submit.Unknown.LookUp; lookUp != nil {
+		submit.Unknown.Answer = report.LookUpJob
+		inside := l.checker.Of(lookUp)
+		l.request(inside, &lookUp.HTTPRequest, "GET", places{key: true, constant: true})
+		if !lookUp.UsesKey() && inside.Readable() {
 			inside.Problem("no {key}, by which the job is found", "Put {key} into submit, where the API keeps it, and here where it is looked for")
-		} else if in.UsesKey() && !s.UsesKey() {
-			at.Problem("no {key}, by which look_up looks for the job", "Put {key} where the API keeps it, such as json: {reference: \"{key}\"}")
+		} else if lookUp.UsesKey() && !submit.UsesKey() {
+			s.Problem("no {key}, by which look_up looks for the job", "Put {key} where the API keeps it, such as json: {reference: \"{key}\"}")
 		}
 	}
-	return s
 }
 
 // checkPoll proves that a poll is about its job, and that each status means one thing.
@@ -121,9 +116,9 @@ func needJob(r *report.HTTPRequest, s decode.Section, names ...string) {
 	}
 }
 
-// readResult takes where the rows are, and how the next page is asked for.
-func (l *draftListener) readResult(f *resultFields) {
-	submitted, s, r := l.HTTP.Submit != nil, l.checker.Of(f), &f.HTTPResult
+// checkResult proves where the rows are, and how the next page is asked for.
+func (l *draftListener) checkResult(s decode.Section) {
+	submitted, r := l.HTTP.Submit != nil, &l.HTTP.Result
 	l.request(s, &r.HTTPRequest, "GET", places{values: !submitted, id: submitted})
 	if s.Wrong("rows") {
 		r.Rows = report.JSONPath{}
@@ -131,10 +126,6 @@ func (l *draftListener) readResult(f *resultFields) {
 	if submitted {
 		needJob(&r.HTTPRequest, s, "{id}")
 	}
-	if f.NextAs != nil {
-		r.NextAs = f.NextAs.Query
-	}
-	l.HTTP.Result = *r
 	const own = "Each of rows, next and count has a place of its own in the answer; without rows, the whole answer is the array of rows"
 	if r.Next.Overlaps(r.Rows) {
 		s.Get("next").Problem("in the same place as "+r.Rows.String(), own)
@@ -157,7 +148,7 @@ func (l *draftListener) readResult(f *resultFields) {
 		as.Problem("missing", "Write next_as: url, or {query: NAME} for the name that it has in the query of the next page")
 	}
 	for _, p := range r.Query {
-		if p.Name != "" && slices.Contains([]string{r.NextAs, r.Page, r.Offset}, p.Name) {
+		if p.Name != "" && slices.Contains([]string{r.NextAs.Query, r.Page, r.Offset}, p.Name) {
 			s.Get("query").Problem("Fanfold adds "+report.Shorten(p.Name)+" itself", "Remove it from the query")
 		}
 	}

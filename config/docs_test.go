@@ -15,8 +15,8 @@ var tables = map[string]reflect.Type{
 	"file": reflect.TypeFor[file](), "databases": reflect.TypeFor[databaseFields](), "apis": reflect.TypeFor[apiFields](),
 	"records": reflect.TypeFor[Records](), "limits": reflect.TypeFor[Limits](), "keys": reflect.TypeFor[report.Keys](),
 	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](),
-	"listeners": reflect.TypeFor[listenerFields](), "external columns": reflect.TypeFor[typedFields](), "http columns": reflect.TypeFor[pathFields](),
-	"request": reflect.TypeFor[report.HTTPRequest](), "submit": reflect.TypeFor[submitFields](), "poll": reflect.TypeFor[report.HTTPPoll](), "result": reflect.TypeFor[resultFields](),
+	"listeners": reflect.TypeFor[listenerFields](), "external columns": reflect.TypeFor[typedFields](), "http columns": reflect.TypeFor[report.HTTPField](),
+	"request": reflect.TypeFor[report.HTTPRequest](), "submit": reflect.TypeFor[report.HTTPSubmit](), "poll": reflect.TypeFor[report.HTTPPoll](), "result": reflect.TypeFor[report.HTTPResult](),
 	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "csv": reflect.TypeFor[report.CSV](), "columns": reflect.TypeFor[report.CSVColumn](),
 	"timers": reflect.TypeFor[report.Timer](), "timer submit": reflect.TypeFor[report.Submit](), "timer append": reflect.TypeFor[report.Append](), "timer call": reflect.TypeFor[report.Call](),
 }

@@ -112,47 +112,7 @@ type typedFields struct {
 type httpFields struct {
 	// name of one of `apis`
 	API string `yaml:"api" need:"Name one of apis"`
-	// by name: the path to the column's value in a row, or these fields
-	Fields []pathFields `yaml:"columns" need:"Say where the columns are in a row: {user_id: $.user.id}"`
+	report.HTTP
 	// values of `:listener.column` in one request
 	Values int `yaml:"batch" default:"1000" min:"1" max:"1000000"`
-	// request that makes the job
-	Submit *submitFields `yaml:"submit"`
-	// request that asks how the job is
-	Poll *report.HTTPPoll `yaml:"poll"`
-	// request that ends the job of a record that was cancelled, or whose `total` is over; best effort. 404, 409 and 410 count as ended. The job of a record that fails otherwise goes on
-	Cancel *report.HTTPRequest `yaml:"cancel"`
-	// request for the rows, or for those of the job once it is done
-	Result *resultFields `yaml:"result" need:"Say where the rows are: {path: /…, rows: $.…}"`
-	// maximum time from the first request to the last row, with all waits and tries; it counts as the listener's time in the timeout of the report. When it is over, the task fails, with what the last try said
-	TotalTime time.Duration `yaml:"total" default:"2h"`
-}
-
-type pathFields struct {
-	Name string `key:""`
-	report.HTTPField
-}
-
-type submitFields struct {
-	report.HTTPSubmit
-	// what to do if it is not known whether the API has made the job; only for an API with `idempotency: none`
-	Unknown *unknownFields `yaml:"unknown"`
-}
-
-type unknownFields struct {
-	Answer report.HTTPUnknown `short:"" enum:"resubmit,fail" why:"Or write {look_up: {path: /…, id: $.…}}"`
-	// request that finds the job by its `{key}`
-	LookUp *report.HTTPLookUp `yaml:"look_up" need:"Write {look_up: {path: /…, id: $.…}}"`
-}
-
-type resultFields struct {
-	report.HTTPResult
-	// `url` if `next` leads to a URL on the same host, or `{query: NAME}` for its name in the query
-	NextAs *nextFields `yaml:"next_as"`
-}
-
-type nextFields struct {
-	As string `short:"" enum:"url" why:"Write url, or {query: NAME}"`
-	// name in the query of the next page
-	Query string `yaml:"query" form:"query" need:"Write {query: NAME}"`
 }

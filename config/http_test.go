@@ -93,13 +93,13 @@ func TestLoadHTTP(t *testing.T) {
 		Name: "vendor.scores", Line: 22, Kind: report.FromHTTP, Source: "vendor", Columns: []string{"id", "score"},
 		From: &report.Ref{Listener: "users", Column: "id"}, Batch: 10, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
 		HTTP: &report.HTTP{
-			Fields: []report.HTTPField{{Path: path("$.user.id")}, {Path: path("$['score']"), Kind: report.KindDecimal, Optional: true}},
+			Fields: []report.HTTPField{{Name: "id", Path: path("$.user.id")}, {Name: "score", Path: path("$['score']"), Kind: report.KindDecimal, Optional: true}},
 			Result: report.HTTPResult{
 				HTTPRequest: report.HTTPRequest{
 					Method: "POST", Path: "/teams/:team/scores", Query: []report.HTTPPair{{Name: "limit", Value: "1000"}},
 					JSON: map[string]any{"from": ":from", "ids": ":users.id", "deep": []any{json.Number("1"), json.Number("2.50"), true, nil, "::x"}},
 				},
-				Rows: path("$.rows"), Next: path("$.next"), NextAs: "cursor", First: 1, Count: path("$.total"),
+				Rows: path("$.rows"), Next: path("$.next"), NextAs: report.HTTPNext{Query: "cursor"}, First: 1, Count: path("$.total"),
 			},
 		},
 	}
@@ -110,12 +110,12 @@ func TestLoadHTTP(t *testing.T) {
 	want = &report.Listener{
 		Name: "vendor.export", Line: 38, Kind: report.FromHTTP, Source: "vendor", Columns: []string{"id"}, Batch: 1000, Timeout: 5 * time.Minute, Retry: report.DefaultRetry,
 		HTTP: &report.HTTP{
-			Fields: []report.HTTPField{{Path: path("$.id")}}, Total: 30 * time.Minute,
+			Fields: []report.HTTPField{{Name: "id", Path: path("$.id")}}, Total: 30 * time.Minute,
 			Submit: &report.HTTPSubmit{
 				HTTPRequest: report.HTTPRequest{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path("$.job.id"),
-				Unknown: report.LookUpJob, LookUp: &report.HTTPLookUp{HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path("$.jobs[0].id")},
+				Unknown: report.HTTPUncertain{Answer: report.LookUpJob, LookUp: &report.HTTPLookUp{HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path("$.jobs[0].id")}},
 			},
-			Poll: report.HTTPPoll{
+			Poll: &report.HTTPPoll{
 				HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports/{id}"}, Every: 5 * time.Second, Status: path("$.state"),
 				Done: []string{"done"}, Failed: []string{"error", "gone"}, Working: []string{"queued"}, Error: path("$.message"),
 			},

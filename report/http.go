@@ -11,21 +11,34 @@ import (
 // HTTP is what a listener of kind http asks its API for: rows at once, or a job that is
 // polled until its rows exist.
 type HTTP struct {
-	Fields []HTTPField // of a row, for each of the listener's Columns
-	Submit *HTTPSubmit `json:",omitempty"` // nil: the rows exist at once
-	Poll   HTTPPoll    `json:",omitzero"`  // ignored without Submit
-	Result HTTPResult
-	Cancel *HTTPRequest  `json:"-"` // of a job that is no longer needed; nil: none
-	Total  time.Duration `json:"-"` // from the first request to the last row, with all tries; 0 without Submit
+	// by name: the path to the column's value in a row, or these fields
+	Fields []HTTPField `yaml:"columns" need:"Say where the columns are in a row: {user_id: $.user.id}"` // for each of the listener's Columns
+	// request that makes the job
+	Submit *HTTPSubmit `yaml:"submit" json:",omitempty"` // nil: the rows exist at once
+	// request that asks how the job is
+	Poll *HTTPPoll `yaml:"poll" json:",omitempty"` // ignored without Submit
+	// request that ends the job of a record that was cancelled, or whose `total` is over; best effort. 404, 409 and 410 count as ended. The job of a record that fails otherwise goes on
+	Cancel *HTTPRequest `yaml:"cancel" json:"-"`
+	// request for the rows, or for those of the job once it is done
+	Result HTTPResult `yaml:"result" need:"Say where the rows are: {path: /…, rows: $.…}"`
+	// maximum time from the first request to the last row, with all waits and tries; it counts as the listener's time in the timeout of the report. When it is over, the task fails, with what the last try said
+	Total time.Duration `yaml:"total" default:"2h" json:"-"` // 0 without Submit
 }
 
 // HTTPSubmit makes a job.
 type HTTPSubmit struct {
 	HTTPRequest
 	// path to the job's id in the answer
-	ID      JSONPath    `yaml:"id" need:"Say where the job's id is in the answer: id: $.id"` // a text or a number
-	Unknown HTTPUnknown `json:"-"`                                                           // ignored if the API recognizes repeated requests
-	LookUp  *HTTPLookUp `json:"-"`                                                           // with LookUpJob
+	ID JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.id"` // a text or a number
+	// what to do if it is not known whether the API has made the job; only for an API with `idempotency: none`
+	Unknown HTTPUncertain `yaml:"unknown" json:"-"`
+}
+
+// HTTPUncertain is an answer with what it needs.
+type HTTPUncertain struct {
+	Answer HTTPUnknown `short:"" enum:"resubmit,fail" why:"Or write {look_up: {path: /…, id: $.…}}"`
+	// request that finds the job by its `{key}`
+	LookUp *HTTPLookUp `yaml:"look_up" need:"Write {look_up: {path: /…, id: $.…}}"` // with LookUpJob
 }
 
 // HTTPUnknown says what to do if it is not known whether an API has made a job: the
@@ -65,6 +78,7 @@ type HTTPPoll struct {
 
 // HTTPField is a column's value in a row.
 type HTTPField struct {
+	Name string `key:"" json:"-"` // of the column
 	// path to the value in a row
 	Path JSONPath `yaml:"path" short:"" need:"Write the path to the value in a row, such as $.user.id"`
 	// type of the values
@@ -94,6 +108,20 @@ type HTTPPair struct {
 	Value string `short:""`
 }
 
+// HTTPNext says how the next page is asked for with a value of the answer: the value is its
+// URL, or a value in the URL's query.
+type HTTPNext struct {
+	As string `short:"" enum:"url" why:"Write url, or {query: NAME}"`
+	// name in the query of the next page
+	Query string `yaml:"query" form:"query" need:"Write {query: NAME}"` // empty: it is a URL
+}
+
+// IsZero tells whether it is not a name in the query.
+func (n HTTPNext) IsZero() bool { return n.Query == "" }
+
+// MarshalText gives the name in the query.
+func (n HTTPNext) MarshalText() ([]byte, error) { return []byte(n.Query), nil }
+
 // HTTPResult says where the rows are, in one answer or several.
 type HTTPResult struct {
 	HTTPRequest
@@ -103,8 +131,9 @@ type HTTPResult struct {
 	// How the next page is asked for: by what Next leads to, or by a number.
 
 	// path to what the next page is asked for with
-	Next   JSONPath `yaml:"next" json:",omitzero"` // missing, null, false or an empty text in the last page; zero: see Page and Offset
-	NextAs string   `json:",omitempty"`            // the name in the query for what Next leads to; empty: it is a URL
+	Next JSONPath `yaml:"next" json:",omitzero"` // missing, null, false or an empty text in the last page; zero: see Page and Offset
+	// `url` if `next` leads to a URL on the same host, or `{query: NAME}` for its name in the query
+	NextAs HTTPNext `yaml:"next_as" json:",omitzero"`
 	// name in the query for the number of the page
 	Page string `yaml:"page" form:"query" json:",omitempty"` // empty: none. A page without rows ends them
 	// number of the first page

@@ -29,7 +29,7 @@ func (s *Source) Cancel(ctx context.Context, task listeners.Task) error {
 	for i := range r.memo.Jobs {
 		j := &r.memo.Jobs[i]
 		r.batch = i
-		if j.ID == "" && j.Asked && task.Listener.HTTP.Submit.Unknown == report.LookUpJob {
+		if j.ID == "" && j.Asked && task.Listener.HTTP.Submit.Unknown.Answer == report.LookUpJob {
 			id, err := r.lookUp(ctx)
 			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("the job of the key %s: %w", r.key(), err))

@@ -193,7 +193,7 @@ func (r *reader) submit(ctx context.Context, batch int) error {
 	case refused(err):
 		j.Asked = false
 		return errors.Join(r.remember(ctx), r.source.patient(err))
-	case ctx.Err() == nil && s.Unknown == report.FailJob:
+	case ctx.Err() == nil && s.Unknown.Answer == report.FailJob:
 		return r.doubtful(err)
 	default:
 		return r.source.patient(err)
@@ -243,14 +243,14 @@ func (r *reader) idempotent() bool {
 
 // keyed tells whether the API has got the key with a request for a job.
 func (r *reader) keyed() bool {
-	return r.idempotent() || r.task.Listener.HTTP.Submit.Unknown == report.LookUpJob
+	return r.idempotent() || r.task.Listener.HTTP.Submit.Unknown.Answer == report.LookUpJob
 }
 
 // unknown decides what comes where a request for a job went out, and its answer did
 // not come back.
 func (r *reader) unknown(ctx context.Context, j *job) error {
 	s := r.task.Listener.HTTP.Submit
-	switch s.Unknown {
+	switch s.Unknown.Answer {
 	case report.FailJob:
 		return r.doubtful(errors.New("the worker that asked for it did not live to hear the answer"))
 	case report.LookUpJob:
@@ -271,7 +271,7 @@ func (r *reader) doubtful(err error) error {
 
 // lookUp finds a job by its key; empty where there is none.
 func (r *reader) lookUp(ctx context.Context) (id string, err error) {
-	look := r.task.Listener.HTTP.Submit.LookUp
+	look := r.task.Listener.HTTP.Submit.Unknown.LookUp
 	asked, err := r.request(look.HTTPRequest)
 	if err == nil {
 		err = r.turn(ctx)

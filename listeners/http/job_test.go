@@ -36,21 +36,21 @@ func newExports(t *testing.T, unknown report.HTTPUnknown) *exports {
 	v.Start()
 	t.Cleanup(v.Close)
 	next, _ := report.ParseJSONPath("$.next_cursor")
-	b := setup(t, nil, report.HTTPResult{HTTPRequest: report.HTTPRequest{Path: "/exports/{id}/rows"}, Next: next, NextAs: "cursor"}, "$.n integer", "$.twice integer")
+	b := setup(t, nil, report.HTTPResult{HTTPRequest: report.HTTPRequest{Path: "/exports/{id}/rows"}, Next: next, NextAs: report.HTTPNext{Query: "cursor"}}, "$.n integer", "$.twice integer")
 	b.api.URL, b.api.Idempotency = v.URL, "Idempotency-Key"
 	h := b.listener.HTTP
 	h.Total = time.Hour
 	h.Submit = &report.HTTPSubmit{
 		HTTPRequest: report.HTTPRequest{Method: "POST", Path: "/exports", JSON: map[string]any{"from": ":from", "reference": "{key}"}}, ID: path(t, "$.job.id"),
 	}
-	h.Poll = report.HTTPPoll{
+	h.Poll = &report.HTTPPoll{
 		HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports/{id}"}, Every: 10 * time.Second,
 		Status: path(t, "$.state"), Done: []string{"done"}, Failed: []string{"error"}, Working: []string{"queued", "running"}, Error: path(t, "$.message"),
 	}
 	h.Cancel = &report.HTTPRequest{Method: "DELETE", Path: "/exports/{id}"}
 	if unknown != "" {
-		b.api.Idempotency, h.Submit.Unknown = config.NotIdempotent, unknown
-		h.Submit.LookUp = &report.HTTPLookUp{
+		b.api.Idempotency, h.Submit.Unknown.Answer = config.NotIdempotent, unknown
+		h.Submit.Unknown.LookUp = &report.HTTPLookUp{
 			HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path(t, "$.jobs[0].id"),
 		}
 	}

@@ -86,8 +86,8 @@ func (r *reader) next(asked request, first *url.URL, p page) (after request, las
 		return asked, true, nil
 	case !ok:
 		return asked, false, listeners.Permanent(fmt.Errorf("API %s: %s: %s is %s, which leads to no page", r.source.api.Name, asked.what, result.Next, shown(p.next)))
-	case result.NextAs != "":
-		asked.url = with(first, result.NextAs, text)
+	case result.NextAs.Query != "":
+		asked.url = with(first, result.NextAs.Query, text)
 		return asked, false, nil
 	}
 	to, err := p.url.Parse(text)

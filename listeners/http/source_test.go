@@ -251,7 +251,7 @@ func TestLongRow(t *testing.T) {
 		"row 2 of it has more than 4194304 bytes": `{"rows": [` + row(100) + `, ` + row(mostValue+1) + `]}`,
 		"$.next has more than 4194304 bytes":      `{"rows": [], "next": [` + strings.Repeat("{},", mostValue/3) + `0]}`,
 	} {
-		b := setup(t, says(text), report.HTTPResult{Next: path(t, "$.next"), NextAs: "cursor"}, "$.v")
+		b := setup(t, says(text), report.HTTPResult{Next: path(t, "$.next"), NextAs: report.HTTPNext{Query: "cursor"}}, "$.v")
 		b.api.MaxBytes = 1 << 30
 		b.fails(name, true)
 	}
@@ -424,7 +424,7 @@ func paged(t *testing.T, how string) report.HTTPResult {
 	result := report.HTTPResult{HTTPRequest: report.HTTPRequest{Query: []report.HTTPPair{{Name: "limit", Value: "2"}}}}
 	switch how {
 	case "cursor":
-		result.Next, result.NextAs = path(t, "$.cursor"), "cursor"
+		result.Next, result.NextAs = path(t, "$.cursor"), report.HTTPNext{Query: "cursor"}
 	case "url":
 		result.Next = path(t, "$.url")
 	case "page":
