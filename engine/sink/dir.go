@@ -117,7 +117,7 @@ func (d *Dir) Remove(ctx context.Context, name string) error {
 	remove := d.remove
 	object, temporary := objectOf(name)
 	if temporary {
-		remove = d.removeTemporary
+		remove = d.removeFile
 	}
 	if err := errors.Join(CheckName(object), ctx.Err()); err != nil {
 		return err
@@ -143,7 +143,12 @@ func (d *Dir) remove(name string) error {
 	if what := foreign(info); what != "" {
 		return Refused(fmt.Errorf("%s lies there, which Fanfold has not made: remove it by hand", what))
 	}
-	if err = os.Remove(d.path(name)); missing(err) {
+	return d.removeFile(name)
+}
+
+func (d *Dir) removeFile(name string) error {
+	err := os.Remove(d.path(name))
+	if missing(err) {
 		return nil
 	}
 	return errors.Join(err, syncFolder(filepath.Dir(d.path(name))))

@@ -27,16 +27,6 @@ func makeFolders(folder string) error {
 	return syncFolder(parent)
 }
 
-// makeFoldersBelow makes the folders between root and folder, but not root: one
-// that is gone is a mount that is gone, and what is written into its place would
-// be lost.
-func makeFoldersBelow(root, folder string) error {
-	if _, err := os.Stat(root); err != nil {
-		return err
-	}
-	return makeFolders(folder)
-}
-
 // syncFolders makes the entries of a folder and of those above it, up to root,
 // durable. Another process may have made them and not yet got so far.
 func syncFolders(root, folder string) error {

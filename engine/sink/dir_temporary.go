@@ -1,13 +1,13 @@
 package sink
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+	"regexp"
 )
 
 // While an object is written it is a temporary file in a hidden folder beside
@@ -19,58 +19,42 @@ import (
 // place, and has only what is being written or was interrupted. So a sweep need
 // not list the objects, of which there may be a hundred thousand. It stays when
 // it is empty: another process may be about to write into it.
-const (
-	temporaryFolder = ".tmp"
-	temporaryDigits = 16
-	temporaryEnd    = ".tmp"
-)
+const temporaryFolder = ".tmp"
 
-// temporaries returns the folder of an object's temporary files, and what their
-// names begin with.
-func (d *Dir) temporaries(name string) (folder, begin string) {
-	folder, file := filepath.Split(d.path(name))
-	return folder + temporaryFolder, file + "."
-}
+var temporaryFile = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
 
 // temporary returns a path for a new temporary file.
 func (d *Dir) temporary(name string) string {
-	folder, begin := d.temporaries(name)
-	return filepath.Join(folder, begin+randomHex()+temporaryEnd)
+	folder, file := filepath.Split(d.path(name))
+	return filepath.Join(folder, temporaryFolder, file+"."+randomHex()+".tmp")
 }
 
 // objectOf returns the name of the object to which a name belongs, and whether it is
 // that of a temporary file.
 func objectOf(name string) (object string, temporary bool) {
 	folder, file := path.Split(name)
-	digits := len(file) - len(temporaryEnd) - temporaryDigits
-	if path.Base(folder) != temporaryFolder || digits < 2 || !temporaryOf(file, file[:digits]) {
+	if path.Base(folder) != temporaryFolder {
 		return name, false
 	}
-	return path.Join(path.Dir(path.Clean(folder)), file[:digits-1]), true
-}
-
-// removeTemporary removes one temporary file.
-func (d *Dir) removeTemporary(name string) error {
-	if err := os.Remove(d.path(name)); err != nil {
-		if missing(err) {
-			return nil
-		}
-		return err
+	of := temporaryFile.FindStringSubmatch(file)
+	if of == nil {
+		return name, false
 	}
-	return syncFolder(filepath.Dir(d.path(name)))
+	return path.Join(path.Dir(path.Clean(folder)), of[1]), true
 }
 
 // sweep removes all temporary files of that name, so that a power cut does not
 // bring them back.
 func (d *Dir) sweep(name string) error {
-	folder, begin := d.temporaries(name)
+	folder, file := filepath.Split(d.path(name))
+	folder += temporaryFolder
 	entries, err := os.ReadDir(folder)
 	if missing(err) {
 		return nil
 	}
 	swept := false
 	for _, e := range entries {
-		if !temporaryOf(e.Name(), begin) {
+		if of := temporaryFile.FindStringSubmatch(e.Name()); of == nil || of[1] != file {
 			continue
 		}
 		gone := os.Remove(filepath.Join(folder, e.Name()))
@@ -85,23 +69,4 @@ func (d *Dir) sweep(name string) error {
 	return err
 }
 
-// temporaryOf tells whether this is a temporary file of the object whose files
-// begin like this, and not of one whose name only begins the same.
-func temporaryOf(entry, begin string) bool {
-	digits, ok := strings.CutPrefix(entry, begin)
-	if !ok {
-		return false
-	}
-	digits, ok = strings.CutSuffix(digits, temporaryEnd)
-	if !ok || len(digits) != temporaryDigits {
-		return false
-	}
-	_, err := hex.DecodeString(digits)
-	return err == nil
-}
-
-func randomHex() string {
-	var b [temporaryDigits / 2]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
+func randomHex() string { return fmt.Sprintf("%016x", rand.Uint64()) }

@@ -8,7 +8,7 @@ import (
 // BreakFile makes the next Write to a directory's writer fail, as a full disk
 // would, but nothing else.
 func BreakFile(t *testing.T, w Writer) {
-	d := w.(*dirWriter)
+	d := w.(*writer).upload.(*dirUpload)
 	readOnly, err := os.Open(d.file.Name())
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/storage"
@@ -28,15 +28,13 @@ const (
 )
 
 var (
-	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-	errEnded   = errors.New("sink: the writer has ended")
+	errEnded   = errors.New("the writer has ended")
 	errStalled = errors.New("no progress")
 	errDamaged = errors.New("the service stored other bytes than were sent")
 )
 
-// writer is an upload that is not finished.
-type writer struct {
+// upload is an upload that is not finished.
+type upload struct {
 	ctx      context.Context // the caller's
 	cancel   context.CancelCauseFunc
 	upload   context.Context // ends with ctx, by cancel, or when a call stalls
@@ -45,10 +43,7 @@ type writer struct {
 	out      *storage.Writer
 	metadata map[string]string
 	stall    time.Duration
-	size     int64
-	crc32c   uint32
 	taken    error // the service said that the name is taken; from then on bytes are only counted
-	err      error // of the first call that failed, or errEnded
 }
 
 // Create prepares an upload; the first request is made by Write.
@@ -56,151 +51,122 @@ func (s *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	if err := errors.Join(sink.CheckName(o.Name), context.Cause(ctx)); err != nil {
 		return nil, err
 	}
-	w := &writer{
+	u := &upload{
 		ctx: ctx, object: s.object(o.Name), url: s.URL(o.Name),
 		metadata: maps.Clone(o.Metadata), stall: s.stall,
 	}
-	w.upload, w.cancel = context.WithCancelCause(ctx)
-	w.out = w.object.If(storage.Conditions{DoesNotExist: true}).NewWriter(w.upload)
-	w.out.ContentType = o.ContentType
-	w.out.Metadata = w.metadata
-	w.out.ChunkSize = chunkSize
-	w.out.ChunkRetryDeadline = chunkRetry
-	w.out.ChunkTransferTimeout = chunkStall
-	return w, nil
+	u.upload, u.cancel = context.WithCancelCause(ctx)
+	u.out = u.object.If(storage.Conditions{DoesNotExist: true}).NewWriter(u.upload)
+	u.out.ContentType = o.ContentType
+	u.out.Metadata = u.metadata
+	u.out.ChunkSize = chunkSize
+	u.out.ChunkRetryDeadline = chunkRetry
+	u.out.ChunkTransferTimeout = chunkStall
+	return sink.NewWriter(ctx, u), nil
 }
 
-// Write hands the bytes to the upload, and waits where a chunk is full and the
-// one before it is still on its way.
-func (w *writer) Write(p []byte) (int, error) {
-	if w.err != nil {
-		return 0, w.err
-	}
-	if err := w.send(p); err != nil {
-		w.err = fmt.Errorf("sink: write %s: %w", w.url, w.because(err))
-		w.cancel(w.err)
-		return 0, w.err
-	}
-	w.size += int64(len(p))
-	w.crc32c = crc32.Update(w.crc32c, castagnoli, p)
-	return len(p), nil
-}
-
-// send uploads the bytes. That the name is taken is no error yet: the service
+// Send hands the bytes to the upload, and waits where a chunk is full and the
+// one before it is still on its way. That the name is taken is no error yet: the service
 // says so as early as at the first chunk, but whether the object there is the
 // same can be known only when all bytes were seen.
-func (w *writer) send(p []byte) error {
-	if w.taken != nil {
-		return context.Cause(w.ctx)
+func (u *upload) Send(p []byte) error {
+	if u.taken != nil {
+		return context.Cause(u.ctx)
 	}
-	defer w.guard()()
-	_, err := w.out.Write(p)
+	defer u.guard()()
+	_, err := u.out.Write(p)
 	if taken(err) {
-		w.taken = err
+		u.taken = err
 		return nil
+	}
+	if err != nil {
+		err = u.because(err)
+		u.cancel(err)
 	}
 	return err
 }
 
 // taken tells whether the precondition failed.
 func taken(err error) bool {
-	var answer *googleapi.Error
-	return errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed
+	answer, ok := errors.AsType[*googleapi.Error](err)
+	return ok && answer.Code == http.StatusPreconditionFailed
 }
 
 // guard ends the upload if the call that it guards takes too long.
-func (w *writer) guard() (done func()) {
-	timer := time.AfterFunc(w.stall, func() { w.cancel(errStalled) })
+func (u *upload) guard() (done func()) {
+	timer := time.AfterFunc(u.stall, func() { u.cancel(errStalled) })
 	return func() { timer.Stop() }
 }
 
 // refused marks an answer of the service that stays the same until somebody
 // changes the bucket or the grants.
 func refused(err error) error {
-	var answer *googleapi.Error
-	if !errors.As(err, &answer) {
-		return err
-	}
-	switch answer.Code {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+	final := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
+	if answer, ok := errors.AsType[*googleapi.Error](err); ok && slices.Contains(final, answer.Code) {
 		return sink.Refused(err)
 	}
 	return err
 }
 
 // because adds why the upload was ended to the error that this caused.
-func (w *writer) because(err error) error {
+func (u *upload) because(err error) error {
 	err = refused(err)
-	if cause := context.Cause(w.upload); cause != nil && !errors.Is(err, cause) {
+	if cause := context.Cause(u.upload); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w (%w)", cause, err)
 	}
 	return err
 }
 
-// Abort ends the upload. It must not close it: that would publish what was
+// End ends the upload. It must not close it: that would publish what was
 // written so far.
-func (w *writer) Abort() {
-	w.err = errEnded
-	w.cancel(errEnded)
+func (u *upload) End() { u.cancel(errEnded) }
+
+// Failed names the object.
+func (u *upload) Failed(what string, err error) error {
+	return fmt.Errorf("sink: %s %s: %w", what, u.url, err)
 }
 
-// Commit finishes the upload. It takes up to 2 minutes, and half a minute more
+// Publish finishes the upload. It takes up to 2 minutes, and half a minute more
 // where it has to look what became of it.
-func (w *writer) Commit() (sink.Committed, error) {
-	if w.err != nil {
-		err := w.err
-		w.Abort()
-		return sink.Committed{}, err
+func (u *upload) Publish(size int64, crc32c uint32) (adopted bool, err error) {
+	if err := u.close(); err != nil {
+		return true, u.adopt(u.because(err), size, crc32c)
 	}
-	defer w.Abort()
-	adopted, err := w.publish()
-	if errors.Is(err, sink.ErrConflict) {
-		return sink.Committed{}, err
-	} else if err != nil {
-		return sink.Committed{}, fmt.Errorf("sink: commit %s: %w", w.url, err)
-	}
-	return sink.Committed{Adopted: adopted, Bytes: w.size, CRC32C: w.crc32c}, nil
-}
-
-func (w *writer) publish() (adopted bool, err error) {
-	if err := w.close(); err != nil {
-		return true, w.adopt(w.because(err))
-	}
-	stored := w.out.Attrs()
-	if stored.Size == w.size && stored.CRC32C == w.crc32c {
+	stored := u.out.Attrs()
+	if stored.Size == size && stored.CRC32C == crc32c {
 		return false, nil
 	}
 	// Only this generation: it is the one that is known to be damaged.
-	return false, errors.Join(errDamaged, remove(w.ctx, w.object.Generation(stored.Generation)))
+	return false, errors.Join(errDamaged, remove(u.ctx, u.object.Generation(stored.Generation)))
 }
 
-func (w *writer) close() error {
-	if w.taken != nil {
-		return w.taken
+func (u *upload) close() error {
+	if u.taken != nil {
+		return u.taken
 	}
-	if err := w.upload.Err(); err != nil {
+	if err := u.upload.Err(); err != nil {
 		return err
 	}
-	defer w.guard()()
-	return w.out.Close()
+	defer u.guard()()
+	return u.out.Close()
 }
 
 // adopt looks what is there after the upload failed, and returns nil where it
 // has our bytes and metadata, and failed where nothing is there or nobody knows.
-func (w *writer) adopt(failed error) error {
-	if w.ctx.Err() != nil {
+func (u *upload) adopt(failed error, size int64, crc32c uint32) error {
+	if u.ctx.Err() != nil {
 		return failed
 	}
-	there, err := look(w.ctx, w.object)
+	there, err := look(u.ctx, u.object)
 	switch {
 	case errors.Is(err, storage.ErrObjectNotExist):
 		return failed
 	case err != nil:
 		return fmt.Errorf("%w; and to look at it: %w", failed, err)
-	case there.Size != w.size, there.CRC32C != w.crc32c:
-		return sink.Taken(w.url, fmt.Sprintf("an object of %d bytes with other contents", there.Size))
-	case !maps.Equal(there.Metadata, w.metadata):
-		return sink.Taken(w.url, fmt.Sprintf("an object with other metadata (%s)", said(there.Metadata)))
+	case there.Size != size, there.CRC32C != crc32c:
+		return sink.Taken(u.url, fmt.Sprintf("an object of %d bytes with other contents", there.Size))
+	case !maps.Equal(there.Metadata, u.metadata):
+		return sink.Taken(u.url, fmt.Sprintf("an object with other metadata (%s)", said(there.Metadata)))
 	}
 	return nil
 }
