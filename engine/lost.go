@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
@@ -30,7 +31,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 		}
 		// An unknown report is not looked for again: the next pass does.
 		p := &push{id: r.ID, look: int64(len(report.RecordPolls))}
-		pushes, places = append(pushes, p), append(places, p.places()...)
+		pushes, places = append(pushes, p), append(places, BeforeStart(p.id)...)
 	}
 	if len(pushes) == 0 {
 		return l, nil
@@ -76,20 +77,19 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 	return l, ctx.Err()
 }
 
-// places are the members of the delayed set with which an id waits for its time.
-func (p push) places() []string {
-	places := []string{p.id}
+// BeforeStart are the members of the delayed set that an id can have which has not been
+// started: the id itself, and a member for each poll of its record.
+func BeforeStart(id string) []string {
+	members := []string{id}
 	for i := range report.RecordPolls {
-		places = append(places, scripts.Later{ID: p.id, Attempt: int64(i + 1), Step: scripts.StepTrigger}.String())
+		members = append(members, scripts.Later{ID: id, Attempt: int64(i + 1), Step: scripts.StepTrigger}.String())
 	}
-	return places
+	return members
 }
 
 func (p push) isPlaced(places map[string]float64) bool {
-	for _, place := range p.places() {
-		if _, ok := places[place]; ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(BeforeStart(p.id), func(member string) bool {
+		_, ok := places[member]
+		return ok
+	})
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -27,8 +28,7 @@ type Findings []Finding
 // in the sink and one scratch file, and changes nothing else.
 func (in *Inspector) Doctor(ctx context.Context) Findings {
 	all := within(ctx, redisDoctor{in}.checkRedis)
-	all = append(all, sourceDoctor{in}.checkDatabases(ctx)...)
-	all = append(all, sourceDoctor{in}.checkAPIs(ctx)...)
+	all = append(all, sourceDoctor{in}.checkSources(ctx)...)
 	d := recordDoctor{in}
 	if !all.Failed("database " + in.o.Config.Records.Database) {
 		all = append(all, within(ctx, d.checkRecords)...)
@@ -55,12 +55,7 @@ func within[T any](ctx context.Context, check func(context.Context) T) T {
 
 // Failed tells whether a check FAILed.
 func (fs Findings) Failed(check string) bool {
-	for _, f := range fs {
-		if f.Check == check {
-			return f.Result == Fail
-		}
-	}
-	return false
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Check == check && f.Result == Fail })
 }
 
 // Count is how many checks have a result.
@@ -80,4 +75,9 @@ func newFinding(check, result, detail string, err error, hint string) Finding {
 		return Finding{Check: check, Result: Pass, Detail: detail}
 	}
 	return Finding{Check: check, Result: result, Detail: err.Error(), Hint: hint}
+}
+
+// pass is a finding that all is well.
+func pass(check, detail string) Finding {
+	return Finding{Check: check, Result: Pass, Detail: detail}
 }

@@ -50,7 +50,7 @@ func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
 // checkTimerRecords proves that timers can insert records, if any does.
 func (d recordDoctor) checkTimerRecords(ctx context.Context) Finding {
 	if !d.o.Config.Timers.Submit() {
-		return Finding{Check: "records of timers", Result: Pass, Detail: "no timer submits a report"}
+		return pass("records of timers", "no timer submits a report")
 	}
 	return newFinding("records of timers", Fail, "each is inserted once", d.o.Records.CheckFirings(ctx),
 		"fanfold migrate makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
@@ -92,20 +92,20 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 			after = records[len(records)-1].ID
 		}
 	}
-	if err == nil && len(counts) > 0 && !whole {
-		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and could not be compared with all of %s: only its oldest %d entries were searched",
-			counts[report.Pending], counts[report.Processing], example, grace, d.o.Scripts.Jobs(), searched)
+	stale := fmt.Sprintf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and ", counts[report.Pending], counts[report.Processing], example, grace)
+	switch {
+	case err != nil:
+		return newFinding(check, Warn, "", err, hint)
+	case len(counts) > 0 && !whole:
+		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.o.Scripts.Jobs(), searched)
 		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
-	}
-	if err == nil && len(counts) == 0 && unknown > 0 {
+	case len(counts) > 0:
+		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
+	case unknown > 0:
 		err = fmt.Errorf("%d records, of which %s, wait for reports that are not in this configuration: nothing starts them", unknown, named)
 		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
 	}
-	if err == nil && len(counts) > 0 {
-		err = fmt.Errorf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and have no job: the next rebuild starts them",
-			counts[report.Pending], counts[report.Processing], example, grace)
-	}
-	return newFinding(check, Warn, "none", err, hint)
+	return pass(check, "none")
 }
 
 // queuedIDs are the oldest ids that wait to be started, and whether those are all.
@@ -138,7 +138,7 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 	var members []string
 	for i, r := range records {
 		ids[i] = r.ID
-		members = append(members, BeforeStart(r.ID)...)
+		members = append(members, engine.BeforeStart(r.ID)...)
 	}
 	attempts, _, err := d.o.Scripts.Attempts(ctx, ids)
 	if err != nil {
@@ -148,27 +148,23 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 	if err != nil {
 		return nil, err
 	}
-	pending := map[string][]string{} // by report
+	parked := map[string]map[string]float64{} // by report
 	for _, r := range records {
-		if r.Status == report.Pending {
-			pending[r.Report] = append(pending[r.Report], r.ID)
+		if _, asked := parked[r.Report]; asked {
+			continue
 		}
-	}
-	parked := map[string]map[string]float64{}
-	for name, ids := range pending {
-		if parked[name], err = d.o.Scripts.Scores(ctx, d.o.Scripts.Waiting(name), ids); err != nil {
+		if parked[r.Report], err = d.o.Scripts.Scores(ctx, d.o.Scripts.Waiting(r.Report), ids); err != nil {
 			return nil, err
 		}
 	}
 	var left []engine.Record
 	for i, r := range records {
-		_, waits := parked[r.Report][r.ID]
-		waits = waits || queued[r.ID]
-		for _, member := range BeforeStart(r.ID) {
+		_, isParked := parked[r.Report][r.ID]
+		isDelayed := slices.ContainsFunc(engine.BeforeStart(r.ID), func(member string) bool {
 			_, ok := delayed[member]
-			waits = waits || ok
-		}
-		if !waits && (r.Status == report.Pending || attempts[i] < r.Attempt) {
+			return ok
+		})
+		if !isParked && !isDelayed && !queued[r.ID] && (r.Status == report.Pending || attempts[i] < r.Attempt) {
 			left = append(left, r)
 		}
 	}
@@ -199,7 +195,7 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 		return newFinding(check, Fail, "", err, hint)
 	}
 	if file == 0 {
-		return Finding{Check: check, Result: Pass, Detail: "it has no length that the database tells"}
+		return pass(check, "it has no length that the database tells")
 	}
 	longest, first := "", ""
 	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {

@@ -31,7 +31,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	fs = append(fs, checkSkew("redis clock", now, err))
 	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.o.Config.Limits.Memory))
 	if info["Persistence"]["aof_enabled"] == "1" {
-		fs = append(fs, Finding{Check: "redis persistence", Result: Pass, Detail: "append-only file"})
+		fs = append(fs, pass("redis persistence", "append-only file"))
 	} else {
 		fs = append(fs, Finding{
 			Check: "redis persistence", Result: Warn, Detail: "no append-only file: running jobs are lost with a restart",
@@ -77,7 +77,7 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not say it: %w", err), "")
 	}
 	if limit == 0 {
-		return Finding{Check: check, Result: Pass, Detail: fmt.Sprintf("%d MB used, without maxmemory", used>>20)}
+		return pass(check, fmt.Sprintf("%d MB used, without maxmemory", used>>20))
 	}
 	percent := used * 100 / limit
 	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) are used", percent, limit>>20), Warn
@@ -104,7 +104,7 @@ func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
 			return newFinding(check, Warn, "", fmt.Errorf("%q lacks %q", have, flag), hint)
 		}
 	}
-	return Finding{Check: check, Result: Pass, Detail: have}
+	return pass(check, have)
 }
 
 // checkStreams tells of streams that have no reader, or that pile up.
@@ -139,7 +139,7 @@ func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silen
 	check := "stream " + name
 	groups, err := d.o.Redis.XInfoGroups(ctx, name).Result()
 	if err != nil && strings.Contains(err.Error(), "no such key") {
-		return Finding{Check: check, Result: Pass, Detail: "not there yet: fanfold serve makes it"}
+		return pass(check, "not there yet: fanfold serve makes it")
 	} else if err != nil {
 		return newFinding(check, Fail, "", err, "is this key something else than a stream?")
 	}
@@ -164,7 +164,7 @@ func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silen
 		}
 		return newFinding(check, Warn, detail, err, "is it still running? Start "+reader+", or look at its log")
 	}
-	return Finding{Check: check, Result: Pass, Detail: fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length)}
+	return pass(check, fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length))
 }
 
 // unreadAfter is how long an unread entry may wait, although there are

@@ -11,14 +11,18 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
-// checkDatabases connects to each database and has it parse each query.
-func (d sourceDoctor) checkDatabases(ctx context.Context) Findings {
+// checkSources connects to every database and has it parse its queries, and to every API,
+// and sends it nothing.
+func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(d.o.Databases)) {
 		fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkDatabase(ctx, name) })...)
 		if !fs.Failed("database " + name) {
 			fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkQueries(ctx, name) })...)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.o.APIs)) {
+		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", d.Reach(ctx, name), "is its url right, and may this process reach it?"))
 	}
 	return fs
 }
@@ -53,12 +57,12 @@ func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
 	detail := fmt.Sprintf("the server's is %s; queries run in UTC", zone)
 	said := d.o.Config.Databases[name].TimeZone
 	if said != "" {
-		return Finding{Check: check, Result: Pass, Detail: detail + ", and DATETIME columns are in " + said}
+		return pass(check, detail+", and DATETIME columns are in "+said)
 	}
 	detail += ", and DATETIME columns count as UTC"
 	shown := d.showsZones(name)
 	if zone == "UTC" || zone == "+00:00" || shown == "" {
-		return Finding{Check: check, Result: Pass, Detail: detail}
+		return pass(check, detail)
 	}
 	return Finding{
 		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; the report %s shows datetimes in a time zone", detail, shown),
@@ -95,16 +99,6 @@ func (d sourceDoctor) checkQueries(ctx context.Context, database string) Finding
 					source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
 			}
 		}
-	}
-	return fs
-}
-
-// checkAPIs connects to each API, and sends it nothing.
-func (d sourceDoctor) checkAPIs(ctx context.Context) Findings {
-	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(d.o.APIs)) {
-		err := d.Reach(ctx, name)
-		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", err, "is its url right, and may this process reach it?"))
 	}
 	return fs
 }

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -105,19 +106,13 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	if f.Job != nil && f.Report == nil {
 		f.Report = in.o.Config.Reports[f.Job.Report]
 	}
-	if f.Seen, err = in.o.Scripts.Seen(ctx); err != nil {
-		return err
-	}
-	if f.Delayed, err = f.askDelayed(ctx, in.o.Redis); err != nil {
-		return err
-	}
-	if f.Running, err = in.o.Scripts.Running(ctx); err != nil {
-		return err
-	}
-	if f.Memory, err = in.o.Scripts.MemoryUsed(ctx); err != nil {
-		return err
-	}
-	if f.Paused, err = in.o.Scripts.Paused(ctx); err != nil {
+	var errs [5]error
+	f.Seen, errs[0] = in.o.Scripts.Seen(ctx)
+	f.Delayed, errs[1] = f.askDelayed(ctx, in.o.Scripts)
+	f.Running, errs[2] = in.o.Scripts.Running(ctx)
+	f.Memory, errs[3] = in.o.Scripts.MemoryUsed(ctx)
+	f.Paused, errs[4] = in.o.Scripts.Paused(ctx)
+	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
 	if at, err := in.o.Redis.ZScore(ctx, in.o.Scripts.Dead(), f.ID).Result(); err == nil {
@@ -141,36 +136,27 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 
 // askDelayed finds the members of the delayed set that an id can have now. It asks for
 // each by name, since the set can be large.
-func (f *facts) askDelayed(ctx context.Context, rdb *redis.Client) ([]Delayed, error) {
-	members := BeforeStart(f.ID)
+func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, error) {
+	members := engine.BeforeStart(f.ID)
 	if f.Job != nil {
 		steps := []string{scripts.StepFanIn, scripts.StepRecord}
 		for _, p := range f.Job.open() {
-			steps = append(steps, p.Name)
+			if p.Name != scripts.StepFanIn {
+				steps = append(steps, p.Name)
+			}
 		}
-		slices.Sort(steps)
-		for _, step := range slices.Compact(steps) {
+		for _, step := range steps {
 			members = append(members, scripts.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
 		}
 	}
-	cmds, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, m := range members {
-			p.ZScore(ctx, f.Keys.Delayed(), m)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
-	}
+	scores, err := s.Scores(ctx, f.Keys.Delayed(), members)
 	var found []Delayed
-	for i, c := range cmds {
-		if score, err := c.(*redis.FloatCmd).Result(); err == nil {
-			found = append(found, NewDelayed(members[i], score, f.Now))
-		} else if !errors.Is(err, redis.Nil) {
-			return nil, err
+	for _, m := range members {
+		if score, ok := scores[m]; ok {
+			found = append(found, NewDelayed(m, score, f.Now))
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // open are the steps that the job waits for.
@@ -227,21 +213,18 @@ func (f *facts) orphan() bool {
 
 // retry is the member of the delayed set that brings a step back; nil where there is none.
 func (f *facts) retry(step string) *Delayed {
-	for i, d := range f.Delayed {
-		if d.later.Step == step || step == scripts.StepFanIn && d.later.Step == scripts.StepRecord {
-			return &f.Delayed[i]
-		}
-	}
-	return nil
+	return f.member(func(of string) bool { return of == step || step == scripts.StepFanIn && of == scripts.StepRecord })
 }
 
 // push is the member of the delayed set by which the id is pushed, or its record looked
 // up again; nil where there is none.
 func (f *facts) push() *Delayed {
-	for i, d := range f.Delayed {
-		if d.later.Step == "" || d.later.Step == scripts.StepTrigger {
-			return &f.Delayed[i]
-		}
+	return f.member(func(of string) bool { return of == "" || of == scripts.StepTrigger })
+}
+
+func (f *facts) member(is func(step string) bool) *Delayed {
+	if i := slices.IndexFunc(f.Delayed, func(d Delayed) bool { return is(d.later.Step) }); i >= 0 {
+		return &f.Delayed[i]
 	}
 	return nil
 }

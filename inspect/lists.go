@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -206,16 +205,6 @@ func dueTime(score float64) (time.Time, bool) {
 		score *= 1000
 	}
 	return time.UnixMilli(int64(score)), true
-}
-
-// BeforeStart are the members of the delayed set that an id can have which has not been
-// started: the id itself, and a member for each poll of its record.
-func BeforeStart(id string) []string {
-	members := []string{id}
-	for poll := range int64(len(report.RecordPolls)) {
-		members = append(members, scripts.Later{ID: id, Attempt: poll + 1, Step: scripts.StepTrigger}.String())
-	}
-	return members
 }
 
 // whatLater says what happens when a member is due.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -80,7 +79,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 				return "", err
 			}
 		}
-		if err := b.redis.ZRem(ctx, b.scripts.Delayed(), inspect.BeforeStart(id)).Err(); err != nil {
+		if err := b.redis.ZRem(ctx, b.scripts.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
 			return "", err
 		}
 		return outcome, b.redis.ZRem(ctx, b.scripts.Waiting(r.Report), id).Err()
