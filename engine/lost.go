@@ -36,7 +36,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 	if len(pushes) == 0 {
 		return l, nil
 	}
-	if err := e.readAll(ctx, pushes); err != nil {
+	if _, err := e.readAll(ctx, pushes); err != nil {
 		return l, err
 	}
 	var delayed map[string]float64

@@ -11,8 +11,9 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// start makes the records PROCESSING and starts their jobs, in a Redis of this
-// epoch (empty: the one that it has then). It returns how many it started.
+// start makes the records PROCESSING and starts their jobs, in a Redis of this epoch, which
+// was read before (empty: it had none, and is given the time to get one). It returns how many
+// it started.
 func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int) {
 	// Until it is known better: their entries are delivered again.
 	for _, p := range pushes {
@@ -23,7 +24,6 @@ func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int
 		return 0
 	}
 	if epoch == "" {
-		// Nobody has started these attempts before this one tells it to Redis.
 		ctx, cancel := step.Lasting(ctx)
 		defer cancel()
 		var err error
@@ -82,7 +82,10 @@ func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, erro
 // has locked them: then they are looked at again soon. They are not left to come again
 // by themselves: that counts as a worker that fell silent.
 func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
-	if len(pushes) == 0 || e.readAll(ctx, pushes) != nil {
+	if len(pushes) == 0 {
+		return
+	}
+	if _, err := e.readAll(ctx, pushes); err != nil {
 		return
 	}
 	for _, p := range pushes {

@@ -26,7 +26,8 @@ func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Resul
 	if len(pushes) == 0 {
 		return results
 	}
-	if err := e.readAll(ctx, pushes); err != nil {
+	epoch, err := e.readAll(ctx, pushes)
+	if err != nil {
 		for _, p := range pushes {
 			p.ends(step.Result{Kind: step.Elsewhere, Err: err})
 		}
@@ -41,7 +42,7 @@ func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Resul
 		}
 	}
 	if len(start) > 0 {
-		e.start(ctx, start, "")
+		e.start(ctx, start, epoch)
 	}
 	return results
 }
@@ -74,13 +75,14 @@ func readPushes(entries []step.Entry, results []step.Result, jobs string) []*pus
 	return pushes
 }
 
-// readAll fills in what MySQL and Redis know of the pushes.
-func (e *Engine) readAll(ctx context.Context, pushes []*push) error {
+// readAll fills in what MySQL and Redis know of the pushes, and returns the epoch of Redis;
+// empty: it has none, or was not asked.
+func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err error) {
 	ids := make([]string, len(pushes))
 	for i, p := range pushes {
 		ids[i] = p.id
 	}
-	err := e.insist(ctx, "read records", func() error {
+	err = e.insist(ctx, "read records", func() error {
 		records, err := e.o.Records.Read(ctx, ids)
 		for _, p := range pushes {
 			p.record, p.report, p.attempt, p.broken, p.ended = nil, nil, 0, false, false
@@ -91,10 +93,10 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := e.insist(ctx, "look what is paused", func() error { return e.lookAtPauses(ctx, pushes) }); err != nil {
-		return err
+	if err := e.insist(ctx, "read pauses", func() error { return e.lookAtPauses(ctx, pushes) }); err != nil {
+		return "", err
 	}
 	var running []*push
 	var runningIDs []string
@@ -104,15 +106,18 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) error {
 		}
 	}
 	if len(running) == 0 {
-		return nil
+		return "", nil
 	}
-	return e.insist(ctx, "read states", func() error {
-		attempts, statuses, err := e.o.Scripts.Attempts(ctx, runningIDs)
+	err = e.insist(ctx, "read states", func() (err error) {
+		var attempts []int64
+		var statuses []string
+		epoch, attempts, statuses, err = e.o.Scripts.EpochAndAttempts(ctx, runningIDs)
 		for i := range attempts {
 			running[i].found(attempts[i], statuses[i])
 		}
 		return err
 	})
+	return epoch, err
 }
 
 // lookAtPauses notes of which pushes the report is paused.

@@ -137,27 +137,40 @@ func stateOf(id string, c *redis.Cmd) (*State, error) {
 // StatusBroken is what Attempts returns for a key that is not a job.
 const StatusBroken = "BROKEN"
 
-// Attempts returns the attempt and status of each job, in one round trip; zero values for
-// a job that is unknown, and StatusBroken for a key of another type.
+// Attempts returns the attempt and status of each job; zero values for a job that is
+// unknown, and StatusBroken for a key of another type.
 func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
-	attempts, statuses := make([]int64, len(ids)), make([]string, len(ids))
+	_, attempts, statuses, err := s.EpochAndAttempts(ctx, ids)
+	return attempts, statuses, err
+}
+
+// EpochAndAttempts is Attempts, and returns the epoch of this Redis as well: empty if it has
+// none. If no job is known it takes one round trip.
+func (s *Scripts) EpochAndAttempts(ctx context.Context, ids []string) (epoch string, attempts []int64, statuses []string, err error) {
+	attempts, statuses = make([]int64, len(ids)), make([]string, len(ids))
 	if len(ids) == 0 {
-		return attempts, statuses, nil
+		return "", attempts, statuses, nil
 	}
 	args := []any{"exists"}
 	for _, id := range ids {
 		args = append(args, s.Job(id), s.Ended(id))
 	}
-	exist := redis.NewIntCmd(ctx, args...)
-	if err := s.send(ctx, exist); err != nil || exist.Val() == 0 {
-		return attempts, statuses, err // most often none does
+	exist, now := redis.NewIntCmd(ctx, args...), redis.NewStringCmd(ctx, "get", s.Epoch())
+	if err := s.do(ctx, exist, now); err != nil {
+		return "", nil, nil, err
+	}
+	if epoch, err = now.Result(); err != nil && !errors.Is(err, redis.Nil) {
+		return "", nil, nil, fmt.Errorf("epoch: %w", err)
+	}
+	if known, err := exist.Result(); err != nil || known == 0 {
+		return epoch, attempts, statuses, asError("states", err) // most often none is
 	}
 	cmds := make([]redis.Cmder, 2*len(ids))
 	for i, id := range ids {
 		cmds[2*i], cmds[2*i+1] = redis.NewStringCmd(ctx, "hget", s.Job(id), "job"), redis.NewStringCmd(ctx, "get", s.Ended(id))
 	}
 	if err := s.do(ctx, cmds...); err != nil {
-		return nil, nil, fmt.Errorf("states: %w", err)
+		return "", nil, nil, fmt.Errorf("states: %w", err)
 	}
 	for i := range ids {
 		text, err := cmds[2*i].(*redis.StringCmd).Result()
@@ -169,14 +182,14 @@ func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string
 		case redis.HasErrorPrefix(err, "WRONGTYPE"):
 			statuses[i] = StatusBroken
 		case err != nil:
-			return nil, nil, fmt.Errorf("states: %w", err)
+			return "", nil, nil, fmt.Errorf("states: %w", err)
 		default:
 			attempt, rest, _ := strings.Cut(text, " ")
 			attempts[i], _ = strconv.ParseInt(attempt, 10, 64)
 			statuses[i], _, _ = strings.Cut(rest, " ")
 		}
 	}
-	return attempts, statuses, nil
+	return epoch, attempts, statuses, nil
 }
 
 // Claimed is Columns for a job as a worker has it: Open has read the data of a small one.
