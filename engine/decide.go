@@ -15,7 +15,7 @@ type push struct {
 	entries []string       // that carry it; none if a rebuild found it
 	results []*step.Result // of the entries
 	id      string
-	look    int64 // how often its record has been looked for
+	look    int64 // how often its record was polled
 
 	record  *Record // nil: no such row
 	attempt int64   // of the state in Redis; 0: there is none, or the record is final
@@ -109,7 +109,7 @@ func decide(p push, grace time.Duration) decision {
 	return decision{act: actStart}
 }
 
-// lookLater looks for what a push needs once more.
+// lookLater polls once more for what a push needs.
 func (p push) lookLater(why string) decision {
 	return decision{
 		act: actLookLater, why: why, pause: report.RecordPolls[p.look],
@@ -117,10 +117,10 @@ func (p push) lookLater(why string) decision {
 	}
 }
 
-// lookSoon looks again at a record that could not be started just now.
+// lookSoon polls again a record that could not be started just now.
 func (p push) lookSoon() decision {
 	return decision{
-		act: actLookLater, why: "somebody has locked the record", pause: lockedPause,
+		act: actLookLater, why: "another session has locked the record", pause: lockedPause,
 		member: scripts.Later{ID: p.id, Attempt: max(p.look, 1), Step: scripts.StepTrigger},
 	}
 }

@@ -24,7 +24,7 @@ const (
 	orphansGap   = scripts.DefinitionSilence - scripts.AnnounceEvery
 )
 
-// findOrphans looks for running jobs whose definition no process has, until ctx ends.
+// findOrphans finds running jobs whose definition no process has, until ctx ends.
 func (e *Engine) findOrphans(ctx context.Context) error {
 	d := &definitions{e: e, locks: e.o.Scripts.Locker(), said: map[string]bool{}}
 	return step.Every(ctx, e.log, orphansEvery, "find jobs whose definition no process has", d.look)
@@ -48,10 +48,10 @@ func (d *definitions) look(ctx context.Context) error {
 		d.since = now
 	}
 	d.looked = now
-	// One process looks for all, and its lock ends with the interval.
+	// One process polls for all, and its lock ends with the interval.
 	_, err = d.locks.Obtain(ctx, d.e.o.Scripts.Lock("definitions"), orphansEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionSilence {
-		return nil // another one looks, or some may not have said yet what they have
+		return nil // another one polls, or some may not have said yet what they have
 	} else if err != nil {
 		return err
 	}

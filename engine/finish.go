@@ -10,10 +10,10 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Outcomes of a job whose record was changed by somebody else meanwhile.
+// Outcomes of a job whose record was changed from outside meanwhile.
 const (
 	outcomeDeleted    = "DELETED"    // the row is gone
-	outcomeSuperseded = "SUPERSEDED" // it has another attempt, or a status that somebody set
+	outcomeSuperseded = "SUPERSEDED" // it has another attempt, or a status that was set from outside
 )
 
 // finishFailed ends a job that is FAILING, as FAILED or as CANCELLED: the record, the
@@ -39,7 +39,7 @@ func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, err
 	} else {
 		e.log.Info("job cancelled", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
 	}
-	// Without Remove it made no file: what lies in its place is not ours.
+	// Without Remove it made no file: a file of that name is not ours.
 	if state.Remove {
 		if err := e.removeFile(ctx, state); err != nil {
 			return ending{}, err
@@ -64,7 +64,7 @@ func (e *Engine) finishForeign(ctx context.Context, claimed *scripts.Fold, commi
 		}
 	}
 	e.sweepAttempts(ctx, state, state.Attempt-1)
-	e.log.Warn("record was changed by somebody else", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
+	e.log.Warn("record was changed from outside", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
 	return ending{f.outcome, f.detail}, nil
 }
 
@@ -78,7 +78,7 @@ type foreign struct {
 
 func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, err error) {
 	err = e.onRecord(ctx, "read record", func() error {
-		f = foreign{outcome: outcomeSuperseded, detail: "the record was changed by somebody else"}
+		f = foreign{outcome: outcomeSuperseded, detail: "the record was changed from outside"}
 		records, err := e.o.Records.Read(ctx, []string{state.ID})
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 			l.Skipped = append(l.Skipped, r.ID)
 			continue
 		}
-		// An unknown report is not looked for again: the next pass does.
+		// An unknown report is not polled again: the next pass does it.
 		p := &push{id: r.ID, look: int64(len(report.RecordPolls))}
 		pushes, places = append(pushes, p), append(places, BeforeStart(p.id)...)
 	}

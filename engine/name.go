@@ -83,7 +83,7 @@ func LongestFileName(r *report.Report, id int) string {
 }
 
 // contentType is that of a report's files. A compressed one is not said to have an
-// encoding: whoever downloads it gets what the name says.
+// encoding: a download is what the name says.
 func contentType(r *report.Report) string {
 	if r.CSV.Gzip {
 		return "application/gzip"

@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// releaseEvery is how often it is looked whether reports are paused.
+// releaseEvery is the time between two polls of what is paused.
 const releaseEvery = time.Second
 
 // release pushes the ids that wait for reports that are not paused any more, until ctx

@@ -42,7 +42,7 @@ func CheckScratch(ctx context.Context) (folder string, err error) {
 	return folder, err
 }
 
-// scratch is a file without a name: nobody else can open it, and its bytes are free
+// scratch is a file without a name: no other process can open it, and its bytes are free
 // again when it is closed or the process ends, however that happens.
 type scratch struct {
 	ctx  context.Context

@@ -76,11 +76,11 @@ func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, erro
 	return started, err
 }
 
-// pollTwice decides about records that did not take their next attempt. Another
-// process has started them, or this one has and the answer was lost: then
-// nobody else will start the job, and a look after the grace time must. Or somebody
-// has locked them: then they are looked at again soon. They are not left to come again
-// by themselves: that counts as a worker that fell silent.
+// pollTwice decides about records that did not take their next attempt. If another process
+// has started them, or this one has and the answer was lost, they are polled again after the
+// grace time: in the second case nothing else starts the job. If another session has locked
+// them, they are polled again soon. Their entries are not left pending, since that counts as
+// a worker that fell silent.
 func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
 	if len(pushes) == 0 {
 		return
@@ -176,7 +176,7 @@ func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error)
 		}
 		records, err := e.o.Records.Read(ctx, []string{run.ID})
 		if r := records[run.ID]; err == nil && r.Status == report.Processing && r.Attempt == run.Attempt {
-			err = errors.New("somebody has locked the record")
+			err = errors.New("another session has locked the record")
 		}
 		return err
 	})

@@ -151,7 +151,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 			}
 			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "paused", "report", p.record.Report)
 		case actFail:
-			// Listed first: nobody would list it after a crash.
+			// Listed first: after a crash nothing would list it.
 			if err := e.o.Scripts.Bury(ctx, p.id); err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 
 // moveDue moves what is due in the delayed set to the streams where it belongs,
 // and returns how long it is until the next one. What cannot be moved does not
-// count: the loop tries it again each second.
+// count: the loop tries it again every second.
 func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 	var failed error
 	moved := 0

@@ -9,7 +9,7 @@
 //     that Redis publishes its end at that moment;
 //   - expired.go decides, when it hears of that, that the job fails; the engine
 //     then changes the record;
-//   - sweep.go decides the same of each job that nobody has heard of;
+//   - sweep.go decides the same of every job whose event was not heard;
 //   - lost.go finds running jobs of which Redis has lost a message or the data;
 //   - subscription.go hears what Redis tells of keys, and proves with a canary
 //     that it hears.

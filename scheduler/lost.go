@@ -13,11 +13,11 @@ import (
 const (
 	// LostEvery is the time between two passes over running jobs.
 	LostEvery = 10 * time.Second
-	// LostJobs is how many running jobs one pass looks at.
+	// LostJobs is how many running jobs one pass checks.
 	LostJobs = 1000
 )
 
-// findLost looks, in one process at a time, for jobs that wait for what Redis has lost,
+// findLost finds, in one process at a time, jobs that wait for what Redis has lost,
 // after a foreign XDEL, XTRIM, SET or DEL of a stream or an eviction. A step that nobody
 // works on, that waits nowhere and that no entry leads to gets its message again: if it
 // was not lost after all, the second one does nothing. A job without its data or state is
@@ -41,7 +41,7 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return pause, err
 	}
-	// The time says which of the jobs it is the turn of, whichever process looks.
+	// The time says which of the jobs it is the turn of, whichever process does it.
 	pages := max(1, (running+LostJobs-1)/LostJobs)
 	found, err := s.scripts.RunningJobs(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*LostJobs, LostJobs)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	return pause, failed
 }
 
-// idleSteps are those that a job waits for and nobody works on.
+// idleSteps are those that a job waits for and no worker holds.
 func idleSteps(state *scripts.State, now time.Time) (steps []string) {
 	if state.Status == scripts.StatusRun {
 		for _, name := range state.Listeners {

@@ -10,7 +10,7 @@ import (
 // What found a timeout.
 const (
 	byEvent = "event" // Redis told of the key's end
-	bySweep = "sweep" // the deadlines were looked through
+	bySweep = "sweep" // the deadlines were polled
 )
 
 // metrics tell how punctual a Scheduler is.

@@ -17,7 +17,7 @@ const (
 	notifyAll = "g$lshzxetd"
 )
 
-// enable has Redis publish keyspace notifications, beside those that it publishes
+// enable makes Redis publish keyspace notifications, beside those that it publishes
 // already, and tells whether it did not publish all of them until now. Where that is
 // refused, or the command is not there, the canary tells what that means.
 func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed bool) {

@@ -29,7 +29,7 @@ type TimerEvents interface {
 	// Touched says that something happened to a timer's key: the event, as Redis
 	// names it.
 	Touched(name, event string)
-	// Changed says that somebody changed the set of timers.
+	// Changed says that the set of timers was changed.
 	Changed()
 	// Subscribed says that the others are called from now on, and that what
 	// happened before may have been missed. Where all is false, Touched is not called
@@ -47,7 +47,7 @@ type Options struct {
 	Redis    redis.UniversalClient
 	Scripts  *scripts.Scripts
 	Consumer string                // unique for this process
-	Timers   TimerEvents           // nil: nobody is told
+	Timers   TimerEvents           // nil: none
 	Metrics  prometheus.Registerer // nil: none
 	Log      *slog.Logger          // nil: silent
 }
@@ -66,7 +66,7 @@ type Scheduler struct {
 	hears   atomic.Bool // events are coming in
 	expired atomic.Bool // the wake key has expired since failExpired
 	passed  int64       // of touchWake: the last deadline (ms) that it has read
-	lost    time.Time   // when this process looked for lost messages
+	lost    time.Time   // when this process last checked for lost messages
 
 	// Of subscribe alone.
 	subscribed bool // once at least

@@ -31,7 +31,7 @@ var (
 )
 
 // subscribe keeps a subscription to keyspace notifications until ctx ends. Each
-// new one has all loops look, since what happened before it was not heard.
+// new one wakes all loops, since what happened before it was not heard.
 //
 // go-redis makes a broken connection anew by itself, but does not say so, and it
 // does not see one that is open and silent. So a subscription here is one
@@ -39,7 +39,7 @@ var (
 func (s *Scheduler) subscribe(ctx context.Context) error {
 	given, ok := s.redis.(*redis.Client)
 	if !ok {
-		s.log.Info("no keyspace notifications from this kind of Redis client: what is due is looked for each second")
+		s.log.Info("no keyspace notifications from this kind of Redis client: what is due is polled every second")
 		<-ctx.Done()
 		return nil
 	}
@@ -63,7 +63,7 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 		}
 		// Said once: the same goes on until something is heard.
 		if said == nil || errors.Is(said, errMute) != errors.Is(err, errMute) {
-			s.log.Warn("no keyspace notifications: what is due is looked for each second", "err", err)
+			s.log.Warn("no keyspace notifications: what is due is polled every second", "err", err)
 		}
 		said = err
 		wait := s.pace.again

@@ -31,7 +31,7 @@ type Submitter interface {
 // same is tried until it works.
 var ErrOutage = errors.New("scheduler: a server is away")
 
-// ErrRefused is matched by errors that come again until somebody changes something:
+// ErrRefused is matched by errors that come back until something is changed:
 // the same is not tried again.
 var ErrRefused = errors.New("scheduler: the same would fail again")
 
@@ -58,7 +58,7 @@ type Timers struct {
 	client     *ask.Client
 	fire       step.Bell // something may be due sooner
 	heard      step.Bell // there are events
-	scan       step.Bell // look through all keys
+	scan       step.Bell // scan all keys
 	bringLater step.Bell // an action waits for its next try
 	began      time.Time
 	hears      atomic.Bool // Touched is called for each event
@@ -137,7 +137,7 @@ func (t *Timers) Touched(name, event string) {
 // touched is the last that was heard of a key.
 type touched struct {
 	event string
-	set   time.Time // when it was heard last that the key was set; zero: not since the last look
+	set   time.Time // when it was heard last that the key was set; zero: not since the last scan
 }
 
 // sets tells whether an event can be the beginning of a key's TTL.
@@ -149,7 +149,7 @@ func sets(event string) bool {
 	return false
 }
 
-// Changed says that somebody changed the set of timers.
+// Changed says that the set of timers was changed.
 func (t *Timers) Changed() { t.fire.Ring() }
 
 // Subscribed says that Touched is called from now on, and that what happened

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// scanCount is how many keys one SCAN looks at, and scanPages how many of them
+	// scanCount is how many keys one SCAN visits, and scanPages how many of them
 	// are made in a row.
 	scanCount, scanPages = 1000, 5
-	// heardCount is how many keys are looked at in a row where all events are heard: a
+	// heardCount is how many keys are visited in a row where all events are heard: a
 	// scan then finds only what was missed for no known reason.
 	heardCount = 100
 	// scanPause is the time between two rows of pages.
@@ -75,7 +75,7 @@ func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcom
 	return err
 }
 
-// scanAll looks for timers' keys that nobody has heard of: slowly all the time,
+// scanAll finds timers' keys whose events were not heard: slowly all the time,
 // and without a pause up to the end when it is woken.
 func (t *Timers) scanAll(ctx context.Context) error {
 	timer := time.NewTimer(0)
@@ -99,7 +99,7 @@ type scanRound struct {
 	fast   bool // until its end: the scan was woken
 }
 
-// scanTurn looks at the next keys of a round, and returns the time until the next
+// scanTurn visits the next keys of a round, and returns the time until the next
 // turn. A round that is fast is so whatever is heard: it is about what was not.
 func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
 	count, pages := int64(scanCount), scanPages
@@ -119,7 +119,7 @@ func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
 	return scanPause
 }
 
-// scanSome looks at the next keys, and returns the cursor for the ones that
+// scanSome visits the next keys, and returns the cursor for the ones that
 // follow, 0 at the end.
 func (t *Timers) scanSome(ctx context.Context, cursor uint64, count int64, pages int) (uint64, error) {
 	for range pages {

@@ -16,7 +16,7 @@ import (
 const leftFor = 10 * time.Minute
 
 // fireDue fires what is due, and returns how long it is until the next timer.
-// What is left to others does not count: the loop looks again each second.
+// What is left to others does not count: the loop polls again every second.
 func (t *Timers) fireDue(ctx context.Context) (time.Duration, error) {
 	t.mu.Lock()
 	t.clock.tick(time.Now())
@@ -93,7 +93,7 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 }
 
 // leaves tells whether what is so late, and unknown here, is left to others: they
-// are given the time also where nobody was there when it was due.
+// are given the time also if no scheduler ran when it was due.
 func (t *Timers) leaves(late time.Duration) bool {
 	return min(late, time.Since(t.began)) <= leftFor
 }
@@ -108,7 +108,7 @@ const (
 func wallOf(d scripts.DueTimer) string {
 	due, wall, _ := strings.Cut(d.Anchor, " ")
 	if due != strconv.FormatInt(d.Due, 10) {
-		return "" // somebody has set another time since
+		return "" // another time was set since
 	}
 	return wall
 }

@@ -8,9 +8,9 @@ import (
 const (
 	// outageWait is the time between two tries where a server is away.
 	outageWait = 3 * time.Second
-	// strangeWait is the least time after which another process may read a firing
+	// strangeWait is the minimum time after which another process may read a firing
 	// that no definition here matches, and a half of the most: with the same time
-	// always, it could be the same process that reads it again each time.
+	// always, it could be the same process that reads it again every time.
 	strangeWait = time.Second
 )
 

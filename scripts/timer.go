@@ -41,7 +41,7 @@ func ValidTimer(name string) bool {
 	return true
 }
 
-// NoTime is the least score that is no time: in milliseconds it is after the year
+// NoTime is the minimum score that is no time: in milliseconds it is after the year
 // 5138, and most likely it is in microseconds or nanoseconds.
 const NoTime = 1e14
 

@@ -179,7 +179,7 @@ func (d *deadSweep) run(f *flags, c *cobra.Command, b *backend, change func(cont
 				result.Done++
 				stay--
 			default:
-				result.Left["the record was changed by somebody else"]++
+				result.Left["the record was changed from outside"]++
 				continue
 			}
 			result.ByReport[j.Report]++

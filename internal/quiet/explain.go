@@ -107,7 +107,7 @@ func (h hook) wrong(ctx context.Context, cmd redis.Cmder) string {
 	}
 	for _, key := range keys {
 		if h.isWrong(key, is[key]) {
-			return fmt.Sprintf("the key %s is a %s, not a %s: look at it with redis-cli TYPE '%s'", key, is[key], h.Type(key), key)
+			return fmt.Sprintf("the key %s is a %s, not a %s: inspect it with redis-cli TYPE '%s'", key, is[key], h.Type(key), key)
 		}
 	}
 	return ""

@@ -112,7 +112,7 @@ func (h *Handler) key(r slog.Record) (key string, drop bool) {
 	return key, false
 }
 
-// varies matches the words of an error that differ each time: ids of streams' entries,
+// varies matches the words of an error that differ every time: ids of streams' entries,
 // durations, and numbers of six digits and more. Shorter ones are codes and ports.
 var varies = regexp.MustCompile(`^([0-9]{6,}|[0-9]+-[0-9]+|([0-9.]+(ns|µs|ms|s|m|h))+)$`)
 

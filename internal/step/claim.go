@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// show has Redis note that this consumer is there: it counts a consumer as idle
+// show resets this consumer's idle time: it counts a consumer as idle
 // that waits for entries, and does not know one that has never got any. Asking for
 // its own entries after the last id that there can be gives nothing and counts.
 func (r *Reader) show(ctx context.Context) error {
@@ -23,7 +23,7 @@ func (r *Reader) show(ctx context.Context) error {
 	return err
 }
 
-// claim takes over entries that nobody has worked on for MinIdle, except those
+// claim takes over entries that were idle for MinIdle, except those
 // that are under way here.
 func (r *Reader) claim(ctx context.Context, count int) ([]Entry, error) {
 	var found []Entry
@@ -134,7 +134,7 @@ func (r *Reader) count(ctx context.Context, entries []Entry) error {
 	return nil
 }
 
-// keep says that somebody works on entries. JUSTID: it counts as no delivery.
+// keep resets the idle time of entries. JUSTID: it counts as no delivery.
 func (r *Reader) keep(ctx context.Context, entries []Entry) error {
 	claim := &redis.XClaimArgs{Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer}
 	for _, e := range entries {
