@@ -81,9 +81,9 @@ func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api API, known bo
 		submit.Unknown.Answer = report.LookUpJob
 		inside := l.checker.Of(lookUp)
 		l.request(inside, &lookUp.HTTPRequest, "GET", places{key: true, constant: true})
-		if !lookUp.UsesKey() && inside.Readable() {
+		if !lookUp.UsesName("{key}") && inside.Readable() {
 			inside.Problem("no {key}, by which the job is found", "Put {key} into submit, where the API keeps it, and here where it is looked for")
-		} else if lookUp.UsesKey() && !submit.UsesKey() {
+		} else if lookUp.UsesName("{key}") && !submit.UsesName("{key}") {
 			s.Problem("no {key}, by which look_up looks for the job", "Put {key} where the API keeps it, such as json: {reference: \"{key}\"}")
 		}
 	}

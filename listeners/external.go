@@ -20,28 +20,7 @@ import (
 // the scripts of tasks, so that all fences hold for them, too, and sees when they
 // fall silent (silence.go). A worker is the owner of its task, from the first of its
 // replies on.
-type external struct {
-	*Runner
-	silences map[string]time.Duration // by listener, the longest of all reports
-}
-
-// newExternal returns nil where no report has an external listener.
-func (r *Runner) newExternal() *external {
-	e := &external{Runner: r, silences: map[string]time.Duration{}}
-	for _, rep := range r.o.Reports {
-		for _, stage := range rep.Stages {
-			for _, l := range stage.Listeners {
-				if l.Kind == report.External {
-					e.silences[l.Name] = max(e.silences[l.Name], l.Silence)
-				}
-			}
-		}
-	}
-	if len(e.silences) == 0 {
-		return nil
-	}
-	return e
-}
+type external struct{ *Runner }
 
 const (
 	// replySlots is how many replies are under way at once in one process: some MB.
@@ -268,13 +247,4 @@ func (e *external) ofAnother(ctx context.Context, a reply, named scripts.Entry) 
 		}
 		return nil
 	})
-}
-
-// has tells whether a listener is external.
-func (e *external) has(listener string) bool {
-	if e == nil {
-		return false
-	}
-	_, ok := e.silences[listener]
-	return ok
 }

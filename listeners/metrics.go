@@ -1,9 +1,8 @@
 package listeners
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // What becomes of a task that was taken.
@@ -24,23 +23,15 @@ type metrics struct {
 }
 
 // newMetrics registers the metrics; with a nil registerer they only count.
-func newMetrics(to prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
+func newMetrics(to prometheus.Registerer) *metrics {
+	with := promauto.With(to)
+	return &metrics{
+		tasks: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "fanfold_tasks_total", Help: "Tasks that were worked on here, by listener and outcome: done, retry, outage, waits, failed, omitted or left.",
 		}, []string{"listener", "outcome"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		seconds: with.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fanfold_query_duration_seconds", Help: "How long a try of a task took, with storing its rows, however it ended.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 30, 60, 180, 600, 1800},
 		}, []string{"listener"}),
 	}
-	if to == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.tasks, m.seconds} {
-		if err := to.Register(c); err != nil {
-			return nil, fmt.Errorf("listeners: metrics: %w", err)
-		}
-	}
-	return m, nil
 }

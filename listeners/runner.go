@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
@@ -38,6 +39,7 @@ type Runner struct {
 	metrics     *metrics
 	definitions map[string]*report.Report // by hash
 	known       map[string][]string       // hashes of the definitions that have a listener
+	silences    map[string]time.Duration  // by external listener, the longest of all reports
 	takes       atomic.Int64              // makes owners unique
 	leases      step.Leases               // the tasks that are worked on
 	handed      sync.Map                  // definitions of tasks that were handed back, which is logged once
@@ -48,19 +50,20 @@ func New(o Options) (*Runner, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
 		return nil, errors.New("listeners: Redis, Scripts and Consumer are needed")
 	}
-	r := &Runner{o: o, log: o.Log, definitions: map[string]*report.Report{}, known: map[string][]string{}}
+	r := &Runner{
+		o: o, log: o.Log, metrics: newMetrics(o.Metrics),
+		definitions: map[string]*report.Report{}, known: map[string][]string{}, silences: map[string]time.Duration{},
+	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
-	}
-	var err error
-	if r.metrics, err = newMetrics(o.Metrics); err != nil {
-		return nil, err
 	}
 	for _, rep := range o.Reports {
 		r.definitions[rep.Hash()] = rep
 		for _, stage := range rep.Stages {
 			for _, l := range stage.Listeners {
-				if l.Kind != report.External && o.Sources[l.Source] == nil {
+				if l.Kind == report.External {
+					r.silences[l.Name] = max(r.silences[l.Name], l.Silence)
+				} else if o.Sources[l.Source] == nil {
 					return nil, fmt.Errorf("listeners: no source %q for listener %s", l.Source, l.Name)
 				}
 				r.known[l.Name] = append(r.known[l.Name], rep.Hash())
@@ -78,15 +81,15 @@ func (r *Runner) Run(ctx context.Context) error {
 		step.Listen(ctx, r.o.Redis, r.o.Scripts.Cancelled(), r.leases.Hint)
 		return nil
 	})
-	external := r.newExternal()
-	if external != nil {
+	if len(r.silences) > 0 {
+		external := &external{r}
 		group.Go(func() error { return external.replies().Run(ctx) })
 		group.Go(func() error { return external.watch(ctx) })
 		group.Go(func() error { return external.tidy(ctx) })
 	}
 	var names []string
 	for listener := range r.known {
-		if !external.has(listener) { // its service reads it
+		if _, external := r.silences[listener]; !external { // its service reads it
 			names = append(names, listener)
 		}
 	}

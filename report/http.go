@@ -202,13 +202,7 @@ func (r HTTPRequest) Uses() []HTTPUse {
 	return found
 }
 
-// UsesKey tells whether {key} is in a request.
-func (r HTTPRequest) UsesKey() bool { return r.UsesName("{key}") }
-
-// UsesID tells whether {id}, the vendor's job, is in a request.
-func (r HTTPRequest) UsesID() bool { return r.UsesName("{id}") }
-
-// UsesName tells whether a name, such as {id}, is in a request.
+// UsesName tells whether a name, {id} or {key} among them, is in a request.
 func (r HTTPRequest) UsesName(name string) bool {
 	return slices.ContainsFunc(r.Uses(), func(u HTTPUse) bool { return u.Name == name })
 }

@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Words that may follow SELECT before its first column.
 var selectModifiers = words(`ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOIN SQL_SMALL_RESULT SQL_BIG_RESULT
@@ -139,10 +142,5 @@ func (t token) name() (string, bool) {
 
 // interval tells whether the last word could be the unit of an INTERVAL.
 func interval(item []token) bool {
-	for _, t := range item {
-		if t.is("INTERVAL") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(item, func(t token) bool { return t.is("INTERVAL") })
 }

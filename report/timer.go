@@ -146,10 +146,5 @@ func (ts Timers) Sorted() Timers {
 
 // Submit tells whether a timer submits a report, which makes a record.
 func (ts Timers) Submit() bool {
-	for _, one := range ts {
-		if one.Submit != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ts, func(t *Timer) bool { return t.Submit != nil })
 }

@@ -1,6 +1,7 @@
 package mysqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,15 +15,13 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// The settings of a pool where nothing else is said.
 const (
-	DefaultMaxConnections = 10
-	dialTimeout           = 5 * time.Second
-	idleTime              = 5 * time.Minute
-	zoneTime              = 5 * time.Minute // of a connection whose offset daylight saving changes
+	dialTimeout = 5 * time.Second // if the DSN gives none
+	idleTime    = 5 * time.Minute
+	zoneTime    = 5 * time.Minute // of a connection whose offset daylight saving changes
 )
 
-// Connect returns a pool of at most maxConnections connections (default 10). It
+// Connect returns a pool of at most maxConnections connections. It
 // does no I/O: the first query connects. The caller closes the pool.
 //
 // The DSN decides about address, account, schema, TLS, timeouts and session
@@ -38,12 +37,7 @@ const (
 // readTimeout and writeTimeout go before. It is for short statements: without it
 // a network that swallows packets holds a statement for a quarter of an hour.
 func Connect(dsn report.Secret, maxConnections int, patience time.Duration) (*sql.DB, error) {
-	config, err := parse(dsn)
-	if err != nil {
-		return nil, err
-	}
-	setTimeZone(config, utc)
-	return open(config, maxConnections, patience)
+	return ConnectRecords(dsn, maxConnections, patience, time.UTC)
 }
 
 // ConnectRecords is Connect for the table of the records, which other services write,
@@ -57,54 +51,32 @@ func ConnectRecords(dsn report.Secret, maxConnections int, patience time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	if zone == nil {
-		return open(config, maxConnections, patience)
-	}
-	// The offset and not the name: many servers have no table of names.
-	err = config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) error {
-		setTimeZone(config, time.Now().In(zone).Format("'-07:00'"))
-		return nil
-	}))
-	if err != nil {
-		return nil, errDSN
-	}
-	db, err := open(config, maxConnections, patience)
-	if err == nil {
-		db.SetConnMaxLifetime(zoneTime)
-	}
-	return db, err
-}
-
-// utc is the time zone of sessions, as SQL. It needs no table of names.
-const utc = "'+00:00'"
-
-// setTimeZone makes each connection begin with this time zone.
-func setTimeZone(config *mysql.Config, zone string) {
-	if config.Params == nil {
-		config.Params = map[string]string{}
-	}
-	config.Params["time_zone"] = zone
-}
-
-// open makes the pool.
-func open(config *mysql.Config, maxConnections int, patience time.Duration) (*sql.DB, error) {
-	if config.ReadTimeout == 0 {
-		config.ReadTimeout = patience
-	}
-	if config.WriteTimeout == 0 {
-		config.WriteTimeout = patience
+	config.ReadTimeout = cmp.Or(config.ReadTimeout, patience)
+	config.WriteTimeout = cmp.Or(config.WriteTimeout, patience)
+	if zone != nil {
+		err = config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) error {
+			if config.Params == nil {
+				config.Params = map[string]string{}
+			}
+			// The offset and not the name: many servers have no table of names.
+			config.Params["time_zone"] = time.Now().In(zone).Format("'-07:00'")
+			return nil
+		}))
+		if err != nil {
+			return nil, errDSN
+		}
 	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, errDSN
 	}
-	if maxConnections <= 0 {
-		maxConnections = DefaultMaxConnections
-	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
 	db.SetConnMaxIdleTime(idleTime)
+	if zone != nil && zone != time.UTC {
+		db.SetConnMaxLifetime(zoneTime)
+	}
 	return db, nil
 }
 
@@ -121,12 +93,8 @@ func parse(dsn report.Secret) (*mysql.Config, error) {
 		}
 		return nil, errDSN
 	}
-	if config.Timeout == 0 {
-		config.Timeout = dialTimeout
-	}
-	if config.ConnectionAttributes == "" {
-		config.ConnectionAttributes = "program_name:fanfold"
-	}
+	config.Timeout = cmp.Or(config.Timeout, dialTimeout)
+	config.ConnectionAttributes = cmp.Or(config.ConnectionAttributes, "program_name:fanfold")
 	collation := config.Collation
 	if !strings.HasPrefix(collation, "utf8mb4") {
 		collation = ""

@@ -115,12 +115,12 @@ func TestTimeZoneOfSessions(t *testing.T) {
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	name, _ := testmain.Schema(t)
-	db, err := Connect(report.Secret(testmain.SharedMariaDB(t).DSN(name)), 0, 0)
+	db, err := Connect(report.Secret(testmain.SharedMariaDB(t).DSN(name)), 7, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if got := db.Stats().MaxOpenConnections; got != DefaultMaxConnections {
+	if got := db.Stats().MaxOpenConnections; got != 7 {
 		t.Errorf("at most %d connections", got)
 	}
 	var charset, date string

@@ -371,7 +371,7 @@ func (r *reader) failed(status string, document any) error {
 // request fills in a request of the job that is worked on.
 func (r *reader) request(of report.HTTPRequest) (request, error) {
 	what := of.Method + " " + of.Path
-	about := of.UsesID() && r.memo != nil
+	about := of.UsesName("{id}") && r.memo != nil
 	if about {
 		what += " (job " + r.name() + ")"
 	}
