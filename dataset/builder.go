@@ -66,28 +66,31 @@ func (b *Builder) Uint(col int, v uint64) {
 	c.text = strconv.AppendUint(c.text, v, 10)
 }
 
-var errNoNumber = errors.New("a float that is no number (NaN or infinite)")
-
 // Float gives the column the number with the fewest digits that reads back as
 // the same float of that many bits (32 or 64). NaN and the infinities have no
 // JSON and make EndRow fail.
 func (b *Builder) Float(col int, v float64, bits int) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		b.fail(col, errNoNumber)
-		return
+	if b.isNumber(col, v) {
+		c := b.next(col)
+		c.text = appendFloat(c.text, v, bits)
 	}
-	c := b.next(col)
-	c.text = appendFloat(c.text, v, bits)
 }
 
 // Fixed gives the column the number with that number of decimals, as a FLOAT(M,D) shows it.
 func (b *Builder) Fixed(col int, v float64, decimals int) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		b.fail(col, errNoNumber)
-		return
+	if b.isNumber(col, v) {
+		c := b.next(col)
+		c.text = appendFixed(c.text, v, decimals)
 	}
-	c := b.next(col)
-	c.text = appendFixed(c.text, v, decimals)
+}
+
+// isNumber tells whether a float has JSON; if not, the row fails.
+func (b *Builder) isNumber(col int, v float64) bool {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		b.fail(col, errors.New("a float that is no number (NaN or infinite)"))
+		return false
+	}
+	return true
 }
 
 // Text gives the column a string. Decimals, dates, times and JSON documents are

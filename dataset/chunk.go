@@ -34,35 +34,25 @@ func DecodeChunk(columns []Column, fields [][]byte) (*Chunk, error) {
 	}
 	c := &Chunk{columns: columns, texts: texts}
 	for i, text := range texts {
-		values := c.rows + 1
+		from := len(c.starts)
 		if i == 0 {
-			values = bytes.Count(text, []byte{','}) + 2
+			c.starts = make([]uint32, 0, bytes.Count(text, []byte{','})+2)
 		}
-		column, at, err := scanArray(text, c.startsOf(i, values), &c.blanks)
+		starts, at, err := scanArray(text, c.starts, &c.blanks)
 		if err != nil {
 			return nil, fmt.Errorf("dataset: column %q, byte %d: %w", columns[i].Name, at, err)
 		}
-		if i == 0 {
-			c.rows = len(column) - 1
-			c.starts = make([]uint32, len(columns)*len(column))
-			copy(c.starts, column)
+		rows := len(starts) - from - 1
+		if c.starts = starts; i == 0 {
+			c.rows = rows
+			c.starts = append(make([]uint32, 0, len(columns)*len(starts)), starts...)
 		}
-		if rows := len(column) - 1; rows != c.rows {
+		if rows != c.rows {
 			return nil, fmt.Errorf("dataset: column %q, byte %d: the array ends after %d values, but column %q has %d",
 				columns[i].Name, at, rows, columns[0].Name, c.rows)
 		}
 	}
 	return c, nil
-}
-
-// startsOf returns where the starts of a column are written: where they stay, save for those
-// of the first column, whose number is not known yet.
-func (c *Chunk) startsOf(column, values int) []uint32 {
-	if column == 0 {
-		return make([]uint32, 0, values)
-	}
-	from := column * (c.rows + 1)
-	return c.starts[from : from : from+c.rows+1]
 }
 
 // Columns returns the columns of the chunk. The caller must not change them.

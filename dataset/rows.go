@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -31,10 +32,10 @@ func Rows(columns []string, types []report.Kind, text []byte) (fields [][]byte, 
 	if at := invalidUTF8(text); at < len(text) {
 		return nil, 0, fmt.Errorf("byte %d: %w", at, errUTF8)
 	}
-	if err := r.open('[', errRows); err != nil {
+	if err := r.must('[', errRows); err != nil {
 		return nil, 0, fmt.Errorf("byte %d: %w", r.at, err)
 	}
-	for more := !r.closes(']'); more; rows++ {
+	for more := !r.passes(']'); more; rows++ {
 		if err := r.row(); err != nil {
 			return nil, 0, fmt.Errorf("row %d, byte %d: %w", rows+1, r.at, err)
 		}
@@ -85,18 +86,16 @@ type rowReader struct {
 	values  [][]byte // of the current row
 }
 
-// open passes what begins an array or an object.
-func (r *rowReader) open(c byte, otherwise error) error {
-	r.at = skipBlanks(r.text, r.at)
-	if r.at == len(r.text) || r.text[r.at] != c {
+// must passes a character, which must stand here.
+func (r *rowReader) must(c byte, otherwise error) error {
+	if !r.passes(c) {
 		return otherwise
 	}
-	r.at++
 	return nil
 }
 
-// closes passes the end of an array or an object, if it stands here.
-func (r *rowReader) closes(c byte) bool {
+// passes passes a character, if it stands here.
+func (r *rowReader) passes(c byte) bool {
 	r.at = skipBlanks(r.text, r.at)
 	if r.at == len(r.text) || r.text[r.at] != c {
 		return false
@@ -107,10 +106,10 @@ func (r *rowReader) closes(c byte) bool {
 
 // more passes a comma, or the end.
 func (r *rowReader) more(end byte) (bool, error) {
-	if r.closes(end) {
+	if r.passes(end) {
 		return false, nil
 	}
-	return true, r.open(',', errComma)
+	return true, r.must(',', errComma)
 }
 
 // scalar passes a value.
@@ -128,13 +127,10 @@ func (r *rowReader) scalar() ([]byte, error) {
 
 // row reads a row into values.
 func (r *rowReader) row() error {
-	r.at = skipBlanks(r.text, r.at)
 	switch {
-	case r.at < len(r.text) && r.text[r.at] == '[':
-		r.at++
+	case r.passes('['):
 		return r.array()
-	case r.at < len(r.text) && r.text[r.at] == '{':
-		r.at++
+	case r.passes('{'):
 		return r.object()
 	}
 	return errRow
@@ -142,7 +138,7 @@ func (r *rowReader) row() error {
 
 func (r *rowReader) array() (err error) {
 	n := 0
-	for more := !r.closes(']'); more; n++ {
+	for more := !r.passes(']'); more; n++ {
 		value, err := r.scalar()
 		if err != nil {
 			return err
@@ -163,7 +159,7 @@ func (r *rowReader) array() (err error) {
 func (r *rowReader) object() error {
 	clear(r.values)
 	next := 0 // names mostly come in the columns' order
-	for more := !r.closes('}'); more; {
+	for more := !r.passes('}'); more; {
 		text, err := r.scalar()
 		if err != nil {
 			return err
@@ -172,7 +168,7 @@ func (r *rowReader) object() error {
 		if err != nil {
 			return err
 		}
-		if err := r.open(':', errors.New("a colon must stand here")); err != nil {
+		if err := r.must(':', errors.New("a colon must stand here")); err != nil {
 			return err
 		}
 		if r.values[column] != nil {
@@ -206,10 +202,8 @@ func (r *rowReader) column(text []byte, next int) (int, error) {
 	if err := json.Unmarshal(text, &name); err != nil {
 		return 0, err
 	}
-	for i, c := range r.columns {
-		if c == name {
-			return i, nil
-		}
+	if i := slices.Index(r.columns, name); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("there is no column %q; the columns are %s", report.Shorten(name), report.Listing(r.columns))
 }
