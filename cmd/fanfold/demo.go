@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/demo"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -41,7 +42,7 @@ redis-tools and mariadb-server to be installed (make demo installs them).
 With --full the report has three queries, a slow HTTP API, which the demo starts as
 well, and a listener that is a service of its own, in two stages.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			d := demo{flags: f, dir: dir, keep: keep, full: full, out: c.OutOrStdout(), err: c.ErrOrStderr()}
+			d := demoRun{flags: f, dir: dir, keep: keep, full: full, out: c.OutOrStdout(), err: c.ErrOrStderr()}
 			return d.run(c.Context())
 		},
 	}
@@ -51,8 +52,8 @@ well, and a listener that is a service of its own, in two stages.`,
 	return c
 }
 
-// demo is one run of the command.
-type demo struct {
+// demoRun is one run of the command.
+type demoRun struct {
 	flags    *flags
 	dir      string // stays
 	keep     bool
@@ -60,7 +61,7 @@ type demo struct {
 	out, err io.Writer
 }
 
-func (d *demo) run(ctx context.Context) (err error) {
+func (d *demoRun) run(ctx context.Context) (err error) {
 	if d.dir, err = filepath.Abs(d.dir); err != nil {
 		return err
 	}
@@ -68,12 +69,12 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	d.say("Starting a private redis-server and mariadbd, and filling plt_user and plt_fund …")
-	servers, err := startDemoServers(ctx, d.dir, d.full)
+	servers, err := demo.Start(ctx, d.dir, d.full)
 	if err != nil {
 		return err
 	}
-	defer servers.stop()
-	b, err := open(servers.config)
+	defer servers.Stop()
+	b, err := open(servers.Config)
 	if err != nil {
 		return err
 	}
@@ -101,9 +102,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}()
 
 	if d.full {
-		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.vendor, demoServiceListener)
+		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.Vendor, demo.ServiceListener)
 		go func() {
-			if err := (demoService{redis: b.blocking}).run(serving); err != nil {
+			if err := (demo.Service{Redis: b.blocking}).Run(serving); err != nil {
 				stop(err)
 			}
 		}()
@@ -133,7 +134,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 }
 
 // push writes a record and pushes its id, exactly as a service would.
-func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (string, error) {
+func (d *demoRun) push(ctx context.Context, b *backend, servers *demo.Servers) (string, error) {
 	name := demoReport
 	if d.full {
 		name = demoFullReport
@@ -143,7 +144,7 @@ func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (stri
 		return "", err
 	}
 	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", name, demoParameters, id)
-	args := append(slices.Clone(servers.redisCLI), "XADD", b.scripts.Jobs(), "*", "id", id)
+	args := append(slices.Clone(servers.RedisCLI), "XADD", b.scripts.Jobs(), "*", "id", id)
 	d.say("… and pushes its id:\n  %s\n", shellLine(args))
 	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("redis-cli: %w: %s", err, out)
@@ -152,7 +153,7 @@ func (d *demo) push(ctx context.Context, b *backend, servers *demoServers) (stri
 }
 
 // show prints the first lines of the file, and where it is.
-func (d *demo) show(v inspect.Job) error {
+func (d *demoRun) show(v inspect.Job) error {
 	path := strings.TrimPrefix(v.File, "file://")
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -170,8 +171,8 @@ func (d *demo) show(v inspect.Job) error {
 }
 
 // explain prints what can be tried while the demo stays up.
-func (d *demo) explain(servers *demoServers, id string) {
-	cli := shellLine(servers.redisCLI)
+func (d *demoRun) explain(servers *demo.Servers, id string) {
+	cli := shellLine(servers.RedisCLI)
 	d.say(`
 Fanfold and its servers stay up until Ctrl-C. Try, in another terminal:
   %[1]s XRANGE fanfold:events - +                         # every transition
@@ -179,10 +180,10 @@ Fanfold and its servers stay up until Ctrl-C. Try, in another terminal:
   %[1]s XINFO GROUPS fanfold:jobs                         # who reads
   %[4]s -c %[3]s list
   %[4]s -c %[3]s retry %[2]s --wait                     # run it again
-  %[4]s -c %[3]s doctor`, cli, id, servers.config, os.Args[0])
+  %[4]s -c %[3]s doctor`, cli, id, servers.Config, os.Args[0])
 }
 
-func (d *demo) say(format string, args ...any) {
+func (d *demoRun) say(format string, args ...any) {
 	fmt.Fprintf(d.out, format+"\n", args...)
 }
 

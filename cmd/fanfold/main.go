@@ -20,6 +20,7 @@ import (
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/screen"
 )
 
 func main() {
@@ -40,9 +41,9 @@ type flags struct {
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root, failures := newRoot(), newScreen(stderr)
+	root, failures := newRoot(), screen.New(stderr)
 	root.SetArgs(args)
-	root.SetOut(newScreen(stdout))
+	root.SetOut(screen.New(stdout))
 	root.SetErr(failures)
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(failures, "fanfold:", message(err))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/internal/screen"
 )
 
 // print writes a result in the form that the user asked for: as JSON, or as a table. On a
@@ -29,16 +30,16 @@ func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []tab
 	t.AppendHeader(header)
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = visible(fmt.Sprint(cell)) // so that the widths are right
+			row[i] = screen.Visible(fmt.Sprint(cell)) // so that the widths are right
 		}
 		t.AppendRow(row)
 	}
 	for i := range columns {
-		columns[i].WidthMaxEnforcer = wrapWords
-		if !onTerminal(w) {
+		columns[i].WidthMaxEnforcer = screen.WrapWords
+		if !screen.OnTerminal(w) {
 			columns[i].WidthMax = 0
 		}
-		if !onTerminal(w) || !colours() {
+		if !screen.OnTerminal(w) || !screen.Colours() {
 			columns[i].Transformer = nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/screen"
 )
 
 // evil is what a terminal would obey: it clears the screen, sets the title, goes back in
@@ -67,24 +68,6 @@ func TestTerminalEscapes(t *testing.T) {
 	}
 }
 
-// TestScreen writes texts that come in pieces as if they came whole.
-func TestScreen(t *testing.T) {
-	t.Parallel()
-	text, want := "ä\x1b€\x9bend\u0085 😀\tx\n", `ä\u001b€`+"\uFFFD"+`end\u0085 😀`+"\tx\n"
-	for size := 1; size <= len(text); size++ {
-		var out bytes.Buffer
-		s := newScreen(&out)
-		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
-			if _, err := s.Write([]byte(rest[:min(size, len(rest))])); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if out.String() != want {
-			t.Errorf("%d: %q", size, out.String())
-		}
-	}
-}
-
 // TestTablesInAPipe have each cell in one line, however long it is; on a terminal lines
 // break between words alone.
 func TestTablesInAPipe(t *testing.T) {
@@ -92,14 +75,14 @@ func TestTablesInAPipe(t *testing.T) {
 	long := strings.Repeat("doesn't exist SELECT ", 40)
 	var out bytes.Buffer
 	c := &cobra.Command{}
-	c.SetOut(newScreen(&out))
+	c.SetOut(screen.New(&out))
 	if err := (&flags{output: "table"}).printFindings(c, inspect.Findings{{Check: "c", Detail: long}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), strings.TrimSpace(long)) {
 		t.Errorf("%s", out.String())
 	}
-	wrapped := wrapWords("one two three "+strings.Repeat("x", 30)+"\nnext", 10)
+	wrapped := screen.WrapWords("one two three "+strings.Repeat("x", 30)+"\nnext", 10)
 	if want := "one two\nthree\n" + strings.Repeat("x", 30) + "\nnext"; wrapped != want {
 		t.Errorf("%q", wrapped)
 	}

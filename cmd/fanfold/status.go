@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -95,16 +96,8 @@ type jobViews []inspect.Job
 
 func (vs jobViews) print(f *flags, c *cobra.Command) error {
 	return printList(f, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"}, func(v inspect.Job) table.Row {
-		return table.Row{v.ID, v.Report, v.Status, v.Attempt, about(v)}
+		return table.Row{v.ID, v.Report, v.Status, v.Attempt, screen.About(v)}
 	})
-}
-
-// about is the file, the error, or both.
-func about(v inspect.Job) string {
-	if v.File != "" && v.Error != "" {
-		return v.File + " (" + v.Error + ")"
-	}
-	return v.File + v.Error
 }
 
 // failed is the error of jobs that have not made a file.

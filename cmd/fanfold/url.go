@@ -59,7 +59,11 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 	case !r.Status.Final():
 		return l, fmt.Errorf("record %s is %s and has no file yet: fanfold watch %s waits for it", id, r.Status, id)
 	case !r.Status.HasFile():
-		return l, jobFailed(fmt.Errorf("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, suffix(": ", r.Error), id))
+		reason := ""
+		if r.Error != "" {
+			reason = ": " + r.Error
+		}
+		return l, jobFailed(fmt.Errorf("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id))
 	}
 	files, err := b.sink(ctx)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/screen"
 )
 
 func newWatch(f *flags) *cobra.Command {
@@ -28,14 +29,14 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 				return err
 			}
 			out := c.OutOrStdout()
-			if showsBars(onTerminal(out), f.output, len(ids)) {
+			if showsBars(screen.OnTerminal(out), f.output, len(ids)) {
 				views, err := b.awaited(c.Context(), ids, out)
 				if err == nil {
 					err = views.print(f, c)
 				}
 				return cmp.Or(err, views.failed())
 			}
-			views, err := b.watched(c.Context(), ids, newLines(out, f.output == "json"))
+			views, err := b.watched(c.Context(), ids, screen.NewLines(out, f.output == "json"))
 			if err != nil {
 				return err
 			}
@@ -46,7 +47,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 
 // showsBars tells whether so many jobs are shown as bars, or as lines.
 func showsBars(terminal bool, output string, jobs int) bool {
-	return terminal && output == "table" && jobs <= maxBars
+	return terminal && output == "table" && jobs <= screen.MaxBars
 }
 
 // watched follows jobs until their records are final.
@@ -61,12 +62,12 @@ func (b *backend) watched(ctx context.Context, ids []string, show inspect.Watche
 // awaited waits until the records are final, and draws the jobs meanwhile where the writer
 // is a terminal's.
 func (b *backend) awaited(ctx context.Context, ids []string, w io.Writer) (jobViews, error) {
-	file, width := terminal(w)
+	file, width := screen.Terminal(w)
 	if file == nil {
 		return b.watched(ctx, ids, silent{})
 	}
-	bars := newBars(file, width, len(ids), colours())
-	defer bars.close()
+	bars := screen.NewBars(file, width, len(ids), screen.Colours())
+	defer bars.Close()
 	return b.watched(ctx, ids, bars)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/screen"
 )
 
 func newWhy(f *flags) *cobra.Command {
@@ -42,7 +43,7 @@ there is no such record and no trace of the id.`,
 func explained(v inspect.Verdict) string {
 	var text strings.Builder
 	line := func(format string, args ...any) {
-		text.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n")
+		text.WriteString(screen.OneLine(fmt.Sprintf(format, args...)) + "\n")
 	}
 	list := func(title string, items []string) {
 		if len(items) > 0 {

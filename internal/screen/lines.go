@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// lines shows jobs as a line for each change: for people, or as JSON.
-type lines struct {
+// Lines shows jobs as a line for each change: for people, or as JSON.
+type Lines struct {
 	out    io.Writer
 	json   bool
 	told   map[string]string    // job, or job and listener → what was said last
@@ -28,12 +28,13 @@ type lines struct {
 // rowsEvery is how often it is said how many rows a listener has so far.
 const rowsEvery = 2 * time.Second
 
-func newLines(out io.Writer, json bool) *lines {
-	return &lines{out: out, json: json, told: map[string]string{}, rows: map[string]time.Time{}, pauses: pauses{}}
+// NewLines makes lines for a writer.
+func NewLines(out io.Writer, json bool) *Lines {
+	return &Lines{out: out, json: json, told: map[string]string{}, rows: map[string]time.Time{}, pauses: pauses{}}
 }
 
-// line is one change.
-type line struct {
+// Line is one change.
+type Line struct {
 	At       time.Time         `json:"at"`
 	ID       string            `json:"id"`
 	Event    string            `json:"event"` // job, listener, ended, or what fanfold:events calls it
@@ -49,7 +50,7 @@ type line struct {
 }
 
 // Look implements inspect.Watcher: it says what has changed.
-func (l *lines) Look(v inspect.Job) error {
+func (l *Lines) Look(v inspect.Job) error {
 	text, now := string(v.Status), time.Now()
 	if v.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", v.Attempt)
@@ -58,12 +59,12 @@ func (l *lines) Look(v inspect.Job) error {
 		if v.Job != "" {
 			text += fmt.Sprintf(", %s, stage %d", v.Job, v.Stage)
 		}
-		if err := l.say(v.ID, text, text, line{At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt, Job: v.Job, Stage: v.Stage}); err != nil {
+		if err := l.say(v.ID, text, text, Line{At: now, ID: v.ID, Event: "job", Status: v.Status, Attempt: v.Attempt, Job: v.Job, Stage: v.Stage}); err != nil {
 			return err
 		}
 	}
 	for _, p := range l.pauses.changes(v) {
-		of := line{At: now, ID: v.ID, Event: "resumed", Fields: map[string]string{"what": p.what}}
+		of := Line{At: now, ID: v.ID, Event: "resumed", Fields: map[string]string{"what": p.what}}
 		if p.paused {
 			of.Event = "paused"
 		}
@@ -79,12 +80,12 @@ func (l *lines) Look(v inspect.Job) error {
 	if !v.Status.Final() {
 		return nil
 	}
-	text += suffix(": ", about(v))
-	return l.say(v.ID, text, text, line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
+	text += suffix(": ", About(v))
+	return l.say(v.ID, text, text, Line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
 }
 
 // lookAt says what has changed of a listener.
-func (l *lines) lookAt(now time.Time, id string, v inspect.Listener) error {
+func (l *Lines) lookAt(now time.Time, id string, v inspect.Listener) error {
 	key, text := id+" "+v.Name, v.State
 	switch {
 	case v.State == "waiting" && v.Next != nil:
@@ -109,7 +110,7 @@ func (l *lines) lookAt(now time.Time, id string, v inspect.Listener) error {
 	case v.State == "running":
 		l.rows[key] = now
 	}
-	return l.say(key, text, same, line{At: now, ID: id, Event: "listener", Listener: &v})
+	return l.say(key, text, same, Line{At: now, ID: id, Event: "listener", Listener: &v})
 }
 
 // waitsFor begins what was told of a listener that waits for something.
@@ -118,11 +119,11 @@ const waitsFor = "waits for "
 func waitsUntil(ms int64) string { return "waits until " + strconv.FormatInt(ms, 10) }
 
 // Event implements inspect.Watcher: it says what Look does not.
-func (l *lines) Event(e inspect.Event) error {
+func (l *Lines) Event(e inspect.Event) error {
 	f := maps.Clone(e.Fields)
 	delete(f, "id")
 	delete(f, "event")
-	of := line{At: e.At, ID: e.ID, Event: e.Name, Fields: maps.Clone(f)}
+	of := Line{At: e.At, ID: e.ID, Event: e.Name, Fields: maps.Clone(f)}
 	key, text := e.ID+" "+f["step"], ""
 	next, err := strconv.ParseInt(f["next"], 10, 64)
 	if err == nil {
@@ -167,7 +168,7 @@ func (l *lines) Event(e inspect.Event) error {
 }
 
 // say writes a line unless the same was said last.
-func (l *lines) say(key, text, same string, of line) error {
+func (l *Lines) say(key, text, same string, of Line) error {
 	if l.told[key] == same {
 		return nil
 	}
@@ -175,7 +176,7 @@ func (l *lines) say(key, text, same string, of line) error {
 	return l.write(key+" "+text, of)
 }
 
-func (l *lines) write(text string, of line) error {
+func (l *Lines) write(text string, of Line) error {
 	if l.json {
 		return json.NewEncoder(l.out).Encode(of)
 	}
@@ -241,4 +242,12 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// About is the file, the error, or both.
+func About(v inspect.Job) string {
+	if v.File != "" && v.Error != "" {
+		return v.File + " (" + v.Error + ")"
+	}
+	return v.File + v.Error
 }

@@ -1,4 +1,6 @@
-package main
+// Package screen shows people texts and jobs: nothing that a terminal would obey reaches
+// it, and jobs that run are bars on a terminal, or lines elsewhere.
+package screen
 
 import (
 	"fmt"
@@ -12,19 +14,20 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is where all text goes that people read. Data of others, such as the error of a
+// Screen is where all text goes that people read. Data of others, such as the error of a
 // record or a member of a set, can hold what a terminal would obey: it is written so that
 // it can be seen, as \u001b for ESC, which is the same text in JSON.
-type screen struct {
+type Screen struct {
 	out     io.Writer
 	mu      sync.Mutex
 	partial []byte // the beginning of a character whose rest comes with the next Write
 }
 
-func newScreen(out io.Writer) *screen { return &screen{out: out} }
+// New makes a screen of a writer.
+func New(out io.Writer) *Screen { return &Screen{out: out} }
 
 // Write implements io.Writer.
-func (s *screen) Write(b []byte) (int, error) {
+func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := append(s.partial, b...)
@@ -38,16 +41,16 @@ func (s *screen) Write(b []byte) (int, error) {
 		}
 	}
 	s.partial = append([]byte(nil), all[whole:]...)
-	if _, err := io.WriteString(s.out, visible(string(all[:whole]))); err != nil {
+	if _, err := io.WriteString(s.out, Visible(string(all[:whole]))); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// terminal is the terminal that a writer is the screen of, and how many columns it has;
+// Terminal is the terminal that a writer is the screen of, and how many columns it has;
 // nil where people do not see what is written as it is written.
-func terminal(w io.Writer) (*os.File, int) {
-	s, ok := w.(*screen)
+func Terminal(w io.Writer) (*os.File, int) {
+	s, ok := w.(*Screen)
 	if !ok {
 		return nil, 0
 	}
@@ -62,19 +65,19 @@ func terminal(w io.Writer) (*os.File, int) {
 	return file, width
 }
 
-// onTerminal tells whether a writer is a terminal's screen.
-func onTerminal(w io.Writer) bool {
-	file, _ := terminal(w)
+// OnTerminal tells whether a writer is a terminal's screen.
+func OnTerminal(w io.Writer) bool {
+	file, _ := Terminal(w)
 	return file != nil
 }
 
-// colours tells whether a terminal is to have colours: see https://no-color.org.
-func colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+// Colours tells whether a terminal is to have colours: see https://no-color.org.
+func Colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
-// visible writes what a terminal would obey as what can be seen: control characters but
+// Visible writes what a terminal would obey as what can be seen: control characters but
 // the end of a line and TAB, and what turns the direction of a text around. A byte that
 // is no text becomes U+FFFD.
-func visible(text string) string {
+func Visible(text string) string {
 	if strings.IndexFunc(text, obeyed) < 0 {
 		return strings.ToValidUTF8(text, "\uFFFD")
 	}
@@ -93,13 +96,13 @@ func obeyed(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
-// oneLine is a text of others that must not begin a line of its own.
-func oneLine(text string) string {
-	return visible(strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(text))
+// OneLine is a text of others that must not begin a line of its own.
+func OneLine(text string) string {
+	return Visible(strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(text))
 }
 
-// wrapWords breaks lines between words alone: a longer word stays whole.
-func wrapWords(text string, width int) string {
+// WrapWords breaks lines between words alone: a longer word stays whole.
+func WrapWords(text string, width int) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {

@@ -1,4 +1,4 @@
-package main
+package screen
 
 import (
 	"fmt"
@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// maxBars is how many jobs are shown with a bar for each listener. Of more, one bar
+	// MaxBars is how many jobs are shown with a bar for each listener. Of more, one bar
 	// shows how many have ended.
-	maxBars = 10
+	MaxBars = 10
 	// barLength is how wide a bar is.
 	barLength = 22
 	// drawEvery is how often a terminal is drawn.
 	drawEvery = 100 * time.Millisecond
 )
 
-// bars draws jobs on a terminal: a bar for each job and each of its listeners, with its
+// Bars draws jobs on a terminal: a bar for each job and each of its listeners, with its
 // rows and the time for which it was seen to work. How many rows a query will find is not
 // known before its end, so a bar that works only moves: it is no percentage.
-type bars struct {
+type Bars struct {
 	writer progress.Writer
 	drawn  chan struct{}   // closed when the last line is drawn
 	shown  map[string]*bar // by job, or job and listener
@@ -36,8 +36,8 @@ type bars struct {
 	pauses pauses
 }
 
-// newBars begins to draw so many jobs on a terminal, until close.
-func newBars(terminal io.Writer, width, jobs int, colours bool) *bars {
+// NewBars begins to draw so many jobs on a terminal, until Close.
+func NewBars(terminal io.Writer, width, jobs int, colours bool) *Bars {
 	style := progress.StyleDefault
 	style.Chars.Indeterminate = progress.IndeterminateIndicatorMovingBackAndForth("<=>", drawEvery)
 	style.Chars.Finished, style.Chars.Unfinished = "=", "."
@@ -49,7 +49,7 @@ func newBars(terminal io.Writer, width, jobs int, colours bool) *bars {
 	if colours {
 		style.Colors.Tracker, style.Colors.Error = text.Colors{text.FgCyan}, text.Colors{text.FgRed}
 	}
-	b := &bars{writer: progress.NewWriter(), drawn: make(chan struct{}), shown: map[string]*bar{}, pauses: pauses{}}
+	b := &Bars{writer: progress.NewWriter(), drawn: make(chan struct{}), shown: map[string]*bar{}, pauses: pauses{}}
 	b.writer.SetStyle(style)
 	b.writer.SetOutputWriter(terminal)
 	b.writer.SetTerminalWidth(width)
@@ -57,7 +57,7 @@ func newBars(terminal io.Writer, width, jobs int, colours bool) *bars {
 	b.writer.SetTrackerPosition(progress.PositionRight)
 	b.writer.SetUpdateFrequency(drawEvery)
 	b.writer.SetSortBy(progress.SortByIndex)
-	if jobs > maxBars {
+	if jobs > MaxBars {
 		b.many = b.bar("", fmt.Sprintf("%d jobs", jobs), 0)
 		b.many.UpdateTotal(int64(jobs))
 		b.many.show(working, "0 have ended")
@@ -69,8 +69,8 @@ func newBars(terminal io.Writer, width, jobs int, colours bool) *bars {
 	return b
 }
 
-// close draws the bars as they stand, a last time.
-func (b *bars) close() {
+// Close draws the bars as they stand, a last time.
+func (b *Bars) Close() {
 	tick := time.NewTicker(drawEvery)
 	defer tick.Stop()
 	for {
@@ -84,10 +84,10 @@ func (b *bars) close() {
 }
 
 // Event implements inspect.Watcher. The next look shows more.
-func (b *bars) Event(inspect.Event) error { return nil }
+func (b *Bars) Event(inspect.Event) error { return nil }
 
 // Look implements inspect.Watcher. Pauses are lines above the bars.
-func (b *bars) Look(v inspect.Job) error {
+func (b *Bars) Look(v inspect.Job) error {
 	if b.many != nil {
 		if v.Status.Final() {
 			b.many.Increment(1)
@@ -116,7 +116,7 @@ func (b *bars) Look(v inspect.Job) error {
 }
 
 // bar adds a line. Names are as wide as the widest one.
-func (b *bars) bar(key, name string, index uint64) *bar {
+func (b *Bars) bar(key, name string, index uint64) *bar {
 	line := &bar{name: name}
 	line.Tracker = &progress.Tracker{DeferStart: true, AutoStopDisabled: true, Index: index, Units: progress.Units{Formatter: func(int64) string { return line.says() }}}
 	b.shown[key] = line

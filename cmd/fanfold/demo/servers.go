@@ -1,4 +1,6 @@
-package main
+// Package demo has what `fanfold demo` shows Fanfold with: private servers with sample data,
+// and, for the full demo, an API of a vendor and a service of another team.
+package demo
 
 import (
 	"context"
@@ -11,36 +13,36 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 )
 
-//go:embed demo/fanfold.yaml
-var demoConfig string
+//go:embed fanfold.yaml
+var plainConfig string
 
-//go:embed demo/full.yaml
-var demoFullConfig string
+//go:embed full.yaml
+var fullConfig string
 
-//go:embed demo/data.sql
-var demoData string
+//go:embed data.sql
+var data string
 
-// demoServers are the private servers of a demo, and the configuration that
+// Servers are the private servers of a demo, and the configuration that
 // leads to them.
-type demoServers struct {
-	config   string   // file
-	redisCLI []string // begins a command for the demo's Redis
-	vendor   string   // URL; only of the full demo
+type Servers struct {
+	Config   string   // file
+	RedisCLI []string // begins a command for the demo's Redis
+	Vendor   string   // URL; only of the full demo
 	stops    []func()
 }
 
-// startDemoServers starts servers with sample data and writes a configuration
+// Start starts servers with sample data and writes a configuration
 // for them into dir.
-func startDemoServers(ctx context.Context, dir string, full bool) (*demoServers, error) {
-	s := &demoServers{config: filepath.Join(dir, "fanfold.yaml")}
+func Start(ctx context.Context, dir string, full bool) (*Servers, error) {
+	s := &Servers{Config: filepath.Join(dir, "fanfold.yaml")}
 	if err := s.start(ctx, "file://"+filepath.Join(dir, "files"), full); err != nil {
-		s.stop()
+		s.Stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *demoServers) start(ctx context.Context, files string, full bool) error {
+func (s *Servers) start(ctx context.Context, files string, full bool) error {
 	folder := func() (string, error) {
 		dir, err := os.MkdirTemp("", "fanfold-demo-")
 		s.stops = append(s.stops, func() { _ = os.RemoveAll(dir) })
@@ -56,7 +58,7 @@ func (s *demoServers) start(ctx context.Context, files string, full bool) error 
 	}
 	s.stops = append(s.stops, redis.Stop)
 	_, port, _ := strings.Cut(redis.Addr, ":")
-	s.redisCLI = []string{"redis-cli", "-p", port}
+	s.RedisCLI = []string{"redis-cli", "-p", port}
 	if dir, err = folder(); err != nil {
 		return err
 	}
@@ -70,31 +72,31 @@ func (s *demoServers) start(ctx context.Context, files string, full bool) error 
 		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, demoData); err != nil {
+	if _, err := db.ExecContext(ctx, data); err != nil {
 		return fmt.Errorf("sample data: %w", err)
 	}
-	text := demoConfig
+	text := plainConfig
 	if full {
-		text = demoFullConfig
+		text = fullConfig
 		var stop func()
-		if s.vendor, stop, err = startDemoVendor(); err != nil {
+		if s.Vendor, stop, err = startVendor(); err != nil {
 			return err
 		}
 		s.stops = append(s.stops, stop)
 	}
 	config := strings.NewReplacer(
-		"${DEMO_VENDOR_TOKEN}", demoToken,
-		"${DEMO_VENDOR}", s.vendor,
+		"${DEMO_VENDOR_TOKEN}", token,
+		"${DEMO_VENDOR}", s.Vendor,
 		"${DEMO_REDIS}", redis.URL(),
 		"${DEMO_USER_DSN}", mariadb.DSN("plt_user"),
 		"${DEMO_FUND_DSN}", mariadb.DSN("plt_fund"),
 		"${DEMO_SINK}", files,
 	).Replace(text)
-	return os.WriteFile(s.config, []byte(config), 0o600)
+	return os.WriteFile(s.Config, []byte(config), 0o600)
 }
 
-// stop ends the servers and removes their files: what was started last ends first.
-func (s *demoServers) stop() {
+// Stop ends the servers and removes their files: what was started last ends first.
+func (s *Servers) Stop() {
 	for len(s.stops) > 0 {
 		last := len(s.stops) - 1
 		s.stops[last]()

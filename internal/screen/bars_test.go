@@ -1,7 +1,9 @@
-package main
+package screen
 
 import (
+	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ func drawn(out *written, lines int) []string {
 func TestBars(t *testing.T) {
 	t.Parallel()
 	var out written
-	b := newBars(&out, 100, 2, false)
+	b := NewBars(&out, 100, 2, false)
 	look := func(v inspect.Job) {
 		t.Helper()
 		if err := b.Look(v); err != nil {
@@ -41,7 +43,7 @@ func TestBars(t *testing.T) {
 	}
 	look(first)
 	look(inspect.Job{ID: "2", Status: report.Failed})
-	b.close()
+	b.Close()
 	lines := drawn(&out, 5)
 	for i, parts := range [][]string{
 		{"1 ", "PROCESSING, stage 1, 0s"}, {"  plt [2J", "====", "70 rows, try 2, "}, {"  b ", "1 rows, 0s"}, {"  c ", "----", "0 rows, omitted"}, {"2 ", "----", "FAILED, "},
@@ -56,7 +58,7 @@ func TestBars(t *testing.T) {
 }
 
 // eventuallyDrawn waits until something is drawn.
-func (b *bars) eventuallyDrawn(t *testing.T, out *written, part string) {
+func (b *Bars) eventuallyDrawn(t *testing.T, out *written, part string) {
 	t.Helper()
 	tick := time.NewTicker(drawEvery)
 	defer tick.Stop()
@@ -73,7 +75,7 @@ func (b *bars) eventuallyDrawn(t *testing.T, out *written, part string) {
 func TestBarsOfManyJobs(t *testing.T) {
 	t.Parallel()
 	var out written
-	b := newBars(&out, 100, 20, true)
+	b := NewBars(&out, 100, 20, true)
 	for range 10 {
 		if err := b.Look(inspect.Job{ID: "1", Status: report.Success}); err != nil {
 			t.Fatal(err)
@@ -82,7 +84,7 @@ func TestBarsOfManyJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.close()
+	b.Close()
 	if got := drawn(&out, 1)[0]; !inOrder(got, "20 jobs", "[==========..........]", "10 have ended, 0s") {
 		t.Errorf("%q", got)
 	}
@@ -92,7 +94,7 @@ func TestBarsOfManyJobs(t *testing.T) {
 func TestBarsAndPauses(t *testing.T) {
 	t.Parallel()
 	var out written
-	b := newBars(&out, 100, 1, false)
+	b := NewBars(&out, 100, 1, false)
 	v := inspect.Job{ID: "1", Status: report.Pending, Paused: []string{"report/two"}}
 	for range 2 {
 		if err := b.Look(v); err != nil {
@@ -103,8 +105,38 @@ func TestBarsAndPauses(t *testing.T) {
 	if err := b.Look(v); err != nil {
 		t.Fatal(err)
 	}
-	b.close()
+	b.Close()
 	if got := out.String(); strings.Count(got, "1 waits: report/two is paused") != 1 || !inOrder(got, "is paused", "1 goes on: report/two is resumed") {
 		t.Errorf("%q", got)
 	}
+}
+
+// written is what was drawn so far.
+type written struct {
+	mutex sync.Mutex
+	b     bytes.Buffer
+}
+
+func (t *written) Write(p []byte) (int, error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *written) String() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.b.String()
+}
+
+// inOrder tells whether these stand one behind the other.
+func inOrder(text string, parts ...string) bool {
+	for _, part := range parts {
+		_, rest, ok := strings.Cut(text, part)
+		if !ok {
+			return false
+		}
+		text = rest
+	}
+	return true
 }
