@@ -7,11 +7,11 @@
 // source works, the owner's lease is renewed; an owner that has lost it finds
 // its next chunk refused.
 //
-// A task that fails is given up, to come again: again.go. What uses a try and what
-// does not is told from the error of its Source, see Permanent and Outage. After its
-// last try the job fails, or goes on without the listener, as its OnFailure says. One that
-// waits for somebody else's work is no failure (Wait), and what it must know then it
-// remembers (Task.Remember); what it has begun elsewhere can be ended (Canceler).
+// A task that fails is requeued. The error of its Source says whether it used a try, see
+// Permanent and Outage. After its last try the job fails, or goes on without the listener,
+// as its OnFailure says. A task that waits for the work of another system is no failure
+// (Wait): it remembers what it must know then (Task.Remember), and what it has begun
+// elsewhere can be ended (Canceler).
 // What all processes together ask of a source is bounded in Redis: bound.go.
 //
 // The stream of an external listener is read by a service. What that says, in

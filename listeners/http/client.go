@@ -1,9 +1,12 @@
 package http
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 
@@ -127,3 +130,26 @@ func wait(f *ask.Failure, err error) error {
 
 // excerpt cuts what an API says to one short line, without what is secret.
 func (s *Source) excerpt(text string) string { return ask.Excerpt([]byte(text), s.secrets) }
+
+// Connect proves that the API's name resolves, that its host takes connections, and
+// for https that its certificate is in order. It sends no request. Where a proxy stands
+// between, it is the proxy that takes the connection.
+func (s *Source) Connect(ctx context.Context) error {
+	u, err := url.Parse(s.api.URL)
+	if err != nil {
+		return fmt.Errorf("API %s: its url is none", s.api.Name)
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy != nil {
+		u = &url.URL{Scheme: "http", Host: proxy.Host}
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	dial := (&net.Dialer{}).DialContext
+	if u.Scheme == "https" {
+		dial = (&tls.Dialer{}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return fmt.Errorf("API %s: %w", s.api.Name, err)
+	}
+	return conn.Close()
+}
