@@ -73,25 +73,12 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	}
 	ours := in.o.Config.Reports[j.Report]
 	v.Listeners = j.listeners(ours)
-	v.Orphan, err = orphan(ctx, in.o.Scripts, j, ours)
-	return v, err
-}
-
-// Orphan tells whether a job runs that no process has the definition of.
-func (in *Inspector) Orphan(ctx context.Context, id string) (bool, error) {
-	j, err := readJob(ctx, in.o.Scripts, id)
-	if err != nil || j == nil {
-		return false, err
+	if j.needsDefinition() && !j.of(ours) {
+		seen, err := in.o.Scripts.Seen(ctx)
+		v.Orphan = err == nil && j.orphan(ours, seen)
+		return v, err
 	}
-	return orphan(ctx, in.o.Scripts, j, in.o.Config.Reports[j.Report])
-}
-
-func orphan(ctx context.Context, s *scripts.Scripts, j *job, ours *report.Report) (bool, error) {
-	if !j.needsDefinition() || j.of(ours) {
-		return false, nil
-	}
-	seen, err := s.Seen(ctx)
-	return err == nil && j.orphan(ours, seen), err
+	return v, nil
 }
 
 // Record reads a record, or returns engine.ErrNoRecord.

@@ -40,19 +40,15 @@ func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
 	case err != nil:
 		return nil, err
 	}
-	return newJob(state), nil
-}
-
-func newJob(s *scripts.State) *job {
-	j := &job{State: s, FanIn: part{scripts.StepFanIn, scripts.TaskState{StepState: s.Fold, Owner: s.Worker}}}
-	for name, t := range s.Tasks {
+	j := &job{State: state, FanIn: part{scripts.StepFanIn, scripts.TaskState{StepState: state.Fold, Owner: state.Worker}}}
+	for name, t := range state.Tasks {
 		j.Steps = append(j.Steps, part{name, t})
 	}
-	position := func(p part) int { return slices.Index(s.Listeners, p.Name) }
+	position := func(p part) int { return slices.Index(state.Listeners, p.Name) }
 	slices.SortFunc(j.Steps, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(position(a), position(b)), cmp.Compare(a.Name, b.Name))
 	})
-	return j
+	return j, nil
 }
 
 // querying tells whether the listeners of its stage are not all done.

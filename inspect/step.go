@@ -265,7 +265,7 @@ func (s *step) correct() []string {
 // send says how a lost message is sent again.
 func (s *step) send() string {
 	return fmt.Sprintf("%s XADD %s '*' id %s attempt %d does it at once; otherwise a scheduler does, within %s per %d running jobs",
-		s.redisCLI(), shell(s.queue.Key), s.ID, s.Job.Attempt, scheduler.LostEvery, scheduler.LostJobs)
+		s.CLI, shell(s.queue.Key), s.ID, s.Job.Attempt, scheduler.LostEvery, scheduler.LostJobs)
 }
 
 // public is what a verdict tells of a step.

@@ -18,16 +18,10 @@ const searched = 10 * pageSize
 type queue struct {
 	Key       string
 	Length    int64
-	Consumers []consumer
-	Entry     *entry // nil: not among those that were searched
-	Searched  int64  // entries that were searched, from the oldest on
-	Whole     bool   // those were all
-}
-
-// consumer is a member of the group, and how long it has not asked for anything.
-type consumer struct {
-	Name string
-	Idle time.Duration
+	Consumers []redis.XInfoConsumer // of the group; Idle is how long one has not asked for anything
+	Entry     *entry                // nil: not among those that were searched
+	Searched  int64                 // entries that were searched, from the oldest on
+	Whole     bool                  // those were all
 }
 
 // entry is a message in a stream.
@@ -57,12 +51,8 @@ func askQueue(ctx context.Context, rdb *redis.Client, key, id string, attempt in
 	if q.Length, err = rdb.XLen(ctx, key).Result(); err != nil {
 		return q, err
 	}
-	consumers, err := rdb.XInfoConsumers(ctx, key, scripts.Group).Result()
-	if err != nil && !missing(err) {
+	if q.Consumers, err = rdb.XInfoConsumers(ctx, key, scripts.Group).Result(); err != nil && !missing(err) {
 		return q, err
-	}
-	for _, c := range consumers {
-		q.Consumers = append(q.Consumers, consumer{Name: c.Name, Idle: c.Idle})
 	}
 	if err := searchQueue(ctx, rdb, &q, id, attempt); err != nil || q.Entry == nil {
 		return q, err

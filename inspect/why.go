@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -148,11 +147,11 @@ func (f *facts) commands(v Verdict) []string {
 	k := f.Keys
 	job := shell(k.Job(f.ID))
 	if f.RedisErr != nil {
-		return []string{f.redisCLI() + " PING"}
+		return []string{f.CLI + " PING"}
 	}
 	var lines []string
 	add := func(format string, args ...any) {
-		if line := f.redisCLI() + " " + fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
+		if line := f.CLI + " " + fmt.Sprintf(format, args...); !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -197,11 +196,8 @@ func (f *facts) commands(v Verdict) []string {
 	return lines
 }
 
-// redisCLI is redis-cli for the server of the configuration. A password is not in
+// redisCLI begins a command for the server that a client is for. A password is not in
 // it: redis-cli takes it from REDISCLI_AUTH.
-func (f *facts) redisCLI() string { return cmp.Or(f.CLI, "redis-cli") }
-
-// redisCLI begins a command for the server that a client is for.
 func redisCLI(o *redis.Options) string {
 	line := "redis-cli"
 	if o.Network == "unix" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
@@ -26,8 +27,8 @@ var twoListeners = &report.Report{Name: "r", Retry: report.Retry{Retries: 6}, St
 }}}}
 
 var (
-	alive   = []consumer{{"w", time.Second}}
-	gone    = []consumer{{"w", time.Hour}}
+	alive   = []redis.XInfoConsumer{{Name: "w", Idle: time.Second}}
+	gone    = []redis.XInfoConsumer{{Name: "w", Idle: time.Hour}}
 	away    = errors.New("connection refused")
 	refuses = &mysql.MySQLError{Number: 1045, Message: "Access denied"}
 )
@@ -322,7 +323,7 @@ func TestDiagnose(t *testing.T) {
 		for name, m := range meanings {
 			t.Run(group+"/"+name, func(t *testing.T) {
 				f := m.facts
-				f.ID, f.Now, f.Keys = "1", now, scripts.Keys(report.DefaultKeys)
+				f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.Keys(report.DefaultKeys), "redis-cli"
 				f.Limits = config.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
 				v := diagnose(f)
 				text := said(v)

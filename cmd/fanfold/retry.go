@@ -93,7 +93,7 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 	if !errors.Is(err, record.ErrRunning) {
 		return err
 	}
-	if orphan, readErr := b.inspect.Orphan(ctx, id); readErr == nil && orphan {
+	if v, readErr := b.inspect.Job(ctx, id); readErr == nil && v.Orphan {
 		return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
 	}
 	return fmt.Errorf("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
