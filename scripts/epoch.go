@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -28,16 +27,11 @@ func (s *Scripts) ReadEpoch(ctx context.Context) (string, error) {
 // ReadRun returns the id of the server's run, which a restart and a failover
 // change.
 func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
-	info, err := s.rdb.Info(ctx, "server").Result()
+	info, err := s.rdb.InfoMap(ctx, "server").Result()
 	if err != nil {
 		return "", fmt.Errorf("run of Redis: %w", err)
 	}
-	for line := range strings.Lines(info) {
-		if id, ok := strings.CutPrefix(line, "run_id:"); ok {
-			return strings.TrimSpace(id), nil
-		}
-	}
-	return "", nil
+	return info["Server"]["run_id"], nil
 }
 
 // Now returns the time by Redis's clock.
