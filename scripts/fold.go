@@ -137,9 +137,14 @@ func (s *Scripts) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error
 		return publishScript.call(ctx, keys, args...)
 	})
 	for i, o := range outcomes {
-		if o > 0 {
-			folds[i].Fence, folds[i].claimed, folds[i].Status, outcomes[i] = int64(o), true, StatusPublishing, OK
+		if o <= 0 {
+			continue
 		}
+		f := folds[i]
+		if !f.claimed { // Keep reads both at the same time
+			f.Fence, f.claimed = int64(o), true
+		}
+		f.Status, outcomes[i] = StatusPublishing, OK
 	}
 	return outcomes, err
 }
