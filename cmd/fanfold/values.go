@@ -1,12 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // level is the value of --log-level.
@@ -65,3 +69,66 @@ func (s *span) String() string { return time.Duration(*s).String() }
 
 // Type implements pflag.Value.
 func (*span) Type() string { return "duration" }
+
+// later is when something is due that is not for now: the flags --in and --at.
+type later struct {
+	in   time.Duration
+	at   string
+	time time.Time // of at, once it is checked
+}
+
+func (l *later) given() bool { return l.in != 0 || l.at != "" }
+
+// from is when it is due, by the clock that decides: Redis's.
+func (l *later) from(now time.Time) time.Time {
+	if l.at != "" {
+		return l.time
+	}
+	return now.Add(l.in)
+}
+
+// past is how long ago a time may be that was just now when somebody wrote it.
+const past = time.Minute
+
+// check proves the flags, and reads the time of --at.
+func (l *later) check(wait bool) (err error) {
+	switch {
+	case l.given() && wait:
+		return usage(errors.New("--wait waits for jobs that run now: leave it out with --in and --at"))
+	case l.in != 0 && l.at != "":
+		return usage(errors.New("--in and --at: give one of them"))
+	case l.in < 0:
+		return usage(fmt.Errorf("--in: %v is in the past", l.in))
+	case l.at != "":
+		if l.time, err = parseTime(l.at, time.Local); err != nil {
+			return usage(err)
+		}
+		if time.Since(l.time) > past {
+			return usage(fmt.Errorf("--at: %s is in the past; without --in and --at it is due now", inspect.Stamp(l.time)))
+		}
+	}
+	if max(l.in, time.Until(l.time)) > scripts.Horizon {
+		return usage(errors.New("--in and --at: more than ten years away"))
+	}
+	return nil
+}
+
+// parseTime reads RFC 3339, a date and time in a zone, or unix seconds or
+// milliseconds.
+func parseTime(text string, zone *time.Location) (time.Time, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+		switch len(text) {
+		case 10:
+			return time.Unix(n, 0), nil
+		case 13:
+			return time.UnixMilli(n), nil
+		}
+		return time.Time{}, fmt.Errorf("--at: %s is no time: unix seconds have 10 digits, milliseconds 13", text)
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04", time.DateTime} {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--at: %q is none of 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local) and unix seconds or milliseconds", text)
+}
