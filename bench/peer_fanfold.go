@@ -98,7 +98,7 @@ func (f *fanfold) push(ctx context.Context, ids []string) error {
 	for some := range slices.Chunk(ids, fanfoldPush) {
 		if _, err := f.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, id := range some {
-				p.XAdd(ctx, &redis.XAddArgs{Stream: f.scripts.Jobs(), Values: []string{"id", id}})
+				p.XAdd(ctx, &redis.XAddArgs{Stream: f.scripts.Keys.Jobs(), Values: []string{"id", id}})
 			}
 			return nil
 		}); err != nil {
@@ -109,7 +109,7 @@ func (f *fanfold) push(ctx context.Context, ids []string) error {
 }
 
 func (f *fanfold) pushAt(ctx context.Context, id string, at time.Time) error {
-	return f.client.ZAdd(ctx, f.scripts.Delayed(), redis.Z{Score: float64(at.UnixMilli()), Member: id}).Err()
+	return f.client.ZAdd(ctx, f.scripts.Keys.Delayed(), redis.Z{Score: float64(at.UnixMilli()), Member: id}).Err()
 }
 
 func (f *fanfold) run(ctx context.Context, tell told) error {
@@ -123,7 +123,7 @@ func (f *fanfold) run(ctx context.Context, tell told) error {
 }
 
 // hash goes when the job is settled: nothing of it is left to be done.
-func (f *fanfold) hash(id string) string { return f.scripts.Job(id) }
+func (f *fanfold) hash(id string) string { return f.scripts.Keys.Job(id) }
 
 func (f *fanfold) close() {
 	_ = f.client.Close()

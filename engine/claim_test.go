@@ -34,7 +34,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	held := claim(t, s, "1", scripts.Claim{Worker: "awake", Entry: entry, Silent: true})
 	entries := func(want int64) {
 		t.Helper()
-		if n := client.XLen(t.Context(), s.FanIn()).Val(); n != want {
+		if n := client.XLen(t.Context(), s.Keys.FanIn()).Val(); n != want {
 			t.Errorf("%d entries, not %d", n, want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 		t.Errorf("advance with the claim: %+v %v", end, err)
 	}
 	entries(0)
-	if state, err := s.Read(t.Context(), "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
+	if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
 		t.Errorf("%+v %v", state, err)
 	}
 }
@@ -76,14 +76,14 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 		{"id", "1", "attempt", "1", "stage", "1", "bytes", "10"},
 	} {
 		if fields != nil {
-			client.XAdd(ctx, &redis.XAddArgs{Stream: s.FanIn(), Values: fields})
+			client.XAdd(ctx, &redis.XAddArgs{Stream: s.Keys.FanIn(), Values: fields})
 		}
-		until(t, "no entry is left", func() bool { return client.XLen(ctx, s.FanIn()).Val() == 0 })
-		if state, err := s.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
+		until(t, "no entry is left", func() bool { return client.XLen(ctx, s.Keys.FanIn()).Val() == 0 })
+		if state, err := s.Jobs.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
 			t.Errorf("%q: %+v %v", fields, state, err)
 		}
 	}
-	if n := client.XLen(ctx, s.Task("b")).Val(); n != 1 {
+	if n := client.XLen(ctx, s.Keys.Task("b")).Val(); n != 1 {
 		t.Errorf("%d messages of one task", n)
 	}
 }
@@ -93,7 +93,7 @@ func TestALostAnswerIsNoTry(t *testing.T) {
 	t.Parallel()
 	s, _ := newScripts(t)
 	start(t, s, "1", "d", time.Hour, "a")
-	task, _ := s.NewTask(scripts.Message{ID: "1", Attempt: 1}, "a", scripts.Entry{}, nil)
+	task, _ := s.Tasks.New(scripts.Message{ID: "1", Attempt: 1}, "a", scripts.Entry{}, nil)
 	for range 2 {
 		if outcome, err := task.Take(t.Context(), scripts.Take{Owner: "o", Known: []string{"d"}}); err != nil || outcome != scripts.OK || task.Tries != 1 || task.Failure != "" || task.Generation != 1 {
 			t.Fatalf("%v %+v %v", outcome, task, err)
@@ -141,7 +141,7 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.fanIn(ctx, []step.Entry{{ID: entry, Deliveries: 1, Fields: fields}})
-		state, err := s.Read(ctx, id)
+		state, err := s.Jobs.Read(ctx, id)
 		if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
 			t.Errorf("%s: %+v %v", id, state, err)
 		}

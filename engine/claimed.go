@@ -68,7 +68,7 @@ func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Resu
 	var f *scripts.Fold
 	worker := e.o.Consumer + "/" + strconv.FormatInt(e.claims.Add(1), 10)
 	err := e.insist(ctx, "claim job", func() (err error) {
-		outcome, f, err = e.o.Scripts.Claim(ctx, scripts.Claim{
+		outcome, f, err = e.o.Scripts.Folds.Claim(ctx, scripts.Claim{
 			Message: b.Message, Stage: b.stage, Worker: worker, Known: e.known, Silent: b.silent, Entry: e.message(b),
 		})
 		return err

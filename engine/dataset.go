@@ -95,7 +95,7 @@ func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	for i, number := range numbers {
 		columns[i], names[i] = d.columns[number], d.columns[number].Name
 	}
-	fields, err := d.scripts.Claimed(d.ctx, d.state, d.listener, names, n)
+	fields, err := d.scripts.Folds.Claimed(d.ctx, d.state, d.listener, names, n)
 	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fmt.Errorf("%w: %w", errOutage, err)
 	}

@@ -49,13 +49,13 @@ func (d *definitions) look(ctx context.Context) error {
 	}
 	d.looked = now
 	// One process polls for all, and its lock ends with the interval.
-	_, err = d.locks.Obtain(ctx, d.e.o.Scripts.Lock("definitions"), orphansEvery*9/10, nil)
+	_, err = d.locks.Obtain(ctx, d.e.o.Scripts.Keys.Lock("definitions"), orphansEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionSilence {
 		return nil // another one polls, or some may not have said yet what they have
 	} else if err != nil {
 		return err
 	}
-	orphans, _, err := d.e.o.Scripts.Orphans(ctx)
+	orphans, _, err := d.e.o.Scripts.Definitions.Orphans(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (d *definitions) look(ctx context.Context) error {
 		}
 	}
 	if len(wanted) > 0 {
-		return d.e.o.Scripts.NoteWanted(ctx, wanted)
+		return d.e.o.Scripts.Definitions.NoteWanted(ctx, wanted)
 	}
 	return nil
 }
@@ -151,11 +151,11 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAdopted, err)
 	}
-	epoch, err := s.ReadEpoch(ctx)
+	epoch, err := s.Epoch.Read(ctx)
 	if err != nil {
 		return false, err
 	} else if epoch == "" {
-		return false, fmt.Errorf("%w: Redis has no %s: start fanfold serve", ErrNotAdopted, s.Epoch())
+		return false, fmt.Errorf("%w: Redis has no %s: start fanfold serve", ErrNotAdopted, s.Keys.Epoch())
 	}
 	started, err := records.Start(ctx, []Run{{ID: record.ID, Attempt: record.Attempt}})
 	if err != nil || !started[0] {
@@ -163,12 +163,12 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	}
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
-	outcomes, err := s.Start(ctx, epoch, scripts.Start{ID: record.ID, Attempt: record.Attempt + 1, Parameters: parameters, Plan: planOf(r, r.Hash())})
+	outcomes, err := s.Jobs.Start(ctx, epoch, scripts.Start{ID: record.ID, Attempt: record.Attempt + 1, Parameters: parameters, Plan: planOf(r, r.Hash())})
 	switch {
 	case err == nil && outcomes[0] == scripts.Gone:
 		err = errForgotten
 	case err == nil && outcomes[0] == scripts.Broken:
-		err = fmt.Errorf("%w: %s", scripts.ErrBroken, s.Job(record.ID))
+		err = fmt.Errorf("%w: %s", scripts.ErrBroken, s.Keys.Job(record.ID))
 	case err == nil && outcomes[0] == scripts.Another:
 		err = errors.New("another job of this id has come to Redis meanwhile")
 	}

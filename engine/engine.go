@@ -93,7 +93,7 @@ func New(o Options) (*Engine, error) {
 func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		step.Listen(ctx, e.o.Redis, e.o.Scripts.Cancelled(), e.leases.Hint)
+		step.Listen(ctx, e.o.Redis, e.o.Scripts.Keys.Cancelled(), e.leases.Hint)
 		return nil
 	})
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
@@ -108,19 +108,19 @@ func (e *Engine) Run(ctx context.Context) error {
 
 func (e *Engine) triggerReader() *step.Reader {
 	return step.New(step.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.Jobs(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
+		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Jobs(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Admit: e.admit, Handle: e.trigger, KeepAlive: true,
-		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Jobs()),
+		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.Jobs()),
 	})
 }
 
 func (e *Engine) fanInReader() *step.Reader {
 	return step.New(step.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.FanIn(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
+		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.FanIn(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: fanInBatch, Batch: true, Alone: alone, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Admit: e.admitFolds, Handle: e.fanIn, KeepAlive: true,
-		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.FanIn()),
+		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.FanIn()),
 	})
 }
 
@@ -131,7 +131,7 @@ func (e *Engine) admit(ctx context.Context) (int, error) {
 	if err := e.lookAtMemory(ctx); err != nil || e.full.Load() {
 		return 0, err
 	}
-	running, err := e.o.Scripts.Running(ctx)
+	running, err := e.o.Scripts.Jobs.Running(ctx)
 	return e.o.Limits.RunningJobs - int(running), err
 }
 

@@ -49,7 +49,7 @@ func alone(entry step.Entry) bool {
 }
 
 func (e *Engine) message(b barrier) scripts.Entry {
-	return scripts.Entry{Stream: e.o.Scripts.FanIn(), Group: scripts.Group, Consumer: e.o.Consumer, ID: b.entry.ID}
+	return scripts.Entry{Stream: e.o.Scripts.Keys.FanIn(), Group: scripts.Group, Consumer: e.o.Consumer, ID: b.entry.ID}
 }
 
 // fanIn handles entries of the fan-in stream: small ones together, others one at a time.
@@ -90,7 +90,7 @@ func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
 		fields[silentField] = "1"
 	}
 	if err := e.insist(ctx, "put job back", func() error {
-		return e.o.Scripts.PutBack(ctx, e.o.Scripts.FanIn(), b.entry.ID, fields)
+		return e.o.Scripts.Streams.PutBack(ctx, e.o.Scripts.Keys.FanIn(), b.entry.ID, fields)
 	}); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
@@ -101,14 +101,14 @@ func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
 // published and whose record is final needs none: it is ended here, since the
 // process that made its file may have been the last of its version.
 func (e *Engine) handBack(ctx context.Context, b barrier) step.Result {
-	state, err := e.o.Scripts.Read(ctx, b.ID)
+	state, err := e.o.Scripts.Jobs.Read(ctx, b.ID)
 	if err == nil && state.Attempt == b.Attempt && state.Status == scripts.StatusPublishing {
 		f, err := e.foreign(ctx, state)
 		if err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
 		if !f.running {
-			_, fold, err := e.o.Scripts.Claim(ctx, scripts.Claim{
+			_, fold, err := e.o.Scripts.Folds.Claim(ctx, scripts.Claim{
 				Message: b.Message, Worker: e.o.Consumer, Known: []string{state.Definition}, Silent: b.silent, Entry: e.message(b),
 			})
 			if err != nil || fold == nil {
@@ -132,7 +132,7 @@ func (e *Engine) handBack(ctx context.Context, b barrier) step.Result {
 			e.log.Info("jobs are handed back: their definition is not in this configuration", "report", state.Report, "definition", state.Definition, "first", b.ID)
 		}
 	}
-	if err := e.insist(ctx, "hand back", func() error { return e.o.Scripts.HandBackFold(ctx, b.Message, e.message(b)) }); err != nil {
+	if err := e.insist(ctx, "hand back", func() error { return e.o.Scripts.Folds.HandBack(ctx, b.Message, e.message(b)) }); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	return step.Result{Kind: step.Moved}

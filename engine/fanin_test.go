@@ -221,8 +221,8 @@ func (f *fanInTest) succeeds(id, value string) {
 // emptied waits until the stream of the fan-in has no entry.
 func (f *fanInTest) emptied() {
 	f.t.Helper()
-	until(f.t, "no entry is left", func() bool { return f.client.XLen(f.t.Context(), f.s.FanIn()).Val() == 0 })
-	if p := f.client.XPending(f.t.Context(), f.s.FanIn(), scripts.Group).Val(); p.Count != 0 {
+	until(f.t, "no entry is left", func() bool { return f.client.XLen(f.t.Context(), f.s.Keys.FanIn()).Val() == 0 })
+	if p := f.client.XPending(f.t.Context(), f.s.Keys.FanIn(), scripts.Group).Val(); p.Count != 0 {
 		f.t.Errorf("pending: %+v", p)
 	}
 }
@@ -236,7 +236,7 @@ func (f *fanInTest) delivered(consumer string) []scripts.Entry {
 // events are those of a job, without its start.
 func (f *fanInTest) events(id string) (names []string) {
 	f.t.Helper()
-	for _, e := range f.client.XRange(f.t.Context(), f.s.Events(), "-", "+").Val() {
+	for _, e := range f.client.XRange(f.t.Context(), f.s.Keys.Events(), "-", "+").Val() {
 		if e.Values["id"] == id && e.Values["event"] != "started" {
 			names = append(names, fmt.Sprint(e.Values["event"]))
 		}
@@ -255,20 +255,20 @@ func TestABatchOfSmallJobs(t *testing.T) {
 		f.job(fmt.Sprint("good-", i), fmt.Sprint("value ", i))
 	}
 	f.job("broken", "x")
-	f.client.Del(ctx, f.s.Job("broken"))
-	f.client.Set(ctx, f.s.Job("broken"), "x", 0)
+	f.client.Del(ctx, f.s.Keys.Job("broken"))
+	f.client.Set(ctx, f.s.Keys.Job("broken"), "x", 0)
 	f.job("garbled", "x")
-	f.client.HSet(ctx, f.s.Job("garbled"), "job", "1 READY or what")
+	f.client.HSet(ctx, f.s.Keys.Job("garbled"), "job", "1 READY or what")
 	f.job("lost", "x")
-	f.client.Del(ctx, f.s.Job("lost"))
+	f.client.Del(ctx, f.s.Keys.Job("lost"))
 	f.running("cancelled", f.e.known[0], time.Hour)
-	if outcome, _, err := f.s.Cancel(ctx, "cancelled", 1, "by hand"); outcome != scripts.OK || err != nil {
+	if outcome, _, err := f.s.Jobs.Cancel(ctx, "cancelled", 1, "by hand"); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	f.jobOf("unknown", "other", time.Hour, "x")
 	f.jobOf("late", f.e.known[0], -time.Second, "x")
 	f.job("without-data", "x")
-	f.client.HDel(ctx, f.s.Job("without-data"), "a.v")
+	f.client.HDel(ctx, f.s.Keys.Job("without-data"), "a.v")
 	f.job("deleted", "x")
 	f.records.mu.Lock()
 	delete(f.records.all, "deleted")
@@ -287,17 +287,17 @@ func TestABatchOfSmallJobs(t *testing.T) {
 	f.ends("cancelled", report.Cancelled, "by hand")
 	f.ends("without-data", report.Failed, "a.v of job without-data")
 	until(t, "the unknown one is handed back", func() bool {
-		return slices.Equal(f.client.ZRange(ctx, f.s.Delayed(), 0, -1).Val(), []string{"unknown/1/" + scripts.StepFanIn})
+		return slices.Equal(f.client.ZRange(ctx, f.s.Keys.Delayed(), 0, -1).Val(), []string{"unknown/1/" + scripts.StepFanIn})
 	})
-	if state, err := f.s.Read(ctx, "unknown"); err != nil || state.Status != scripts.StatusReady || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
+	if state, err := f.s.Jobs.Read(ctx, "unknown"); err != nil || state.Status != scripts.StatusReady || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
 		t.Errorf("unknown: %+v %v", state, err)
 	}
-	if _, err := f.client.ZScore(ctx, f.s.Delayed(), "unknown/1/"+scripts.StepFanIn).Result(); err != nil {
+	if _, err := f.client.ZScore(ctx, f.s.Keys.Delayed(), "unknown/1/"+scripts.StepFanIn).Result(); err != nil {
 		t.Errorf("unknown: %v", err)
 	}
 	f.emptied()
 	for id, want := range map[string]string{"good-7": "SUCCESS", "late": "FAILED", "cancelled": "CANCELLED", "without-data": "FAILED", "deleted": outcomeDeleted, "cancelled-record": "CANCELLED"} {
-		if state, err := f.s.Read(ctx, id); err != nil || state.Status != want {
+		if state, err := f.s.Jobs.Read(ctx, id); err != nil || state.Status != want {
 			t.Errorf("%s has not ended as %s: %+v %v", id, want, state, err)
 		}
 	}
@@ -306,10 +306,10 @@ func TestABatchOfSmallJobs(t *testing.T) {
 			t.Errorf("%q %v", found, err)
 		}
 	}
-	if n := f.client.XLen(ctx, f.s.Quarantined()).Val(); n != 2 {
+	if n := f.client.XLen(ctx, f.s.Keys.Quarantined()).Val(); n != 2 {
 		t.Errorf("%d entries are in quarantine, not that of the broken and that of the garbled one", n)
 	}
-	if left := f.client.ZRange(ctx, f.s.Deadlines(), 0, -1).Val(); len(left) != 4 { // unknown, broken, garbled, lost
+	if left := f.client.ZRange(ctx, f.s.Keys.Deadlines(), 0, -1).Val(); len(left) != 4 { // unknown, broken, garbled, lost
 		t.Errorf("%q have a deadline", left)
 	}
 	if got := fmt.Sprint(f.events("good-3")); got != "[finished]" {
@@ -342,7 +342,7 @@ func TestALargeJobBesideSmallOnes(t *testing.T) {
 	f.succeeds("small-0", "before")
 	f.succeeds("small-1", "in the same read")
 	f.succeeds("small-2", "after")
-	state, err := f.s.Read(t.Context(), "large")
+	state, err := f.s.Jobs.Read(t.Context(), "large")
 	if err != nil || state.Status != scripts.StatusFold || !strings.HasPrefix(state.Worker, "c/") || state.Fence != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -381,10 +381,10 @@ func TestNoMoreFoldsThanTheirLimit(t *testing.T) {
 		defer mu.Unlock()
 		return open == folds && f.calls.n("putback") >= jobs-folds
 	})
-	if n := f.client.XLen(t.Context(), f.s.FanIn()).Val(); n != jobs {
+	if n := f.client.XLen(t.Context(), f.s.Keys.FanIn()).Val(); n != jobs {
 		t.Errorf("%d entries of %d jobs", n, jobs)
 	}
-	if p := f.client.XPending(t.Context(), f.s.FanIn(), scripts.Group).Val(); p.Count != folds {
+	if p := f.client.XPending(t.Context(), f.s.Keys.FanIn(), scripts.Group).Val(); p.Count != folds {
 		t.Errorf("pending: %+v", p)
 	}
 	before := f.calls.n("putback")
@@ -425,10 +425,10 @@ func TestAStopLeavesTheFoldToTheNext(t *testing.T) {
 			<-begun
 			stop()
 			f.sink.before = nil
-			if n, p := f.client.XLen(t.Context(), f.s.FanIn()).Val(), f.client.XPending(t.Context(), f.s.FanIn(), scripts.Group).Val(); n != 1 || p.Count != 0 {
+			if n, p := f.client.XLen(t.Context(), f.s.Keys.FanIn()).Val(), f.client.XPending(t.Context(), f.s.Keys.FanIn(), scripts.Group).Val(); n != 1 || p.Count != 0 {
 				t.Errorf("%d entries, pending: %+v", n, p)
 			}
-			if state, err := f.s.Read(t.Context(), "1"); err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Error != "" {
+			if state, err := f.s.Jobs.Read(t.Context(), "1"); err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Error != "" {
 				t.Errorf("%+v %v", state, err)
 			}
 			folding(t, f.engine("next", Options{Limits: f.e.o.Limits, Reports: f.e.o.Reports}))
@@ -448,17 +448,17 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 			f := newFanIn(t, config.Limits{Folds: 1, Lease: 200 * time.Millisecond})
 			f.job("1", "x")
 			entry := f.delivered("dead")[0]
-			opened, err := f.s.Open(t.Context(), []scripts.Small{{Message: scripts.Message{ID: "1", Attempt: 1}, Stage: 1, Entry: entry}})
+			opened, err := f.s.Folds.Open(t.Context(), []scripts.Small{{Message: scripts.Message{ID: "1", Attempt: 1}, Stage: 1, Entry: entry}})
 			if err != nil || opened[0] == nil {
 				t.Fatal(opened, err)
 			}
 			if publish {
-				if outcomes, err := f.s.Publish(t.Context(), opened[0]); err != nil || outcomes[0] != scripts.OK {
+				if outcomes, err := f.s.Folds.Publish(t.Context(), opened[0]); err != nil || outcomes[0] != scripts.OK {
 					t.Fatal(outcomes, err)
 				}
 			}
 			var state *scripts.State
-			f.sink.before = func(context.Context, string) { state, err = f.s.Read(context.Background(), "1") }
+			f.sink.before = func(context.Context, string) { state, err = f.s.Jobs.Read(context.Background(), "1") }
 			folding(t, f.e)
 			f.succeeds("1", "x")
 			f.emptied()
@@ -466,10 +466,10 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 				t.Errorf("%+v %v", state, err)
 			}
 			if publish {
-				if outcomes, err := f.s.Settle(t.Context(), scripts.End{Fold: opened[0], Status: "FAILED", Detail: "late"}); err != nil || outcomes[0] == scripts.OK {
+				if outcomes, err := f.s.Folds.Settle(t.Context(), scripts.End{Fold: opened[0], Status: "FAILED", Detail: "late"}); err != nil || outcomes[0] == scripts.OK {
 					t.Errorf("settled by a worker that is late: %v %v", outcomes, err)
 				}
-			} else if outcomes, err := f.s.Publish(t.Context(), opened[0]); err != nil || outcomes[0] == scripts.OK {
+			} else if outcomes, err := f.s.Folds.Publish(t.Context(), opened[0]); err != nil || outcomes[0] == scripts.OK {
 				t.Errorf("published by a worker that is late: %v %v", outcomes, err)
 			}
 		})
@@ -503,17 +503,17 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	f.job("1", "x")
 	stop := folding(t, f.e)
 	<-begun
-	entry := f.client.XRange(t.Context(), f.s.FanIn(), "-", "+").Val()[0].ID
+	entry := f.client.XRange(t.Context(), f.s.Keys.FanIn(), "-", "+").Val()[0].ID
 	held := claim(t, f.s, "1", scripts.Claim{
-		Worker: "new/1", Silent: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.FanIn(), Group: scripts.Group, Consumer: "new", ID: entry},
+		Worker: "new/1", Silent: true, Known: f.e.known, Entry: scripts.Entry{Stream: f.s.Keys.FanIn(), Group: scripts.Group, Consumer: "new", ID: entry},
 	})
 	close(finish)
 	stop()
-	state, err := f.s.Read(t.Context(), "1")
+	state, err := f.s.Jobs.Read(t.Context(), "1")
 	if err != nil || state.Status != scripts.StatusFold || state.Worker != "new/1" || state.Fence != held.Fence || state.Fold.Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
-	if left := f.client.XRange(t.Context(), f.s.FanIn(), "-", "+").Val(); len(left) != 1 || left[0].ID != entry {
+	if left := f.client.XRange(t.Context(), f.s.Keys.FanIn(), "-", "+").Val(); len(left) != 1 || left[0].ID != entry {
 		t.Errorf("%+v is not the entry %s", left, entry)
 	}
 	if r := f.records.record("1"); r.Status != report.Processing {
@@ -549,13 +549,13 @@ func TestASinkThatRefuses(t *testing.T) {
 	f.sink.Sink = refusing{f.sink.Sink}
 	f.job("1", "x")
 	folding(t, f.e)
-	until(t, "it is requeued", func() bool { return f.client.ZCard(t.Context(), f.s.Delayed()).Val() == 1 })
-	state, err := f.s.Read(t.Context(), "1")
+	until(t, "it is requeued", func() bool { return f.client.ZCard(t.Context(), f.s.Keys.Delayed()).Val() == 1 })
+	state, err := f.s.Jobs.Read(t.Context(), "1")
 	if err != nil || state.Fold.Tries != 1 || state.Fold.Blame != scripts.BlameSink || state.Worker != "" {
 		t.Errorf("%+v %v", state, err)
 	}
 	f.emptied()
-	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.FanIn(), Values: []string{"id", "1", "attempt", "1"}}) // as the scheduler does
+	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.Keys.FanIn(), Values: []string{"id", "1", "attempt", "1"}}) // as the scheduler does
 	f.ends("1", report.Failed, "no entry (try 2 of 2)")
 	f.emptied()
 }
@@ -576,7 +576,7 @@ func TestEntriesOfADeadWorkerWaitForASlot(t *testing.T) {
 	var mu sync.Mutex
 	tries := map[string]int64{}
 	f.sink.before = func(ctx context.Context, name string) {
-		state, err := f.s.Read(context.Background(), strings.TrimPrefix(strings.TrimSuffix(name, "-1-abc234.csv"), "r/"))
+		state, err := f.s.Jobs.Read(context.Background(), strings.TrimPrefix(strings.TrimSuffix(name, "-1-abc234.csv"), "r/"))
 		mu.Lock()
 		if err == nil {
 			tries[name] = state.Fold.Tries

@@ -126,7 +126,7 @@ func (e *Engine) settle(ctx context.Context, f *scripts.Fold, end ending) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	err := e.finally(ctx, "settle job", func() (scripts.Outcome, error) {
-		outcomes, err := e.o.Scripts.Settle(ctx, scripts.End{Fold: f, Status: end.status, Detail: end.detail})
+		outcomes, err := e.o.Scripts.Folds.Settle(ctx, scripts.End{Fold: f, Status: end.status, Detail: end.detail})
 		if err != nil {
 			return 0, err
 		}

@@ -56,7 +56,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (e
 
 	var outcomes []scripts.Outcome
 	if err := e.insist(ctx, "publish job", func() (err error) {
-		outcomes, err = e.o.Scripts.Publish(ctx, f)
+		outcomes, err = e.o.Scripts.Folds.Publish(ctx, f)
 		return err
 	}); err != nil {
 		return ending{}, err

@@ -17,7 +17,7 @@ import (
 // BenchmarkStart measures 100 jobs that start together.
 func BenchmarkStart(b *testing.B) {
 	s, _ := newScripts(b)
-	if err := s.WriteEpoch(b.Context(), "one"); err != nil {
+	if err := s.Epoch.Write(b.Context(), "one"); err != nil {
 		b.Fatal(err)
 	}
 	r := &report.Report{Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}, {Name: "b"}}}}}

@@ -42,7 +42,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 	var delayed map[string]float64
 	room := 0
 	if err := e.insist(ctx, "read what waits, and how many jobs run", func() error {
-		if delayed, err = e.o.Scripts.Scores(ctx, e.o.Scripts.Delayed(), places); err != nil {
+		if delayed, err = e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Delayed(), places); err != nil {
 			return err
 		}
 		room, err = e.admit(ctx)

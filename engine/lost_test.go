@@ -26,7 +26,7 @@ func TestLost(t *testing.T) {
 	}
 	start(t, s, "runs", "d", time.Hour, "a")
 	for _, member := range []string{"due-later", scripts.Later{ID: "polled", Attempt: 2, Step: scripts.StepTrigger}.String()} {
-		if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Score: 4e12, Member: member}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Score: 4e12, Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestLost(t *testing.T) {
 	if l, _, err := left(100, forgotten); !errors.Is(err, forgotten) || l.Started != 0 {
 		t.Errorf("%+v %v", l, err)
 	}
-	if err := s.WriteEpoch(ctx, "epoch"); err != nil {
+	if err := s.Epoch.Write(ctx, "epoch"); err != nil {
 		t.Fatal(err)
 	}
 	// It takes half of the room.
@@ -70,7 +70,7 @@ func TestLost(t *testing.T) {
 	if l, ids, err := left(100, nil); err != nil || l.Started != 1 || len(ids) != 0 {
 		t.Errorf("%+v %q %v", l, ids, err)
 	}
-	if attempts, _, err := s.Attempts(ctx, []string{"pending", "stateless", "due-later", "polled"}); err != nil || !slices.Equal(attempts, []int64{1, 2, 0, 0}) {
+	if attempts, _, err := s.Jobs.Attempts(ctx, []string{"pending", "stateless", "due-later", "polled"}); err != nil || !slices.Equal(attempts, []int64{1, 2, 0, 0}) {
 		t.Errorf("%v %v", attempts, err)
 	}
 }

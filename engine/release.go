@@ -26,7 +26,7 @@ func (e *Engine) release(ctx context.Context) error {
 // releaseResumed releases what is not paused, and notes what is.
 func (e *Engine) releaseResumed(ctx context.Context, held map[string]bool) error {
 	for name := range e.o.Reports {
-		paused, err := e.o.Scripts.IsPaused(ctx, scripts.PausedReport(name))
+		paused, err := e.o.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (e *Engine) releaseResumed(ctx context.Context, held map[string]bool) error
 			held[name] = held[name] || paused
 			continue
 		}
-		if _, err := e.o.Scripts.Release(ctx, name); err != nil {
+		if _, err := e.o.Scripts.Gate.Release(ctx, name); err != nil {
 			return err
 		}
 		held[name] = false

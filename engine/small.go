@@ -68,7 +68,7 @@ func (e *Engine) open(ctx context.Context, drafts []*draft) error {
 	}
 	var folds []*scripts.Fold
 	err := e.insist(ctx, "read jobs", func() (err error) {
-		folds, err = e.o.Scripts.Open(ctx, jobs)
+		folds, err = e.o.Scripts.Folds.Open(ctx, jobs)
 		return err
 	})
 	for i, f := range folds {
@@ -140,7 +140,7 @@ func (e *Engine) publish(ctx context.Context, drafts []*draft) {
 	}
 	var outcomes []scripts.Outcome
 	err := e.insist(ctx, "publish jobs", func() (err error) {
-		outcomes, err = e.o.Scripts.Publish(ctx, folds...)
+		outcomes, err = e.o.Scripts.Folds.Publish(ctx, folds...)
 		return err
 	})
 	for i, d := range of {
@@ -167,7 +167,7 @@ func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 	defer cancel()
 	var outcomes []scripts.Outcome
 	if err := e.insist(ctx, "settle jobs", func() (err error) {
-		outcomes, err = e.o.Scripts.Settle(ctx, ends...)
+		outcomes, err = e.o.Scripts.Folds.Settle(ctx, ends...)
 		return err
 	}); err != nil {
 		e.log.Warn("left for later", "jobs", len(ends), "first", ends[0].ID, "err", err)

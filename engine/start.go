@@ -121,7 +121,7 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 		}
 		var outcomes []scripts.Outcome
 		err := e.insist(ctx, "start jobs", func() (err error) {
-			outcomes, err = e.o.Scripts.Start(ctx, epoch, starts...)
+			outcomes, err = e.o.Scripts.Jobs.Start(ctx, epoch, starts...)
 			return err
 		})
 		if outcomes == nil {
@@ -139,7 +139,7 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 					*p.results[0] = step.Result{} // acknowledged by the script
 				}
 			case scripts.Broken:
-				why := fmt.Errorf("%w: %s", scripts.ErrBroken, e.o.Scripts.Job(p.id))
+				why := fmt.Errorf("%w: %s", scripts.ErrBroken, e.o.Scripts.Keys.Job(p.id))
 				p.ends(e.carryOut(ctx, p, decision{act: actQuarantine, why: why.Error()}))
 			case scripts.Another:
 				// The id was used before, and its job came to Redis since that was read.
@@ -166,7 +166,7 @@ var errForgotten = errors.New("engine: Redis has lost its memory")
 func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error) {
 	ok := false
 	err = e.insist(ctx, "supersede another job of this id", func() error {
-		attempts, _, err := e.o.Scripts.Attempts(ctx, []string{run.ID})
+		attempts, _, err := e.o.Scripts.Jobs.Attempts(ctx, []string{run.ID})
 		if err != nil {
 			return err
 		}
@@ -192,14 +192,14 @@ func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error)
 func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 	for looks := 0; ; looks++ {
 		err := e.insist(ctx, "read epoch", func() (err error) {
-			found, err = e.o.Scripts.ReadEpoch(ctx)
+			found, err = e.o.Scripts.Epoch.Read(ctx)
 			return err
 		})
 		if err != nil || found != "" {
 			return found, err
 		}
 		if looks == 100 {
-			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Epoch())
+			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Keys.Epoch())
 		}
 		if step.Wait(ctx, epochPause) != nil {
 			return "", ctx.Err()

@@ -68,12 +68,12 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			client.AddHook(&loseAnswer{script: "start", meanwhile: func() {
-				if runs = int(direct.Exists(ctx, s.Job("1")).Val()); lost {
-					direct.Del(ctx, s.Job("1"))
-					direct.Set(ctx, s.Epoch(), "another", 0)
+				if runs = int(direct.Exists(ctx, s.Keys.Job("1")).Val()); lost {
+					direct.Del(ctx, s.Keys.Job("1"))
+					direct.Set(ctx, s.Keys.Epoch(), "another", 0)
 				}
 			}})
-			if err := s.WriteEpoch(ctx, "one"); err != nil {
+			if err := s.Epoch.Write(ctx, "one"); err != nil {
 				t.Fatal(err)
 			}
 			r := &report.Report{Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}
@@ -85,7 +85,7 @@ func TestAnAttemptStartsOnce(t *testing.T) {
 			if n := e.start(ctx, []*push{{id: "1", record: &Record{ID: "1"}, report: r}}, ""); n != want || runs != 1 {
 				t.Errorf("%d started, after it had run %d times", n, runs)
 			}
-			if n := direct.Exists(ctx, s.Job("1")).Val(); n != int64(want) {
+			if n := direct.Exists(ctx, s.Keys.Job("1")).Val(); n != int64(want) {
 				t.Errorf("%d states are there", n)
 			}
 		})

@@ -29,7 +29,7 @@ func newScripts(t testing.TB) (*scripts.Scripts, *redis.Client) {
 // start starts attempt 1 of a job with the definition d.
 func start(t testing.TB, s *scripts.Scripts, id, definition string, timeout time.Duration, listeners ...string) {
 	t.Helper()
-	outcomes, err := s.Start(t.Context(), "", scripts.Start{ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{
+	outcomes, err := s.Jobs.Start(t.Context(), "", scripts.Start{ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{
 		Report: "r", Definition: definition, Timeout: timeout, Listeners: strings.Join(listeners, ","),
 	}})
 	if err != nil || outcomes[0] != scripts.OK {
@@ -52,7 +52,7 @@ func complete(t testing.TB, s *scripts.Scripts, id, listener, value string) {
 
 func completeWith(t testing.TB, s *scripts.Scripts, id, listener string, chunk scripts.Chunk) {
 	t.Helper()
-	task, _ := s.NewTask(scripts.Message{ID: id, Attempt: 1}, listener, scripts.Entry{}, nil)
+	task, _ := s.Tasks.New(scripts.Message{ID: id, Attempt: 1}, listener, scripts.Entry{}, nil)
 	if outcome, err := task.Complete(t.Context(), chunk, 0); outcome < scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
@@ -61,7 +61,7 @@ func completeWith(t testing.TB, s *scripts.Scripts, id, listener string, chunk s
 // delivered delivers the new entries of the fan-in to a worker.
 func delivered(t testing.TB, s *scripts.Scripts, client *redis.Client, consumer string) (entries []scripts.Entry) {
 	t.Helper()
-	stream := s.FanIn()
+	stream := s.Keys.FanIn()
 	client.XGroupCreate(t.Context(), stream, scripts.Group, "0")
 	found, err := client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: consumer, Streams: []string{stream, ">"}}).Result()
 	if err != nil {
@@ -80,7 +80,7 @@ func claim(t testing.TB, s *scripts.Scripts, id string, c scripts.Claim) *script
 	if c.Known == nil {
 		c.Known = []string{"d"}
 	}
-	outcome, f, err := s.Claim(t.Context(), c)
+	outcome, f, err := s.Folds.Claim(t.Context(), c)
 	if err != nil || outcome != scripts.OK {
 		t.Fatal(outcome, err)
 	}

@@ -31,7 +31,7 @@ const (
 
 // sweepDaily sweeps the whole sink, if no process has done so in this interval.
 func (e *Engine) sweepDaily(ctx context.Context) error {
-	lock, err := e.o.Scripts.Locker().Obtain(ctx, e.o.Scripts.Lock("sweep"), e.o.SweepEvery*9/10, nil)
+	lock, err := e.o.Scripts.Locker().Obtain(ctx, e.o.Scripts.Keys.Lock("sweep"), e.o.SweepEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return nil
 	} else if err != nil {

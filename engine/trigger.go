@@ -22,7 +22,7 @@ const maxDeliveries = 20
 // Every step is repeated until its server is back, so that an outage costs nothing.
 func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Result {
 	results := make([]step.Result, len(entries))
-	pushes := readPushes(entries, results, e.o.Scripts.Jobs())
+	pushes := readPushes(entries, results, e.o.Scripts.Keys.Jobs())
 	if len(pushes) == 0 {
 		return results
 	}
@@ -126,7 +126,7 @@ func (e *Engine) lookAtPauses(ctx context.Context, pushes []*push) (err error) {
 		if p.paused = false; p.record == nil || p.record.Status.Final() {
 			continue
 		}
-		if p.paused, err = e.o.Scripts.IsPaused(ctx, scripts.PausedReport(p.record.Report)); err != nil {
+		if p.paused, err = e.o.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(p.record.Report)); err != nil {
 			return err
 		}
 	}
@@ -141,18 +141,18 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 	err := e.insist(ctx, "handle a pushed id", func() error {
 		switch d.act {
 		case actLookLater:
-			return e.o.Scripts.Delay(ctx, d.member.String(), d.pause)
+			return e.o.Scripts.Clock.Delay(ctx, d.member.String(), d.pause)
 		case actQuarantine:
 			e.log.Warn("quarantined", "job", p.id, "why", d.why)
-			return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Jobs(), "", map[string]string{"id": p.id}, d.why)
+			return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Jobs(), "", map[string]string{"id": p.id}, d.why)
 		case actPark:
-			if err := e.o.Scripts.Park(ctx, p.record.Report, p.id); err != nil {
+			if err := e.o.Scripts.Gate.Park(ctx, p.record.Report, p.id); err != nil {
 				return err
 			}
-			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "paused", "report", p.record.Report)
+			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "paused", "report", p.record.Report)
 		case actFail:
 			// Listed first: after a crash nothing would list it.
-			if err := e.o.Scripts.Bury(ctx, p.id); err != nil {
+			if err := e.o.Scripts.Jobs.Bury(ctx, p.id); err != nil {
 				return err
 			}
 			ok, err := e.o.Records.Fail(ctx, Run{p.id, p.record.Attempt}, d.why)
@@ -164,9 +164,9 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 			}
 			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
 			e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
-			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(report.Failed), "reason", d.why)
+			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(report.Failed), "reason", d.why)
 		default:
-			return e.o.Scripts.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
+			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
 		}
 	})
 	if err != nil {

@@ -36,7 +36,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 			return
 		}
 		args := redis.ZRangeArgs{
-			Key: in.o.Scripts.Dead(), ByScore: true, Rev: newest, Count: pageSize,
+			Key: in.o.Scripts.Keys.Dead(), ByScore: true, Rev: newest, Count: pageSize,
 			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
 		}
 		if newest {

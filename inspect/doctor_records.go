@@ -97,7 +97,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case err != nil:
 		return newFinding(check, Warn, "", err, hint)
 	case len(counts) > 0 && !whole:
-		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.o.Scripts.Jobs(), searched)
+		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.o.Scripts.Keys.Jobs(), searched)
 		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
@@ -112,7 +112,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
 	queued = map[string]bool{}
 	seen := 0
-	for page, err := range entries(ctx, d.o.Redis, d.o.Scripts.Jobs(), false) {
+	for page, err := range entries(ctx, d.o.Redis, d.o.Scripts.Keys.Jobs(), false) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -140,11 +140,11 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 		ids[i] = r.ID
 		members = append(members, engine.BeforeStart(r.ID)...)
 	}
-	attempts, _, err := d.o.Scripts.Attempts(ctx, ids)
+	attempts, _, err := d.o.Scripts.Jobs.Attempts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := d.o.Scripts.Scores(ctx, d.o.Scripts.Delayed(), members)
+	delayed, err := d.o.Scripts.Epoch.Scores(ctx, d.o.Scripts.Keys.Delayed(), members)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 		if _, asked := parked[r.Report]; asked {
 			continue
 		}
-		if parked[r.Report], err = d.o.Scripts.Scores(ctx, d.o.Scripts.Waiting(r.Report), ids); err != nil {
+		if parked[r.Report], err = d.o.Scripts.Epoch.Scores(ctx, d.o.Scripts.Keys.Waiting(r.Report), ids); err != nil {
 			return nil, err
 		}
 	}

@@ -109,11 +109,11 @@ func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
 
 // checkStreams tells of streams that have no reader, or that pile up.
 func (d redisDoctor) checkStreams(ctx context.Context) Findings {
-	names := []string{d.o.Scripts.Jobs(), d.o.Scripts.FanIn(), d.o.Scripts.Fired()}
+	names := []string{d.o.Scripts.Keys.Jobs(), d.o.Scripts.Keys.FanIn(), d.o.Scripts.Keys.Fired()}
 	services := map[string]time.Duration{} // streams that an external service reads → its silence
 	for _, r := range d.o.Config.Reports {
 		for _, l := range r.Listeners() {
-			task := d.o.Scripts.Task(l.Name)
+			task := d.o.Scripts.Keys.Task(l.Name)
 			names = append(names, task)
 			if l.Kind == report.External {
 				services[task] = max(services[task], l.Silence)
@@ -121,7 +121,7 @@ func (d redisDoctor) checkStreams(ctx context.Context) Findings {
 		}
 	}
 	if len(services) > 0 {
-		names = append(names, d.o.Scripts.Reply())
+		names = append(names, d.o.Scripts.Keys.Reply())
 	}
 	slices.Sort(names)
 	var fs Findings
@@ -211,7 +211,7 @@ func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 
 // checkDefinitions counts the running jobs whose definition no process has.
 func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
-	found, seen, err := d.o.Scripts.Orphans(ctx)
+	found, seen, err := d.o.Scripts.Definitions.Orphans(ctx)
 	if err == nil && len(found) > 0 && seen.AnyLive() {
 		counts := map[string]int{}
 		for _, o := range found {
@@ -228,7 +228,7 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 
 // checkQuarantine tells of entries that were put aside.
 func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
-	n, err := d.o.Redis.XLen(ctx, d.o.Scripts.Quarantined()).Result()
+	n, err := d.o.Redis.XLen(ctx, d.o.Scripts.Keys.Quarantined()).Result()
 	if err == nil && n > 0 {
 		var newest []Quarantined
 		if newest, err = d.Quarantine(ctx, func(Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {

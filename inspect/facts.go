@@ -107,20 +107,20 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 		f.Report = in.o.Config.Reports[f.Job.Report]
 	}
 	var errs [5]error
-	f.Seen, errs[0] = in.o.Scripts.Seen(ctx)
+	f.Seen, errs[0] = in.o.Scripts.Definitions.Seen(ctx)
 	f.Delayed, errs[1] = f.askDelayed(ctx, in.o.Scripts)
-	f.Running, errs[2] = in.o.Scripts.Running(ctx)
+	f.Running, errs[2] = in.o.Scripts.Jobs.Running(ctx)
 	f.Memory, errs[3] = in.o.Scripts.MemoryUsed(ctx)
-	f.Paused, errs[4] = in.o.Scripts.Paused(ctx)
+	f.Paused, errs[4] = in.o.Scripts.Gate.Paused(ctx)
 	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
-	if at, err := in.o.Redis.ZScore(ctx, in.o.Scripts.Dead(), f.ID).Result(); err == nil {
+	if at, err := in.o.Redis.ZScore(ctx, in.o.Scripts.Keys.Dead(), f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))
 	} else if !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if f.Jobs, err = askQueue(ctx, in.o.Redis, in.o.Scripts.Jobs(), f.ID, 0); err != nil {
+	if f.Jobs, err = askQueue(ctx, in.o.Redis, in.o.Scripts.Keys.Jobs(), f.ID, 0); err != nil {
 		return err
 	}
 	for _, p := range f.open() {
@@ -129,7 +129,7 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 		}
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
-		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, in.o.Scripts.Quarantined(), f.ID)
+		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, in.o.Scripts.Keys.Quarantined(), f.ID)
 	}
 	return err
 }
@@ -149,7 +149,7 @@ func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, 
 			members = append(members, scripts.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
 		}
 	}
-	scores, err := s.Scores(ctx, f.Keys.Delayed(), members)
+	scores, err := s.Epoch.Scores(ctx, f.Keys.Delayed(), members)
 	var found []Delayed
 	for _, m := range members {
 		if score, ok := scores[m]; ok {

@@ -58,7 +58,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 		return v, err
 	}
 	if !r.Status.Final() {
-		found, err := in.o.Scripts.Paused(ctx)
+		found, err := in.o.Scripts.Gate.Paused(ctx)
 		if err != nil {
 			return v, err
 		}
@@ -74,7 +74,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	ours := in.o.Config.Reports[j.Report]
 	v.Listeners = j.listeners(ours)
 	if j.needsDefinition() && !j.of(ours) {
-		seen, err := in.o.Scripts.Seen(ctx)
+		seen, err := in.o.Scripts.Definitions.Seen(ctx)
 		v.Orphan = err == nil && j.orphan(ours, seen)
 		return v, err
 	}

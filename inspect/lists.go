@@ -95,7 +95,7 @@ type Quarantined struct {
 // Quarantine lists the quarantined entries that are meant, the newest first, up to a
 // limit (0: all).
 func (in *Inspector) Quarantine(ctx context.Context, meant func(Quarantined) bool, limit int) ([]Quarantined, error) {
-	return collect(each(entries(ctx, in.o.Redis, in.o.Scripts.Quarantined(), true), newQuarantined), meant, limit)
+	return collect(each(entries(ctx, in.o.Redis, in.o.Scripts.Keys.Quarantined(), true), newQuarantined), meant, limit)
 }
 
 func newQuarantined(m redis.XMessage) Quarantined {
@@ -144,7 +144,7 @@ type Pause struct {
 
 // Pauses lists what is paused, by name.
 func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
-	found, err := in.o.Scripts.Paused(ctx)
+	found, err := in.o.Scripts.Gate.Paused(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
 	for _, member := range slices.Sorted(maps.Keys(found)) {
 		one := Pause{What: member, Since: found[member]}
 		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
-			if one.Waiting, err = in.o.Redis.ZCard(ctx, in.o.Scripts.Waiting(name)).Result(); err != nil {
+			if one.Waiting, err = in.o.Redis.ZCard(ctx, in.o.Scripts.Keys.Waiting(name)).Result(); err != nil {
 				return nil, err
 			}
 		}
@@ -229,7 +229,7 @@ func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limi
 	if err != nil {
 		return nil, err
 	}
-	return collect(each(members(ctx, in.o.Redis, in.o.Scripts.Delayed()), func(z redis.Z) Delayed {
+	return collect(each(members(ctx, in.o.Redis, in.o.Scripts.Keys.Delayed()), func(z redis.Z) Delayed {
 		member, _ := z.Member.(string)
 		return NewDelayed(member, z.Score, now)
 	}), meant, limit)
@@ -252,7 +252,7 @@ func (in *Inspector) Timers(ctx context.Context, meant func(name string) bool, l
 		return nil, err
 	}
 	all := []Timer{}
-	for state, key := range map[string]string{"set": in.o.Scripts.Timers(), "paused": in.o.Scripts.PausedTimers()} {
+	for state, key := range map[string]string{"set": in.o.Scripts.Keys.Timers(), "paused": in.o.Scripts.Keys.PausedTimers()} {
 		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
 			name, _ := z.Member.(string)
 			due, _ := dueTime(z.Score)

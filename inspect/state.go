@@ -31,7 +31,7 @@ var errBrokenState = errors.New("not a state")
 
 // readJob reads the state of a job; nil where there is none.
 func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
-	state, err := s.Read(ctx, id)
+	state, err := s.Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, nil

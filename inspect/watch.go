@@ -119,7 +119,7 @@ type follower struct {
 
 // follow begins behind the last event of now.
 func follow(ctx context.Context, in *Inspector) (*follower, error) {
-	f := &follower{redis: in.o.Blocking, stream: in.o.Scripts.Events(), last: "0-0"}
+	f := &follower{redis: in.o.Blocking, stream: in.o.Scripts.Keys.Events(), last: "0-0"}
 	entries, err := in.o.Redis.XRevRangeN(ctx, f.stream, "+", "-", 1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)

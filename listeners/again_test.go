@@ -56,7 +56,7 @@ func plan(definition *report.Report) scripts.Plan {
 // start starts attempt 1 of a job.
 func start(t testing.TB, s *scripts.Scripts, id, parameters string, plan scripts.Plan) {
 	t.Helper()
-	outcomes, err := s.Start(t.Context(), "", scripts.Start{ID: id, Attempt: 1, Parameters: []byte(parameters), Plan: plan})
+	outcomes, err := s.Jobs.Start(t.Context(), "", scripts.Start{ID: id, Attempt: 1, Parameters: []byte(parameters), Plan: plan})
 	if err != nil || outcomes[0] != scripts.OK {
 		t.Fatal(outcomes, err)
 	}
@@ -137,8 +137,8 @@ func (b *bundle) task(consumer, entry string) *scripts.Task {
 	var definition string
 	for definition = range b.runner.definitions {
 	}
-	task, first := b.s.NewTask(scripts.Message{ID: "1", Attempt: 1}, "a",
-		scripts.Entry{Stream: b.s.Task("a"), Group: scripts.Group, Consumer: consumer, ID: entry},
+	task, first := b.s.Tasks.New(scripts.Message{ID: "1", Attempt: 1}, "a",
+		scripts.Entry{Stream: b.s.Keys.Task("a"), Group: scripts.Group, Consumer: consumer, ID: entry},
 		map[string]string{"of": "r/" + definition, "parameters": "{}"})
 	if !first {
 		b.t.Fatal("the entry does not say of which definition the task is")
@@ -154,7 +154,7 @@ func (b *bundle) until(what string, leases func(*scripts.State) bool) *scripts.S
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		state, err := b.s.Read(context.WithoutCancel(ctx), "1")
+		state, err := b.s.Jobs.Read(context.WithoutCancel(ctx), "1")
 		if err == nil && leases(state) {
 			return state
 		}
@@ -168,7 +168,7 @@ func (b *bundle) until(what string, leases func(*scripts.State) bool) *scripts.S
 
 // delayed is when the task comes again; zero where it does not.
 func (b *bundle) delayed() time.Time {
-	score, err := b.client.ZScore(b.t.Context(), b.s.Delayed(), "1/1/a").Result()
+	score, err := b.client.ZScore(b.t.Context(), b.s.Keys.Delayed(), "1/1/a").Result()
 	if err != nil {
 		return time.Time{}
 	}
@@ -179,8 +179,8 @@ func (b *bundle) delayed() time.Time {
 func (b *bundle) comes() {
 	b.t.Helper()
 	if _, err := b.client.Pipelined(b.t.Context(), func(p redis.Pipeliner) error {
-		p.ZRem(b.t.Context(), b.s.Delayed(), "1/1/a")
-		p.XAdd(b.t.Context(), &redis.XAddArgs{Stream: b.s.Task("a"), Values: []string{"id", "1", "attempt", "1"}})
+		p.ZRem(b.t.Context(), b.s.Keys.Delayed(), "1/1/a")
+		p.XAdd(b.t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Task("a"), Values: []string{"id", "1", "attempt", "1"}})
 		return nil
 	}); err != nil {
 		b.t.Fatal(err)
@@ -272,7 +272,7 @@ func TestPoisonStops(t *testing.T) {
 	})
 	entry := b.delivered("dead")
 	for n := range 2 {
-		b.client.XClaim(t.Context(), &redis.XClaimArgs{Stream: b.s.Task("a"), Group: scripts.Group, Consumer: "dead", Messages: []string{entry}})
+		b.client.XClaim(t.Context(), &redis.XClaimArgs{Stream: b.s.Keys.Task("a"), Group: scripts.Group, Consumer: "dead", Messages: []string{entry}})
 		if outcome, err := b.task("dead", entry).Take(t.Context(), scripts.Take{
 			Owner: fmt.Sprint("dead/", n), Known: b.runner.known["a"], Silent: true,
 		}); outcome != scripts.OK || err != nil {
@@ -284,13 +284,13 @@ func TestPoisonStops(t *testing.T) {
 	if state.Reason != "listener a: given up after 3 tries: worker dead/1 fell silent" || b.source.tries.Load() != 0 {
 		t.Errorf("%q, and %d tries more", state.Reason, b.source.tries.Load())
 	}
-	b.emptied(b.s.Task("a"))
+	b.emptied(b.s.Keys.Task("a"))
 }
 
 // delivered delivers the job's entry to a worker of which nothing is heard any more.
 func (b *bundle) delivered(consumer string) (entry string) {
 	b.t.Helper()
-	stream := b.s.Task("a")
+	stream := b.s.Keys.Task("a")
 	b.client.XGroupCreate(b.t.Context(), stream, scripts.Group, "0")
 	found, err := b.client.XReadGroup(b.t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: consumer, Streams: []string{stream, ">"}}).Result()
 	if err != nil || len(found[0].Messages) != 1 {
@@ -314,14 +314,14 @@ func TestAStopHandsBack(t *testing.T) {
 	})
 	<-started
 	b.stop()
-	state, err := b.s.Read(t.Context(), "1")
+	state, err := b.s.Jobs.Read(t.Context(), "1")
 	if err != nil || state.Tasks["a"].Tries != 0 || state.Tasks["a"].Owner != "" {
 		t.Errorf("%+v %v", state, err)
 	}
-	if n := b.client.XLen(t.Context(), b.s.Task("a")).Val(); n != 1 {
+	if n := b.client.XLen(t.Context(), b.s.Keys.Task("a")).Val(); n != 1 {
 		t.Errorf("%d entries", n)
 	}
-	if p := b.client.XPending(t.Context(), b.s.Task("a"), scripts.Group).Val(); p.Count != 0 {
+	if p := b.client.XPending(t.Context(), b.s.Keys.Task("a"), scripts.Group).Val(); p.Count != 0 {
 		t.Errorf("pending: %+v", p)
 	}
 	defer b.run("next", nil)()

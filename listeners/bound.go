@@ -28,7 +28,7 @@ func (r *Runner) place(ctx context.Context, t *task, source string) (release fun
 	}
 	who, lease := r.o.Consumer+"/"+t.Entry.ID, r.o.Limits.Lease
 	for end := time.Now().Add(placePatience); ; {
-		held, err := insist(ctx, r, "take slot", func() (bool, error) { return r.o.Scripts.TakeSlot(ctx, source, who, places, lease) })
+		held, err := insist(ctx, r, "take slot", func() (bool, error) { return r.o.Scripts.Gate.TakeSlot(ctx, source, who, places, lease) })
 		if err != nil {
 			return nil, away(err)
 		}
@@ -45,14 +45,14 @@ func (r *Runner) place(ctx context.Context, t *task, source string) (release fun
 	// That the place was lost meanwhile, to a pause of this process, does not end the
 	// task: it is one too many for a while.
 	_, stop := step.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
-		_, err := r.o.Scripts.TakeSlot(ctx, source, who, places, lease)
+		_, err := r.o.Scripts.Gate.TakeSlot(ctx, source, who, places, lease)
 		return true, err
 	})
 	return func() {
 		stop()
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 		defer cancel()
-		_ = r.o.Scripts.FreeSlot(quick, source, who) // or its lease ends
+		_ = r.o.Scripts.Gate.FreeSlot(quick, source, who) // or its lease ends
 	}, nil
 }
 
@@ -67,7 +67,7 @@ func (r *Runner) turn(source string, limit *limit) func(context.Context, time.Du
 		var mine bool
 		if err := limit.without(func() error {
 			return r.insist(ctx, "take turn", func() (err error) {
-				wait, mine, err = r.o.Scripts.Reserve(ctx, source, rate.Distance(), patience)
+				wait, mine, err = r.o.Scripts.Gate.Reserve(ctx, source, rate.Distance(), patience)
 				return err
 			})
 		}); err != nil {

@@ -26,10 +26,10 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	b.until("it waits", func(s *scripts.State) bool { return s.Tasks["a"].Waits != "" })
 	b.stop()
 	ctx := t.Context()
-	if held, err := b.s.TakeSlot(ctx, "db", "somebody", 1, time.Hour); !held || err != nil {
+	if held, err := b.s.Gate.TakeSlot(ctx, "db", "somebody", 1, time.Hour); !held || err != nil {
 		t.Fatal(held, err)
 	}
-	if _, mine, err := b.s.Reserve(ctx, "db", time.Hour, 0); !mine || err != nil {
+	if _, mine, err := b.s.Gate.Reserve(ctx, "db", time.Hour, 0); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
 	stop := b.run("c", func(o *Options) {
@@ -44,17 +44,17 @@ func TestATaskWithoutAPlace(t *testing.T) {
 		}
 	}
 	waits("one of the 1 places at db")
-	if err := b.s.FreeSlot(ctx, "db", "somebody"); err != nil {
+	if err := b.s.Gate.FreeSlot(ctx, "db", "somebody"); err != nil {
 		t.Fatal(err)
 	}
 	waits("a turn at db, which is asked 1 times in 1h0m0s")
 	if in := time.Until(b.delayed()); in < 30*time.Minute {
 		t.Errorf("it comes again in %v", in)
 	}
-	b.client.Del(ctx, b.s.Rate("db"))
+	b.client.Del(ctx, b.s.Keys.Rate("db"))
 	b.comes()
 	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
-	b.until("its place is given back", func(*scripts.State) bool { return b.client.ZCard(ctx, b.s.Slots("db")).Val() == 0 })
+	b.until("its place is given back", func(*scripts.State) bool { return b.client.ZCard(ctx, b.s.Keys.Slots("db")).Val() == 0 })
 	stop()
 }
 

@@ -51,8 +51,8 @@ func TestACancelEntry(t *testing.T) {
 			b.stop()
 			source := &canceling{counting: b.source, tasks: make(chan Task, 10), end: c.end}
 			stop := b.run("c", func(o *Options) { o.Sources = map[string]Source{"db": source} })
-			b.client.Del(t.Context(), b.s.Job("1")) // the job has ended
-			b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Task("a"), Values: []string{
+			b.client.Del(t.Context(), b.s.Keys.Job("1")) // the job has ended
+			b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Task("a"), Values: []string{
 				"id", "1", "attempt", "1", "cancel", "1", "memo", string(state.Tasks["a"].Memo),
 			}})
 			for range c.want {
@@ -61,7 +61,7 @@ func TestACancelEntry(t *testing.T) {
 					t.Errorf("%+v", task)
 				}
 			}
-			b.emptied(b.s.Task("a"))
+			b.emptied(b.s.Keys.Task("a"))
 			stop()
 			if source.cancels.Load() != c.want {
 				t.Errorf("%d cancels", source.cancels.Load())

@@ -36,9 +36,9 @@ const (
 // replies returns the reader of what workers say.
 func (e *external) replies() *step.Reader {
 	return step.New(step.Options{
-		Redis: e.o.Redis, Stream: e.o.Scripts.Reply(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
+		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Reply(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: replySlots, Batch: true, MinIdle: min(replyIdle, e.o.Limits.Lease), KeepAlive: true, Log: e.log,
-		Handle: e.handleAll, Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Tidy(e.o.Scripts.Reply()),
+		Handle: e.handleAll, Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.Reply()),
 	})
 }
 
@@ -88,7 +88,7 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 	case errors.As(err, &no):
 		e.log.Info("reply refused", "job", a.ID, "attempt", a.Attempt, "listener", a.Listener, "worker", a.Worker, "type", a.Type, "err", err)
 		err = e.unlessFull(ctx, "append event", func() error {
-			return e.o.Scripts.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", cut(a.Type, 100), "reason", no.why)
+			return e.o.Scripts.Jobs.Note(ctx, a.ID, a.Attempt, "refused", "listener", a.Listener, "worker", a.Worker, "type", cut(a.Type, 100), "reason", no.why)
 		})
 		if err == nil || errors.Is(err, scripts.ErrFull) { // that it was refused is in the log
 			return step.Result{Kind: step.Void}
@@ -103,9 +103,9 @@ func (e *external) handleReply(ctx context.Context, entry step.Entry) step.Resul
 
 // aside puts a reply into the quarantine.
 func (e *external) aside(ctx context.Context, entry step.Entry, why error) error {
-	e.log.Warn("quarantined", "stream", e.o.Scripts.Reply(), "entry", entry.ID, "err", why)
+	e.log.Warn("quarantined", "stream", e.o.Scripts.Keys.Reply(), "entry", entry.ID, "err", why)
 	return e.unlessFull(ctx, "quarantine", func() error {
-		return e.o.Scripts.Quarantine(ctx, e.o.Scripts.Reply(), entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
+		return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Reply(), entry.ID, entry.Fields, strings.TrimPrefix(why.Error(), "listeners: "))
 	})
 }
 
@@ -137,8 +137,8 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 		return fmt.Errorf("%w: report %s has no external listener %s", errNobody, rep.Name, a.Listener)
 	}
 	w := &worker{external: e, reply: a, listener: l, state: state.Tasks[a.Listener]}
-	w.task, _ = e.o.Scripts.NewTask(scripts.Message{ID: a.ID, Attempt: a.Attempt}, a.Listener,
-		scripts.Entry{Stream: e.o.Scripts.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry}, nil)
+	w.task, _ = e.o.Scripts.Tasks.New(scripts.Message{ID: a.ID, Attempt: a.Attempt}, a.Listener,
+		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry}, nil)
 	w.task.Lease, w.task.Definition, w.task.Generation = l.Silence, state.Definition, w.state.Generation
 	w.said = entryTime(entry.ID)
 	if err := e.ofAnother(ctx, a, w.task.Entry); err != nil {
@@ -171,14 +171,14 @@ func (e *external) leave(ctx context.Context, a reply, entry step.Entry) error {
 // nothing else is heard of falls silent.
 func (e *external) handOn(ctx context.Context, entry step.Entry) error {
 	return e.unlessFull(ctx, "hand reply on", func() error {
-		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Reply(), Values: entry.Fields}).Err()
+		return e.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: e.o.Scripts.Keys.Reply(), Values: entry.Fields}).Err()
 	})
 }
 
 // look reads the state of a reply's job, as long as the reply can have an effect.
 func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
 	state, err := insist(ctx, e.Runner, "read state", func() (*scripts.State, error) {
-		state, err := e.o.Scripts.Read(ctx, a.ID)
+		state, err := e.o.Scripts.Jobs.Read(ctx, a.ID)
 		return state, broken(err)
 	})
 	switch {

@@ -48,10 +48,10 @@ func TestExternalOrders(t *testing.T) {
 				if all := append(o.refusals(), o.quarantined()...); len(all) > 0 {
 					t.Errorf("%q", all)
 				}
-				if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Rows != n || state.Tasks["a"].Tries != 1 || state.Tasks["a"].Error != "" {
+				if state, err := o.s.Jobs.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Rows != n || state.Tasks["a"].Tries != 1 || state.Tasks["a"].Error != "" {
 					t.Errorf("%+v %v", state, err)
 				}
-				for _, field := range o.client.HKeys(t.Context(), o.s.Job("1")).Val() {
+				for _, field := range o.client.HKeys(t.Context(), o.s.Keys.Job("1")).Val() {
 					if strings.Contains(field, ".#") {
 						t.Errorf("%s is left in the data", field)
 					}
@@ -67,9 +67,9 @@ func TestExternalTooFarBeforeItsTurn(t *testing.T) {
 	o := setupOutside(t, 1, nil)
 	w := o.reads("w1")
 	w.says("rows", "number", fmt.Sprint(scripts.MaxAhead), "rows", `[[1,"a"]]`)
-	first := o.client.XRange(t.Context(), o.s.Reply(), "-", "+").Val()
+	first := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()
 	o.eventually("it goes round", func() bool {
-		left := o.client.XRange(t.Context(), o.s.Reply(), "-", "+").Val()
+		left := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()
 		return len(first) == 1 && len(left) == 1 && left[0].ID > first[0].ID
 	})
 	if _, err := o.client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
@@ -98,7 +98,7 @@ func TestExternalRepliesOfTwoServices(t *testing.T) {
 	var other string
 	o.eventually("its entry is read", func() bool {
 		streams := o.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
-			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Task("a"), ">"}, Block: -1,
+			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Keys.Task("a"), ">"}, Block: -1,
 		}).Val()
 		if len(streams) > 0 {
 			other = streams[0].Messages[0].ID
@@ -118,14 +118,14 @@ func TestExternalRepliesOfTwoServices(t *testing.T) {
 		o.process(fmt.Sprint("p", i), o.definition())
 	}
 	o.eventually("the second service is done", func() bool {
-		state, err := o.s.Read(t.Context(), "2")
+		state, err := o.s.Jobs.Read(t.Context(), "2")
 		return err == nil && state.Tasks["a"].Done
 	})
 	o.heard() // all of the heap is, although its first rows are missing
 	w.says("rows", "number", "0", "rows", `[[0,"r"]]`)
 	w.says("done", "chunks", fmt.Sprint(n))
 	o.until("done", func(s *scripts.State) bool { return s.Status == scripts.StatusReady && s.Tasks["a"].Rows == n })
-	info := o.client.XInfoStream(t.Context(), o.s.Reply()).Val()
+	info := o.client.XInfoStream(t.Context(), o.s.Keys.Reply()).Val()
 	if said := int64(n + 3); info.EntriesAdded != said {
 		t.Errorf("%d replies were appended, and %d were said: some went round", info.EntriesAdded, said)
 	}

@@ -74,7 +74,7 @@ func (o *outside) process(consumer string, definition *report.Report) {
 // group makes the groups, before Fanfold does.
 func (o *outside) group() {
 	o.t.Helper()
-	for _, name := range []string{o.s.Task("a"), o.s.Reply()} {
+	for _, name := range []string{o.s.Keys.Task("a"), o.s.Keys.Reply()} {
 		if err := o.client.XGroupCreateMkStream(o.t.Context(), name, scripts.Group, "0").Err(); err != nil {
 			o.t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func (o *outside) reads(worker string) spoken {
 	var entry string
 	o.eventually("an entry", func() bool {
 		streams, err := o.client.XReadGroup(o.t.Context(), &redis.XReadGroupArgs{
-			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Task("a"), ">"}, Count: 1, Block: 10 * time.Millisecond,
+			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Keys.Task("a"), ">"}, Count: 1, Block: 10 * time.Millisecond,
 		}).Result()
 		if err != nil || len(streams) == 0 || len(streams[0].Messages) == 0 {
 			return false
@@ -129,7 +129,7 @@ func (w spoken) reply(kind string, fields ...string) *redis.XAddArgs {
 			delete(all, fields[i])
 		}
 	}
-	return &redis.XAddArgs{Stream: w.o.s.Reply(), Values: all}
+	return &redis.XAddArgs{Stream: w.o.s.Keys.Reply(), Values: all}
 }
 
 func (o *outside) eventually(what string, leases func() bool) {
@@ -141,9 +141,9 @@ func (o *outside) eventually(what string, leases func() bool) {
 	for !leases() {
 		select {
 		case <-ctx.Done():
-			state, err := o.s.Read(context.Background(), "1")
+			state, err := o.s.Jobs.Read(context.Background(), "1")
 			o.t.Fatalf("not within 30 s: %s: %+v %v; events %v; quarantine %v", what, state, err,
-				o.client.XRange(context.Background(), o.s.Events(), "-", "+").Val(), o.client.XRange(context.Background(), o.s.Quarantined(), "-", "+").Val())
+				o.client.XRange(context.Background(), o.s.Keys.Events(), "-", "+").Val(), o.client.XRange(context.Background(), o.s.Keys.Quarantined(), "-", "+").Val())
 		case <-tick.C:
 		}
 	}
@@ -152,18 +152,18 @@ func (o *outside) eventually(what string, leases func() bool) {
 // heard waits until all that was said is applied.
 func (o *outside) heard() {
 	o.t.Helper()
-	o.eventually("all replies are applied", func() bool { return o.client.XLen(o.t.Context(), o.s.Reply()).Val() == 0 })
+	o.eventually("all replies are applied", func() bool { return o.client.XLen(o.t.Context(), o.s.Keys.Reply()).Val() == 0 })
 }
 
 // ends waits for the end of a task's entries.
 func (o *outside) ends() {
 	o.t.Helper()
-	o.eventually("no entry is left", func() bool { return o.client.XLen(o.t.Context(), o.s.Task("a")).Val() == 0 })
+	o.eventually("no entry is left", func() bool { return o.client.XLen(o.t.Context(), o.s.Keys.Task("a")).Val() == 0 })
 }
 
 // refusals are the reasons of the events that tell of refused replies.
 func (o *outside) refusals() (reasons []string) {
-	for _, e := range o.client.XRange(o.t.Context(), o.s.Events(), "-", "+").Val() {
+	for _, e := range o.client.XRange(o.t.Context(), o.s.Keys.Events(), "-", "+").Val() {
 		if e.Values["event"] == "refused" {
 			reasons = append(reasons, fmt.Sprint(e.Values["worker"], " ", e.Values["type"], ": ", e.Values["reason"]))
 		}
@@ -172,7 +172,7 @@ func (o *outside) refusals() (reasons []string) {
 }
 
 func (o *outside) quarantined() (reasons []string) {
-	for _, e := range o.client.XRange(o.t.Context(), o.s.Quarantined(), "-", "+").Val() {
+	for _, e := range o.client.XRange(o.t.Context(), o.s.Keys.Quarantined(), "-", "+").Val() {
 		reasons = append(reasons, fmt.Sprint(e.Values["reason"]))
 	}
 	return reasons
@@ -186,7 +186,7 @@ func (o *outside) wantData(c, d []string) {
 		o.t.Fatalf("%d chunks, not %d", n, len(c))
 	}
 	for n := range c {
-		fields, err := o.s.Columns(o.t.Context(), "1", "a", []string{"c", "d"}, int64(n))
+		fields, err := o.s.Folds.Columns(o.t.Context(), "1", "a", []string{"c", "d"}, int64(n))
 		if err != nil {
 			o.t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestExternalInAnyOrder(t *testing.T) {
 	if all := append(o.refusals(), o.quarantined()...); len(all) > 0 {
 		t.Errorf("%q", all)
 	}
-	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Rows != 5 || state.Tasks["a"].Tries != 1 {
+	if state, err := o.s.Jobs.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Rows != 5 || state.Tasks["a"].Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
 }
@@ -246,7 +246,7 @@ func TestExternalIsCompressed(t *testing.T) {
 	w.says("rows", "number", "0", "rows", `[[1,"`+long+`"]]`)
 	w.says("done", "chunks", "1")
 	o.wantData([]string{"[1]"}, []string{`["` + long + `"]`})
-	if field := o.client.HGet(t.Context(), o.s.Job("1"), "a.d").Val(); !strings.HasPrefix(field, "\x28\xb5\x2f\xfd") {
+	if field := o.client.HGet(t.Context(), o.s.Keys.Job("1"), "a.d").Val(); !strings.HasPrefix(field, "\x28\xb5\x2f\xfd") {
 		t.Errorf("%.20q is no frame", field)
 	}
 }
@@ -277,7 +277,7 @@ func TestExternalFences(t *testing.T) {
 	o.heard()
 	want := []string{
 		"w1 rows: attempt 1 runs, not 2", "w1 rows: the job has ended, or there never was one", "w1 rows: the job has no such listener in its stages so far",
-		"w1 rows: entry 1-1 is not pending in " + o.s.Task("a") + ": the task was given to another worker",
+		"w1 rows: entry 1-1 is not pending in " + o.s.Keys.Task("a") + ": the task was given to another worker",
 		"w2 rows: another worker has the task", "w2 failed: another worker has the task", "w3 alive: the task is done", "w1 failed: the task is done",
 	}
 	got := o.refusals()
@@ -300,10 +300,10 @@ func TestExternalEntryOfAnotherTask(t *testing.T) {
 	start(t, o.s, "2", "{}", plan(o.definition()))
 	o.eventually("its entry is read", func() bool {
 		return len(o.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
-			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Task("a"), ">"}, Block: -1,
+			Group: scripts.Group, Consumer: "service", Streams: []string{o.s.Keys.Task("a"), ">"}, Block: -1,
 		}).Val()) > 0
 	})
-	other := o.client.XRange(t.Context(), o.s.Task("a"), "("+w.entry, "+").Val()[0].ID
+	other := o.client.XRange(t.Context(), o.s.Keys.Task("a"), "("+w.entry, "+").Val()[0].ID
 	for _, say := range [][]string{
 		{"alive", "entry", other}, {"alive"}, {"rows", "number", "0", "rows", `[[1,"a"]]`, "entry", other},
 		{"done", "chunks", "0", "entry", other}, {"failed", "permanent", "1", "entry", other},
@@ -316,7 +316,7 @@ func TestExternalEntryOfAnotherTask(t *testing.T) {
 	if want := []string{"w1 alive: " + why, "w1 done: " + why, "w1 failed: " + why, "w1 rows: " + why}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if n := o.client.XPending(t.Context(), o.s.Task("a"), scripts.Group).Val().Count; n != 2 {
+	if n := o.client.XPending(t.Context(), o.s.Keys.Task("a"), scripts.Group).Val().Count; n != 2 {
 		t.Errorf("%d entries are pending, not those of both jobs", n)
 	}
 }
@@ -438,8 +438,8 @@ func TestExternalRepliesOfNobody(t *testing.T) {
 func TestExternalKeysOfAnotherType(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string]func(*outside) string{
-		"state": func(o *outside) string { return o.s.Job("1") },
-		"task":  func(o *outside) string { return o.s.Task("a") },
+		"state": func(o *outside) string { return o.s.Keys.Job("1") },
+		"task":  func(o *outside) string { return o.s.Keys.Task("a") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -485,7 +485,7 @@ func TestExternalChunkThatNeverComes(t *testing.T) {
 			w.says("done", "chunks", "1")
 			o.wantData([]string{"[2]"}, []string{`["b"]`})
 			var data []string
-			for _, field := range o.client.HKeys(t.Context(), o.s.Job("1")).Val() {
+			for _, field := range o.client.HKeys(t.Context(), o.s.Keys.Job("1")).Val() {
 				if strings.HasPrefix(field, "a.") {
 					data = append(data, field)
 				}
@@ -517,7 +517,7 @@ func TestExternalTakesTooLong(t *testing.T) {
 	w := o.reads("w1")
 	o.eventually("it is too late", func() bool {
 		w.says("alive")
-		state, err := o.s.Read(t.Context(), "1")
+		state, err := o.s.Jobs.Read(t.Context(), "1")
 		return err == nil && strings.HasPrefix(state.Tasks["a"].Error, "timed out after 1ms") && state.Tasks["a"].Tries == 1
 	})
 	o.heard()
@@ -572,7 +572,7 @@ func TestExternalThatSpeaksIsNotSilent(t *testing.T) {
 	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 	w.says("done", "chunks", "1")
 	o.wantData([]string{"[1]"}, []string{`["a"]`})
-	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 2 || state.Tasks["a"].Owner != "w1" {
+	if state, err := o.s.Jobs.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 2 || state.Tasks["a"].Owner != "w1" {
 		t.Errorf("%+v %v", state, err)
 	}
 }
@@ -597,7 +597,7 @@ func TestExternalWhileRedisIsAway(t *testing.T) {
 	w.says("alive") // waits until it is back
 	w.says("done", "chunks", "1")
 	o.wantData([]string{"[1]"}, []string{`["a"]`})
-	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 1 || len(o.refusals()) > 0 {
+	if state, err := o.s.Jobs.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 1 || len(o.refusals()) > 0 {
 		t.Errorf("%+v %v %q", state, err, o.refusals())
 	}
 }
@@ -610,13 +610,13 @@ func TestExternalWhileNobodyListens(t *testing.T) {
 	w := o.reads("w1")
 	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 	o.eventually("silent for long", func() bool {
-		p := o.client.XPendingExt(t.Context(), &redis.XPendingExtArgs{Stream: o.s.Task("a"), Group: scripts.Group, Start: "-", End: "+", Count: 1}).Val()
+		p := o.client.XPendingExt(t.Context(), &redis.XPendingExtArgs{Stream: o.s.Keys.Task("a"), Group: scripts.Group, Start: "-", End: "+", Count: 1}).Val()
 		return len(p) == 1 && p[0].Idle > 500*time.Millisecond
 	})
 	w.says("done", "chunks", "1")
 	o.process("f", o.definition())
 	o.wantData([]string{"[1]"}, []string{`["a"]`})
-	if state, err := o.s.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 1 {
+	if state, err := o.s.Jobs.Read(t.Context(), "1"); err != nil || state.Tasks["a"].Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
 }
@@ -630,12 +630,12 @@ func TestExternalOfAnotherDefinition(t *testing.T) {
 	w := o.reads("w1")
 	w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 	w.says("done", "chunks", "1")
-	first := o.client.XRange(t.Context(), o.s.Reply(), "-", "+").Val()[1].ID
+	first := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()[1].ID
 	other := o.definition()
 	other.Stages[0].Listeners[0].Columns = []string{"c", "other"}
 	o.process("f1", other)
 	o.eventually("they are handed on", func() bool {
-		left := o.client.XRange(t.Context(), o.s.Reply(), "-", "+").Val()
+		left := o.client.XRange(t.Context(), o.s.Keys.Reply(), "-", "+").Val()
 		return len(left) == 2 && left[0].ID > first
 	})
 	o.process("f2", o.definition())

@@ -20,7 +20,7 @@ import (
 // fields are those of the job's hash that say something of its task, without its data.
 func (b *bundle) fields() (names []string) {
 	b.t.Helper()
-	for _, name := range b.client.HKeys(b.t.Context(), b.s.Job("1")).Val() {
+	for _, name := range b.client.HKeys(b.t.Context(), b.s.Keys.Job("1")).Val() {
 		if strings.HasPrefix(name, "a:") {
 			names = append(names, name)
 		}
@@ -32,7 +32,7 @@ func (b *bundle) fields() (names []string) {
 // open are the listeners that the job's line says are open, with their generations.
 func (b *bundle) open() string {
 	b.t.Helper()
-	line := strings.Fields(b.client.HGet(b.t.Context(), b.s.Job("1"), "job").Val())
+	line := strings.Fields(b.client.HGet(b.t.Context(), b.s.Keys.Job("1"), "job").Val())
 	if len(line) < 8 {
 		b.t.Fatalf("the field job is %q", line)
 	}
@@ -66,7 +66,7 @@ func TestAFirstDeliveryIsNotTaken(t *testing.T) {
 			if got := b.fields(); len(got) > 0 || before != "|a|" || b.open() != before {
 				t.Errorf("a worker has it, and the state has %q, open %s", got, b.open())
 			}
-			if p := b.client.XPending(t.Context(), b.s.Task("a"), scripts.Group).Val(); p.Count != 1 || p.Consumers["c"] != 1 {
+			if p := b.client.XPending(t.Context(), b.s.Keys.Task("a"), scripts.Group).Val(); p.Count != 1 || p.Consumers["c"] != 1 {
 				t.Errorf("pending: %+v", p)
 			}
 			close(finish)
@@ -77,8 +77,8 @@ func TestAFirstDeliveryIsNotTaken(t *testing.T) {
 			if got := b.fields(); !slices.Equal(got, []string{"a:found"}) {
 				t.Errorf("the state has %q", got)
 			}
-			b.emptied(b.s.Task("a"))
-			if p := b.client.XPending(t.Context(), b.s.Task("a"), scripts.Group).Val(); p.Count != 0 {
+			b.emptied(b.s.Keys.Task("a"))
+			if p := b.client.XPending(t.Context(), b.s.Keys.Task("a"), scripts.Group).Val(); p.Count != 0 {
 				t.Errorf("pending: %+v", p)
 			}
 		})
@@ -132,7 +132,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 			t.Errorf("%s by a worker that is late: %v %v", what, outcome, err)
 		}
 	}
-	if p := b.client.XPendingExt(t.Context(), &redis.XPendingExtArgs{Stream: b.s.Task("a"), Group: scripts.Group, Start: "-", End: "+", Count: 10}).Val(); len(p) != 1 || p[0].ID != entry || p[0].Consumer != "new" {
+	if p := b.client.XPendingExt(t.Context(), &redis.XPendingExtArgs{Stream: b.s.Keys.Task("a"), Group: scripts.Group, Start: "-", End: "+", Count: 10}).Val(); len(p) != 1 || p[0].ID != entry || p[0].Consumer != "new" {
 		t.Errorf("pending: %+v", p)
 	}
 	close(finish)
@@ -140,10 +140,10 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 	if task := state.Tasks["a"]; task.Tries != 2 || task.Rows != 1 || state.Done != 1 {
 		t.Errorf("%+v, %d done", task, state.Done)
 	}
-	if data, err := b.s.Columns(t.Context(), "1", "a", []string{"c"}, 0); err != nil || string(data[0]) != "[1]" {
+	if data, err := b.s.Folds.Columns(t.Context(), "1", "a", []string{"c"}, 0); err != nil || string(data[0]) != "[1]" {
 		t.Errorf("%s %v", data, err)
 	}
-	b.emptied(b.s.Task("a"))
+	b.emptied(b.s.Keys.Task("a"))
 }
 
 // TestAPausedListenerPutsItsEntryBack: what a read brings that has waited while the listener was
@@ -151,8 +151,8 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, minutely, config.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
-	ctx, task := t.Context(), b.s.Task("a")
-	if _, err := b.s.Pause(ctx, scripts.PausedListener("a")); err != nil {
+	ctx, task := t.Context(), b.s.Keys.Task("a")
+	if _, err := b.s.Gate.Pause(ctx, scripts.PausedListener("a")); err != nil {
 		t.Fatal(err)
 	}
 	entry := step.Entry{ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}
@@ -170,7 +170,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 		t.Errorf("pending: %+v, %d tries", p, b.source.tries.Load())
 	}
 	b.run("c", nil)
-	if _, err := b.s.ResumeListener(ctx, "a"); err != nil {
+	if _, err := b.s.Gate.ResumeListener(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
 	state := b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
@@ -190,7 +190,7 @@ func TestAnUnknownDefinitionIsHandedBack(t *testing.T) {
 	other.Stages[0].Listeners[0].Columns = []string{"c", "other"}
 	stop := b.run("new version", func(o *Options) { o.Reports = map[string]*report.Report{"r": &other} })
 	b.until("handed back", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && !b.delayed().IsZero() })
-	b.emptied(b.s.Task("a"))
+	b.emptied(b.s.Keys.Task("a"))
 	stop()
 	b.run("old version", nil)
 	b.comes()
@@ -213,10 +213,10 @@ func TestParametersThatNoEntryCarries(t *testing.T) {
 				}
 				return one(out)
 			})
-			b.client.Del(t.Context(), b.s.Job("1"), b.s.Task("a")) // another job
+			b.client.Del(t.Context(), b.s.Keys.Job("1"), b.s.Keys.Task("a")) // another job
 			b.withParameter()
 			start(t, b.s, "1", `{"p":"`+text+`"}`, plan(b.runner.o.Reports["r"]))
-			entry := b.client.XRange(t.Context(), b.s.Task("a"), "-", "+").Val()[0]
+			entry := b.client.XRange(t.Context(), b.s.Keys.Task("a"), "-", "+").Val()[0]
 			if _, carried := entry.Values["parameters"]; carried != (size < 1<<10) {
 				t.Errorf("%.200v", entry.Values)
 			}
@@ -240,16 +240,16 @@ func TestParametersOfAJobThatIsGone(t *testing.T) {
 		start(t, b.s, strings.ReplaceAll(id, " ", "-"), long, plan(b.runner.o.Reports["r"]))
 	}
 	ctx := t.Context()
-	b.client.Del(ctx, b.s.Job("gone"), b.s.Job("broken"))
-	b.client.Set(ctx, b.s.Job("broken"), "x", 0)
-	line := b.client.HGet(ctx, b.s.Job("another-attempt"), "job").Val()
-	b.client.HSet(ctx, b.s.Job("another-attempt"), "job", "2"+strings.TrimPrefix(line, "1"))
+	b.client.Del(ctx, b.s.Keys.Job("gone"), b.s.Keys.Job("broken"))
+	b.client.Set(ctx, b.s.Keys.Job("broken"), "x", 0)
+	line := b.client.HGet(ctx, b.s.Keys.Job("another-attempt"), "job").Val()
+	b.client.HSet(ctx, b.s.Keys.Job("another-attempt"), "job", "2"+strings.TrimPrefix(line, "1"))
 	b.run("c", nil)
-	b.emptied(b.s.Task("a"))
+	b.emptied(b.s.Keys.Task("a"))
 	if n := b.source.tries.Load(); n != 0 { // the job that prepare has started is of another definition
 		t.Errorf("%d tries", n)
 	}
-	kept := b.client.XRange(ctx, b.s.Quarantined(), "-", "+").Val()
+	kept := b.client.XRange(ctx, b.s.Keys.Quarantined(), "-", "+").Val()
 	if len(kept) != 1 || !strings.Contains(fmt.Sprint(kept[0].Values["fields"]), "id=broken") {
 		t.Errorf("%v", kept)
 	}

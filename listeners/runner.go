@@ -78,7 +78,7 @@ func New(o Options) (*Runner, error) {
 func (r *Runner) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		step.Listen(ctx, r.o.Redis, r.o.Scripts.Cancelled(), r.leases.Hint)
+		step.Listen(ctx, r.o.Redis, r.o.Scripts.Keys.Cancelled(), r.leases.Hint)
 		return nil
 	})
 	if len(r.silences) > 0 {
@@ -97,10 +97,10 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer end()
 	for i, listener := range names {
 		reader := step.New(step.Options{
-			Redis: r.o.Redis, Shared: shared[i/step.MostShared], Stream: r.o.Scripts.Task(listener), Scripts: r.o.Scripts, Consumer: r.o.Consumer,
+			Redis: r.o.Redis, Shared: shared[i/step.MostShared], Stream: r.o.Scripts.Keys.Task(listener), Scripts: r.o.Scripts, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   step.Singles(&tasks{r, listener}, r.o.Limits.Lease, &r.leases),
-			Patience: r.o.Limits.Stop, Tidy: r.o.Scripts.Tidy(r.o.Scripts.Task(listener)),
+			Patience: r.o.Limits.Stop, Tidy: r.o.Scripts.Streams.Tidy(r.o.Scripts.Keys.Task(listener)),
 			Admit: func(ctx context.Context) (int, error) { return r.admit(ctx, listener) },
 		})
 		group.Go(func() error { return reader.Run(ctx) })
@@ -127,7 +127,7 @@ func (r *Runner) shared(ctx context.Context, listeners int) (all []*step.Shared,
 // admit returns how many tasks of a listener may be under way here: none that is new
 // while it is paused.
 func (r *Runner) admit(ctx context.Context, listener string) (int, error) {
-	paused, err := r.o.Scripts.IsPaused(ctx, scripts.PausedListener(listener))
+	paused, err := r.o.Scripts.Gate.IsPaused(ctx, scripts.PausedListener(listener))
 	if err != nil || paused {
 		return 0, err
 	}

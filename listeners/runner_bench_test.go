@@ -75,7 +75,7 @@ func BenchmarkRunner(b *testing.B) {
 	for i := range jobs {
 		jobs[i] = scripts.Start{ID: strconv.Itoa(i), Attempt: 1, Parameters: []byte("{}"), Plan: plan(definition)}
 	}
-	if _, err := s.Start(b.Context(), "", jobs...); err != nil {
+	if _, err := s.Jobs.Start(b.Context(), "", jobs...); err != nil {
 		b.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(b.Context())
@@ -87,7 +87,7 @@ func BenchmarkRunner(b *testing.B) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for range tick.C {
-		if n, err := client.XLen(b.Context(), s.FanIn()).Result(); err != nil || n == int64(b.N) {
+		if n, err := client.XLen(b.Context(), s.Keys.FanIn()).Result(); err != nil || n == int64(b.N) {
 			break
 		}
 	}

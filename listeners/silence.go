@@ -54,7 +54,7 @@ func (e *external) watch(ctx context.Context) error {
 func (e *external) tidy(ctx context.Context) error {
 	return step.Every(ctx, e.log, time.Minute, "tidy streams of external listeners", func(ctx context.Context) (failure error) {
 		for listener := range e.silences {
-			failure = errors.Join(failure, e.o.Scripts.Tidy(e.o.Scripts.Task(listener))(ctx))
+			failure = errors.Join(failure, e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.Task(listener))(ctx))
 		}
 		return failure
 	})
@@ -66,7 +66,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 	if err != nil {
 		return err
 	}
-	from := e.o.Scripts.Task(listener)
+	from := e.o.Scripts.Keys.Task(listener)
 	for start := "0-0"; ; {
 		began := time.Now()
 		messages, next, err := e.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
@@ -104,7 +104,7 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 
 // behind is how old the oldest reply is that is not applied.
 func (e *external) behind(ctx context.Context) (time.Duration, error) {
-	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Reply(), "-", "+", 1).Result()
+	oldest, err := e.o.Redis.XRangeN(ctx, e.o.Scripts.Keys.Reply(), "-", "+", 1).Result()
 	if err != nil || len(oldest) == 0 {
 		return 0, err
 	}
@@ -114,13 +114,13 @@ func (e *external) behind(ctx context.Context) (time.Duration, error) {
 
 // silent ends what an idle entry stands for, if it stands for anything.
 func (e *external) silent(ctx context.Context, listener, entry string, fields map[string]string) error {
-	from := e.o.Scripts.Task(listener)
-	ack := func() error { return e.o.Scripts.Ack(ctx, from, entry) }
+	from := e.o.Scripts.Keys.Task(listener)
+	ack := func() error { return e.o.Scripts.Streams.Ack(ctx, from, entry) }
 	a := reply{ID: fields["id"], Listener: listener}
 	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
 	if !report.ValidID(a.ID) || err != nil || attempt < 1 {
 		e.log.Warn("quarantined", "stream", from, "entry", entry)
-		if err := e.o.Scripts.Quarantine(ctx, from, entry, fields, "not a task: id and attempt are needed"); err != nil {
+		if err := e.o.Scripts.Streams.Quarantine(ctx, from, entry, fields, "not a task: id and attempt are needed"); err != nil {
 			return err
 		}
 		return ack()
@@ -132,7 +132,7 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 	case errors.As(err, &no):
 		return ack() // nothing is left to do for it
 	case errors.Is(err, scripts.ErrBroken):
-		if err := e.o.Scripts.Quarantine(ctx, from, entry, fields, err.Error()); err != nil {
+		if err := e.o.Scripts.Streams.Quarantine(ctx, from, entry, fields, err.Error()); err != nil {
 			return err
 		}
 		return ack()
@@ -141,14 +141,14 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 	}
 	if state.Tasks[listener].Owner == "" {
 		later := scripts.Later{ID: a.ID, Attempt: attempt, Step: listener}
-		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Delayed(), later.String()).Err()
+		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Keys.Delayed(), later.String()).Err()
 		if err == nil {
 			return ack() // its try was given up, and the next one is on its way
 		} else if !errors.Is(err, redis.Nil) {
 			return err
 		}
 	}
-	task, _ := e.o.Scripts.NewTask(scripts.Message{ID: a.ID, Attempt: attempt}, listener,
+	task, _ := e.o.Scripts.Tasks.New(scripts.Message{ID: a.ID, Attempt: attempt}, listener,
 		scripts.Entry{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, ID: entry}, nil)
 	task.Lease = e.o.Limits.Lease
 	return e.endSilent(ctx, state, task)
@@ -174,7 +174,7 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scrip
 	case scripts.Busy, scripts.Unknown:
 		return nil
 	default:
-		return e.o.Scripts.Ack(ctx, t.Entry.Stream, t.Entry.ID)
+		return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)
 	}
 	// To be moved at once, and seen as on its way until then.
 	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence), Blame: scripts.BlameSource}
@@ -194,5 +194,5 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scrip
 	if result := e.End(ctx, &task{t, l}, v); result.Kind == step.Elsewhere {
 		return result.Err
 	}
-	return e.o.Scripts.Ack(ctx, t.Entry.Stream, t.Entry.ID)
+	return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)
 }

@@ -54,18 +54,18 @@ func (r *Runner) newTask(t *scripts.Task) *task {
 
 // Claim reads an entry. A first delivery needs nothing more; any other task is taken over.
 func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result) {
-	from := r.o.Scripts.Task(r.listener)
+	from := r.o.Scripts.Keys.Task(r.listener)
 	message, ok := scripts.ParseMessage(entry.Fields)
 	if !ok {
 		return nil, step.Result{Kind: step.Unusable, Err: errors.New("not a task: id and attempt are needed")}
 	}
-	t, first := r.o.Scripts.NewTask(message, r.listener, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID}, entry.Fields)
+	t, first := r.o.Scripts.Tasks.New(message, r.listener, scripts.Entry{Stream: from, Group: scripts.Group, Consumer: r.o.Consumer, ID: entry.ID}, entry.Fields)
 	if entry.Fields["cancel"] == "1" {
 		return nil, r.cancel(ctx, t, entry)
 	}
 	if n, err := r.admit(ctx, r.listener); err == nil && n == 0 {
 		// The listener was paused while this read waited for an entry.
-		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.PutBack(ctx, from, entry.ID, entry.Fields) })
+		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.Streams.PutBack(ctx, from, entry.ID, entry.Fields) })
 	}
 	outcome, err := insist(ctx, r.Runner, "take task", func() (scripts.Outcome, error) {
 		switch {

@@ -79,7 +79,7 @@ func insert[K comparable](set *map[K]struct{}, key K) bool {
 func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
 	var state *scripts.State
 	if err := limit.without(func() (err error) {
-		state, err = insist(ctx, r, "read state", func() (*scripts.State, error) { return r.o.Scripts.Read(ctx, id) })
+		state, err = insist(ctx, r, "read state", func() (*scripts.State, error) { return r.o.Scripts.Jobs.Read(ctx, id) })
 		return err
 	}); err != nil {
 		return dataset.Column{}, nil, away(err)
@@ -100,7 +100,9 @@ func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column 
 		for number := range task.Chunks {
 			var fields [][]byte
 			if err := limit.without(func() (err error) {
-				fields, err = insist(ctx, r, "read chunk", func() ([][]byte, error) { return r.o.Scripts.Columns(ctx, id, listener, []string{column}, number) })
+				fields, err = insist(ctx, r, "read chunk", func() ([][]byte, error) {
+					return r.o.Scripts.Folds.Columns(ctx, id, listener, []string{column}, number)
+				})
 				return err
 			}); err != nil {
 				yield(nil, away(err))

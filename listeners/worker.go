@@ -241,7 +241,7 @@ func (w *worker) fail(ctx context.Context, why error) error {
 
 // acknowledge ends the task's entry, which external services never do.
 func (w *worker) acknowledge(ctx context.Context) error {
-	if err := w.insist(ctx, "acknowledge task", func() error { return w.o.Scripts.Ack(ctx, w.task.Entry.Stream, w.Entry) }); err != nil {
+	if err := w.insist(ctx, "acknowledge task", func() error { return w.o.Scripts.Streams.Ack(ctx, w.task.Entry.Stream, w.Entry) }); err != nil {
 		return away(err)
 	}
 	return nil

@@ -134,13 +134,13 @@ func (b *bundle) hears(registry *prometheus.Registry, want float64) {
 func (b *bundle) start(id string, in time.Duration) {
 	b.t.Helper()
 	b.startAttempt(id, 1, "l", in)
-	b.due[id] = time.UnixMilli(int64(b.client.ZScore(b.t.Context(), b.s.Deadlines(), id).Val()))
+	b.due[id] = time.UnixMilli(int64(b.client.ZScore(b.t.Context(), b.s.Keys.Deadlines(), id).Val()))
 }
 
 // startAttempt starts an attempt of a job with one listener and the definition d.
 func (b *bundle) startAttempt(id string, attempt int64, listener string, timeout time.Duration) {
 	b.t.Helper()
-	outcomes, err := b.s.Start(b.t.Context(), "", scripts.Start{
+	outcomes, err := b.s.Jobs.Start(b.t.Context(), "", scripts.Start{
 		ID: id, Attempt: attempt, Parameters: []byte("{}"),
 		Plan: scripts.Plan{Report: "r", Definition: "d", Timeout: timeout, Listeners: listener},
 	})
@@ -151,7 +151,7 @@ func (b *bundle) startAttempt(id string, attempt int64, listener string, timeout
 
 // task is the task of listener l of a job's attempt 1, as the worker of its first delivery has it.
 func (b *bundle) task(id string) *scripts.Task {
-	task, _ := b.s.NewTask(scripts.Message{ID: id, Attempt: 1}, "l", scripts.Entry{Stream: b.s.Task("l"), Group: scripts.Group, Consumer: "c"}, nil)
+	task, _ := b.s.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "l", scripts.Entry{Stream: b.s.Keys.Task("l"), Group: scripts.Group, Consumer: "c"}, nil)
 	return task
 }
 
@@ -169,7 +169,7 @@ func (b *bundle) allFail() time.Duration {
 	b.t.Helper()
 	late := map[string]time.Duration{}
 	b.until("each job is FAILING", func() bool {
-		for _, e := range b.client.XRange(context.Background(), b.s.Events(), "-", "+").Val() {
+		for _, e := range b.client.XRange(context.Background(), b.s.Keys.Events(), "-", "+").Val() {
 			if id := fmt.Sprint(e.Values["id"]); e.Values["event"] == "failing" {
 				ms, _, _ := strings.Cut(e.ID, "-")
 				at, _ := strconv.ParseInt(ms, 10, 64)
@@ -185,7 +185,7 @@ func (b *bundle) allFail() time.Duration {
 			b.t.Errorf("%s failed %v before its deadline", id, -l)
 		}
 	}
-	if n := b.client.XLen(context.Background(), b.s.FanIn()).Val(); n != int64(len(b.due)) {
+	if n := b.client.XLen(context.Background(), b.s.Keys.FanIn()).Val(); n != int64(len(b.due)) {
 		b.t.Errorf("%d entries for %d jobs that fail", n, len(b.due))
 	}
 	b.t.Logf("%d timeouts, the latest %v late", len(late), longest)

@@ -30,7 +30,7 @@ const (
 // set for the deadline after it. touchWake returns how long it is until that one. The sweep
 // makes up for what goes wrong here.
 func (s *Scheduler) touchWake(ctx context.Context) (time.Duration, error) {
-	t, err := s.scripts.Passed(ctx, s.passed, most)
+	t, err := s.scripts.Clock.Passed(ctx, s.passed, most)
 	if err != nil {
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 	if !s.expired.Swap(false) {
 		return pause, nil
 	}
-	for ids, err := range s.scripts.Overdue(ctx, 0) {
+	for ids, err := range s.scripts.Clock.Overdue(ctx, 0) {
 		if err != nil {
 			s.expired.Store(true)
 			return 0, err
@@ -63,13 +63,13 @@ func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 		if len(ids) == 0 {
 			break
 		}
-		score, err := s.scripts.Scores(ctx, s.scripts.Deadlines(), ids[len(ids)-1:])
+		score, err := s.scripts.Epoch.Scores(ctx, s.scripts.Keys.Deadlines(), ids[len(ids)-1:])
 		if err != nil {
 			s.expired.Store(true)
 			return 0, err
 		}
 		last := ids[len(ids)-1]
-		key := s.scripts.Lock("timeout:" + last + ":" + strconv.FormatInt(int64(score[last]), 10))
+		key := s.scripts.Keys.Lock("timeout:" + last + ":" + strconv.FormatInt(int64(score[last]), 10))
 		// A Redis that is full has no room for a lock, but for the decision.
 		if _, err := s.locks.Obtain(ctx, key, lockTime, nil); errors.Is(err, redislock.ErrNotObtained) {
 			continue
@@ -89,7 +89,7 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 	if s.hears.Load() {
 		by = deaf // their event is on its way
 	}
-	for ids, err := range s.scripts.Overdue(ctx, by) {
+	for ids, err := range s.scripts.Clock.Overdue(ctx, by) {
 		if err != nil {
 			return 0, err
 		}
@@ -103,7 +103,7 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 // failAll fails jobs whose deadline has passed. One that cannot be failed must not keep the
 // others from it.
 func (s *Scheduler) failAll(ctx context.Context, ids []string, found string) error {
-	attempts, statuses, err := s.scripts.Attempts(ctx, ids)
+	attempts, statuses, err := s.scripts.Jobs.Attempts(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *Scheduler) failAll(ctx context.Context, ids []string, found string) err
 
 // fail decides that a job fails, if its deadline has passed.
 func (s *Scheduler) fail(ctx context.Context, id, found string) error {
-	outcome, late, err := s.scripts.Expire(ctx, id)
+	outcome, late, err := s.scripts.Jobs.Expire(ctx, id)
 	switch {
 	case err != nil:
 		return err
@@ -134,7 +134,7 @@ func (s *Scheduler) fail(ctx context.Context, id, found string) error {
 		s.log.Info("job is over its deadline", "job", id, "late", late, "found", found)
 	case outcome == scripts.Gone && found == bySweep:
 		// A job that has ended has no deadline: this one has lost its hash.
-		if outcome, err = s.scripts.PushAgain(ctx, id); outcome == scripts.OK {
+		if outcome, err = s.scripts.Clock.PushAgain(ctx, id); outcome == scripts.OK {
 			s.log.Warn("the hash of an overdue job is lost", "job", id)
 		}
 	}
@@ -148,7 +148,7 @@ const touches = 10
 func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
 	for range touches {
 		var err error
-		if keys, err = s.scripts.Touch(ctx, keys); err != nil || len(keys) == 0 {
+		if keys, err = s.scripts.Clock.Touch(ctx, keys); err != nil || len(keys) == 0 {
 			return err
 		}
 		if step.Wait(ctx, time.Millisecond) != nil {

@@ -20,12 +20,12 @@ func TestFailOverdue(t *testing.T) {
 	scheduler, s, client, ctx := b.scheduler("a"), b.s, b.client, t.Context()
 	b.start("late", -2*time.Second)
 	b.start("later", -time.Second)
-	if outcome, late, err := s.Expire(ctx, "later"); err != nil || outcome != scripts.OK || late < time.Second || late > time.Minute {
+	if outcome, late, err := s.Jobs.Expire(ctx, "later"); err != nil || outcome != scripts.OK || late < time.Second || late > time.Minute {
 		t.Errorf("%v %v %v", outcome, late, err)
 	}
 	b.start("early", time.Hour)
 	b.start("lost", -time.Second)
-	if err := client.Del(ctx, s.Job("lost")).Err(); err != nil {
+	if err := client.Del(ctx, s.Keys.Job("lost")).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -33,17 +33,17 @@ func TestFailOverdue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, statuses, err := s.Attempts(ctx, []string{"late", "early"}); err != nil || statuses[0] != "FAILING" || statuses[1] != "RUN" {
+	if _, statuses, err := s.Jobs.Attempts(ctx, []string{"late", "early"}); err != nil || statuses[0] != "FAILING" || statuses[1] != "RUN" {
 		t.Errorf("%v %v", statuses, err)
 	}
-	if n := client.XLen(ctx, s.FanIn()).Val(); n != 2 {
+	if n := client.XLen(ctx, s.Keys.FanIn()).Val(); n != 2 {
 		t.Errorf("%d entries for two jobs that fail", n)
 	}
 	// The state is lost: its record says what comes next.
-	if jobs := client.XRange(ctx, s.Jobs(), "-", "+").Val(); len(jobs) != 1 || jobs[0].Values["id"] != "lost" {
+	if jobs := client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val(); len(jobs) != 1 || jobs[0].Values["id"] != "lost" {
 		t.Errorf("%+v", jobs)
 	}
-	if _, err := client.ZScore(ctx, s.Deadlines(), "lost").Result(); err != redis.Nil {
+	if _, err := client.ZScore(ctx, s.Keys.Deadlines(), "lost").Result(); err != redis.Nil {
 		t.Errorf("the deadline of the lost job: %v", err)
 	}
 }
@@ -83,14 +83,14 @@ func TestTheDeadlineOfAnEarlierAttempt(t *testing.T) {
 	b.hears(registry, 1)
 	ctx := t.Context()
 	b.startAttempt("1", 1, "l", time.Second)
-	wake := b.client.PExpireTime(ctx, b.s.Wake()).Val()
-	if due := time.Duration(b.client.ZScore(ctx, b.s.Deadlines(), "1").Val()) * time.Millisecond; wake != due {
+	wake := b.client.PExpireTime(ctx, b.s.Keys.Wake()).Val()
+	if due := time.Duration(b.client.ZScore(ctx, b.s.Keys.Deadlines(), "1").Val()) * time.Millisecond; wake != due {
 		t.Fatalf("the wake key ends at %v, not at the deadline %v", wake, due)
 	}
 	b.startAttempt("1", 2, "l", time.Hour)
 	b.start("2", time.Second) // until it fails, the other would have
 	b.allFail()
-	if attempts, statuses, err := b.s.Attempts(ctx, []string{"1"}); err != nil || attempts[0] != 2 || statuses[0] != scripts.StatusRun {
+	if attempts, statuses, err := b.s.Jobs.Attempts(ctx, []string{"1"}); err != nil || attempts[0] != 2 || statuses[0] != scripts.StatusRun {
 		t.Errorf("%v %v %v", attempts, statuses, err)
 	}
 }
@@ -107,7 +107,7 @@ func TestTheWakeKey(t *testing.T) {
 		if id != "" {
 			want = time.Duration(b.due[id].UnixMilli()) * time.Millisecond
 		}
-		if got := b.client.PExpireTime(ctx, b.s.Wake()).Val(); got != want {
+		if got := b.client.PExpireTime(ctx, b.s.Keys.Wake()).Val(); got != want {
 			t.Errorf("it ends at %v, not at %v, the deadline of %q", got, want, id)
 		}
 	}
@@ -128,13 +128,13 @@ func TestTheWakeKey(t *testing.T) {
 	ends("late")
 	b.start("early", time.Hour)
 	ends("early")
-	b.client.Del(ctx, b.s.Wake()) // by somebody else
+	b.client.Del(ctx, b.s.Keys.Wake()) // by somebody else
 	if wait := touch(); wait < 59*time.Minute || wait > time.Hour+time.Second {
 		t.Errorf("it waits for %v", wait)
 	}
 	ends("early")
 	// The next deadline moves, as one does during a pause: the key ends too early, once.
-	b.client.ZAdd(ctx, b.s.Deadlines(), redis.Z{Score: float64(time.Now().Add(4 * time.Hour).UnixMilli()), Member: "early"})
+	b.client.ZAdd(ctx, b.s.Keys.Deadlines(), redis.Z{Score: float64(time.Now().Add(4 * time.Hour).UnixMilli()), Member: "early"})
 	touch()
 	ends("late")
 	b.start("now", time.Millisecond)
@@ -147,11 +147,11 @@ func TestTheWakeKey(t *testing.T) {
 	if wait, err := scheduler.failOverdue(ctx); err != nil || wait != pause {
 		t.Error(wait, err)
 	}
-	if _, statuses, err := b.s.Attempts(ctx, []string{"now", "late"}); err != nil || statuses[0] != scripts.StatusFailing || statuses[1] != scripts.StatusRun {
+	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"now", "late"}); err != nil || statuses[0] != scripts.StatusFailing || statuses[1] != scripts.StatusRun {
 		t.Errorf("%v %v", statuses, err)
 	}
-	b.client.ZRem(ctx, b.s.Deadlines(), "early", "late", "later", "now") // all are settled
-	b.client.Del(ctx, b.s.Wake())
+	b.client.ZRem(ctx, b.s.Keys.Deadlines(), "early", "late", "later", "now") // all are settled
+	b.client.Del(ctx, b.s.Keys.Wake())
 	touch()
 	ends("")
 }
@@ -167,7 +167,7 @@ func TestAWakeKeyThatSomebodyHasSet(t *testing.T) {
 			registry := b.run("a")
 			b.hears(registry, 1)
 			b.start("1", 2*time.Second)
-			if err := b.client.Set(t.Context(), b.s.Wake(), "x", ttl).Err(); err != nil {
+			if err := b.client.Set(t.Context(), b.s.Keys.Wake(), "x", ttl).Err(); err != nil {
 				t.Fatal(err)
 			}
 			b.start("2", 2*time.Second)
@@ -199,7 +199,7 @@ func TestTwoSchedulersFailAJobOnce(t *testing.T) {
 	}
 	b.allFail() // with one entry of the fan-in for every job
 	seen := map[any]int{}
-	for _, e := range b.client.XRange(t.Context(), b.s.Events(), "-", "+").Val() {
+	for _, e := range b.client.XRange(t.Context(), b.s.Keys.Events(), "-", "+").Val() {
 		if e.Values["event"] == "failing" {
 			seen[e.Values["id"]]++
 		}
@@ -221,12 +221,12 @@ func TestPublishingWins(t *testing.T) {
 	b.start("failing", time.Millisecond)
 	b.start("publishing", 800*time.Millisecond)
 	ctx := t.Context()
-	line := strings.Replace(b.client.HGet(ctx, b.s.Job("publishing"), "job").Val(), " RUN ", " PUBLISHING ", 1)
-	if err := b.client.HSet(ctx, b.s.Job("publishing"), "job", line).Err(); err != nil {
+	line := strings.Replace(b.client.HGet(ctx, b.s.Keys.Job("publishing"), "job").Val(), " RUN ", " PUBLISHING ", 1)
+	if err := b.client.HSet(ctx, b.s.Keys.Job("publishing"), "job", line).Err(); err != nil {
 		t.Fatal(err)
 	}
 	b.until("one fails, both are over", func() bool {
-		_, statuses, err := b.s.Attempts(ctx, []string{"failing"})
+		_, statuses, err := b.s.Jobs.Attempts(ctx, []string{"failing"})
 		return err == nil && statuses[0] == scripts.StatusFailing && time.Since(b.due["publishing"]) > 200*time.Millisecond
 	})
 	before, begin := commands(t, b.client), time.Now()
@@ -235,10 +235,10 @@ func TestPublishingWins(t *testing.T) {
 	if n := float64(commands(t, b.client)-before) / seconds; n > 200 {
 		t.Errorf("%.0f commands a second for nothing", n)
 	}
-	if _, statuses, err := b.s.Attempts(ctx, []string{"publishing"}); err != nil || statuses[0] != scripts.StatusPublishing {
+	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"publishing"}); err != nil || statuses[0] != scripts.StatusPublishing {
 		t.Errorf("%v %v", statuses, err)
 	}
-	if b.client.ZCard(ctx, b.s.Deadlines()).Val() != 2 {
+	if b.client.ZCard(ctx, b.s.Keys.Deadlines()).Val() != 2 {
 		t.Error("a deadline is gone before its job was settled")
 	}
 }

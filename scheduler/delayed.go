@@ -22,7 +22,7 @@ func (s *Scheduler) moveDue(ctx context.Context) (time.Duration, error) {
 		if stuck > 0 {
 			page = 10 * most // passing over them costs as much as reading them
 		}
-		due, err := s.scripts.Due(ctx, page, stuck)
+		due, err := s.scripts.Clock.Due(ctx, page, stuck)
 		if err != nil {
 			return 0, err
 		}
@@ -65,7 +65,7 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string
 			left += len(moves)
 			continue
 		}
-		late, strange, err := s.scripts.Move(ctx, stream, listeners[stream], moves)
+		late, strange, err := s.scripts.Clock.Move(ctx, stream, listeners[stream], moves)
 		s.metrics.moved(late)
 		senseless = append(senseless, strange...)
 		if err != nil {
@@ -85,13 +85,13 @@ func (s *Scheduler) target(member string, l scripts.Later) (stream, listener str
 	n := strconv.FormatInt(l.Attempt, 10)
 	switch l.Step {
 	case "":
-		return s.scripts.Jobs(), "", scripts.Move{Member: member, ID: l.ID}
+		return s.scripts.Keys.Jobs(), "", scripts.Move{Member: member, ID: l.ID}
 	case scripts.StepTrigger:
-		return s.scripts.Jobs(), "", scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
+		return s.scripts.Keys.Jobs(), "", scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
 	case scripts.StepFanIn, scripts.StepRecord:
-		return s.scripts.FanIn(), "", scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
+		return s.scripts.Keys.FanIn(), "", scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	default:
-		return s.scripts.Task(l.Step), l.Step, scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
+		return s.scripts.Keys.Task(l.Step), l.Step, scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	}
 }
 
@@ -100,9 +100,9 @@ func (s *Scheduler) refuse(ctx context.Context, refused []scripts.Refusal, timel
 	if len(refused) == 0 {
 		return nil
 	}
-	n, err := s.scripts.Refuse(ctx, refused, timeless)
+	n, err := s.scripts.Clock.Refuse(ctx, refused, timeless)
 	if n > 0 {
-		s.log.Warn("quarantined", "key", s.scripts.Delayed(), "members", n, "why", refused[0].Reason)
+		s.log.Warn("quarantined", "key", s.scripts.Keys.Delayed(), "members", n, "why", refused[0].Reason)
 	}
 	return err
 }

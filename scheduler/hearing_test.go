@@ -27,11 +27,11 @@ func TestNotificationsOff(t *testing.T) {
 	registry := b.run("a")
 	b.until("it is said", func() bool { return b.said("level=WARN") == 1 })
 	b.startMany(20, 500*time.Millisecond, time.Second)
-	if err := b.client.ZAdd(t.Context(), b.s.Delayed(), redis.Z{Score: 1, Member: "1"}).Err(); err != nil {
+	if err := b.client.ZAdd(t.Context(), b.s.Keys.Delayed(), redis.Z{Score: 1, Member: "1"}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	b.allFail()
-	b.until("the foreign id is moved", func() bool { return b.client.XLen(t.Context(), b.s.Jobs()).Val() == 1 })
+	b.until("the foreign id is moved", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Jobs()).Val() == 1 })
 	if events, sweeps := found(t, registry); events != 0 || sweeps != 20 {
 		t.Errorf("%v by event, %v by sweep", events, sweeps)
 	}
@@ -210,7 +210,7 @@ func TestWhatRedisReplaysIsNotNew(t *testing.T) {
 	for range 20_000 {
 		pipe.Incr(t.Context(), "other")
 	}
-	key := b.s.Timer("msg-1")
+	key := b.s.Keys.Timer("msg-1")
 	pipe.Set(t.Context(), key, "", time.Hour)
 	pipe.Del(t.Context(), key)
 	if _, err := pipe.Exec(t.Context()); err != nil {
@@ -225,7 +225,7 @@ func TestWhatRedisReplaysIsNotNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.hears(registry, 1)
-	b.client.Set(t.Context(), b.s.Timer("msg-2"), "", time.Hour)
+	b.client.Set(t.Context(), b.s.Keys.Timer("msg-2"), "", time.Hour)
 	b.until("what is new is heard", func() bool { return timers.has("msg-2 set") })
 	timers.mu.Lock()
 	defer timers.mu.Unlock()
@@ -277,7 +277,7 @@ func TestAStoppedProcess(t *testing.T) {
 			t.Parallel()
 			b, _ := private(t)
 			process := b.process()
-			b.until("the process is at work", func() bool { return b.client.Exists(t.Context(), b.s.Lock("ready")).Val() == 1 })
+			b.until("the process is at work", func() bool { return b.client.Exists(t.Context(), b.s.Keys.Lock("ready")).Val() == 1 })
 			if !alone {
 				b.hears(b.run("a"), 1)
 			}
@@ -300,7 +300,7 @@ func TestAStoppedProcess(t *testing.T) {
 func (b *bundle) process() *os.Process {
 	b.t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestSchedulerProcess$")
-	place := url.Values{"addr": {b.client.Options().Addr}, "prefix": {b.s.Prefix}, "hash": {b.s.Hash}}
+	place := url.Values{"addr": {b.client.Options().Addr}, "prefix": {b.s.Keys.Prefix}, "hash": {b.s.Keys.Hash}}
 	c.Env = append(os.Environ(), "FANFOLD_TEST_SCHEDULER="+place.Encode())
 	c.Stdout, c.Stderr = b, b
 	if err := c.Start(); err != nil {
@@ -329,7 +329,7 @@ func TestSchedulerProcess(t *testing.T) {
 		for !scheduler.hears.Load() {
 			_ = step.Wait(t.Context(), 10*time.Millisecond)
 		}
-		client.Set(t.Context(), s.Lock("ready"), "", 0)
+		client.Set(t.Context(), s.Keys.Lock("ready"), "", 0)
 	}()
 	_ = scheduler.Run(t.Context()) // until it is killed
 }
@@ -385,22 +385,22 @@ func (e *timerEvents) said() []bool {
 func TestTimersAreTold(t *testing.T) {
 	t.Parallel()
 	b := shared(t)
-	keys := scripts.Keys{Prefix: b.s.Prefix + "[a]*?^:", Hash: b.s.Hash + "[b]*-"}
+	keys := scripts.Keys{Prefix: b.s.Keys.Prefix + "[a]*?^:", Hash: b.s.Keys.Hash + "[b]*-"}
 	b.s = scripts.New(scripts.Options{Redis: b.client, Keys: keys})
 	events := &timerEvents{touched: map[string]int{}}
 	b.options.Scripts, b.options.Timers = b.s, events
 	registry := b.run("a")
 	b.hears(registry, 1)
 	ctx := t.Context()
-	b.client.Set(ctx, strings.Replace(b.s.Timer("x"), "[a]*?^", "abc^", 1), "", time.Hour)
-	b.client.Set(ctx, b.s.Timer("x:y"), "", 20*time.Millisecond)
-	b.client.Set(ctx, b.s.Timer("z"), "", time.Hour)
-	b.client.Del(ctx, b.s.Timer("z"))
-	b.client.ZAdd(ctx, b.s.Timers(), redis.Z{Score: 1, Member: "x"})
+	b.client.Set(ctx, strings.Replace(b.s.Keys.Timer("x"), "[a]*?^", "abc^", 1), "", time.Hour)
+	b.client.Set(ctx, b.s.Keys.Timer("x:y"), "", 20*time.Millisecond)
+	b.client.Set(ctx, b.s.Keys.Timer("z"), "", time.Hour)
+	b.client.Del(ctx, b.s.Keys.Timer("z"))
+	b.client.ZAdd(ctx, b.s.Keys.Timers(), redis.Z{Score: 1, Member: "x"})
 	b.start("1", 300*time.Millisecond)
 	b.allFail()
 	b.until("the timers are told", func() bool {
-		b.client.Exists(ctx, b.s.Timer("x:y"))
+		b.client.Exists(ctx, b.s.Keys.Timer("x:y"))
 		events.mu.Lock()
 		defer events.mu.Unlock()
 		return events.touched["x:y expired"] == 1 && events.touched["z del"] == 1 && events.changed == 1

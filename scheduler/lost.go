@@ -26,7 +26,7 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	if time.Since(s.lost) < s.pace.lost {
 		return pause, nil
 	}
-	_, err := s.locks.Obtain(ctx, s.scripts.Lock("lost"), s.pace.lost, nil)
+	_, err := s.locks.Obtain(ctx, s.scripts.Keys.Lock("lost"), s.pace.lost, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return pause, nil
 	} else if err != nil {
@@ -37,13 +37,13 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return pause, err
 	}
-	running, err := s.scripts.Running(ctx)
+	running, err := s.scripts.Jobs.Running(ctx)
 	if err != nil {
 		return pause, err
 	}
 	// The time says which of the jobs it is the turn of, whichever process does it.
 	pages := max(1, (running+LostJobs-1)/LostJobs)
-	found, err := s.scripts.RunningJobs(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*LostJobs, LostJobs)
+	found, err := s.scripts.Jobs.List(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*LostJobs, LostJobs)
 	if err != nil {
 		return pause, err
 	}
@@ -86,7 +86,7 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 	for _, m := range messages {
 		members = append(members, scripts.Later{ID: m.ID, Attempt: m.Attempt, Step: step}.String())
 	}
-	waits, err := s.scripts.Scores(ctx, s.scripts.Delayed(), members)
+	waits, err := s.scripts.Epoch.Scores(ctx, s.scripts.Keys.Delayed(), members)
 	if err != nil {
 		return err
 	}
@@ -99,20 +99,20 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 	if len(left) == 0 {
 		return nil
 	}
-	stream := s.scripts.Task(step)
+	stream := s.scripts.Keys.Task(step)
 	if step == scripts.StepFanIn {
-		stream = s.scripts.FanIn()
+		stream = s.scripts.Keys.FanIn()
 	}
-	lost, err := s.scripts.Lost(ctx, stream, left)
+	lost, err := s.scripts.Streams.Lost(ctx, stream, left)
 	if err != nil {
 		return err
 	}
 	for m, entry := range lost {
 		var outcome scripts.Outcome
 		if step == scripts.StepFanIn {
-			outcome, err = s.scripts.ResendFold(ctx, m, entry)
+			outcome, err = s.scripts.Streams.ResendFold(ctx, m, entry)
 		} else {
-			outcome, err = s.scripts.ResendTask(ctx, m, step, entry)
+			outcome, err = s.scripts.Streams.ResendTask(ctx, m, step, entry)
 		}
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 
 // pushLost pushes a job again whose state or data is lost.
 func (s *Scheduler) pushLost(ctx context.Context, id string) error {
-	outcome, err := s.scripts.PushAgain(ctx, id)
+	outcome, err := s.scripts.Clock.PushAgain(ctx, id)
 	if err == nil && outcome == scripts.OK {
 		s.log.Warn("state or data of a running job is lost: its id is pushed again", "job", id)
 	}

@@ -17,10 +17,10 @@ func TestRunMovesWhatIsDueAndStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- scheduler.Run(ctx) }()
-	if err := b.s.Delay(ctx, "1", 300*time.Millisecond); err != nil {
+	if err := b.s.Clock.Delay(ctx, "1", 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.client.XRead(ctx, &redis.XReadArgs{Streams: []string{b.s.Jobs(), "0"}, Block: 20 * time.Second}).Result(); err != nil {
+	if _, err := b.client.XRead(ctx, &redis.XReadArgs{Streams: []string{b.s.Keys.Jobs(), "0"}, Block: 20 * time.Second}).Result(); err != nil {
 		t.Errorf("not moved: %v", err)
 	}
 	cancel()

@@ -167,13 +167,13 @@ func (s *Scheduler) proves(ctx context.Context, heard step.Bell) (bool, error) {
 	case <-heard.Rung: // of the one before, or of one that nobody waits for
 	default:
 	}
-	if err := s.scripts.SetCanary(limited, s.name); err != nil {
+	if err := s.scripts.Clock.SetCanary(limited, s.name); err != nil {
 		return false, err
 	}
 	if step.Wait(limited, 2*time.Millisecond) != nil {
 		return false, limited.Err()
 	}
-	if err := s.touchKeys(limited, []string{s.scripts.Canary(s.name)}); err != nil {
+	if err := s.touchKeys(limited, []string{s.scripts.Keys.Canary(s.name)}); err != nil {
 		return false, err
 	}
 	select {

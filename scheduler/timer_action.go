@@ -43,7 +43,7 @@ func (f *firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10
 func (f *firing) Job() string { return f.name }
 
 func (f *firing) Keep(ctx context.Context) (bool, error) {
-	return f.of.scripts.Renew(ctx, f.of.scripts.Fired(), f.of.o.Consumer, f.entry.ID)
+	return f.of.scripts.Streams.Renew(ctx, f.of.scripts.Keys.Fired(), f.of.o.Consumer, f.entry.ID)
 }
 
 func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) + 1, f.Retry, "" }
@@ -73,7 +73,7 @@ func (t actions) Work(ctx context.Context, f *firing) step.Result {
 	if err == nil {
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), doneTime)
 		defer cancel()
-		if err := t.scripts.TimerDone(quick, f.name, strconv.FormatInt(f.due, 10), "done", more...); err != nil {
+		if err := t.scripts.Timers.Done(quick, f.name, strconv.FormatInt(f.due, 10), "done", more...); err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
 		return step.Result{Kind: step.Void}
@@ -107,7 +107,7 @@ func (t actions) failed(ctx context.Context, f *firing, why error) step.Result {
 	reason := cut(why.Error())
 	name, due := cut(f.entry.Fields["name"]), cut(f.entry.Fields["due"])
 	t.log.Warn("timer failed", "timer", name, "due", due, "err", why)
-	if err := t.scripts.TimerDone(ctx, name, due, "failed", "reason", reason); err != nil {
+	if err := t.scripts.Timers.Done(ctx, name, due, "failed", "reason", reason); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	return step.Result{Kind: step.Unusable, Err: errors.New(reason)}
@@ -120,7 +120,7 @@ func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Res
 	if a.Counts {
 		e.Try++
 	}
-	if _, err := t.scripts.FireLater(ctx, t.o.Consumer, f.entry.ID, e, a.Delay); err != nil {
+	if _, err := t.scripts.Timers.FireLater(ctx, t.o.Consumer, f.entry.ID, e, a.Delay); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	t.log.Debug("timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)
@@ -166,7 +166,7 @@ func (t *Timers) submit(ctx context.Context, f *firing) ([]string, error) {
 		return nil, err
 	}
 	err = step.Insist(ctx, t.log, "push a timer's record", func() error {
-		return final(t.scripts.AppendEntry(ctx, t.scripts.Jobs(), 0, "id", id))
+		return final(t.scripts.Streams.Append(ctx, t.scripts.Keys.Jobs(), 0, "id", id))
 	})
 	return []string{"record", id}, err
 }
@@ -180,7 +180,7 @@ func (t *Timers) append(ctx context.Context, f *firing) error {
 		fields = append(fields, name, f.Append.Fields[name].Fill(f.values, nil))
 	}
 	return step.Insist(ctx, t.log, "append for a timer", func() error {
-		return final(t.scripts.AppendEntry(ctx, f.Append.Stream, appended, fields...))
+		return final(t.scripts.Streams.Append(ctx, f.Append.Stream, appended, fields...))
 	})
 }
 

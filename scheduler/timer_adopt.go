@@ -46,7 +46,7 @@ func (t *Timers) adoptHeard(ctx context.Context) (time.Duration, error) {
 func (t *Timers) adopt(ctx context.Context, events []scripts.TimerEvent) error {
 	changed := false
 	for batch := range slices.Chunk(events, most) {
-		outcomes, err := t.scripts.Adopt(ctx, batch)
+		outcomes, err := t.scripts.Timers.Adopt(ctx, batch)
 		changed = changed || slices.Contains(outcomes, scripts.OK)
 		if err != nil {
 			return err
@@ -67,11 +67,11 @@ func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcom
 	var refused []scripts.Firing
 	for i, e := range events {
 		if outcomes[i] == scripts.OK && !scripts.ValidTimer(e.Name) {
-			t.log.Warn("quarantined", "key", t.scripts.Timers(), "why", reasonName)
+			t.log.Warn("quarantined", "key", t.scripts.Keys.Timers(), "why", reasonName)
 			refused = append(refused, scripts.Firing{DueTimer: scripts.DueTimer{Name: e.Name}, Verdict: scripts.TimerRefused, Reason: reasonName})
 		}
 	}
-	_, err := t.scripts.Fire(ctx, refused)
+	_, err := t.scripts.Timers.Fire(ctx, refused)
 	return err
 }
 
@@ -123,7 +123,7 @@ func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
 // follow, 0 at the end.
 func (t *Timers) scanSome(ctx context.Context, cursor uint64, count int64, pages int) (uint64, error) {
 	for range pages {
-		names, next, err := t.scripts.ScanTimers(ctx, cursor, count)
+		names, next, err := t.scripts.Timers.Scan(ctx, cursor, count)
 		if err != nil {
 			return cursor, err
 		}

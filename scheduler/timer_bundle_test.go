@@ -142,7 +142,7 @@ func (b *timersBundle) appended() map[string]int {
 // events counts the events, by timer and outcome.
 func (b *timersBundle) events() map[string]int {
 	counts := map[string]int{}
-	for _, e := range b.client.XRange(context.Background(), b.s.Events(), "-", "+").Val() {
+	for _, e := range b.client.XRange(context.Background(), b.s.Keys.Events(), "-", "+").Val() {
 		counts[e.Values["timer"].(string)+" "+e.Values["outcome"].(string)]++
 	}
 	return counts
@@ -153,13 +153,13 @@ func (b *timersBundle) quiet(name string) {
 	b.t.Helper()
 	b.set(name, 100*time.Millisecond)
 	b.until(name, func() bool { return b.appended()[name] == 1 })
-	b.until("no entry is left", func() bool { return b.client.XLen(b.t.Context(), b.s.Fired()).Val() == 0 })
+	b.until("no entry is left", func() bool { return b.client.XLen(b.t.Context(), b.s.Keys.Fired()).Val() == 0 })
 }
 
 // set is what a service does: SET … PX.
 func (b *timersBundle) set(name string, ttl time.Duration) {
 	b.t.Helper()
-	if err := b.client.Set(b.t.Context(), b.s.Timer(name), "", ttl).Err(); err != nil {
+	if err := b.client.Set(b.t.Context(), b.s.Keys.Timer(name), "", ttl).Err(); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -172,12 +172,12 @@ func (b *timersBundle) zadd(name string, in time.Duration) {
 
 func (b *timersBundle) score(name string, score float64) {
 	b.t.Helper()
-	if err := b.client.ZAdd(b.t.Context(), b.s.Timers(), redis.Z{Score: score, Member: name}).Err(); err != nil {
+	if err := b.client.ZAdd(b.t.Context(), b.s.Keys.Timers(), redis.Z{Score: score, Member: name}).Err(); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
 // due is when a timer is due, 0 where it is not set.
 func (b *timersBundle) due(name string) int64 {
-	return int64(b.client.ZScore(b.t.Context(), b.s.Timers(), name).Val())
+	return int64(b.client.ZScore(b.t.Context(), b.s.Keys.Timers(), name).Val())
 }

@@ -23,7 +23,7 @@ func (t *Timers) fireDue(ctx context.Context) (time.Duration, error) {
 	t.mu.Unlock()
 	fired := 0
 	for left := 0; ; {
-		due, now, wait, err := t.scripts.DueTimers(ctx, most, left)
+		due, now, wait, err := t.scripts.Timers.Due(ctx, most, left)
 		if err != nil {
 			return 0, err
 		}
@@ -52,7 +52,7 @@ func (t *Timers) fireDue(ctx context.Context) (time.Duration, error) {
 
 // fireAll does with timers what was decided.
 func (t *Timers) fireAll(ctx context.Context, firings []scripts.Firing) error {
-	outcomes, err := t.scripts.Fire(ctx, firings)
+	outcomes, err := t.scripts.Timers.Fire(ctx, firings)
 	for i, outcome := range outcomes {
 		if f := firings[i]; outcome == scripts.OK && f.Verdict != scripts.TimerFired {
 			t.log.Warn("timer does not fire", "timer", f.Name, "outcome", f.Verdict, "why", f.Reason)

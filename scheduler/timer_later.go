@@ -17,7 +17,7 @@ const (
 // bringBack brings firings back that have waited long enough, and returns how
 // long it is until the next one.
 func (t *Timers) bringBack(ctx context.Context) (time.Duration, error) {
-	wait, err := t.scripts.FireAgain(ctx, most)
+	wait, err := t.scripts.Timers.FireAgain(ctx, most)
 	if wait < 0 {
 		wait = pause
 	}

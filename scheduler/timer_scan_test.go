@@ -235,7 +235,7 @@ func TestCanaryOfAnEarlierSubscription(t *testing.T) {
 	all := map[*timerEvents]*prometheus.Registry{}
 	for i := range 20 {
 		name := fmt.Sprintf("c%d", i)
-		if err := b.s.SetCanary(ctx, name); err != nil {
+		if err := b.s.Clock.SetCanary(ctx, name); err != nil {
 			t.Fatal(err)
 		}
 		_ = step.Wait(ctx, 2*time.Millisecond)

@@ -60,9 +60,9 @@ func TestTimerKeysDecide(t *testing.T) {
 		b.set(name, time.Hour)
 		b.until(name+" is adopted", func() bool { return b.due(name) > 0 })
 	}
-	b.client.PExpire(ctx, b.s.Timer("msg-1-extended"), 2*time.Hour)
-	b.client.Del(ctx, b.s.Timer("msg-1-deleted"))
-	b.client.Persist(ctx, b.s.Timer("msg-1-persisted"))
+	b.client.PExpire(ctx, b.s.Keys.Timer("msg-1-extended"), 2*time.Hour)
+	b.client.Del(ctx, b.s.Keys.Timer("msg-1-deleted"))
+	b.client.Persist(ctx, b.s.Keys.Timer("msg-1-persisted"))
 	b.set("msg-1-shortened", 50*time.Millisecond)
 	b.until("shortened", func() bool { return b.appended()["msg-1-shortened"] == 1 })
 	b.until("extended", func() bool { return b.due("msg-1-extended") > time.Now().Add(90*time.Minute).UnixMilli() })
@@ -92,7 +92,7 @@ func TestTimerWhoseEventsWereMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := b.client.XLen(ctx, b.s.Fired()).Val(); n != 0 || b.due("msg-1-persisted") != 0 || b.due("msg-1-extended") < time.Now().UnixMilli() {
+	if n := b.client.XLen(ctx, b.s.Keys.Fired()).Val(); n != 0 || b.due("msg-1-persisted") != 0 || b.due("msg-1-extended") < time.Now().UnixMilli() {
 		t.Errorf("%d fired", n)
 	}
 	// Of this one only the end was heard; of the others the end is Fanfold's doing.
@@ -105,7 +105,7 @@ func TestTimerWhoseEventsWereMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := b.client.XLen(ctx, b.s.Fired()).Val(); n != 1 {
+	if n := b.client.XLen(ctx, b.s.Keys.Fired()).Val(); n != 1 {
 		t.Errorf("%d fired, not 1", n)
 	}
 	// What a process hears that has hung may be from long ago.
@@ -139,10 +139,10 @@ func TestTimerScores(t *testing.T) {
 			t.Errorf("%v", e.Values)
 		}
 	}
-	b.until("seven in quarantine", func() bool { return b.client.XLen(ctx, b.s.Quarantined()).Val() >= 7 })
+	b.until("seven in quarantine", func() bool { return b.client.XLen(ctx, b.s.Keys.Quarantined()).Val() >= 7 })
 	b.quiet("msg-last-one")
 	reasons := map[string]int{}
-	for _, e := range b.client.XRange(ctx, b.s.Quarantined(), "-", "+").Val() {
+	for _, e := range b.client.XRange(ctx, b.s.Keys.Quarantined(), "-", "+").Val() {
 		reason := e.Values["reason"].(string)
 		if strings.Contains(reason, " is not a time: write seconds or milliseconds since 1970") {
 			reason = "no time"
@@ -155,10 +155,10 @@ func TestTimerScores(t *testing.T) {
 	if reasons["no time"] != 3 || reasons[reasonName] != 3 {
 		t.Errorf("%v", reasons)
 	}
-	if n := b.client.ZCard(ctx, b.s.Timers()).Val(); n != 0 {
+	if n := b.client.ZCard(ctx, b.s.Keys.Timers()).Val(); n != 0 {
 		t.Errorf("%d timers are left", n)
 	}
-	if n := b.client.Exists(ctx, b.s.Timer("bad\nkey")).Val(); n != 0 {
+	if n := b.client.Exists(ctx, b.s.Keys.Timer("bad\nkey")).Val(); n != 0 {
 		t.Error("the key of a bad name is left")
 	}
 }
@@ -177,7 +177,7 @@ func TestTimersThatWereMissed(t *testing.T) {
 	b.set("msg-1-adopted", 1500*time.Millisecond)
 	b.until("adopted", func() bool { return b.due("msg-1-adopted") > 0 })
 	stop()
-	b.until("expired", func() bool { return b.client.Exists(t.Context(), b.s.Timer("msg-1-adopted")).Val() == 0 })
+	b.until("expired", func() bool { return b.client.Exists(t.Context(), b.s.Keys.Timer("msg-1-adopted")).Val() == 0 })
 	b.zadd("msg-1-old", -24*time.Hour)
 	b.zadd("skip-late", -2*time.Minute)
 	b.zadd("skip-early", -time.Second)
@@ -304,7 +304,7 @@ func TestTimerOverDaylightSaving(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.score(name, float64(now.UnixMilli()))
-		due, _, _, err := b.s.DueTimers(t.Context(), 10, 0)
+		due, _, _, err := b.s.Timers.Due(t.Context(), 10, 0)
 		if err != nil || len(due) != 1 {
 			t.Fatalf("%+v %v", due, err)
 		}
@@ -313,11 +313,11 @@ func TestTimerOverDaylightSaving(t *testing.T) {
 			t.Errorf("after %s: %s, want %s", day.now, got, day.next)
 		}
 		firings := []scripts.Firing{firing}
-		if _, err := b.s.Fire(t.Context(), firings); err != nil {
+		if _, err := b.s.Timers.Fire(t.Context(), firings); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.client.HGet(t.Context(), b.s.TimerAnchors(), name).Err(); err != redis.Nil {
+	if err := b.client.HGet(t.Context(), b.s.Keys.TimerAnchors(), name).Err(); err != redis.Nil {
 		t.Errorf("the anchor is left: %v", err)
 	}
 }
@@ -332,7 +332,7 @@ func TestTimerSetForZero(t *testing.T) {
 		func(name string) { b.score(name, 0) },
 		func(name string) { b.score(name, -7) },
 		func(name string) {
-			if err := b.s.SetTimer(t.Context(), name, time.UnixMilli(0)); err != nil {
+			if err := b.s.Timers.Set(t.Context(), name, time.UnixMilli(0)); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -372,7 +372,7 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 	b.zadd("msg-1-known", -time.Second)
 	b.zadd("msg-1-later", time.Hour)
 	for i := range 3 {
-		if n := b.client.ZCard(ctx, b.s.PausedTimers()).Val(); n != 0 {
+		if n := b.client.ZCard(ctx, b.s.Keys.PausedTimers()).Val(); n != 0 {
 			t.Errorf("%d are paused by one who has just come", n)
 		}
 		if i == 2 {
@@ -382,21 +382,21 @@ func TestTimerThatIsUnknownHere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := b.client.XLen(ctx, b.s.Fired()).Val(); n != 1 {
+	if n := b.client.XLen(ctx, b.s.Keys.Fired()).Val(); n != 1 {
 		t.Errorf("%d have fired, not 1", n)
 	}
 	if wait, err := old.fireDue(ctx); err != nil || wait < time.Minute {
 		t.Errorf("it looks again in %v, %v", wait, err)
 	}
-	if n := b.client.ZCard(ctx, b.s.Timers()).Val(); n != most+21 {
+	if n := b.client.ZCard(ctx, b.s.Keys.Timers()).Val(); n != most+21 {
 		t.Errorf("%d timers are left", n)
 	}
-	paused := b.client.ZRange(ctx, b.s.PausedTimers(), 0, -1).Val()
-	if len(paused) != 1 || paused[0] != "new-old" || b.events()["new-old paused"] != 1 || b.client.XLen(ctx, b.s.Quarantined()).Val() != 0 {
+	paused := b.client.ZRange(ctx, b.s.Keys.PausedTimers(), 0, -1).Val()
+	if len(paused) != 1 || paused[0] != "new-old" || b.events()["new-old paused"] != 1 || b.client.XLen(ctx, b.s.Keys.Quarantined()).Val() != 0 {
 		t.Errorf("paused: %v, %v", paused, b.events())
 	}
 	b.options.Timers = both
-	if _, err := b.s.ResumeTimer(ctx, "new-old"); err != nil {
+	if _, err := b.s.Timers.Resume(ctx, "new-old"); err != nil {
 		t.Fatal(err)
 	}
 	b.run("c2", false)
@@ -415,7 +415,7 @@ func TestTimerThatIsSetWhilePaused(t *testing.T) {
 	}
 	b.zadd("msg-1-x", time.Hour)
 	for range 2 { // the second time it is so already
-		if _, err := b.s.PauseTimer(ctx, "msg-1-x"); err != nil {
+		if _, err := b.s.Timers.Pause(ctx, "msg-1-x"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -424,22 +424,22 @@ func TestTimerThatIsSetWhilePaused(t *testing.T) {
 	if _, err := timers.fireDue(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if n, due := b.client.XLen(ctx, b.s.Fired()).Val(), b.client.ZScore(ctx, b.s.PausedTimers(), "msg-1-x").Val(); n != 0 || int64(due) != want || b.due("msg-1-x") != 0 {
+	if n, due := b.client.XLen(ctx, b.s.Keys.Fired()).Val(), b.client.ZScore(ctx, b.s.Keys.PausedTimers(), "msg-1-x").Val(); n != 0 || int64(due) != want || b.due("msg-1-x") != 0 {
 		t.Errorf("%d fired, paused until %v, not %v", n, due, want)
 	}
 	// A time that is still to come is there when it is resumed, and not the old one.
 	b.zadd("msg-1-x", time.Hour)
 	want = b.due("msg-1-x")
 	for range 2 {
-		if due, err := b.s.ResumeTimer(ctx, "msg-1-x"); err != nil || due.UnixMilli() != want {
+		if due, err := b.s.Timers.Resume(ctx, "msg-1-x"); err != nil || due.UnixMilli() != want {
 			t.Fatal(due, err)
 		}
 	}
-	if _, err := timers.fireDue(ctx); err != nil || b.due("msg-1-x") != want || b.client.XLen(ctx, b.s.Fired()).Val() != 0 {
+	if _, err := timers.fireDue(ctx); err != nil || b.due("msg-1-x") != want || b.client.XLen(ctx, b.s.Keys.Fired()).Val() != 0 {
 		t.Errorf("it fired, or is due at %d, %v", b.due("msg-1-x"), err)
 	}
 	b.zadd("msg-1-x", -time.Second)
-	if _, err := timers.fireDue(ctx); err != nil || b.client.XLen(ctx, b.s.Fired()).Val() != 1 {
+	if _, err := timers.fireDue(ctx); err != nil || b.client.XLen(ctx, b.s.Keys.Fired()).Val() != 1 {
 		t.Errorf("it has not fired: %v", err)
 	}
 }
@@ -449,7 +449,7 @@ func TestTimerThatCannotFire(t *testing.T) {
 	t.Parallel()
 	b := newTimers(t, testmain.SharedRedis(t), message(t))
 	ctx := t.Context()
-	b.client.Set(ctx, b.s.Fired(), "no stream", 0)
+	b.client.Set(ctx, b.s.Keys.Fired(), "no stream", 0)
 	b.zadd("msg-1-x", -time.Second)
 	timers, err := NewTimers(b.options)
 	if err != nil {
@@ -458,10 +458,10 @@ func TestTimerThatCannotFire(t *testing.T) {
 	if _, err := timers.fireDue(ctx); err == nil || b.due("msg-1-x") == 0 {
 		t.Errorf("%v, due %d", err, b.due("msg-1-x"))
 	}
-	if _, err := b.s.FireTimer(ctx, "msg-1-x", false); err == nil || b.due("msg-1-x") == 0 {
+	if _, err := b.s.Timers.FireNow(ctx, "msg-1-x", false); err == nil || b.due("msg-1-x") == 0 {
 		t.Errorf("by hand: %v, due %d", err, b.due("msg-1-x"))
 	}
-	b.client.Del(ctx, b.s.Fired())
+	b.client.Del(ctx, b.s.Keys.Fired())
 	b.run("c1", false)
 	b.until("fired", func() bool { return b.appended()["msg-1-x"] == 1 })
 }
@@ -472,7 +472,7 @@ func TestTimerWhoseScoreBecomesATime(t *testing.T) {
 	b := newTimers(t, testmain.SharedRedis(t), message(t))
 	ctx := t.Context()
 	b.score("msg-1-x", math.Inf(1))
-	due, now, _, err := b.s.DueTimers(ctx, 10, 0)
+	due, now, _, err := b.s.Timers.Due(ctx, 10, 0)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%+v %v", due, err)
 	}
@@ -482,7 +482,7 @@ func TestTimerWhoseScoreBecomesATime(t *testing.T) {
 	}
 	firing, _ := timers.decide(due[0], now)
 	b.zadd("msg-1-x", time.Hour)
-	if _, err := b.s.Fire(ctx, []scripts.Firing{firing}); err != nil || b.due("msg-1-x") == 0 {
+	if _, err := b.s.Timers.Fire(ctx, []scripts.Firing{firing}); err != nil || b.due("msg-1-x") == 0 {
 		t.Errorf("%v, due %d", err, b.due("msg-1-x"))
 	}
 }
@@ -524,14 +524,14 @@ func TestTimerThatIsSetAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := int(b.client.XLen(ctx, b.s.Fired()).Val()); n != want {
+		if n := int(b.client.XLen(ctx, b.s.Keys.Fired()).Val()); n != want {
 			t.Errorf("%v: %d have fired, want %d", events, n, want)
 		}
 	}
 	fires(1, 0, "set", "expire", "expired")
 	fires(1, 0, "expired")
 	// The end that Fanfold has made was earlier than what was heard.
-	b.client.ZAdd(ctx, b.s.RecentTimers(), redis.Z{Score: float64(time.Now().Add(-20 * time.Second).UnixMilli()), Member: name})
+	b.client.ZAdd(ctx, b.s.Keys.RecentTimers(), redis.Z{Score: float64(time.Now().Add(-20 * time.Second).UnixMilli()), Member: name})
 	fires(1, 0, "expired")
 	fires(1, 30*time.Second, "set", "expire", "expired")
 	fires(2, 5*time.Second, "set", "expire", "expired")
@@ -544,10 +544,10 @@ func TestTimerWithALongName(t *testing.T) {
 	b := newTimers(t, testmain.SharedRedis(t), message(t))
 	ctx := t.Context()
 	b.zadd(strings.Repeat("x", 100_000), -time.Second)
-	b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Fired(), Values: []any{"name", strings.Repeat("y", 100_000), "due", "1"}})
+	b.client.XAdd(ctx, &redis.XAddArgs{Stream: b.s.Keys.Fired(), Values: []any{"name", strings.Repeat("y", 100_000), "due", "1"}})
 	b.run("c1", false)
-	b.until("both are refused", func() bool { return b.client.XLen(ctx, b.s.Events()).Val() == 2 })
-	for _, stream := range []string{b.s.Events(), b.s.Quarantined()} {
+	b.until("both are refused", func() bool { return b.client.XLen(ctx, b.s.Keys.Events()).Val() == 2 })
+	for _, stream := range []string{b.s.Keys.Events(), b.s.Keys.Quarantined()} {
 		for _, e := range b.client.XRange(ctx, stream, "-", "+").Val() {
 			for field, value := range e.Values {
 				if n := len(value.(string)); n > 1100 {
@@ -572,7 +572,7 @@ func TestATimerFiresOncePerTime(t *testing.T) {
 			score *= 1000
 		}
 		b.score("msg-1-again", score)
-		b.until("it is no timer any more", func() bool { return b.client.ZCard(t.Context(), b.s.Timers()).Val() == 0 })
+		b.until("it is no timer any more", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.Timers()).Val() == 0 })
 	}
 	b.score("msg-1-again", float64(due+1))
 	b.until("the other time fires", func() bool { return b.appended()["msg-1-again"] >= 2 })

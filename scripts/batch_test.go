@@ -23,7 +23,7 @@ func together(t testing.TB, s *Scripts, n int, f func(i int)) {
 	s.completes = group.New(maxCompletions, 1, func(batches iter.Seq[[]*completion]) {
 		<-queued
 		for calls := range batches {
-			s.completeAll(calls)
+			s.Tasks.completeAll(calls)
 		}
 	})
 	defer func() { s.completes = usual }()
@@ -48,7 +48,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 	ctx := t.Context()
 	const n, bad, garbage, lost, tombstone = 3*batchJobs + 1, 5, 70, 71, 150
 	id := func(i int) string { return fmt.Sprint("job-", i) }
-	one := func(i int) string { return s.Job(id(i)) }
+	one := func(i int) string { return s.Keys.Job(id(i)) }
 	other := func(key string) { // of another type
 		client.Del(ctx, key)
 		client.SAdd(ctx, key, "x")
@@ -71,22 +71,22 @@ func TestABatchHarmsNoOther(t *testing.T) {
 
 	other(one(bad))
 	client.HSet(ctx, one(garbage), "job", "no state", "old", "1")
-	other(s.Ended(id(tombstone)))
+	other(s.Keys.Ended(id(tombstone)))
 	starts := make([]Start, n)
 	for i := range starts {
 		starts[i] = attempt(id(i), time.Hour, "l")
-		starts[i].Entry = client.XAdd(ctx, &redis.XAddArgs{Stream: s.Jobs(), Values: []string{"id", id(i)}}).Val()
+		starts[i].Entry = client.XAdd(ctx, &redis.XAddArgs{Stream: s.Keys.Jobs(), Values: []string{"id", id(i)}}).Val()
 	}
-	outcomes, err := s.Start(ctx, "", starts...)
+	outcomes, err := s.Jobs.Start(ctx, "", starts...)
 	check("start", outcomes, err, map[int]Outcome{-1: OK, bad: Broken, tombstone: Broken})
-	if left := client.XLen(ctx, s.Jobs()).Val(); left != 2 {
+	if left := client.XLen(ctx, s.Keys.Jobs()).Val(); left != 2 {
 		t.Errorf("%d entries are left of the two that were not started", left)
 	}
 	if client.HExists(ctx, one(garbage), "old").Val() {
 		t.Error("a job that replaces something has its fields")
 	}
-	client.Del(ctx, s.Ended(id(tombstone)), one(bad))
-	if outcomes, err := s.Start(ctx, "", starts[bad], starts[tombstone]); err != nil || outcomes[0] != OK || outcomes[1] != OK {
+	client.Del(ctx, s.Keys.Ended(id(tombstone)), one(bad))
+	if outcomes, err := s.Jobs.Start(ctx, "", starts[bad], starts[tombstone]); err != nil || outcomes[0] != OK || outcomes[1] != OK {
 		t.Fatal(outcomes, err)
 	}
 
@@ -114,7 +114,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		outcomes[i] = outcome
 	})
 	check("complete", outcomes, nil, map[int]Outcome{-1: Already, bad: Broken, garbage: Broken, lost: Gone})
-	if entries, p := pending(t, s, s.Task("l")); entries != 2 || p != 2 {
+	if entries, p := pending(t, s, s.Keys.Task("l")); entries != 2 || p != 2 {
 		t.Errorf("%d entries and %d pending are left of the two that are broken", entries, p)
 	}
 
@@ -123,7 +123,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		smalls[i] = Small{Message: Message{id(i), 1}, Stage: 1}
 	}
 	for range n - 3 {
-		entry, fields, ok := read(t, s, s.FanIn(), "f")
+		entry, fields, ok := read(t, s, s.Keys.FanIn(), "f")
 		if !ok {
 			t.Fatal("a barrier is missing")
 		}
@@ -133,7 +133,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		}
 		smalls[k].Entry = entry
 	}
-	folds, err := s.Open(ctx, smalls)
+	folds, err := s.Folds.Open(ctx, smalls)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,31 +142,31 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		if broken := slices.Contains([]int{bad, garbage, lost}, i); (f == nil) != broken {
 			t.Fatalf("open %d: %v", i, f)
 		} else if broken {
-			folds[i] = &Fold{State: &State{ID: id(i), Attempt: 1, Stage: 1}, s: s}
+			folds[i] = &Fold{State: &State{ID: id(i), Attempt: 1, Stage: 1}, s: s.conn}
 			ends[i] = End{folds[i], "SUCCESS", "x"}
 			continue
 		}
-		data, err := s.Claimed(ctx, f.State, "l", []string{"c"}, 0)
+		data, err := s.Folds.Claimed(ctx, f.State, "l", []string{"c"}, 0)
 		if err != nil || string(data[0]) != fmt.Sprintf("[%d]", i) {
 			t.Errorf("data of %d: %s %v", i, data, err)
 		}
 		ends[i] = End{f, "SUCCESS", fmt.Sprint("file-", i)}
 	}
 	want := map[int]Outcome{-1: OK, bad: Broken, garbage: Broken, lost: Gone}
-	outcomes, err = s.Publish(ctx, folds...)
+	outcomes, err = s.Folds.Publish(ctx, folds...)
 	check("publish", outcomes, err, want)
-	other(s.Ended(id(lost)))
+	other(s.Keys.Ended(id(lost)))
 	for range 2 {
-		outcomes, err = s.Settle(ctx, ends...)
+		outcomes, err = s.Folds.Settle(ctx, ends...)
 		check("settle", outcomes, err, want)
 	}
-	if entries, p := pending(t, s, s.FanIn()); entries != 0 || p != 0 {
+	if entries, p := pending(t, s, s.Keys.FanIn()); entries != 0 || p != 0 {
 		t.Errorf("%d entries and %d pending are left", entries, p)
 	}
-	if running := client.ZCard(ctx, s.Deadlines()).Val(); running != 3 {
+	if running := client.ZCard(ctx, s.Keys.Deadlines()).Val(); running != 3 {
 		t.Errorf("%d run, not those three that are broken", running)
 	}
-	if state, err := s.Read(ctx, id(9)); err != nil || state.File != "file-9" {
+	if state, err := s.Jobs.Read(ctx, id(9)); err != nil || state.File != "file-9" {
 		t.Errorf("%+v %v", state, err)
 	}
 }
@@ -181,21 +181,21 @@ func TestAnIDTwiceInABatch(t *testing.T) {
 		if exists {
 			started(t, s, "other", time.Hour, "l") // so that the script looks at each job
 		}
-		before := client.XLen(ctx, s.Task("l")).Val()
+		before := client.XLen(ctx, s.Keys.Task("l")).Val()
 		first, again, next, old := attempt("1", time.Hour, "l"), attempt("1", time.Hour, "l"), attempt("1", time.Hour, "l"), attempt("1", time.Hour, "l")
 		next.Attempt, next.Parameters = 2, []byte(`{"a":1}`)
 		starts := []Start{first, again, next, old}
 		if exists {
 			starts = append(starts, attempt("other", time.Hour, "l"))
 		}
-		outcomes, err := s.Start(ctx, "", starts...)
+		outcomes, err := s.Jobs.Start(ctx, "", starts...)
 		if err != nil || !slices.Equal(outcomes[:4], []Outcome{OK, Already, OK, Another}) {
 			t.Fatal(outcomes, err)
 		}
-		if n := client.XLen(ctx, s.Task("l")).Val() - before; n != 2 {
+		if n := client.XLen(ctx, s.Keys.Task("l")).Val() - before; n != 2 {
 			t.Errorf("%d messages for two attempts", n)
 		}
-		if state, err := s.Read(ctx, "1"); err != nil || state.Attempt != 2 || string(state.Parameters) != `{"a":1}` {
+		if state, err := s.Jobs.Read(ctx, "1"); err != nil || state.Attempt != 2 || string(state.Parameters) != `{"a":1}` {
 			t.Errorf("%+v %v", state, err)
 		}
 	}
@@ -209,19 +209,19 @@ func TestMessagesComeFirst(t *testing.T) {
 		broken func(s *Scripts) string
 		begin  func(t *testing.T, s *Scripts) func() (Outcome, error)
 	}{
-		"start, the second stream": {func(s *Scripts) string { return s.Task("b") }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"start, the second stream": {func(s *Scripts) string { return s.Keys.Task("b") }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			return func() (Outcome, error) {
-				outcomes, err := s.Start(t.Context(), "", attempt("1", time.Hour, "a,b"))
+				outcomes, err := s.Jobs.Start(t.Context(), "", attempt("1", time.Hour, "a,b"))
 				return append(outcomes, 0)[0], err
 			}
 		}},
-		"start, the events": {(*Scripts).Events, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"start, the events": {func(s *Scripts) string { return s.Keys.Events() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			return func() (Outcome, error) {
-				outcomes, err := s.Start(t.Context(), "", attempt("1", time.Hour, "a,b"))
+				outcomes, err := s.Jobs.Start(t.Context(), "", attempt("1", time.Hour, "a,b"))
 				return append(outcomes, 0)[0], err
 			}
 		}},
-		"complete": {(*Scripts).FanIn, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"complete": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) {
@@ -232,7 +232,7 @@ func TestMessagesComeFirst(t *testing.T) {
 				return outcome, err
 			}
 		}},
-		"omit": {(*Scripts).FanIn, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"omit": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) {
@@ -243,46 +243,46 @@ func TestMessagesComeFirst(t *testing.T) {
 				return outcome, err
 			}
 		}},
-		"fail": {(*Scripts).FanIn, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"fail": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) { return task.Fail(t.Context(), "x", BlameSource) }
 		}},
-		"expire": {(*Scripts).FanIn, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"expire": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", -time.Second, "l")
 			return func() (Outcome, error) {
-				outcome, _, err := s.Expire(t.Context(), "1")
+				outcome, _, err := s.Jobs.Expire(t.Context(), "1")
 				return outcome, err
 			}
 		}},
-		"cancel": {(*Scripts).FanIn, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"cancel": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			return func() (Outcome, error) {
-				outcome, _, err := s.Cancel(t.Context(), "1", 1, "x")
+				outcome, _, err := s.Jobs.Cancel(t.Context(), "1", 1, "x")
 				return outcome, err
 			}
 		}},
-		"requeue": {(*Scripts).Delayed, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"requeue": {func(s *Scripts) string { return s.Keys.Delayed() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) {
 				return task.Requeue(t.Context(), Again{Delay: time.Hour, Counts: true, Error: "x"})
 			}
 		}},
-		"hand back": {(*Scripts).Delayed, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"hand back": {func(s *Scripts) string { return s.Keys.Delayed() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
 			return func() (Outcome, error) { return OK, task.HandBack(t.Context()) }
 		}},
-		"advance, the second stream": {func(s *Scripts) string { return s.Task("b") }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"advance, the second stream": {func(s *Scripts) string { return s.Keys.Task("b") }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			ready(t, s, "1", time.Hour)
 			fold := claimed(t, s, "1", "f", OK)
 			return func() (Outcome, error) { return fold.Advance(t.Context(), []string{"a", "b"}) }
 		}},
-		"push again": {(*Scripts).Jobs, func(t *testing.T, s *Scripts) func() (Outcome, error) {
+		"push again": {func(s *Scripts) string { return s.Keys.Jobs() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
-			s.rdb.Del(t.Context(), s.Job("1"))
-			return func() (Outcome, error) { return s.PushAgain(t.Context(), "1") }
+			s.rdb.Del(t.Context(), s.Keys.Job("1"))
+			return func() (Outcome, error) { return s.Clock.PushAgain(t.Context(), "1") }
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestMessagesComeFirst(t *testing.T) {
 			if outcome, err := call(); err != nil || outcome != OK {
 				t.Errorf("again: %v %v", outcome, err)
 			}
-			if n := client.XLen(ctx, s.Task("a")).Val(); n > 1 {
+			if n := client.XLen(ctx, s.Keys.Task("a")).Val(); n > 1 {
 				t.Errorf("%d messages of one task", n)
 			}
 		})
@@ -318,7 +318,7 @@ func everything(t *testing.T, s *Scripts, but ...string) string {
 	t.Helper()
 	ctx := t.Context()
 	var text []string
-	for _, prefix := range []string{s.Prefix, s.Hash} {
+	for _, prefix := range []string{s.Keys.Prefix, s.Keys.Hash} {
 		for _, key := range s.rdb.Keys(ctx, prefix+"*").Val() {
 			if slices.Contains(but, key) {
 				continue
@@ -386,11 +386,11 @@ func TestCallsThatShare(t *testing.T) {
 		reached += n
 	}
 	// Every fifth job misses the chunks of one listener.
-	if stream := client.XLen(ctx, s.FanIn()).Val(); reached != n*4/5 || stream != n*4/5 {
+	if stream := client.XLen(ctx, s.Keys.FanIn()).Val(); reached != n*4/5 || stream != n*4/5 {
 		t.Errorf("%d barriers are answered and %d announced, of %d", reached, stream, n*4/5)
 	}
 	for field, want := range map[string]string{"b.d": "[1]", "b.e": "[0]", "a.c": "[7,8]"} {
-		if got := client.HGet(ctx, s.Job("0"), field).Val(); got != want {
+		if got := client.HGet(ctx, s.Keys.Job("0"), field).Val(); got != want {
 			t.Errorf("%s is %s, not %s", field, got, want)
 		}
 	}
@@ -416,7 +416,7 @@ func TestManyColumns(t *testing.T) {
 		t.Fatal(outcome, err)
 	}
 	data := 0
-	for field := range client.HGetAll(t.Context(), s.Job("1")).Val() {
+	for field := range client.HGetAll(t.Context(), s.Keys.Job("1")).Val() {
 		if strings.HasPrefix(field, "a.c") || strings.HasPrefix(field, "b.c") {
 			data++
 		}
@@ -437,7 +437,7 @@ func TestALargeLastChunk(t *testing.T) {
 		if outcome, err := task.Complete(t.Context(), chunk, 0); err != nil || outcome != Already {
 			t.Errorf("call %d: %v %v", call, outcome, err)
 		}
-		if n := client.XLen(t.Context(), s.FanIn()).Val(); n != 1 {
+		if n := client.XLen(t.Context(), s.Keys.FanIn()).Val(); n != 1 {
 			t.Errorf("call %d: %d messages", call, n)
 		}
 	}
@@ -458,11 +458,11 @@ func TestScriptsThatRedisForgot(t *testing.T) {
 			if i%20 == 0 {
 				client.ScriptFlush(t.Context())
 			}
-			outcomes, err := s.Start(t.Context(), "", attempt(id, time.Hour, "l"))
+			outcomes, err := s.Jobs.Start(t.Context(), "", attempt(id, time.Hour, "l"))
 			if err != nil || outcomes[0] != OK {
 				t.Errorf("start %s: %v %v", id, outcomes, err)
 			}
-			task, _ := s.NewTask(Message{id, 1}, "l", Entry{}, nil)
+			task, _ := s.Tasks.New(Message{id, 1}, "l", Entry{}, nil)
 			if outcome, err := task.Take(t.Context(), Take{Owner: "o", Known: []string{"d"}}); err != nil || outcome != OK {
 				t.Errorf("take %s: %v %v", id, outcome, err)
 			}
@@ -472,7 +472,7 @@ func TestScriptsThatRedisForgot(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := client.XLen(t.Context(), s.FanIn()).Val(); n != 200 {
+	if n := client.XLen(t.Context(), s.Keys.FanIn()).Val(); n != 200 {
 		t.Errorf("%d barriers for 200 jobs", n)
 	}
 }

@@ -15,8 +15,8 @@ var (
 // Reserve reserves a call of a source with a rate limit: calls of all processes are a
 // distance of time apart. It returns how long the caller waits before its call; false if
 // the wait would be longer than limit, and nothing is reserved.
-func (s *Scripts) Reserve(ctx context.Context, source string, distance, limit time.Duration) (time.Duration, bool, error) {
-	outcome, more, err := s.list(ctx, rateScript.call(ctx, []string{s.Rate(source)}, max(1, distance.Microseconds()), limit.Microseconds()))
+func (s Gate) Reserve(ctx context.Context, source string, distance, limit time.Duration) (time.Duration, bool, error) {
+	outcome, more, err := s.list(ctx, rateScript.call(ctx, []string{s.Keys.Rate(source)}, max(1, distance.Microseconds()), limit.Microseconds()))
 	if err != nil {
 		return 0, false, err
 	}
@@ -26,12 +26,12 @@ func (s *Scripts) Reserve(ctx context.Context, source string, distance, limit ti
 
 // TakeSlot takes one of the slots of a source, which all processes share, or renews the one
 // that the caller has, for the time of a lease. It is false if all slots are taken.
-func (s *Scripts) TakeSlot(ctx context.Context, source, who string, slots int, lease time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, slotScript.call(ctx, []string{s.Slots(source)}, who, slots, lease.Milliseconds()))
+func (s Gate) TakeSlot(ctx context.Context, source, who string, slots int, lease time.Duration) (bool, error) {
+	outcome, err := s.outcome(ctx, slotScript.call(ctx, []string{s.Keys.Slots(source)}, who, slots, lease.Milliseconds()))
 	return outcome == OK, err
 }
 
 // FreeSlot gives a slot back.
-func (s *Scripts) FreeSlot(ctx context.Context, source, who string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Slots(source), who))
+func (s Gate) FreeSlot(ctx context.Context, source, who string) error {
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Slots(source), who))
 }

@@ -13,21 +13,21 @@ func TestRate(t *testing.T) {
 	ctx := t.Context()
 	var last time.Duration
 	for i := range time.Duration(5) {
-		wait, ok, err := s.Reserve(ctx, "db", time.Hour, 24*time.Hour)
+		wait, ok, err := s.Gate.Reserve(ctx, "db", time.Hour, 24*time.Hour)
 		if err != nil || !ok || wait > i*time.Hour || wait < i*time.Hour-time.Minute || i > 0 && wait <= last {
 			t.Errorf("turn %d: %v %v %v", i, wait, ok, err)
 		}
 		last = wait
 	}
 	for range 2 {
-		if wait, ok, err := s.Reserve(ctx, "db", time.Hour, time.Hour); err != nil || ok || wait < 4*time.Hour {
+		if wait, ok, err := s.Gate.Reserve(ctx, "db", time.Hour, time.Hour); err != nil || ok || wait < 4*time.Hour {
 			t.Errorf("without patience: %v %v %v", wait, ok, err)
 		}
 	}
-	if wait, ok, err := s.Reserve(ctx, "other", time.Millisecond, 0); err != nil || !ok || wait != 0 {
+	if wait, ok, err := s.Gate.Reserve(ctx, "other", time.Millisecond, 0); err != nil || !ok || wait != 0 {
 		t.Errorf("another source: %v %v %v", wait, ok, err)
 	}
-	if ttl := client.PTTL(ctx, s.Rate("db")).Val(); ttl < 4*time.Hour || ttl > 6*time.Hour {
+	if ttl := client.PTTL(ctx, s.Keys.Rate("db")).Val(); ttl < 4*time.Hour || ttl > 6*time.Hour {
 		t.Errorf("its key lives for %v", ttl)
 	}
 }
@@ -38,7 +38,7 @@ func TestSlots(t *testing.T) {
 	s, client := newScripts(t)
 	take := func(who string, lease time.Duration, want bool) {
 		t.Helper()
-		if got, err := s.TakeSlot(t.Context(), "db", who, 2, lease); got != want || err != nil {
+		if got, err := s.Gate.TakeSlot(t.Context(), "db", who, 2, lease); got != want || err != nil {
 			t.Errorf("%s: %v %v", who, got, err)
 		}
 	}
@@ -46,17 +46,17 @@ func TestSlots(t *testing.T) {
 	take("b", time.Hour, true)
 	take("c", time.Hour, false)
 	take("a", time.Hour, true) // renewed
-	if err := s.FreeSlot(t.Context(), "db", "a"); err != nil {
+	if err := s.Gate.FreeSlot(t.Context(), "db", "a"); err != nil {
 		t.Error(err)
 	}
 	take("c", -time.Millisecond, true) // and silent
 	take("d", time.Hour, true)
 	take("c", time.Hour, false)
-	if err := s.FreeSlot(t.Context(), "db", "d"); err != nil {
+	if err := s.Gate.FreeSlot(t.Context(), "db", "d"); err != nil {
 		t.Error(err)
 	}
 	take("e", time.Second, true) // of a process with another lease
-	if ttl := client.PTTL(t.Context(), s.Slots("db")).Val(); ttl <= time.Minute || ttl > 2*time.Hour {
+	if ttl := client.PTTL(t.Context(), s.Keys.Slots("db")).Val(); ttl <= time.Minute || ttl > 2*time.Hour {
 		t.Errorf("its key lives for %v", ttl)
 	}
 }

@@ -30,7 +30,7 @@ func TestManyWorkersThatDie(t *testing.T) {
 	for i := range starts {
 		starts[i] = attempt(fmt.Sprint(i), time.Hour, "a,b")
 	}
-	if outcomes, err := s.Start(ctx, "", starts...); err != nil || outcomes[0] != OK {
+	if outcomes, err := s.Jobs.Start(ctx, "", starts...); err != nil || outcomes[0] != OK {
 		t.Fatal(outcomes, err)
 	}
 	work, stop := context.WithCancel(ctx)
@@ -58,7 +58,7 @@ func TestManyWorkersThatDie(t *testing.T) {
 	stop()
 	workers.Wait()
 	finished := map[any]int{}
-	for _, e := range client.XRange(t.Context(), s.Events(), "-", "+").Val() {
+	for _, e := range client.XRange(t.Context(), s.Keys.Events(), "-", "+").Val() {
 		if e.Values["event"] == "finished" {
 			finished[e.Values["id"]]++
 		}
@@ -88,9 +88,9 @@ type chaos struct {
 
 func (c *chaos) stream(step string) string {
 	if step == StepFanIn {
-		return c.s.FanIn()
+		return c.s.Keys.FanIn()
 	}
-	return c.s.Task(step)
+	return c.s.Keys.Task(step)
 }
 
 // count adds to a counter.
@@ -103,7 +103,7 @@ func (c *chaos) count(n *int) int {
 
 // over tells whether nothing is left.
 func (c *chaos) over(ctx context.Context) bool {
-	left := c.s.rdb.ZCard(ctx, c.s.Deadlines()).Val() + c.s.rdb.ZCard(ctx, c.s.Delayed()).Val()
+	left := c.s.rdb.ZCard(ctx, c.s.Keys.Deadlines()).Val() + c.s.rdb.ZCard(ctx, c.s.Keys.Delayed()).Val()
 	for _, step := range steps {
 		left += c.s.rdb.XLen(ctx, c.stream(step)).Val()
 	}
@@ -120,7 +120,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // moveAll moves what is due.
 func (c *chaos) moveAll(ctx context.Context) {
-	due, err := c.s.Due(ctx, 100, 0)
+	due, err := c.s.Clock.Due(ctx, 100, 0)
 	if err != nil {
 		return
 	}
@@ -135,7 +135,7 @@ func (c *chaos) moveAll(ctx context.Context) {
 			step, listener = later.Step, later.Step
 		}
 		move := Move{Member: member, ID: later.ID, Field: "attempt", Value: fmt.Sprint(later.Attempt)}
-		if _, strange, err := c.s.Move(ctx, c.stream(step), listener, []Move{move}); err == nil && len(strange) > 0 {
+		if _, strange, err := c.s.Clock.Move(ctx, c.stream(step), listener, []Move{move}); err == nil && len(strange) > 0 {
 			c.t.Error(strange)
 		}
 	}
@@ -221,11 +221,11 @@ func (w *chaosWorker) told(ctx context.Context, e Entry, outcome Outcome) error 
 	if outcome != Gone && outcome != Already {
 		return nil
 	}
-	return w.s.Ack(ctx, e.Stream, e.ID)
+	return w.s.Streams.Ack(ctx, e.Stream, e.ID)
 }
 
 func (w *chaosWorker) task(ctx context.Context, m Message, e Entry, fields map[string]string, silent bool) error {
-	task, first := w.s.NewTask(m, w.step, e, fields)
+	task, first := w.s.Tasks.New(m, w.step, e, fields)
 	try := w.count(&w.tries)
 	if !first || silent {
 		take := Take{Owner: fmt.Sprint(w.name, "/", try), Known: []string{"d"}, Silent: silent}
@@ -261,7 +261,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 	_, _ = fmt.Sscan(fields["stage"], &stage)
 	var f *Fold
 	if !silent && fields["bytes"] != "" {
-		folds, err := w.s.Open(ctx, []Small{{Message: m, Stage: stage, Entry: e}})
+		folds, err := w.s.Folds.Open(ctx, []Small{{Message: m, Stage: stage, Entry: e}})
 		if err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 	if f == nil {
 		claim := Claim{Message: m, Stage: stage, Worker: fmt.Sprint(w.name, "/", w.count(&w.tries)), Known: []string{"d"}, Silent: silent, Entry: e}
 		outcome, err := w.call(ctx, func() (outcome Outcome, err error) {
-			outcome, f, err = w.s.Claim(ctx, claim)
+			outcome, f, err = w.s.Folds.Claim(ctx, claim)
 			return outcome, err
 		})
 		if err != nil || outcome != OK {
@@ -290,7 +290,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 		return err
 	}
 	outcome, err := w.call(ctx, func() (Outcome, error) {
-		outcomes, err := w.s.Publish(ctx, f)
+		outcomes, err := w.s.Folds.Publish(ctx, f)
 		return append(outcomes, 0)[0], err
 	})
 	if err != nil || outcome != OK {
@@ -303,7 +303,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 	w.files[f.ID] = file
 	w.mu.Unlock()
 	_, err = w.call(ctx, func() (Outcome, error) {
-		outcomes, err := w.s.Settle(ctx, End{f, "SUCCESS", "x"})
+		outcomes, err := w.s.Folds.Settle(ctx, End{f, "SUCCESS", "x"})
 		return append(outcomes, 0)[0], err
 	})
 	return err
@@ -320,7 +320,7 @@ func (w *chaosWorker) join(ctx context.Context, f *Fold) (string, error) {
 		fmt.Fprintf(&file, "%s: %d×", listener, is.Chunks)
 		var first string
 		for n := range is.Chunks {
-			fields, err := w.s.Claimed(ctx, f.State, listener, []string{"c"}, n)
+			fields, err := w.s.Folds.Claimed(ctx, f.State, listener, []string{"c"}, n)
 			if err != nil {
 				return "", err
 			}

@@ -47,7 +47,7 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 		t.writer = rand.Text()[:10]
 	}
 	args := []any{t.Attempt, t.Listener, t.Generation, t.writer, c.Number, c.Rows, columns, t.s.bytes}
-	return t.s.outcome(ctx, appendScript.call(ctx, []string{t.s.Job(t.ID)}, c.args(args, t.Listener)...))
+	return t.s.outcome(ctx, appendScript.call(ctx, []string{t.s.Keys.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
 // MaxAhead is how many chunks before a stored one may be missing.
@@ -80,7 +80,7 @@ func (t *Task) Ends(ctx context.Context, chunks int64) (Outcome, Stored, error) 
 }
 
 func (t *Task) store(ctx context.Context, script *script, args []any) (Outcome, Stored, error) {
-	outcome, more, err := t.s.list(ctx, script.call(ctx, []string{t.s.Job(t.ID)}, args...))
+	outcome, more, err := t.s.list(ctx, script.call(ctx, []string{t.s.Keys.Job(t.ID)}, args...))
 	if err != nil || len(more) != 3 {
 		return outcome, Stored{}, err
 	}

@@ -45,7 +45,7 @@ func (t *Task) Complete(ctx context.Context, last Chunk, took time.Duration) (Ou
 	case c.outcome == Missing:
 		return 0, fmt.Errorf("%w: %s has not %d chunks", ErrChunk, t.Listener, c.chunks)
 	case c.outcome == Broken:
-		return 0, fmt.Errorf("%w: %s", ErrBroken, t.s.Job(t.ID))
+		return 0, fmt.Errorf("%w: %s", ErrBroken, t.s.Keys.Job(t.ID))
 	}
 	return c.outcome, nil
 }
@@ -71,7 +71,7 @@ func (c *completion) shares(other *completion) bool {
 const maxCompletions = 256
 
 // completeGroup returns the group of the calls of Complete.
-func (s *Scripts) completeGroup() *group.Group[*completion] {
+func (s Tasks) completeGroup() *group.Group[*completion] {
 	return group.New(maxCompletions, 1, func(batches iter.Seq[[]*completion]) {
 		for calls := range batches {
 			s.completeAll(calls)
@@ -81,7 +81,7 @@ func (s *Scripts) completeGroup() *group.Group[*completion] {
 
 // completeAll runs calls in one round trip: one call of the script for the tasks of one
 // listener that have the same columns.
-func (s *Scripts) completeAll(calls []*completion) {
+func (s Tasks) completeAll(calls []*completion) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
 	var batches [][]*completion
@@ -113,14 +113,14 @@ next:
 	}
 }
 
-func (s *Scripts) completeCall(ctx context.Context, batch []*completion) *redis.Cmd {
+func (s Tasks) completeCall(ctx context.Context, batch []*completion) *redis.Cmd {
 	first := batch[0]
 	listener, names := first.task.Listener, first.chunk.Names
 	script := completeScript
 	if len(names) == 0 {
 		script = countScript // stores nothing, also in a Redis that is full
 	}
-	keys := append(make([]string, 0, 2+len(batch)), s.FanIn(), s.Task(listener))
+	keys := append(make([]string, 0, 2+len(batch)), s.Keys.FanIn(), s.Keys.Task(listener))
 	args := append(make([]any, 0, 6+len(names)+len(batch)*(7+len(names))),
 		len(batch), listener, Group, s.bytes, first.columns, len(names))
 	for _, name := range names {
@@ -128,7 +128,7 @@ func (s *Scripts) completeCall(ctx context.Context, batch []*completion) *redis.
 	}
 	for _, c := range batch {
 		t := c.task
-		keys = append(keys, s.Job(t.ID))
+		keys = append(keys, s.Keys.Job(t.ID))
 		var rows any = c.chunk.Rows
 		if len(names) == 0 {
 			rows = t.writer // of the chunks, which are stored

@@ -11,8 +11,8 @@ import (
 )
 
 // Running returns how many jobs are running.
-func (s *Scripts) Running(ctx context.Context) (int64, error) {
-	n, err := s.rdb.ZCard(ctx, s.Deadlines()).Result()
+func (s Jobs) Running(ctx context.Context) (int64, error) {
+	n, err := s.rdb.ZCard(ctx, s.Keys.Deadlines()).Result()
 	if err != nil {
 		return 0, fmt.Errorf("running jobs: %w", err)
 	}
@@ -29,8 +29,8 @@ type Timeouts struct {
 // Passed lists the running jobs whose deadline has passed after that time (ms) by the
 // server's clock, about max of them. It touches the wake key, so that Redis publishes that
 // it has expired if its time is over, and sets it for the next deadline.
-func (s *Scripts) Passed(ctx context.Context, after int64, max int) (Timeouts, error) {
-	wait, more, err := s.list(ctx, deadlinesScript.call(ctx, []string{s.Deadlines(), s.Wake()}, after, max))
+func (s Clock) Passed(ctx context.Context, after int64, max int) (Timeouts, error) {
+	wait, more, err := s.list(ctx, deadlinesScript.call(ctx, []string{s.Keys.Deadlines(), s.Keys.Wake()}, after, max))
 	if err != nil {
 		return Timeouts{}, err
 	}
@@ -46,7 +46,7 @@ func (s *Scripts) Passed(ctx context.Context, after int64, max int) (Timeouts, e
 
 // Touch reads keys in one round trip: Redis deletes a key whose time is over and publishes
 // that it has expired. Touch returns the keys that still exist.
-func (s *Scripts) Touch(ctx context.Context, keys []string) ([]string, error) {
+func (s Clock) Touch(ctx context.Context, keys []string) ([]string, error) {
 	cmds := make([]redis.Cmder, len(keys))
 	for i, key := range keys {
 		cmds[i] = redis.NewIntCmd(ctx, "exists", key)
@@ -65,14 +65,14 @@ func (s *Scripts) Touch(ctx context.Context, keys []string) ([]string, error) {
 
 // SetCanary sets a subscriber's canary, whose time is over after a millisecond, so that a
 // Touch deletes it. A full Redis takes it, too.
-func (s *Scripts) SetCanary(ctx context.Context, consumer string) error {
-	_, err := s.outcome(ctx, canaryScript.call(ctx, []string{s.Canary(consumer)}))
+func (s Clock) SetCanary(ctx context.Context, consumer string) error {
+	_, err := s.outcome(ctx, canaryScript.call(ctx, []string{s.Keys.Canary(consumer)}))
 	return err
 }
 
 // Overdue iterates over the running jobs whose deadline passed at least that long ago by
 // the server's clock, a page at a time.
-func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]string, error] {
+func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]string, error] {
 	const page = 500
 	return func(yield func([]string, error) bool) {
 		now, err := s.rdb.Time(ctx).Result()
@@ -84,7 +84,7 @@ func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]str
 		// A job that moves to another page, because others are settled, is found by the
 		// next call.
 		for offset := int64(0); ; offset += page {
-			ids, err := s.rdb.ZRangeByScore(ctx, s.Deadlines(), &redis.ZRangeBy{
+			ids, err := s.rdb.ZRangeByScore(ctx, s.Keys.Deadlines(), &redis.ZRangeBy{
 				Min: "-inf", Max: limit, Offset: offset, Count: page,
 			}).Result()
 			if err != nil {
@@ -100,6 +100,6 @@ func (s *Scripts) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]str
 
 // PushAgain pushes a running job again whose hash Redis has lost: its record decides what
 // comes next. It is OK, or Gone if the job has its hash, or does not run.
-func (s *Scripts) PushAgain(ctx context.Context, id string) (Outcome, error) {
-	return s.outcome(ctx, againScript.call(ctx, []string{s.Job(id), s.Deadlines(), s.Jobs()}, id))
+func (s Clock) PushAgain(ctx context.Context, id string) (Outcome, error) {
+	return s.outcome(ctx, againScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Jobs()}, id))
 }

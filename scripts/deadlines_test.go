@@ -15,24 +15,24 @@ func TestPassed(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	if got, err := s.Passed(ctx, 0, 10); err != nil || len(got.Passed) != 0 || got.Wait >= 0 {
+	if got, err := s.Clock.Passed(ctx, 0, 10); err != nil || len(got.Passed) != 0 || got.Wait >= 0 {
 		t.Fatalf("%+v %v", got, err)
 	}
 	now := time.Now().UnixMilli()
 	for i, ago := range []int64{3000, 2000, 1000, -60_000} {
-		if err := client.ZAdd(ctx, s.Deadlines(), redis.Z{Member: i, Score: float64(now - ago)}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Deadlines(), redis.Z{Member: i, Score: float64(now - ago)}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first, err := s.Passed(ctx, 0, 2)
+	first, err := s.Clock.Passed(ctx, 0, 2)
 	if err != nil || fmt.Sprint(first.Passed) != "[0 1]" || first.Last != now-2000 || first.Wait != 0 {
 		t.Fatalf("%+v %v", first, err)
 	}
-	second, err := s.Passed(ctx, first.Last, 2)
+	second, err := s.Clock.Passed(ctx, first.Last, 2)
 	if err != nil || fmt.Sprint(second.Passed) != "[2]" || second.Last < now-1 || second.Wait < 30*time.Second || second.Wait > 61*time.Second {
 		t.Fatalf("%+v %v", second, err)
 	}
-	if third, err := s.Passed(ctx, second.Last, 2); err != nil || len(third.Passed) != 0 {
+	if third, err := s.Clock.Passed(ctx, second.Last, 2); err != nil || len(third.Passed) != 0 {
 		t.Errorf("%+v %v", third, err)
 	}
 }
@@ -44,11 +44,11 @@ func TestPassedTogether(t *testing.T) {
 	s, client := newScripts(t)
 	at := time.Now().Add(-time.Minute).UnixMilli()
 	for i := range 10 {
-		client.ZAdd(t.Context(), s.Deadlines(), redis.Z{Member: i, Score: float64(at + int64(i/3))})
+		client.ZAdd(t.Context(), s.Keys.Deadlines(), redis.Z{Member: i, Score: float64(at + int64(i/3))})
 	}
 	var ids []string
 	for after := int64(0); ; {
-		got, err := s.Passed(t.Context(), after, 4)
+		got, err := s.Clock.Passed(t.Context(), after, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestPassedTogether(t *testing.T) {
 // wakesAt is when the wake key ends; zero if it does not exist.
 func wakesAt(t *testing.T, s *Scripts) int64 {
 	t.Helper()
-	at, err := s.rdb.PExpireTime(t.Context(), s.Wake()).Result()
+	at, err := s.rdb.PExpireTime(t.Context(), s.Keys.Wake()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func wakesAt(t *testing.T, s *Scripts) int64 {
 // deadlineOf is the deadline of a job (ms).
 func deadlineOf(t *testing.T, s *Scripts, id string) int64 {
 	t.Helper()
-	at, err := s.rdb.ZScore(t.Context(), s.Deadlines(), id).Result()
+	at, err := s.rdb.ZScore(t.Context(), s.Keys.Deadlines(), id).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +100,15 @@ func TestTheWakeKeyEndsAtTheNextDeadline(t *testing.T) {
 	if got, want := wakesAt(t, s), deadlineOf(t, s, "minute"); got != want {
 		t.Errorf("a later one: %d, not %d", got, want)
 	}
-	client.ZRem(ctx, s.Deadlines(), "minute") // it has ended
-	if got, err := s.Passed(ctx, 0, 10); err != nil || len(got.Passed) != 0 || got.Wait < 59*time.Minute {
+	client.ZRem(ctx, s.Keys.Deadlines(), "minute") // it has ended
+	if got, err := s.Clock.Passed(ctx, 0, 10); err != nil || len(got.Passed) != 0 || got.Wait < 59*time.Minute {
 		t.Fatalf("%+v %v", got, err)
 	}
 	if got, want := wakesAt(t, s), deadlineOf(t, s, "hour"); got != want {
 		t.Errorf("renewed: %d, not %d", got, want)
 	}
-	client.Del(ctx, s.Wake()) // as if it had been lost
-	if _, err := s.Passed(ctx, 0, 10); err != nil {
+	client.Del(ctx, s.Keys.Wake()) // as if it had been lost
+	if _, err := s.Clock.Passed(ctx, 0, 10); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := wakesAt(t, s), deadlineOf(t, s, "hour"); got != want {
@@ -124,13 +124,13 @@ func TestAMovedDeadlineMovesTheWakeKeyNearer(t *testing.T) {
 	ctx := t.Context()
 	started(t, s, "later", 24*time.Hour, "l")
 	pausedJob(t, s, client, true, -time.Minute, 10*time.Minute)
-	if _, err := s.Passed(ctx, 0, 10); err != nil {
+	if _, err := s.Clock.Passed(ctx, 0, 10); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := wakesAt(t, s), deadlineOf(t, s, "later"); got != want {
 		t.Fatalf("%d, not %d", got, want)
 	}
-	if outcome, _, err := s.Expire(ctx, "1"); err != nil || outcome != Busy {
+	if outcome, _, err := s.Jobs.Expire(ctx, "1"); err != nil || outcome != Busy {
 		t.Fatal(outcome, err)
 	}
 	if got, want := wakesAt(t, s), deadlineOf(t, s, "1"); got != want {
@@ -155,7 +155,7 @@ func TestTheWakeKeysEventIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(Options{Redis: client})
-	heard := client.Subscribe(ctx, "__keyspace@0__:"+s.Wake())
+	heard := client.Subscribe(ctx, "__keyspace@0__:"+s.Keys.Wake())
 	t.Cleanup(func() { _ = heard.Close() })
 	if _, err := heard.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestTheWakeKeysEventIsHeard(t *testing.T) {
 		if now, err := client.Time(ctx).Result(); err != nil || now.UnixMilli() <= soon {
 			continue
 		}
-		got, err := s.Passed(ctx, 0, 10)
+		got, err := s.Clock.Passed(ctx, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,21 +29,21 @@ func (k Keys) Definitions() string { return k.Prefix + "definitions" }
 func DefinitionMember(report, hash string) string { return report + "/" + hash }
 
 // Announce says that this process has definitions, which are members of Definitions.
-func (s *Scripts) Announce(ctx context.Context, definitions []string) error {
+func (s Definitions) Announce(ctx context.Context, definitions []string) error {
 	return s.announce(ctx, "", definitions)
 }
 
 // NoteWanted notes definitions that jobs need and that no process is known to have had.
-func (s *Scripts) NoteWanted(ctx context.Context, definitions []string) error {
+func (s Definitions) NoteWanted(ctx context.Context, definitions []string) error {
 	return s.announce(ctx, "NX", definitions)
 }
 
-func (s *Scripts) announce(ctx context.Context, only string, definitions []string) error {
+func (s Definitions) announce(ctx context.Context, only string, definitions []string) error {
 	args := []any{only, definitionKept.Milliseconds()}
 	for _, d := range definitions {
 		args = append(args, d)
 	}
-	_, err := s.outcome(ctx, announceScript.call(ctx, []string{s.Definitions()}, args...))
+	_, err := s.outcome(ctx, announceScript.call(ctx, []string{s.Keys.Definitions()}, args...))
 	return err
 }
 
@@ -70,9 +70,9 @@ func (s Seen) AnyLive() bool {
 }
 
 // Seen returns which definitions processes have.
-func (s *Scripts) Seen(ctx context.Context) (Seen, error) {
+func (s Definitions) Seen(ctx context.Context) (Seen, error) {
 	seen := Seen{Last: map[string]time.Time{}}
-	members, err := s.rdb.ZRangeWithScores(ctx, s.Definitions(), 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.Definitions(), 0, -1).Result()
 	if err != nil {
 		return seen, fmt.Errorf("definitions: %w", err)
 	}
@@ -101,7 +101,7 @@ func (o Orphan) Member() string { return DefinitionMember(o.Report, o.Definition
 
 // Orphans returns the running jobs whose definition no process has, without those that are
 // to fail, which need none.
-func (s *Scripts) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
+func (s Definitions) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 	seen, err := s.Seen(ctx)
 	if err != nil {
 		return nil, seen, err
@@ -109,13 +109,13 @@ func (s *Scripts) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 	const page = 500
 	var found []Orphan
 	for start := int64(0); ; start += page {
-		ids, err := s.rdb.ZRange(ctx, s.Deadlines(), start, start+page-1).Result()
+		ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), start, start+page-1).Result()
 		if err != nil {
 			return nil, seen, fmt.Errorf("running jobs: %w", err)
 		}
 		cmds := make([]redis.Cmder, len(ids))
 		for i, id := range ids {
-			cmds[i] = redis.NewStringCmd(ctx, "hget", s.Job(id), "job")
+			cmds[i] = redis.NewStringCmd(ctx, "hget", s.Keys.Job(id), "job")
 		}
 		if err := s.do(ctx, cmds...); err != nil {
 			return nil, seen, fmt.Errorf("states: %w", err)

@@ -17,7 +17,7 @@ func TestDefinitions(t *testing.T) {
 		t.Helper()
 		next := attempt(id, time.Hour, "one")
 		next.Definition = hash
-		if _, err := s.Start(ctx, "", next); err != nil {
+		if _, err := s.Jobs.Start(ctx, "", next); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -25,20 +25,20 @@ func TestDefinitions(t *testing.T) {
 	start("2", "old")
 	start("3", "lost")
 	start("4", "old")
-	if _, _, err := s.Cancel(ctx, "4", 1, "not wanted"); err != nil {
+	if _, _, err := s.Jobs.Cancel(ctx, "4", 1, "not wanted"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Announce(ctx, []string{"r/new", "r/old"}); err != nil {
+	if err := s.Definitions.Announce(ctx, []string{"r/new", "r/old"}); err != nil {
 		t.Fatal(err)
 	}
-	client.ZAdd(ctx, s.Definitions(),
+	client.ZAdd(ctx, s.Keys.Definitions(),
 		redis.Z{Member: "r/old", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())},
 		redis.Z{Member: "r/ancient", Score: float64(time.Now().Add(-2 * definitionKept).UnixMilli())})
 	// One that is wanted keeps its time where it has one.
-	if err := s.NoteWanted(ctx, []string{"r/old"}); err != nil {
+	if err := s.Definitions.NoteWanted(ctx, []string{"r/old"}); err != nil {
 		t.Fatal(err)
 	}
-	found, seen, err := s.Orphans(ctx)
+	found, seen, err := s.Definitions.Orphans(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestDefinitions(t *testing.T) {
 	if !seen.Live("r/new") || seen.Live("r/old") || seen.Live("r/lost") || !seen.AnyLive() || !seen.Last["r/ancient"].IsZero() {
 		t.Errorf("%+v", seen)
 	}
-	if ttl := client.PTTL(ctx, s.Definitions()).Val(); ttl <= 0 {
+	if ttl := client.PTTL(ctx, s.Keys.Definitions()).Val(); ttl <= 0 {
 		t.Errorf("TTL %v", ttl)
 	}
 }

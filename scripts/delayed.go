@@ -9,8 +9,8 @@ import (
 )
 
 // Delay puts a member into the delayed set, due after d by the server's clock.
-func (s *Scripts) Delay(ctx context.Context, member string, d time.Duration) error {
-	_, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Delayed()}, member, d.Milliseconds()))
+func (s Clock) Delay(ctx context.Context, member string, d time.Duration) error {
+	_, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Keys.Delayed()}, member, d.Milliseconds()))
 	return err
 }
 
@@ -23,8 +23,8 @@ type Due struct {
 
 // Due lists what is due in the delayed set, at most max members of each kind; it skips the
 // first members that are due.
-func (s *Scripts) Due(ctx context.Context, max, skip int) (Due, error) {
-	next, more, err := s.list(ctx, dueScript.call(ctx, []string{s.Delayed()}, max, skip))
+func (s Clock) Due(ctx context.Context, max, skip int) (Due, error) {
+	next, more, err := s.list(ctx, dueScript.call(ctx, []string{s.Keys.Delayed()}, max, skip))
 	if err != nil {
 		return Due{}, err
 	}
@@ -75,12 +75,12 @@ type Move struct {
 // and returns how late those are that it moved. If the stream is a listener's, tasks that
 // are no longer to be done, or whose jobs are not in Redis, are removed instead, and those
 // that their jobs do not have are returned as strange.
-func (s *Scripts) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
-	args, keys := []any{listener}, []string{s.Delayed(), stream}
+func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) (late []time.Duration, strange []Refusal, err error) {
+	args, keys := []any{listener}, []string{s.Keys.Delayed(), stream}
 	for _, m := range moves {
 		args = append(args, m.Member, m.ID, m.Field, m.Value)
 		if listener != "" {
-			keys = append(keys, s.Job(m.ID))
+			keys = append(keys, s.Keys.Job(m.ID))
 		}
 	}
 	c := moveScript.call(ctx, keys, args...)
@@ -114,7 +114,7 @@ type Refusal struct {
 // Refuse puts members of the delayed set into quarantine, every one once, however many
 // schedulers try, and returns how many it moved. With timeless, members stay whose score is
 // a time by now.
-func (s *Scripts) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
+func (s Clock) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
 	flag := 0
 	if timeless {
 		flag = 1
@@ -123,6 +123,6 @@ func (s *Scripts) Refuse(ctx context.Context, refusals []Refusal, timeless bool)
 	for _, r := range refusals {
 		args = append(args, r.Member, r.Reason, excerpt(map[string]string{"member": r.Member}))
 	}
-	n, err := s.outcome(ctx, refuseScript.call(ctx, []string{s.Delayed(), s.Quarantined()}, args...))
+	n, err := s.outcome(ctx, refuseScript.call(ctx, []string{s.Keys.Delayed(), s.Keys.Quarantined()}, args...))
 	return int64(n), err
 }

@@ -20,11 +20,11 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 		"due-ms": float64(now.Add(-time.Second).UnixMilli()), "due-s": float64(now.Add(-time.Minute).Unix()),
 		"later-s": float64(now.Add(time.Hour).Unix()), "tiny": 3, "minus": -7,
 	} {
-		if err := client.ZAdd(ctx, s.Delayed(), redis.Z{Score: score, Member: member}).Err(); err != nil {
+		if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Score: score, Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	due, err := s.Due(ctx, 10, 0)
+	due, err := s.Clock.Due(ctx, 10, 0)
 	if err != nil || len(due.Members) != 4 || due.Wait < 59*time.Minute || due.Wait > time.Hour || len(due.Timeless) != 0 {
 		t.Fatalf("%+v %v", due, err)
 	}
@@ -33,17 +33,17 @@ func TestDueRewritesSecondsAndTellsTheNext(t *testing.T) {
 			t.Error("it is an hour too early")
 		}
 	}
-	if late, _, err := s.Move(ctx, s.Jobs(), "", []Move{
+	if late, _, err := s.Clock.Move(ctx, s.Keys.Jobs(), "", []Move{
 		{Member: "due-ms", ID: "1"}, {Member: "due-s", ID: "2", Field: "look", Value: "3"},
 		{Member: "tiny", ID: "3"}, {Member: "minus", ID: "4"}, {Member: "later-s", ID: "5"},
 	}); err != nil || len(late) != 4 || late[0] < time.Second || late[0] > time.Minute || late[1] < time.Minute {
 		t.Fatalf("moved %v, %v", late, err)
 	}
-	entries := client.XRange(ctx, s.Jobs(), "-", "+").Val()
+	entries := client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val()
 	if len(entries) != 4 || fmt.Sprint(entries[1].Values) != "map[id:2 look:3]" {
 		t.Errorf("%+v", entries)
 	}
-	if due, err := s.Due(ctx, 10, 0); err != nil || len(due.Members) != 0 || due.Wait < 59*time.Minute || due.Wait > time.Hour {
+	if due, err := s.Clock.Due(ctx, 10, 0); err != nil || len(due.Members) != 0 || due.Wait < 59*time.Minute || due.Wait > time.Hour {
 		t.Errorf("%+v %v", due, err)
 	}
 }
@@ -58,18 +58,18 @@ func TestManyInSecondsAreNotEarly(t *testing.T) {
 		later = append(later, redis.Z{Score: float64(time.Now().Add(time.Hour).Unix()), Member: fmt.Sprint(i)})
 		moves = append(moves, Move{Member: fmt.Sprint(i), ID: fmt.Sprint(i)})
 	}
-	if err := client.ZAdd(t.Context(), s.Delayed(), later...).Err(); err != nil {
+	if err := client.ZAdd(t.Context(), s.Keys.Delayed(), later...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
-		if due, err := s.Due(t.Context(), 100, 0); err != nil || len(due.Members) != 0 {
+		if due, err := s.Clock.Due(t.Context(), 100, 0); err != nil || len(due.Members) != 0 {
 			t.Fatalf("an hour early: %v %v", due, err)
 		}
-		if late, _, err := s.Move(t.Context(), s.Jobs(), "", moves); err != nil || len(late) != 0 {
+		if late, _, err := s.Clock.Move(t.Context(), s.Keys.Jobs(), "", moves); err != nil || len(late) != 0 {
 			t.Fatalf("moved %v, %v", late, err)
 		}
 	}
-	if due, err := s.Due(t.Context(), 100, 0); err != nil || due.Wait < 59*time.Minute {
+	if due, err := s.Clock.Due(t.Context(), 100, 0); err != nil || due.Wait < 59*time.Minute {
 		t.Errorf("%+v %v", due, err)
 	}
 }
@@ -82,7 +82,7 @@ func TestMoveOnce(t *testing.T) {
 	for i := range 300 {
 		id := fmt.Sprint(i)
 		moves = append(moves, Move{Member: id, ID: id})
-		if err := s.Delay(t.Context(), id, -time.Second); err != nil {
+		if err := s.Clock.Delay(t.Context(), id, -time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestMoveOnce(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for part := moves; len(part) > 0; part = part[50:] {
-				late, _, err := s.Move(t.Context(), s.Jobs(), "", part[:50])
+				late, _, err := s.Clock.Move(t.Context(), s.Keys.Jobs(), "", part[:50])
 				if err != nil {
 					t.Error(err)
 				}
@@ -100,7 +100,7 @@ func TestMoveOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := client.XLen(t.Context(), s.Jobs()).Val(); n != 300 || moved.Load() != 300 {
+	if n := client.XLen(t.Context(), s.Keys.Jobs()).Val(); n != 300 || moved.Load() != 300 {
 		t.Errorf("%d entries, %d moves, for 300 members", n, moved.Load())
 	}
 }
@@ -125,21 +125,21 @@ func TestWhatCannotBeMovedStays(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	client.Set(ctx, s.Quarantined(), "no stream", 0)
+	client.Set(ctx, s.Keys.Quarantined(), "no stream", 0)
 	for _, member := range []string{"1/1/a", "bad member"} {
-		if err := s.Delay(ctx, member, -time.Second); err != nil {
+		if err := s.Clock.Delay(ctx, member, -time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
 	started(t, s, "1", time.Hour, "a")
-	client.Set(ctx, s.Task("a"), "no stream", 0)
-	if _, _, err := s.Move(ctx, s.Task("a"), "a", []Move{{Member: "1/1/a", ID: "1", Field: "attempt", Value: "1"}}); err == nil {
+	client.Set(ctx, s.Keys.Task("a"), "no stream", 0)
+	if _, _, err := s.Clock.Move(ctx, s.Keys.Task("a"), "a", []Move{{Member: "1/1/a", ID: "1", Field: "attempt", Value: "1"}}); err == nil {
 		t.Error("it was moved")
 	}
-	if _, err := s.Refuse(ctx, []Refusal{{Member: "bad member", Reason: "x"}}, false); err == nil {
+	if _, err := s.Clock.Refuse(ctx, []Refusal{{Member: "bad member", Reason: "x"}}, false); err == nil {
 		t.Error("it was refused")
 	}
-	if n := client.ZCard(ctx, s.Delayed()).Val(); n != 2 {
+	if n := client.ZCard(ctx, s.Keys.Delayed()).Val(); n != 2 {
 		t.Errorf("%d members are left of 2", n)
 	}
 }

@@ -1,8 +1,9 @@
 // Package scripts answers one question: what must be atomic in Redis?
 //
 // Every change of a job's state is one Lua script in the folder lua, with its contract in
-// its header, and one method here. keys.go names the keys. No other package writes to a
-// job's hash.
+// its header, and one method of a handle: Jobs, Tasks, Folds and the others of Scripts say what
+// they are about, and Task and Fold are one task and one job as a worker has them. keys.go
+// names the keys. No other package writes to a job's hash.
 //
 // # The life of a state
 //
@@ -88,7 +89,7 @@
 // Start, Complete, Publish and Settle have an outcome for every job of a call: a key of
 // another type or a line that is not a state is Broken and harms no other job. One call is
 // for at most 64 jobs. Calls of Complete that come at the same time share a round trip
-// (group.go).
+// (internal/group).
 //
 // # Time
 //

@@ -26,10 +26,10 @@ func fill(b *testing.B, client *redis.Client, add func(p redis.Pipeliner, name s
 func BenchmarkDue(b *testing.B) {
 	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
-		p.ZAdd(b.Context(), s.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
+		p.ZAdd(b.Context(), s.Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
 	for b.Loop() {
-		if due, err := s.Due(b.Context(), 100, 0); err != nil || len(due.Members) > 0 {
+		if due, err := s.Clock.Due(b.Context(), 100, 0); err != nil || len(due.Members) > 0 {
 			b.Fatal(due, err)
 		}
 	}
@@ -39,10 +39,10 @@ func BenchmarkDue(b *testing.B) {
 func BenchmarkDueTimers(b *testing.B) {
 	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
-		p.ZAdd(b.Context(), s.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
+		p.ZAdd(b.Context(), s.Keys.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
 	for b.Loop() {
-		if due, _, _, err := s.DueTimers(b.Context(), 100, 0); err != nil || len(due) > 0 {
+		if due, _, _, err := s.Timers.Due(b.Context(), 100, 0); err != nil || len(due) > 0 {
 			b.Fatal(due, err)
 		}
 	}
@@ -53,13 +53,13 @@ func BenchmarkDueTimers(b *testing.B) {
 func BenchmarkScanTimers(b *testing.B) {
 	s, client := newScripts(b)
 	fill(b, client, func(p redis.Pipeliner, name string, due time.Time) {
-		p.Set(b.Context(), s.Timer(name), "", 0)
-		p.PExpireAt(b.Context(), s.Timer(name), due)
-		p.ZAdd(b.Context(), s.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
+		p.Set(b.Context(), s.Keys.Timer(name), "", 0)
+		p.PExpireAt(b.Context(), s.Keys.Timer(name), due)
+		p.ZAdd(b.Context(), s.Keys.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: name})
 	})
 	for b.Loop() {
 		for cursor := uint64(0); ; {
-			names, next, err := s.ScanTimers(b.Context(), cursor, 1000)
+			names, next, err := s.Timers.Scan(b.Context(), cursor, 1000)
 			if err != nil || len(names) > 0 {
 				b.Fatal(names, err)
 			}

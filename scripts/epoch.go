@@ -12,12 +12,12 @@ import (
 )
 
 // Locker makes locks on the client of the scripts; their keys are Lock's.
-func (s *Scripts) Locker() *redislock.Client { return redislock.New(s.rdb) }
+func (s *conn) Locker() *redislock.Client { return redislock.New(s.rdb) }
 
-// ReadEpoch returns the epoch of this Redis; it is empty if Redis has lost its data, or
+// Read returns the epoch of this Redis; it is empty if Redis has lost its data, or
 // never had any.
-func (s *Scripts) ReadEpoch(ctx context.Context) (string, error) {
-	value, err := s.rdb.Get(ctx, s.Epoch()).Result()
+func (s Epoch) Read(ctx context.Context) (string, error) {
+	value, err := s.rdb.Get(ctx, s.Keys.Epoch()).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("epoch: %w", err)
 	}
@@ -26,7 +26,7 @@ func (s *Scripts) ReadEpoch(ctx context.Context) (string, error) {
 
 // ReadRun returns the id of the server's run, which a restart and a failover
 // change.
-func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
+func (s Epoch) ReadRun(ctx context.Context) (string, error) {
 	info, err := s.rdb.InfoMap(ctx, "server").Result()
 	if err != nil {
 		return "", fmt.Errorf("run of Redis: %w", err)
@@ -35,19 +35,19 @@ func (s *Scripts) ReadRun(ctx context.Context) (string, error) {
 }
 
 // Now returns the time by Redis's clock.
-func (s *Scripts) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
+func (s *conn) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
 
-// WriteEpoch begins an epoch.
-func (s *Scripts) WriteEpoch(ctx context.Context, value string) error {
-	if err := s.rdb.Set(ctx, s.Epoch(), value, 0).Err(); err != nil {
+// Write begins an epoch.
+func (s Epoch) Write(ctx context.Context, value string) error {
+	if err := s.rdb.Set(ctx, s.Keys.Epoch(), value, 0).Err(); err != nil {
 		return fmt.Errorf("epoch: %w", err)
 	}
 	return nil
 }
 
-// FirstEpoch begins an epoch if there is none, and tells whether it did.
-func (s *Scripts) FirstEpoch(ctx context.Context, value string) (bool, error) {
-	ok, err := s.rdb.SetNX(ctx, s.Epoch(), value, 0).Result()
+// First begins an epoch if there is none, and tells whether it did.
+func (s Epoch) First(ctx context.Context, value string) (bool, error) {
+	ok, err := s.rdb.SetNX(ctx, s.Keys.Epoch(), value, 0).Result()
 	if err != nil {
 		return false, fmt.Errorf("epoch: %w", err)
 	}
@@ -57,7 +57,7 @@ func (s *Scripts) FirstEpoch(ctx context.Context, value string) (bool, error) {
 // ScanSet returns some members of a sorted set, about as many as asked for, with
 // their scores, and the cursor of the next call, 0 after the last. A whole scan returns
 // every member that existed from its start to its end, some perhaps twice.
-func (s *Scripts) ScanSet(ctx context.Context, key string, cursor uint64, count int64) ([]redis.Z, uint64, error) {
+func (s Epoch) ScanSet(ctx context.Context, key string, cursor uint64, count int64) ([]redis.Z, uint64, error) {
 	flat, next, err := s.rdb.ZScan(ctx, key, cursor, "", count).Result()
 	if err != nil {
 		return nil, 0, fmt.Errorf("scan %s: %w", key, err)
@@ -74,7 +74,7 @@ func (s *Scripts) ScanSet(ctx context.Context, key string, cursor uint64, count 
 }
 
 // Scores returns the scores of those members that a sorted set has.
-func (s *Scripts) Scores(ctx context.Context, key string, members []string) (map[string]float64, error) {
+func (s Epoch) Scores(ctx context.Context, key string, members []string) (map[string]float64, error) {
 	if len(members) == 0 {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func (s *Scripts) Scores(ctx context.Context, key string, members []string) (map
 
 // Restore adds members to a sorted set; those that exist keep their scores, or with
 // later those scores that are greater.
-func (s *Scripts) Restore(ctx context.Context, key string, members []redis.Z, later bool) error {
+func (s Epoch) Restore(ctx context.Context, key string, members []redis.Z, later bool) error {
 	if len(members) == 0 {
 		return nil
 	}

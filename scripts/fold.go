@@ -18,7 +18,7 @@ type Fold struct {
 	*State
 	Entry   Entry // its message, which is acknowledged with the job's end; empty: none
 	claimed bool  // it has a fence of its own
-	s       *Scripts
+	s       *conn
 }
 
 // Claim is what claims a job.
@@ -34,12 +34,12 @@ type Claim struct {
 // Claim claims a job: OK to fold it, ToFail to end it, both with its state and the fence in
 // it; Already if its stage has ended, Busy, Gone, also if its entry is no longer pending, or
 // Unknown.
-func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
+func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds()}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
-	claim, fields := claimScript.call(ctx, []string{s.Job(c.ID), s.FanIn()}, args...), s.stateCall(ctx, c.ID)
+	claim, fields := claimScript.call(ctx, []string{s.Keys.Job(c.ID), s.Keys.FanIn()}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
 	if err := s.do(ctx, claim, fields); err != nil {
 		return 0, nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	if err == nil && state.Fence != fence {
 		// One of the two ran again since Redis had lost it, or another worker has the job by
 		// now, and this fence will be refused.
-		state, err = s.Read(ctx, c.ID)
+		state, err = Jobs{s.conn}.Read(ctx, c.ID)
 	}
 	switch {
 	case errors.Is(err, ErrNoJob):
@@ -72,7 +72,7 @@ func (s *Scripts) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	}
 	state.Fence = fence
 	state.Fold.Tries++ // with this one
-	return outcome, &Fold{State: state, Entry: c.Entry, claimed: true, s: s}, nil
+	return outcome, &Fold{State: state, Entry: c.Entry, claimed: true, s: s.conn}, nil
 }
 
 // Small is a job whose barrier was just reached, as its entry names it.
@@ -87,10 +87,10 @@ const MaxSmall = sharedBytes
 
 // Open reads jobs whose data is small, in one round trip, with their data. A job that is not
 // READY in that stage and attempt is nil: Claim knows what to do with it.
-func (s *Scripts) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
+func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 	cmds := make([]redis.Cmder, len(jobs))
 	for i, j := range jobs {
-		cmds[i] = redis.NewMapStringStringCmd(ctx, "hgetall", s.Job(j.ID))
+		cmds[i] = redis.NewMapStringStringCmd(ctx, "hgetall", s.Keys.Job(j.ID))
 	}
 	if err := s.do(ctx, cmds...); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Scripts) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 	for i, j := range jobs {
 		fields, err := cmds[i].(*redis.MapStringStringCmd).Result()
 		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return nil, fmt.Errorf("read %s: %w", s.Job(j.ID), err)
+			return nil, fmt.Errorf("read %s: %w", s.Keys.Job(j.ID), err)
 		}
 		state, err := parseState(j.ID, fields)
 		if err != nil || state.Attempt != j.Attempt || state.Stage != j.Stage || state.Status != StatusReady {
@@ -107,7 +107,7 @@ func (s *Scripts) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 		}
 		state.data = fields
 		state.Fold.Tries = 1
-		folds[i] = &Fold{State: state, Entry: j.Entry, s: s}
+		folds[i] = &Fold{State: state, Entry: j.Entry, s: s.conn}
 	}
 	return folds, nil
 }
@@ -128,11 +128,11 @@ func (f *Fold) fence() string {
 
 // Publish takes jobs over the point of no return: OK, Late if the deadline has passed, Busy,
 // Gone or Broken for every job. It claims those that are not claimed.
-func (s *Scripts) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
+func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 	outcomes, err := s.batches(ctx, len(folds), func(from, to int) *redis.Cmd {
 		keys, args := make([]string, 0, to-from), make([]any, 0, 4*(to-from))
 		for _, f := range folds[from:to] {
-			keys, args = append(keys, s.Job(f.ID)), append(args, f.Attempt, f.Stage, f.fence(), f.Entry.ID)
+			keys, args = append(keys, s.Keys.Job(f.ID)), append(args, f.Attempt, f.Stage, f.fence(), f.Entry.ID)
 		}
 		return publishScript.call(ctx, keys, args...)
 	})
@@ -153,10 +153,10 @@ func (s *Scripts) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error
 // acknowledges its entry: OK, Busy, or Gone.
 func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error) {
 	s := f.s
-	keys := []string{s.Job(f.ID), s.Events(), s.FanIn()}
+	keys := []string{s.Keys.Job(f.ID), s.Keys.Events(), s.Keys.FanIn()}
 	args := []any{f.ID, f.Attempt, f.Stage, f.fence(), s.events, Group, f.Entry.ID, carried}
 	for _, l := range listeners {
-		keys, args = append(keys, s.Task(l)), append(args, l)
+		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
 	}
 	return s.outcome(ctx, advanceScript.call(ctx, keys, args...))
 }
@@ -164,14 +164,14 @@ func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error)
 // Fail fails a claimed job; its claim goes on, in order to end it: OK, Already, Busy or Gone.
 // With remove, the worker that ends it removes its file.
 func (f *Fold) Fail(ctx context.Context, reason string, blame Blame, remove bool) (Outcome, error) {
-	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.FanIn()}})
+	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.Keys.FanIn()}})
 	return outcome, err
 }
 
 // Requeue gives up a claimed job, to be tried again: as StepFanIn, or as StepRecord if only
 // its record is left to be changed. It acknowledges the job's entry: OK, Busy, or Gone.
 func (f *Fold) Requeue(ctx context.Context, step string, a Again) (Outcome, error) {
-	return f.s.requeue(ctx, f.ID, f.Attempt, step, f.Fence, f.s.FanIn(), f.Entry, a)
+	return f.s.requeue(ctx, f.ID, f.Attempt, step, f.Fence, f.s.Keys.FanIn(), f.Entry, a)
 }
 
 // End is a claimed job whose record is final.
@@ -182,13 +182,13 @@ type End struct {
 }
 
 // Settle ends jobs and acknowledges their entries: OK, Busy, Gone or Broken for every job.
-func (s *Scripts) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
+func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 4+2*n), s.Deadlines(), s.Dead(), s.Events(), s.FanIn())
+		keys := append(make([]string, 0, 4+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.Keys.FanIn())
 		args := append(make([]any, 0, 4+7*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
-			keys = append(keys, s.Job(e.ID), s.Ended(e.ID))
+			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
 			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, summary(e.State))
 		}
 		return settleScript.call(ctx, keys, args...)
@@ -224,21 +224,21 @@ func summary(s *State) string {
 	return b.String()
 }
 
-// HandBackFold leaves a job to a process that has its definition, after a second, and
+// HandBack leaves a job to a process that has its definition, after a second, and
 // acknowledges its entry.
-func (s *Scripts) HandBackFold(ctx context.Context, m Message, entry Entry) error {
+func (s Folds) HandBack(ctx context.Context, m Message, entry Entry) error {
 	return s.handBack(ctx, m.ID, m.Attempt, StepFanIn, entry)
 }
 
 // handBackAfter is how long a step waits that is handed back.
 const handBackAfter = time.Second
 
-func (s *Scripts) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
-	stream := s.FanIn()
+func (s *conn) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
+	stream := s.Keys.FanIn()
 	if step != StepFanIn {
-		stream = s.Task(step)
+		stream = s.Keys.Task(step)
 	}
-	_, err := s.outcome(ctx, handbackScript.call(ctx, []string{s.Job(id), s.Delayed(), stream},
+	_, err := s.outcome(ctx, handbackScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), stream},
 		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID))
 	return err
 }

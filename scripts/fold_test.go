@@ -20,14 +20,14 @@ func TestAClaimBringsTheState(t *testing.T) { // not parallel: others make Redis
 		if !known {
 			client.ScriptFlush(ctx)
 		}
-		outcome, fold, err := s.Claim(ctx, Claim{Message: Message{"1", 1}, Stage: 1, Worker: fmt.Sprint("w", i), Known: []string{"d"}, Silent: true})
+		outcome, fold, err := s.Folds.Claim(ctx, Claim{Message: Message{"1", 1}, Stage: 1, Worker: fmt.Sprint("w", i), Known: []string{"d"}, Silent: true})
 		if err != nil || outcome != OK {
 			t.Fatal(i, outcome, err)
 		}
 		if fold.Fence != int64(i+1) || fold.Worker != fmt.Sprint("w", i) || fold.Status != StatusFold || fold.Fold.Tries != int64(i+2) {
 			t.Errorf("%+v", fold.State)
 		}
-		if fields, err := s.Claimed(ctx, fold.State, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
+		if fields, err := s.Folds.Claimed(ctx, fold.State, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
 			t.Errorf("%q %v", fields, err)
 		}
 	}
@@ -43,15 +43,15 @@ func TestOpenBringsTheData(t *testing.T) {
 		ready(t, s, id, time.Hour)
 	}
 	started(t, s, "runs", time.Hour, "l")
-	client.HSet(ctx, s.Job("garbage"), "job", "1 READY")
-	client.Set(ctx, s.Job("other-type"), "x", 0)
+	client.HSet(ctx, s.Keys.Job("garbage"), "job", "1 READY")
+	client.Set(ctx, s.Keys.Job("other-type"), "x", 0)
 	claimed(t, s, "claimed", "w", OK)
 	jobs := []Small{
 		{Message: Message{"runs", 1}, Stage: 1}, {Message: Message{"garbage", 1}, Stage: 1}, {Message: Message{"claimed", 1}, Stage: 1},
 		{Message: Message{"other-stage", 1}, Stage: 2}, {Message: Message{"other-attempt", 2}, Stage: 1}, {Message: Message{"other-type", 1}, Stage: 1},
 		{Message: Message{"none", 1}, Stage: 1}, {Message: Message{"good", 1}, Stage: 1},
 	}
-	folds, err := s.Open(ctx, jobs)
+	folds, err := s.Folds.Open(ctx, jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +59,14 @@ func TestOpenBringsTheData(t *testing.T) {
 	if slices.ContainsFunc(folds[:len(folds)-1], func(f *Fold) bool { return f != nil }) || good == nil {
 		t.Fatal(folds)
 	}
-	client.HDel(ctx, s.Job("good"), "l.c") // it is read no more
-	if fields, err := s.Claimed(ctx, good.State, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
+	client.HDel(ctx, s.Keys.Job("good"), "l.c") // it is read no more
+	if fields, err := s.Folds.Claimed(ctx, good.State, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
 		t.Errorf("%q %v", fields, err)
 	}
-	if _, err := s.Claimed(ctx, good.State, "l", []string{"d"}, 0); !errors.Is(err, ErrNoChunk) {
+	if _, err := s.Folds.Claimed(ctx, good.State, "l", []string{"d"}, 0); !errors.Is(err, ErrNoChunk) {
 		t.Errorf("a column that does not exist: %v", err)
 	}
-	if _, err := s.Columns(ctx, "good", "l", []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
+	if _, err := s.Folds.Columns(ctx, "good", "l", []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
 		t.Errorf("a column that is lost: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestAClaimIsOfItsAttempt(t *testing.T) {
 					attempts = 2
 					next := attempt("1", time.Hour, "l")
 					next.Attempt = 2
-					if outcomes, err := s.Start(ctx, "", next); err != nil || outcomes[0] != OK {
+					if outcomes, err := s.Jobs.Start(ctx, "", next); err != nil || outcomes[0] != OK {
 						t.Error(outcomes, err)
 					}
 					if outcome, err := firstTask(t, s, "l", "w").Complete(ctx, chunkOf(0, "2"), 0); err != nil || outcome != Already {
@@ -121,18 +121,18 @@ func TestAClaimIsOfItsAttempt(t *testing.T) {
 				}
 				if c.claim {
 					claim := Claim{Message: Message{"1", attempts}, Worker: "w2", Known: []string{"d"}, Silent: true}
-					if outcome, _, err := s.Claim(ctx, claim); err != nil || outcome != OK {
+					if outcome, _, err := s.Folds.Claim(ctx, claim); err != nil || outcome != OK {
 						t.Error(outcome, err)
 					}
 				}
 			}})
 			late := New(Options{Redis: slow, Keys: s.Keys})
-			outcome, fold, err := late.Claim(ctx, Claim{Message: Message{"1", 1}, Worker: "w1", Known: []string{"d"}})
+			outcome, fold, err := late.Folds.Claim(ctx, Claim{Message: Message{"1", 1}, Worker: "w1", Known: []string{"d"}})
 			if err != nil || outcome != c.want || (fold != nil) != (c.want == OK) {
 				t.Fatalf("%v %+v %v", outcome, fold, err)
 			}
 			if fold != nil { // its fence is an old one already
-				if outcomes, err := s.Publish(ctx, fold); err != nil || outcomes[0] != Busy {
+				if outcomes, err := s.Folds.Publish(ctx, fold); err != nil || outcomes[0] != Busy {
 					t.Error(outcomes, err)
 				}
 			}
@@ -149,27 +149,27 @@ func TestPublishAfterTheDeadline(t *testing.T) {
 	for _, id := range []string{"small", "claimed", "published"} {
 		ready(t, s, id, time.Hour)
 	}
-	folds, err := s.Open(ctx, []Small{{Message: Message{"small", 1}, Stage: 1}})
+	folds, err := s.Folds.Open(ctx, []Small{{Message: Message{"small", 1}, Stage: 1}})
 	if err != nil || folds[0] == nil {
 		t.Fatal(folds, err)
 	}
 	folds = append(folds, claimed(t, s, "claimed", "w", OK), claimed(t, s, "published", "w", OK))
-	if outcomes, err := s.Publish(ctx, folds[2]); err != nil || outcomes[0] != OK {
+	if outcomes, err := s.Folds.Publish(ctx, folds[2]); err != nil || outcomes[0] != OK {
 		t.Fatal(outcomes, err)
 	}
 	for _, f := range folds {
 		rewrite(t, s, f.ID, func(words []string) { words[4] = "1" })
 	}
-	outcomes, err := s.Publish(ctx, folds...)
+	outcomes, err := s.Folds.Publish(ctx, folds...)
 	if err != nil || !slices.Equal(outcomes, []Outcome{Late, Late, OK}) {
 		t.Fatal(outcomes, err)
 	}
 	for i, want := range []Outcome{OK, OK, Busy} {
-		if outcome, _, err := s.Expire(ctx, folds[i].ID); err != nil || outcome != want {
+		if outcome, _, err := s.Jobs.Expire(ctx, folds[i].ID); err != nil || outcome != want {
 			t.Errorf("%s: %v %v", folds[i].ID, outcome, err)
 		}
 	}
-	if outcomes, err := s.Publish(ctx, folds...); err != nil || !slices.Equal(outcomes, []Outcome{Busy, Busy, OK}) {
+	if outcomes, err := s.Folds.Publish(ctx, folds...); err != nil || !slices.Equal(outcomes, []Outcome{Busy, Busy, OK}) {
 		t.Error(outcomes, err)
 	}
 }
@@ -183,7 +183,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 	var open []Small
 	for i := range jobs {
 		ready(t, s, fmt.Sprint(i), time.Hour)
-		entry, fields, _ := read(t, s, s.FanIn(), "f1")
+		entry, fields, _ := read(t, s, s.Keys.FanIn(), "f1")
 		open = append(open, Small{Message: Message{fields["id"], 1}, Stage: 1, Entry: entry})
 	}
 	published := make(chan string, 2*jobs)
@@ -193,7 +193,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 		go func() {
 			defer func() { done <- true }()
 			if worker == "f1" {
-				folds, err := s.Open(ctx, open)
+				folds, err := s.Folds.Open(ctx, open)
 				if err != nil {
 					failed[w] = err
 					return
@@ -202,7 +202,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 					if f == nil {
 						continue // the other one has claimed it
 					}
-					outcomes, err := s.Publish(ctx, f)
+					outcomes, err := s.Folds.Publish(ctx, f)
 					if err != nil {
 						failed[w] = err
 						return
@@ -214,7 +214,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 				return
 			}
 			for _, o := range slices.Backward(open) { // it takes the entries over
-				outcome, f, err := s.Claim(ctx, Claim{Message: o.Message, Stage: 1, Worker: worker, Known: []string{"d"}, Silent: true, Entry: o.Entry})
+				outcome, f, err := s.Folds.Claim(ctx, Claim{Message: o.Message, Stage: 1, Worker: worker, Known: []string{"d"}, Silent: true, Entry: o.Entry})
 				if err != nil {
 					failed[w] = err
 					return
@@ -222,7 +222,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 				if outcome != OK || f.Status == StatusPublishing {
 					continue
 				}
-				outcomes, err := s.Publish(ctx, f)
+				outcomes, err := s.Folds.Publish(ctx, f)
 				if err != nil {
 					failed[w] = err
 					return

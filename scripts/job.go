@@ -49,7 +49,7 @@ type Plan struct {
 // may have started this attempt, and it must not run twice.
 // With an error, the jobs that another report or definition has have their outcomes, and the
 // others are Busy: they did not start, or that is not known.
-func (s *Scripts) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome, error) {
+func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome, error) {
 	var cmds []redis.Cmder
 	of := map[Plan][]int{}
 	var plans []Plan
@@ -82,17 +82,17 @@ func (s *Scripts) Start(ctx context.Context, epoch string, jobs ...Start) ([]Out
 	return all, failed
 }
 
-func (s *Scripts) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
+func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
 	listeners := strings.Split(p.Listeners, ",")
-	keys := append(make([]string, 0, 5+len(listeners)+2*len(batch)), s.Deadlines(), s.Events(), s.Jobs(), s.Wake(), s.Epoch())
+	keys := append(make([]string, 0, 5+len(listeners)+2*len(batch)), s.Keys.Deadlines(), s.Keys.Events(), s.Keys.Jobs(), s.Keys.Wake(), s.Keys.Epoch())
 	args := append(make([]any, 0, 10+len(listeners)+5*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
 		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, oneIf(p.Waits), Group, carried)
 	for _, l := range listeners {
-		keys, args = append(keys, s.Task(l)), append(args, l)
+		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
 	}
 	for _, i := range batch {
 		j := jobs[i]
-		keys = append(keys, s.Job(j.ID), s.Ended(j.ID))
+		keys = append(keys, s.Keys.Job(j.ID), s.Keys.Ended(j.ID))
 		args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry)
 	}
 	return startScript.call(ctx, keys, args...)
@@ -117,12 +117,12 @@ type failure struct {
 }
 
 // fail runs the script and returns how late it is, too.
-func (s *Scripts) fail(ctx context.Context, id string, attempt int64, f failure) (Outcome, time.Duration, error) {
+func (s *conn) fail(ctx context.Context, id string, attempt int64, f failure) (Outcome, time.Duration, error) {
 	stream := f.entry.Stream
 	if stream == "" {
-		stream = s.FanIn()
+		stream = s.Keys.FanIn()
 	}
-	outcome, more, err := s.list(ctx, failScript.call(ctx, []string{s.Job(id), s.FanIn(), s.Events(), s.Delayed(), stream},
+	outcome, more, err := s.list(ctx, failScript.call(ctx, []string{s.Keys.Job(id), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Delayed(), stream},
 		append([]any{id, attempt, f.by, f.token, f.reason, s.events, oneIf(f.remove), Group, f.entry.ID, string(f.blame)}, f.paused...)...))
 	if err != nil || len(more) < 2 {
 		return outcome, 0, err
@@ -136,12 +136,12 @@ func (s *Scripts) fail(ctx context.Context, id string, attempt int64, f failure)
 //
 // One that waits for a listener that is paused does not fail if its report wants
 // that: its deadline moves, and the outcome is Busy.
-func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
-	found, err := s.Paused(ctx)
+func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, error) {
+	found, err := Gate{s.conn}.Paused(ctx)
 	if err != nil {
 		return Busy, 0, err
 	}
-	if outcome, err := s.extendPaused(ctx, id, found); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
+	if outcome, err := (Gate{s.conn}).extendPaused(ctx, id, found); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
 		return Busy, 0, err
 	}
 	f := failure{by: "@deadline", reason: "deadline passed"}
@@ -154,14 +154,14 @@ func (s *Scripts) Expire(ctx context.Context, id string) (Outcome, time.Duration
 }
 
 // Bury lists a record as failed whose job never ran.
-func (s *Scripts) Bury(ctx context.Context, id string) error {
-	_, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Dead()}, id, 0))
+func (s Jobs) Bury(ctx context.Context, id string) error {
+	_, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Keys.Dead()}, id, 0))
 	return err
 }
 
 // Note appends an event that is no change of state, such as a message that was
 // ignored.
-func (s *Scripts) Note(ctx context.Context, id string, attempt int64, event string, fields ...any) error {
-	args := []any{"xadd", s.Events(), "maxlen", "~", s.events, "*", "id", id, "attempt", attempt, "event", event}
+func (s Jobs) Note(ctx context.Context, id string, attempt int64, event string, fields ...any) error {
+	args := []any{"xadd", s.Keys.Events(), "maxlen", "~", s.events, "*", "id", id, "attempt", attempt, "event", event}
 	return s.send(ctx, redis.NewStringCmd(ctx, append(args, fields...)...))
 }

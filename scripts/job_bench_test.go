@@ -47,12 +47,12 @@ func BenchmarkJobInRedis(b *testing.B) {
 			starts[i].Definition = strings.Repeat("d", 64)
 		}
 		rounds++
-		step("start", func() error { return all(s.Start(ctx, "", starts...)) })
+		step("start", func() error { return all(s.Jobs.Start(ctx, "", starts...)) })
 		for _, l := range []string{"one", "two"} {
 			var tasks []*Task
 			step("read", func() error {
-				for _, m := range readMany(b, s, s.Task(l), jobs) {
-					task, _ := s.NewTask(Message{m.Values["id"].(string), 1}, l, Entry{s.Task(l), Group, "c", m.ID}, nil)
+				for _, m := range readMany(b, s, s.Keys.Task(l), jobs) {
+					task, _ := s.Tasks.New(Message{m.Values["id"].(string), 1}, l, Entry{s.Keys.Task(l), Group, "c", m.ID}, nil)
 					tasks = append(tasks, task)
 				}
 				return nil
@@ -68,23 +68,23 @@ func BenchmarkJobInRedis(b *testing.B) {
 		}
 		var small []Small
 		step("read", func() error {
-			for _, m := range readMany(b, s, s.FanIn(), jobs) {
-				small = append(small, Small{Message: Message{m.Values["id"].(string), 1}, Stage: 1, Entry: Entry{s.FanIn(), Group, "c", m.ID}})
+			for _, m := range readMany(b, s, s.Keys.FanIn(), jobs) {
+				small = append(small, Small{Message: Message{m.Values["id"].(string), 1}, Stage: 1, Entry: Entry{s.Keys.FanIn(), Group, "c", m.ID}})
 			}
 			return nil
 		})
 		var folds []*Fold
 		step("open", func() (err error) {
-			folds, err = s.Open(ctx, small)
+			folds, err = s.Folds.Open(ctx, small)
 			return err
 		})
-		step("publish", func() error { return all(s.Publish(ctx, folds...)) })
+		step("publish", func() error { return all(s.Folds.Publish(ctx, folds...)) })
 		step("settle", func() error {
 			ends := make([]End, len(folds))
 			for i, f := range folds {
 				ends[i] = End{f, "SUCCESS", "file:///reports/1.csv"}
 			}
-			return all(s.Settle(ctx, ends...))
+			return all(s.Folds.Settle(ctx, ends...))
 		})
 	}
 	var sum float64

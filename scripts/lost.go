@@ -10,17 +10,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Found is a job that runs, as RunningJobs finds it.
+// Found is a job that runs, as List finds it.
 type Found struct {
 	ID    string
 	State *State // nil: none
 	Err   error  // the state cannot be read
 }
 
-// RunningJobs returns running jobs in the order of their deadlines: count of them, from an
+// List returns running jobs in the order of their deadlines: count of them, from an
 // offset on.
-func (s *Scripts) RunningJobs(ctx context.Context, offset, count int64) ([]Found, error) {
-	ids, err := s.rdb.ZRange(ctx, s.Deadlines(), offset, offset+count-1).Result()
+func (s Jobs) List(ctx context.Context, offset, count int64) ([]Found, error) {
+	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), offset, offset+count-1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("running jobs: %w", err)
 	}
@@ -48,7 +48,7 @@ func (s *Scripts) RunningJobs(ctx context.Context, offset, count int64) ([]Found
 // Lost returns those of the messages that no worker will get from a stream, with the entry
 // that was read and is not pending (empty: it does not exist). It searches the oldest
 // hundred thousand entries of a stream; if there are more, none is lost.
-func (s *Scripts) Lost(ctx context.Context, stream string, wanted []Message) (map[Message]string, error) {
+func (s Streams) Lost(ctx context.Context, stream string, wanted []Message) (map[Message]string, error) {
 	const page, pages = 1000, 100
 	read, err := s.lastRead(ctx, stream)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Scripts) Lost(ctx context.Context, stream string, wanted []Message) (ma
 
 // lastRead is the last entry that the group of a stream was given; empty if it has no
 // group, and so will be given all of them.
-func (s *Scripts) lastRead(ctx context.Context, stream string) (string, error) {
+func (s Streams) lastRead(ctx context.Context, stream string) (string, error) {
 	groups, err := s.rdb.XInfoGroups(ctx, stream).Result()
 	if err != nil && !strings.Contains(err.Error(), "no such key") {
 		return "", fmt.Errorf("groups of %s: %w", stream, err)
@@ -105,7 +105,7 @@ func (s *Scripts) lastRead(ctx context.Context, stream string) (string, error) {
 
 // pendingOf returns which of a page of entries are pending; read is the last entry that the
 // group was given.
-func (s *Scripts) pendingOf(ctx context.Context, stream string, entries []redis.XMessage, read string) (map[string]bool, error) {
+func (s Streams) pendingOf(ctx context.Context, stream string, entries []redis.XMessage, read string) (map[string]bool, error) {
 	pending := map[string]bool{}
 	if len(entries) == 0 || read == "" || laterEntry(entries[0].ID, read) {
 		return pending, nil
@@ -138,11 +138,11 @@ func laterEntry(a, b string) bool {
 // ResendTask sends a task's message once more that Redis has lost: OK, Busy if an external
 // worker has a lease of it or it waits for its next try, or Gone if it is not open. The entry
 // is what Lost returns.
-func (s *Scripts) ResendTask(ctx context.Context, m Message, listener, entry string) (Outcome, error) {
-	return s.outcome(ctx, resendScript.call(ctx, []string{s.Job(m.ID), s.Delayed(), s.Task(listener)}, m.ID, m.Attempt, listener, entry))
+func (s Streams) ResendTask(ctx context.Context, m Message, listener, entry string) (Outcome, error) {
+	return s.outcome(ctx, resendScript.call(ctx, []string{s.Keys.Job(m.ID), s.Keys.Delayed(), s.Keys.Task(listener)}, m.ID, m.Attempt, listener, entry))
 }
 
 // ResendFold is ResendTask for fan-in.
-func (s *Scripts) ResendFold(ctx context.Context, m Message, entry string) (Outcome, error) {
-	return s.outcome(ctx, resendScript.call(ctx, []string{s.Job(m.ID), s.Delayed(), s.FanIn()}, m.ID, m.Attempt, StepFanIn, entry))
+func (s Streams) ResendFold(ctx context.Context, m Message, entry string) (Outcome, error) {
+	return s.outcome(ctx, resendScript.call(ctx, []string{s.Keys.Job(m.ID), s.Keys.Delayed(), s.Keys.FanIn()}, m.ID, m.Attempt, StepFanIn, entry))
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // MemoryUsed returns how much of its maxmemory Redis uses, in percent; 0 if it has no limit.
-func (s *Scripts) MemoryUsed(ctx context.Context) (int, error) {
+func (s *conn) MemoryUsed(ctx context.Context) (int, error) {
 	info, err := s.rdb.InfoMap(ctx, "memory").Result()
 	if err != nil {
 		return 0, fmt.Errorf("memory of Redis: %w", err)

@@ -22,7 +22,7 @@ const quarantined = 1024
 
 // Ack acknowledges entries of a stream and removes them, as one. It is the last act for a
 // message: its effect must exist in Redis or MySQL before.
-func (s *Scripts) Ack(ctx context.Context, stream string, entries ...string) error {
+func (s Streams) Ack(ctx context.Context, stream string, entries ...string) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -36,8 +36,8 @@ func (s *Scripts) Ack(ctx context.Context, stream string, entries ...string) err
 
 // Quarantine keeps an entry that cannot be used, with the reason; what is longer
 // than 1 KB of it is cut.
-func (s *Scripts) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
-	c := redis.NewStringCmd(ctx, "xadd", s.Quarantined(), "maxlen", "~", QuarantineCap, "*",
+func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
+	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined(), "maxlen", "~", QuarantineCap, "*",
 		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields))
 	if err := s.do(ctx, c); err != nil {
 		return err

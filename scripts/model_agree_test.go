@@ -84,10 +84,10 @@ func (m *machine) expected() map[string]string {
 func (m *machine) agree(t *rapid.T) {
 	ctx := t.Context()
 	pipe := m.client.Pipeline()
-	hash, ended := pipe.HGetAll(ctx, m.s.Job("1")), pipe.Get(ctx, m.s.Ended("1"))
-	ttl, endedTTL := pipe.PTTL(ctx, m.s.Job("1")), pipe.PTTL(ctx, m.s.Ended("1"))
-	deadline, wake := pipe.ZScore(ctx, m.s.Deadlines(), "1"), pipe.PExpireTime(ctx, m.s.Wake())
-	delayed := pipe.ZRange(ctx, m.s.Delayed(), 0, -1)
+	hash, ended := pipe.HGetAll(ctx, m.s.Keys.Job("1")), pipe.Get(ctx, m.s.Keys.Ended("1"))
+	ttl, endedTTL := pipe.PTTL(ctx, m.s.Keys.Job("1")), pipe.PTTL(ctx, m.s.Keys.Ended("1"))
+	deadline, wake := pipe.ZScore(ctx, m.s.Keys.Deadlines(), "1"), pipe.PExpireTime(ctx, m.s.Keys.Wake())
+	delayed := pipe.ZRange(ctx, m.s.Keys.Delayed(), 0, -1)
 	streams, pending := map[string]*redis.XMessageSliceCmd{}, map[string]*redis.XPendingExtCmd{}
 	for _, step := range steps {
 		streams[step] = pipe.XRange(ctx, m.stream(step), "-", "+")
@@ -207,7 +207,7 @@ func (m *machine) agreeHash(t *rapid.T, fields map[string]string) {
 // agreeState compares what Read makes of the hash.
 func (m *machine) agreeState(t *rapid.T) {
 	t.Helper()
-	state, err := m.s.Read(t.Context(), "1")
+	state, err := m.s.Jobs.Read(t.Context(), "1")
 	if err != nil {
 		t.Fatal(err)
 	}

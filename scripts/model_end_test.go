@@ -36,7 +36,7 @@ func (m *machine) end() {
 				m.resendStep(t, step)
 			}
 			m.agree(t)
-		} else if outcome, err := m.s.PushAgain(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
+		} else if outcome, err := m.s.Clock.PushAgain(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
 			t.Fatal(outcome, err)
 		}
 		m.allIn(t, func(h *mHand) { m.work(t, h) })
@@ -52,7 +52,7 @@ func (m *machine) end() {
 			t.Fatalf("%d messages are left of %+v", left, m.job)
 		}
 	}
-	if n := m.client.ZCard(t.Context(), m.s.Deadlines()).Val(); n != 0 {
+	if n := m.client.ZCard(t.Context(), m.s.Keys.Deadlines()).Val(); n != 0 {
 		t.Fatal("it has a deadline after its end")
 	}
 }
@@ -81,7 +81,7 @@ func (m *machine) allIn(t *rapid.T, do func(h *mHand)) {
 // endLease ends the lease of a task, if it has one.
 func (m *machine) endLease(t *rapid.T, step string) {
 	if m.job != nil && m.job.tasks[step] != nil && m.job.tasks[step].leased {
-		m.client.HDel(t.Context(), m.s.Job("1"), step+":lease")
+		m.client.HDel(t.Context(), m.s.Keys.Job("1"), step+":lease")
 		m.job.tasks[step].leased = false
 	}
 }
@@ -101,7 +101,7 @@ func (m *machine) slow(t *rapid.T, h *mHand) (outcome Outcome) {
 		outcome = m.takeTask(t, h, false)
 	}
 	if outcome == Gone || outcome == Already {
-		if err := m.s.Ack(t.Context(), m.stream(h.step), h.e.id); err != nil {
+		if err := m.s.Streams.Ack(t.Context(), m.stream(h.step), h.e.id); err != nil {
 			t.Fatal(err)
 		}
 		m.ack(h)
@@ -128,7 +128,7 @@ func (m *machine) work(t *rapid.T, h *mHand) {
 		case Late:
 			if h.fold.claimed && m.failTheFold(t, h, false) == OK {
 				m.settleFold(t, h, "FAILED")
-			} else if outcome, _, err := m.s.Expire(t.Context(), "1"); err != nil || outcome != OK {
+			} else if outcome, _, err := m.s.Jobs.Expire(t.Context(), "1"); err != nil || outcome != OK {
 				t.Fatal(outcome, err)
 			} else {
 				m.failing()

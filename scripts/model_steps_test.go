@@ -16,7 +16,7 @@ func (m *machine) told(t *rapid.T, h *mHand, outcome Outcome) {
 	if outcome != Gone && outcome != Already || rapid.Bool().Draw(t, "it dies first") {
 		return
 	}
-	if err := m.s.Ack(t.Context(), m.stream(h.step), h.e.id); err != nil {
+	if err := m.s.Streams.Ack(t.Context(), m.stream(h.step), h.e.id); err != nil {
 		t.Fatal(err)
 	}
 	m.ack(h)
@@ -323,7 +323,7 @@ func (m *machine) forget() {
 
 func (m *machine) cancel(t *rapid.T) {
 	attempt := m.near(t)
-	got, _, err := m.s.Cancel(t.Context(), "1", attempt, "cancelled")
+	got, _, err := m.s.Jobs.Cancel(t.Context(), "1", attempt, "cancelled")
 	switch j := m.job; {
 	case j == nil || attempt != j.attempt:
 		m.check(t, got, err, Gone)
@@ -345,7 +345,7 @@ func (m *machine) cancel(t *rapid.T) {
 }
 
 func (m *machine) expire(t *rapid.T) {
-	got, _, err := m.s.Expire(t.Context(), "1")
+	got, _, err := m.s.Jobs.Expire(t.Context(), "1")
 	switch j := m.job; {
 	case j == nil:
 		m.check(t, got, err, Gone)
@@ -371,7 +371,7 @@ func (m *machine) open(t *rapid.T) {
 
 // openFold opens a small job, if it is READY.
 func (m *machine) openFold(t *rapid.T, h *mHand) bool {
-	folds, err := m.s.Open(t.Context(), []Small{{Message: h.message(), Stage: h.stage(), Entry: h.entry(m)}})
+	folds, err := m.s.Folds.Open(t.Context(), []Small{{Message: h.message(), Stage: h.stage(), Entry: h.entry(m)}})
 	want := m.mine(h) && m.job.stage == h.stage() && m.job.status == StatusReady
 	if err != nil || (folds[0] != nil) != want {
 		t.Fatalf("opened %v %v, the model says %v", folds[0], err, want)
@@ -389,7 +389,7 @@ func (m *machine) claim(t *rapid.T) {
 
 // claimFold claims a job; the answer may be lost.
 func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
-	got, fold, err := m.s.Claim(t.Context(), Claim{Message: h.message(), Stage: h.stage(), Worker: h.worker, Known: []string{"d"}, Silent: h.silent, Entry: h.entry(m)})
+	got, fold, err := m.s.Folds.Claim(t.Context(), Claim{Message: h.message(), Stage: h.stage(), Worker: h.worker, Known: []string{"d"}, Silent: h.silent, Entry: h.entry(m)})
 	if !m.mine(h) {
 		m.check(t, got, err, Gone)
 		return Gone
@@ -446,7 +446,7 @@ func (m *machine) publishFold(t *rapid.T, h *mHand, lost bool) Outcome {
 		*f.State = *h.fold.State
 	}
 	fence := f.Fence
-	outcomes, err := m.s.Publish(t.Context(), f)
+	outcomes, err := m.s.Folds.Publish(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -578,7 +578,7 @@ func (m *machine) settle(t *rapid.T) {
 
 func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 	f, j := h.fold, m.job
-	outcomes, err := m.s.Settle(t.Context(), End{f, status, "x"})
+	outcomes, err := m.s.Folds.Settle(t.Context(), End{f, status, "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -597,8 +597,8 @@ func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 		m.ack(h)
 		m.tombstone = &mJob{attempt: j.attempt, status: status, parameters: j.parameters}
 		m.job = nil
-		dead := m.client.ZScore(t.Context(), m.s.Dead(), "1").Err() == nil
-		running := m.client.ZScore(t.Context(), m.s.Deadlines(), "1").Err() == nil
+		dead := m.client.ZScore(t.Context(), m.s.Keys.Dead(), "1").Err() == nil
+		running := m.client.ZScore(t.Context(), m.s.Keys.Deadlines(), "1").Err() == nil
 		if dead != (status == string(report.Failed)) || running {
 			t.Fatalf("ended as %s: it is listed as failed: %v, as running: %v", status, dead, running)
 		}

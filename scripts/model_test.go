@@ -120,13 +120,13 @@ type machine struct {
 
 func (m *machine) stream(step string) string {
 	if step == StepFanIn {
-		return m.s.FanIn()
+		return m.s.Keys.FanIn()
 	}
-	return m.s.Task(step)
+	return m.s.Keys.Task(step)
 }
 
 func (m *machine) clean() {
-	keys := []string{m.s.Job("1"), m.s.Ended("1"), m.s.Deadlines(), m.s.Delayed(), m.s.Events(), m.s.Jobs(), m.s.Wake(), m.s.Dead()}
+	keys := []string{m.s.Keys.Job("1"), m.s.Keys.Ended("1"), m.s.Keys.Deadlines(), m.s.Keys.Delayed(), m.s.Keys.Events(), m.s.Keys.Jobs(), m.s.Keys.Wake(), m.s.Keys.Dead()}
 	for _, step := range steps {
 		keys = append(keys, m.stream(step))
 	}
@@ -307,7 +307,7 @@ func (m *machine) start(t *rapid.T) {
 	}
 	// A row of the same id, with parameters of its own, may have come instead.
 	next.Parameters = []byte(rapid.SampledFrom([]string{"{}", "{}", "{}", `{"b":1}`}).Draw(t, "parameters"))
-	outcomes, err := m.s.Start(t.Context(), "", next)
+	outcomes, err := m.s.Jobs.Start(t.Context(), "", next)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func (m *machine) hand(step string, e *mEntry, silent bool, lease time.Duration)
 		m.t.Fatal("no message", e.fields)
 	}
 	if step != StepFanIn && !e.cancel() {
-		h.task, h.ready = m.s.NewTask(message, step, entry, e.fields)
+		h.task, h.ready = m.s.Tasks.New(message, step, entry, e.fields)
 		h.ready = h.ready && !silent
 		h.task.Lease = lease
 	}
@@ -408,7 +408,7 @@ func (m *machine) takeOver(t *rapid.T, step string, e *mEntry) *mHand {
 
 func (m *machine) putBack(t *rapid.T) {
 	h := m.drawHand(t, canPutBack)
-	if err := m.s.PutBack(t.Context(), m.stream(h.step), h.e.id, h.e.fields); err != nil {
+	if err := m.s.Streams.PutBack(t.Context(), m.stream(h.step), h.e.id, h.e.fields); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(m.streams[h.step], h.e) {
@@ -426,7 +426,7 @@ func (m *machine) handBack(t *rapid.T) {
 	h := m.drawHand(t, m.canHandBack)
 	var err error
 	if h.step == StepFanIn {
-		err = m.s.HandBackFold(t.Context(), h.message(), h.entry(m))
+		err = m.s.Folds.HandBack(t.Context(), h.message(), h.entry(m))
 	} else {
 		err = h.task.HandBack(t.Context())
 	}
@@ -458,12 +458,12 @@ func (m *machine) moveMember(t *rapid.T, member string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.client.ZAdd(t.Context(), m.s.Delayed(), redis.Z{Member: member, Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
+	m.client.ZAdd(t.Context(), m.s.Keys.Delayed(), redis.Z{Member: member, Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
 	step, listener := StepFanIn, ""
 	if later.Step[0] != '@' {
 		step, listener = later.Step, later.Step
 	}
-	late, strange, err := m.s.Move(t.Context(), m.stream(step), listener, []Move{{Member: member, ID: "1", Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
+	late, strange, err := m.s.Clock.Move(t.Context(), m.stream(step), listener, []Move{{Member: member, ID: "1", Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,7 +473,7 @@ func (m *machine) moveMember(t *rapid.T, member string) {
 		if len(strange) != 1 || len(late) != 0 {
 			t.Fatalf("moved %d, strange %d: the job does not have the task", len(late), len(strange))
 		}
-		if _, err := m.s.Refuse(t.Context(), strange, false); err != nil {
+		if _, err := m.s.Clock.Refuse(t.Context(), strange, false); err != nil {
 			t.Fatal(err)
 		}
 	case listener != "" && (!current || m.job.status != StatusRun || m.job.tasks[listener].done):
@@ -507,7 +507,7 @@ func (m *machine) resend(t *rapid.T) {
 
 func (m *machine) resendStep(t *rapid.T, step string) {
 	message := Message{"1", m.job.attempt}
-	lost, err := m.s.Lost(t.Context(), m.stream(step), []Message{message})
+	lost, err := m.s.Streams.Lost(t.Context(), m.stream(step), []Message{message})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -521,12 +521,12 @@ func (m *machine) resendStep(t *rapid.T, step string) {
 	var got Outcome
 	want := OK
 	if step == StepFanIn {
-		got, err = m.s.ResendFold(t.Context(), message, entry)
+		got, err = m.s.Streams.ResendFold(t.Context(), message, entry)
 		if m.job.status == StatusRun {
 			want = Gone
 		}
 	} else {
-		got, err = m.s.ResendTask(t.Context(), message, step, entry)
+		got, err = m.s.Streams.ResendTask(t.Context(), message, step, entry)
 		if task := m.job.tasks[step]; m.job.status != StatusRun || task == nil || task.done {
 			want = Gone
 		} else if task.leased {
@@ -560,7 +560,7 @@ func (m *machine) double(t *rapid.T) {
 // loseEntry takes a message away, as a Redis that has lost writes may.
 func (m *machine) loseEntry(t *rapid.T) {
 	step, e := m.drawEntry(t, func(*mEntry) bool { return true })
-	if err := m.s.Ack(t.Context(), m.stream(step), e.id); err != nil {
+	if err := m.s.Streams.Ack(t.Context(), m.stream(step), e.id); err != nil {
 		t.Fatal(err)
 	}
 	m.ack(&mHand{step: step, e: e})
@@ -569,18 +569,18 @@ func (m *machine) loseEntry(t *rapid.T) {
 
 func (m *machine) loseDelayed(t *rapid.T) {
 	gone := rapid.SampledFrom(slices.Sorted(maps.Keys(m.delayed))).Draw(t, "member")
-	m.client.ZRem(t.Context(), m.s.Delayed(), gone)
+	m.client.ZRem(t.Context(), m.s.Keys.Delayed(), gone)
 	delete(m.delayed, gone)
 	later, _ := ParseLater(gone)
 	m.lost[strings.Replace(later.Step, StepRecord, StepFanIn, 1)] = true
 }
 
 func (m *machine) loseHash(t *rapid.T) {
-	m.client.Del(t.Context(), m.s.Job("1"))
+	m.client.Del(t.Context(), m.s.Keys.Job("1"))
 	m.job = nil
 }
 
 func (m *machine) loseTombstone(t *rapid.T) {
-	m.client.Del(t.Context(), m.s.Ended("1"))
+	m.client.Del(t.Context(), m.s.Keys.Ended("1"))
 	m.tombstone = nil
 }

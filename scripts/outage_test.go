@@ -36,10 +36,10 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 	if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Start(ctx, "", attempt("new", time.Hour, "l")); !errors.Is(err, ErrFull) {
+	if _, err := s.Jobs.Start(ctx, "", attempt("new", time.Hour, "l")); !errors.Is(err, ErrFull) {
 		t.Errorf("a full Redis started a job, so the test is not what it says: %v", err)
 	}
-	if outcome, _, err := s.Expire(ctx, "overdue"); err != nil || outcome != OK {
+	if outcome, _, err := s.Jobs.Expire(ctx, "overdue"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	if outcome, err := takenOver(t, s, givenUp, "w2").Fail(ctx, "no more", BlameSource); err != nil || outcome != OK {
@@ -48,10 +48,10 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 	if outcome, err := stored.Complete(ctx, Chunk{}, 0); err != nil || outcome != Already {
 		t.Fatal(outcome, err)
 	}
-	if passed, err := s.Passed(ctx, 0, 10); err != nil || len(passed.Passed) != 1 {
+	if passed, err := s.Clock.Passed(ctx, 0, 10); err != nil || len(passed.Passed) != 1 {
 		t.Fatal(passed, err)
 	}
-	folds, err := s.Open(ctx, []Small{{Message: Message{"small", 1}, Stage: 1}})
+	folds, err := s.Folds.Open(ctx, []Small{{Message: Message{"small", 1}, Stage: 1}})
 	if err != nil || folds[0] == nil {
 		t.Fatal(folds, err)
 	}
@@ -60,14 +60,14 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 	}
 	for _, fold := range folds {
 		if fold.Status != StatusFailing {
-			if outcomes, err := s.Publish(ctx, fold); err != nil || outcomes[0] != OK {
+			if outcomes, err := s.Folds.Publish(ctx, fold); err != nil || outcomes[0] != OK {
 				t.Fatal(outcomes, err)
 			}
 		}
-		if outcomes, err := s.Settle(ctx, End{fold, "FAILED", "x"}); err != nil || outcomes[0] != OK {
+		if outcomes, err := s.Folds.Settle(ctx, End{fold, "FAILED", "x"}); err != nil || outcomes[0] != OK {
 			t.Fatal(outcomes, err)
 		}
-		if n := client.Exists(ctx, s.Job(fold.ID)).Val(); n != 0 {
+		if n := client.Exists(ctx, s.Keys.Job(fold.ID)).Val(); n != 0 {
 			t.Errorf("the hash of %s exists", fold.ID)
 		}
 	}
@@ -82,11 +82,11 @@ func TestClaimsKeepAJobAlive(t *testing.T) {
 	ready(t, s, "1", time.Hour)
 	long := func(what string) {
 		t.Helper()
-		if got := client.PTTL(ctx, s.Job("1")).Val(); got < Margin-time.Second {
+		if got := client.PTTL(ctx, s.Keys.Job("1")).Val(); got < Margin-time.Second {
 			t.Errorf("%s: the hash lives for %v", what, got)
 		}
 	}
-	shorten := func() { client.PExpire(ctx, s.Job("1"), 5*time.Second) }
+	shorten := func() { client.PExpire(ctx, s.Keys.Job("1"), 5*time.Second) }
 	shorten()
 	fold := claimed(t, s, "1", "w", OK)
 	long("claim")
@@ -103,20 +103,20 @@ func TestPushAgain(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	started(t, s, "runs", -time.Second, "l")
-	if outcome, err := s.PushAgain(ctx, "runs"); err != nil || outcome != Gone {
+	if outcome, err := s.Clock.PushAgain(ctx, "runs"); err != nil || outcome != Gone {
 		t.Errorf("a job that runs: %v %v", outcome, err)
 	}
 	started(t, s, "lost", -time.Second, "l")
-	client.Del(ctx, s.Job("lost"))
+	client.Del(ctx, s.Keys.Job("lost"))
 	for i, want := range []Outcome{OK, Gone} {
-		if outcome, err := s.PushAgain(ctx, "lost"); err != nil || outcome != want {
+		if outcome, err := s.Clock.PushAgain(ctx, "lost"); err != nil || outcome != want {
 			t.Errorf("a job that is lost, call %d: %v %v", i, outcome, err)
 		}
 	}
-	if n := client.XLen(ctx, s.Jobs()).Val(); n != 1 {
+	if n := client.XLen(ctx, s.Keys.Jobs()).Val(); n != 1 {
 		t.Errorf("%d pushes", n)
 	}
-	if ids := client.ZRange(ctx, s.Deadlines(), 0, -1).Val(); len(ids) != 1 || ids[0] != "runs" {
+	if ids := client.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Val(); len(ids) != 1 || ids[0] != "runs" {
 		t.Errorf("deadlines of %v", ids)
 	}
 }

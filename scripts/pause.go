@@ -32,8 +32,8 @@ type pauses struct {
 }
 
 // Paused returns what is paused.
-func (s *Scripts) Paused(ctx context.Context) (Pauses, error) {
-	members, err := s.rdb.ZRangeWithScores(ctx, s.PausedSet(), 0, -1).Result()
+func (s Gate) Paused(ctx context.Context) (Pauses, error) {
+	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.PausedSet(), 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("what is paused: %w", err)
 	}
@@ -46,7 +46,7 @@ func (s *Scripts) Paused(ctx context.Context) (Pauses, error) {
 }
 
 // IsPaused tells whether a member is paused. The answer is at most half a second old.
-func (s *Scripts) IsPaused(ctx context.Context, member string) (bool, error) {
+func (s Gate) IsPaused(ctx context.Context, member string) (bool, error) {
 	s.paused.mu.Lock()
 	defer s.paused.mu.Unlock()
 	if s.paused.known == nil || time.Since(s.paused.at) > pausesTime {
@@ -61,15 +61,15 @@ func (s *Scripts) IsPaused(ctx context.Context, member string) (bool, error) {
 }
 
 // Pause pauses a member, if it is not paused already, and returns since when it is.
-func (s *Scripts) Pause(ctx context.Context, member string) (since time.Time, err error) {
+func (s Gate) Pause(ctx context.Context, member string) (since time.Time, err error) {
 	now, err := s.Now(ctx)
 	if err != nil {
 		return since, err
 	}
-	if err := s.rdb.ZAddNX(ctx, s.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
+	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
-	at, err := s.rdb.ZScore(ctx, s.PausedSet(), member).Result()
+	at, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), member).Result()
 	if err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
@@ -79,7 +79,7 @@ func (s *Scripts) Pause(ctx context.Context, member string) (since time.Time, er
 // ResumeListener lets workers read a listener's stream again. First it moves the deadlines of
 // the jobs that wait for the listener, if their reports want that. It tells whether the
 // listener was paused; after an error it may be called again.
-func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error) {
+func (s Gate) ResumeListener(ctx context.Context, name string) (bool, error) {
 	found, err := s.Paused(ctx)
 	if err != nil {
 		return false, err
@@ -88,7 +88,7 @@ func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error)
 		return false, nil
 	}
 	// One that starts from now on has hardly waited.
-	ids, err := s.rdb.ZRange(ctx, s.Deadlines(), 0, -1).Result()
+	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Result()
 	if err != nil {
 		return false, fmt.Errorf("running jobs: %w", err)
 	}
@@ -97,7 +97,7 @@ func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error)
 			return false, err
 		}
 	}
-	n, err := s.rdb.ZRem(ctx, s.PausedSet(), PausedListener(name)).Result()
+	n, err := s.rdb.ZRem(ctx, s.Keys.PausedSet(), PausedListener(name)).Result()
 	if err != nil {
 		return false, fmt.Errorf("resume %s: %w", name, err)
 	}
@@ -106,8 +106,8 @@ func (s *Scripts) ResumeListener(ctx context.Context, name string) (bool, error)
 
 // extend moves the deadline of a job that waits for a listener that is paused: OK,
 // Busy if it does not move, or Gone. At least min is left then.
-func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, min time.Duration) (Outcome, error) {
-	have := redis.NewSliceCmd(ctx, "hmget", s.Job(id), "waits", "job", "listeners")
+func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Duration) (Outcome, error) {
+	have := redis.NewSliceCmd(ctx, "hmget", s.Keys.Job(id), "waits", "job", "listeners")
 	if err := s.send(ctx, have); err != nil {
 		return 0, err
 	}
@@ -124,7 +124,7 @@ func (s *Scripts) extend(ctx context.Context, id string, paused Pauses, min time
 	if waits == "" || len(args) == 4 {
 		return Busy, nil
 	}
-	outcome, _, err := s.list(ctx, extendScript.call(ctx, []string{s.Job(id), s.Deadlines(), s.Wake()}, args...))
+	outcome, _, err := s.list(ctx, extendScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Wake()}, args...))
 	return outcome, err
 }
 
@@ -135,7 +135,7 @@ const putBack = "back"
 
 // PutBack appends an entry that is pending to its stream once more and acknowledges it, as
 // one. A task must be taken then: its message no longer says what a first delivery needs.
-func (s *Scripts) PutBack(ctx context.Context, stream, entry string, fields map[string]string) error {
+func (s Streams) PutBack(ctx context.Context, stream, entry string, fields map[string]string) error {
 	args := []any{Group, entry}
 	for name, value := range fields {
 		if name != "of" && name != "parameters" && name != putBack {
@@ -151,7 +151,7 @@ func (s *Scripts) PutBack(ctx context.Context, stream, entry string, fields map[
 const minExtended = time.Second
 
 // extendPaused is extend for a job whose deadline has passed.
-func (s *Scripts) extendPaused(ctx context.Context, id string, found Pauses) (Outcome, error) {
+func (s Gate) extendPaused(ctx context.Context, id string, found Pauses) (Outcome, error) {
 	if len(found) == 0 {
 		return Busy, nil
 	}
@@ -162,13 +162,13 @@ func (s *Scripts) extendPaused(ctx context.Context, id string, found Pauses) (Ou
 const releasePage = 500
 
 // Park keeps the id of a record whose report is paused until the report is resumed.
-func (s *Scripts) Park(ctx context.Context, report, id string) error {
-	if _, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Waiting(report)}, id, 0)); err != nil {
+func (s Gate) Park(ctx context.Context, report, id string) error {
+	if _, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Keys.Waiting(report)}, id, 0)); err != nil {
 		return err
 	}
 	// Read after that: a resume of the report may have released the others before this one
 	// was added.
-	_, err := s.rdb.ZScore(ctx, s.PausedSet(), PausedReport(report)).Result()
+	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.mu.Lock()
 		s.paused.known = nil // what is released now must not be parked again
@@ -180,15 +180,15 @@ func (s *Scripts) Park(ctx context.Context, report, id string) error {
 
 // Release pushes all ids that wait for a report, in their order, and returns how many these
 // are. One that is pushed twice has no effect the second time.
-func (s *Scripts) Release(ctx context.Context, report string) (n int, err error) {
+func (s Gate) Release(ctx context.Context, report string) (n int, err error) {
 	for {
-		ids, err := s.rdb.ZRange(ctx, s.Waiting(report), 0, releasePage-1).Result()
+		ids, err := s.rdb.ZRange(ctx, s.Keys.Waiting(report), 0, releasePage-1).Result()
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
-		cmds, gone := make([]redis.Cmder, 0, len(ids)+1), []any{"zrem", s.Waiting(report)}
+		cmds, gone := make([]redis.Cmder, 0, len(ids)+1), []any{"zrem", s.Keys.Waiting(report)}
 		for _, id := range ids {
-			cmds, gone = append(cmds, redis.NewStringCmd(ctx, "xadd", s.Jobs(), "*", "id", id)), append(gone, id)
+			cmds, gone = append(cmds, redis.NewStringCmd(ctx, "xadd", s.Keys.Jobs(), "*", "id", id)), append(gone, id)
 		}
 		if err := s.send(ctx, cmds...); err != nil {
 			return n, err
@@ -202,8 +202,8 @@ func (s *Scripts) Release(ctx context.Context, report string) (n int, err error)
 
 // ResumeReport lets the records of a report start again, those that wait first. It tells
 // whether the report was paused, and how many records have waited.
-func (s *Scripts) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
-	n, err := s.rdb.ZRem(ctx, s.PausedSet(), PausedReport(name)).Result()
+func (s Gate) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
+	n, err := s.rdb.ZRem(ctx, s.Keys.PausedSet(), PausedReport(name)).Result()
 	if err != nil {
 		return false, 0, fmt.Errorf("resume %s: %w", name, err)
 	}

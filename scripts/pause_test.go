@@ -15,28 +15,28 @@ func pausedJob(t *testing.T, s *Scripts, client *redis.Client, waits bool, timeo
 	t.Helper()
 	start := attempt("1", timeout, "a,b")
 	start.Waits = waits
-	if got, err := s.Start(t.Context(), "", start); err != nil || got[0] != OK {
+	if got, err := s.Jobs.Start(t.Context(), "", start); err != nil || got[0] != OK {
 		t.Fatal(got, err)
 	}
-	state, err := s.Read(t.Context(), "1")
+	state, err := s.Jobs.Read(t.Context(), "1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	rewrite(t, s, "1", func(words []string) { words[9] = fmt.Sprint(state.Started.Add(-time.Hour).UnixMilli()) })
-	client.ZAdd(t.Context(), s.PausedSet(), redis.Z{Member: PausedListener("a"), Score: float64(time.Now().Add(-since).UnixMilli())})
+	client.ZAdd(t.Context(), s.Keys.PausedSet(), redis.Z{Member: PausedListener("a"), Score: float64(time.Now().Add(-since).UnixMilli())})
 	return state.Deadline
 }
 
 // rewrite changes words of a job's line; see lua/job.lua.
 func rewrite(t *testing.T, s *Scripts, id string, change func(words []string)) {
 	t.Helper()
-	line, err := s.rdb.HGet(t.Context(), s.Job(id), "job").Result()
+	line, err := s.rdb.HGet(t.Context(), s.Keys.Job(id), "job").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
 	words := strings.Split(line, " ")
 	change(words)
-	if err := s.rdb.HSet(t.Context(), s.Job(id), "job", strings.Join(words, " ")).Err(); err != nil {
+	if err := s.rdb.HSet(t.Context(), s.Keys.Job(id), "job", strings.Join(words, " ")).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,10 +49,10 @@ func TestADeadlineWaits(t *testing.T) {
 	ctx := t.Context()
 	// It passed a minute ago; the pause began 10 minutes ago.
 	before := pausedJob(t, s, client, true, -time.Minute, 10*time.Minute)
-	if got, _, err := s.Expire(ctx, "1"); got != Busy || err != nil {
+	if got, _, err := s.Jobs.Expire(ctx, "1"); got != Busy || err != nil {
 		t.Fatal(got, err)
 	}
-	state, err := s.Read(ctx, "1")
+	state, err := s.Jobs.Read(ctx, "1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,19 +66,19 @@ func TestADeadlineWaits(t *testing.T) {
 	if at := wakesAt(t, s); at != state.Deadline.UnixMilli() {
 		t.Errorf("the wake key ends at %d, the deadline is %d", at, state.Deadline.UnixMilli())
 	}
-	if was, err := s.ResumeListener(ctx, "a"); !was || err != nil {
+	if was, err := s.Gate.ResumeListener(ctx, "a"); !was || err != nil {
 		t.Fatal(was, err)
 	}
-	again, err := s.Read(ctx, "1")
+	again, err := s.Jobs.Read(ctx, "1")
 	if err != nil || again.Deadline.Sub(state.Deadline) > time.Minute {
 		t.Errorf("moved again by %s %v", again.Deadline.Sub(state.Deadline), err)
 	}
-	if was, err := s.ResumeListener(ctx, "a"); was || err != nil {
+	if was, err := s.Gate.ResumeListener(ctx, "a"); was || err != nil {
 		t.Errorf("resumed twice: %v %v", was, err)
 	}
 	// From now on it fails as others.
 	rewrite(t, s, "1", func(words []string) { words[4] = fmt.Sprint(time.Now().Add(-time.Second).UnixMilli()) })
-	if got, _, err := s.Expire(ctx, "1"); got != OK || err != nil {
+	if got, _, err := s.Jobs.Expire(ctx, "1"); got != OK || err != nil {
 		t.Error(got, err)
 	}
 }
@@ -106,12 +106,12 @@ func TestADeadlineThatDoesNotWait(t *testing.T) {
 			s, client := newScripts(t)
 			pausedJob(t, s, client, c.waits, -time.Minute, c.since)
 			if c.field != "" {
-				client.HSet(t.Context(), s.Job("1"), c.field, time.Now().UnixMilli())
+				client.HSet(t.Context(), s.Keys.Job("1"), c.field, time.Now().UnixMilli())
 			}
 			if c.open != "" {
 				rewrite(t, s, "1", func(words []string) { words[7] = c.open })
 			}
-			if got, _, err := s.Expire(t.Context(), "1"); got != c.want || err != nil {
+			if got, _, err := s.Jobs.Expire(t.Context(), "1"); got != c.want || err != nil {
 				t.Error(got, err)
 			}
 			reason := ""
@@ -121,7 +121,7 @@ func TestADeadlineThatDoesNotWait(t *testing.T) {
 			if c.open != "" {
 				reason = "deadline passed in stage 1, waiting for b"
 			}
-			if state, err := s.Read(t.Context(), "1"); err != nil || state.Reason != reason {
+			if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Reason != reason {
 				t.Error(state.Reason, err)
 			}
 		})
@@ -134,40 +134,40 @@ func TestParked(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	since, err := s.Pause(ctx, PausedReport("r"))
+	since, err := s.Gate.Pause(ctx, PausedReport("r"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.Pause(ctx, PausedReport("r")); err != nil || !again.Equal(since) {
+	if again, err := s.Gate.Pause(ctx, PausedReport("r")); err != nil || !again.Equal(since) {
 		t.Errorf("paused since %v, and then since %v %v", since, again, err)
 	}
-	if paused, err := s.IsPaused(ctx, PausedReport("r")); !paused || err != nil {
+	if paused, err := s.Gate.IsPaused(ctx, PausedReport("r")); !paused || err != nil {
 		t.Error(paused, err)
 	}
 	for _, id := range []string{"2", "1", "3"} {
-		if err := s.Park(ctx, "r", id); err != nil {
+		if err := s.Gate.Park(ctx, "r", id); err != nil {
 			t.Fatal(err)
 		}
-		client.ZAdd(ctx, s.Waiting("r"), redis.Z{Member: id, Score: map[string]float64{"2": 1, "1": 2, "3": 3}[id]})
+		client.ZAdd(ctx, s.Keys.Waiting("r"), redis.Z{Member: id, Score: map[string]float64{"2": 1, "1": 2, "3": 3}[id]})
 	}
-	if n := client.XLen(ctx, s.Jobs()).Val(); n != 0 {
+	if n := client.XLen(ctx, s.Keys.Jobs()).Val(); n != 0 {
 		t.Errorf("%d are pushed", n)
 	}
-	was, n, err := s.ResumeReport(ctx, "r")
+	was, n, err := s.Gate.ResumeReport(ctx, "r")
 	if !was || n != 3 || err != nil {
 		t.Error(was, n, err)
 	}
-	if err := s.Park(ctx, "r", "4"); err != nil {
+	if err := s.Gate.Park(ctx, "r", "4"); err != nil {
 		t.Fatal(err)
 	}
-	if paused, err := s.IsPaused(ctx, PausedReport("r")); paused || err != nil {
+	if paused, err := s.Gate.IsPaused(ctx, PausedReport("r")); paused || err != nil {
 		t.Error("what was known is not asked for again", paused, err)
 	}
 	var ids []any
-	for _, e := range client.XRange(ctx, s.Jobs(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Jobs(), "-", "+").Val() {
 		ids = append(ids, e.Values["id"])
 	}
-	if fmt.Sprint(ids) != "[2 1 3 4]" || client.Exists(ctx, s.Waiting("r")).Val() != 0 {
+	if fmt.Sprint(ids) != "[2 1 3 4]" || client.Exists(ctx, s.Keys.Waiting("r")).Val() != 0 {
 		t.Errorf("pushed: %v", ids)
 	}
 }

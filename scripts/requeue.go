@@ -26,7 +26,7 @@ const (
 	BlameReport  Blame = "report" // what the report's definition or its data demand
 )
 
-func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step string, token int64, stream string, e Entry, a Again) (Outcome, error) {
+func (s *conn) requeue(ctx context.Context, id string, attempt int64, step string, token int64, stream string, e Entry, a Again) (Outcome, error) {
 	counts := "0"
 	switch {
 	case a.Waits:
@@ -34,7 +34,7 @@ func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step st
 	case a.Counts:
 		counts = "1"
 	}
-	return s.outcome(ctx, requeueScript.call(ctx, []string{s.Job(id), s.Delayed(), s.Events(), stream},
+	return s.outcome(ctx, requeueScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), s.Keys.Events(), stream},
 		id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds(), Group, e.ID, string(a.Blame)))
 }
 
@@ -43,7 +43,7 @@ func (s *Scripts) requeue(ctx context.Context, id string, attempt int64, step st
 const silence = 2 * time.Minute
 
 // Tidy returns a call of Forget, for the reader of a stream.
-func (s *Scripts) Tidy(stream string) func(context.Context) error {
+func (s Streams) Tidy(stream string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := s.Forget(ctx, stream, silence)
 		return err
@@ -52,7 +52,7 @@ func (s *Scripts) Tidy(stream string) func(context.Context) error {
 
 // Forget removes the consumers of a stream that are gone and have nothing pending, and
 // returns how many it removed.
-func (s *Scripts) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
+func (s Streams) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
 	n, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, silence.Milliseconds(), 100))
 	return int64(n), err
 }

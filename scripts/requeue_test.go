@@ -19,13 +19,13 @@ func TestAStopHandsATaskBackAtOnce(t *testing.T) {
 	if outcome, err := firstTask(t, s, "l", "w").Requeue(ctx, Again{}); outcome != OK || err != nil {
 		t.Fatal(outcome, err)
 	}
-	if n, p := pending(t, s, s.Task("l")); n != 1 || p != 0 {
+	if n, p := pending(t, s, s.Keys.Task("l")); n != 1 || p != 0 {
 		t.Errorf("%d entries, not the one that was handed back, and %d pending", n, p)
 	}
-	if n := client.ZCard(ctx, s.Delayed()).Val(); n != 0 {
+	if n := client.ZCard(ctx, s.Keys.Delayed()).Val(); n != 0 {
 		t.Errorf("%d members are delayed", n)
 	}
-	state, err := s.Read(ctx, "1")
+	state, err := s.Jobs.Read(ctx, "1")
 	if err != nil || state.Tasks["l"].Tries != 0 || state.Tasks["l"].Owner != "" {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -50,7 +50,7 @@ func TestWhatIsWaitedForIsToldOnce(t *testing.T) {
 		}
 	}
 	var told []any
-	for _, e := range client.XRange(ctx, s.Events(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Events(), "-", "+").Val() {
 		if e.Values["event"] == "waits" {
 			told = append(told, e.Values["for"])
 		}
@@ -75,10 +75,10 @@ func TestForget(t *testing.T) {
 	if err := client.XReadGroup(ctx, &redis.XReadGroupArgs{Group: Group, Consumer: "busy", Streams: []string{stream, ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Forget(ctx, stream, time.Hour); n != 0 || err != nil {
+	if n, err := s.Streams.Forget(ctx, stream, time.Hour); n != 0 || err != nil {
 		t.Fatal(n, err)
 	}
-	if n, err := s.Forget(ctx, stream, -time.Second); n != 1 || err != nil {
+	if n, err := s.Streams.Forget(ctx, stream, -time.Second); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if left := client.XInfoConsumers(ctx, stream, Group).Val(); len(left) != 1 || left[0].Name != "busy" {
@@ -112,7 +112,7 @@ func TestABigJobIsRefused(t *testing.T) {
 	if outcome, err := b.Complete(ctx, chunk, 0); outcome != TooMuch || err != nil {
 		t.Errorf("complete: %v %v", outcome, err)
 	}
-	if n, p := pending(t, s, s.Task("b")); n != 1 || p != 1 {
+	if n, p := pending(t, s, s.Keys.Task("b")); n != 1 || p != 1 {
 		t.Errorf("%d entries, %d pending: a task that is refused is not done", n, p)
 	}
 }
@@ -127,7 +127,7 @@ func TestAStepThatWaitsKeepsItsHash(t *testing.T) {
 	if _, err := fold.Requeue(ctx, StepFanIn, Again{Delay: time.Hour, Counts: true, Error: "403"}); err != nil {
 		t.Fatal(err)
 	}
-	if ttl := client.PTTL(ctx, s.Job("1")).Val(); ttl < time.Hour {
+	if ttl := client.PTTL(ctx, s.Keys.Job("1")).Val(); ttl < time.Hour {
 		t.Errorf("it ends in %v, and is needed in an hour", ttl)
 	}
 }

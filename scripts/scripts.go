@@ -33,9 +33,44 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Scripts runs Fanfold's Lua scripts. It is safe for concurrent use.
+// Scripts runs Fanfold's Lua scripts, by what they are about. It is safe for concurrent use.
 type Scripts struct {
-	Keys
+	*conn
+	Jobs        Jobs
+	Tasks       Tasks
+	Folds       Folds
+	Streams     Streams
+	Gate        Gate
+	Clock       Clock
+	Timers      Timers
+	Definitions Definitions
+	Epoch       Epoch
+}
+
+type (
+	// Jobs starts jobs, reads their states, and ends them from outside.
+	Jobs struct{ *conn }
+	// Tasks makes the handles of tasks.
+	Tasks struct{ *conn }
+	// Folds claims jobs that have all of their data, reads that, and ends them.
+	Folds struct{ *conn }
+	// Streams acknowledges entries, moves them, and finds those that are lost.
+	Streams struct{ *conn }
+	// Gate says what may not go on now: pauses, rate limits and slots.
+	Gate struct{ *conn }
+	// Clock knows what is due: deadlines and delayed members.
+	Clock struct{ *conn }
+	// Timers sets timers and fires them.
+	Timers struct{ *conn }
+	// Definitions knows which processes have which definitions of reports.
+	Definitions struct{ *conn }
+	// Epoch tells whether Redis has lost its memory, and brings back what it had.
+	Epoch struct{ *conn }
+)
+
+// conn runs scripts on one Redis.
+type conn struct {
+	Keys      Keys
 	rdb       redis.UniversalClient
 	timeout   time.Duration
 	events    string // cap, as an argument
@@ -138,14 +173,14 @@ func New(o Options) *Scripts {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
-	s := &Scripts{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, timeout: o.Timeout}
-	s.completes = s.completeGroup()
-	return s
+	c := &conn{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, timeout: o.Timeout}
+	c.completes = Tasks{c}.completeGroup()
+	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Clock{c}, Timers{c}, Definitions{c}, Epoch{c}}
 }
 
 // Load sends all scripts to Redis, which proves that it can be reached and is new enough
 // (7.0). Calling it is optional: a script that is missing is sent when it is used.
-func (s *Scripts) Load(ctx context.Context) error {
+func (s *conn) Load(ctx context.Context) error {
 	for _, script := range all {
 		if err := s.rdb.ScriptLoad(ctx, script.source).Err(); err != nil {
 			return fmt.Errorf("load script %s: %w", script.name, err)
@@ -168,7 +203,7 @@ func (s *script) call(ctx context.Context, keys []string, args ...any) *redis.Cm
 
 // do runs commands in one round trip, in their order. Every command has its own error; do
 // returns only that of ctx. The commands may run although ctx has ended.
-func (s *Scripts) do(ctx context.Context, cmds ...redis.Cmder) error {
+func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 	if err := ctx.Err(); err != nil || len(cmds) == 0 {
 		return err
 	}
@@ -194,7 +229,7 @@ func (s *Scripts) do(ctx context.Context, cmds ...redis.Cmder) error {
 
 // exec runs the commands as one pipeline. Every command gets an error, also if the
 // connection failed before it was sent.
-func (s *Scripts) exec(ctx context.Context, cmds []redis.Cmder) {
+func (s *conn) exec(ctx context.Context, cmds []redis.Cmder) {
 	if len(cmds) == 1 {
 		_ = s.rdb.Process(ctx, cmds[0])
 		return
@@ -207,7 +242,7 @@ func (s *Scripts) exec(ctx context.Context, cmds []redis.Cmder) {
 }
 
 // send runs commands in one round trip and returns their first error.
-func (s *Scripts) send(ctx context.Context, cmds ...redis.Cmder) error {
+func (s *conn) send(ctx context.Context, cmds ...redis.Cmder) error {
 	if err := s.do(ctx, cmds...); err != nil {
 		return err
 	}
@@ -235,7 +270,7 @@ func nameOf(c redis.Cmder) string {
 }
 
 // outcome runs a script that answers with an outcome alone.
-func (s *Scripts) outcome(ctx context.Context, c *redis.Cmd) (Outcome, error) {
+func (s *conn) outcome(ctx context.Context, c *redis.Cmd) (Outcome, error) {
 	if err := s.do(ctx, c); err != nil {
 		return 0, err
 	}
@@ -249,7 +284,7 @@ const batchJobs = 64
 
 // batches runs a script for n jobs in one round trip, at most batchJobs with every call. If
 // one call fails, the others have had their effect.
-func (s *Scripts) batches(ctx context.Context, n int, call func(from, to int) *redis.Cmd) ([]Outcome, error) {
+func (s *conn) batches(ctx context.Context, n int, call func(from, to int) *redis.Cmd) ([]Outcome, error) {
 	var cmds []redis.Cmder
 	for from := 0; from < n; from += batchJobs {
 		cmds = append(cmds, call(from, min(from+batchJobs, n)))
@@ -285,7 +320,7 @@ func outcomesOf(c redis.Cmder, n int) ([]Outcome, error) {
 }
 
 // list runs a script that answers with an outcome and more.
-func (s *Scripts) list(ctx context.Context, c *redis.Cmd) (Outcome, []any, error) {
+func (s *conn) list(ctx context.Context, c *redis.Cmd) (Outcome, []any, error) {
 	if err := s.do(ctx, c); err != nil {
 		return 0, nil, err
 	}

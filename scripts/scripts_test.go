@@ -30,7 +30,7 @@ func attempt(id string, timeout time.Duration, listeners string) Start {
 // started starts attempt 1 of a job.
 func started(t testing.TB, s *Scripts, id string, timeout time.Duration, listeners string) {
 	t.Helper()
-	outcomes, err := s.Start(t.Context(), "", attempt(id, timeout, listeners))
+	outcomes, err := s.Jobs.Start(t.Context(), "", attempt(id, timeout, listeners))
 	if err != nil || outcomes[0] != OK {
 		t.Fatal(outcomes, err)
 	}
@@ -59,9 +59,9 @@ func read(t testing.TB, s *Scripts, stream, consumer string) (e Entry, fields ma
 // firstTask reads a task that is delivered for the first time.
 func firstTask(t testing.TB, s *Scripts, listener, consumer string) *Task {
 	t.Helper()
-	entry, fields, ok := read(t, s, s.Task(listener), consumer)
+	entry, fields, ok := read(t, s, s.Keys.Task(listener), consumer)
 	m, valid := ParseMessage(fields)
-	task, first := s.NewTask(m, listener, entry, fields)
+	task, first := s.Tasks.New(m, listener, entry, fields)
 	if !ok || !valid || !first {
 		t.Fatalf("no first delivery: %+v", fields)
 	}
@@ -77,7 +77,7 @@ func takenOver(t testing.TB, s *Scripts, from *Task, consumer string) *Task {
 	if err := s.rdb.XClaimJustID(t.Context(), &redis.XClaimArgs{Stream: e.Stream, Group: Group, Consumer: consumer, Messages: []string{e.ID}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	task, _ := s.NewTask(Message{from.ID, from.Attempt}, from.Listener, e, nil)
+	task, _ := s.Tasks.New(Message{from.ID, from.Attempt}, from.Listener, e, nil)
 	if outcome, err := task.Take(t.Context(), Take{Owner: consumer, Known: []string{"d"}, Silent: true}); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
@@ -104,7 +104,7 @@ func ready(t testing.TB, s *Scripts, id string, timeout time.Duration) {
 // claimed claims a job, whatever its stage.
 func claimed(t testing.TB, s *Scripts, id, worker string, want Outcome) *Fold {
 	t.Helper()
-	outcome, fold, err := s.Claim(t.Context(), Claim{Message: Message{id, 1}, Worker: worker, Known: []string{"d"}})
+	outcome, fold, err := s.Folds.Claim(t.Context(), Claim{Message: Message{id, 1}, Worker: worker, Known: []string{"d"}})
 	if err != nil || outcome != want {
 		t.Fatal(outcome, err)
 	}

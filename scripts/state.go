@@ -106,7 +106,7 @@ var ErrNoChunk = errors.New("scripts: chunk not found")
 
 // Read returns the state of a job, or ErrNoJob. Of one that has ended within the last minute
 // it knows the attempt, the status and how it ended.
-func (s *Scripts) Read(ctx context.Context, id string) (*State, error) {
+func (s Jobs) Read(ctx context.Context, id string) (*State, error) {
 	c := s.stateCall(ctx, id)
 	if err := s.do(ctx, c); err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (s *Scripts) Read(ctx context.Context, id string) (*State, error) {
 	return stateOf(id, c)
 }
 
-func (s *Scripts) stateCall(ctx context.Context, id string) *redis.Cmd {
-	return stateScript.call(ctx, []string{s.Job(id), s.Ended(id)})
+func (s Jobs) stateCall(ctx context.Context, id string) *redis.Cmd {
+	return stateScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Ended(id)})
 }
 
 // stateOf reads the answer to a stateCall.
@@ -139,23 +139,23 @@ const StatusBroken = "BROKEN"
 
 // Attempts returns the attempt and status of each job; zero values for a job that is
 // unknown, and StatusBroken for a key of another type.
-func (s *Scripts) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
+func (s Jobs) Attempts(ctx context.Context, ids []string) ([]int64, []string, error) {
 	_, attempts, statuses, err := s.EpochAndAttempts(ctx, ids)
 	return attempts, statuses, err
 }
 
 // EpochAndAttempts is Attempts, and returns the epoch of this Redis as well: empty if it has
 // none. If no job is known it takes one round trip.
-func (s *Scripts) EpochAndAttempts(ctx context.Context, ids []string) (epoch string, attempts []int64, statuses []string, err error) {
+func (s *conn) EpochAndAttempts(ctx context.Context, ids []string) (epoch string, attempts []int64, statuses []string, err error) {
 	attempts, statuses = make([]int64, len(ids)), make([]string, len(ids))
 	if len(ids) == 0 {
 		return "", attempts, statuses, nil
 	}
 	args := []any{"exists"}
 	for _, id := range ids {
-		args = append(args, s.Job(id), s.Ended(id))
+		args = append(args, s.Keys.Job(id), s.Keys.Ended(id))
 	}
-	exist, now := redis.NewIntCmd(ctx, args...), redis.NewStringCmd(ctx, "get", s.Epoch())
+	exist, now := redis.NewIntCmd(ctx, args...), redis.NewStringCmd(ctx, "get", s.Keys.Epoch())
 	if err := s.do(ctx, exist, now); err != nil {
 		return "", nil, nil, err
 	}
@@ -167,7 +167,7 @@ func (s *Scripts) EpochAndAttempts(ctx context.Context, ids []string) (epoch str
 	}
 	cmds := make([]redis.Cmder, 2*len(ids))
 	for i, id := range ids {
-		cmds[2*i], cmds[2*i+1] = redis.NewStringCmd(ctx, "hget", s.Job(id), "job"), redis.NewStringCmd(ctx, "get", s.Ended(id))
+		cmds[2*i], cmds[2*i+1] = redis.NewStringCmd(ctx, "hget", s.Keys.Job(id), "job"), redis.NewStringCmd(ctx, "get", s.Keys.Ended(id))
 	}
 	if err := s.do(ctx, cmds...); err != nil {
 		return "", nil, nil, fmt.Errorf("states: %w", err)
@@ -193,7 +193,7 @@ func (s *Scripts) EpochAndAttempts(ctx context.Context, ids []string) (epoch str
 }
 
 // Claimed is Columns for a job as a worker has it: Open has read the data of a small one.
-func (s *Scripts) Claimed(ctx context.Context, state *State, listener string, columns []string, chunk int64) ([][]byte, error) {
+func (s Folds) Claimed(ctx context.Context, state *State, listener string, columns []string, chunk int64) ([][]byte, error) {
 	if state.data == nil {
 		return s.Columns(ctx, state.ID, listener, columns, chunk)
 	}
@@ -218,11 +218,11 @@ func noChunk(id, listener, column string, chunk int64) error {
 
 // Columns returns one chunk of some of a listener's columns: for every column a JSON array,
 // which must not be changed. It returns ErrNoChunk if one of them does not exist.
-func (s *Scripts) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
+func (s Folds) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	args := []any{"hmget", s.Job(id)}
+	args := []any{"hmget", s.Keys.Job(id)}
 	for _, c := range columns {
 		args = append(args, Field(listener, c, chunk))
 	}

@@ -31,7 +31,7 @@ type Task struct {
 	Memo       []byte // what an earlier try of this attempt remembered; nil: nothing
 
 	writer string // of its chunks, unique for every try; empty: it has appended none
-	s      *Scripts
+	s      *conn
 }
 
 // Entry names a message that a worker has.
@@ -51,10 +51,10 @@ func ParseMessage(fields map[string]string) (Message, bool) {
 	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
 }
 
-// NewTask returns the task of a message. If first is true and the entry is delivered for the
+// New returns the task of a message. If first is true and the entry is delivered for the
 // first time, the entry says enough to work on it; otherwise the task must be taken.
-func (s *Scripts) NewTask(m Message, listener string, entry Entry, fields map[string]string) (t *Task, first bool) {
-	t = &Task{s: s, ID: m.ID, Attempt: m.Attempt, Listener: listener, Entry: entry, Tries: 1}
+func (s Tasks) New(m Message, listener string, entry Entry, fields map[string]string) (t *Task, first bool) {
+	t = &Task{s: s.conn, ID: m.ID, Attempt: m.Attempt, Listener: listener, Entry: entry, Tries: 1}
 	i := strings.LastIndexByte(fields["of"], '/')
 	if i < 0 {
 		return t, false
@@ -71,7 +71,7 @@ func (t *Task) Load(ctx context.Context) (Outcome, error) {
 	if t.Parameters != nil {
 		return OK, nil
 	}
-	have := redis.NewSliceCmd(ctx, "hmget", t.s.Job(t.ID), "job", "parameters")
+	have := redis.NewSliceCmd(ctx, "hmget", t.s.Keys.Job(t.ID), "job", "parameters")
 	if err := t.s.send(ctx, have); err != nil {
 		return 0, err
 	}
@@ -101,7 +101,7 @@ func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	for _, k := range how.Known {
 		args = append(args, k)
 	}
-	outcome, more, err := t.s.list(ctx, takeScript.call(ctx, []string{t.s.Job(t.ID), t.s.Task(t.Listener)}, args...))
+	outcome, more, err := t.s.list(ctx, takeScript.call(ctx, []string{t.s.Keys.Job(t.ID), t.s.Keys.Task(t.Listener)}, args...))
 	if err != nil {
 		return 0, err
 	}
@@ -161,15 +161,15 @@ func (t *Task) Keep(ctx context.Context) (Outcome, error) {
 	return t.s.keep(ctx, t.ID, t.Attempt, t.Listener, strconv.FormatInt(t.Generation, 10), t.Lease, t.Entry)
 }
 
-func (s *Scripts) keep(ctx context.Context, id string, attempt int64, step, token string, lease time.Duration, e Entry) (Outcome, error) {
-	return s.outcome(ctx, keepScript.call(ctx, []string{s.Job(id), e.Stream},
+func (s *conn) keep(ctx context.Context, id string, attempt int64, step, token string, lease time.Duration, e Entry) (Outcome, error) {
+	return s.outcome(ctx, keepScript.call(ctx, []string{s.Keys.Job(id), e.Stream},
 		attempt, step, token, millis(lease), Margin.Milliseconds(), e.Group, e.Consumer, e.ID))
 }
 
 // Requeue gives up a task, to be tried again: OK, Busy if it is no longer this worker's, or
 // Gone. It acknowledges the task's entry.
 func (t *Task) Requeue(ctx context.Context, a Again) (Outcome, error) {
-	return t.s.requeue(ctx, t.ID, t.Attempt, t.Listener, t.Generation, t.s.Task(t.Listener), t.Entry, a)
+	return t.s.requeue(ctx, t.ID, t.Attempt, t.Listener, t.Generation, t.s.Keys.Task(t.Listener), t.Entry, a)
 }
 
 // HandBack leaves a task to a process that has its definition, after a second, and
@@ -190,7 +190,7 @@ func (t *Task) Fail(ctx context.Context, reason string, blame Blame) (Outcome, e
 // had stored is removed.
 func (t *Task) Omit(ctx context.Context, policy, reason string) (Outcome, error) {
 	s := t.s
-	return s.outcome(ctx, omitScript.call(ctx, []string{s.Job(t.ID), s.FanIn(), s.Events(), s.Task(t.Listener)},
+	return s.outcome(ctx, omitScript.call(ctx, []string{s.Keys.Job(t.ID), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Task(t.Listener)},
 		t.ID, t.Attempt, t.Listener, t.Generation, policy, reason, s.events, Group, t.Entry.ID))
 }
 
@@ -206,5 +206,5 @@ func (t *Task) Remember(ctx context.Context, memo []byte) (Outcome, error) {
 	if len(memo) > MaxMemo {
 		return 0, fmt.Errorf("a memo of %d bytes; the maximum is %d", len(memo), MaxMemo)
 	}
-	return t.s.outcome(ctx, rememberScript.call(ctx, []string{t.s.Job(t.ID)}, t.Attempt, t.Listener, t.Generation, memo))
+	return t.s.outcome(ctx, rememberScript.call(ctx, []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener, t.Generation, memo))
 }

@@ -16,19 +16,19 @@ func TestARedisThatHasForgotten(t *testing.T) {
 	for name, forget := range map[string]func(t *testing.T, s *Scripts) (a, b *Task){
 		"a first delivery": func(t *testing.T, s *Scripts) (a, b *Task) {
 			a = firstTask(t, s, "l", "a")
-			if err := s.rdb.XGroupDestroy(t.Context(), s.Task("l"), Group).Err(); err != nil {
+			if err := s.rdb.XGroupDestroy(t.Context(), s.Keys.Task("l"), Group).Err(); err != nil {
 				t.Fatal(err)
 			}
 			return a, firstTask(t, s, "l", "b")
 		},
 		"a take": func(t *testing.T, s *Scripts) (a, b *Task) {
 			first := firstTask(t, s, "l", "w")
-			before, err := s.rdb.Dump(t.Context(), s.Job("1")).Result()
+			before, err := s.rdb.Dump(t.Context(), s.Keys.Job("1")).Result()
 			if err != nil {
 				t.Fatal(err)
 			}
 			a = takenOver(t, s, first, "a")
-			if err := s.rdb.RestoreReplace(t.Context(), s.Job("1"), time.Hour, before).Err(); err != nil {
+			if err := s.rdb.RestoreReplace(t.Context(), s.Keys.Job("1"), time.Hour, before).Err(); err != nil {
 				t.Fatal(err)
 			}
 			return a, takenOver(t, s, first, "b")
@@ -54,13 +54,13 @@ func TestARedisThatHasForgotten(t *testing.T) {
 			if outcome, err := a.Complete(ctx, Chunk{Number: 0}, 0); err != nil || outcome != Busy {
 				t.Errorf("the other one's end: %v %v", outcome, err)
 			}
-			if n, _ := pending(t, s, s.Task("l")); n != 1 {
+			if n, _ := pending(t, s, s.Keys.Task("l")); n != 1 {
 				t.Errorf("%d entries lead to the task", n)
 			}
 			if outcome, err := b.Complete(ctx, chunkOf(1, "11"), 0); err != nil || outcome != Already {
 				t.Errorf("its end: %v %v", outcome, err)
 			}
-			if found := client.HMGet(ctx, s.Job("1"), "l.c", "l.c#1").Val(); found[0] != "[10]" || found[1] != "[11]" {
+			if found := client.HMGet(ctx, s.Keys.Job("1"), "l.c", "l.c#1").Val(); found[0] != "[10]" || found[1] != "[11]" {
 				t.Errorf("%v", found)
 			}
 		})
@@ -76,17 +76,17 @@ func TestLoad(t *testing.T) {
 	for _, id := range []string{"1", "next", "lost", "broken"} {
 		start := attempt(id, time.Hour, "l")
 		start.Parameters = []byte(large)
-		if outcomes, err := s.Start(ctx, "", start); err != nil || outcomes[0] != OK {
+		if outcomes, err := s.Jobs.Start(ctx, "", start); err != nil || outcomes[0] != OK {
 			t.Fatal(outcomes, err)
 		}
 	}
 	next := attempt("next", time.Hour, "m")
 	next.Attempt = 2
-	if outcomes, err := s.Start(ctx, "", next); err != nil || outcomes[0] != OK {
+	if outcomes, err := s.Jobs.Start(ctx, "", next); err != nil || outcomes[0] != OK {
 		t.Fatal(outcomes, err)
 	}
-	client.Del(ctx, s.Job("lost"), s.Job("broken"))
-	client.Set(ctx, s.Job("broken"), "x", 0)
+	client.Del(ctx, s.Keys.Job("lost"), s.Keys.Job("broken"))
+	client.Set(ctx, s.Keys.Job("broken"), "x", 0)
 	for range 4 {
 		task := firstTask(t, s, "l", "w")
 		if task.Parameters != nil {
@@ -106,7 +106,7 @@ func TestLoad(t *testing.T) {
 	}
 	// A later stage reads them, too.
 	ready(t, s, "2", time.Hour)
-	rewriteParameters := client.HSet(ctx, s.Job("2"), "parameters", large)
+	rewriteParameters := client.HSet(ctx, s.Keys.Job("2"), "parameters", large)
 	if rewriteParameters.Err() != nil {
 		t.Fatal(rewriteParameters.Err())
 	}
@@ -136,34 +136,37 @@ func TestBrokenKeys(t *testing.T) {
 		"another type": func(key string) { client.Del(ctx, key); client.Set(ctx, key, "x", 0) },
 		"no state":     func(key string) { client.Del(ctx, key); client.HSet(ctx, key, "job", "1 RUN 1", "listeners", "l") },
 	} {
-		spoil(s.Job("ready"))
-		spoil(s.Job("runs"))
+		spoil(s.Keys.Job("ready"))
+		spoil(s.Keys.Job("runs"))
 		for name, call := range map[string]func() error{
-			"take":         func() error { _, err := task.Take(ctx, Take{Owner: "o"}); return err },
-			"append":       func() error { _, err := task.Append(ctx, chunkOf(0, "1")); return err },
-			"store":        func() error { _, _, err := task.Store(ctx, chunkOf(0, "1")); return err },
-			"complete":     func() error { _, err := task.Complete(ctx, chunkOf(0, "1"), 0); return err },
-			"keep":         func() error { _, err := task.Keep(ctx); return err },
-			"requeue":      func() error { _, err := task.Requeue(ctx, Again{}); return err },
-			"fail":         func() error { _, err := task.Fail(ctx, "x", BlameSource); return err },
-			"omit":         func() error { _, err := task.Omit(ctx, "optional", "x"); return err },
-			"remember":     func() error { _, err := task.Remember(ctx, []byte("x")); return err },
-			"claim":        func() error { _, _, err := s.Claim(ctx, Claim{Message: Message{"ready", 1}, Worker: "w"}); return err },
+			"take":     func() error { _, err := task.Take(ctx, Take{Owner: "o"}); return err },
+			"append":   func() error { _, err := task.Append(ctx, chunkOf(0, "1")); return err },
+			"store":    func() error { _, _, err := task.Store(ctx, chunkOf(0, "1")); return err },
+			"complete": func() error { _, err := task.Complete(ctx, chunkOf(0, "1"), 0); return err },
+			"keep":     func() error { _, err := task.Keep(ctx); return err },
+			"requeue":  func() error { _, err := task.Requeue(ctx, Again{}); return err },
+			"fail":     func() error { _, err := task.Fail(ctx, "x", BlameSource); return err },
+			"omit":     func() error { _, err := task.Omit(ctx, "optional", "x"); return err },
+			"remember": func() error { _, err := task.Remember(ctx, []byte("x")); return err },
+			"claim": func() error {
+				_, _, err := s.Folds.Claim(ctx, Claim{Message: Message{"ready", 1}, Worker: "w"})
+				return err
+			},
 			"keep fold":    func() error { _, err := fold.Keep(ctx); return err },
 			"advance":      func() error { _, err := fold.Advance(ctx, []string{"m"}); return err },
 			"fail fold":    func() error { _, err := fold.Fail(ctx, "x", BlameSink, false); return err },
 			"requeue fold": func() error { _, err := fold.Requeue(ctx, StepFanIn, Again{}); return err },
-			"cancel":       func() error { _, _, err := s.Cancel(ctx, "runs", 1, "x"); return err },
-			"expire":       func() error { _, _, err := s.Expire(ctx, "runs"); return err },
-			"read":         func() error { _, err := s.Read(ctx, "runs"); return err },
-			"resend":       func() error { _, err := s.ResendTask(ctx, Message{"runs", 1}, "l", ""); return err },
+			"cancel":       func() error { _, _, err := s.Jobs.Cancel(ctx, "runs", 1, "x"); return err },
+			"expire":       func() error { _, _, err := s.Jobs.Expire(ctx, "runs"); return err },
+			"read":         func() error { _, err := s.Jobs.Read(ctx, "runs"); return err },
+			"resend":       func() error { _, err := s.Streams.ResendTask(ctx, Message{"runs", 1}, "l", ""); return err },
 		} {
 			if err := call(); !errors.Is(err, ErrBroken) {
 				t.Errorf("%s, %s: %v", what, name, err)
 			}
 		}
 	}
-	if n, p := pending(t, s, s.Task("l")); n != 1 || p != 1 {
+	if n, p := pending(t, s, s.Keys.Task("l")); n != 1 || p != 1 {
 		t.Errorf("%d entries, %d pending: what is broken is not done", n, p)
 	}
 }
@@ -178,26 +181,26 @@ func TestABrokenJobDoesNotKeepOthersBack(t *testing.T) {
 	for _, id := range []string{"type", "line", "good"} {
 		start := attempt(id, time.Minute, "l")
 		start.Waits = true
-		if outcomes, err := s.Start(ctx, "", start); err != nil || outcomes[0] != OK {
+		if outcomes, err := s.Jobs.Start(ctx, "", start); err != nil || outcomes[0] != OK {
 			t.Fatal(outcomes, err)
 		}
 		member := id + "/1/l"
 		moves = append(moves, Move{Member: member, ID: id, Field: "attempt", Value: "1"})
-		if err := s.Delay(ctx, member, -time.Second); err != nil {
+		if err := s.Clock.Delay(ctx, member, -time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rewrite(t, s, "good", func(words []string) { words[9] = "1" }) // it started long ago
-	client.ZAdd(ctx, s.PausedSet(), redis.Z{Member: PausedListener("l"), Score: float64(time.Now().Add(-time.Hour).UnixMilli())})
+	client.ZAdd(ctx, s.Keys.PausedSet(), redis.Z{Member: PausedListener("l"), Score: float64(time.Now().Add(-time.Hour).UnixMilli())})
 	before := deadlineOf(t, s, "good")
-	client.Del(ctx, s.Job("type"))
-	client.Set(ctx, s.Job("type"), "x", 0)
-	client.HSet(ctx, s.Job("line"), "job", "1 RUN")
-	late, strange, err := s.Move(ctx, s.Task("l"), "l", moves)
+	client.Del(ctx, s.Keys.Job("type"))
+	client.Set(ctx, s.Keys.Job("type"), "x", 0)
+	client.HSet(ctx, s.Keys.Job("line"), "job", "1 RUN")
+	late, strange, err := s.Clock.Move(ctx, s.Keys.Task("l"), "l", moves)
 	if err != nil || len(late) != 1 || len(strange) != 2 {
 		t.Errorf("moved %v, strange %v, %v", late, strange, err)
 	}
-	if was, err := s.ResumeListener(ctx, "l"); err != nil || !was {
+	if was, err := s.Gate.ResumeListener(ctx, "l"); err != nil || !was {
 		t.Error(was, err)
 	}
 	if moved := deadlineOf(t, s, "good") - before; moved < time.Hour.Milliseconds() {

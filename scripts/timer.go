@@ -54,11 +54,11 @@ type DueTimer struct {
 	Anchor string // what Firing.Anchor said when this due time was set; empty for none
 }
 
-// DueTimers lists at most max timers that are due, after skip of them, and those whose score
+// Due lists at most max timers that are due, after skip of them, and those whose score
 // is not a time. It also returns the time by the server's clock, and how long it is until
 // the next timer is due: 0 if it must be called again to know, negative if there is none.
-func (s *Scripts) DueTimers(ctx context.Context, max, skip int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
-	next, more, err := s.list(ctx, timersScript.call(ctx, []string{s.Timers(), s.TimerAnchors(), s.PausedTimers()}, max, skip))
+func (s Timers) Due(ctx context.Context, max, skip int) (due []DueTimer, now time.Time, wait time.Duration, err error) {
+	next, more, err := s.list(ctx, timersScript.call(ctx, []string{s.Keys.Timers(), s.Keys.TimerAnchors(), s.Keys.PausedTimers()}, max, skip))
 	if err != nil {
 		return nil, now, 0, err
 	}
@@ -104,15 +104,15 @@ type Firing struct {
 // Fire fires, skips, pauses or refuses timers, every one once, however many schedulers try,
 // in one round trip. The outcome is OK, Already if the timer's key says that it is due later
 // or no more, or Busy if the set says so.
-func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error) {
+func (s Timers) Fire(ctx context.Context, firings []Firing) ([]Outcome, error) {
 	cmds := make([]redis.Cmder, len(firings))
 	for i, f := range firings {
-		target, next, due := s.Fired(), "", strconv.FormatInt(f.Due, 10)
+		target, next, due := s.Keys.Fired(), "", strconv.FormatInt(f.Due, 10)
 		switch f.Verdict {
 		case TimerRefused:
-			target = s.Quarantined()
+			target = s.Keys.Quarantined()
 		case TimerPaused:
-			target = s.PausedTimers()
+			target = s.Keys.PausedTimers()
 		}
 		if f.Next > 0 {
 			next = strconv.FormatInt(f.Next, 10)
@@ -120,7 +120,7 @@ func (s *Scripts) Fire(ctx context.Context, firings []Firing) ([]Outcome, error)
 		if !f.Finite {
 			due = "none"
 		}
-		cmds[i] = fireScript.call(ctx, []string{s.Timers(), s.TimerAnchors(), s.RecentTimers(), s.Timer(f.Name), s.Events(), target, s.PausedTimers()},
+		cmds[i] = fireScript.call(ctx, []string{s.Keys.Timers(), s.Keys.TimerAnchors(), s.Keys.RecentTimers(), s.Keys.Timer(f.Name), s.Keys.Events(), target, s.Keys.PausedTimers()},
 			f.Name, due, string(f.Verdict), next, f.Anchor, f.Reason, s.events, QuarantineCap, recentTimer.Milliseconds())
 	}
 	return s.each(ctx, cmds)
@@ -141,14 +141,14 @@ const setMargin = 2 * time.Second
 
 // Adopt brings the set of timers in line with the keys of events, in one round trip. The
 // outcome is OK if that changed the set, and Busy otherwise.
-func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, error) {
+func (s Timers) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, error) {
 	cmds := make([]redis.Cmder, len(events))
 	for i, e := range events {
 		ago := ""
 		if e.Set {
 			ago = strconv.FormatInt((e.SetAgo + setMargin).Milliseconds(), 10)
 		}
-		cmds[i] = adoptScript.call(ctx, []string{s.Timer(e.Name), s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors()},
+		cmds[i] = adoptScript.call(ctx, []string{s.Keys.Timer(e.Name), s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers(), s.Keys.TimerAnchors()},
 			e.Name, e.Event, recentTimer.Milliseconds(), ago)
 	}
 	return s.each(ctx, cmds)
@@ -156,7 +156,7 @@ func (s *Scripts) Adopt(ctx context.Context, events []TimerEvent) ([]Outcome, er
 
 // each runs commands that answer with an outcome alone. The error is the first one; the
 // other commands have had their effect.
-func (s *Scripts) each(ctx context.Context, cmds []redis.Cmder) ([]Outcome, error) {
+func (s Timers) each(ctx context.Context, cmds []redis.Cmder) ([]Outcome, error) {
 	if len(cmds) == 0 {
 		return nil, nil
 	}

@@ -28,15 +28,15 @@ func (e FiredEntry) member() string {
 // FireLater moves an entry that a consumer works on to the set of waiting firings, until
 // FireAgain brings it back as another entry. It is false if the entry is no longer that
 // consumer's.
-func (s *Scripts) FireLater(ctx context.Context, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, firedLaterScript.call(ctx, []string{s.Fired(), s.WaitingFired()},
+func (s Timers) FireLater(ctx context.Context, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
+	outcome, err := s.outcome(ctx, firedLaterScript.call(ctx, []string{s.Keys.Fired(), s.Keys.WaitingFired()},
 		Group, consumer, entry, e.member(), max(0, wait.Milliseconds())))
 	return outcome == OK, err
 }
 
 // FireAgain brings back at most max entries that have waited long enough, and returns how
 // long it is until the next one: 0 if one is due, negative if there is none.
-func (s *Scripts) FireAgain(ctx context.Context, max int) (time.Duration, error) {
-	next, _, err := s.list(ctx, firedAgainScript.call(ctx, []string{s.WaitingFired(), s.Fired()}, max))
+func (s Timers) FireAgain(ctx context.Context, max int) (time.Duration, error) {
+	next, _, err := s.list(ctx, firedAgainScript.call(ctx, []string{s.Keys.WaitingFired(), s.Keys.Fired()}, max))
 	return time.Duration(next) * time.Millisecond, err
 }

@@ -12,17 +12,17 @@ var scannedScript = load("scanned")
 // maxScanned is the max number of keys of one call of the script.
 const maxScanned = 1000
 
-// ScanTimers scans a part of the db for the keys of timers, from a cursor on, which is 0 at
+// Scan scans a part of the db for the keys of timers, from a cursor on, which is 0 at
 // first. It returns the names of those that are to be adopted, since the sets and the key
 // disagree, and the next cursor, 0 at the end.
-func (s *Scripts) ScanTimers(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
-	prefix := s.Timer("")
+func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
+	prefix := s.Keys.Timer("")
 	found, next, err := s.rdb.ScanType(ctx, cursor, prefix+"*", count, "string").Result()
 	if err != nil {
 		return nil, cursor, fmt.Errorf("scan for timers: %w", err)
 	}
 	for some := range slices.Chunk(found, maxScanned) {
-		keys := append([]string{s.Timers(), s.PausedTimers(), s.RecentTimers()}, some...)
+		keys := append([]string{s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers()}, some...)
 		args := make([]any, len(some))
 		for i, key := range some {
 			args[i] = strings.TrimPrefix(key, prefix)

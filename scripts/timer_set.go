@@ -13,78 +13,78 @@ import (
 // ErrNoTimer is returned if a timer does not exist.
 var ErrNoTimer = errors.New("no such timer")
 
-// SetTimer sets a timer, whatever it was set for before; a time that has passed makes it
+// Set sets a timer, whatever it was set for before; a time that has passed makes it
 // fire at once. A timer that was paused no longer is.
-func (s *Scripts) SetTimer(ctx context.Context, name string, due time.Time) error {
-	_, err := s.setTimer(ctx, name, strconv.FormatInt(due.UnixMilli(), 10))
+func (s Timers) Set(ctx context.Context, name string, due time.Time) error {
+	_, err := s.set(ctx, name, strconv.FormatInt(due.UnixMilli(), 10))
 	return err
 }
 
-// RemoveTimer removes a timer and its key, or returns ErrNoTimer.
-func (s *Scripts) RemoveTimer(ctx context.Context, name string) error {
-	outcome, err := s.setTimer(ctx, name, "")
+// Remove removes a timer and its key, or returns ErrNoTimer.
+func (s Timers) Remove(ctx context.Context, name string) error {
+	outcome, err := s.set(ctx, name, "")
 	if err == nil && outcome != OK {
 		return fmt.Errorf("%w: %s", ErrNoTimer, name)
 	}
 	return err
 }
 
-func (s *Scripts) setTimer(ctx context.Context, name, due string) (Outcome, error) {
-	return s.outcome(ctx, timerSetScript.call(ctx, []string{s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name)}, name, due))
+func (s Timers) set(ctx context.Context, name, due string) (Outcome, error) {
+	return s.outcome(ctx, timerSetScript.call(ctx, []string{s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers(), s.Keys.TimerAnchors(), s.Keys.Timer(name)}, name, due))
 }
 
-// PauseTimer keeps a timer from firing until ResumeTimer, if it is not paused
+// Pause keeps a timer from firing until Resume, if it is not paused
 // already; it returns when it is due, or ErrNoTimer.
-func (s *Scripts) PauseTimer(ctx context.Context, name string) (time.Time, error) {
-	return s.moveTimer(ctx, name, s.Timers(), s.PausedTimers(), 1)
+func (s Timers) Pause(ctx context.Context, name string) (time.Time, error) {
+	return s.move(ctx, name, s.Keys.Timers(), s.Keys.PausedTimers(), 1)
 }
 
-// ResumeTimer lets a timer fire again that was paused, if it was; it returns when it
+// Resume lets a timer fire again that was paused, if it was; it returns when it
 // is due, which may have passed, or ErrNoTimer.
-func (s *Scripts) ResumeTimer(ctx context.Context, name string) (time.Time, error) {
-	return s.moveTimer(ctx, name, s.PausedTimers(), s.Timers(), 0)
+func (s Timers) Resume(ctx context.Context, name string) (time.Time, error) {
+	return s.move(ctx, name, s.Keys.PausedTimers(), s.Keys.Timers(), 0)
 }
 
-func (s *Scripts) moveTimer(ctx context.Context, name, from, to string, key int) (time.Time, error) {
-	due, err := s.outcome(ctx, timerMoveScript.call(ctx, []string{from, to, s.RecentTimers(), s.Timer(name)}, name, key))
+func (s Timers) move(ctx context.Context, name, from, to string, key int) (time.Time, error) {
+	due, err := s.outcome(ctx, timerMoveScript.call(ctx, []string{from, to, s.Keys.RecentTimers(), s.Keys.Timer(name)}, name, key))
 	if err == nil && due < 0 {
 		err = fmt.Errorf("%w: %s", ErrNoTimer, name)
 	}
 	return time.UnixMilli(int64(due)), err
 }
 
-// FireTimer fires a timer now, whether it is set or not. One that repeats keeps
+// FireNow fires a timer now, whether it is set or not. One that repeats keeps
 // its next time.
-func (s *Scripts) FireTimer(ctx context.Context, name string, repeats bool) (time.Time, error) {
+func (s Timers) FireNow(ctx context.Context, name string, repeats bool) (time.Time, error) {
 	flag := 0
 	if repeats {
 		flag = 1
 	}
 	now, err := s.outcome(ctx, timerNowScript.call(ctx, []string{
-		s.Timers(), s.PausedTimers(), s.RecentTimers(), s.TimerAnchors(), s.Timer(name), s.Fired(), s.Events(),
+		s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers(), s.Keys.TimerAnchors(), s.Keys.Timer(name), s.Keys.Fired(), s.Keys.Events(),
 	}, name, flag, s.events))
 	return time.UnixMilli(int64(now)), err
 }
 
 // Renew renews the lease of an entry that a consumer works on. It is false if the entry is no
 // longer that consumer's.
-func (s *Scripts) Renew(ctx context.Context, stream, consumer, entry string) (bool, error) {
+func (s Streams) Renew(ctx context.Context, stream, consumer, entry string) (bool, error) {
 	outcome, err := s.outcome(ctx, renewScript.call(ctx, []string{stream}, Group, consumer, entry))
 	return outcome == OK, err
 }
 
-// TimerDone appends the event that a timer's action has ended.
-func (s *Scripts) TimerDone(ctx context.Context, name, due, outcome string, more ...string) error {
-	args := []any{"xadd", s.Events(), "maxlen", "~", s.events, "*", "event", "timer", "timer", name, "due", due, "outcome", outcome}
+// Done appends the event that a timer's action has ended.
+func (s Timers) Done(ctx context.Context, name, due, outcome string, more ...string) error {
+	args := []any{"xadd", s.Keys.Events(), "maxlen", "~", s.events, "*", "event", "timer", "timer", name, "due", due, "outcome", outcome}
 	for _, m := range more {
 		args = append(args, m)
 	}
 	return s.send(ctx, redis.NewStringCmd(ctx, args...))
 }
 
-// AppendEntry appends an entry to a stream, which keeps about that many entries; 0: all. It
+// Append appends an entry to a stream, which keeps about that many entries; 0: all. It
 // returns ErrBroken if the key is not a stream.
-func (s *Scripts) AppendEntry(ctx context.Context, stream string, keep int64, fields ...string) error {
+func (s Streams) Append(ctx context.Context, stream string, keep int64, fields ...string) error {
 	args := []any{"xadd", stream}
 	if keep > 0 {
 		args = append(args, "maxlen", "~", keep)

@@ -14,12 +14,12 @@ import (
 // jobCommands are those about the job, whoever gives them.
 var jobCommands = map[string]func(p *player, ctx context.Context, w words) (string, error){
 	"clean": func(p *player, ctx context.Context, _ words) (string, error) { // a story ends: nothing of it is left
-		keys := append(p.client.Keys(ctx, p.s.Prefix+"*").Val(), p.client.Keys(ctx, p.s.Hash+"*").Val()...)
+		keys := append(p.client.Keys(ctx, p.s.Keys.Prefix+"*").Val(), p.client.Keys(ctx, p.s.Keys.Hash+"*").Val()...)
 		p.seen, p.hands, p.labels, p.count, p.told = nil, map[string]*hand{}, map[string]string{}, map[string]int{}, "-"
 		return "done", p.client.Del(ctx, keys...).Err()
 	},
 	"push": func(p *player, ctx context.Context, _ words) (string, error) {
-		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Jobs(), Values: []string{"id", job}}).Err()
+		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Keys.Jobs(), Values: []string{"id", job}}).Err()
 	},
 	"start": func(p *player, ctx context.Context, w words) (string, error) { // attempt listeners [timeout=] [parameters=] [report=] [definition=] [by=]
 		start := Start{ID: job, Attempt: w.number(1), Parameters: []byte(w.option("parameters", "{}"))}
@@ -27,22 +27,22 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		if by, ok := w.options["by"]; ok {
 			start.Entry = p.hands[by].entry.ID
 		}
-		outcomes, err := p.s.Start(ctx, w.option("epoch", ""), start)
+		outcomes, err := p.s.Jobs.Start(ctx, w.option("epoch", ""), start)
 		if err != nil {
 			return "", err
 		}
 		return outcomes[0].String(), nil
 	},
 	"cancel": func(p *player, ctx context.Context, w words) (string, error) { // attempt
-		outcome, status, err := p.s.Cancel(ctx, job, w.number(1), "not needed")
+		outcome, status, err := p.s.Jobs.Cancel(ctx, job, w.number(1), "not needed")
 		return strings.TrimSpace(outcome.String() + " " + status), err
 	},
 	"expire": func(p *player, ctx context.Context, _ words) (string, error) {
-		outcome, _, err := p.s.Expire(ctx, job)
+		outcome, _, err := p.s.Jobs.Expire(ctx, job)
 		return outcome.String(), err
 	},
 	"passed": func(p *player, ctx context.Context, _ words) (string, error) {
-		found, err := p.s.Passed(ctx, 0, 10)
+		found, err := p.s.Clock.Passed(ctx, 0, 10)
 		return fmt.Sprint(found.Passed), err
 	},
 	"due": func(p *player, ctx context.Context, w words) (string, error) { // member: its time has come
@@ -50,25 +50,25 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		if err != nil {
 			return "", err
 		}
-		p.client.ZAdd(ctx, p.s.Delayed(), redis.Z{Member: w.at(1), Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
-		stream, listener := p.s.FanIn(), ""
+		p.client.ZAdd(ctx, p.s.Keys.Delayed(), redis.Z{Member: w.at(1), Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
+		stream, listener := p.s.Keys.FanIn(), ""
 		if later.Step[0] != '@' {
-			stream, listener = p.s.Task(later.Step), later.Step
+			stream, listener = p.s.Keys.Task(later.Step), later.Step
 		}
-		late, strange, err := p.s.Move(ctx, stream, listener, []Move{{Member: w.at(1), ID: job, Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
+		late, strange, err := p.s.Clock.Move(ctx, stream, listener, []Move{{Member: w.at(1), ID: job, Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
 		if len(strange) > 0 {
 			return "strange: " + strange[0].Reason, err
 		}
 		return fmt.Sprintf("moved %d", len(late)), err
 	},
 	"resend": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: if its message is lost
-		m, stream, resend := Message{job, w.number(2)}, p.s.Task(w.at(1)), func(m Message, entry string) (Outcome, error) {
-			return p.s.ResendTask(ctx, m, w.at(1), entry)
+		m, stream, resend := Message{job, w.number(2)}, p.s.Keys.Task(w.at(1)), func(m Message, entry string) (Outcome, error) {
+			return p.s.Streams.ResendTask(ctx, m, w.at(1), entry)
 		}
 		if w.at(1) == StepFanIn {
-			stream, resend = p.s.FanIn(), func(m Message, entry string) (Outcome, error) { return p.s.ResendFold(ctx, m, entry) }
+			stream, resend = p.s.Keys.FanIn(), func(m Message, entry string) (Outcome, error) { return p.s.Streams.ResendFold(ctx, m, entry) }
 		}
-		lost, err := p.s.Lost(ctx, stream, []Message{m})
+		lost, err := p.s.Streams.Lost(ctx, stream, []Message{m})
 		entry, ok := lost[m]
 		if err != nil || !ok {
 			return "not lost", err
@@ -77,7 +77,7 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return outcome.String(), err
 	},
 	"push-again": func(p *player, ctx context.Context, _ words) (string, error) {
-		outcome, err := p.s.PushAgain(ctx, job)
+		outcome, err := p.s.Clock.PushAgain(ctx, job)
 		return outcome.String(), err
 	},
 	"lose": func(p *player, ctx context.Context, w words) (string, error) { // hash, tombstone, delayed, or the stream of a step
@@ -91,7 +91,7 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return "done", p.client.SetBit(ctx, p.key(w.at(1)), 1, 1).Err()
 	},
 	"fall-silent": func(p *player, ctx context.Context, w words) (string, error) { // listener: the lease of its owner ends
-		return "done", p.client.HSet(ctx, p.s.Job(job), w.at(1)+":lease", 1).Err()
+		return "done", p.client.HSet(ctx, p.s.Keys.Job(job), w.at(1)+":lease", 1).Err()
 	},
 }
 
@@ -99,19 +99,19 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 func (p *player) key(name string) string {
 	switch name {
 	case "hash":
-		return p.s.Job(job)
+		return p.s.Keys.Job(job)
 	case "tombstone":
-		return p.s.Ended(job)
+		return p.s.Keys.Ended(job)
 	case "delayed":
-		return p.s.Delayed()
+		return p.s.Keys.Delayed()
 	case "events":
-		return p.s.Events()
+		return p.s.Keys.Events()
 	case StepFanIn:
-		return p.s.FanIn()
+		return p.s.Keys.FanIn()
 	case "@jobs":
-		return p.s.Jobs()
+		return p.s.Keys.Jobs()
 	}
-	return p.s.Task(name)
+	return p.s.Keys.Task(name)
 }
 
 // entryCommands give entries to workers.
@@ -146,7 +146,7 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 	},
 	"ack": func(p *player, ctx context.Context, w words) (string, error) { // worker
 		e := p.hands[w.at(1)].entry
-		return "done", p.s.Ack(ctx, e.Stream, e.ID)
+		return "done", p.s.Streams.Ack(ctx, e.Stream, e.ID)
 	},
 	"put-back": func(p *player, ctx context.Context, w words) (string, error) { // worker
 		e, fields := p.hands[w.at(1)].entry, map[string]string{}
@@ -158,7 +158,7 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 			fields[name], _ = value.(string)
 		}
 		for range 2 { // the answer to the first call is lost
-			err = errors.Join(err, p.s.PutBack(ctx, e.Stream, e.ID, fields))
+			err = errors.Join(err, p.s.Streams.PutBack(ctx, e.Stream, e.ID, fields))
 		}
 		return "done", err
 	},
@@ -191,7 +191,7 @@ func (p *player) give(h *hand, fields map[string]string) string {
 	case fields["cancel"] != "":
 		return "cancelled, memo=" + fields["memo"]
 	}
-	task, first := p.s.NewTask(m, h.step, h.entry, fields)
+	task, first := p.s.Tasks.New(m, h.step, h.entry, fields)
 	h.task = task
 	if !first {
 		return "to be taken"
@@ -220,7 +220,7 @@ func (p *player) take(ctx context.Context, t *Task, w words, silent bool) (strin
 
 // claim claims a job: [definition=] [worker=].
 func (p *player) claim(ctx context.Context, h *hand, w words, silent bool) (string, error) {
-	outcome, fold, err := p.s.Claim(ctx, Claim{
+	outcome, fold, err := p.s.Folds.Claim(ctx, Claim{
 		Message: h.message, Stage: h.stage, Worker: h.worker, Known: []string{w.option("definition", "d1")}, Silent: silent || w.has("silent"), Entry: h.entry,
 	})
 	if fold == nil {
@@ -294,7 +294,7 @@ var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 		return p.claim(ctx, h, w, false)
 	},
 	"open": func(p *player, ctx context.Context, h *hand, _ words) (string, error) { // its data, without a claim
-		folds, err := p.s.Open(ctx, []Small{{Message: h.message, Stage: h.stage, Entry: h.entry}})
+		folds, err := p.s.Folds.Open(ctx, []Small{{Message: h.message, Stage: h.stage, Entry: h.entry}})
 		if err != nil || folds[0] == nil {
 			return "nothing", err
 		}
@@ -302,14 +302,14 @@ var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 		return fmt.Sprintf("ok try=%d", h.fold.Fold.Tries), nil
 	},
 	"publish": foldCommand(func(p *player, ctx context.Context, f *Fold, _ words) (Outcome, error) {
-		outcomes, err := p.s.Publish(ctx, f)
+		outcomes, err := p.s.Folds.Publish(ctx, f)
 		return outcomes[0], err
 	}),
 	"publish-lost": foldCommand(func(p *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { // its answer is lost
 		lost := *f
 		lost.State = new(State)
 		*lost.State = *f.State
-		outcomes, err := p.s.Publish(ctx, &lost)
+		outcomes, err := p.s.Folds.Publish(ctx, &lost)
 		return outcomes[0], err
 	}),
 	"advance": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker listeners
@@ -323,11 +323,11 @@ var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 		return f.Requeue(ctx, w.at(2), p.again(w, 3))
 	}),
 	"settle": foldCommand(func(p *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker status detail
-		outcomes, err := p.s.Settle(ctx, End{Fold: f, Status: w.at(2), Detail: w.at(3)})
+		outcomes, err := p.s.Folds.Settle(ctx, End{Fold: f, Status: w.at(2), Detail: w.at(3)})
 		return outcomes[0], err
 	}),
 	"hand-back": func(p *player, ctx context.Context, h *hand, _ words) (string, error) {
-		return "ok", p.s.HandBackFold(ctx, h.message, h.entry)
+		return "ok", p.s.Folds.HandBack(ctx, h.message, h.entry)
 	},
 }
 

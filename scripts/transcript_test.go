@@ -68,7 +68,7 @@ func play(t *testing.T, script string) string {
 		}
 		answer, err := p.run(t.Context(), command)
 		if err != nil {
-			answer = "error: " + strings.ReplaceAll(strings.Split(err.Error(), " script: ")[0], s.Hash, "")
+			answer = "error: " + strings.ReplaceAll(strings.Split(err.Error(), " script: ")[0], s.Keys.Hash, "")
 		}
 		fmt.Fprintf(&out, "> %s\n%s\n", command, answer)
 		for _, change := range p.changes() {
@@ -215,7 +215,7 @@ func (p *player) changes() (changes []string) {
 		}
 	}
 	p.seen = now
-	for _, e := range p.client.XRange(p.t.Context(), p.s.Events(), p.told, "+").Val() {
+	for _, e := range p.client.XRange(p.t.Context(), p.s.Keys.Events(), p.told, "+").Val() {
 		p.told = "(" + e.ID
 		event, attempt := e.Values["event"], e.Values["attempt"]
 		delete(e.Values, "event")
@@ -247,15 +247,15 @@ var times = []string{":lease", ":taken", ":next", "began", "extended"}
 func (p *player) everything() (all []line) {
 	ctx := p.t.Context()
 	add := func(name, value string) { all = append(all, line{name: name, value: value}) }
-	streams := p.client.Keys(ctx, p.s.Prefix+"*").Val()
+	streams := p.client.Keys(ctx, p.s.Keys.Prefix+"*").Val()
 	slices.Sort(streams)
 	var entries []line
 	for _, stream := range streams {
-		if stream != p.s.Events() && p.client.Type(ctx, stream).Val() == "stream" {
+		if stream != p.s.Keys.Events() && p.client.Type(ctx, stream).Val() == "stream" {
 			entries = append(entries, p.entries(stream)...)
 		}
 	}
-	hash := p.client.HGetAll(ctx, p.s.Job(job)).Val()
+	hash := p.client.HGetAll(ctx, p.s.Keys.Job(job)).Val()
 	fields := slices.Sorted(maps.Keys(hash))
 	slices.SortStableFunc(fields, func(a, b string) int { // the state comes first
 		return strings.Compare(strings.TrimPrefix("~"+a, "~job"), strings.TrimPrefix("~"+b, "~job"))
@@ -287,19 +287,19 @@ func (p *player) everything() (all []line) {
 			all = append(all, line{name, left.Round(10 * time.Second).String(), of})
 		}
 	}
-	ttl(p.s.Job(job), "ttl", "hash")
-	if ended, err := p.client.Get(ctx, p.s.Ended(job)).Result(); err == nil {
+	ttl(p.s.Keys.Job(job), "ttl", "hash")
+	if ended, err := p.client.Get(ctx, p.s.Keys.Ended(job)).Result(); err == nil {
 		add("ended", ended)
-		ttl(p.s.Ended(job), "ended ttl", "")
+		ttl(p.s.Keys.Ended(job), "ended ttl", "")
 	}
-	if at, err := p.client.ZScore(ctx, p.s.Deadlines(), job).Result(); err == nil {
+	if at, err := p.client.ZScore(ctx, p.s.Keys.Deadlines(), job).Result(); err == nil {
 		add("deadline in", time.Until(time.UnixMilli(int64(at))).Round(10*time.Second).String())
 	}
-	ttl(p.s.Wake(), "wake in", "")
-	if p.client.ZScore(ctx, p.s.Dead(), job).Err() == nil {
+	ttl(p.s.Keys.Wake(), "wake in", "")
+	if p.client.ZScore(ctx, p.s.Keys.Dead(), job).Err() == nil {
 		add("dead", "")
 	}
-	for _, member := range p.client.ZRange(ctx, p.s.Delayed(), 0, -1).Val() {
+	for _, member := range p.client.ZRange(ctx, p.s.Keys.Delayed(), 0, -1).Val() {
 		add("delayed "+member, "")
 	}
 	return append(all, entries...)
@@ -312,7 +312,7 @@ func (p *player) entries(stream string) (all []line) {
 	for _, e := range p.client.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: stream, Group: Group, Start: "-", End: "+", Count: 100}).Val() {
 		with[e.ID] = fmt.Sprintf("%s, delivery %d", e.Consumer, e.RetryCount)
 	}
-	name := strings.TrimPrefix(stream, p.s.Prefix)
+	name := strings.TrimPrefix(stream, p.s.Keys.Prefix)
 	for _, e := range p.client.XRange(ctx, stream, "-", "+").Val() {
 		if p.labels[stream+e.ID] == "" {
 			p.count[stream]++

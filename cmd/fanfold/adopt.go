@@ -47,7 +47,7 @@ this by itself, after limits.grace.`,
 				return usage(b.noReport(name))
 			}
 			if listed {
-				found, _, err := b.scripts.Orphans(c.Context())
+				found, _, err := b.scripts.Definitions.Orphans(c.Context())
 				if err != nil {
 					return err
 				}
@@ -105,7 +105,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	if definition == nil {
 		return "", refuse("its report %q is not in this configuration; add it, or end the job with fanfold cancel %s", r.Report, id)
 	}
-	state, err := b.scripts.Read(ctx, id)
+	state, err := b.scripts.Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
 		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace", r.Attempt, id)
@@ -115,7 +115,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 		return "", needless{refuse("its job is about to end"), "is about to end"}
 	}
 	old, today := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
-	seen, err := b.scripts.Seen(ctx)
+	seen, err := b.scripts.Definitions.Seen(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +156,7 @@ func (b *backend) settled(ctx context.Context, member string) (scripts.Seen, err
 	defer tick.Stop()
 	var first time.Time
 	for {
-		seen, err := b.scripts.Seen(ctx)
+		seen, err := b.scripts.Definitions.Seen(ctx)
 		if err != nil || !seen.Live(member) {
 			return seen, err
 		}

@@ -23,7 +23,7 @@ import (
 // retries is how often an event retry came for a step, and how often it counted.
 func (s *stack) retries(id, step string) (all, counted int) {
 	s.t.Helper()
-	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Events(), "-", "+").Val() {
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Keys.Events(), "-", "+").Val() {
 		if m.Values["event"] == "retry" && m.Values["id"] == id && m.Values["step"] == step {
 			all++
 			if m.Values["counts"] == "1" {
@@ -110,7 +110,7 @@ const slowReport = `
 func (s *stack) taken(id string) {
 	s.t.Helper()
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.scripts.Read(s.t.Context(), id)
+		state, err := s.b.scripts.Jobs.Read(s.t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 }
@@ -125,7 +125,7 @@ func TestSIGTERM(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.scripts.Read(t.Context(), id)
+	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
 	if err != nil || !state.Tasks["one"].Done || state.Tasks["one"].Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -143,7 +143,7 @@ func TestSIGTERMHandsBack(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.scripts.Read(t.Context(), id)
+	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
 	if err != nil || state.Tasks["one"].Done || state.Tasks["one"].Owner != "" || state.Tasks["one"].Tries != 0 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -239,16 +239,16 @@ func (s *stack) ready() string {
 func (s *stack) readyWith(id, hash string) {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.scripts
-	if _, err := sc.Start(ctx, "", scripts.Start{
+	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{
 		ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "slow", Definition: hash, Timeout: time.Hour, Listeners: "one"},
 	}); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, entry := range s.b.redis.XRange(ctx, sc.Task("one"), "-", "+").Val() {
+	for _, entry := range s.b.redis.XRange(ctx, sc.Keys.Task("one"), "-", "+").Val() {
 		if entry.Values["id"] != id {
 			continue
 		}
-		task, _ := sc.NewTask(scripts.Message{ID: id, Attempt: 1}, "one", scripts.Entry{Stream: sc.Task("one"), Group: scripts.Group, ID: entry.ID}, nil)
+		task, _ := sc.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "one", scripts.Entry{Stream: sc.Keys.Task("one"), Group: scripts.Group, ID: entry.ID}, nil)
 		if outcome, err := task.Complete(ctx, scripts.Chunk{
 			Rows: 1, Names: []string{"k", "v"}, Fields: [][]byte{[]byte("[1]"), []byte("[0]")},
 			Columns: []map[string]string{{"name": "k", "type": "integer"}, {"name": "v", "type": "integer"}},
@@ -262,25 +262,25 @@ func (s *stack) readyWith(id, hash string) {
 func (s *stack) claim(id, worker string) *scripts.Fold {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.scripts
-	state, err := sc.Read(ctx, id)
+	state, err := sc.Jobs.Read(ctx, id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_ = s.b.redis.XGroupCreateMkStream(ctx, sc.FanIn(), scripts.Group, "0").Err()
-	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: worker, Streams: []string{sc.FanIn(), ">"}, Block: -1}).Err(); err != nil && !errors.Is(err, redis.Nil) {
+	_ = s.b.redis.XGroupCreateMkStream(ctx, sc.Keys.FanIn(), scripts.Group, "0").Err()
+	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: worker, Streams: []string{sc.Keys.FanIn(), ">"}, Block: -1}).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		s.t.Fatal(err)
 	}
-	claimed, _, err := s.b.redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: sc.FanIn(), Group: scripts.Group, Consumer: worker, Start: "0"}).Result()
+	claimed, _, err := s.b.redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: sc.Keys.FanIn(), Group: scripts.Group, Consumer: worker, Start: "0"}).Result()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	entry := scripts.Entry{Stream: sc.FanIn(), Group: scripts.Group, Consumer: worker}
+	entry := scripts.Entry{Stream: sc.Keys.FanIn(), Group: scripts.Group, Consumer: worker}
 	for _, m := range claimed {
 		if m.Values["id"] == id {
 			entry.ID = m.ID
 		}
 	}
-	outcome, f, err := sc.Claim(ctx, scripts.Claim{
+	outcome, f, err := sc.Folds.Claim(ctx, scripts.Claim{
 		Message: scripts.Message{ID: id, Attempt: 1}, Worker: worker, Known: []string{state.Definition}, Silent: state.Worker != "", Entry: entry,
 	})
 	if err != nil || outcome != scripts.OK {
@@ -326,7 +326,7 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	stop := s.serveWith(s.b.records, files)
 	<-files.hangs
 	stop()
-	state, err := s.b.scripts.Read(t.Context(), id)
+	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
 	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusReady {
 		t.Errorf("%+v %v", state, err)
 	}

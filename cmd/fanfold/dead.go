@@ -68,7 +68,7 @@ still be run again with fanfold retry.`,
 				return sweep.run(f, c, b, b.discardPage)
 			}
 			for _, id := range ids {
-				if n, err := b.redis.ZRem(c.Context(), b.scripts.Dead(), id).Result(); err != nil {
+				if n, err := b.redis.ZRem(c.Context(), b.scripts.Keys.Dead(), id).Result(); err != nil {
 					return err
 				} else if n == 0 {
 					return coded{fmt.Errorf("%s is not on the list of dead jobs; those before it are discarded", id), exitNotFound}
@@ -87,7 +87,7 @@ func (b *backend) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bo
 	for i, j := range page {
 		ids[i] = j.ID
 	}
-	if err := b.redis.ZRem(ctx, b.scripts.Dead(), ids...).Err(); err != nil {
+	if err := b.redis.ZRem(ctx, b.scripts.Keys.Dead(), ids...).Err(); err != nil {
 		return nil, fmt.Errorf("discard: %w", err)
 	}
 	return slices.Repeat([]bool{true}, len(page)), nil

@@ -74,7 +74,7 @@ func (b *backend) hurry(ctx context.Context, members []string) error {
 		due[i] = redis.Z{Score: float64(now.UnixMilli()), Member: m}
 	}
 	// What a scheduler has moved meanwhile must not come again.
-	return b.redis.ZAddXX(ctx, b.scripts.Delayed(), due...).Err()
+	return b.redis.ZAddXX(ctx, b.scripts.Keys.Delayed(), due...).Err()
 }
 
 func newDelayRemove(f *flags) *cobra.Command {
@@ -88,7 +88,7 @@ job whose retry is removed fails at its deadline.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 			return f.changeDelayed(c, b, args, "removed", func(ctx context.Context, members []string) error {
-				return b.redis.ZRem(ctx, b.scripts.Delayed(), members).Err()
+				return b.redis.ZRem(ctx, b.scripts.Keys.Delayed(), members).Err()
 			})
 		}),
 	}
@@ -119,7 +119,7 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 			ids = append(ids, a)
 			continue
 		}
-		err := b.redis.ZScore(ctx, b.scripts.Delayed(), a).Err()
+		err := b.redis.ZScore(ctx, b.scripts.Keys.Delayed(), a).Err()
 		if err == redis.Nil {
 			continue
 		} else if err != nil {
@@ -129,7 +129,7 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 		delete(left, a)
 	}
 	for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
-		page, next, err := b.redis.ZScan(ctx, b.scripts.Delayed(), cursor, "", scanPage).Result()
+		page, next, err := b.redis.ZScan(ctx, b.scripts.Keys.Delayed(), cursor, "", scanPage).Result()
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 	}
 	for _, a := range args {
 		if left[a] {
-			return nil, coded{fmt.Errorf("%s is not in %s", a, b.scripts.Delayed()), exitNotFound}
+			return nil, coded{fmt.Errorf("%s is not in %s", a, b.scripts.Keys.Delayed()), exitNotFound}
 		}
 	}
 	slices.Sort(members)

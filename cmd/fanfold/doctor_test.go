@@ -77,7 +77,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 			t.Errorf("%+v", f)
 		}
 	}
-	if err := sc.Quarantine(ctx, sc.Jobs(), "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
+	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs(), "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
 	if f := s.examined("quarantine"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
@@ -104,11 +104,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("%+v", f)
 	}
 	past := float64(time.Now().Add(-time.Minute).UnixMilli())
-	s.b.redis.ZAdd(ctx, sc.Timers(), redis.Z{Score: past, Member: "beep-1"})
+	s.b.redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "beep-1"})
 	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
 		t.Errorf("%+v", f)
 	}
-	s.b.redis.ZAdd(ctx, sc.Timers(), redis.Z{Score: past, Member: "boop-1"})
+	s.b.redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "boop-1"})
 	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
 		t.Errorf("%+v", f)
 	}
@@ -118,7 +118,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	s.push(id)
 	s.eventually("it runs", func() bool { return s.ask(id).Kind == inspect.KindRunning })
 	later, forgotten := s.insert("slow", ""), s.insert("slow", "")
-	sc.Delay(ctx, later, time.Hour)
+	sc.Clock.Delay(ctx, later, time.Hour)
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)
 	if f := s.examined("records to be started"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
@@ -135,7 +135,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 	s := newStack(t, `
   outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
 `)
-	ctx, stream := t.Context(), s.b.scripts.Task("vendor.scores")
+	ctx, stream := t.Context(), s.b.scripts.Keys.Task("vendor.scores")
 	read := func(count int64) {
 		t.Helper()
 		err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
@@ -175,7 +175,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 func TestQuarantineRemovesManyEntries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.scripts.Quarantined()
+	ctx, key := t.Context(), s.b.scripts.Keys.Quarantined()
 	entries := []string{"1-1"}
 	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range scanPage + 10 {
@@ -207,7 +207,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	parked, last := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	s.b.redis.ZAdd(ctx, s.b.scripts.Waiting("slow"), redis.Z{Score: 1, Member: parked})
+	s.b.redis.ZAdd(ctx, s.b.scripts.Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
 	if f := s.examined("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
 		t.Errorf("%+v", f)
 	}
@@ -216,7 +216,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 10_000 {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.scripts.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.scripts.Keys.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
 		}
 		return nil
 	})

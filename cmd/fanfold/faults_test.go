@@ -140,7 +140,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 	id := s.insert("slow", `{"seconds": 1}`)
 	s.push(id)
-	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.scripts.Job(id)).Val() == 1 })
+	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.scripts.Keys.Job(id)).Val() == 1 })
 	records.lose.Store(1)
 	if v := s.wait(id)[0]; v.Attempt != 1 {
 		t.Errorf("after the answer to the end was lost: %+v", v)
@@ -155,7 +155,7 @@ func (s *stack) published(files sink.Sink) string {
 	s.t.Helper()
 	ctx, sc := s.t.Context(), s.b.scripts
 	id := s.ready()
-	if outcomes, err := sc.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
+	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
 		s.t.Fatal(outcomes, err)
 	}
 	w, err := files.Create(ctx, sink.Object{Name: s.fileName("slow", id, 1)})
@@ -220,11 +220,11 @@ func TestARetryThatFails(t *testing.T) {
 		t.Fatalf("%d %s", code, out)
 	}
 	s.eventually("the second attempt runs", func() bool {
-		state, err := s.b.scripts.Read(t.Context(), first.ID)
+		state, err := s.b.scripts.Jobs.Read(t.Context(), first.ID)
 		return err == nil && state.Attempt == 2 && s.reads("one") == 1
 	})
 	s.content(first) // as long as it runs
-	s.b.redis.ZAdd(t.Context(), s.b.scripts.Deadlines(), redis.Z{Score: 1, Member: first.ID})
+	s.b.redis.ZAdd(t.Context(), s.b.scripts.Keys.Deadlines(), redis.Z{Score: 1, Member: first.ID})
 	s.setJob(first.ID, 4, "1")
 	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
 		t.Fatalf("%+v", v)

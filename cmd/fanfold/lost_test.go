@@ -35,14 +35,14 @@ func TestWhatRedisHasLost(t *testing.T) {
 	for _, id := range []string{message, data, double} {
 		s.eventually("it runs", func() bool { return s.ask(id).Job == scripts.StatusRun })
 	}
-	s.b.redis.XTrimMaxLen(ctx, sc.Task("a"), 0)
-	s.b.redis.Del(ctx, sc.Job(data))
+	s.b.redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
+	s.b.redis.Del(ctx, sc.Keys.Job(data))
 	if v := s.ask(data); v.Kind != inspect.KindLost && v.Kind != inspect.KindLooking && v.Kind != inspect.KindStateless && v.Kind != inspect.KindDelayed {
 		t.Errorf("%+v", v)
 	}
 	for range 3 {
 		m := scripts.Message{ID: double, Attempt: 1}
-		if outcome, err := sc.ResendTask(ctx, m, "b", ""); outcome != scripts.OK || err != nil {
+		if outcome, err := sc.Streams.ResendTask(ctx, m, "b", ""); outcome != scripts.OK || err != nil {
 			t.Fatal(outcome, err)
 		}
 	}
@@ -58,9 +58,9 @@ func TestWhatRedisHasLost(t *testing.T) {
 		}
 	}
 	s.eventually("no entry is left", func() bool {
-		return s.b.redis.XLen(ctx, sc.Task("a")).Val()+s.b.redis.XLen(ctx, sc.Task("b")).Val()+s.b.redis.XLen(ctx, sc.FanIn()).Val() == 0
+		return s.b.redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.redis.XLen(ctx, sc.Keys.FanIn()).Val() == 0
 	})
-	for _, e := range s.b.redis.XRange(ctx, sc.Events(), "-", "+").Val() {
+	for _, e := range s.b.redis.XRange(ctx, sc.Keys.Events(), "-", "+").Val() {
 		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(report.Success) {
 			t.Errorf("%v", e.Values)
 		}

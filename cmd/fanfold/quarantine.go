@@ -64,14 +64,14 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 			}
 			var removed int64
 			for page := range slices.Chunk(entries, scanPage) {
-				n, err := b.redis.XDel(c.Context(), b.scripts.Quarantined(), page...).Result()
+				n, err := b.redis.XDel(c.Context(), b.scripts.Keys.Quarantined(), page...).Result()
 				if err != nil {
 					return err
 				}
 				removed += n
 			}
 			if missing := len(entries) - int(removed); !all && missing > 0 {
-				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.scripts.Quarantined()), exitNotFound}
+				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.scripts.Keys.Quarantined()), exitNotFound}
 			}
 			return f.printChanged(c, "removed", entries)
 		}),

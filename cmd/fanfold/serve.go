@@ -136,6 +136,6 @@ func (b *backend) announce(ctx context.Context, log *slog.Logger) error {
 		ours = append(ours, scripts.DefinitionMember(r.Name, r.Hash()))
 	}
 	return step.Every(ctx, log, scripts.AnnounceEvery, "announce definitions", func(ctx context.Context) error {
-		return b.scripts.Announce(ctx, ours)
+		return b.scripts.Definitions.Announce(ctx, ours)
 	})
 }

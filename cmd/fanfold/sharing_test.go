@@ -327,7 +327,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 	s.exec("UPDATE file_download_record SET parameters = ? WHERE id = ?", whoParameters("x", 30), ids[1])
 	s.must("retry "+ids[1], "pushed")
 	s.eventually("it runs", func() bool {
-		state, err := s.b.scripts.Read(t.Context(), ids[1])
+		state, err := s.b.scripts.Jobs.Read(t.Context(), ids[1])
 		return err == nil && state.Attempt == 2 && state.Tasks["two"].Owner != ""
 	})
 	s.must("cancel "+ids[1], "cancelled")

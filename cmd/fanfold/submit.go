@@ -75,7 +75,7 @@ func (b *backend) checkRecords(ctx context.Context, ids []string) error {
 func (b *backend) push(ctx context.Context, ids []string) error {
 	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, id := range ids {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.Jobs(), Values: []string{"id", id}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.Keys.Jobs(), Values: []string{"id", id}})
 		}
 		return nil
 	})
@@ -99,7 +99,7 @@ func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect
 			members = append(members, redis.Z{Score: score, Member: id})
 			list = append(list, inspect.NewDelayed(id, score, now))
 		}
-		if err := b.redis.ZAdd(ctx, b.scripts.Delayed(), members...).Err(); err != nil {
+		if err := b.redis.ZAdd(ctx, b.scripts.Keys.Delayed(), members...).Err(); err != nil {
 			return nil, fmt.Errorf("delay: %w", err)
 		}
 	}

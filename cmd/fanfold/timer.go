@@ -30,17 +30,17 @@ when one fires is under timers in the configuration.`,
 		})
 	c.AddCommand(list, newTimerSet(f),
 		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
-			return b.scripts.PauseTimer(ctx, name)
+			return b.scripts.Timers.Pause(ctx, name)
 		}),
 		newTimerChange(f, "resume", "resumed", "Let paused timers fire again, those at once whose time has passed", func(ctx context.Context, b *backend, name string) (time.Time, error) {
-			return b.scripts.ResumeTimer(ctx, name)
+			return b.scripts.Timers.Resume(ctx, name)
 		}),
 		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
 			definition, _, _ := b.config.Timers.Match(name)
-			return b.scripts.FireTimer(ctx, name, !definition.Every.None())
+			return b.scripts.Timers.FireNow(ctx, name, !definition.Every.None())
 		}),
 		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(ctx context.Context, b *backend, name string) (time.Time, error) {
-			return time.Time{}, b.scripts.RemoveTimer(ctx, name)
+			return time.Time{}, b.scripts.Timers.Remove(ctx, name)
 		}),
 	)
 	return c
@@ -69,7 +69,7 @@ and looks first whether a definition matches the name. A paused timer is resumed
 			if err != nil {
 				return err
 			}
-			if err := b.scripts.SetTimer(c.Context(), names[0], due.from(now)); err != nil {
+			if err := b.scripts.Timers.Set(c.Context(), names[0], due.from(now)); err != nil {
 				return err
 			}
 			return f.printTimers(c, []inspect.Timer{b.inspect.Timer(names[0], due.from(now), "set")})

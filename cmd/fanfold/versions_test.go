@@ -32,7 +32,7 @@ func TestADefinitionThatChanges(t *testing.T) {
 	running := s.insert("changing", `{"seconds": 3}`)
 	s.push(running)
 	s.eventually("the old job runs", func() bool {
-		state, err := s.b.scripts.Read(t.Context(), running)
+		state, err := s.b.scripts.Jobs.Read(t.Context(), running)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 	next := s.write("new.yaml", changing("new"), "limits: {lease: 2s}")
@@ -96,13 +96,13 @@ func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	ctx, sc := t.Context(), s.b.scripts
 	id := s.insert("slow", "")
 	s.readyWith(id, "gone")
-	if outcomes, err := sc.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
+	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
 		t.Fatal(outcomes, err)
 	}
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', attempt = 1, file = 'file:///there.csv' WHERE id = ?", id)
 	s.serve(s.config)
 	s.eventually("settled", func() bool {
-		state, err := sc.Read(ctx, id)
+		state, err := sc.Jobs.Read(ctx, id)
 		return err == nil && state.Status == "SUCCESS" && state.File == "file:///there.csv"
 	})
 	s.idle()
@@ -114,7 +114,7 @@ func (s *stack) startOnly(id string) {
 	p := s.process("-c", s.config, "serve", "--roles", "engine")
 	s.push(id)
 	s.eventually("started", func() bool {
-		return s.b.redis.Exists(s.t.Context(), s.b.scripts.Job(id)).Val() == 1
+		return s.b.redis.Exists(s.t.Context(), s.b.scripts.Keys.Job(id)).Val() == 1
 	})
 	_ = p.Process.Signal(os.Interrupt)
 	if err := p.Wait(); err != nil {
@@ -132,7 +132,7 @@ func TestADeadWorkersTask(t *testing.T) {
 	s.push(id)
 	var first string
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.scripts.Read(t.Context(), id)
+		state, err := s.b.scripts.Jobs.Read(t.Context(), id)
 		if err == nil {
 			first = state.Tasks["one"].Owner
 		}

@@ -60,7 +60,7 @@ func (p *passer) once(ctx context.Context) error {
 	}
 	p.asked = time.Now()
 	// This lock is not released: it ends when the next regular pass is due.
-	_, err := p.locks.Obtain(ctx, p.o.Scripts.Lock("rebuilt"), p.o.PassEvery*9/10, nil)
+	_, err := p.locks.Obtain(ctx, p.o.Scripts.Keys.Lock("rebuilt"), p.o.PassEvery*9/10, nil)
 	if recent := errors.Is(err, redislock.ErrNotObtained); recent && !p.urgent {
 		return nil
 	} else if err != nil && !recent {
@@ -143,7 +143,7 @@ func (w *walk) page(ctx context.Context, page []engine.Record) error {
 func (w *walk) valid(ctx context.Context) error {
 	return step.Insist(ctx, w.log, "read the epoch", func() error {
 		agreed, stored := w.agreed()
-		now, err := w.o.Scripts.ReadEpoch(ctx)
+		now, err := w.o.Scripts.Epoch.Read(ctx)
 		if err != nil {
 			return err
 		}

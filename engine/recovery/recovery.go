@@ -123,7 +123,7 @@ func (r *Recovery) doubt() {
 // lock takes a lock that is renewed until release is called. The context that it
 // returns ends where the lock is lost. Without the lock it is nil.
 func (r *Recovery) lock(ctx context.Context, what string) (held context.Context, release func(), err error) {
-	lock, err := r.locks.Obtain(ctx, r.o.Scripts.Lock(what), lease, nil)
+	lock, err := r.locks.Obtain(ctx, r.o.Scripts.Keys.Lock(what), lease, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		return nil, nil, nil
 	} else if err != nil {

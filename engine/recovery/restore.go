@@ -21,7 +21,7 @@ func (r *Recovery) mend(ctx context.Context) error {
 		return err // another process is at it
 	}
 	defer release()
-	found, err := r.o.Scripts.ReadEpoch(ctx)
+	found, err := r.o.Scripts.Epoch.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (r *Recovery) mend(ctx context.Context) error {
 	case lost:
 		now = rand.Text()
 		r.log.Warn("Redis has lost its memory", "epoch", noted, "found", found)
-		if err := r.o.Scripts.WriteEpoch(ctx, now); err != nil {
+		if err := r.o.Scripts.Epoch.Write(ctx, now); err != nil {
 			return err
 		}
 	case older:
@@ -88,7 +88,7 @@ func (r *Recovery) restore(ctx context.Context, older bool) (restored int, err e
 			}
 		}
 	}
-	return restored, r.o.Scripts.WriteSnapshot(ctx, version)
+	return restored, r.o.Scripts.Epoch.WriteSnapshot(ctx, version)
 }
 
 // restoreMembers gives members of a set back, but no timer that is paused in Redis, or
@@ -97,16 +97,16 @@ func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members 
 	other := ""
 	switch {
 	case set == setTimers:
-		other = r.o.Scripts.PausedTimers()
+		other = r.o.Scripts.Keys.PausedTimers()
 	case set == setPausedTimers && !older:
-		other = r.o.Scripts.Timers()
+		other = r.o.Scripts.Keys.Timers()
 	}
 	if other != "" {
 		var names []string
 		for _, z := range members {
 			names = append(names, z.Member.(string))
 		}
-		elsewhere, err := r.o.Scripts.Scores(ctx, other, names)
+		elsewhere, err := r.o.Scripts.Epoch.Scores(ctx, other, names)
 		if err != nil {
 			return 0, err
 		}
@@ -115,5 +115,5 @@ func (r *Recovery) restoreMembers(ctx context.Context, set, key string, members 
 			return there
 		})
 	}
-	return len(members), r.o.Scripts.Restore(ctx, key, members, older)
+	return len(members), r.o.Scripts.Epoch.Restore(ctx, key, members, older)
 }

@@ -113,7 +113,7 @@ func (s *snapshotter) take(ctx context.Context) (bytes int, done bool, err error
 		return 0, false, err
 	}
 	// Read last: what was read before is of this memory.
-	if now, err := s.o.Scripts.ReadEpoch(ctx); err != nil || now != s.epoch {
+	if now, err := s.o.Scripts.Epoch.Read(ctx); err != nil || now != s.epoch {
 		return 0, false, err
 	}
 	for _, p := range all {
@@ -123,7 +123,7 @@ func (s *snapshotter) take(ctx context.Context) (bytes int, done bool, err error
 		return 0, true, nil // steps have come and gone, or what has changed is as it was
 	}
 	next := nextVersion(saved, known)
-	ok, err := s.o.Scripts.NextSnapshot(ctx, known, next)
+	ok, err := s.o.Scripts.Epoch.NextSnapshot(ctx, known, next)
 	if err == nil && ok {
 		ok, err = s.o.Store.SaveSnapshot(ctx, saved, next, all)
 	}
@@ -154,7 +154,7 @@ func (s *snapshotter) read(ctx context.Context) (all []Part, err error) {
 	for _, set := range sets(s.o.Scripts.Keys) {
 		for cursor, more := uint64(0), true; more; more = cursor != 0 {
 			var page []redis.Z
-			if page, cursor, err = s.o.Scripts.ScanSet(ctx, set[1], cursor, scanPage); err != nil {
+			if page, cursor, err = s.o.Scripts.Epoch.ScanSet(ctx, set[1], cursor, scanPage); err != nil {
 				return nil, err
 			}
 			if part.add(set[0], page); len(part[set[0]]) < partMembers {
@@ -174,7 +174,7 @@ func (r *Recovery) versions(ctx context.Context) (saved, known string, older boo
 	if saved, err = r.o.Store.SnapshotVersion(ctx); err != nil { // read first, since it is written last
 		return "", "", false, err
 	}
-	if known, err = r.o.Scripts.ReadSnapshot(ctx); err != nil {
+	if known, err = r.o.Scripts.Epoch.ReadSnapshot(ctx); err != nil {
 		return "", "", false, err
 	}
 	return saved, known, saved != known && versionNumber(saved) >= max(versionNumber(known), 1), nil

@@ -182,7 +182,7 @@ func (b *bench) poll(w *watcher) {
 // forget is FLUSHALL for the keys of this test.
 func (b *bench) forget() {
 	b.t.Helper()
-	for _, prefix := range []string{b.scripts.Prefix, "{" + b.scripts.Hash, b.scripts.Hash} {
+	for _, prefix := range []string{b.scripts.Keys.Prefix, "{" + b.scripts.Keys.Hash, b.scripts.Keys.Hash} {
 		keys := b.client.Keys(b.t.Context(), prefix+"*").Val()
 		if len(keys) > 0 {
 			if err := b.client.Del(b.t.Context(), keys...).Err(); err != nil {

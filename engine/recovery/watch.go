@@ -35,13 +35,13 @@ type watcher struct {
 // nothing is agreed on (at first, after a restart of Redis, and when a snapshot or a pass
 // doubts it) the versions of the snapshot.
 func (w *watcher) poll(ctx context.Context) error {
-	found, err := w.o.Scripts.ReadEpoch(ctx)
+	found, err := w.o.Scripts.Epoch.Read(ctx)
 	if err != nil {
 		return err
 	}
 	before, _ := w.agreed()
 	// INFO may be forbidden: then only the next snapshot finds that writes are lost.
-	if run, err := w.o.Scripts.ReadRun(ctx); err == nil && run != w.run {
+	if run, err := w.o.Scripts.Epoch.ReadRun(ctx); err == nil && run != w.run {
 		if w.run != "" {
 			w.doubt() // what was not on its disk is lost, and it may be a copy
 		}
@@ -61,7 +61,7 @@ func (w *watcher) poll(ctx context.Context) error {
 	case err != nil:
 		return err
 	case found == "" && noted == "":
-		if _, err := w.o.Scripts.FirstEpoch(ctx, rand.Text()); err != nil {
+		if _, err := w.o.Scripts.Epoch.First(ctx, rand.Text()); err != nil {
 			return err
 		}
 		return w.poll(ctx)
@@ -97,7 +97,7 @@ func (w *watcher) pollAlone(ctx context.Context, found, before string, why error
 	w.asked = time.Now()
 	if found == "" {
 		found = rand.Text()
-		first, err := w.o.Scripts.FirstEpoch(ctx, found)
+		first, err := w.o.Scripts.Epoch.First(ctx, found)
 		if err != nil || !first {
 			return err // another process was first: the next poll finds it
 		}

@@ -97,7 +97,7 @@ func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Res
 		case Quarantine:
 			r.o.Log.Warn("quarantined", "stream", r.o.Stream, "entry", e.ID, "why", v.Err)
 			if err := Insist(ctx, r.o.Log, "quarantine", func() error {
-				err := r.o.Scripts.Quarantine(ctx, r.o.Stream, e.ID, e.Fields, v.Err.Error())
+				err := r.o.Scripts.Streams.Quarantine(ctx, r.o.Stream, e.ID, e.Fields, v.Err.Error())
 				if errors.Is(err, scripts.ErrFull) {
 					return Final(err) // waiting would keep others from ending, who make room
 				}
@@ -114,7 +114,7 @@ func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Res
 			}
 		}
 	}
-	if err := r.o.Scripts.Ack(quick, r.o.Stream, done...); err != nil {
+	if err := r.o.Scripts.Streams.Ack(quick, r.o.Stream, done...); err != nil {
 		r.o.Log.Warn("acknowledge; the entries are delivered again and find their effect", "stream", r.o.Stream, "err", err)
 	}
 }
