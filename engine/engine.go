@@ -60,6 +60,7 @@ type Engine struct {
 	columns     columns
 	leases      step.Leases   // the jobs that are claimed
 	folds       chan struct{} // a slot for each fold of a claimed job
+	crowded     atomic.Int64  // until when (ms since it was made) claimed jobs queue up for slots
 	handed      sync.Map      // definitions of jobs that were handed back, which is logged once
 	jobs        *jobMetrics
 }
@@ -118,7 +119,7 @@ func (e *Engine) triggerReader() *step.Reader {
 func (e *Engine) fanInReader() *step.Reader {
 	return step.New(step.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.FanIn(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
-		Slots: fanInBatch, Batch: true, Alone: alone, MinIdle: e.o.Limits.Lease, Log: e.log,
+		Slots: fanInBatch, Batch: true, Alone: e.alone, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Admit: e.admitFolds, Handle: e.fanIn, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.FanIn()),
 	})
@@ -136,13 +137,23 @@ func (e *Engine) admit(ctx context.Context) (int, error) {
 }
 
 // admitFolds returns how many entries of the fan-in may be read: none while all folds that
-// limits.folds allows are under way.
+// limits.folds allows are under way, and as many as have a slot while large jobs queue up:
+// otherwise those that find none would be put back behind all others again and again.
 func (e *Engine) admitFolds(context.Context) (int, error) {
 	if len(e.folds) == cap(e.folds) {
 		return 0, nil
 	}
+	if e.isCrowded() {
+		return cap(e.folds), nil
+	}
 	return fanInBatch, nil
 }
+
+// crowdedTime is how long jobs count as queueing up after the last one that did.
+const crowdedTime = time.Second
+
+func (e *Engine) isCrowded() bool { return time.Since(e.made).Milliseconds() < e.crowded.Load() }
+func (e *Engine) crowd()          { e.crowded.Store((time.Since(e.made) + crowdedTime).Milliseconds()) }
 
 // memoryEvery is how often Redis is asked how full it is.
 const memoryEvery = time.Second

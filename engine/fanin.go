@@ -37,15 +37,22 @@ func parseBarrier(entry step.Entry) (b barrier, ok bool) {
 	return b, ok
 }
 
-// small tells whether the job can be folded in a batch, without a claim.
-func (b barrier) small() bool {
-	return b.stage > 0 && b.bytes > 0 && b.bytes <= scripts.MaxSmall && !b.silent
+// expansion is how much larger than its bytes in Redis a small job may be that is compressed.
+const expansion = 8
+
+// isSmall tells whether a job can be folded in a batch, without a claim.
+func (e *Engine) isSmall(b barrier) bool {
+	max := int64(scripts.MaxSmall)
+	if e.o.Limits.Compress {
+		max /= expansion
+	}
+	return b.stage > 0 && b.bytes > 0 && b.bytes <= max && !b.silent
 }
 
 // alone tells whether an entry is handled by itself.
-func alone(entry step.Entry) bool {
+func (e *Engine) alone(entry step.Entry) bool {
 	b, ok := parseBarrier(entry)
-	return !ok || !b.small()
+	return !ok || !e.isSmall(b)
 }
 
 func (e *Engine) message(b barrier) scripts.Entry {
@@ -57,7 +64,7 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 	results := make([]step.Result, len(entries))
 	var small []*draft
 	for i, entry := range entries {
-		if b, ok := parseBarrier(entry); ok && b.small() {
+		if b, ok := parseBarrier(entry); ok && e.isSmall(b) {
 			small = append(small, &draft{barrier: b, result: &results[i]})
 		} else {
 			results[i] = e.foldAlone(ctx, b, nil)
@@ -74,7 +81,11 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 func (e *Engine) foldAlone(ctx context.Context, b barrier, failed error) step.Result {
 	select {
 	case e.folds <- struct{}{}:
+		if e.isCrowded() {
+			e.crowd()
+		}
 	default:
+		e.crowd()
 		return e.putBack(ctx, b)
 	}
 	defer func() { <-e.folds }()

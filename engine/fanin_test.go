@@ -96,6 +96,8 @@ type calls struct {
 	redis.Hook
 	mu sync.Mutex
 	of map[string]int
+	// before, if set, is called before a script runs.
+	before func(script string)
 }
 
 func (c *calls) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -116,10 +118,14 @@ func (c *calls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 }
 
 func (c *calls) count(cmd redis.Cmder) {
+	sha, _ := append(cmd.Args(), "", "")[1].(string)
+	script := scripts.Names()[sha]
+	if c.before != nil {
+		c.before(script)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	sha, _ := append(cmd.Args(), "", "")[1].(string)
-	c.of[scripts.Names()[sha]]++
+	c.of[script]++
 }
 
 func (c *calls) n(script string) int {
@@ -321,6 +327,38 @@ func TestABatchOfSmallJobs(t *testing.T) {
 	}
 }
 
+// TestManyLargeJobsKeepTheirOrder: those that find no slot are put back once, and not again
+// and again behind all others.
+func TestManyLargeJobsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	f := newFanIn(t, config.Limits{Folds: 2})
+	const jobs = 60
+	for i := range jobs {
+		f.job(fmt.Sprint(i), large)
+	}
+	folding(t, f.e)
+	for i := range jobs {
+		f.ends(fmt.Sprint(i), report.Success, "")
+	}
+	if n := f.calls.n("putback"); n > 2*jobs {
+		t.Errorf("%d of %d jobs were put back", n, jobs)
+	}
+}
+
+// TestASmallFileIsBegunAfterItsPublish: a batch holds no objects open that are not written.
+func TestASmallFileIsBegunAfterItsPublish(t *testing.T) {
+	t.Parallel()
+	f := newFanIn(t, config.Limits{Folds: 1})
+	f.sink.before = func(ctx context.Context, name string) {
+		if state, err := f.s.Jobs.Read(ctx, "1"); err != nil || state.Status != scripts.StatusPublishing {
+			t.Errorf("%s is begun before: %+v %v", name, state, err)
+		}
+	}
+	f.job("1", "x")
+	folding(t, f.e)
+	f.succeeds("1", "x")
+}
+
 // TestALargeJobBesideSmallOnes is claimed and takes its time, while they end.
 func TestALargeJobBesideSmallOnes(t *testing.T) {
 	t.Parallel()
@@ -496,9 +534,11 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	f := newFanIn(t, config.Limits{Folds: 1, Stop: time.Minute})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
-	f.sink.before = func(context.Context, string) {
-		begin()
-		<-finish
+	f.calls.before = func(script string) {
+		if script == "publish" {
+			begin()
+			<-finish
+		}
 	}
 	f.job("1", "x")
 	stop := folding(t, f.e)

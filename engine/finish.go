@@ -26,7 +26,7 @@ func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, err
 		status, end = report.Cancelled, e.o.Records.Cancel
 	}
 	if err := e.onRecord(ctx, "fail record", func() (err error) {
-		ok, err = end(ctx, Run{state.ID, state.Attempt}, state.Reason)
+		ok, err = end(ctx, Run{ID: state.ID, Attempt: state.Attempt}, state.Reason)
 		return err
 	}); err != nil {
 		return ending{}, err
@@ -64,7 +64,9 @@ func (e *Engine) finishForeign(ctx context.Context, claimed *scripts.Fold, commi
 		}
 	}
 	e.sweepAttempts(ctx, state, state.Attempt-1)
-	e.log.Warn("record was changed from outside", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
+	if !f.pointed { // otherwise its worker died after the end
+		e.log.Warn("record was changed from outside", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
+	}
 	return ending{f.outcome, f.detail}, nil
 }
 

@@ -44,11 +44,15 @@ func (m made) abort() {
 func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (ending, error) {
 	if f.Status == scripts.StatusPublishing { // by an earlier claim
 		// Most often the records were away, and still are: that is cheaper to know first.
-		if _, err := e.foreign(ctx, f.State); err != nil {
+		found, err := e.foreign(ctx, f.State)
+		if err != nil {
 			return ending{}, err
 		}
+		if !found.running {
+			return e.finishForeign(ctx, f, true)
+		}
 	}
-	m, err := e.make(ctx, r, f)
+	m, err := e.make(ctx, r, f, e.create)
 	defer m.abort()
 	if err != nil {
 		return ending{}, err // if it was published it may exist: it must be found, or made
@@ -87,10 +91,13 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 	return e.succeed(ctx, r, f, m.Made, committed)
 }
 
+// create begins the object of a job's file.
+type create func(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error)
+
 // make folds into a new object that is not yet committed. An error that would come again is
 // a brokenError.
-func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold) (made, error) {
-	m, err := e.tryMake(ctx, whole, f)
+func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold, begin create) (made, error) {
+	m, err := e.tryMake(ctx, whole, f, begin)
 	switch {
 	case err == nil, errors.Is(err, errOutage), errors.Is(err, errSink), errors.Is(err, errScratch):
 		return m, err
@@ -100,7 +107,7 @@ func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold
 	return m, brokenError{err}
 }
 
-func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.Fold) (m made, err error) {
+func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.Fold, begin create) (m made, err error) {
 	r := whole.Without(slices.Collect(maps.Keys(f.Omitted())))
 	sets, err := e.datasets(ctx, r, f.State)
 	if err != nil {
@@ -110,7 +117,7 @@ func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.F
 	if err != nil {
 		return made{}, fmt.Errorf("make file: %w", err)
 	}
-	if m.writer, err = e.create(ctx, r, f.State); err != nil {
+	if m.writer, err = begin(ctx, r, f.State); err != nil {
 		return made{}, ofSink(err)
 	}
 	if m.Made, err = e.writeRows(ctx, r, plan, m.writer); err != nil {
@@ -123,7 +130,7 @@ func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.F
 	return m, nil
 }
 
-// create begins the object of a job's file.
+// create is a create that begins the object at once.
 func (e *Engine) create(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	metadata := map[string]string{
@@ -187,7 +194,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold,
 		return ending{}, err
 	}
 	var ok bool
-	status, run, omitted := report.Success, Run{state.ID, state.Attempt}, state.Omitted()
+	status, run, omitted := report.Success, Run{ID: state.ID, Attempt: state.Attempt}, state.Omitted()
 	if len(omitted) > 0 {
 		status = report.Partial
 	}

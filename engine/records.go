@@ -32,6 +32,9 @@ var ErrRefused = errors.New("engine: the record table does not take this")
 type Run struct {
 	ID      string
 	Attempt int64
+	// Pending lets Fail and Cancel end a record that is PENDING as well: one of which no job
+	// with this attempt runs. A user's retry is PENDING with the attempt before.
+	Pending bool
 }
 
 // Records is the store of records. Every change is made under the condition
@@ -56,8 +59,8 @@ type Records interface {
 	Succeed(ctx context.Context, run Run, file string, rows int64) (bool, error)
 	// SucceedPartly is Succeed for PARTIAL, with why listeners were left out.
 	SucceedPartly(ctx context.Context, run Run, file string, rows int64, reason string) (bool, error)
-	// Fail makes a PENDING or PROCESSING record of this attempt FAILED with the
-	// reason.
+	// Fail makes a PROCESSING record of this attempt, or a PENDING one if the run says so,
+	// FAILED with the reason.
 	Fail(ctx context.Context, run Run, reason string) (bool, error)
 	// Cancel is Fail for CANCELLED.
 	Cancel(ctx context.Context, run Run, reason string) (bool, error)

@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
 
+	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -122,9 +125,36 @@ func (e *Engine) write(ctx context.Context, d *draft) (err error) {
 	if int(d.fold.Stage) < len(r.Stages) {
 		return e.advance(ctx, r, d.fold)
 	}
-	d.made, err = e.make(ctx, r, d.fold)
+	d.made, err = e.make(ctx, r, d.fold, e.createLater)
 	return err
 }
+
+// createLater is a create that keeps the text in memory until it is committed: an object that
+// is begun may hold megabytes, and a batch has many.
+func (e *Engine) createLater(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error) {
+	return &laterWriter{begin: func() (sink.Writer, error) { return e.create(ctx, r, state) }}, nil
+}
+
+type laterWriter struct {
+	bytes.Buffer
+	begin func() (sink.Writer, error)
+}
+
+var _ sink.Writer = (*laterWriter)(nil)
+
+func (w *laterWriter) Commit() (sink.Committed, error) {
+	object, err := w.begin()
+	if err != nil {
+		return sink.Committed{}, err
+	}
+	defer object.Abort()
+	if _, err := object.Write(w.Bytes()); err != nil {
+		return sink.Committed{}, err
+	}
+	return object.Commit()
+}
+
+func (w *laterWriter) Abort() {}
 
 // publish takes the drafts that have a file over the point of no return.
 func (e *Engine) publish(ctx context.Context, drafts []*draft) {

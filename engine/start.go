@@ -34,7 +34,7 @@ func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int
 	var doubtful, jobs []*push
 	for i, p := range pushes {
 		if started[i] {
-			p.run = Run{p.id, p.next()}
+			p.run = Run{ID: p.id, Attempt: p.next()}
 			jobs = append(jobs, p)
 		} else {
 			doubtful = append(doubtful, p)

@@ -155,7 +155,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 			if err := e.o.Scripts.Jobs.Bury(ctx, p.id); err != nil {
 				return err
 			}
-			ok, err := e.o.Records.Fail(ctx, Run{p.id, p.record.Attempt}, d.why)
+			ok, err := e.o.Records.Fail(ctx, Run{ID: p.id, Attempt: p.record.Attempt, Pending: true}, d.why)
 			if err != nil || !ok {
 				return err
 			}

@@ -73,7 +73,9 @@ func (t actions) Work(ctx context.Context, f *firing) step.Result {
 	if err == nil {
 		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), doneTime)
 		defer cancel()
-		if err := t.scripts.Timers.Done(quick, f.name, strconv.FormatInt(f.due, 10), "done", more...); err != nil {
+		if err := t.scripts.Timers.Done(quick, f.name, strconv.FormatInt(f.due, 10), "done", more...); errors.Is(err, scripts.ErrFull) {
+			t.log.Warn("no event of a timer: Redis is full", "timer", f.name) // the action must not be repeated
+		} else if err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}
 		}
 		return step.Result{Kind: step.Void}

@@ -29,7 +29,7 @@ func (s Jobs) Cancel(ctx context.Context, id string, attempt int64, reason strin
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))
 		}
-		outcome, more, err := s.list(ctx, cancelScript.call(ctx, keys, id, attempt, reason, s.events, s.Keys.Cancelled(), listeners))
+		outcome, more, err := s.list(ctx, cancelScript.call(ctx, keys, id, attempt, reason, s.events, s.Keys.Cancelled(), listeners, Margin.Milliseconds()))
 		if err != nil {
 			return 0, "", err
 		}

@@ -239,6 +239,6 @@ func (s *conn) handBack(ctx context.Context, id string, attempt int64, step stri
 		stream = s.Keys.Task(step)
 	}
 	_, err := s.outcome(ctx, handbackScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), stream},
-		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID))
+		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID, e.Consumer))
 	return err
 }

@@ -123,7 +123,7 @@ func (s *conn) fail(ctx context.Context, id string, attempt int64, f failure) (O
 		stream = s.Keys.FanIn()
 	}
 	outcome, more, err := s.list(ctx, failScript.call(ctx, []string{s.Keys.Job(id), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Delayed(), stream},
-		append([]any{id, attempt, f.by, f.token, f.reason, s.events, oneIf(f.remove), Group, f.entry.ID, string(f.blame)}, f.paused...)...))
+		append([]any{id, attempt, f.by, f.token, f.reason, s.events, oneIf(f.remove), Group, f.entry.ID, string(f.blame), Margin.Milliseconds()}, f.paused...)...))
 	if err != nil || len(more) < 2 {
 		return outcome, 0, err
 	}

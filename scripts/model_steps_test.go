@@ -408,6 +408,8 @@ func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
 	case j.status != StatusFailing && h.stage() != 0 && h.stage() != j.stage:
 		want = Already
 	case is.owner == h.worker: // as before: an answer was lost
+	case (is.owner != "" || j.status == StatusPublishing) && m.doubles(h, is):
+		want = Gone
 	case (is.owner != "" || j.status == StatusPublishing) && !is.waiting && !h.silent && !own:
 		want = Busy
 	case !slices.Contains(m.streams[h.step], h.e):

@@ -331,6 +331,12 @@ func (m *machine) start(t *rapid.T) {
 	m.lost, m.barriers = map[string]bool{}, map[string]int{}
 }
 
+// doubles tells whether a hand has another entry than the owner of a step, whose own one is
+// pending.
+func (m *machine) doubles(h *mHand, is *mStep) bool {
+	return is.entry != "" && is.entry != h.e.id && slices.ContainsFunc(m.streams[h.step], func(e *mEntry) bool { return e.id == is.entry && isPending(e) })
+}
+
 // hand gives an entry to a new worker.
 func (m *machine) hand(step string, e *mEntry, silent bool, lease time.Duration) *mHand {
 	m.workers++
@@ -432,6 +438,9 @@ func (m *machine) handBack(t *rapid.T) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if h.e.with != h.worker && slices.Contains(m.streams[h.step], h.e) {
+		return // another worker has taken the entry over
 	}
 	m.ack(h)
 	if m.mine(h) {

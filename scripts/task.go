@@ -66,9 +66,15 @@ func (s Tasks) New(m Message, listener string, entry Entry, fields map[string]st
 	return t, true
 }
 
-// Load reads the parameters of a task whose entry does not carry them: OK, or Gone.
+// fresh is the age of an entry up to which its task is not checked before it is worked on.
+const fresh = 2 * time.Second
+
+// Load reads the parameters of a task whose entry does not carry them, and checks the task if
+// its entry has waited for long: OK, or Gone if it is no longer open.
 func (t *Task) Load(ctx context.Context) (Outcome, error) {
-	if t.Parameters != nil {
+	at, _, _ := strings.Cut(t.Entry.ID, "-")
+	ms, _ := strconv.ParseInt(at, 10, 64)
+	if t.Parameters != nil && time.Since(time.UnixMilli(ms)) < fresh {
 		return OK, nil
 	}
 	have := redis.NewSliceCmd(ctx, "hmget", t.s.Keys.Job(t.ID), "job", "parameters")
@@ -77,7 +83,7 @@ func (t *Task) Load(ctx context.Context) (Outcome, error) {
 	}
 	state, _ := have.Val()[0].(string)
 	parameters, ok := have.Val()[1].(string)
-	if attempt, _, _ := strings.Cut(state, " "); !ok || attempt != strconv.FormatInt(t.Attempt, 10) {
+	if attempt, _, _ := strings.Cut(state, " "); !ok || attempt != strconv.FormatInt(t.Attempt, 10) || !strings.Contains(state, "|"+t.Listener+"|") {
 		return Gone, nil
 	}
 	t.Parameters = []byte(parameters)

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,54 @@ func TestLoad(t *testing.T) {
 	}
 	if outcome, err := task.Load(ctx); err != nil || outcome != OK {
 		t.Error(outcome, err)
+	}
+}
+
+// TestAnEntryThatWaitedForLong is checked before its query runs: its job may have ended.
+func TestAnEntryThatWaitedForLong(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	for _, id := range []string{"runs", "ended"} {
+		started(t, s, id, time.Hour, "l")
+	}
+	if outcome, _, err := s.Jobs.Cancel(ctx, "ended", 1, "not needed"); outcome != OK || err != nil {
+		t.Fatal(outcome, err)
+	}
+	client.Del(ctx, s.Keys.Job("ended"))
+	for range 2 {
+		task := firstTask(t, s, "l", "w")
+		if outcome, err := task.Load(ctx); outcome != OK || err != nil {
+			t.Errorf("%s, which is fresh: %v %v", task.ID, outcome, err)
+		}
+		task.Entry.ID = fmt.Sprint(time.Now().Add(-2*fresh).UnixMilli(), "-0")
+		if outcome, err := task.Load(ctx); outcome != map[string]Outcome{"runs": OK, "ended": Gone}[task.ID] || err != nil {
+			t.Errorf("%s, which has waited: %v %v", task.ID, outcome, err)
+		}
+	}
+}
+
+// TestADecisionOutlivesTheDeadline: what was decided is not forgotten while the engines are
+// away.
+func TestADecisionOutlivesTheDeadline(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	for _, id := range []string{"fails", "cancelled"} {
+		started(t, s, id, time.Hour, "l")
+		client.PExpire(ctx, s.Keys.Job(id), time.Minute)
+	}
+	task, _ := s.Tasks.New(Message{ID: "fails", Attempt: 1}, "l", Entry{}, nil)
+	if outcome, err := task.Fail(ctx, "it is broken", BlameSource); outcome != OK || err != nil {
+		t.Fatal(outcome, err)
+	}
+	if outcome, _, err := s.Jobs.Cancel(ctx, "cancelled", 1, "not needed"); outcome != OK || err != nil {
+		t.Fatal(outcome, err)
+	}
+	for _, id := range []string{"fails", "cancelled"} {
+		if ttl := client.PTTL(ctx, s.Keys.Job(id)).Val(); ttl < Margin-time.Minute {
+			t.Errorf("%s lives for %v", id, ttl)
+		}
 	}
 }
 

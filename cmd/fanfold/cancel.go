@@ -60,7 +60,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
 		} else {
 			outcome = "cancelled"
-			ok, err := b.records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt}, reason)
+			ok, err := b.records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt, Pending: true}, reason)
 			if err != nil {
 				return "", err
 			}

@@ -69,7 +69,11 @@ func (s *Store) fail(ctx context.Context, run engine.Run, to report.Status, reas
 			set[column] = nil
 		}
 	}
-	return s.finish(ctx, l, run, "", change{from: running, to: to, set: set})
+	from := running[1:]
+	if run.Pending {
+		from = running
+	}
+	return s.finish(ctx, l, run, "", change{from: from, to: to, set: set})
 }
 
 // takes proves that the table takes the name of a file. It returns the layout.

@@ -7,7 +7,7 @@
 -- KEYS  1 hash, 2 fan-in, 3 events, 4 delayed, 5… task streams, one for every listener of the
 --       stage
 -- ARGV  1 id, 2 attempt, 3 reason, 4 cap of the events, 5 channel that tells of it,
---       6 listeners of the stage, with commas
+--       6 listeners of the stage, with commas, 7 margin (ms that the hash lives on at least)
 -- Returns {outcome}: 1 cancelled now, 2 before; {0, status} it is PUBLISHING, or FAILING for
 --       another reason; -1 gone; -4 the stage has other listeners
 -- Cost  O(listeners * log n)
@@ -34,6 +34,7 @@ redis.call('ZREM', delayed, id .. '/' .. attempt .. '/@fanin')
 j.status, j.fence = 'FAILING', int(j.fence + 1)
 redis.call('HSET', hash, 'job', line(j), 'outcome', 'CANCELLED', 'reason', reason)
 redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:next')
+redis.call('PEXPIRE', hash, ARGV[7], 'GT')
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[4], '*', 'id', id, 'attempt', attempt, 'event', 'failing', 'by', '@cancel', 'reason', reason)
 -- A hint: if PUBLISH is denied or the message is missed, workers stop at their next renewal.
 redis.pcall('PUBLISH', ARGV[5], id)

@@ -27,6 +27,8 @@ local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:n
 -- Its own call before this one, whose answer was lost.
 if have[1] == worker then return {outcome, tonumber(j.fence)} end
 local claimed, silent = have[1] or status == 'PUBLISHING', ARGV[6] == '1'
+-- A double of an entry that is pending leads nowhere that the other one does not.
+if claimed and have[2] and have[2] ~= '' and have[2] ~= ARGV[5] and leads(KEYS[2], ARGV[4], have[2]) then return {-1} end
 -- What was published without a claim goes on with a claim of the same entry.
 local own = not have[1] and have[2] == ARGV[5]
 if claimed and not have[3] and not silent and not own then return {0} end

@@ -7,8 +7,8 @@
 -- ARGV  1 id, 2 attempt (0: any), 3 who decides: a listener's name, @fanin or @deadline,
 --       4 its generation, its fence, or nothing, 5 reason, 6 cap of the events, 7 1: the
 --       job's file may exist and is to be removed, 8 group, 9 entry of a task (empty: none),
---       10 blame (or empty), then the listeners that are paused, which the reason of
---       @deadline names
+--       10 blame (or empty), 11 margin (ms that the hash lives on at least), then the
+--       listeners that are paused, which the reason of @deadline names
 -- Returns {outcome, attempt, how long ago the deadline was (ms; 0 if another decides)}: 1
 --       failing, 2 failing before; 0 refused: another worker has it, the deadline has not
 --       passed, or the job is PUBLISHING; -1 gone
@@ -38,7 +38,7 @@ elseif by == '@deadline' then
   late = at - tonumber(j.deadline)
   if status == 'RUN' then
     local open, paused = {}, {}
-    for i = 11, #ARGV do paused[ARGV[i]] = true end
+    for i = 12, #ARGV do paused[ARGV[i]] = true end
     for listener in string.gmatch(names, '[^,]+') do
       if generation(j, listener) then
         local failure = redis.call('HGET', hash, listener .. ':error')
@@ -70,6 +70,7 @@ j.status = 'FAILING'
 redis.call('HSET', hash, 'job', line(j), 'reason', reason)
 if ARGV[10] ~= '' then redis.call('HSET', hash, 'blame', ARGV[10]) end
 if ARGV[7] == '1' then redis.call('HSET', hash, 'remove', 1) end
+redis.call('PEXPIRE', hash, ARGV[11], 'GT')
 acknowledge(KEYS[5], ARGV[8], entry)
 redis.call('XADD', events, 'MAXLEN', '~', ARGV[6], '*', 'id', id, 'attempt', attempt, 'event', 'failing', 'by', by, 'reason', reason)
 return {1, tonumber(attempt), late}

@@ -52,13 +52,21 @@ local function drop(hash, j, listener)
   redis.call('HDEL', hash, listener .. ':part', listener .. ':last', listener .. ':ends', listener .. ':writer')
   if not have[1] then return end
   local chunks, bytes, columns = string.match(have[1], '^chunks=(%d+) rows=%d+ bytes=(%d+) columns=(.*)$')
-  local last = tonumber(have[2] or chunks)
+  local last, fields = tonumber(have[2] or chunks), {}
+  local function remove(field)
+    if field then fields[#fields + 1] = field end
+    if #fields == 4000 or not field and #fields > 0 then -- Lua unpacks at most 8000 values at once
+      redis.call('HDEL', hash, unpack(fields))
+      fields = {}
+    end
+  end
   for _, column in ipairs(cjson.decode(columns)) do
     local field = listener .. '.' .. column.name
-    redis.call('HDEL', hash, field)
-    for chunk = 1, last - 1 do redis.call('HDEL', hash, field .. '#' .. chunk) end
+    remove(field)
+    for chunk = 1, last - 1 do remove(field .. '#' .. chunk) end
   end
-  for chunk = tonumber(chunks), last - 1 do redis.call('HDEL', hash, listener .. '.#' .. chunk) end
+  for chunk = tonumber(chunks), last - 1 do remove(listener .. '.#' .. chunk) end
+  remove()
   j.bytes = int(j.bytes - bytes)
 end
 
