@@ -1,11 +1,16 @@
 // Package fanfold holds the files that stand at the top of the project and that
 // programs need at run time. The project's parts are its subpackages:
 //
-//   - report: what a report is: definition, datasets, join, CSV
-//   - scripts: what is atomic in Redis: keys, Lua and its bindings
-//   - engine: moves a job forward: trigger, fan-in; engine/record, engine/sink
-//   - listeners: run the queries
+//   - report: what a report is; config: which field sets it
+//   - scripts: what is atomic in Redis: keys, Lua and its handles
+//   - internal/step: how one piece of work is done
+//   - engine: moves a job forward: trigger, fan-in; engine/record for MySQL,
+//     engine/sink for files, engine/recovery for what Redis forgets
+//   - listeners: run the queries: listeners/mysql, listeners/http
+//   - dataset: what listeners write; fold: how datasets meet; format: what the file
+//     looks like
 //   - scheduler: what happens because time passed
+//   - inspect: what an operator sees
 //   - cmd/fanfold: the command
 package fanfold
 

@@ -161,6 +161,23 @@ func TestTestServersAreAModuleApart(t *testing.T) {
 	}
 }
 
+// TestPackageDocsNameFilesThatExist: the doc.go of a package is where readers begin.
+func TestPackageDocsNameFilesThatExist(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`[\w/]+\.(go|lua)\b`)
+	for _, r := range listHouse(t) {
+		text, err := os.ReadFile(filepath.Join(r.Dir, "doc.go"))
+		if err != nil {
+			continue
+		}
+		for _, file := range named.FindAllString(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(r.Dir, file)); err != nil {
+				t.Errorf("%s/doc.go names %s, which does not exist", r.ImportPath, file)
+			}
+		}
+	}
+}
+
 // TestGuaranteesNameTestsThatExist looks for every test that the documentation
 // names.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {

@@ -23,14 +23,6 @@ type wait struct {
 
 func (w wait) Error() string { return "waits for " + w.what }
 
-// leastWait keeps a source that asks for no time at all from going round and round.
-const leastWait = 10 * time.Millisecond
-
-// again is how the task of a source that waits comes again.
-func (w wait) again() scripts.Again {
-	return scripts.Again{Delay: max(w.time, leastWait), Waits: true, Error: w.what}
-}
-
 // memo is what is kept of a task: what its source remembers, and for which definition.
 type memo struct {
 	Definition string          `json:"definition"`

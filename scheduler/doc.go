@@ -2,14 +2,13 @@
 //
 // The truth about time is in sorted sets. A Scheduler has local timers on what is
 // next there, and any number of Schedulers may run in any number of processes,
-// since the scripts that they call do each thing once:
+// since the scripts that they call do everything once:
 //
 //   - delayed.go moves what is due from fanfold:delayed to the streams;
-//   - deadlines.go touches the timeout key of a job whose deadline has come, so
-//     that Redis publishes its end at that moment;
-//   - expired.go decides, when it hears of that, that the job fails; the engine
-//     then changes the record;
-//   - sweep.go decides the same of every job whose event was not heard;
+//   - deadlines.go touches the wake key when the next deadline has come, so that
+//     Redis publishes its end at that moment; decides, when it hears of that, that
+//     the jobs fail, whose records the engine then changes; and decides the same of
+//     every job whose event was not heard;
 //   - lost.go finds running jobs of which Redis has lost a message or the data;
 //   - subscription.go hears what Redis tells of keys, and proves with a canary
 //     that it hears.
@@ -18,9 +17,9 @@
 // for keys with a TTL, timer_fire.go for what is due, timer_action.go for what a
 // firing does.
 //
-// Events make it punctual, and nothing depends on them: each loop looks once a
-// second, whatever it hears. Where a server tells nothing, that is all, but a
-// foreign ZADD that is due at once may wait for that second.
+// Events make it punctual, and nothing depends on them: every loop polls once a
+// second, whatever it hears. If a server publishes nothing, a foreign ZADD that is
+// due at once may wait for that second.
 //
 // It needs Redis and, for timers that submit, a Submitter.
 package scheduler

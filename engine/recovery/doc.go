@@ -11,7 +11,7 @@
 //   - passes walks over the records and starts those that Redis does not know: at once
 //     when something was lost, and slowly all the time: pass.go.
 //   - snapshots saves due times, timers and pauses in MySQL, if they have changed:
-//     snapshot.go, changes.go, part.go.
+//     snapshot.go, changes.go, blob.go.
 //
 // Without the tables of the store jobs are found all the same; due times and timers are
 // lost with Redis's memory.

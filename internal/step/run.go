@@ -57,6 +57,7 @@ func Singles[S Step](h Handler[S], lease time.Duration, leases *Leases) func(con
 	}
 }
 
+// Single does the step of one entry: it claims it, keeps its lease, works and ends it.
 func Single[S Step](ctx context.Context, h Handler[S], e Entry, lease time.Duration, leases *Leases) Result {
 	s, result := h.Claim(ctx, e)
 	if result.Kind != Done {
@@ -84,8 +85,8 @@ func Single[S Step](ctx context.Context, h Handler[S], e Entry, lease time.Durat
 	return h.End(held, s, v)
 }
 
-// acknowledge acknowledges the entries of which nothing is left to do. It is the only place of
-// the program that does so outside of a script.
+// acknowledge acknowledges the entries of which nothing is left to do, unless a script has
+// done so with their effect.
 func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Result) {
 	var done []string
 	// Also in a process that is about to stop: what is done need not be delivered again.
