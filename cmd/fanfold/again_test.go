@@ -326,8 +326,9 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	stop := s.serveWith(s.b.records, files)
 	<-files.hangs
 	stop()
+	// Its file was small, so it is published before its object is begun.
 	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
-	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusReady {
+	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusPublishing {
 		t.Errorf("%+v %v", state, err)
 	}
 	s.serve(s.config)

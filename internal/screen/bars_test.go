@@ -13,8 +13,8 @@ import (
 
 // drawn is what bars draw last, without what a terminal obeys.
 func drawn(out *written, lines int) []string {
-	text := out.String()
-	all := strings.Split(strings.TrimSpace(text[max(0, strings.LastIndex(text, "\x1b[2K")+len("\x1b[2K")):]), "\n")
+	frames := strings.Split(out.String(), "\x1b[2K") // lines of an earlier frame are cleared
+	all := strings.Split(strings.TrimSpace(frames[len(frames)-1]), "\n")
 	return all[max(0, len(all)-lines):]
 }
 
