@@ -20,7 +20,7 @@ import (
 func together(t testing.TB, s *Scripts, n int, f func(i int)) {
 	t.Helper()
 	usual, queued := s.completes, make(chan struct{})
-	s.completes = group.New(maxCompletions, 1, func(batches iter.Seq[[]*completion]) {
+	s.completes = group.New(maxCompletions, func(batches iter.Seq[[]*completion]) {
 		<-queued
 		for calls := range batches {
 			s.Tasks.completeAll(calls)

@@ -72,7 +72,7 @@ const maxCompletions = 256
 
 // completeGroup returns the group of the calls of Complete.
 func (s Tasks) completeGroup() *group.Group[*completion] {
-	return group.New(maxCompletions, 1, func(batches iter.Seq[[]*completion]) {
+	return group.New(maxCompletions, func(batches iter.Seq[[]*completion]) {
 		for calls := range batches {
 			s.completeAll(calls)
 		}

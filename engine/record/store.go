@@ -49,7 +49,7 @@ var _ engine.Records = (*Store)(nil)
 func New(db *sql.DB, options config.Records) (*Store, error) {
 	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
 		most: cmp.Or(options.Parameters, config.DefaultLimits().Parameters)}
-	s.successes = group.New(maxSuccesses, 2, s.succeedTogether)
+	s.successes = group.New(maxSuccesses, s.succeedTogether)
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, DefaultTable)); err != nil {
 		return nil, err

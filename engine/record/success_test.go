@@ -72,7 +72,7 @@ func succeed(t *testing.T, s *Store, runs []engine.Run) []bool {
 		t.Fatal(err)
 	}
 	queued := make(chan struct{})
-	s.successes = group.New(maxSuccesses, 2, func(batches iter.Seq[[]*success]) {
+	s.successes = group.New(maxSuccesses, func(batches iter.Seq[[]*success]) {
 		<-queued
 		s.succeedTogether(batches)
 	})

@@ -9,9 +9,13 @@ import (
 	"sync"
 )
 
+// depth is how many round trips of a group run at once: when one is slow, such as at a
+// locked row, others go on.
+const depth = 2
+
 // Group gathers calls into batches. It is safe for concurrent use.
 type Group[C any] struct {
-	size, depth int
+	size int
 	run         func(batches iter.Seq[[]C])
 
 	mu      sync.Mutex
@@ -26,10 +30,10 @@ type batch[C any] struct {
 }
 
 // New returns a group. run carries out batches of up to size calls until there are no
-// more; it sets the outcomes of a batch before it takes the next one. Up to depth round
-// trips run at the same time.
-func New[C any](size, depth int, run func(batches iter.Seq[[]C])) *Group[C] {
-	return &Group[C]{size: size, depth: depth, run: run}
+// more; it sets the outcomes of a batch before it takes the next one, and is called at
+// most twice at the same time.
+func New[C any](size int, run func(batches iter.Seq[[]C])) *Group[C] {
+	return &Group[C]{size: size, run: run}
 }
 
 // Do returns when a call was carried out, or with the error of ctx. The call may run
@@ -46,7 +50,7 @@ func (g *Group[C]) Do(ctx context.Context, call C) error {
 	}
 	b := g.queue[last]
 	b.calls = append(b.calls, call)
-	if g.running < g.depth {
+	if g.running < depth {
 		g.running++
 		go g.run(g.batches)
 	}

@@ -18,7 +18,7 @@ func TestCallsShareARoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var trips, most, now atomic.Int32
 		type call struct{ in, out int }
-		g := New(100, 2, func(batches iter.Seq[[]*call]) {
+		g := New(100, func(batches iter.Seq[[]*call]) {
 			for batch := range batches {
 				most.Store(max(most.Load(), now.Add(1)))
 				time.Sleep(time.Second)

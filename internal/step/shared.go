@@ -66,7 +66,12 @@ func (s *Shared) Run(ctx context.Context) {
 		case <-s.wake:
 		}
 		for more := true; more && s.gathered(ctx); {
-			more = s.call(ctx)
+			began := time.Now()
+			if more = s.call(ctx, s.patience()); more && time.Since(began) > gather {
+				// Redis answers a call that waits with the entries of one stream. The others
+				// may have got theirs at the same time, and nothing is busy.
+				more = s.call(ctx, -1)
+			}
 		}
 	}
 }
@@ -115,8 +120,19 @@ func (s *Shared) gathered(ctx context.Context) bool {
 	return all && ctx.Err() == nil || Wait(ctx, gather) == nil
 }
 
-// call reads once, for all that wait, and tells whether any are left.
-func (s *Shared) call(ctx context.Context) bool {
+// patience is how long the next call may wait for entries.
+func (s *Shared) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.wants) == s.readers {
+		return block
+	}
+	return shortBlock
+}
+
+// call reads once, for all that wait, and tells whether any are left. It waits for entries
+// for that long; -1: not at all.
+func (s *Shared) call(ctx context.Context, patience time.Duration) bool {
 	s.mu.Lock()
 	var streams []string
 	count := 0
@@ -132,12 +148,8 @@ func (s *Shared) call(ctx context.Context) bool {
 	if len(streams) == 0 {
 		return false
 	}
-	long := shortBlock
-	if len(streams) == s.readers {
-		long = block
-	}
 	slices.Sort(streams)
-	found, err := s.readAll(ctx, streams, count, long)
+	found, err := s.readAll(ctx, streams, count, patience)
 	one := redis.Error(nil)
 	if errors.As(err, &one) {
 		// It is that of a stream or of several: each is asked.
