@@ -1,6 +1,7 @@
 // Package group is a group commit: calls that come at the same time share a round trip.
-// While round trips run, calls gather for the next one: few under light load, many under
-// heavy load, and none waits for others to come.
+// While one runs, calls gather for the next one: few under light load, many under heavy
+// load, and none waits for others to come. A round trip of a single call, which may be slow
+// for its own reasons, lets another one run beside it.
 package group
 
 import (
@@ -9,18 +10,15 @@ import (
 	"sync"
 )
 
-// depth is how many round trips of a group run at once: when one is slow, such as at a
-// locked row, others go on.
-const depth = 2
-
 // Group gathers calls into batches. It is safe for concurrent use.
 type Group[C any] struct {
 	size int
-	run         func(batches iter.Seq[[]C])
+	run  func(batches iter.Seq[[]C])
 
 	mu      sync.Mutex
 	queue   []*batch[C]
 	running int
+	single  int // how many of the round trips that run have a single call
 }
 
 // batch is what shares a round trip.
@@ -50,7 +48,7 @@ func (g *Group[C]) Do(ctx context.Context, call C) error {
 	}
 	b := g.queue[last]
 	b.calls = append(b.calls, call)
-	if g.running < depth {
+	if g.running == 0 || g.running == 1 && g.single == 1 {
 		g.running++
 		go g.run(g.batches)
 	}
@@ -73,17 +71,24 @@ func (g *Group[C]) Waiting() (n int) {
 	return n
 }
 
-// batches yields what is queued until nothing is.
+// batches yields what is queued until nothing is, or until a round trip of several calls runs
+// beside this one, which goes on with the queue.
 func (g *Group[C]) batches(yield func([]C) bool) {
+	single := 0 // 1 if the batch has a single call
 	for {
 		g.mu.Lock()
-		if len(g.queue) == 0 {
+		g.single -= single
+		if len(g.queue) == 0 || g.running-1 > g.single {
 			g.running--
 			g.mu.Unlock()
 			return
 		}
 		b := g.queue[0]
 		g.queue = g.queue[1:]
+		if single = 0; len(b.calls) == 1 {
+			single = 1
+		}
+		g.single += single
 		g.mu.Unlock()
 		yield(b.calls)
 		close(b.done)
