@@ -141,7 +141,7 @@ func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, er
 	if err != nil {
 		return Busy, 0, err
 	}
-	if outcome, err := (Gate{s.conn}).extendPaused(ctx, id, found); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
+	if outcome, err := (Gate{s.conn}).extend(ctx, id, found, minExtended); err != nil && !errors.Is(err, ErrBroken) || outcome == OK {
 		return Busy, 0, err
 	}
 	f := failure{by: "@deadline", reason: "deadline passed"}

@@ -150,14 +150,6 @@ func (s Streams) PutBack(ctx context.Context, stream, entry string, fields map[s
 // minExtended is the min time that a deadline is moved by that passes during a pause.
 const minExtended = time.Second
 
-// extendPaused is extend for a job whose deadline has passed.
-func (s Gate) extendPaused(ctx context.Context, id string, found Pauses) (Outcome, error) {
-	if len(found) == 0 {
-		return Busy, nil
-	}
-	return s.extend(ctx, id, found, minExtended)
-}
-
 // releasePage is how many ids are released at once.
 const releasePage = 500
 
