@@ -11,21 +11,28 @@ import (
 	"time"
 )
 
-// TestCallsShareARoundTrip: those that come while two round trips run share the next ones,
+// TestCallsShareARoundTrip: those that come while round trips run share the next ones, of
+// which one runs at once,
 // each has its own outcome, and all have run when the last one returns.
 func TestCallsShareARoundTrip(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var trips, most, now atomic.Int32
+		var trips, most, now, large atomic.Int32
 		type call struct{ in, out int }
 		g := New(100, func(batches iter.Seq[[]*call]) {
 			for batch := range batches {
 				most.Store(max(most.Load(), now.Add(1)))
+				if len(batch) > 1 && large.Add(1) > 1 {
+					t.Error("two of several calls run at once")
+				}
 				time.Sleep(time.Second)
 				for _, c := range batch {
 					c.out = c.in + 1
 				}
 				now.Add(-1)
+				if len(batch) > 1 {
+					large.Add(-1)
+				}
 				trips.Add(1)
 			}
 		})
