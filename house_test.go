@@ -82,7 +82,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/engine":        {"/listeners", "/scheduler", "/inspect"},
 		"/listeners":     {"/engine", "/scheduler", "/inspect"},
 		"/scheduler":     {"/engine", "/listeners", "/inspect"},
-		"/inspect":       {"/listeners", "/cmd"},
+		"/inspect":       {"/listeners", "/scheduler", "/cmd"},
 
 		"/internal/screen":  {"/listeners", "/cmd"},
 		"/cmd/fanfold/demo": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scheduler"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -265,7 +264,7 @@ func (s *step) correct() []string {
 // send says how a lost message is sent again.
 func (s *step) send() string {
 	return fmt.Sprintf("%s XADD %s '*' id %s attempt %d does it at once; otherwise a scheduler does, within %s per %d running jobs",
-		s.CLI, shell(s.queue.Key), s.ID, s.Job.Attempt, scheduler.LostEvery, scheduler.LostJobs)
+		s.CLI, shell(s.queue.Key), s.ID, s.Job.Attempt, scripts.LostEvery, scripts.LostJobs)
 }
 
 // public is what a verdict tells of a step.

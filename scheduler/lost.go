@@ -10,13 +10,6 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-const (
-	// LostEvery is the time between two passes over running jobs.
-	LostEvery = 10 * time.Second
-	// LostJobs is how many running jobs one pass checks.
-	LostJobs = 1000
-)
-
 // findLost finds, in one process at a time, jobs that wait for what Redis has lost,
 // after a foreign XDEL, XTRIM, SET or DEL of a stream or an eviction. A step that nobody
 // works on, that waits nowhere and that no entry leads to gets its message again: if it
@@ -42,8 +35,8 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 		return pause, err
 	}
 	// The time says which of the jobs it is the turn of, whichever process does it.
-	pages := max(1, (running+LostJobs-1)/LostJobs)
-	found, err := s.scripts.Jobs.List(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*LostJobs, LostJobs)
+	pages := max(1, (running+scripts.LostJobs-1)/scripts.LostJobs)
+	found, err := s.scripts.Jobs.List(ctx, now.UnixMilli()/max(1, s.pace.lost.Milliseconds())%pages*scripts.LostJobs, scripts.LostJobs)
 	if err != nil {
 		return pause, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -21,7 +22,7 @@ type pace struct {
 	lost     time.Duration // between two passes over running jobs
 }
 
-var defaultPace = pace{canary: 10 * time.Second, patience: 2 * time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: LostEvery}
+var defaultPace = pace{canary: 10 * time.Second, patience: 2 * time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: scripts.LostEvery}
 
 var (
 	// errDeaf ends a subscription that has become silent.

@@ -6,8 +6,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+)
+
+// A scheduler checks LostJobs running jobs every LostEvery for what Redis has lost.
+const (
+	LostEvery = 10 * time.Second
+	LostJobs  = 1000
 )
 
 // Found is a job that runs, as List finds it.
