@@ -47,15 +47,15 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 	defer leave()
 	var began atomic.Pointer[time.Time] // the chunks are stored beside the reading
 	began.Store(new(time.Now()))
-	limit := &limit{}
+	limit, giveUp := &limit{}, context.CancelFunc(nil)
 	if listener.Timeout > 0 {
 		limit.Patience = ask.NewPatience(ctx, listener.Timeout+patience, errLate)
-		defer limit.Stop()
-		ctx = limit.Context()
+		ctx, giveUp = limit.Context(), limit.Stop
+	} else {
+		ctx, giveUp = context.WithCancel(ctx)
 	}
-	storing, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	out := NewWriter(r.flush(storing, t, &began))
+	out := NewWriter(r.flush(ctx, t, &began))
 	out.wait = limit.without
 	err = r.o.Sources[listener.Source].Read(ctx, Task{
 		ID: t.ID, Attempt: t.Attempt, Report: rep, Listener: listener, Parameters: parameters,
@@ -75,7 +75,7 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 	if err == nil {
 		err = out.Close()
 	}
-	giveUp()
+	giveUp() // also storing
 	out.Stop()
 	switch {
 	case err == nil, errors.Is(err, ErrPermanent), errors.Is(err, ErrOutage), errors.Is(err, ErrEnded), errors.As(err, new(wait)):

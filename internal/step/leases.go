@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 // concurrent use.
 type Leases struct {
 	mu   sync.Mutex
-	held map[string]map[*time.Timer]struct{}
+	held map[string][]*time.Timer
 }
 
 // Keep is the function Keep, for the job of that id.
@@ -20,16 +21,13 @@ func (l *Leases) Keep(ctx context.Context, id string, lease time.Duration, renew
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == nil {
-		l.held = map[string]map[*time.Timer]struct{}{}
+		l.held = map[string][]*time.Timer{}
 	}
-	if l.held[id] == nil {
-		l.held[id] = map[*time.Timer]struct{}{}
-	}
-	l.held[id][timer] = struct{}{}
+	l.held[id] = append(l.held[id], timer)
 	return held, func() {
 		l.mu.Lock()
-		delete(l.held[id], timer)
-		if len(l.held[id]) == 0 {
+		left := slices.DeleteFunc(l.held[id], func(t *time.Timer) bool { return t == timer })
+		if l.held[id] = left; len(left) == 0 {
 			delete(l.held, id)
 		}
 		l.mu.Unlock()
@@ -37,11 +35,11 @@ func (l *Leases) Keep(ctx context.Context, id string, lease time.Duration, renew
 	}
 }
 
-// Hint has what is held of a job be renewed now: who has lost it finds that.
+// Hint renews the leases of a job now: a worker that has lost one finds that.
 func (l *Leases) Hint(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for timer := range l.held[id] {
+	for _, timer := range l.held[id] {
 		timer.Reset(0)
 	}
 }
