@@ -155,7 +155,11 @@ func (f *facts) commands(v Verdict) []string {
 			lines = append(lines, line)
 		}
 	}
-	if f.Job != nil {
+	switch {
+	case f.Job == nil:
+	case f.Job.Deadline.IsZero(): // it has ended
+		add("GET %s", shell(k.Ended(f.ID)))
+	default:
 		add("HMGET %s job queryDoneCount queryTarget", job)
 		add("ZSCORE %s %s", shell(k.Deadlines()), f.ID)
 	}

@@ -175,8 +175,8 @@ func (d *demoRun) explain(servers *demo.Servers, id string) {
 	cli := shellLine(servers.RedisCLI)
 	d.say(`
 Fanfold and its servers stay up until Ctrl-C. Try, in another terminal:
-  %[1]s XRANGE fanfold:events - +                         # every transition
-  %[1]s HGETALL '{FileDownloadRecordEntity-%[2]s}:state'     # the job, for a minute after its end
+  %[1]s XRANGE fanfold:events - +                         # starts and ends, and what is rare
+  %[1]s GET FileDownloadRecordEntity-%[2]s:ended             # how the job ended, for a minute
   %[1]s XINFO GROUPS fanfold:jobs                         # who reads
   %[4]s -c %[3]s list
   %[4]s -c %[3]s retry %[2]s --wait                     # run it again
