@@ -70,7 +70,8 @@ func (s Tasks) New(m Message, listener string, entry Entry, fields map[string]st
 const fresh = 2 * time.Second
 
 // Load reads the parameters of a task whose entry does not carry them, and checks the task if
-// its entry has waited for long: OK, or Gone if it is no longer open.
+// its entry has waited for long: OK, Gone if it is no longer open, or Busy if it was taken over:
+// then it must be taken, once its entry is delivered again.
 func (t *Task) Load(ctx context.Context) (Outcome, error) {
 	at, _, _ := strings.Cut(t.Entry.ID, "-")
 	ms, _ := strconv.ParseInt(at, 10, 64)
@@ -83,7 +84,11 @@ func (t *Task) Load(ctx context.Context) (Outcome, error) {
 	}
 	state, _ := have.Val()[0].(string)
 	parameters, ok := have.Val()[1].(string)
-	if attempt, _, _ := strings.Cut(state, " "); !ok || attempt != strconv.FormatInt(t.Attempt, 10) || !strings.Contains(state, "|"+t.Listener+"|") {
+	attempt, _, _ := strings.Cut(state, " ")
+	switch ok = ok && attempt == strconv.FormatInt(t.Attempt, 10); {
+	case ok && strings.Contains(state, "|"+t.Listener+"#"):
+		return Busy, nil
+	case !ok || !strings.Contains(state, "|"+t.Listener+"|"):
 		return Gone, nil
 	}
 	t.Parameters = []byte(parameters)

@@ -128,20 +128,24 @@ func TestAnEntryThatWaitedForLong(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	for _, id := range []string{"runs", "ended"} {
+	for _, id := range []string{"runs", "ended", "taken"} {
 		started(t, s, id, time.Hour, "l")
+	}
+	other, _ := s.Tasks.New(Message{ID: "taken", Attempt: 1}, "l", Entry{}, nil)
+	if outcome, err := other.Take(ctx, Take{Owner: "other", Known: []string{attempt("taken", time.Hour, "l").Definition}}); outcome != OK || err != nil {
+		t.Fatal(outcome, err)
 	}
 	if outcome, _, err := s.Jobs.Cancel(ctx, "ended", 1, "not needed"); outcome != OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	client.Del(ctx, s.Keys.Job("ended"))
-	for range 2 {
+	for range 3 {
 		task := firstTask(t, s, "l", "w")
 		if outcome, err := task.Load(ctx); outcome != OK || err != nil {
 			t.Errorf("%s, which is fresh: %v %v", task.ID, outcome, err)
 		}
 		task.Entry.ID = fmt.Sprint(time.Now().Add(-2*fresh).UnixMilli(), "-0")
-		if outcome, err := task.Load(ctx); outcome != map[string]Outcome{"runs": OK, "ended": Gone}[task.ID] || err != nil {
+		if outcome, err := task.Load(ctx); outcome != map[string]Outcome{"runs": OK, "ended": Gone, "taken": Busy}[task.ID] || err != nil {
 			t.Errorf("%s, which has waited: %v %v", task.ID, outcome, err)
 		}
 	}
