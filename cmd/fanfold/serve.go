@@ -82,6 +82,9 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	var runners together
 	for _, role := range roles {
 		r, err := b.role(ctx, role, consumer, log.With("role", role))
+		if err != nil && ctx.Err() != nil {
+			return nil // told to stop while it starts
+		}
 		if err != nil {
 			return err
 		}

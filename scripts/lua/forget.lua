@@ -8,8 +8,10 @@
 -- Cost  O(consumers)
 local stream, group, silence, max = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
+local consumers = redis.pcall('XINFO', 'CONSUMERS', stream, group)
+if consumers.err then return redis.call('EXISTS', stream) == 0 and 0 or consumers end
 local removed = 0
-for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
+for _, consumer in ipairs(consumers) do
   local have = {}
   for i = 1, #consumer, 2 do have[consumer[i]] = consumer[i + 1] end
   if removed < max and have.pending == 0 and have.idle > silence then
