@@ -64,7 +64,7 @@ func newFanfold(server *testenv.Redis, o fanfoldOptions) (*fanfold, error) {
 		return nil, err
 	}
 	reports := map[string]*report.Report{rep.Name: rep}
-	limits := config.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Grace: time.Minute, Lease: 10 * time.Second}
+	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Grace: time.Minute, Lease: 10 * time.Second}
 	f := &fanfold{client: server.Client(), blocking: server.Client(), files: newMemory(o.apart), source: &numbers{}}
 	if o.records == nil {
 		o.records = f.files

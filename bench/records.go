@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -26,13 +25,13 @@ func filledTable(ctx context.Context, m *testenv.MariaDB, round, jobs int) (*rec
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := record.Migrate(ctx, db, record.DefaultTable); err != nil {
+	if _, err := record.Migrate(ctx, db, report.DefaultTable); err != nil {
 		return nil, nil, err
 	}
-	if _, err := db.ExecContext(ctx, "INSERT INTO "+record.DefaultTable+" (id, report) SELECT seq, 'bench' FROM seq_1_to_"+strconv.Itoa(jobs)); err != nil {
+	if _, err := db.ExecContext(ctx, "INSERT INTO "+report.DefaultTable+" (id, report) SELECT seq, 'bench' FROM seq_1_to_"+strconv.Itoa(jobs)); err != nil {
 		return nil, nil, err
 	}
-	store, err := record.New(db, config.Records{})
+	store, err := record.New(db, report.Records{})
 	ids := make([]string, jobs)
 	for i := range ids {
 		ids[i] = strconv.Itoa(i + 1)

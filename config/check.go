@@ -20,7 +20,7 @@ type checker struct {
 
 func check(r *decode.Reader, f *file) *Config {
 	c := &Config{
-		Redis: f.Redis, Databases: map[string]Database{}, APIs: map[string]API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
+		Redis: f.Redis, Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
 		Admin: f.Admin, AdminPublic: f.AdminPublic, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, f: f, config: c, readers: map[string]*draftListener{}}

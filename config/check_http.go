@@ -44,7 +44,7 @@ func (l *draftListener) readHTTP() {
 }
 
 // checkJob proves how a job is made, polled and ended.
-func (l *draftListener) checkJob(api API, known bool) {
+func (l *draftListener) checkJob(api report.API, known bool) {
 	h := l.HTTP
 	l.checkSubmit(h.Submit, api, known)
 	if h.Poll == nil {
@@ -61,7 +61,7 @@ func (l *draftListener) checkJob(api API, known bool) {
 	}
 }
 
-func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api API, known bool) {
+func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api report.API, known bool) {
 	s := l.checker.Of(submit)
 	l.request(s, &submit.HTTPRequest, "POST", places{values: true, key: true})
 	if submit.Method == "GET" {
@@ -72,9 +72,9 @@ func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api API, known bo
 	case !s.Readable() || !known:
 	case api.Idempotency == "":
 		s.Problem("a job for an API without idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
-	case api.Idempotency != NotIdempotent && unknown.Given():
+	case api.Idempotency != report.NotIdempotent && unknown.Given():
 		unknown.Problem("has no effect, because the API recognizes repeated requests by "+api.Idempotency, "Remove it: a request whose answer is lost is sent again with the same key")
-	case api.Idempotency == NotIdempotent && !unknown.Given():
+	case api.Idempotency == report.NotIdempotent && !unknown.Given():
 		unknown.Problem("missing", "Say what to do if it is not known whether the API has made the job: resubmit (there may be two), fail, or {look_up: {path: /…, query: {…: \"{key}\"}, id: $.…}}")
 	}
 	if lookUp := submit.Unknown.LookUp; lookUp != nil {

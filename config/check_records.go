@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-var columnForm = regexp.MustCompile("^" + Identifier + "$")
+var columnForm = regexp.MustCompile("^" + report.Identifier + "$")
 
 // checkRecords proves that the table of the records can have what Fanfold writes.
 func (k *checker) checkRecords() {
@@ -25,11 +25,11 @@ func checkColumns(s decode.Section, columns map[string]string) {
 	taken := map[string]string{} // the table's column → Fanfold's
 	for _, name := range sortedKeys(columns) {
 		column, at := columns[name], s.Get("columns."+name)
-		required, known := RecordColumns[name]
+		required, known := report.RecordColumns[name]
 		other := taken[strings.ToLower(column)]
 		switch {
 		case !known:
-			at.Problem("a record has no such column", decode.DidYouMean(name, sortedKeys(RecordColumns)))
+			at.Problem("a record has no such column", decode.DidYouMean(name, sortedKeys(report.RecordColumns)))
 		case s.Wrong("columns." + name):
 		case column == "-" && required:
 			at.Problem("a column that a record must have", "Name the table's column, or add one to the table")

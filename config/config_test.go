@@ -52,18 +52,18 @@ func TestLoad(t *testing.T) {
 	tries, eight := report.Retry{Retries: 3, Delay: 10 * time.Second, Exponential: true, MaxDelay: 25 * time.Second}, report.Retry{Retries: 8, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}
 	want := &Config{
 		Redis: "redis://127.0.0.1:6379/0",
-		Databases: map[string]Database{
+		Databases: map[string]report.Database{
 			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
 			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20, TimeZone: "Europe/Berlin"},
 		},
-		APIs: map[string]API{},
-		Records: Records{
+		APIs: map[string]report.API{},
+		Records: report.Records{
 			Database: "user", Table: "file_download_record", Filter: "type = 'export'",
 			Columns: map[string]string{"status": "state", "error": "-"}, Statuses: map[string]string{"PENDING": "0"}, Parameters: 128 << 10,
 		},
 		Sink:   report.SinkURL{Scheme: "gs", Place: "reports", Prefix: "exports"},
 		Admin:  "127.0.0.1:9464",
-		Limits: Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50, Parameters: 128 << 10},
+		Limits: report.Limits{RunningJobs: 100, Tasks: 16, Folds: 4, FoldBytes: 64 << 20, Grace: time.Minute, Lease: 5 * time.Second, Stop: time.Minute, Memory: 90, JobBytes: 512 << 20, Compress: true, Rebuild: 50, Parameters: 128 << 10},
 		Keys:   report.Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"},
 		Reports: map[string]*report.Report{
 			"tagged-withdrawals": {

@@ -1,10 +1,11 @@
 // Package config answers one question: which field of the configuration file sets it?
 //
-// The structs of file.go and config.go are the only list of the fields: each has its
-// name, its default and its bounds as tags, and its meaning as a comment, from which the
-// tables in docs/ and the JSON schema are made. Package decode reads a file into them; the
-// check functions prove what the fields mean together and make the Config, whose reports
-// and timers are types of package report.
+// The structs of file.go, and those of package report that they contain, are the only list
+// of the fields: each has its name, its default and its bounds as tags, and its meaning as
+// a comment, from which the tables in docs/ and the JSON schema are made. Package decode
+// reads a file into them; the check functions prove what the fields mean together and make
+// the Config of load.go. Only the command imports this package: all others get what they
+// need of the Config as types of package report.
 //
 //	file ──decode──▶ fields ──check──▶ Config
 //

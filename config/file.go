@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// The structs here, and those of config.go and of package report that they contain, are the
+// The structs here, and those of package report that they contain, are the
 // fields of the file: the only list of them. Their comments are the texts of
 // docs/configuration.md and of schema.json; package decode says what the tags mean. What is
 // written here differs in the file from what the rest of Fanfold sees.
@@ -21,11 +21,11 @@ type file struct {
 	// HTTP APIs that listeners ask, by name: see [http.md](http.md#apis)
 	APIs []apiFields `yaml:"apis"`
 	// where the records are
-	Records Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`
+	Records report.Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`
 	// `gs://bucket/prefix` or `file:///directory`: see [Sink](#sink)
 	Sink report.SinkURL `yaml:"sink" need:"Write gs://bucket/prefix or file:///directory"`
 	// bounds of what runs at once
-	Limits Limits `yaml:"limits"`
+	Limits report.Limits `yaml:"limits"`
 	// prefixes of the names in Redis
 	Keys report.Keys `yaml:"keys"`
 	// `host:port` of the admin server. It has no login, so keep it on loopback or behind something that has one
@@ -39,13 +39,13 @@ type file struct {
 }
 
 type databaseFields struct {
-	Database
+	report.Database
 	// file that holds the password of a `dsn` without one
 	PasswordFile decode.Content `yaml:"password_file"`
 }
 
 type apiFields struct {
-	API
+	report.API
 	// sent with every request; the values are secret. `{file: NAME}` is the content of a file, without the line end; a relative name is relative to the folder of the configuration. It is read when a process starts. An empty value is refused
 	Headers []headerFields `yaml:"headers" secret:""`
 }

@@ -22,7 +22,7 @@ import (
 var language = decode.Language{
 	Begin: "Begin with redis, databases, records, sink and reports",
 	Types: map[reflect.Type]func(text string) (any, *report.Mistake){
-		reflect.TypeFor[Rate]():            textOf(parseRate),
+		reflect.TypeFor[report.Rate]():     textOf(report.ParseRate),
 		reflect.TypeFor[report.Every]():    textOf(report.ParseEvery),
 		reflect.TypeFor[report.SinkURL]():  textOf(report.ParseSinkURL),
 		reflect.TypeFor[report.JSONPath](): textOf(report.ParseJSONPath),
@@ -43,7 +43,7 @@ var language = decode.Language{
 		"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid name of a parameter", "Use letters, digits and _, and do not begin with a digit"),
 		"header":      matches(headerForm, "not a valid name of a header", "Use letters, digits and -"),
 		"idempotency": matches(headerForm, "not a valid name of a header", "Write the header by which the API recognizes a repeated request, such as Idempotency-Key, or none"),
-		"table":       matches(`^`+Identifier+`(\.`+Identifier+`)?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
+		"table":       matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
 		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
 		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
 		"listener":    badListener,

@@ -20,7 +20,7 @@ func comments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, name := range []string{
-		"config.go", "file.go", "../report/definition.go", "../report/http.go", "../report/names.go", "../report/retry.go", "../report/timer.go",
+		"file.go", "../report/definition.go", "../report/http.go", "../report/limits.go", "../report/names.go", "../report/records.go", "../report/retry.go", "../report/source.go", "../report/timer.go",
 	} {
 		source, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {

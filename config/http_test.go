@@ -74,9 +74,9 @@ func TestLoadHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantAPI := API{
-		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1, Idempotency: NotIdempotent,
-		Bound:   Bound{Parallel: 4, Rate: Rate{300, time.Minute}},
+	wantAPI := report.API{
+		Name: "vendor", URL: "https://api.vendor.example/v2", Timeout: 10 * time.Second, MaxBytes: 1 << 20, Redirects: 1, Idempotency: report.NotIdempotent,
+		Bound:   report.Bound{Parallel: 4, Rate: report.Rate{Count: 300, Per: time.Minute}},
 		Headers: map[string]report.Secret{"Authorization": "Bearer " + canary, "X-Key": canary},
 	}
 	if diff := cmp.Diff(wantAPI, c.APIs["vendor"]); diff != "" {

@@ -4,7 +4,25 @@ import (
 	_ "embed"
 
 	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/report"
 )
+
+// Config is a configuration file that has been read and proved: every name in it that
+// refers to something refers to something that exists.
+type Config struct {
+	Redis       report.Secret // URL; may hold a password
+	Databases   map[string]report.Database
+	APIs        map[string]report.API // no name is that of a database
+	Records     report.Records
+	Sink        report.SinkURL
+	Limits      report.Limits
+	Keys        report.Keys
+	Admin       string // host:port of the admin server; empty: none
+	AdminPublic bool
+	Reports     map[string]*report.Report
+	Timers      report.Timers   // the longest prefix first
+	Warnings    decode.Problems // what works, but probably not as intended
+}
 
 // Load reads and proves a configuration file. name is used in messages only. The error
 // is decode.Problems, all that were found; none of them holds a secret.
@@ -24,21 +42,6 @@ func load(r *decode.Reader, data []byte) (*Config, error) {
 	}
 	c.Warnings = r.Warnings()
 	return c, nil
-}
-
-// DefaultLimits are the limits of a configuration that sets none.
-func DefaultLimits() Limits {
-	var l Limits
-	decode.Defaults(language, &l)
-	return l
-}
-
-// DefaultRecords are the records of a configuration that says nothing of them: Fanfold's
-// own table.
-func DefaultRecords() Records {
-	var r Records
-	decode.Defaults(language, &r)
-	return r
 }
 
 // Schema is the JSON schema of the file, for editors. It knows the fields, and nothing

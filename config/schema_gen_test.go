@@ -41,8 +41,8 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 		return pattern(durations)
 	case t == reflect.TypeFor[report.Every]():
 		return pattern(durations + `|^[1-9][0-9]{0,3}[dw]$`)
-	case t == reflect.TypeFor[Rate]():
-		return pattern(rateForm.String())
+	case t == reflect.TypeFor[report.Rate]():
+		return pattern(report.RateForm)
 	case t == reflect.TypeFor[report.SinkURL]():
 		return pattern(`^(gs|file)://`)
 	case t == reflect.TypeFor[report.JSONPath]():
@@ -151,7 +151,11 @@ func (s *schema) mapping(t reflect.Type, kind string) any {
 				property[key] = value
 			}
 		}
-		if text := d.Tag.Get("default"); text != "" {
+		text := d.Tag.Get("default")
+		if text == "" && d.value.Kind() == reflect.String {
+			text = d.value.String()
+		}
+		if text != "" {
 			property["default"] = text
 		}
 		properties[d.Name] = property

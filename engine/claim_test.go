@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -61,7 +60,7 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	e, err := New(Options{
-		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: config.Limits{Lease: time.Minute, Folds: 1},
+		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute, Folds: 1},
 		Reports: map[string]*report.Report{"r": twoStages()},
 	})
 	if err != nil {
@@ -124,7 +123,7 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	s := scripts.New(scripts.Options{Redis: client})
 	e, err := New(Options{
-		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: config.Limits{Lease: time.Minute, Folds: 1},
+		Redis: client, Scripts: s, Records: noRecords{}, Sink: noSink{}, Consumer: "c", Limits: report.Limits{Lease: time.Minute, Folds: 1},
 		Reports: map[string]*report.Report{"r": twoStages()},
 	})
 	if err != nil {

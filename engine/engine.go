@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
@@ -32,7 +31,7 @@ type Options struct {
 	Records  Records
 	Sink     sink.Sink
 	Reports  map[string]*report.Report // by name
-	Limits   config.Limits
+	Limits   report.Limits
 	Consumer string       // unique for this process
 	Log      *slog.Logger // nil: silent
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
@@ -147,7 +146,7 @@ type fanInTest struct {
 }
 
 // newFanIn makes it for a report of one listener, whose failing tries are two.
-func newFanIn(t *testing.T, limits config.Limits) *fanInTest {
+func newFanIn(t *testing.T, limits report.Limits) *fanInTest {
 	t.Helper()
 	f := &fanInTest{t: t, root: t.TempDir(), records: &kept{all: map[string]Record{}}, calls: &calls{of: map[string]int{}}}
 	f.s, f.client = newScripts(t)
@@ -254,7 +253,7 @@ func (f *fanInTest) events(id string) (names []string) {
 // without a claim, and published and ended together.
 func TestABatchOfSmallJobs(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 16})
+	f := newFanIn(t, report.Limits{Folds: 16})
 	ctx := t.Context()
 	const good = 20
 	for i := range good / 2 {
@@ -331,7 +330,7 @@ func TestABatchOfSmallJobs(t *testing.T) {
 // and again behind all others.
 func TestManyLargeJobsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 2})
+	f := newFanIn(t, report.Limits{Folds: 2})
 	const jobs = 60
 	for i := range jobs {
 		f.job(fmt.Sprint(i), large)
@@ -348,7 +347,7 @@ func TestManyLargeJobsKeepTheirOrder(t *testing.T) {
 // TestASmallFileIsBegunAfterItsPublish: a batch holds no objects open that are not written.
 func TestASmallFileIsBegunAfterItsPublish(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 1})
+	f := newFanIn(t, report.Limits{Folds: 1})
 	f.sink.before = func(ctx context.Context, name string) {
 		if state, err := f.s.Jobs.Read(ctx, "1"); err != nil || state.Status != scripts.StatusPublishing {
 			t.Errorf("%s is begun before: %+v %v", name, state, err)
@@ -362,7 +361,7 @@ func TestASmallFileIsBegunAfterItsPublish(t *testing.T) {
 // TestALargeJobBesideSmallOnes is claimed and takes its time, while they end.
 func TestALargeJobBesideSmallOnes(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 2})
+	f := newFanIn(t, report.Limits{Folds: 2})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
 	f.sink.before = func(_ context.Context, name string) {
@@ -396,7 +395,7 @@ func TestALargeJobBesideSmallOnes(t *testing.T) {
 func TestNoMoreFoldsThanTheirLimit(t *testing.T) {
 	t.Parallel()
 	const folds, jobs = 2, 9
-	f := newFanIn(t, config.Limits{Folds: folds})
+	f := newFanIn(t, report.Limits{Folds: folds})
 	var mu sync.Mutex
 	open, most := 0, 0
 	gate := make(chan struct{})
@@ -451,7 +450,7 @@ func TestAStopLeavesTheFoldToTheNext(t *testing.T) {
 	for name, value := range map[string]string{"small": "x", "large": large} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFanIn(t, config.Limits{Folds: 1, Stop: 50 * time.Millisecond})
+			f := newFanIn(t, report.Limits{Folds: 1, Stop: 50 * time.Millisecond})
 			begun := make(chan struct{})
 			begin := sync.OnceFunc(func() { close(begun) })
 			f.sink.before = func(ctx context.Context, _ string) {
@@ -483,7 +482,7 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 	for name, publish := range map[string]bool{"before it is published": false, "after": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFanIn(t, config.Limits{Folds: 1, Lease: 200 * time.Millisecond})
+			f := newFanIn(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
 			f.job("1", "x")
 			entry := f.delivered("dead")[0]
 			opened, err := f.s.Folds.Open(t.Context(), []scripts.Small{{Message: scripts.Message{ID: "1", Attempt: 1}, Stage: 1, Entry: entry}})
@@ -517,7 +516,7 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 // TestAJobThatEndsItsWorkers fails, although none of them has claimed it at first.
 func TestAJobThatEndsItsWorkers(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 1, Lease: 100 * time.Millisecond})
+	f := newFanIn(t, report.Limits{Folds: 1, Lease: 100 * time.Millisecond})
 	f.sink.before = func(context.Context, string) { t.Error("it is given to one worker more") }
 	f.job("1", "x")
 	entry := f.delivered("dead")[0]
@@ -531,7 +530,7 @@ func TestAJobThatEndsItsWorkers(t *testing.T) {
 // late one must neither publish the job nor end the entry.
 func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 1, Stop: time.Minute})
+	f := newFanIn(t, report.Limits{Folds: 1, Stop: time.Minute})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
 	f.calls.before = func(script string) {
@@ -567,7 +566,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 // TestALostAnswerOfAPublish is no reason to wait for a lease, and no try.
 func TestALostAnswerOfAPublish(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 1})
+	f := newFanIn(t, report.Limits{Folds: 1})
 	f.client.AddHook(&loseAnswer{script: "publish", meanwhile: func() {}})
 	for i := range 3 {
 		f.job(fmt.Sprint(i), fmt.Sprint("value ", i))
@@ -585,7 +584,7 @@ func TestALostAnswerOfAPublish(t *testing.T) {
 // TestASinkThatRefuses a small job uses its tries, one after the other, as for a large one.
 func TestASinkThatRefuses(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, config.Limits{Folds: 1})
+	f := newFanIn(t, report.Limits{Folds: 1})
 	f.sink.Sink = refusing{f.sink.Sink}
 	f.job("1", "x")
 	folding(t, f.e)
@@ -612,7 +611,7 @@ func (refusing) Create(context.Context, sink.Object) (sink.Writer, error) {
 func TestEntriesOfADeadWorkerWaitForASlot(t *testing.T) {
 	t.Parallel()
 	const jobs = 5
-	f := newFanIn(t, config.Limits{Folds: 1, Lease: 200 * time.Millisecond})
+	f := newFanIn(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
 	var mu sync.Mutex
 	tries := map[string]int64{}
 	f.sink.before = func(ctx context.Context, name string) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -21,7 +20,7 @@ func TestLost(t *testing.T) {
 	s, client := newScripts(t)
 	ctx := t.Context()
 	e := &Engine{
-		o:   Options{Scripts: s, Reports: map[string]*report.Report{"r": {Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}}, Limits: config.Limits{Grace: time.Minute}},
+		o:   Options{Scripts: s, Reports: map[string]*report.Report{"r": {Name: "r", Timeout: time.Hour, Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}}}}}}, Limits: report.Limits{Grace: time.Minute}},
 		log: slog.New(slog.DiscardHandler),
 	}
 	start(t, s, "runs", "d", time.Hour, "a")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
@@ -25,7 +24,7 @@ type facts struct {
 	ID         string
 	CLI        string // redis-cli with what reaches this Redis
 	Keys       scripts.Keys
-	Limits     config.Limits
+	Limits     report.Limits
 	Now        time.Time // by Redis's clock; this machine's where Redis is away
 	RedisErr   error
 	RecordErr  error

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
@@ -15,7 +14,7 @@ import (
 
 // Options are the handles of what an Inspector asks. It opens and closes none of them.
 type Options struct {
-	Config    *config.Config
+	Config    Config
 	Redis     *redis.Client // for everything short
 	Blocking  *redis.Client // for reads that wait; only Watch has any
 	Scripts   *scripts.Scripts
@@ -24,6 +23,16 @@ type Options struct {
 	APIs      map[string]API                           // by name
 	Sink      func(context.Context) (sink.Sink, error) // opens the sink; only Doctor writes to it
 	Source    func(database string) (Preparer, error)  // opens what runs a database's queries; only Doctor asks for it
+}
+
+// Config is what the configuration says of the installation that is asked about.
+type Config struct {
+	Reports   map[string]*report.Report // by name
+	Timers    report.Timers
+	Limits    report.Limits
+	Databases map[string]report.Database // by name
+	Records   report.Records
+	Sink      report.SinkURL
 }
 
 // API is a source that is asked by HTTP.

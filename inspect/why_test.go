@@ -12,7 +12,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -324,7 +323,7 @@ func TestDiagnose(t *testing.T) {
 			t.Run(group+"/"+name, func(t *testing.T) {
 				f := m.facts
 				f.ID, f.Now, f.Keys, f.CLI = "1", now, scripts.Keys(report.DefaultKeys), "redis-cli"
-				f.Limits = config.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
+				f.Limits = report.Limits{RunningJobs: 10, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
 				v := diagnose(f)
 				text := said(v)
 				if v.Kind != m.kind || !strings.Contains(text, m.words) {

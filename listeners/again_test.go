@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -44,7 +43,7 @@ type bundle struct {
 	s      *scripts.Scripts
 	source *counting
 	runner *Runner
-	limits config.Limits
+	limits report.Limits
 	stop   func()
 }
 
@@ -63,13 +62,13 @@ func start(t testing.TB, s *scripts.Scripts, id, parameters string, plan scripts
 }
 
 // setup starts the job, and a Runner. The listener's timeout is limits.Grace.
-func setup(t *testing.T, retry report.Retry, limits config.Limits, read source) *bundle {
+func setup(t *testing.T, retry report.Retry, limits report.Limits, read source) *bundle {
 	t.Helper()
 	return setupTask(t, retry, limits, func(ctx context.Context, try int64, out *Writer, _ Task) error { return read(ctx, try, out) })
 }
 
 // setupTask is setup with a source that looks at its task.
-func setupTask(t *testing.T, retry report.Retry, limits config.Limits, read taskSource) *bundle {
+func setupTask(t *testing.T, retry report.Retry, limits report.Limits, read taskSource) *bundle {
 	t.Helper()
 	b := prepare(t, retry, limits, read)
 	b.stop = b.run("c", nil)
@@ -77,7 +76,7 @@ func setupTask(t *testing.T, retry report.Retry, limits config.Limits, read task
 }
 
 // prepare starts the job, and makes a Runner that is not running.
-func prepare(t *testing.T, retry report.Retry, limits config.Limits, read taskSource) *bundle {
+func prepare(t *testing.T, retry report.Retry, limits report.Limits, read taskSource) *bundle {
 	t.Helper()
 	b := &bundle{t: t, client: testmain.SharedRedis(t).Client(), source: &counting{source: read}, limits: limits}
 	t.Cleanup(func() { _ = b.client.Close() })
@@ -201,7 +200,7 @@ var minutely = report.Retry{Retries: 2, Delay: time.Minute}
 // wrong and when it comes again can be seen.
 func TestATaskIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{}, func(_ context.Context, try int64, out *Writer) error {
+	b := setup(t, minutely, report.Limits{}, func(_ context.Context, try int64, out *Writer) error {
 		if try < 3 {
 			return errors.New("the wind was wrong")
 		}
@@ -223,7 +222,7 @@ func TestATaskIsTriedAgain(t *testing.T) {
 // TestTheLastTryFailsTheJob with the story.
 func TestTheLastTryFailsTheJob(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{}, func(context.Context, int64, *Writer) error { return errors.New("no luck") })
+	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return errors.New("no luck") })
 	for try := range int64(2) {
 		b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
 		b.comes()
@@ -237,7 +236,7 @@ func TestTheLastTryFailsTheJob(t *testing.T) {
 // TestAPermanentErrorFailsAtOnce.
 func TestAPermanentErrorFailsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{}, func(context.Context, int64, *Writer) error { return Permanent(errors.New("bad SQL")) })
+	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return Permanent(errors.New("bad SQL")) })
 	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
 	if state.Reason != "listener a: bad SQL" || !b.delayed().IsZero() {
 		t.Errorf("%q, delayed %v", state.Reason, b.delayed())
@@ -247,7 +246,7 @@ func TestAPermanentErrorFailsAtOnce(t *testing.T) {
 // TestAnOutageUsesNoTry, however often it comes.
 func TestAnOutageUsesNoTry(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{}, func(_ context.Context, try int64, out *Writer) error {
+	b := setup(t, minutely, report.Limits{}, func(_ context.Context, try int64, out *Writer) error {
 		if try < 6 {
 			return Outage(errors.New("server is away"))
 		}
@@ -267,7 +266,7 @@ func TestAnOutageUsesNoTry(t *testing.T) {
 // first one has not taken it, the others have.
 func TestPoisonStops(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, minutely, config.Limits{Lease: 100 * time.Millisecond}, func(context.Context, int64, *Writer, Task) error {
+	b := prepare(t, minutely, report.Limits{Lease: 100 * time.Millisecond}, func(context.Context, int64, *Writer, Task) error {
 		return errors.New("it is given to one worker more")
 	})
 	entry := b.delivered("dead")
@@ -304,7 +303,7 @@ func (b *bundle) delivered(consumer string) (entry string) {
 func TestAStopHandsBack(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
-	b := setup(t, minutely, config.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, try int64, out *Writer) error {
+	b := setup(t, minutely, report.Limits{Stop: 50 * time.Millisecond}, func(ctx context.Context, try int64, out *Writer) error {
 		if try > 1 {
 			return one(out)
 		}
@@ -335,7 +334,7 @@ func TestAStopHandsBack(t *testing.T) {
 func TestAStopLetsWorkFinish(t *testing.T) {
 	t.Parallel()
 	started, finish := make(chan struct{}), make(chan struct{})
-	b := setup(t, minutely, config.Limits{Stop: time.Minute}, func(ctx context.Context, _ int64, out *Writer) error {
+	b := setup(t, minutely, report.Limits{Stop: time.Minute}, func(ctx context.Context, _ int64, out *Writer) error {
 		close(started)
 		select {
 		case <-finish:
@@ -353,7 +352,7 @@ func TestAStopLetsWorkFinish(t *testing.T) {
 // TestTooMuchDataFailsTheJob with what to do about it.
 func TestTooMuchDataFailsTheJob(t *testing.T) {
 	t.Parallel()
-	b := setup(t, minutely, config.Limits{JobBytes: 2}, func(_ context.Context, _ int64, out *Writer) error { return one(out) })
+	b := setup(t, minutely, report.Limits{JobBytes: 2}, func(_ context.Context, _ int64, out *Writer) error { return one(out) })
 	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
 	if !strings.Contains(state.Reason, "limits.job_bytes") {
 		t.Error(state.Reason)
@@ -370,7 +369,7 @@ func TestATaskThatTakesTooLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, minutely, config.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, out *Writer) error {
+			b := setup(t, minutely, report.Limits{Grace: time.Millisecond}, func(ctx context.Context, _ int64, out *Writer) error {
 				<-ctx.Done()
 				return end(ctx, out)
 			})
@@ -430,7 +429,7 @@ func (g gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // stage reads what an earlier one found. Then it goes on.
 func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, minutely, config.Limits{Grace: time.Millisecond}, nil)
+	b := prepare(t, minutely, report.Limits{Grace: time.Millisecond}, nil)
 	client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 	defer client.Close()
 	client.AddHook(gate{opens: time.Now().Add(patience + time.Second)})
@@ -467,7 +466,7 @@ func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
 	for name, away := range map[string]time.Duration{"away": 2 * slow, "there": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := prepare(t, minutely, config.Limits{Grace: time.Minute}, nil)
+			b := prepare(t, minutely, report.Limits{Grace: time.Minute}, nil)
 			client := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, MaxRetries: -1})
 			defer client.Close()
 			client.AddHook(gate{opens: time.Now().Add(away)})

@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // TestATaskWithoutAPlace waits for one, and then for a turn, without using a try.
 func TestATaskWithoutAPlace(t *testing.T) {
 	t.Parallel()
-	b := setupTask(t, minutely, config.Limits{}, func(ctx context.Context, try int64, out *Writer, task Task) error {
+	b := setupTask(t, minutely, report.Limits{}, func(ctx context.Context, try int64, out *Writer, task Task) error {
 		if try == 1 {
 			return Wait(time.Hour, "the runner of the test")
 		}
@@ -33,7 +33,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 		t.Fatal(mine, err)
 	}
 	stop := b.run("c", func(o *Options) {
-		o.Bounds = map[string]config.Bound{"db": {Parallel: 1, Rate: config.Rate{Count: 1, Per: time.Hour}}}
+		o.Bounds = map[string]report.Bound{"db": {Parallel: 1, Rate: report.Rate{Count: 1, Per: time.Hour}}}
 	})
 	waits := func(what string) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	r, err := New(Options{
 		Redis: client, Scripts: scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: testmain.Name(t) + ":"}}), Consumer: "c",
-		Bounds: map[string]config.Bound{"db": {Rate: config.Rate{Count: 1, Per: time.Second}}},
+		Bounds: map[string]report.Bound{"db": {Rate: report.Rate{Count: 1, Per: time.Second}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -41,7 +41,7 @@ func TestACancelEntry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setupTask(t, minutely, config.Limits{}, func(ctx context.Context, _ int64, _ *Writer, task Task) error {
+			b := setupTask(t, minutely, report.Limits{}, func(ctx context.Context, _ int64, _ *Writer, task Task) error {
 				if err := task.Remember(ctx, []byte(`{"job":7}`)); err != nil {
 					return err
 				}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
@@ -47,7 +46,7 @@ func TestAFirstDeliveryIsNotTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun, finish := make(chan struct{}), make(chan struct{})
-			b := setup(t, minutely, config.Limits{}, func(_ context.Context, _ int64, out *Writer) error {
+			b := setup(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer) error {
 				close(begun)
 				<-finish
 				if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
@@ -91,7 +90,7 @@ func TestAFirstDeliveryIsNotTaken(t *testing.T) {
 func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan struct{}), make(chan struct{})
-	b := prepare(t, minutely, config.Limits{Lease: 300 * time.Millisecond}, func(_ context.Context, _ int64, out *Writer, task Task) error {
+	b := prepare(t, minutely, report.Limits{Lease: 300 * time.Millisecond}, func(_ context.Context, _ int64, out *Writer, task Task) error {
 		if task.Before != "worker fell silent" {
 			return Permanent(fmt.Errorf("the try before ended so: %q", task.Before))
 		}
@@ -150,7 +149,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 // paused goes back, once, and no try is used.
 func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, minutely, config.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
+	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
 	ctx, task := t.Context(), b.s.Keys.Task("a")
 	if _, err := b.s.Gate.Pause(ctx, scripts.PausedListener("a")); err != nil {
 		t.Fatal(err)
@@ -184,7 +183,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 // another process does the task.
 func TestAnUnknownDefinitionIsHandedBack(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, minutely, config.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
+	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
 	other := *b.runner.o.Reports["r"]
 	other.Stages = []report.Stage{{Listeners: []report.Listener{other.Stages[0].Listeners[0]}}}
 	other.Stages[0].Listeners[0].Columns = []string{"c", "other"}
@@ -207,7 +206,7 @@ func TestParametersThatNoEntryCarries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := strings.Repeat("x", size)
-			b := prepare(t, minutely, config.Limits{}, func(_ context.Context, _ int64, out *Writer, task Task) error {
+			b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, task Task) error {
 				if got := task.Parameters["p"]; got != text {
 					return Permanent(fmt.Errorf("the parameter is %.20v", got))
 				}
@@ -233,7 +232,7 @@ func TestParametersThatNoEntryCarries(t *testing.T) {
 // in its place, the entry goes to the quarantine, and the worker does the next one.
 func TestParametersOfAJobThatIsGone(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, minutely, config.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
+	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
 	b.withParameter()
 	long := `{"p":"` + strings.Repeat("x", 2<<10) + `"}`
 	for _, id := range []string{"gone", "broken", "another attempt"} {

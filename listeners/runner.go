@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -25,8 +24,8 @@ type Options struct {
 	Scripts  *scripts.Scripts
 	Reports  map[string]*report.Report // by name
 	Sources  map[string]Source         // by report.Listener.Source
-	Bounds   map[string]config.Bound   // by report.Listener.Source; what is not in it is not bounded
-	Limits   config.Limits
+	Bounds   map[string]report.Bound   // by report.Listener.Source; what is not in it is not bounded
+	Limits   report.Limits
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
 	Metrics  prometheus.Registerer // nil: none

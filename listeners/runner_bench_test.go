@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -59,7 +58,7 @@ func BenchmarkRunner(b *testing.B) {
 	}}}}}
 	runner, err := New(Options{
 		Redis: client, Scripts: s, Reports: map[string]*report.Report{"r": definition}, Consumer: "c",
-		Limits: config.Limits{Tasks: 64, Lease: time.Minute, Stop: time.Second},
+		Limits: report.Limits{Tasks: 64, Lease: time.Minute, Stop: time.Second},
 		Sources: map[string]Source{"db": &counting{source: func(_ context.Context, _ int64, out *Writer, _ Task) error {
 			if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
 				return err

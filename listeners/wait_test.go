@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -16,7 +15,7 @@ import (
 // failed, and knows what it knew before.
 func TestATaskThatWaits(t *testing.T) {
 	t.Parallel()
-	b := setupTask(t, report.Retry{Retries: 1, Delay: time.Minute}, config.Limits{}, func(ctx context.Context, try int64, out *Writer, task Task) error {
+	b := setupTask(t, report.Retry{Retries: 1, Delay: time.Minute}, report.Limits{}, func(ctx context.Context, try int64, out *Writer, task Task) error {
 		switch want := fmt.Sprintf(`{"look":%d}`, min(try-1, 6)); {
 		case try == 1 && task.Memo != nil, try > 1 && string(task.Memo) != want:
 			return Permanent(fmt.Errorf("look %d knows %s, not %s", try, task.Memo, want))

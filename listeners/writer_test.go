@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -179,7 +178,7 @@ func (f failing) Read(_ context.Context, _ Task, out *Writer) error {
 // nothing goes on behind it.
 func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
 	t.Parallel()
-	b := prepare(t, minutely, config.Limits{}, nil)
+	b := prepare(t, minutely, report.Limits{}, nil)
 	client := redis.NewClient(b.client.Options())
 	defer client.Close()
 	hook := &stuck{entered: make(chan struct{})}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"regexp"
-	"slices"
 	"time"
 )
 
@@ -54,29 +53,3 @@ func ValidListener(name string) bool {
 // row may not be committed yet, or a configuration with its report may be on its way.
 // After the last one the id is quarantined.
 var RecordPolls = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
-
-// Status is the state of a record. Pending and Processing are on their way, the others
-// are final.
-type Status string
-
-// The statuses of a record.
-const (
-	Pending    Status = "PENDING"
-	Processing Status = "PROCESSING"
-	Success    Status = "SUCCESS"
-	Partial    Status = "PARTIAL" // a file without the data of some listeners
-	Failed     Status = "FAILED"
-	Cancelled  Status = "CANCELLED"
-)
-
-// Statuses are all of them, in the order in which they are listed.
-var Statuses = []Status{Pending, Processing, Success, Partial, Failed, Cancelled}
-
-// Final tells whether the status never changes by itself.
-func (s Status) Final() bool { return s != Pending && s != Processing }
-
-// HasFile tells whether the record points to a file of its own attempt.
-func (s Status) HasFile() bool { return s == Success || s == Partial }
-
-// Known tells whether the status is one of Statuses.
-func (s Status) Known() bool { return slices.Contains(Statuses, s) }

@@ -141,8 +141,10 @@ func (b *backend) open() error {
 	if b.records, err = record.New(b.rows, b.config.Records); err != nil {
 		return fmt.Errorf("records: %w", err)
 	}
+	c := b.config
 	b.inspect = inspect.New(inspect.Options{
-		Config: b.config, Redis: b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
+		Config: inspect.Config{Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink},
+		Redis: b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
 		Source: func(database string) (inspect.Preparer, error) { return b.source(database) },
 	})
 	return nil

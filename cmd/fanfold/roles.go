@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
@@ -16,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
 )
 
@@ -95,7 +95,7 @@ func (b *backend) engine(ctx context.Context, consumer string, log *slog.Logger)
 
 // listeners is the role that runs queries and asks APIs.
 func (b *backend) listeners(consumer string, log *slog.Logger) (runner, error) {
-	sources, bounds := map[string]listeners.Source{}, map[string]config.Bound{}
+	sources, bounds := map[string]listeners.Source{}, map[string]report.Bound{}
 	for name, d := range b.config.Databases {
 		source, err := b.source(name)
 		if err != nil {

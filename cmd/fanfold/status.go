@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -96,7 +96,7 @@ type jobViews []inspect.Job
 
 func (vs jobViews) print(f *flags, c *cobra.Command) error {
 	return printList(f, c, vs, table.Row{"id", "report", "status", "attempt", "file (error)"}, func(v inspect.Job) table.Row {
-		return table.Row{v.ID, v.Report, v.Status, v.Attempt, screen.About(v)}
+		return table.Row{v.ID, v.Report, v.Status, v.Attempt, show.About(v)}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
 )
 
@@ -110,8 +111,8 @@ func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect
 func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
 	errOut := c.ErrOrStderr()
 	wait := func() (jobViews, error) { return b.awaited(c.Context(), ids, errOut) }
-	if f.output == "table" && !screen.OnTerminal(errOut) && len(ids) <= screen.MaxBars {
-		wait = func() (jobViews, error) { return b.watched(c.Context(), ids, screen.NewLines(errOut, false)) }
+	if f.output == "table" && !screen.OnTerminal(errOut) && len(ids) <= show.MaxBars {
+		wait = func() (jobViews, error) { return b.watched(c.Context(), ids, show.NewLines(errOut, false)) }
 	}
 	views, err := wait()
 	if err != nil {

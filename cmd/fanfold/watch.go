@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
 )
 
@@ -36,7 +37,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 				}
 				return cmp.Or(err, views.failed())
 			}
-			views, err := b.watched(c.Context(), ids, screen.NewLines(out, f.output == "json"))
+			views, err := b.watched(c.Context(), ids, show.NewLines(out, f.output == "json"))
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 
 // showsBars tells whether so many jobs are shown as bars, or as lines.
 func showsBars(terminal bool, output string, jobs int) bool {
-	return terminal && output == "table" && jobs <= screen.MaxBars
+	return terminal && output == "table" && jobs <= show.MaxBars
 }
 
 // watched follows jobs until their records are final.
@@ -66,7 +67,7 @@ func (b *backend) awaited(ctx context.Context, ids []string, w io.Writer) (jobVi
 	if file == nil {
 		return b.watched(ctx, ids, silent{})
 	}
-	bars := screen.NewBars(file, width, len(ids), screen.Colours())
+	bars := show.NewBars(file, width, len(ids), screen.Colours())
 	defer bars.Close()
 	return b.watched(ctx, ids, bars)
 }

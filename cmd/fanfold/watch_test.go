@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/inspect/show"
 )
 
 // written is what a command has written so far.
@@ -90,7 +90,7 @@ func TestWatch(t *testing.T) {
 	}
 	var events []string
 	for d := json.NewDecoder(strings.NewReader(jsonOut.String())); ; {
-		var l screen.Line
+		var l show.Line
 		if err := d.Decode(&l); err == io.EOF {
 			break
 		} else if err != nil {
@@ -108,12 +108,12 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%d %s", code, got)
 	}
 	ids := []string{good}
-	for range screen.MaxBars {
+	for range show.MaxBars {
 		ids = append(ids, s.insert("never", ""))
 	}
 	out, code = s.start(append([]string{"watch"}, ids...)...)
 	s.push(ids[1:]...)
-	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != screen.MaxBars {
+	if got := code(); got != exitJobFailed || strings.Count(out.String(), " FAILED, attempt 1") != show.MaxBars {
 		t.Errorf("%d %s", got, out)
 	}
 }
@@ -154,7 +154,7 @@ func TestWatchOfManyOnATerminal(t *testing.T) {
 		output   string
 		jobs     int
 		bars     bool
-	}{{true, "table", screen.MaxBars, true}, {true, "table", screen.MaxBars + 1, false}, {true, "json", 1, false}, {false, "table", 1, false}} {
+	}{{true, "table", show.MaxBars, true}, {true, "table", show.MaxBars + 1, false}, {true, "json", 1, false}, {false, "table", 1, false}} {
 		if got := showsBars(c.terminal, c.output, c.jobs); got != c.bars {
 			t.Errorf("%+v", c)
 		}

@@ -7,14 +7,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/report"
 )
 
 // TestSubmitOncePerFiring however often, and by however many at once.
 func TestSubmitOncePerFiring(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, tableMigrations("")[2].statement)
 	if err := s.CheckFirings(t.Context()); err != nil {
 		t.Fatal(err)
@@ -69,7 +68,7 @@ func TestSubmitOncePerFiring(t *testing.T) {
 // TestSubmitThatFailsLeavesNothing: neither the record nor the firing.
 func TestSubmitThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, tableMigrations("")[2].statement)
 	if _, err := s.Submit(t.Context(), "x", 1, "r", []byte("no JSON")); err == nil {
 		t.Error("the row was taken")
@@ -85,7 +84,7 @@ func TestSubmitThatFailsLeavesNothing(t *testing.T) {
 
 func TestCheckFirings(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	if err := s.CheckFirings(t.Context()); !errors.Is(err, ErrNoFirings) {
 		t.Errorf("without the table: %v", err)
 	}
@@ -96,7 +95,7 @@ func TestCheckFirings(t *testing.T) {
 	}{{"INT AUTO_INCREMENT", true}, {"INT", false}, {"INT DEFAULT 0", false}, {"VARCHAR(36)", false}} {
 		table := fmt.Sprintf("mine%d", i)
 		run(t, db, "CREATE TABLE "+table+" (nr "+c.id+" PRIMARY KEY, report VARCHAR(9), status VARCHAR(16), attempt INT, file TEXT, updated_at DATETIME)")
-		options := config.Records{Table: table, Columns: map[string]string{"id": "nr", "parameters": "-", "error": "-", "rows": "-"}}
+		options := report.Records{Table: table, Columns: map[string]string{"id": "nr", "parameters": "-", "error": "-", "rows": "-"}}
 		if err := store(t, db, options).CheckFirings(t.Context()); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrNoFirings) {
 			t.Errorf("%s: %v", c.id, err)
 		}

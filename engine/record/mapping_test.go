@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -18,8 +17,8 @@ import (
 // own, and rows that are not Fanfold's.
 const foreign = "CREATE TABLE `Downloads` (`key` VARCHAR(40) COLLATE utf8mb4_general_ci PRIMARY KEY, kind VARCHAR(64), args LONGTEXT, state TINYINT, n INT NULL, url TEXT, changed DATETIME(3) NULL, message VARCHAR(100), owner VARCHAR(20), secret TEXT)"
 
-func foreignOptions(table string) config.Records {
-	return config.Records{
+func foreignOptions(table string) report.Records {
+	return report.Records{
 		Table: table,
 		Columns: map[string]string{
 			"id": "key", "report": "kind", "parameters": "args", "status": "state", "attempt": "n",
@@ -87,7 +86,7 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]config.Records{
+	for name, options := range map[string]report.Records{
 		"a table with a quote":      {Table: "a`b"},
 		"a table of three parts":    {Table: "a.b.c"},
 		"a table without a name":    {Table: "a."},
@@ -107,30 +106,30 @@ func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	_, db := pool(t)
 	const good = "id INT PRIMARY KEY, report TEXT, status VARCHAR(16), attempt INT, file TEXT, updated_at DATETIME"
-	mapped := config.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}}
+	mapped := report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}}
 	for _, test := range []struct {
 		name, columns string
-		change        func(*config.Records)
+		change        func(*report.Records)
 		want          string // empty: no error
 	}{
-		{"nothing", good, func(*config.Records) {}, ""},
-		{"a missing table", good, func(o *config.Records) { o.Table = "missing" }, "missing"},
-		{"a missing column", strings.Replace(good, "file TEXT", "f TEXT", 1), func(*config.Records) {}, "file"},
-		{"a decimal id", strings.Replace(good, "id INT", "id DECIMAL(9)", 1), func(*config.Records) {}, "DECIMAL"},
-		{"an updated that is no time", strings.Replace(good, "DATETIME", "BIGINT", 1), func(*config.Records) {}, "BIGINT"},
-		{"a short status", strings.Replace(good, "VARCHAR(16)", "VARCHAR(8)", 1), func(*config.Records) {}, "does not fit"},
-		{"an enum without a value", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED')", 1), func(*config.Records) {}, "CANCELLED"},
-		{"a whole enum", strings.Replace(good, "VARCHAR(16)", "ENUM('Pending','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(*config.Records) {}, ""},
-		{"an enum without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(o *config.Records) { o.Partial = true }, "PARTIAL"},
-		{"an integer without PARTIAL", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *config.Records) {
+		{"nothing", good, func(*report.Records) {}, ""},
+		{"a missing table", good, func(o *report.Records) { o.Table = "missing" }, "missing"},
+		{"a missing column", strings.Replace(good, "file TEXT", "f TEXT", 1), func(*report.Records) {}, "file"},
+		{"a decimal id", strings.Replace(good, "id INT", "id DECIMAL(9)", 1), func(*report.Records) {}, "DECIMAL"},
+		{"an updated that is no time", strings.Replace(good, "DATETIME", "BIGINT", 1), func(*report.Records) {}, "BIGINT"},
+		{"a short status", strings.Replace(good, "VARCHAR(16)", "VARCHAR(8)", 1), func(*report.Records) {}, "does not fit"},
+		{"an enum without a value", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED')", 1), func(*report.Records) {}, "CANCELLED"},
+		{"a whole enum", strings.Replace(good, "VARCHAR(16)", "ENUM('Pending','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(*report.Records) {}, ""},
+		{"an enum without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "ENUM('PENDING','PROCESSING','SUCCESS','FAILED','CANCELLED')", 1), func(o *report.Records) { o.Partial = true }, "PARTIAL"},
+		{"an integer without PARTIAL", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *report.Records) {
 			o.Statuses = map[string]string{"PENDING": "0", "PROCESSING": "1", "SUCCESS": "2", "FAILED": "3", "CANCELLED": "4"}
 		}, ""},
-		{"an integer without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *config.Records) {
+		{"an integer without PARTIAL, where a job can end so", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(o *report.Records) {
 			o.Partial, o.Statuses = true, map[string]string{"PENDING": "0", "PROCESSING": "1", "SUCCESS": "2", "FAILED": "3", "CANCELLED": "4"}
 		}, "PARTIAL"},
-		{"words in an integer", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(*config.Records) {}, "integer"},
-		{"a filter that is no SQL", good, func(o *config.Records) { o.Filter = "nonsense(" }, "syntax"},
-		{"a filter with a placeholder", good, func(o *config.Records) { o.Filter = "id = ?" }, "syntax"},
+		{"words in an integer", strings.Replace(good, "VARCHAR(16)", "INT", 1), func(*report.Records) {}, "integer"},
+		{"a filter that is no SQL", good, func(o *report.Records) { o.Filter = "nonsense(" }, "syntax"},
+		{"a filter with a placeholder", good, func(o *report.Records) { o.Filter = "id = ?" }, "syntax"},
 	} {
 		run(t, db, "DROP TABLE IF EXISTS t")
 		run(t, db, "CREATE TABLE t ("+test.columns+")")
@@ -149,7 +148,7 @@ func TestCheckRefuses(t *testing.T) {
 
 func TestInsert(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	id, err := s.Insert(t.Context(), "funds", []byte(`{"a":"é"}`))
 	if err != nil {
 		t.Fatal(err)

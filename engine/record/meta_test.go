@@ -8,14 +8,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/report"
 )
 
 func TestWithoutTables(t *testing.T) {
 	t.Parallel()
-	s, _ := own(t, config.Records{})
+	s, _ := own(t, report.Records{})
 	_, first := s.Epoch(t.Context())
 	_, second := s.SetEpoch(t.Context(), "", "a")
 	_, third := s.SnapshotVersion(t.Context())
@@ -32,7 +32,7 @@ func TestWithoutTables(t *testing.T) {
 
 func TestEpochIsSetOnce(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	for i, want := range []int{len(tableMigrations("")), 0} {
 		if done, err := MigrateTables(t.Context(), db, ""); err != nil || len(done) != want {
 			t.Fatalf("call %d: %q %v", i, done, err)
@@ -50,7 +50,7 @@ func TestEpochIsSetOnce(t *testing.T) {
 		}
 	}
 	// A record table of its own has a memory of its own.
-	other := store(t, db, config.Records{Table: "other"})
+	other := store(t, db, report.Records{Table: "other"})
 	if v, err := other.Epoch(t.Context()); err != nil || v != "" {
 		t.Errorf("other: %q %v", v, err)
 	}
@@ -63,7 +63,7 @@ func TestEpochIsSetOnce(t *testing.T) {
 // record table in the same schema another one.
 func TestInstall(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	if _, err := MigrateTables(t.Context(), db, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestInstall(t *testing.T) {
 	var group errgroup.Group
 	for i := range tags {
 		group.Go(func() (err error) {
-			tags[i], err = store(t, db, config.Records{}).Install(t.Context())
+			tags[i], err = store(t, db, report.Records{}).Install(t.Context())
 			return err
 		})
 	}
@@ -87,7 +87,7 @@ func TestInstall(t *testing.T) {
 	if _, err := Migrate(t.Context(), db, "other"); err != nil {
 		t.Fatal(err)
 	}
-	if tag, err := store(t, db, config.Records{Table: "other"}).Install(t.Context()); err != nil || tag == tags[0] {
+	if tag, err := store(t, db, report.Records{Table: "other"}).Install(t.Context()); err != nil || tag == tags[0] {
 		t.Errorf("%q %v", tag, err)
 	}
 	run(t, db, "UPDATE fanfold_meta SET value = 'x' WHERE name LIKE '%installation'")

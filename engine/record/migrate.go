@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/fanfold/fanfold/report"
 )
 
 // Names of the tables beside the record table. They are Fanfold's, in the record
@@ -23,7 +25,7 @@ const (
 //
 // What was done is remembered in the table <table>_migrations.
 func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
-	name, err := parseTable(cmp.Or(table, DefaultTable))
+	name, err := parseTable(cmp.Or(table, report.DefaultTable))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +41,7 @@ func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 //
 // What was done is remembered in the table fanfold_migrations.
 func MigrateTables(ctx context.Context, db *sql.DB, table string) ([]string, error) {
-	name, err := parseTable(cmp.Or(table, DefaultTable))
+	name, err := parseTable(cmp.Or(table, report.DefaultTable))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
@@ -28,7 +27,7 @@ func TestMigrateTwice(t *testing.T) {
 				t.Errorf("table %q, call %d: %q", table, i, done)
 			}
 		}
-		if err := store(t, db, config.Records{Table: table}).Check(t.Context()); err != nil {
+		if err := store(t, db, report.Records{Table: table}).Check(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -7,14 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
 
 func TestReadOfIntegerIDs(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (id, report, parameters) VALUES (1111, 'r', '{}'), (2, 'r', NULL), (18446744073709551615, 'r', NULL)")
 	got, err := s.Read(t.Context(), []string{"1111", "01111", "2", "2x", "x", "", "-2", "3", "18446744073709551615", "18446744073709551616", "1e0"})
 	if err != nil {
@@ -61,7 +60,7 @@ func TestReadOfTextIDs(t *testing.T) {
 		} else {
 			run(t, db, "INSERT INTO t VALUES ('ab', 'r', 'PENDING', 0, NULL, NOW(6)), ('Cd', 'r', 'PENDING', 0, NULL, NOW(6)), ('é1', 'r', 'PENDING', 0, NULL, NOW(6))")
 		}
-		s := store(t, db, config.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}})
+		s := store(t, db, report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}})
 		found, err := s.Read(t.Context(), test.asked)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +80,7 @@ func TestAgeIsOfTheDatabase(t *testing.T) {
 	_, db := pool(t)
 	run(t, db, "CREATE TABLE t (id INT PRIMARY KEY, report TEXT, status TEXT, attempt INT, file TEXT, updated_at DATETIME(6) NULL)")
 	run(t, db, "INSERT INTO t SELECT 1, 'r', 'PENDING', 0, NULL, NOW(6) - INTERVAL 90 SECOND UNION SELECT 2, 'r', 'PROCESSING', 0, NULL, NOW(6) + INTERVAL 1 HOUR UNION SELECT 3, 'r', 'PROCESSING', 0, NULL, NULL UNION SELECT 4, 'r', 'SUCCESS', 0, NULL, '1000-01-01'")
-	s := store(t, db, config.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}})
+	s := store(t, db, report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-", "error": "-"}})
 	found, err := s.Read(t.Context(), []string{"1", "2", "3", "4"})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +101,7 @@ func TestAgeIsOfTheDatabase(t *testing.T) {
 
 func TestReadOfManyIDs(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (report) SELECT 'r' FROM seq_1_to_2500")
 	var ids []string
 	for i := range 2500 {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"testing"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -32,7 +31,7 @@ func connect(t *testing.T, dsn string) *sql.DB {
 }
 
 // own is a store on Fanfold's own table.
-func own(t *testing.T, options config.Records) (*Store, *sql.DB) {
+func own(t *testing.T, options report.Records) (*Store, *sql.DB) {
 	t.Helper()
 	_, db := pool(t)
 	if _, err := Migrate(t.Context(), db, options.Table); err != nil {
@@ -41,7 +40,7 @@ func own(t *testing.T, options config.Records) (*Store, *sql.DB) {
 	return store(t, db, options), db
 }
 
-func store(t *testing.T, db *sql.DB, options config.Records) *Store {
+func store(t *testing.T, db *sql.DB, options report.Records) *Store {
 	t.Helper()
 	s, err := New(db, options)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
@@ -13,7 +12,7 @@ import (
 // are PENDING then.
 func TestRetryFailed(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (report, status, attempt, error) SELECT 'r', 'FAILED', seq % 2, 'why' FROM seq_1_to_3000")
 	run(t, db, "UPDATE file_download_record SET status = 'SUCCESS' WHERE id = 5")
 	run(t, db, "UPDATE file_download_record SET status = 'PENDING' WHERE id = 6")

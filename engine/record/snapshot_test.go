@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -19,7 +18,7 @@ func part(data string) recovery.Part { return recovery.Part{Members: len(data), 
 // TestSnapshot: a snapshot replaces the one before, if no other has.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	if _, err := MigrateTables(t.Context(), db, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func TestSnapshot(t *testing.T) {
 	save(true, "1.a", "2.a", part("z"))
 	has(s, "2.a", part("z"))
 	// A record table of its own has a snapshot of its own.
-	other := store(t, db, config.Records{Table: "other"})
+	other := store(t, db, report.Records{Table: "other"})
 	has(other, "")
 	if !ok(t)(other.SaveSnapshot(t.Context(), "", "1.o", []recovery.Part{part("o")})) {
 		t.Error("the other one is refused")
@@ -78,7 +77,7 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	schema, db := pool(t)
-	s, ctx := store(t, db, config.Records{}), t.Context()
+	s, ctx := store(t, db, report.Records{}), t.Context()
 	if _, err := MigrateTables(ctx, db, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +96,7 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	cut, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
-		_, err := store(t, cutting, config.Records{}).SaveSnapshot(cut, "1.a", "2.a", large)
+		_, err := store(t, cutting, report.Records{}).SaveSnapshot(cut, "1.a", "2.a", large)
 		done <- err
 	}()
 	defer cancel()

@@ -13,14 +13,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
 
 func TestStartOfABatchWithACompetitor(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (report, attempt) SELECT 'r', seq % 2 FROM seq_1_to_20")
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
@@ -69,7 +68,7 @@ func TestStartOfABatchWithACompetitor(t *testing.T) {
 // TestStartsThatOverlap: every id is started by exactly one of many.
 func TestStartsThatOverlap(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	const ids, workers = 500, 8
 	run(t, db, "INSERT INTO file_download_record (report) SELECT 'r' FROM seq_1_to_500")
 	results := make([][]bool, workers)
@@ -140,7 +139,7 @@ func TestContendedChangesAreRepeated(t *testing.T) {
 // opposite order.
 func TestDeadlocks(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (report) SELECT 'r' FROM seq_1_to_100")
 	run(t, db, "CREATE TABLE weight (n INT)")
 	var runs []engine.Run
@@ -191,7 +190,7 @@ func TestDeadlocks(t *testing.T) {
 // the index on the status has fewer rows.
 func TestAStartNeedsNoOtherRow(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	ctx := t.Context()
 	run(t, db, "INSERT INTO file_download_record (id, report, status) SELECT seq, 'r', IF(seq IN (1, 2, 2995), 'PENDING', 'FAILED') FROM seq_1_to_3000")
 	run(t, db, "ANALYZE TABLE file_download_record")
@@ -224,7 +223,7 @@ func TestAStartNeedsNoOtherRow(t *testing.T) {
 // TestALockedRecordHoldsNoStartUp: the others are started, and it is later.
 func TestALockedRecordHoldsNoStartUp(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	ctx := t.Context()
 	run(t, db, "INSERT INTO file_download_record (id, report) SELECT seq, 'r' FROM seq_1_to_3000")
 	if err := s.Check(ctx); err != nil {
@@ -280,7 +279,7 @@ func TestALockedRecordHoldsNoStartUp(t *testing.T) {
 // batch has its attempt.
 func TestALockedRecordOfAnotherAttempt(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (report, attempt) VALUES ('r', 0), ('r', 1), ('r', 2)")
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
@@ -332,7 +331,7 @@ func waitFor(t *testing.T, db *sql.DB, query string) {
 // waits for no lock.
 func TestStartAs(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, error) VALUES (1, 'r', 'PENDING', 0, 'x'), (2, 'r', 'PROCESSING', 3, NULL), (3, 'r', 'SUCCESS', 0, NULL)")
 	for _, c := range []struct {
 		run  engine.Run

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/report"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -31,7 +31,7 @@ func pages(t *testing.T, s *Store, grace time.Duration, size int) []string {
 
 func TestStartableInPages(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{Filter: "report <> 'other'"})
+	s, db := own(t, report.Records{Filter: "report <> 'other'"})
 	run(t, db, `INSERT INTO file_download_record (id, report, status, updated_at) SELECT seq, IF(seq % 7 = 0, 'other', 'r'),
 		ELT(1 + seq % 4, 'PENDING', 'SUCCESS', 'PROCESSING', 'FAILED'), NOW(6) - INTERVAL IF(seq % 5 = 0, 1, 100) SECOND FROM seq_1_to_100`)
 	run(t, db, "INSERT INTO file_download_record (id, report, updated_at) VALUES (18446744073709551615, 'r', NOW(6) - INTERVAL 100 SECOND)")
@@ -70,7 +70,7 @@ func TestStartableOfTextIDs(t *testing.T) {
 // along an index.
 func TestStartableReadsFewRows(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	const rows = 200_000
 	run(t, db, fmt.Sprintf(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'r',
 		CASE WHEN seq %% 1000 = 0 THEN 'PENDING' WHEN seq %% 1000 = 1 THEN 'PROCESSING' ELSE 'SUCCESS' END, NOW(6) - INTERVAL 1 DAY FROM seq_1_to_%d`, rows))

@@ -5,18 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"sync"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/report"
 )
-
-// DefaultTable is the name of Fanfold's own table.
-var DefaultTable = config.DefaultRecords().Table
 
 // maxIDs bounds the ids in one statement.
 const maxIDs = 1000
@@ -44,14 +41,14 @@ var _ engine.Records = (*Store)(nil)
 
 // New returns the store of a table, without any I/O. What options leaves out has
 // the names of Fanfold's own table: the columns are named as in
-// config.RecordColumns, save updated_at and row_count for updated and rows. The
+// report.RecordColumns, save updated_at and row_count for updated and rows. The
 // caller keeps db and closes it.
-func New(db *sql.DB, options config.Records) (*Store, error) {
+func New(db *sql.DB, options report.Records) (*Store, error) {
 	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
-		most: cmp.Or(options.Parameters, config.DefaultLimits().Parameters)}
+		most: cmp.Or(options.Parameters, math.MaxInt64)}
 	s.successes = group.New(maxSuccesses, s.succeedTogether)
 	var err error
-	if s.names, err = parseTable(cmp.Or(options.Table, DefaultTable)); err != nil {
+	if s.names, err = parseTable(cmp.Or(options.Table, report.DefaultTable)); err != nil {
 		return nil, err
 	}
 	s.table = s.names.quoted()
@@ -73,12 +70,12 @@ func New(db *sql.DB, options config.Records) (*Store, error) {
 
 func (s *Store) mapColumns(given map[string]string) error {
 	for column := range given {
-		if _, ok := config.RecordColumns[column]; !ok {
+		if _, ok := report.RecordColumns[column]; !ok {
 			return fmt.Errorf("record: column %q that a record does not have", column)
 		}
 	}
 	defaults := map[string]string{"updated": "updated_at", "rows": "row_count"}
-	for column, required := range config.RecordColumns {
+	for column, required := range report.RecordColumns {
 		name := cmp.Or(given[column], defaults[column], column)
 		if name == "-" && required {
 			return fmt.Errorf("record: column %q mapped to nothing, but a record needs it", column)
@@ -129,7 +126,7 @@ func (s *Store) status(value string) report.Status {
 	return report.Status(value)
 }
 
-var identifier = regexp.MustCompile("^" + config.Identifier + "$")
+var identifier = regexp.MustCompile("^" + report.Identifier + "$")
 
 func quote(name string) string { return "`" + name + "`" }
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/report"
@@ -18,7 +17,7 @@ import (
 // spoils it for nobody.
 func TestSuccessesShareAStatement(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{Filter: "report <> 'foreign'"})
+	s, db := own(t, report.Records{Filter: "report <> 'foreign'"})
 	db.SetMaxOpenConns(1) // so that its status counts all statements
 	ctx := t.Context()
 	const records = 2*maxSuccesses + 50
@@ -95,7 +94,7 @@ func succeed(t *testing.T, s *Store, runs []engine.Run) []bool {
 // TestALockedRecordHoldsNobodyUp: the others do not wait for it.
 func TestALockedRecordHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	ctx := t.Context()
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) SELECT seq, 'r', 'PROCESSING', 1 FROM seq_1_to_20")
 	tx, err := db.BeginTx(ctx, nil)

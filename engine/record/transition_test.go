@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 )
@@ -18,7 +17,7 @@ import (
 // the record's attempt and with another one.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	all := []report.Status{report.Pending, report.Processing, report.Success, report.Partial, report.Failed, report.Cancelled, "ODD"}
 	operations := []struct {
 		name string
@@ -102,7 +101,7 @@ func TestTransitions(t *testing.T) {
 
 func TestChangesThatAreRepeated(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	run(t, db, "INSERT INTO file_download_record (id, report, status, attempt) VALUES (1, 'r', 'PROCESSING', 2), (2, 'r', 'PROCESSING', 2), (3, 'r', 'PROCESSING', 2), (4, 'r', 'PENDING', 0)")
 	one, two := engine.Run{ID: "1", Attempt: 2}, engine.Run{ID: "2", Attempt: 2}
 	three, four := engine.Run{ID: "3", Attempt: 2}, engine.Run{ID: "4", Pending: true}
@@ -149,7 +148,7 @@ func TestReasonsFitTheirColumn(t *testing.T) {
 		run(t, db, "DROP TABLE IF EXISTS t")
 		run(t, db, "CREATE TABLE t (id INT PRIMARY KEY, report TEXT, status TEXT, attempt INT, file TEXT, updated_at DATETIME, error "+test.column+")")
 		run(t, db, "INSERT INTO t VALUES (1, 'r', 'PENDING', 0, NULL, NOW(), NULL)")
-		s := store(t, db, config.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-"}})
+		s := store(t, db, report.Records{Table: "t", Columns: map[string]string{"parameters": "-", "rows": "-"}})
 		if !ok(t)(s.Fail(t.Context(), engine.Run{ID: "1", Pending: true}, strings.Repeat(long, 1000)+"\xff")) {
 			t.Errorf("%s: not failed", test.column)
 		}
@@ -161,7 +160,7 @@ func TestReasonsFitTheirColumn(t *testing.T) {
 
 func TestRetry(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
+	s, db := own(t, report.Records{})
 	for i, status := range []report.Status{report.Success, report.Partial, report.Failed, report.Cancelled, report.Pending, report.Processing, "ODD"} {
 		run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, file, error) VALUES (?, 'r', ?, 4, 'f', 'e')", i+1, string(status))
 		r, err := s.Retry(t.Context(), fmt.Sprint(i+1))
@@ -191,8 +190,8 @@ func TestRetry(t *testing.T) {
 
 func TestAFileThatDoesNotFitIsRefused(t *testing.T) {
 	t.Parallel()
-	s, db := own(t, config.Records{})
-	run(t, db, "ALTER TABLE "+DefaultTable+" MODIFY file VARCHAR(10) NULL")
+	s, db := own(t, report.Records{})
+	run(t, db, "ALTER TABLE "+report.DefaultTable+" MODIFY file VARCHAR(10) NULL")
 	id, err := s.Insert(t.Context(), "r", []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +220,7 @@ func TestNoFileWithoutNull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, db := own(t, config.Records{})
+			s, db := own(t, report.Records{})
 			if columns != "" {
 				run(t, db, columns)
 			}

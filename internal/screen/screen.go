@@ -1,5 +1,4 @@
-// Package screen shows people texts and jobs: nothing that a terminal would obey reaches
-// it, and jobs that run are bars on a terminal, or lines elsewhere.
+// Package screen shows texts to people: nothing that a terminal would obey reaches it.
 package screen
 
 import (

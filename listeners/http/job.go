@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -238,7 +237,7 @@ func (r *reader) orphan(ctx context.Context, why error) {
 // idempotent tells whether the API tells a request from its repetition.
 func (r *reader) idempotent() bool {
 	name := r.source.api.Idempotency
-	return name != "" && name != config.NotIdempotent
+	return name != "" && name != report.NotIdempotent
 }
 
 // keyed tells whether the API has got the key with a request for a job.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testvendor"
 	"github.com/fanfold/fanfold/listeners"
@@ -49,7 +48,7 @@ func newExports(t *testing.T, unknown report.HTTPUnknown) *exports {
 	}
 	h.Cancel = &report.HTTPRequest{Method: "DELETE", Path: "/exports/{id}"}
 	if unknown != "" {
-		b.api.Idempotency, h.Submit.Unknown.Answer = config.NotIdempotent, unknown
+		b.api.Idempotency, h.Submit.Unknown.Answer = report.NotIdempotent, unknown
 		h.Submit.Unknown.LookUp = &report.HTTPLookUp{
 			HTTPRequest: report.HTTPRequest{Method: "GET", Path: "/exports", Query: []report.HTTPPair{{Name: "reference", Value: "{key}"}}}, ID: path(t, "$.jobs[0].id"),
 		}

@@ -8,14 +8,14 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Source asks one API. It is safe for concurrent use.
 type Source struct {
-	api     config.API
+	api     report.API
 	prefix  string
 	client  *ask.Client
 	secrets []string // of the headers
@@ -25,7 +25,7 @@ var _ listeners.Source = (*Source)(nil)
 
 // New returns the source of an API; prefix is what the idempotency keys of this
 // installation begin with. It does no I/O. Close ends its connections.
-func New(api config.API, prefix string) *Source {
+func New(api report.API, prefix string) *Source {
 	s := &Source{api: api, prefix: prefix, client: ask.New(api.Redirects)}
 	for _, value := range api.Headers {
 		s.secrets = append(s.secrets, value.Reveal())

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -30,7 +29,7 @@ const secret = "token-7Qx"
 // bundle is an API that a test plays, and a listener of it.
 type bundle struct {
 	t        *testing.T
-	api      config.API
+	api      report.API
 	listener *report.Listener
 	task     listeners.Task
 	asked    atomic.Int64
@@ -46,7 +45,7 @@ func setup(t *testing.T, handle http.HandlerFunc, result report.HTTPResult, colu
 		handle(w, r)
 	}))
 	t.Cleanup(server.Close)
-	b.api = config.API{
+	b.api = report.API{
 		Name: "vendor", URL: server.URL + "/v2", Timeout: time.Minute, MaxBytes: 1 << 20,
 		Headers: map[string]report.Secret{"Authorization": report.Secret("Bearer " + secret)},
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/listenertest"
 	"github.com/fanfold/fanfold/report"
@@ -21,7 +20,7 @@ func TestSource(t *testing.T) {
 	listenertest.Test(t, func(t *testing.T) listenertest.Place {
 		server := httptest.NewServer(http.HandlerFunc(everything))
 		t.Cleanup(server.Close)
-		source := New(config.API{Name: "vendor", URL: server.URL, Timeout: time.Minute, MaxBytes: 1 << 30}, "p:")
+		source := New(report.API{Name: "vendor", URL: server.URL, Timeout: time.Minute, MaxBytes: 1 << 30}, "p:")
 		t.Cleanup(func() { _ = source.Close() })
 		task := func(r report.HTTPRequest, columns ...string) listeners.Task {
 			l := &report.Listener{Name: "l", Kind: report.FromHTTP, Source: "vendor", Timeout: time.Minute, Batch: 1000, Columns: columns}
@@ -50,7 +49,7 @@ func TestSource(t *testing.T) {
 			Endless: func(*testing.T) listeners.Task { return task(report.HTTPRequest{Path: "/endless"}, "n") },
 			Wrong:   func(*testing.T) listeners.Task { return task(report.HTTPRequest{Path: "/nowhere"}, "n") },
 			Away: func(*testing.T) (listeners.Source, listeners.Task) {
-				return New(config.API{Name: "vendor", URL: "http://127.0.0.1:1", Timeout: time.Minute, MaxBytes: 1 << 20}, "p:"), task(report.HTTPRequest{Path: "/rows/1"}, "n")
+				return New(report.API{Name: "vendor", URL: "http://127.0.0.1:1", Timeout: time.Minute, MaxBytes: 1 << 20}, "p:"), task(report.HTTPRequest{Path: "/rows/1"}, "n")
 			},
 		}
 	})

@@ -1,4 +1,6 @@
-package screen
+// Package show shows jobs while they are watched: as bars on a terminal, or as a line for
+// each change elsewhere.
+package show
 
 import (
 	"fmt"

@@ -1,0 +1,36 @@
+package report
+
+// Records says where the records are. The zero value is Fanfold's own table.
+type Records struct {
+	// name of one of `databases`
+	Database string `yaml:"database" unset:"needed"`
+	// `table` or `schema.table`
+	Table string `yaml:"table" form:"table"`
+	// SQL condition that Fanfold's rows fulfil, such as `tenant = 7`; other rows are not seen
+	Filter string `yaml:"filter" form:"condition" unset:"all rows"`
+	// Fanfold's name of a column → the table's, or `"-"` if the table does not have it
+	Columns map[string]string `yaml:"columns"` // see RecordColumns
+	// Fanfold's status → the table's value
+	Statuses map[string]string `yaml:"statuses"`
+	// Partial says that a job of some report can end as PARTIAL.
+	Partial bool
+	// Parameters is the maximum size of a record's parameters, in bytes; 0 means no limit.
+	Parameters int64
+}
+
+// DefaultTable is the name of Fanfold's own table.
+const DefaultTable = "file_download_record"
+
+// SetDefaults makes it Fanfold's own table.
+func (r *Records) SetDefaults() { r.Table = DefaultTable }
+
+// Identifier is the regular expression of the names of tables and columns that need no
+// other quoting.
+const Identifier = `[A-Za-z0-9_$]{1,64}`
+
+// RecordColumns are the columns that a record table can have. Those that are true must
+// exist, the others can be mapped to "-".
+var RecordColumns = map[string]bool{
+	"id": true, "report": true, "status": true, "attempt": true, "file": true, "updated": true,
+	"parameters": false, "error": false, "rows": false,
+}

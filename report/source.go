@@ -1,0 +1,77 @@
+package report
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Database is a MySQL or MariaDB server that listeners or the record store use.
+type Database struct {
+	Name string `key:"database"`
+	// `user:password@tcp(host:port)/schema?options`, in the form of go-sql-driver/mysql
+	DSN Secret `yaml:"dsn" file:"dsn_file" form:"dsn" need:"Write user:password@tcp(host:port)/schema"`
+	// maximum number of connections of one process
+	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`
+	// zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
+	Bound
+}
+
+// API is an HTTP service that listeners of kind http ask.
+type API struct {
+	Name string `key:"api"`
+	// `http://` or `https://host[:port][/path]`. Requests go to this host alone, whatever an answer says
+	URL string `yaml:"url" form:"url" secret:"" need:"Write https://host[:port][/path], without user, query and #"`
+	// Headers are sent with every request.
+	Headers map[string]Secret
+	// of one request with its answer. Time in which rows are stored does not count
+	Timeout time.Duration `yaml:"timeout" default:"30s"`
+	// maximum size of one answer, decompressed; a larger one fails the task. One row may have 4 MB
+	MaxBytes int64 `yaml:"max_bytes" unit:"bytes" default:"64MB" min:"1" max:"64GB"`
+	// maximum number of redirects that are followed, within the host. A redirect to another host or scheme is never followed, because the headers would go there, too
+	Redirects int `yaml:"redirects" default:"0" min:"0" max:"20"`
+	// header by which the API recognizes a repeated request, such as `Idempotency-Key`, or `none`. Needed for `submit`
+	Idempotency string `yaml:"idempotency" form:"idempotency"`
+	Bound
+}
+
+// NotIdempotent is the Idempotency of an API that does everything again.
+const NotIdempotent = "none"
+
+// Bound limits how much all processes together ask of a source.
+type Bound struct {
+	// maximum number of tasks that use it at once, in all processes together; 0 means no limit
+	Parallel int `yaml:"parallel" default:"0" min:"0" max:"10000"`
+	// maximum rate of queries or requests, in all processes together, at even distances: a number per second, minute or hour, such as `10/s`, `300/m` or `1000/h`
+	Rate Rate `yaml:"rate" unset:"no limit"`
+}
+
+// Rate is a number of events in a period.
+type Rate struct {
+	Count int
+	Per   time.Duration
+}
+
+// Distance is the time between two events; 0 if there is no limit.
+func (r Rate) Distance() time.Duration {
+	if r.Count == 0 {
+		return 0
+	}
+	return r.Per / time.Duration(r.Count)
+}
+
+// RateForm is the regular expression of a rate.
+const RateForm = `^([1-9][0-9]{0,5})/(s|m|h)$`
+
+var rateForm = regexp.MustCompile(RateForm)
+
+// ParseRate reads a number per second, minute or hour.
+func ParseRate(text string) (Rate, *Mistake) {
+	parts := rateForm.FindStringSubmatch(text)
+	if parts == nil {
+		return Rate{}, &Mistake{Message: "not a rate", Remedy: "Write a whole number from 1 to 999999 in a second, minute or hour, such as 10/s or 300/m"}
+	}
+	count, _ := strconv.Atoi(parts[1]) // six digits
+	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]}, nil
+}
