@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,9 +20,11 @@ import (
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, name := range []string{
-		"file.go", "../report/definition.go", "../report/http.go", "../report/limits.go", "../report/names.go", "../report/records.go", "../report/retry.go", "../report/source.go", "../report/timer.go",
-	} {
+	names, err := filepath.Glob("../report/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(names, "file.go") {
 		source, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

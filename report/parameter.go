@@ -11,6 +11,33 @@ import (
 	"strings"
 )
 
+// Parameter is a value that the record gives and that queries use as :name.
+type Parameter struct {
+	Name string `key:"parameter"`
+	// type of the value
+	Type ParameterType `yaml:"type" short:"" default:"string"`
+	// `true`: the value is an array, for `IN (:name)`
+	List bool `yaml:"list" default:"false"`
+	// value if the record gives none
+	Default *string `yaml:"default" raw:"" unset:"the record must give a value"` // its JSON; nil: none
+}
+
+// ParameterType is the type that a parameter's value must have.
+type ParameterType string
+
+// The types of a parameter and the JSON that a record gives for them.
+const (
+	ParamString   ParameterType = "string"   // any JSON string
+	ParamInteger  ParameterType = "integer"  // JSON number or string of digits, 64 bits
+	ParamDecimal  ParameterType = "decimal"  // JSON number or numeric string, bound as its text
+	ParamBoolean  ParameterType = "boolean"  // true or false
+	ParamDate     ParameterType = "date"     // "2006-01-02"
+	ParamDatetime ParameterType = "datetime" // "2006-01-02 15:04:05[.ffffff]", "T" allowed
+)
+
+// ParameterTypes are all of them.
+var ParameterTypes = []ParameterType{ParamString, ParamInteger, ParamDecimal, ParamBoolean, ParamDate, ParamDatetime}
+
 // ErrParameters is matched by every error of Bind and Canonical: the record's
 // parameters are not what the report needs, and never will be.
 var ErrParameters = errors.New("report: parameters")

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"log/slog"
 	"regexp"
 	"strconv"
 	"time"
@@ -75,3 +76,22 @@ func ParseRate(text string) (Rate, *Mistake) {
 	count, _ := strconv.Atoi(parts[1]) // six digits
 	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]}, nil
 }
+
+// Secret is a value that must never be seen: it prints, logs and marshals as
+// "***". Reveal gives the value itself.
+type Secret string
+
+// Reveal returns the secret's value, for the one place that connects with it.
+func (s Secret) Reveal() string { return string(s) }
+
+// String hides the value.
+func (Secret) String() string { return "***" }
+
+// GoString hides the value from %#v.
+func (Secret) GoString() string { return "***" }
+
+// LogValue hides the value from log/slog.
+func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
+
+// MarshalText hides the value from JSON and YAML.
+func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }

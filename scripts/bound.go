@@ -7,11 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-var (
-	rateScript = load("rate")
-	slotScript = load("slot")
-)
-
 // Reserve reserves a call of a source with a rate limit: calls of all processes are a
 // distance of time apart. It returns how long the caller waits before its call; false if
 // the wait would be longer than limit, and nothing is reserved.

@@ -9,8 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-var announceScript = load("announce")
-
 const (
 	// AnnounceEvery is how often a process says which definitions it has.
 	AnnounceEvery = 2 * time.Second

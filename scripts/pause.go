@@ -128,25 +128,6 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 	return outcome, err
 }
 
-var putbackScript = load("putback")
-
-// putBack is the field of an entry that was put back.
-const putBack = "back"
-
-// PutBack appends an entry that is pending to its stream once more and acknowledges it, as
-// one. A task must be taken then: its message no longer says what a first delivery needs.
-func (s Streams) PutBack(ctx context.Context, stream, entry string, fields map[string]string) error {
-	args := []any{Group, entry}
-	for name, value := range fields {
-		if name != "of" && name != "parameters" && name != putBack {
-			args = append(args, name, value)
-		}
-	}
-	args = append(args, putBack, 1)
-	_, err := s.outcome(ctx, putbackScript.call(ctx, []string{stream}, args...))
-	return err
-}
-
 // minExtended is the min time that a deadline is moved by that passes during a pause.
 const minExtended = time.Second
 

@@ -37,22 +37,3 @@ func (s *conn) requeue(ctx context.Context, id string, attempt int64, step strin
 	return s.outcome(ctx, requeueScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), s.Keys.Events(), stream},
 		id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds(), Group, e.ID, string(a.Blame)))
 }
-
-// silence is the time after which a silent consumer counts as gone. Readers read at least
-// every few seconds.
-const silence = 2 * time.Minute
-
-// Tidy returns a call of Forget, for the reader of a stream.
-func (s Streams) Tidy(stream string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := s.Forget(ctx, stream, silence)
-		return err
-	}
-}
-
-// Forget removes the consumers of a stream that are gone and have nothing pending, and
-// returns how many it removed.
-func (s Streams) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
-	n, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, silence.Milliseconds(), 100))
-	return int64(n), err
-}

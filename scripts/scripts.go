@@ -2,21 +2,13 @@ package scripts
 
 import (
 	"context"
-	"crypto/sha1"
-	"embed"
-	"encoding/hex"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/report"
 	"github.com/redis/go-redis/v9"
 )
-
-//go:embed lua/*.lua
-var sources embed.FS
 
 // Options configures Scripts.
 type Options struct {
@@ -79,86 +71,6 @@ type conn struct {
 	paused    pauses
 }
 
-// script is one Lua file.
-type script struct {
-	name, source, sha string
-}
-
-var (
-	startScript     = load("start")
-	takeScript      = load("take")
-	appendScript    = load("append")
-	completeScript  = load("complete")
-	countScript     = newScript("complete", allowOOM(mustRead("complete")))
-	storeScript     = load("store")
-	endsScript      = newScript("store", allowOOM(mustRead("store")))
-	stateScript     = load("state")
-	claimScript     = load("claim")
-	advanceScript   = load("advance")
-	publishScript   = load("publish")
-	failScript      = load("fail")
-	omitScript      = load("omit")
-	extendScript    = load("extend")
-	settleScript    = load("settle")
-	keepScript      = load("keep")
-	delayScript     = load("delay")
-	dueScript       = load("due")
-	moveScript      = load("move")
-	ackScript       = load("ack")
-	requeueScript   = load("requeue")
-	handbackScript  = load("handback")
-	forgetScript    = load("forget")
-	againScript     = load("again")
-	resendScript    = load("resend")
-	refuseScript    = load("refuse")
-	deadlinesScript = load("deadlines")
-	canaryScript    = load("canary")
-	snapshotScript  = load("snapshot")
-)
-
-// all are the scripts by their SHA-1, which is their name in Redis.
-var all = map[string]*script{}
-
-func load(name string) *script { return newScript(name, mustRead(name)) }
-
-// allowOOM returns a script's source as one that Redis also runs when it is full.
-func allowOOM(source string) string {
-	return strings.Replace(source, "#!lua\n", "#!lua flags=allow-oom\n", 1)
-}
-
-// newScript makes a script of a file: its first line is followed by clock.lua, and by the
-// file that its second line names, as in "-- Uses  job".
-func newScript(name, source string) *script {
-	header, body, _ := strings.Cut(source, "\n")
-	before := mustRead("clock")
-	if uses, ok := strings.CutPrefix(strings.SplitN(body, "\n", 2)[0], "-- Uses  "); ok {
-		before += mustRead(uses)
-	}
-	before = strings.ReplaceAll(before, "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
-	s := &script{name: name, source: header + "\n" + before + body}
-	sum := sha1.Sum([]byte(s.source))
-	s.sha = hex.EncodeToString(sum[:])
-	all[s.sha] = s
-	return s
-}
-
-// Names returns the names of all scripts by the SHA-1 with which Redis knows them.
-func Names() map[string]string {
-	names := map[string]string{}
-	for sha, s := range all {
-		names[sha] = s.name
-	}
-	return names
-}
-
-func mustRead(name string) string {
-	b, err := sources.ReadFile("lua/" + name + ".lua")
-	if err != nil {
-		panic(err) // the file is part of the binary
-	}
-	return string(b)
-}
-
 // New returns Scripts on a client, which the caller closes.
 func New(o Options) *Scripts {
 	if o.Keys == (Keys{}) {
@@ -176,29 +88,6 @@ func New(o Options) *Scripts {
 	c := &conn{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, timeout: o.Timeout}
 	c.completes = Tasks{c}.completeGroup()
 	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Clock{c}, Timers{c}, Definitions{c}, Epoch{c}}
-}
-
-// Load sends all scripts to Redis, which proves that it can be reached and is new enough
-// (7.0). Calling it is optional: a script that is missing is sent when it is used.
-func (s *conn) Load(ctx context.Context) error {
-	for _, script := range all {
-		if err := s.rdb.ScriptLoad(ctx, script.source).Err(); err != nil {
-			return fmt.Errorf("load script %s: %w", script.name, err)
-		}
-	}
-	return nil
-}
-
-// call makes the command that runs a script.
-func (s *script) call(ctx context.Context, keys []string, args ...any) *redis.Cmd {
-	all := make([]any, 0, 3+len(keys)+len(args))
-	all = append(all, "evalsha", s.sha, len(keys))
-	for _, k := range keys {
-		all = append(all, k)
-	}
-	cmd := redis.NewCmd(ctx, append(all, args...)...)
-	cmd.SetFirstKeyPos(3)
-	return cmd
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do
@@ -252,21 +141,6 @@ func (s *conn) send(ctx context.Context, cmds ...redis.Cmder) error {
 		}
 	}
 	return nil
-}
-
-// nameOf is the name of a command or a script.
-func nameOf(c redis.Cmder) string {
-	switch args := c.Args(); args[0] {
-	case "evalsha":
-		return "script " + all[args[1].(string)].name
-	case "eval":
-		for _, s := range all {
-			if s.source == args[1] {
-				return "script " + s.name
-			}
-		}
-	}
-	return c.Name()
 }
 
 // outcome runs a script that answers with an outcome alone.

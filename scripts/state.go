@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -101,9 +100,6 @@ func (s *State) Omitted() map[string]string {
 // ErrNoJob is returned if a job has no state.
 var ErrNoJob = errors.New("scripts: job not found")
 
-// ErrNoChunk is returned if the data of a job is not what its state says.
-var ErrNoChunk = errors.New("scripts: chunk not found")
-
 // Read returns the state of a job, or ErrNoJob. Of one that has ended within the last minute
 // it knows the attempt, the status and how it ended.
 func (s Jobs) Read(ctx context.Context, id string) (*State, error) {
@@ -190,56 +186,6 @@ func (s *conn) EpochAndAttempts(ctx context.Context, ids []string) (epoch string
 		}
 	}
 	return epoch, attempts, statuses, nil
-}
-
-// Claimed is Columns for a job as a worker has it: Open has read the data of a small one.
-func (s Folds) Claimed(ctx context.Context, state *State, listener string, columns []string, chunk int64) ([][]byte, error) {
-	if state.data == nil {
-		return s.Columns(ctx, state.ID, listener, columns, chunk)
-	}
-	fields := make([][]byte, len(columns))
-	for i, c := range columns {
-		text, ok := state.data[Field(listener, c, chunk)]
-		if !ok {
-			return nil, noChunk(state.ID, listener, c, chunk)
-		}
-		fields[i] = bytesOf(text)
-	}
-	return fields, nil
-}
-
-// bytesOf returns the bytes of a text without a copy, since a chunk is large. They
-// must not be changed.
-func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
-
-func noChunk(id, listener, column string, chunk int64) error {
-	return fmt.Errorf("%w: %s of job %s", ErrNoChunk, Field(listener, column, chunk), id)
-}
-
-// Columns returns one chunk of some of a listener's columns: for every column a JSON array,
-// which must not be changed. It returns ErrNoChunk if one of them does not exist.
-func (s Folds) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
-	if len(columns) == 0 {
-		return nil, nil
-	}
-	args := []any{"hmget", s.Keys.Job(id)}
-	for _, c := range columns {
-		args = append(args, Field(listener, c, chunk))
-	}
-	cmd := redis.NewSliceCmd(ctx, args...)
-	// A chunk can be large, and takes a round trip of its own.
-	if err := s.rdb.Process(ctx, cmd); err != nil {
-		return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
-	}
-	fields := make([][]byte, len(columns))
-	for i, v := range cmd.Val() {
-		text, ok := v.(string)
-		if !ok {
-			return nil, noChunk(id, listener, columns[i], chunk)
-		}
-		fields[i] = bytesOf(text)
-	}
-	return fields, nil
 }
 
 // ended tells whether the state is a tombstone.

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/fanfold/fanfold/report"
 )
 
 // Task is one listener's part of a job, as one worker has it.
@@ -32,23 +30,6 @@ type Task struct {
 
 	writer string // of its chunks, unique for every try; empty: it has appended none
 	s      *conn
-}
-
-// Entry names a message that a worker has.
-type Entry struct {
-	Stream, Group, Consumer, ID string
-}
-
-// Message names what an entry of a stream is about.
-type Message struct {
-	ID      string
-	Attempt int64
-}
-
-// ParseMessage reads the id and the attempt of an entry; false if it has none that can be.
-func ParseMessage(fields map[string]string) (Message, bool) {
-	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
-	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
 }
 
 // New returns the task of a message. If first is true and the entry is delivered for the
@@ -207,8 +188,6 @@ func (t *Task) Omit(ctx context.Context, policy, reason string) (Outcome, error)
 
 // MaxMemo is the max size of a task's memo in bytes.
 const MaxMemo = 64 << 10
-
-var rememberScript = load("remember")
 
 // Remember stores the memo of a task, instead of the one before, if the task still has
 // this generation: OK, Busy or Gone. Take gives it to later workers, in this attempt

@@ -66,13 +66,6 @@ func (s Timers) FireNow(ctx context.Context, name string, repeats bool) (time.Ti
 	return time.UnixMilli(int64(now)), err
 }
 
-// Renew renews the lease of an entry that a consumer works on. It is false if the entry is no
-// longer that consumer's.
-func (s Streams) Renew(ctx context.Context, stream, consumer, entry string) (bool, error) {
-	outcome, err := s.outcome(ctx, renewScript.call(ctx, []string{stream}, Group, consumer, entry))
-	return outcome == OK, err
-}
-
 // Done appends the event that a timer's action has ended.
 func (s Timers) Done(ctx context.Context, name, due, outcome string, more ...string) error {
 	args := []any{"xadd", s.Keys.Events(), "maxlen", "~", s.events, "*", "event", "timer", "timer", name, "due", due, "outcome", outcome}
@@ -80,22 +73,4 @@ func (s Timers) Done(ctx context.Context, name, due, outcome string, more ...str
 		args = append(args, m)
 	}
 	return s.send(ctx, redis.NewStringCmd(ctx, args...))
-}
-
-// Append appends an entry to a stream, which keeps about that many entries; 0: all. It
-// returns ErrBroken if the key is not a stream.
-func (s Streams) Append(ctx context.Context, stream string, keep int64, fields ...string) error {
-	args := []any{"xadd", stream}
-	if keep > 0 {
-		args = append(args, "maxlen", "~", keep)
-	}
-	args = append(args, "*")
-	for _, f := range fields {
-		args = append(args, f)
-	}
-	c := redis.NewStringCmd(ctx, args...)
-	if err := s.do(ctx, c); err != nil {
-		return err
-	}
-	return asError("append to "+stream, c.Err())
 }

@@ -144,7 +144,7 @@ func (b *backend) open() error {
 	c := b.config
 	b.inspect = inspect.New(inspect.Options{
 		Config: inspect.Config{Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink},
-		Redis: b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
+		Redis:  b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
 		Source: func(database string) (inspect.Preparer, error) { return b.source(database) },
 	})
 	return nil

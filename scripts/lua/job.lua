@@ -70,14 +70,6 @@ local function drop(hash, j, listener)
   j.bytes = int(j.bytes - bytes)
 end
 
--- leads tells whether an entry is pending; an empty text counts as that. Others would
--- acknowledge theirs as doubles of one that leads nowhere.
-local function leads(stream, group, entry)
-  if entry == '' then return true end
-  local found = redis.pcall('XPENDING', stream, group, entry, entry, 1)
-  return not found.err and found[1] ~= nil
-end
-
 -- replaced answers a worker whose generation or fence is no longer the current one: 0 if
 -- another worker has its entry; -1 if the other one has an entry of its own. Then this
 -- entry is a double, and is acknowledged.

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// CSV says what the file looks like. Without options it is as RFC 4180 has it. The
+// JSON is a part of the definition's hash, which an option that is not given does
+// not change.
+type CSV struct {
+	// a join key, a column's name that only one listener has, `<listener>.<column>`, or these fields
+	Columns []CSVColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
+	// `true`: the file begins with the byte order mark, by which Excel recognizes UTF-8
+	BOM bool `yaml:"bom" default:"false" json:",omitempty"`
+	// `,` `;` `|` or `"\t"`
+	Delimiter string `yaml:"delimiter" form:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
+	// line ends inside of a cell are not changed
+	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf" json:",omitempty"`
+	// text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). A text that says the same, and an empty one, is written with quotes then, so that both can be told from NULL
+	Null *string `yaml:"null" raw:"" unset:"NULL and empty texts are empty" json:",omitempty"`
+	// zone in which datetimes are shown: see [Time zones](#time-zones)
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source gives them" json:",omitempty"`
+	// form of dates, of YYYY YY MM DD, each part once
+	Date string `yaml:"date" form:"date" unset:"YYYY-MM-DD" json:",omitempty"`
+	// form of datetimes, of the same and HH (hh: 12 hours) mm ss fff ffffff AM ZZ (+02:00), each part once. MM is the month and mm the minute; hh and AM go together; the only other letter between them is T
+	Datetime string `yaml:"datetime" form:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
+	// what becomes of a text that a spreadsheet takes for a formula: see [below](#formulas)
+	Formulas Formulas `yaml:"formulas" enum:"off=,escape,fail" default:"off" json:",omitempty"`
+	// `gzip`: the file is `<id>-<attempt>-<tag>.csv.gz`, of the type application/gzip, without a Content-Encoding. Let all processes be of a version that knows this setting first: an older one does not remove such a file of an earlier attempt
+	Gzip bool `yaml:"compress" enum:"off,gzip" default:"off" json:",omitempty"`
+	// maximum number of rows, without the header. A file with more is not cut: the job fails at once, and says what to do. Excel shows 1,048,576 rows
+	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"any" json:",omitempty"` // 0: any
+	// maximum size in the sink; a larger file fails its job
+	MaxBytes int64          `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"any" json:",omitempty"` // 0: any
+	Fixed    map[int]string `json:",omitempty"`                                                                // number of a column from 0 → JSON of its cell in every row; made by Report.Without
+}
+
+// Delimiters are the characters that can separate the cells of a line. No number has one.
+var Delimiters = []string{",", ";", "\t", "|"}
+
+// IsNullText tells whether a text can stand for NULL: without quotes it reads back as
+// it is, whatever the delimiter.
+func IsNullText(text string) bool {
+	return len(text) <= 64 && utf8.ValidString(text) && !strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, ""))
+}
+
+// Formulas says what becomes of a text that a spreadsheet takes for a formula. The
+// zero value leaves it as it is.
+type Formulas string
+
+// What can become of a formula.
+const (
+	FormulasOff    Formulas = ""       // it stays
+	FormulasEscape Formulas = "escape" // a single quote goes before it
+	FormulasFail   Formulas = "fail"   // the file is not made
+)
+
+// CSVColumn is one column of the file.
+type CSVColumn struct {
+	// text in the header
+	Label    string `yaml:"label" unset:"the column's name"`
+	Listener string // empty for a key column of the join: the first value of it that is not null
+	// a join key, a column, or `<listener>.<column>`
+	Column string `yaml:"column" short:"" need:"Name a join key, a column, or <listener>.<column>"` // without the listener
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Join says how the datasets meet.
+type Join struct {
+	// key column, or list of them
+	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
+	// whether the case of letters counts: see [Keys](#keys)
+	FoldCase CaseFolding `yaml:"fold_case" enum:"false=,true=simple,full" default:"false"`
+	// in the order of the join: a name, or these fields. A listener that is not in the list is only a source for `:listener.column`
+	Listeners []Joined `yaml:"listeners" min:"1" unset:"all, inner"` // the first one drives the join
+}
+
+// CaseFolding says which text keys are equal although their case differs, by Unicode's
+// case folding.
+type CaseFolding string
+
+// The ways of folding. Simple folding takes one character for another one of the same
+// letter, full folding takes ß for ss as well.
+const (
+	FoldNone   CaseFolding = ""
+	FoldSimple CaseFolding = "simple"
+	FoldFull   CaseFolding = "full"
+)
+
+// MarshalJSON writes it as the configuration has it: false, true or "full".
+func (c CaseFolding) MarshalJSON() ([]byte, error) {
+	if c == FoldFull {
+		return []byte(`"full"`), nil
+	}
+	return strconv.AppendBool(nil, c == FoldSimple), nil
+}
+
+// Joined is one dataset in a join.
+type Joined struct {
+	// name of a listener
+	Listener string `yaml:"name" short:"" need:"Name one of the report's listeners"`
+	// which rows survive; the first listener has none
+	Type JoinType `yaml:"type" default:"inner"`
+	// its own key columns, if they have other names
+	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"` // as many as Join.Keys
+}
+
+// Joins tells whether a listener is part of the join.
+func (j Join) Joins(listener string) bool {
+	return slices.ContainsFunc(j.Listeners, func(l Joined) bool { return l.Listener == listener })
+}
+
+// JoinType says which rows survive.
+type JoinType string
+
+// The types of a join, as in SQL.
+const (
+	Inner JoinType = "inner"
+	Left  JoinType = "left"
+	Full  JoinType = "full"
+)
+
+// JoinTypes are all of them.
+var JoinTypes = []JoinType{Inner, Left, Full}

@@ -1,0 +1,137 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/redis/go-redis/v9"
+)
+
+// Group is the consumer group of every stream that Fanfold reads.
+const Group = "fanfold"
+
+// QuarantineCap is about how many entries the quarantine keeps.
+const QuarantineCap = 10_000
+
+// quarantined is the max size of what is kept of a foreign entry, in bytes.
+const quarantined = 1024
+
+// Entry names a message that a worker has.
+type Entry struct {
+	Stream, Group, Consumer, ID string
+}
+
+// Message names what an entry of a stream is about.
+type Message struct {
+	ID      string
+	Attempt int64
+}
+
+// ParseMessage reads the id and the attempt of an entry; false if it has none that can be.
+func ParseMessage(fields map[string]string) (Message, bool) {
+	attempt, err := strconv.ParseInt(fields["attempt"], 10, 64)
+	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
+}
+
+// Ack acknowledges entries of a stream and removes them, as one. It is the last act for a
+// message: its effect must exist in Redis or MySQL before.
+func (s Streams) Ack(ctx context.Context, stream string, entries ...string) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	args := []any{Group}
+	for _, e := range entries {
+		args = append(args, e)
+	}
+	_, err := s.outcome(ctx, ackScript.call(ctx, []string{stream}, args...))
+	return err
+}
+
+// Quarantine keeps an entry that cannot be used, with the reason; what is longer
+// than 1 KB of it is cut.
+func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
+	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined(), "maxlen", "~", QuarantineCap, "*",
+		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields))
+	if err := s.do(ctx, c); err != nil {
+		return err
+	}
+	return asError("quarantine", c.Err())
+}
+
+// excerpt returns fields as a text of limited size.
+func excerpt(fields map[string]string) string {
+	var text strings.Builder
+	for k, v := range fields {
+		fmt.Fprintf(&text, "%s=%s ", k, v)
+		if text.Len() > quarantined {
+			break
+		}
+	}
+	kept := strings.ToValidUTF8(text.String()[:min(text.Len(), quarantined)], "\uFFFD")
+	return strings.TrimSpace(kept)
+}
+
+// Renew renews the lease of an entry that a consumer works on. It is false if the entry is no
+// longer that consumer's.
+func (s Streams) Renew(ctx context.Context, stream, consumer, entry string) (bool, error) {
+	outcome, err := s.outcome(ctx, renewScript.call(ctx, []string{stream}, Group, consumer, entry))
+	return outcome == OK, err
+}
+
+// Append appends an entry to a stream, which keeps about that many entries; 0: all. It
+// returns ErrBroken if the key is not a stream.
+func (s Streams) Append(ctx context.Context, stream string, keep int64, fields ...string) error {
+	args := []any{"xadd", stream}
+	if keep > 0 {
+		args = append(args, "maxlen", "~", keep)
+	}
+	args = append(args, "*")
+	for _, f := range fields {
+		args = append(args, f)
+	}
+	c := redis.NewStringCmd(ctx, args...)
+	if err := s.do(ctx, c); err != nil {
+		return err
+	}
+	return asError("append to "+stream, c.Err())
+}
+
+// putBack is the field of an entry that was put back.
+const putBack = "back"
+
+// PutBack appends an entry that is pending to its stream once more and acknowledges it, as
+// one. A task must be taken then: its message no longer says what a first delivery needs.
+func (s Streams) PutBack(ctx context.Context, stream, entry string, fields map[string]string) error {
+	args := []any{Group, entry}
+	for name, value := range fields {
+		if name != "of" && name != "parameters" && name != putBack {
+			args = append(args, name, value)
+		}
+	}
+	args = append(args, putBack, 1)
+	_, err := s.outcome(ctx, putbackScript.call(ctx, []string{stream}, args...))
+	return err
+}
+
+// silence is the time after which a silent consumer counts as gone. Readers read at least
+// every few seconds.
+const silence = 2 * time.Minute
+
+// Tidy returns a call of Forget, for the reader of a stream.
+func (s Streams) Tidy(stream string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := s.Forget(ctx, stream, silence)
+		return err
+	}
+}
+
+// Forget removes the consumers of a stream that are gone and have nothing pending, and
+// returns how many it removed.
+func (s Streams) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
+	n, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, silence.Milliseconds(), 100))
+	return int64(n), err
+}
