@@ -6,12 +6,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 
 	"github.com/fanfold/fanfold/internal/ask"
 	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
 )
 
 // request is one that is ready to go.
@@ -152,4 +154,47 @@ func (s *Source) Connect(ctx context.Context) error {
 		return fmt.Errorf("API %s: %w", s.api.Name, err)
 	}
 	return conn.Close()
+}
+
+// shortAnswer bounds the answers that are held whole.
+const shortAnswer = 1 << 20
+
+// short sends a request whose answer is held whole. Nothing at all is null.
+func (s *Source) short(ctx context.Context, asked request) (document any, header http.Header, err error) {
+	a, err := s.do(ctx, asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, shortAnswer+1))
+	switch {
+	case err != nil:
+		return nil, nil, s.unread(ctx, asked, a, cut(err))
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	case len(text) > shortAnswer:
+		return nil, nil, listeners.Permanent(fmt.Errorf("API %s: %s: an answer of more than %d bytes, which is none to this question", s.api.Name, asked.what, shortAnswer))
+	case len(text) == 0:
+		return nil, a.Header, nil
+	}
+	document, err = whole(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("API %s: %s: %w", s.api.Name, asked.what, err)
+	}
+	return document, a.Header, nil
+}
+
+// request fills in a request of the job that is worked on.
+func (r *reader) request(of report.HTTPRequest) (request, error) {
+	what := of.Method + " " + of.Path
+	about := of.UsesName("{id}") && r.memo != nil
+	if about {
+		what += " (job " + r.name() + ")"
+	}
+	target, body, err := fillRequest(of, r.bind)
+	if err != nil {
+		return request{}, listeners.Permanent(fmt.Errorf("API %s: %s: %w", r.source.api.Name, what, err))
+	}
+	u, err := r.source.target(target)
+	return request{what: what, job: about, method: of.Method, url: u, body: body, headers: http.Header{}}, err
 }

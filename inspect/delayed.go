@@ -1,0 +1,85 @@
+package inspect
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Delayed is a member of the delayed set.
+type Delayed struct {
+	Member string     `json:"member"`
+	ID     string     `json:"id,omitempty"`
+	Due    *time.Time `json:"due,omitempty"` // nil: its score is no time
+	In     string     `json:"in,omitempty"`  // how long it is until then; negative: overdue
+	What   string     `json:"what"`
+	Score  float64    `json:"-"`
+	Bad    string     `json:"bad,omitempty"` // why it will never run
+
+	later scripts.Later
+}
+
+// NewDelayed explains a member.
+func NewDelayed(member string, score float64, now time.Time) Delayed {
+	d := Delayed{Member: member, Score: score}
+	var err error
+	if d.later, err = scripts.ParseLater(member); err != nil {
+		d.Bad, d.What = "means nothing: it is quarantined when it is due", "?"
+	} else {
+		d.ID, d.What = d.later.ID, whatLater(d.later)
+	}
+	due, ok := dueTime(score)
+	if !ok || due.Sub(now) > scripts.Horizon {
+		d.Bad = "its score is not a time, or more than ten years away: it is quarantined"
+		return d
+	}
+	if due.UnixMilli() < scripts.MinMillis {
+		due = now // the scheduler takes it for that
+	}
+	d.Due, d.In = &due, due.Sub(now).Round(time.Second).String()
+	return d
+}
+
+// dueTime is the time that a score stands for: in milliseconds, or in seconds where it is
+// small. It is false for a score that is no time.
+func dueTime(score float64) (time.Time, bool) {
+	if math.IsNaN(score) || math.IsInf(score, 0) || score >= scripts.NoTime {
+		return time.Time{}, false
+	}
+	if score < scripts.MinMillis {
+		score *= 1000
+	}
+	return time.UnixMilli(int64(score)), true
+}
+
+// whatLater says what happens when a member is due.
+func whatLater(l scripts.Later) string {
+	switch l.Step {
+	case "":
+		return "job"
+	case scripts.StepTrigger:
+		return "poll of the record"
+	case scripts.StepFanIn:
+		return "retry of fan-in"
+	case scripts.StepRecord:
+		return "retry of the record"
+	}
+	return "retry of " + l.Step
+}
+
+// Delayed lists the members of the delayed set that are meant, the next one first, up to
+// a limit (0: all).
+func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limit int) ([]Delayed, error) {
+	now, err := in.o.Redis.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	return collect(each(members(ctx, in.o.Redis, in.o.Scripts.Keys.Delayed()), func(z redis.Z) Delayed {
+		member, _ := z.Member.(string)
+		return NewDelayed(member, z.Score, now)
+	}), meant, limit)
+}

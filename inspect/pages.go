@@ -1,0 +1,76 @@
+package inspect
+
+import (
+	"context"
+	"iter"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// pageSize is how many entries or members one round trip reads.
+const pageSize = 1000
+
+// collect takes what is meant out of pages, up to a limit (0: all). Where it takes
+// nothing, the list is empty and not nil.
+func collect[T any](pages iter.Seq2[[]T, error], meant func(T) bool, limit int) ([]T, error) {
+	list := []T{}
+	for page, err := range pages {
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page {
+			if !meant(one) {
+				continue
+			}
+			if list = append(list, one); len(list) == limit {
+				return list, nil
+			}
+		}
+	}
+	return list, nil
+}
+
+// entries reads a stream page by page, the newest entries first or the oldest. The last
+// page is the one that is not full, and may be empty.
+func entries(ctx context.Context, rdb *redis.Client, key string, newest bool) iter.Seq2[[]redis.XMessage, error] {
+	return func(yield func([]redis.XMessage, error) bool) {
+		read, from, to := rdb.XRangeN, "-", "+"
+		if newest {
+			read, from, to = rdb.XRevRangeN, "+", "-"
+		}
+		for {
+			page, err := read(ctx, key, from, to, pageSize).Result()
+			if !yield(page, err) || err != nil || len(page) < pageSize {
+				return
+			}
+			from = "(" + page[len(page)-1].ID
+		}
+	}
+}
+
+// members reads a sorted set page by page, by score.
+func members(ctx context.Context, rdb *redis.Client, key string) iter.Seq2[[]redis.Z, error] {
+	return func(yield func([]redis.Z, error) bool) {
+		for start := int64(0); ; start += pageSize {
+			page, err := rdb.ZRangeWithScores(ctx, key, start, start+pageSize-1).Result()
+			if !yield(page, err) || err != nil || len(page) < pageSize {
+				return
+			}
+		}
+	}
+}
+
+// each makes something of every entry of pages.
+func each[S, T any](pages iter.Seq2[[]S, error], of func(S) T) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		for page, err := range pages {
+			var made []T
+			for _, one := range page {
+				made = append(made, of(one))
+			}
+			if !yield(made, err) {
+				return
+			}
+		}
+	}
+}

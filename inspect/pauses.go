@@ -1,0 +1,37 @@
+package inspect
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Pause is a pause of a listener or a report.
+type Pause struct {
+	What    string    `json:"what"` // listener/<name> or report/<name>
+	Since   time.Time `json:"since"`
+	Waiting int64     `json:"waiting"` // ids of a report
+}
+
+// Pauses lists what is paused, by name.
+func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
+	found, err := in.o.Scripts.Gate.Paused(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Pause{}
+	for _, member := range slices.Sorted(maps.Keys(found)) {
+		one := Pause{What: member, Since: found[member]}
+		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
+			if one.Waiting, err = in.o.Redis.ZCard(ctx, in.o.Scripts.Keys.Waiting(name)).Result(); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}

@@ -1,0 +1,72 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Timer is a timer as people see it.
+type Timer struct {
+	Name       string     `json:"name"`
+	State      string     `json:"state"`         // set, overdue or paused, with "no definition" where none matches; or what was done
+	Due        *time.Time `json:"due,omitempty"` // nil: its score is no time
+	Every      string     `json:"every,omitempty"`
+	Definition string     `json:"definition,omitempty"` // empty: none matches, it will not fire
+}
+
+// Timers lists the timers whose names are meant, set and paused ones, the next one first,
+// up to a limit.
+func (in *Inspector) Timers(ctx context.Context, meant func(name string) bool, limit int) ([]Timer, error) {
+	now, err := in.o.Redis.Time(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	all := []Timer{}
+	for state, key := range map[string]string{"set": in.o.Scripts.Keys.Timers(), "paused": in.o.Scripts.Keys.PausedTimers()} {
+		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
+			name, _ := z.Member.(string)
+			due, _ := dueTime(z.Score)
+			t := in.Timer(name, due, state)
+			if state == "set" && t.overdue(now) {
+				t.State = "overdue"
+			}
+			if t.Definition == "" {
+				t.State += ", no definition"
+			}
+			return t
+		}), func(t Timer) bool { return meant(t.Name) }, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b Timer) int { return cmp.Or(a.when().Compare(b.when()), cmp.Compare(a.Name, b.Name)) })
+	return all[:min(len(all), limit)], nil
+}
+
+// Timer describes a timer that is due at a time, or at none where that is zero.
+func (in *Inspector) Timer(name string, due time.Time, state string) Timer {
+	t := Timer{Name: name, State: state}
+	if !due.IsZero() {
+		due = due.UTC()
+		t.Due = &due
+	}
+	if d, _, ok := in.o.Config.Timers.Match(name); ok {
+		t.Definition, t.Every = d.Name, d.Every.String()
+	}
+	return t
+}
+
+func (t Timer) when() time.Time {
+	if t.Due == nil {
+		return time.Time{}
+	}
+	return *t.Due
+}
+
+// overdue tells whether it should have fired.
+func (t Timer) overdue(now time.Time) bool { return t.Due != nil && now.Sub(*t.Due) > missed }
