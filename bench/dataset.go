@@ -76,7 +76,7 @@ func (j *joiner) dataset(ctx context.Context, p product) (text int64, memory flo
 		return 0, 0, err
 	}
 	if err := j.during(ctx, p, []string{"listeners"}, func() error {
-		return longer(ctx, client, keys.FanIn(), 1)
+		return longer(ctx, client, keys.FanInLarge(), 1)
 	}); err != nil {
 		return 0, 0, err
 	}

@@ -28,7 +28,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 	e := &Engine{o: Options{Scripts: s}, log: slog.New(slog.DiscardHandler), definitions: map[string]*report.Report{"d": twoStages()}}
 	start(t, s, "1", "d", time.Hour, "a")
 	complete(t, s, "1", "a", "x")
-	entry := delivered(t, s, client, "c")[0]
+	entry := delivered(t, client, s.Keys.FanIn(), "c")[0]
 	lost := claim(t, s, "1", scripts.Claim{Worker: "asleep", Entry: entry})
 	held := claim(t, s, "1", scripts.Claim{Worker: "awake", Entry: entry, Silent: true})
 	entries := func(want int64) {
@@ -135,7 +135,7 @@ func TestAFullRedisHoldsNoClaim(t *testing.T) {
 	} {
 		start(t, s, id, e.known[0], time.Hour, "a")
 		complete(t, s, id, "a", "x")
-		entry := delivered(t, s, client, "c")[0].ID
+		entry := delivered(t, client, s.Keys.FanIn(), "c")[0].ID
 		if err := client.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,8 @@ import (
 // folds claims jobs and brings each on: into its next stage, or to its end.
 type folds struct {
 	*Engine
-	failed error // why the file of a small job could not be made, before it was claimed
+	stream string // of their entries
+	failed error  // why the file of a small job could not be made, before it was claimed
 }
 
 // claimed is a job that is claimed.
@@ -58,6 +59,10 @@ func (e *Engine) newClaimed(f *scripts.Fold) *claimed {
 	return &claimed{f, e.definitions[f.Definition]}
 }
 
+func (e folds) message(b barrier) scripts.Entry {
+	return scripts.Entry{Stream: e.stream, Group: scripts.Group, Consumer: e.o.Consumer, ID: b.entry.ID}
+}
+
 // Claim claims the job of an entry.
 func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Result) {
 	b, ok := parseBarrier(entry)
@@ -80,6 +85,8 @@ func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Resu
 		return nil, step.Result{Kind: step.Elsewhere, Err: err} // its worker may die
 	case outcome == scripts.Unknown:
 		return nil, e.handBack(ctx, b)
+	case outcome == scripts.Large:
+		return nil, step.Result{Kind: step.Moved}
 	case outcome == scripts.OK || outcome == scripts.ToFail:
 		return e.newClaimed(f), step.Result{}
 	case outcome == scripts.Gone && entry.Fields["report"] != "":
@@ -151,12 +158,7 @@ func outagePause(retry report.Retry, fence int64) time.Duration {
 
 // End requeues a claimed job, or fails it.
 func (e folds) End(ctx context.Context, c *claimed, v step.Verdict) step.Result {
-	return e.endClaimed(ctx, c, v)
-}
-
-func (e *Engine) endClaimed(ctx context.Context, c *claimed, v step.Verdict) step.Result {
-	switch v.Act {
-	case step.GiveUp:
+	if v.Act == step.GiveUp {
 		reason := Reason(v.Err)
 		if v.Blame == "" { // none of its workers lived to say why
 			reason = "fan-in: " + reason
@@ -168,9 +170,6 @@ func (e *Engine) endClaimed(ctx context.Context, c *claimed, v step.Verdict) ste
 		}
 		tries, retry, _ := c.Tries()
 		v = step.Decide(result, tries, retry) // the job is FAILING now, so that is to requeue it
-	case step.Requeue:
-	default:
-		return step.Result{}
 	}
 	name := scripts.StepFanIn
 	if v.Again.Blame == scripts.BlameRecords {

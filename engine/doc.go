@@ -1,6 +1,6 @@
 // Package engine answers one question: who moves a job forward?
 //
-// It has two readers, of which any number may run in any number of processes:
+// It has three readers, of which any number may run in any number of processes:
 //
 //   - the trigger reads the ids that services push (fanfold:jobs), reads their
 //     records, makes them PROCESSING with the next attempt, and starts the jobs:
@@ -8,7 +8,9 @@
 //   - fan-in reads the jobs whose barrier was reached or that are to end
 //     (fanfold:fanin), sends them into their next stage or makes the file, and
 //     gives the record its final status: fanin.go, small.go for batches of small
-//     jobs, claimed.go for every other one, fold.go and finish.go for both.
+//     jobs, claimed.go for every other one, fold.go and finish.go for both. Large jobs
+//     have a stream and a reader of their own (fanfold:fanin:large), so that no other
+//     job waits for them.
 //
 // A sweep deletes files to which no record points: sweep.go. Package recovery gives back
 // what Redis has lost; it must run beside every engine.

@@ -57,10 +57,8 @@ type Engine struct {
 	looked      atomic.Int64 // how long after that memory was looked at; 0: never
 	claims      atomic.Int64 // makes workers unique
 	columns     columns
-	leases      step.Leases   // the jobs that are claimed
-	folds       chan struct{} // a slot for each fold of a claimed job
-	crowded     atomic.Int64  // until when (ms since it was made) claimed jobs queue up for slots
-	handed      sync.Map      // definitions of jobs that were handed back, which is logged once
+	leases      step.Leases // the jobs that are claimed
+	handed      sync.Map    // definitions of jobs that were handed back, which is logged once
 	jobs        *jobMetrics
 }
 
@@ -73,7 +71,7 @@ func New(o Options) (*Engine, error) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
 	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
-	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}, folds: make(chan struct{}, o.Limits.Folds)}
+	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
@@ -98,6 +96,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { return e.triggerReader().Run(ctx) })
 	group.Go(func() error { return e.fanInReader().Run(ctx) })
+	group.Go(func() error { return e.largeReader().Run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
 	group.Go(func() error {
@@ -118,9 +117,21 @@ func (e *Engine) triggerReader() *step.Reader {
 func (e *Engine) fanInReader() *step.Reader {
 	return step.New(step.Options{
 		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.FanIn(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
-		Slots: fanInBatch, Batch: true, Alone: e.alone, MinIdle: e.o.Limits.Lease, Log: e.log,
-		Admit: e.admitFolds, Handle: e.fanIn, KeepAlive: true,
+		Slots: fanInBatch, Batch: true, Alone: alone, MinIdle: e.o.Limits.Lease, Log: e.log,
+		Handle: e.fanIn, KeepAlive: true,
 		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.FanIn()),
+	})
+}
+
+// largeReader reads as many large jobs as are folded at once. They have a stream of their own, so
+// that no other job waits for them.
+func (e *Engine) largeReader() *step.Reader {
+	large := folds{Engine: e, stream: e.o.Scripts.Keys.FanInLarge()}
+	return step.New(step.Options{
+		Redis: e.o.Redis, Stream: large.stream, Scripts: e.o.Scripts, Consumer: e.o.Consumer,
+		Slots: e.o.Limits.Folds, Batch: true, Alone: func(step.Entry) bool { return true }, MinIdle: e.o.Limits.Lease, Log: e.log,
+		Handle:   step.Singles(large, e.o.Limits.Lease, &e.leases),
+		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(large.stream),
 	})
 }
 
@@ -134,25 +145,6 @@ func (e *Engine) admit(ctx context.Context) (int, error) {
 	running, err := e.o.Scripts.Jobs.Running(ctx)
 	return e.o.Limits.RunningJobs - int(running), err
 }
-
-// admitFolds returns how many entries of the fan-in may be read: none while all folds that
-// limits.folds allows are under way, and as many as have a slot while large jobs queue up:
-// otherwise those that find none would be put back behind all others again and again.
-func (e *Engine) admitFolds(context.Context) (int, error) {
-	if len(e.folds) == cap(e.folds) {
-		return 0, nil
-	}
-	if e.isCrowded() {
-		return cap(e.folds), nil
-	}
-	return fanInBatch, nil
-}
-
-// crowdedTime is how long jobs count as queueing up after the last one that did.
-const crowdedTime = time.Second
-
-func (e *Engine) isCrowded() bool { return time.Since(e.made).Milliseconds() < e.crowded.Load() }
-func (e *Engine) crowd()          { e.crowded.Store((time.Since(e.made) + crowdedTime).Milliseconds()) }
 
 // memoryEvery is how often Redis is asked how full it is.
 const memoryEvery = time.Second

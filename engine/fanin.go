@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"maps"
 	"strconv"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -25,38 +24,23 @@ type barrier struct {
 	entry  step.Entry
 }
 
-// silentField is the field of an entry that was put back although its worker had fallen
-// silent: what comes of its delivery must know that.
-const silentField = "silent"
-
 func parseBarrier(entry step.Entry) (b barrier, ok bool) {
-	b = barrier{entry: entry, silent: entry.Deliveries > 1 || entry.Fields[silentField] != ""}
+	b = barrier{entry: entry, silent: entry.Deliveries > 1}
 	b.Message, ok = scripts.ParseMessage(entry.Fields)
 	b.stage, _ = strconv.ParseInt(entry.Fields["stage"], 10, 64)
 	b.bytes, _ = strconv.ParseInt(entry.Fields["bytes"], 10, 64)
 	return b, ok
 }
 
-// expansion is how much larger than its bytes in Redis a small job may be that is compressed.
-const expansion = 8
-
-// isSmall tells whether a job can be folded in a batch, without a claim.
-func (e *Engine) isSmall(b barrier) bool {
-	max := int64(scripts.MaxSmall)
-	if e.o.Limits.Compress {
-		max /= expansion
-	}
-	return b.stage > 0 && b.bytes > 0 && b.bytes <= max && !b.silent
+// needsClaim tells whether a job cannot be folded in a batch: its barrier was not reached just now.
+func (b barrier) needsClaim() bool {
+	return b.stage == 0 || b.bytes == 0 || b.bytes > scripts.MaxSmall || b.silent
 }
 
 // alone tells whether an entry is handled by itself.
-func (e *Engine) alone(entry step.Entry) bool {
+func alone(entry step.Entry) bool {
 	b, ok := parseBarrier(entry)
-	return !ok || !e.isSmall(b)
-}
-
-func (e *Engine) message(b barrier) scripts.Entry {
-	return scripts.Entry{Stream: e.o.Scripts.Keys.FanIn(), Group: scripts.Group, Consumer: e.o.Consumer, ID: b.entry.ID}
+	return !ok || b.needsClaim()
 }
 
 // fanIn handles entries of the fan-in stream: small ones together, others one at a time.
@@ -64,10 +48,10 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 	results := make([]step.Result, len(entries))
 	var small []*draft
 	for i, entry := range entries {
-		if b, ok := parseBarrier(entry); ok && e.isSmall(b) {
+		if b, ok := parseBarrier(entry); ok && !b.needsClaim() {
 			small = append(small, &draft{barrier: b, result: &results[i]})
 		} else {
-			results[i] = e.foldAlone(ctx, b, nil)
+			results[i] = e.foldAlone(ctx, entry, nil)
 		}
 	}
 	if len(small) > 0 {
@@ -76,42 +60,15 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 	return results
 }
 
-// foldAlone claims a job and brings it on, or to what failed, if that is known. While as many
-// as limits.folds are under way here, it is left to another process.
-func (e *Engine) foldAlone(ctx context.Context, b barrier, failed error) step.Result {
-	select {
-	case e.folds <- struct{}{}:
-		if e.isCrowded() {
-			e.crowd()
-		}
-	default:
-		e.crowd()
-		return e.putBack(ctx, b)
-	}
-	defer func() { <-e.folds }()
-	return step.Single(ctx, folds{e, failed}, b.entry, e.o.Limits.Lease, &e.leases)
-}
-
-// putBack leaves a job that nothing was done for to another process.
-func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
-	ctx, cancel := step.Lasting(ctx)
-	defer cancel()
-	fields := maps.Clone(b.entry.Fields)
-	if b.silent {
-		fields[silentField] = "1"
-	}
-	if err := e.insist(ctx, "put job back", func() error {
-		return e.o.Scripts.Streams.PutBack(ctx, e.o.Scripts.Keys.FanIn(), b.entry.ID, fields)
-	}); err != nil {
-		return step.Result{Kind: step.Elsewhere, Err: err}
-	}
-	return step.Result{Kind: step.Moved}
+// foldAlone claims a job and brings it on, or to what failed, if that is known.
+func (e *Engine) foldAlone(ctx context.Context, entry step.Entry, failed error) step.Result {
+	return step.Single(ctx, folds{e, e.o.Scripts.Keys.FanIn(), failed}, entry, e.o.Limits.Lease, &e.leases)
 }
 
 // handBack leaves a job to a process that has its definition. One that was
 // published and whose record is final needs none: it is ended here, since the
 // process that made its file may have been the last of its version.
-func (e *Engine) handBack(ctx context.Context, b barrier) step.Result {
+func (e folds) handBack(ctx context.Context, b barrier) step.Result {
 	state, err := e.o.Scripts.Jobs.Read(ctx, b.ID)
 	if err == nil && state.Attempt == b.Attempt && state.Status == scripts.StatusPublishing {
 		f, err := e.foreign(ctx, state)
@@ -127,11 +84,7 @@ func (e *Engine) handBack(ctx context.Context, b barrier) step.Result {
 			}
 			c := e.newClaimed(fold)
 			end, err := e.finishForeign(ctx, fold, true)
-			result := e.conclude(ctx, c, end, err)
-			tries, retry, _ := c.Tries()
-			if v := step.Decide(result, tries, retry); v.Act == step.Requeue {
-				result = e.endClaimed(ctx, c, v)
-			}
+			result := step.Conclude(ctx, e, c, e.conclude(ctx, c, end, err))
 			if result.Kind == step.Done {
 				result.Kind = step.Moved
 			}

@@ -223,19 +223,21 @@ func (f *fanInTest) succeeds(id, value string) {
 	}
 }
 
-// emptied waits until the stream of the fan-in has no entry.
+// emptied waits until the streams of the fan-in have no entry.
 func (f *fanInTest) emptied() {
 	f.t.Helper()
-	until(f.t, "no entry is left", func() bool { return f.client.XLen(f.t.Context(), f.s.Keys.FanIn()).Val() == 0 })
-	if p := f.client.XPending(f.t.Context(), f.s.Keys.FanIn(), scripts.Group).Val(); p.Count != 0 {
-		f.t.Errorf("pending: %+v", p)
+	for _, stream := range []string{f.s.Keys.FanIn(), f.s.Keys.FanInLarge()} {
+		until(f.t, "no entry is left", func() bool { return f.client.XLen(f.t.Context(), stream).Val() == 0 })
+		if p := f.client.XPending(f.t.Context(), stream, scripts.Group).Val(); p != nil && p.Count != 0 {
+			f.t.Errorf("pending: %+v", p)
+		}
 	}
 }
 
-// delivered delivers all entries of the fan-in to a worker of which nothing is heard any more.
-func (f *fanInTest) delivered(consumer string) []scripts.Entry {
+// delivered delivers all entries of a stream to a worker of which nothing is heard any more.
+func (f *fanInTest) delivered(stream string) []scripts.Entry {
 	f.t.Helper()
-	return delivered(f.t, f.s, f.client, consumer)
+	return delivered(f.t, f.client, stream, "dead")
 }
 
 // events are those of a job, without its start.
@@ -326,21 +328,57 @@ func TestABatchOfSmallJobs(t *testing.T) {
 	}
 }
 
-// TestManyLargeJobsKeepTheirOrder: those that find no slot are put back once, and not again
-// and again behind all others.
-func TestManyLargeJobsKeepTheirOrder(t *testing.T) {
+// TestNothingWaitsForLargeJobs: while they have all slots, small jobs and those that are to end
+// come to their end.
+func TestNothingWaitsForLargeJobs(t *testing.T) {
 	t.Parallel()
-	f := newFanIn(t, report.Limits{Folds: 2})
-	const jobs = 60
-	for i := range jobs {
-		f.job(fmt.Sprint(i), large)
+	f := newFanIn(t, report.Limits{Folds: 1})
+	begun, finish := make(chan struct{}), make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	f.sink.before = func(_ context.Context, name string) {
+		if strings.Contains(name, "large") {
+			begin()
+			<-finish
+		}
+	}
+	for i := range 3 {
+		f.job(fmt.Sprint("large-", i), large)
 	}
 	folding(t, f.e)
-	for i := range jobs {
-		f.ends(fmt.Sprint(i), report.Success, "")
+	<-begun
+	f.job("small", "x")
+	f.running("cancelled", f.e.known[0], time.Hour)
+	if outcome, _, err := f.s.Jobs.Cancel(t.Context(), "cancelled", 1, "by hand"); outcome != scripts.OK || err != nil {
+		t.Fatal(outcome, err)
 	}
-	if n := f.calls.n("putback"); n > 2*jobs {
-		t.Errorf("%d of %d jobs were put back", n, jobs)
+	f.succeeds("small", "x")
+	f.ends("cancelled", report.Cancelled, "by hand")
+	for i := range 3 {
+		if r := f.records.record(fmt.Sprint("large-", i)); r.Status != report.Processing {
+			t.Errorf("large-%d is %s before its turn", i, r.Status)
+		}
+	}
+	close(finish)
+	for i := range 3 {
+		f.succeeds(fmt.Sprint("large-", i), large)
+	}
+	f.emptied()
+}
+
+// TestALargeJobIsSentOn from the stream of small ones, whatever brings it there: a retry or a
+// message that was lost. Its worker there is never silent.
+func TestALargeJobIsSentOn(t *testing.T) {
+	t.Parallel()
+	f := newFanIn(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
+	f.job("1", large)
+	f.client.Del(t.Context(), f.s.Keys.FanInLarge())
+	f.client.XAdd(t.Context(), &redis.XAddArgs{Stream: f.s.Keys.FanIn(), Values: []string{"id", "1", "attempt", "1"}})
+	f.delivered(f.s.Keys.FanIn())
+	folding(t, f.e)
+	f.succeeds("1", large)
+	f.emptied()
+	if n := f.calls.n("claim"); n != 2 {
+		t.Errorf("%d claims, not one that sends it on and one that folds it", n)
 	}
 }
 
@@ -391,7 +429,7 @@ func TestALargeJobBesideSmallOnes(t *testing.T) {
 	}
 }
 
-// TestNoMoreFoldsThanTheirLimit: what is read beyond it is put back, and not lost.
+// TestNoMoreFoldsThanTheirLimit: no more than that are read.
 func TestNoMoreFoldsThanTheirLimit(t *testing.T) {
 	t.Parallel()
 	const folds, jobs = 2, 9
@@ -413,32 +451,30 @@ func TestNoMoreFoldsThanTheirLimit(t *testing.T) {
 		f.job(fmt.Sprint(i), large)
 	}
 	folding(t, f.e)
-	until(t, "they are under way, and the others are put back", func() bool {
+	until(t, "they are under way", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return open == folds && f.calls.n("putback") >= jobs-folds
+		return open == folds
 	})
-	if n := f.client.XLen(t.Context(), f.s.Keys.FanIn()).Val(); n != jobs {
-		t.Errorf("%d entries of %d jobs", n, jobs)
-	}
-	if p := f.client.XPending(t.Context(), f.s.Keys.FanIn(), scripts.Group).Val(); p.Count != folds {
-		t.Errorf("pending: %+v", p)
-	}
-	before := f.calls.n("putback")
-	if err := step.Wait(t.Context(), 300*time.Millisecond); err != nil { // in which they could go round
+	if err := step.Wait(t.Context(), 300*time.Millisecond); err != nil { // in which more could be read
 		t.Fatal(err)
 	}
-	if n := f.calls.n("putback") - before; n > 0 {
-		t.Errorf("%d were put back while there was no room", n)
+	if n := f.client.XLen(t.Context(), f.s.Keys.FanInLarge()).Val(); n != jobs {
+		t.Errorf("%d entries of %d jobs", n, jobs)
+	}
+	if p := f.client.XPending(t.Context(), f.s.Keys.FanInLarge(), scripts.Group).Val(); p.Count != folds {
+		t.Errorf("pending: %+v", p)
 	}
 	close(gate)
 	for i := range jobs {
 		f.succeeds(fmt.Sprint(i), large)
+	}
+	f.emptied()
+	for i := range jobs {
 		if got := fmt.Sprint(f.events(fmt.Sprint(i))); got != "[finished]" {
 			t.Errorf("%d: %s", i, got)
 		}
 	}
-	f.emptied()
 	if most > folds {
 		t.Errorf("%d at once", most)
 	}
@@ -462,7 +498,11 @@ func TestAStopLeavesTheFoldToTheNext(t *testing.T) {
 			<-begun
 			stop()
 			f.sink.before = nil
-			if n, p := f.client.XLen(t.Context(), f.s.Keys.FanIn()).Val(), f.client.XPending(t.Context(), f.s.Keys.FanIn(), scripts.Group).Val(); n != 1 || p.Count != 0 {
+			stream := f.s.Keys.FanIn()
+			if name == "large" {
+				stream = f.s.Keys.FanInLarge()
+			}
+			if n, p := f.client.XLen(t.Context(), stream).Val(), f.client.XPending(t.Context(), stream, scripts.Group).Val(); n != 1 || p.Count != 0 {
 				t.Errorf("%d entries, pending: %+v", n, p)
 			}
 			if state, err := f.s.Jobs.Read(t.Context(), "1"); err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Fold.Error != "" {
@@ -484,7 +524,7 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 			t.Parallel()
 			f := newFanIn(t, report.Limits{Folds: 1, Lease: 200 * time.Millisecond})
 			f.job("1", "x")
-			entry := f.delivered("dead")[0]
+			entry := f.delivered(f.s.Keys.FanIn())[0]
 			opened, err := f.s.Folds.Open(t.Context(), []scripts.Small{{Message: scripts.Message{ID: "1", Attempt: 1}, Stage: 1, Entry: entry}})
 			if err != nil || opened[0] == nil {
 				t.Fatal(opened, err)
@@ -519,7 +559,7 @@ func TestAJobThatEndsItsWorkers(t *testing.T) {
 	f := newFanIn(t, report.Limits{Folds: 1, Lease: 100 * time.Millisecond})
 	f.sink.before = func(context.Context, string) { t.Error("it is given to one worker more") }
 	f.job("1", "x")
-	entry := f.delivered("dead")[0]
+	entry := f.delivered(f.s.Keys.FanIn())[0]
 	claim(t, f.s, "1", scripts.Claim{Worker: "dead/1", Entry: entry, Silent: true, Known: f.e.known})
 	folding(t, f.e)
 	f.ends("1", report.Failed, "fan-in: given up after 2 tries: worker dead/1 fell silent")
@@ -626,7 +666,7 @@ func TestEntriesOfADeadWorkerWaitForASlot(t *testing.T) {
 	for i := range jobs {
 		f.job(fmt.Sprint(i), large)
 	}
-	f.delivered("dead")
+	f.delivered(f.s.Keys.FanInLarge())
 	folding(t, f.e)
 	folding(t, f.engine("d", Options{Limits: f.e.o.Limits, Reports: f.e.o.Reports}))
 	for i := range jobs {

@@ -27,7 +27,8 @@ type draft struct {
 // foldSmall brings on small jobs without a claim: they are folded in memory, and one script
 // claims and publishes them. What goes wrong before that point, a claim repeats.
 func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
-	if err := e.open(ctx, drafts); err != nil {
+	from := folds{Engine: e, stream: e.o.Scripts.Keys.FanIn()}
+	if err := from.open(ctx, drafts); err != nil {
 		for _, d := range drafts { // the process stops
 			*d.result = e.putBack(ctx, d.barrier)
 		}
@@ -53,18 +54,30 @@ func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
 	each(drafts, func(d *draft) {
 		switch {
 		case d.left && ctx.Err() == nil:
-			*d.result = e.foldAlone(ctx, d.barrier, d.failed)
+			*d.result = e.foldAlone(ctx, d.entry, d.failed)
 		case d.left:
 			*d.result = e.putBack(ctx, d.barrier)
 		case d.made.writer != nil:
-			*d.result = e.commitSmall(ctx, d)
+			*d.result = from.commitSmall(ctx, d)
 		}
 	})
 	e.settleAll(ctx, drafts)
 }
 
+// putBack leaves a job that nothing was done for to another process.
+func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
+	ctx, cancel := step.Lasting(ctx)
+	defer cancel()
+	if err := e.insist(ctx, "put job back", func() error {
+		return e.o.Scripts.Streams.PutBack(ctx, e.o.Scripts.Keys.FanIn(), b.entry.ID, b.entry.Fields)
+	}); err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{Kind: step.Moved}
+}
+
 // open reads the states and the data of small jobs.
-func (e *Engine) open(ctx context.Context, drafts []*draft) error {
+func (e folds) open(ctx context.Context, drafts []*draft) error {
 	jobs := make([]scripts.Small, len(drafts))
 	for i, d := range drafts {
 		jobs[i] = scripts.Small{Message: d.Message, Stage: d.stage, Entry: e.message(d.barrier)}
@@ -81,25 +94,11 @@ func (e *Engine) open(ctx context.Context, drafts []*draft) error {
 }
 
 // commitSmall makes the file of a small job visible, and changes its record.
-func (e *Engine) commitSmall(ctx context.Context, d *draft) step.Result {
+func (e folds) commitSmall(ctx context.Context, d *draft) step.Result {
 	c := e.newClaimed(d.fold)
 	var err error
 	d.end, err = e.commit(ctx, c.definition, c.Fold, d.made)
-	result := resultOf(err, c) // all that have ended are settled together
-	if result.Kind == step.Done {
-		return result
-	}
-	if interrupted, ok := step.Interrupted(ctx); ok {
-		result = interrupted
-	}
-	tries, retry, _ := c.Tries()
-	v := step.Decide(result, tries, retry)
-	if v.Act != step.Requeue && v.Act != step.GiveUp {
-		return result
-	}
-	ctx, cancel := step.Lasting(ctx)
-	defer cancel()
-	return e.endClaimed(ctx, c, v)
+	return step.Conclude(ctx, e, c, resultOf(err, c)) // all that have ended are settled together
 }
 
 // each calls f for every draft, some at once.

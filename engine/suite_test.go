@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
@@ -58,10 +59,9 @@ func completeWith(t testing.TB, s *scripts.Scripts, id, listener string, chunk s
 	}
 }
 
-// delivered delivers the new entries of the fan-in to a worker.
-func delivered(t testing.TB, s *scripts.Scripts, client *redis.Client, consumer string) (entries []scripts.Entry) {
+// delivered delivers the new entries of a stream to a worker.
+func delivered(t testing.TB, client *redis.Client, stream, consumer string) (entries []scripts.Entry) {
 	t.Helper()
-	stream := s.Keys.FanIn()
 	client.XGroupCreate(t.Context(), stream, scripts.Group, "0")
 	found, err := client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: scripts.Group, Consumer: consumer, Streams: []string{stream, ">"}}).Result()
 	if err != nil {
@@ -91,11 +91,12 @@ func claim(t testing.TB, s *scripts.Scripts, id string, c scripts.Claim) *script
 func folding(t testing.TB, e *Engine) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- e.fanInReader().Run(ctx) }()
+	var readers errgroup.Group
+	readers.Go(func() error { return e.fanInReader().Run(ctx) })
+	readers.Go(func() error { return e.largeReader().Run(ctx) })
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := readers.Wait(); err != nil {
 			t.Error(err)
 		}
 	})

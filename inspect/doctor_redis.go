@@ -109,7 +109,7 @@ func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
 
 // checkStreams tells of streams that have no reader, or that pile up.
 func (d redisDoctor) checkStreams(ctx context.Context) Findings {
-	names := []string{d.o.Scripts.Keys.Jobs(), d.o.Scripts.Keys.FanIn(), d.o.Scripts.Keys.Fired()}
+	names := []string{d.o.Scripts.Keys.Jobs(), d.o.Scripts.Keys.FanIn(), d.o.Scripts.Keys.FanInLarge(), d.o.Scripts.Keys.Fired()}
 	services := map[string]time.Duration{} // streams that an external service reads → its silence
 	for _, r := range d.o.Config.Reports {
 		for _, l := range r.Listeners() {

@@ -73,6 +73,7 @@ func figures(in *Inspector) []Figure {
 		{Name: "jobs_dead", Help: "Failed jobs that were neither run again nor discarded.", key: k.Dead(), ask: members},
 		{Name: "paused", Help: "Listeners and reports that are paused.", key: k.PausedSet(), ask: members},
 		{Name: "fanin_waiting", Help: "Jobs whose listeners are done, and whose file is not, or that are to end.", key: k.FanIn(), ask: length},
+		{Name: "fanin_large_waiting", Help: "The same of jobs with much data, of which each process folds limits.folds at once.", key: k.FanInLarge(), ask: length},
 		{Name: "replies_waiting", Help: "What external services said and is not applied yet.", key: k.Reply(), ask: length},
 		{Name: "quarantined", Help: "Entries that could not be used; the oldest of about 10,000 are removed.", key: k.Quarantined(), ask: length},
 		{Name: "timers", Help: "Timers that are set and not paused.", key: k.Timers(), ask: members},

@@ -34,7 +34,7 @@ func (f *facts) commands(v Verdict) []string {
 		add("ZSCORE %s %s", shell(k.Deadlines()), f.ID)
 	}
 	for _, s := range v.Steps {
-		key := f.stream(s.Name)
+		key := f.Queues[s.Name].Key
 		add("HMGET %s %s %s %s", job, shell(s.Name+":tries"), shell(s.Name+":error"), shell(s.Name+":next"))
 		if d := f.retry(s.Name); d != nil {
 			add("ZSCORE %s %s", shell(k.Delayed()), shell(d.Member))

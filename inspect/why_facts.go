@@ -123,8 +123,14 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 		return err
 	}
 	for _, p := range f.open() {
-		if f.Queues[p.Name], err = askQueue(ctx, in.o.Redis, f.stream(p.Name), f.ID, f.Job.Attempt); err != nil {
-			return err
+		for _, stream := range f.streams(p.Name) {
+			q, err := askQueue(ctx, in.o.Redis, stream, f.ID, f.Job.Attempt)
+			if err != nil {
+				return err
+			}
+			if f.Queues[p.Name] = q; q.Entry != nil {
+				break
+			}
 		}
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
@@ -166,12 +172,12 @@ func (f *facts) open() []part {
 	return f.Job.open()
 }
 
-// stream is where the messages of a step go.
-func (f *facts) stream(step string) string {
+// streams are where the messages of a step go.
+func (f *facts) streams(step string) []string {
 	if step == scripts.StepFanIn {
-		return f.Keys.FanIn()
+		return []string{f.Keys.FanInLarge(), f.Keys.FanIn()}
 	}
-	return f.Keys.Task(step)
+	return []string{f.Keys.Task(step)}
 }
 
 // definition is the report that the job was started with; nil where this

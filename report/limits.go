@@ -8,7 +8,7 @@ type Limits struct {
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`
 	// tasks of one listener at once in one process
 	Tasks int `yaml:"tasks" default:"16" min:"1" max:"10000"`
-	// files made at once in one process; each may use `fold_bytes`
+	// files of large jobs made at once in one process; each may use `fold_bytes`
 	Folds int `yaml:"folds" default:"4" min:"1" max:"10000"`
 	// memory for the rows of one file while it is made: see [Memory](#memory)
 	FoldBytes int64 `yaml:"fold_bytes" unit:"bytes" default:"128MB" min:"64KB" max:"8GB"`

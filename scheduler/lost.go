@@ -92,26 +92,17 @@ func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.
 	if len(left) == 0 {
 		return nil
 	}
-	stream := s.scripts.Keys.Task(step)
-	if step == scripts.StepFanIn {
-		stream = s.scripts.Keys.FanIn()
-	}
-	lost, err := s.scripts.Streams.Lost(ctx, stream, left)
+	lost, err := s.scripts.Streams.Lost(ctx, step, left)
 	if err != nil {
 		return err
 	}
 	for m, entry := range lost {
-		var outcome scripts.Outcome
-		if step == scripts.StepFanIn {
-			outcome, err = s.scripts.Streams.ResendFold(ctx, m, entry)
-		} else {
-			outcome, err = s.scripts.Streams.ResendTask(ctx, m, step, entry)
-		}
+		outcome, err := s.scripts.Streams.Resend(ctx, m, step, entry)
 		if err != nil {
 			return err
 		}
 		if outcome == scripts.OK {
-			s.log.Warn("a lost message is sent again", "job", m.ID, "attempt", m.Attempt, "step", step, "stream", stream)
+			s.log.Warn("a lost message is sent again", "job", m.ID, "attempt", m.Attempt, "step", step, "stream", entry.Stream)
 		}
 	}
 	return nil

@@ -426,7 +426,8 @@ func TestManyColumns(t *testing.T) {
 	}
 }
 
-// TestALargeLastChunk takes a round trip of its own, and the call can be repeated.
+// TestALargeLastChunk takes a round trip of its own, and the call can be repeated. Its job is
+// large.
 func TestALargeLastChunk(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
@@ -437,7 +438,7 @@ func TestALargeLastChunk(t *testing.T) {
 		if outcome, err := task.Complete(t.Context(), chunk, 0); err != nil || outcome != Already {
 			t.Errorf("call %d: %v %v", call, outcome, err)
 		}
-		if n := client.XLen(t.Context(), s.Keys.FanIn()).Val(); n != 1 {
+		if n := client.XLen(t.Context(), s.Keys.FanInLarge()).Val(); n != 1 {
 			t.Errorf("call %d: %d messages", call, n)
 		}
 	}

@@ -120,9 +120,9 @@ func (s Tasks) completeCall(ctx context.Context, batch []*completion) *redis.Cmd
 	if len(names) == 0 {
 		script = countScript // stores nothing, also in a Redis that is full
 	}
-	keys := append(make([]string, 0, 2+len(batch)), s.Keys.FanIn(), s.Keys.Task(listener))
-	args := append(make([]any, 0, 6+len(names)+len(batch)*(7+len(names))),
-		len(batch), listener, Group, s.bytes, first.columns, len(names))
+	keys := append(make([]string, 0, 3+len(batch)), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Task(listener))
+	args := append(make([]any, 0, 7+len(names)+len(batch)*(7+len(names))),
+		len(batch), listener, Group, s.bytes, s.small, first.columns, len(names))
 	for _, name := range names {
 		args = append(args, Field(listener, name, 0))
 	}

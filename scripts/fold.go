@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,14 +33,18 @@ type Claim struct {
 }
 
 // Claim claims a job: OK to fold it, ToFail to end it, both with its state and the fence in
-// it; Already if its stage has ended, Busy, Gone, also if its entry is no longer pending, or
-// Unknown.
+// it; Already if its stage has ended, Busy, Gone, also if its entry is no longer pending,
+// Unknown, or Large if its entry was sent on.
 func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
-	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds()}
+	var small any = s.small
+	if c.Entry.Stream == s.Keys.FanInLarge() {
+		small = ""
+	}
+	args := []any{c.Attempt, c.Stage, c.Worker, Group, c.Entry.ID, oneIf(c.Silent), Margin.Milliseconds(), c.ID, small}
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
-	claim, fields := claimScript.call(ctx, []string{s.Keys.Job(c.ID), s.Keys.FanIn()}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
+	claim, fields := claimScript.call(ctx, []string{s.Keys.Job(c.ID), s.Keys.FanIn(), s.Keys.FanInLarge()}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
 	if err := s.do(ctx, claim, fields); err != nil {
 		return 0, nil, err
 	}
@@ -82,8 +87,12 @@ type Small struct {
 	Entry Entry
 }
 
-// MaxSmall is the max size of the data of a job that is read at once, in bytes.
+// MaxSmall is the max size of the data of a job that is not large, in bytes: one that is read
+// at once, together with others.
 const MaxSmall = sharedBytes
+
+// expansion is how much larger than its bytes in Redis a compressed job may be.
+const expansion = 8
 
 // Open reads jobs whose data is small, in one round trip, with their data. A job that is not
 // READY in that stage and attempt is nil: Claim knows what to do with it.
@@ -126,6 +135,9 @@ func (f *Fold) fence() string {
 	return strconv.FormatInt(f.Fence, 10)
 }
 
+// stream is that of an entry of fan-in; without an entry any does.
+func (s *conn) stream(e Entry) string { return cmp.Or(e.Stream, s.Keys.FanIn()) }
+
 // Publish takes jobs over the point of no return: OK, Late if the deadline has passed, Busy,
 // Gone or Broken for every job. It claims those that are not claimed.
 func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
@@ -153,7 +165,7 @@ func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 // acknowledges its entry: OK, Busy, or Gone.
 func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error) {
 	s := f.s
-	keys := []string{s.Keys.Job(f.ID), s.Keys.Events(), s.Keys.FanIn()}
+	keys := []string{s.Keys.Job(f.ID), s.Keys.Events(), s.stream(f.Entry)}
 	args := []any{f.ID, f.Attempt, f.Stage, f.fence(), s.events, Group, f.Entry.ID, carried}
 	for _, l := range listeners {
 		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
@@ -171,7 +183,7 @@ func (f *Fold) Fail(ctx context.Context, reason string, blame Blame, remove bool
 // Requeue gives up a claimed job, to be tried again: as StepFanIn, or as StepRecord if only
 // its record is left to be changed. It acknowledges the job's entry: OK, Busy, or Gone.
 func (f *Fold) Requeue(ctx context.Context, step string, a Again) (Outcome, error) {
-	return f.s.requeue(ctx, f.ID, f.Attempt, step, f.Fence, f.s.Keys.FanIn(), f.Entry, a)
+	return f.s.requeue(ctx, f.ID, f.Attempt, step, f.Fence, f.s.stream(f.Entry), f.Entry, a)
 }
 
 // End is a claimed job whose record is final.
@@ -181,11 +193,11 @@ type End struct {
 	Detail string // the file if the status is SUCCESS or PARTIAL, else the reason
 }
 
-// Settle ends jobs and acknowledges their entries: OK, Busy, Gone or Broken for every job.
+// Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken for every job.
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 4+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.Keys.FanIn())
+		keys := append(make([]string, 0, 4+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry))
 		args := append(make([]any, 0, 4+7*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
@@ -234,11 +246,7 @@ func (s Folds) HandBack(ctx context.Context, m Message, entry Entry) error {
 const handBackAfter = time.Second
 
 func (s *conn) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
-	stream := s.Keys.FanIn()
-	if step != StepFanIn {
-		stream = s.Keys.Task(step)
-	}
-	_, err := s.outcome(ctx, handbackScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), stream},
+	_, err := s.outcome(ctx, handbackScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), e.Stream},
 		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID, e.Consumer))
 	return err
 }

@@ -31,6 +31,9 @@ func (k Keys) Task(listener string) string { return k.Prefix + "task:" + listene
 // FanIn is the stream of jobs whose barrier was reached or that are to end.
 func (k Keys) FanIn() string { return k.Prefix + "fanin" }
 
+// FanInLarge is the stream of those whose data is large, of which a process folds a few at once.
+func (k Keys) FanInLarge() string { return k.Prefix + "fanin:large" }
+
 // Reply is the stream of what external services have to say of their tasks.
 func (k Keys) Reply() string { return k.Prefix + "reply" }
 
@@ -112,7 +115,7 @@ func (k Keys) Type(key string) string {
 		return "hash"
 	}
 	switch key {
-	case k.Jobs(), k.FanIn(), k.Reply(), k.Fired(), k.Quarantined(), k.Events():
+	case k.Jobs(), k.FanIn(), k.FanInLarge(), k.Reply(), k.Fired(), k.Quarantined(), k.Events():
 		return "stream"
 	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions():
 		return "zset"

@@ -52,27 +52,42 @@ func (s Jobs) List(ctx context.Context, offset, count int64) ([]Found, error) {
 	return found, nil
 }
 
-// Lost returns those of the messages that no worker will get from a stream, with the entry
-// that was read and is not pending (empty: it does not exist). It searches the oldest
-// hundred thousand entries of a stream; if there are more, none is lost.
-func (s Streams) Lost(ctx context.Context, stream string, wanted []Message) (map[Message]string, error) {
+// Lost returns those of a step's messages that no worker will get, with the entry that was read
+// and is not pending (without ID: it does not exist). It searches the oldest hundred thousand
+// entries of a stream; if there are more, none is lost.
+func (s Streams) Lost(ctx context.Context, step string, wanted []Message) (map[Message]Entry, error) {
+	streams := []string{s.Keys.Task(step)}
+	if step == StepFanIn {
+		streams = []string{s.Keys.FanIn(), s.Keys.FanInLarge()} // in the order in which a message moves
+	}
+	lost := make(map[Message]Entry, len(wanted))
+	for _, m := range wanted {
+		lost[m] = Entry{Stream: streams[0]}
+	}
+	for _, stream := range streams {
+		if all, err := s.find(ctx, stream, lost); err != nil || !all {
+			return nil, err
+		}
+	}
+	return lost, nil
+}
+
+// find removes from lost the messages that a worker will get from a stream, and notes the entries
+// of others. It tells whether it searched the whole stream.
+func (s Streams) find(ctx context.Context, stream string, lost map[Message]Entry) (bool, error) {
 	const page, pages = 1000, 100
 	read, err := s.lastRead(ctx, stream)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	lost := make(map[Message]string, len(wanted))
-	for _, m := range wanted {
-		lost[m] = ""
-	}
-	for start, n := "-", 0; ; n++ {
+	for start, n := "-", 0; len(lost) > 0; n++ {
 		entries, err := s.rdb.XRangeN(ctx, stream, start, "+", page).Result()
 		if err != nil {
-			return nil, fmt.Errorf("search %s: %w", stream, err)
+			return false, fmt.Errorf("search %s: %w", stream, err)
 		}
 		pending, err := s.pendingOf(ctx, stream, entries, read)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		for _, e := range entries {
 			m := Message{ID: fmt.Sprint(e.Values["id"])}
@@ -80,19 +95,20 @@ func (s Streams) Lost(ctx context.Context, stream string, wanted []Message) (map
 			if _, ok := lost[m]; !ok || e.Values["cancel"] != nil {
 				continue
 			}
-			lost[m] = e.ID
+			lost[m] = Entry{Stream: stream, ID: e.ID}
 			if read == "" || laterEntry(e.ID, read) || pending[e.ID] {
 				delete(lost, m)
 			}
 		}
-		if len(entries) < page || len(lost) == 0 {
-			return lost, nil
+		if len(entries) < page {
+			break
 		}
 		if n == pages {
-			return nil, nil
+			return false, nil
 		}
 		start = "(" + entries[len(entries)-1].ID
 	}
+	return true, nil
 }
 
 // lastRead is the last entry that the group of a stream was given; empty if it has no
@@ -142,14 +158,9 @@ func laterEntry(a, b string) bool {
 	return aMS > bMS || aMS == bMS && aN > bN
 }
 
-// ResendTask sends a task's message once more that Redis has lost: OK, Busy if an external
-// worker has a lease of it or it waits for its next try, or Gone if it is not open. The entry
-// is what Lost returns.
-func (s Streams) ResendTask(ctx context.Context, m Message, listener, entry string) (Outcome, error) {
-	return s.outcome(ctx, resendScript.call(ctx, []string{s.Keys.Job(m.ID), s.Keys.Delayed(), s.Keys.Task(listener)}, m.ID, m.Attempt, listener, entry))
-}
-
-// ResendFold is ResendTask for fan-in.
-func (s Streams) ResendFold(ctx context.Context, m Message, entry string) (Outcome, error) {
-	return s.outcome(ctx, resendScript.call(ctx, []string{s.Keys.Job(m.ID), s.Keys.Delayed(), s.Keys.FanIn()}, m.ID, m.Attempt, StepFanIn, entry))
+// Resend sends a step's message once more that Redis has lost, to the stream of the entry that
+// Lost returns: OK, Busy if an external worker has a lease of the task or the step waits for its
+// next try, or Gone if it is not open.
+func (s Streams) Resend(ctx context.Context, m Message, step string, entry Entry) (Outcome, error) {
+	return s.outcome(ctx, resendScript.call(ctx, []string{s.Keys.Job(m.ID), s.Keys.Delayed(), entry.Stream}, m.ID, m.Attempt, step, entry.ID))
 }

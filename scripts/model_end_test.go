@@ -33,7 +33,9 @@ func (m *machine) end() {
 		if m.job != nil {
 			for _, step := range steps {
 				m.endLease(t, step)
-				m.resendStep(t, step)
+				if step != stepLarge {
+					m.resendStep(t, step)
+				}
 			}
 			m.agree(t)
 		} else if outcome, err := m.s.Clock.PushAgain(t.Context(), "1"); err != nil || outcome != OK && outcome != Gone {
@@ -91,9 +93,9 @@ func (m *machine) slow(t *rapid.T, h *mHand) (outcome Outcome) {
 	switch {
 	case h.e.cancel():
 		outcome = Gone
-	case h.step == StepFanIn && !h.silent && h.e.fields["bytes"] != "" && m.openFold(t, h):
+	case isFold(h.step) && !h.silent && h.e.fields["bytes"] != "" && m.openFold(t, h):
 		return OK
-	case h.step == StepFanIn:
+	case isFold(h.step):
 		outcome = m.claimFold(t, h, false)
 	case h.ready:
 		return OK

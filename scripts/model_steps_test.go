@@ -152,7 +152,11 @@ func (m *machine) count(h *mHand, is *mStep) Outcome {
 	}
 	j.status = StatusReady
 	m.barriers[fmt.Sprintf("%d/%d", j.attempt, j.stage)]++
-	m.send(StepFanIn, j.attempt, "stage", fmt.Sprint(j.stage), "bytes", fmt.Sprint(j.bytes))
+	step := StepFanIn
+	if j.bytes > maxSmall {
+		step = stepLarge
+	}
+	m.send(step, j.attempt, "stage", fmt.Sprint(j.stage), "bytes", fmt.Sprint(j.bytes))
 	return Already
 }
 
@@ -237,7 +241,7 @@ func (m *machine) drawAgain(t *rapid.T) Again {
 }
 
 // giveUp notes that a step is given up, and sends it again.
-func (m *machine) giveUp(is *mStep, token int64, step string, a Again) {
+func (m *machine) giveUp(h *mHand, is *mStep, token int64, step string, a Again) {
 	is.gaveUp, is.left, is.waiting, is.tried = token+1, is.owner, true, true
 	is.owner, is.entry, is.leased = "", "", false
 	switch {
@@ -251,10 +255,8 @@ func (m *machine) giveUp(is *mStep, token int64, step string, a Again) {
 	}
 	if a.Delay > 0 {
 		m.delayed[member(m.job.attempt, step)] = true
-	} else if step == StepRecord {
-		m.send(StepFanIn, m.job.attempt)
 	} else {
-		m.send(step, m.job.attempt)
+		m.send(h.step, m.job.attempt)
 	}
 }
 
@@ -275,7 +277,7 @@ func (m *machine) requeue(t *rapid.T) {
 		want = m.replaced(h, is)
 	default:
 		is.generation++
-		m.giveUp(is, token, h.step, again)
+		m.giveUp(h, is, token, h.step, again)
 		m.ack(h)
 	}
 	m.check(t, got, err, want)
@@ -407,6 +409,12 @@ func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
 		want = Gone
 	case j.status != StatusFailing && h.stage() != 0 && h.stage() != j.stage:
 		want = Already
+	case j.status != StatusFailing && h.step == StepFanIn && j.bytes > maxSmall:
+		if want = Gone; slices.Contains(m.streams[h.step], h.e) {
+			want = Large
+			m.ack(h)
+			m.send(stepLarge, j.attempt, "stage", fmt.Sprint(h.stage()), "bytes", fmt.Sprint(j.bytes), putBack, "1")
+		}
 	case is.owner == h.worker: // as before: an answer was lost
 	case (is.owner != "" || j.status == StatusPublishing) && m.doubles(h, is):
 		want = Gone
@@ -544,7 +552,7 @@ func (m *machine) requeueFold(t *rapid.T) {
 		want = Busy
 	default:
 		j.fence++
-		m.giveUp(&j.fold, f.Fence, step, again)
+		m.giveUp(h, &j.fold, f.Fence, step, again)
 		m.ack(h)
 	}
 	m.check(t, got, err, want)

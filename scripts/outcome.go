@@ -23,6 +23,7 @@ const (
 	Broken  Outcome = -6 // the key of the job is not what it should be
 	Missing Outcome = -7 // a chunk was not stored, so a call before this one was lost
 	Late    Outcome = -8 // the deadline has passed
+	Large   Outcome = -9 // the job is sent on to the stream of large jobs
 )
 
 // String names the outcome for logs.
@@ -36,6 +37,8 @@ func (o Outcome) String() string {
 		return "to fail"
 	case Late:
 		return "late"
+	case Large:
+		return "sent on as a large job"
 	case Busy:
 		return "busy"
 	case Gone:

@@ -21,6 +21,9 @@ type Options struct {
 	EventsCap int64
 	// JobBytes is the max size of one job's data; 0 means 1 GiB.
 	JobBytes int64
+	// Compress says that datasets are compressed: a job counts as large from an eighth of the
+	// bytes on.
+	Compress bool
 	// Timeout bounds one round trip; 0 means 10 s.
 	Timeout time.Duration
 }
@@ -67,6 +70,7 @@ type conn struct {
 	timeout   time.Duration
 	events    string // cap, as an argument
 	bytes     int64  // max size of a job's data
+	small     int64  // the same of a job that is not large
 	completes *group.Group[*completion]
 	paused    pauses
 }
@@ -85,7 +89,10 @@ func New(o Options) *Scripts {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
-	c := &conn{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, timeout: o.Timeout}
+	c := &conn{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout}
+	if o.Compress {
+		c.small /= expansion
+	}
 	c.completes = Tasks{c}.completeGroup()
 	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Clock{c}, Timers{c}, Definitions{c}, Epoch{c}}
 }

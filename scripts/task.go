@@ -182,8 +182,8 @@ func (t *Task) Fail(ctx context.Context, reason string, blame Blame) (Outcome, e
 // had stored is removed.
 func (t *Task) Omit(ctx context.Context, policy, reason string) (Outcome, error) {
 	s := t.s
-	return s.outcome(ctx, omitScript.call(ctx, []string{s.Keys.Job(t.ID), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Task(t.Listener)},
-		t.ID, t.Attempt, t.Listener, t.Generation, policy, reason, s.events, Group, t.Entry.ID))
+	return s.outcome(ctx, omitScript.call(ctx, []string{s.Keys.Job(t.ID), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Events(), s.Keys.Task(t.Listener)},
+		t.ID, t.Attempt, t.Listener, t.Generation, policy, reason, s.events, Group, t.Entry.ID, s.small))
 }
 
 // MaxMemo is the max size of a task's memo in bytes.

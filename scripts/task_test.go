@@ -212,7 +212,10 @@ func TestBrokenKeys(t *testing.T) {
 			"cancel":       func() error { _, _, err := s.Jobs.Cancel(ctx, "runs", 1, "x"); return err },
 			"expire":       func() error { _, _, err := s.Jobs.Expire(ctx, "runs"); return err },
 			"read":         func() error { _, err := s.Jobs.Read(ctx, "runs"); return err },
-			"resend":       func() error { _, err := s.Streams.ResendTask(ctx, Message{"runs", 1}, "l", ""); return err },
+			"resend": func() error {
+				_, err := s.Streams.Resend(ctx, Message{"runs", 1}, "l", Entry{Stream: s.Keys.Task("l")})
+				return err
+			},
 		} {
 			if err := call(); !errors.Is(err, ErrBroken) {
 				t.Errorf("%s, %s: %v", what, name, err)

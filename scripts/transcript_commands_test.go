@@ -62,18 +62,13 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return fmt.Sprintf("moved %d", len(late)), err
 	},
 	"resend": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: if its message is lost
-		m, stream, resend := Message{job, w.number(2)}, p.s.Keys.Task(w.at(1)), func(m Message, entry string) (Outcome, error) {
-			return p.s.Streams.ResendTask(ctx, m, w.at(1), entry)
-		}
-		if w.at(1) == StepFanIn {
-			stream, resend = p.s.Keys.FanIn(), func(m Message, entry string) (Outcome, error) { return p.s.Streams.ResendFold(ctx, m, entry) }
-		}
-		lost, err := p.s.Streams.Lost(ctx, stream, []Message{m})
+		m := Message{job, w.number(2)}
+		lost, err := p.s.Streams.Lost(ctx, w.at(1), []Message{m})
 		entry, ok := lost[m]
 		if err != nil || !ok {
 			return "not lost", err
 		}
-		outcome, err := resend(m, entry)
+		outcome, err := p.s.Streams.Resend(ctx, m, w.at(1), entry)
 		return outcome.String(), err
 	},
 	"push-again": func(p *player, ctx context.Context, _ words) (string, error) {

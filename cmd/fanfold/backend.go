@@ -111,7 +111,7 @@ func (b *backend) open() error {
 	b.seen = &quiet.Watch{Type: keys.Type}
 	b.seen.On(b.redis)
 	b.seen.On(b.blocking)
-	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: keys, JobBytes: b.config.Limits.JobBytes})
+	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: keys, JobBytes: b.config.Limits.JobBytes, Compress: b.config.Limits.Compress})
 	for name, d := range b.config.Databases {
 		if b.databases[name], err = mysqldb.Connect(d.DSN, d.MaxConnections, 0); err != nil {
 			return fmt.Errorf("databases.%s: %w", name, err)

@@ -168,7 +168,7 @@ func (l *barrierLog) apply(args []string) {
 			}
 		}
 	case "XADD":
-		if args[1] != "fanfold:fanin" {
+		if args[1] != "fanfold:fanin" && args[1] != "fanfold:fanin:large" {
 			return
 		}
 		fields := pairs(args[3:]) // behind the key and the entry's id

@@ -145,7 +145,7 @@ func (r *round) pushOne(ctx context.Context, id, dice int, later time.Duration) 
 // double appends copies of entries that it sees, marked for the judge.
 func (r *round) double(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.seed, 5))
-	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:fanin", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
+	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:fanin:large", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
 	for ctx.Err() == nil {
 		elapse(ctx, 50*time.Millisecond)
 		stream := streams[random.IntN(len(streams))]

@@ -79,7 +79,7 @@ func (r *round) fanfold(args ...string) ([]byte, error) {
 
 // drained waits until Redis has nothing left to do, and looks what it keeps.
 func (r *round) drained(ctx context.Context) {
-	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
+	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:fanin:large", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
 	left := func() (found []string) {
 		for _, s := range streams {
 			if n, err := r.rdb.XLen(ctx, s).Result(); err != nil || n > 0 {
@@ -119,7 +119,7 @@ const drainTime = time.Minute
 
 // lasting are the documented keys that have no TTL, or a long one (docs/keys.md).
 var lasting = []string{
-	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
+	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
 	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep",
 	"fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c",
@@ -298,7 +298,7 @@ func (r *round) stuck(ctx context.Context) {
 				r.rdb.HGet(ctx, "FileDownloadRecordEntity-"+id, "job").Val())
 		}
 	}
-	r.violated("%d jobs are stuck; jobs %d, fan-in %d, delayed %v, deadlines %d", n,
-		r.rdb.XLen(ctx, "fanfold:jobs").Val(), r.rdb.XLen(ctx, "fanfold:fanin").Val(),
+	r.violated("%d jobs are stuck; jobs %d, fan-in %d and %d, delayed %v, deadlines %d", n,
+		r.rdb.XLen(ctx, "fanfold:jobs").Val(), r.rdb.XLen(ctx, "fanfold:fanin").Val(), r.rdb.XLen(ctx, "fanfold:fanin:large").Val(),
 		r.rdb.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: "fanfold:delayed", Start: 0, Stop: 5}).Val(), r.rdb.ZCard(ctx, "fanfold:deadlines").Val())
 }

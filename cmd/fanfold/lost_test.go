@@ -42,7 +42,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 	}
 	for range 3 {
 		m := scripts.Message{ID: double, Attempt: 1}
-		if outcome, err := sc.Streams.ResendTask(ctx, m, "b", ""); outcome != scripts.OK || err != nil {
+		if outcome, err := sc.Streams.Resend(ctx, m, "b", scripts.Entry{Stream: sc.Keys.Task("b")}); outcome != scripts.OK || err != nil {
 			t.Fatal(outcome, err)
 		}
 	}
@@ -58,7 +58,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 		}
 	}
 	s.eventually("no entry is left", func() bool {
-		return s.b.redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.redis.XLen(ctx, sc.Keys.FanIn()).Val() == 0
+		return s.b.redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.redis.XLen(ctx, sc.Keys.FanIn()).Val()+s.b.redis.XLen(ctx, sc.Keys.FanInLarge()).Val() == 0
 	})
 	for _, e := range s.b.redis.XRange(ctx, sc.Keys.Events(), "-", "+").Val() {
 		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(report.Success) {

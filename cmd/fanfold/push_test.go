@@ -37,7 +37,7 @@ func (s *stack) idle() {
 	ctx := s.t.Context()
 	streams := func() (left int64) {
 		for _, key := range s.b.redis.Keys(ctx, "fanfold:*").Val() {
-			if key == s.b.scripts.Keys.Jobs() || key == s.b.scripts.Keys.FanIn() || strings.HasPrefix(key, s.b.scripts.Keys.Task("")) {
+			if key == s.b.scripts.Keys.Jobs() || strings.HasPrefix(key, s.b.scripts.Keys.FanIn()) || strings.HasPrefix(key, s.b.scripts.Keys.Task("")) {
 				left += s.b.redis.XLen(ctx, key).Val()
 			}
 		}
@@ -46,7 +46,7 @@ func (s *stack) idle() {
 	s.eventually("streams and deadlines are empty", func() bool { return streams() == 0 })
 	for _, key := range s.b.redis.Keys(ctx, "*").Val() {
 		switch {
-		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.scripts.Keys.Jobs(), key == s.b.scripts.Keys.FanIn(),
+		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.scripts.Keys.Jobs(), strings.HasPrefix(key, s.b.scripts.Keys.FanIn()),
 			key == s.b.scripts.Keys.Events(), key == s.b.scripts.Keys.Quarantined(), key == s.b.scripts.Keys.Dead(), key == s.b.scripts.Keys.Delayed(),
 			key == s.b.scripts.Keys.Epoch(), key == s.b.scripts.Keys.Snapshot(), key == s.b.scripts.Keys.Fired(), key == s.b.scripts.Keys.Reply(),
 			key == s.b.scripts.Keys.PausedSet():

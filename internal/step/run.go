@@ -70,19 +70,25 @@ func Single[S Step](ctx context.Context, h Handler[S], e Entry, lease time.Durat
 	if !exhausted {
 		result = h.Work(held, s)
 	}
+	return Conclude(held, h, s, result)
+}
+
+// Conclude ends the try of a step that was claimed: it decides what follows from the result.
+func Conclude[S Step](ctx context.Context, h Handler[S], s S, result Result) Result {
 	if result.Kind != Done && result.Kind != Void {
-		if interrupted, ok := Interrupted(held); ok {
+		if interrupted, ok := Interrupted(ctx); ok {
 			result = interrupted
 		}
 	}
+	try, retry, _ := s.Tries()
 	v := Decide(result, try, retry)
 	switch v.Act {
 	case Nothing, Acknowledge, Quarantine, Leave:
 		return result
 	}
-	held, cancel := Lasting(held)
+	ctx, cancel := Lasting(ctx)
 	defer cancel()
-	return h.End(held, s, v)
+	return h.End(ctx, s, v)
 }
 
 // acknowledge acknowledges the entries of which nothing is left to do, unless a script has

@@ -1,25 +1,26 @@
 #!lua
 -- Counts a listener for jobs whose tasks it has finished, once for every job, and acknowledges
 -- their entries. The last listener of a stage makes the job READY and appends it to the fan-in
--- stream. A dataset of one chunk comes along; the chunks of a larger one are stored before.
--- KEYS  1 fan-in, 2 stream of the tasks; then the hash of every job
--- ARGV  1 jobs, 2 listener, 3 group, 4 max bytes of a job's data, 5 columns (JSON), 6 C:
---       how many columns come along (0: all chunks are stored), 7… their C fields; then of
---       every job: id, attempt, generation, entry (empty: none), chunks, rows of the chunk that
+-- stream, or to that of large jobs. A dataset of one chunk comes along; the chunks of a larger
+-- one are stored before.
+-- KEYS  1 fan-in, 2 fan-in of large jobs, 3 stream of the tasks; then the hash of every job
+-- ARGV  1 jobs, 2 listener, 3 group, 4 max bytes of a job's data, 5 the same of a job that is
+--       not large, 6 columns (JSON), 7 C: how many columns come along (0: all chunks are
+--       stored), 8… their C fields; then of every job: id, attempt, generation, entry (empty: none), chunks, rows of the chunk that
 --       comes along (or the writer of the chunks, see append), duration (ms), C values
 -- Returns for every job 2 counted, now or before, and the barrier is reached; 1 counted, now or
 --       before; 0 another worker has the entry; -1 gone; -3 the job's data would have too many
 --       bytes; -6 the key is not a job; -7 a chunk is missing
 -- Cost  O(bytes)
 local call, match, find, sub = redis.call, string.match, string.find, string.sub
-local fanin, stream = KEYS[1], KEYS[2]
-local jobs, listener, group, max, columns, c = tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
+local stream, jobs, listener, group, max = KEYS[3], tonumber(ARGV[1]), ARGV[2], ARGV[3], tonumber(ARGV[4])
+local small, columns, c = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
 local first, later, part = '|' .. listener .. '|', '|' .. listener .. '#', listener .. ':part'
-local fields, stride = {unpack(ARGV, 7, 6 + c)}, 7 + c
+local fields, stride = {unpack(ARGV, 8, 7 + c)}, 7 + c
 local out, done, at = {}, {}, int(now())
 for i = 1, jobs do
-  local a = 7 + c + (i - 1) * stride
-  local id, attempt, g, entry, chunks, hash = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], KEYS[2 + i]
+  local a = 8 + c + (i - 1) * stride
+  local id, attempt, g, entry, chunks, hash = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], KEYS[3 + i]
   local outcome, state, broken = 1, text('HGET', hash, 'job')
   local was, status, stage, middle, count, target, bytes, open, rest =
     match(state or '', '^(%d+) (%u+) (%d+) (%d+ %d+) (%d+)/(%d+) (%d+) (%S+)()')
@@ -49,7 +50,7 @@ for i = 1, jobs do
       local ready = open == '|'
       if ready then
         -- Appended first: if that fails, the listener is not counted.
-        call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', stage, 'bytes', bytes)
+        call('XADD', KEYS[tonumber(bytes) > small and 2 or 1], '*', 'id', id, 'attempt', attempt, 'stage', stage, 'bytes', bytes)
         outcome = 2
       end
       local set = {'job', attempt .. (ready and ' READY ' or ' RUN ') .. stage .. ' ' .. middle .. ' ' .. count .. '/' ..

@@ -2,14 +2,14 @@
 -- Uses  job
 -- Gives up a task that its job can do without: counts its listener, once, as done without
 -- data, and acknowledges its entry. The last listener of a stage makes the job READY and
--- appends it to the fan-in stream.
--- KEYS  1 hash, 2 fan-in, 3 events, 4 stream of the task
+-- appends it to the fan-in stream, or to that of large jobs.
+-- KEYS  1 hash, 2 fan-in, 3 fan-in of large jobs, 4 events, 5 stream of the task
 -- ARGV  1 id, 2 attempt, 3 listener, 4 generation, 5 policy of the listener, 6 reason, 7 cap
---       of the events, 8 group, 9 entry (empty: none)
+--       of the events, 8 group, 9 entry (empty: none), 10 max bytes of a job that is not large
 -- Returns 2 counted, and the barrier is reached; 1 counted, now or before; 0 another worker
 --       has the entry; -1 gone
 -- Cost  O(chunks and columns that it had stored)
-local hash, fanin, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local hash, events, stream = KEYS[1], KEYS[4], KEYS[5]
 local id, attempt, listener, token, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[9]
 
 local j = read(hash)
@@ -28,7 +28,7 @@ local ready = j.open == '|'
 if ready then
   j.status = 'READY'
   -- Appended first: if that fails, the listener is not counted.
-  redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', j.stage, 'bytes', j.bytes)
+  redis.call('XADD', KEYS[tonumber(j.bytes) > tonumber(ARGV[10]) and 3 or 2], '*', 'id', id, 'attempt', attempt, 'stage', j.stage, 'bytes', j.bytes)
 end
 redis.call('HSET', hash, 'job', line(j), 'queryDoneCount', j.done, listener .. ':found',
   'at=' .. int(now()) .. ' omitted=' .. ARGV[5] .. ' error=' .. ARGV[6])
