@@ -18,4 +18,7 @@
 //
 // Which one is known before the first row of the file. Rows of a full side that have met none
 // come after all others, in the order of the join.
+//
+// Chunks of the first dataset are joined side by side, unless a side is sorted or full; their
+// rows are written in order (crew.go).
 package fold

@@ -20,12 +20,16 @@ type Dataset interface {
 	Chunk(n int64, columns []int) (*dataset.Chunk, error)
 }
 
-// Writer takes the rows of the file in their order. It is used by one goroutine.
+// Writer makes the file. An error ends the fold.
 type Writer interface {
-	// WriteRow takes a cell for every column of the file: the JSON of a value of
-	// Plan.Columns()[origin], or nil for NULL. The cells are valid until it returns. An
-	// error ends the fold.
-	WriteRow(origin int, cells [][]byte) error
+	// AppendRow appends a row as the file has it. It takes a cell for every column of the file:
+	// the JSON of a value of Plan.Columns()[origin], or nil for NULL. The cells are valid until
+	// it returns. It is safe for concurrent use.
+	AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error)
+	// WriteRows writes rows that AppendRow has made, in the order of the file, and says how many
+	// they are. It keeps them, and returns an empty buffer for others. It is used by one
+	// goroutine at a time.
+	WriteRows(rows []byte, count int64) (empty []byte, err error)
 }
 
 // Budget is what a fold may use.
@@ -172,12 +176,12 @@ func (f *folder) holdSide(s *side) (bool, error) {
 func (f *folder) addRowsOf(origin int) error {
 	j := f.newJoin(origin)
 	if origin > 0 && f.sides[origin].arena != nil {
-		return j.addRest(f.sides[origin].arena)
+		return j.out.end(j.addRest(f.sides[origin].arena))
 	}
 	for _, s := range f.sides[origin+1:] {
 		if s.spilled {
-			return f.addSpilled(j)
+			return j.out.end(f.addSpilled(j))
 		}
 	}
-	return j.addChunks(0, f.plan.inputs[origin].dataset.Chunks())
+	return j.out.end(j.addChunks(0, f.plan.inputs[origin].dataset.Chunks()))
 }

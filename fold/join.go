@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"slices"
+
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 )
@@ -15,7 +17,6 @@ type side struct {
 	sorted *group
 
 	spilled bool
-	part    *part  // of its rows, which can meet the current ones
 	met     bitset // which of its rows have met one; only of a full one
 }
 
@@ -25,13 +26,17 @@ type join struct {
 	*folder
 	inputs []*input
 	origin int
+	keyer  *keyer
+	out    *out
 	cells  [][]byte // of the current row of the file
 	filled []bool   // which sides have cells in it
 	last   []uint32 // for each side, its last row that may meet the current one, or noRef
 	key    joinKey  // of the current row
 	batch  *batch
-	first  int64      // row of the origin: number 0
-	parts  *partition // of the sides that are spilled; nil: none is
+	first  int64        // row of the origin: number 0
+	parts  *partition   // of the sides that are spilled; nil: none is
+	loaded *loaded      // of them, what the current rows can meet
+	crew   *crew[*join] // joins chunks side by side; nil: this one does
 }
 
 // batch has the keys of some rows of the origin, and what they find.
@@ -72,22 +77,44 @@ func (b *batch) read(k *keyer, c *dataset.Chunk, from, to int, keys []int) {
 }
 
 func (f *folder) newJoin(origin int) *join {
-	j := &join{
-		folder: f, inputs: f.plan.inputs, origin: origin, cells: make([][]byte, len(f.plan.columns[0])), filled: make([]bool, len(f.plan.inputs)),
-		last: make([]uint32, len(f.plan.inputs)), batch: newBatch(len(f.plan.inputs)),
+	n := len(f.plan.inputs)
+	return &join{
+		folder: f, inputs: f.plan.inputs, origin: origin, keyer: newKeyer(f.plan.comparisons), out: newOut(f.w),
+		cells: make([][]byte, len(f.plan.columns[0])), filled: make([]bool, n), last: make([]uint32, n), batch: newBatch(n),
 	}
-	return j
+}
+
+// fewChunks are joined by one goroutine: most datasets have one.
+const fewChunks = 2
+
+// sideBySide tells whether chunks can be joined at the same time: no side is merged, and none
+// notes which of its rows have met one.
+func (j *join) sideBySide(chunks int64) bool {
+	return chunks > fewChunks && !j.plan.hasFull() && !slices.ContainsFunc(j.sides[1:], func(s *side) bool { return s.sorted != nil })
 }
 
 // addChunks joins the rows of chunks of the origin, from one up to another. Their numbers
 // count from 0.
-func (j *join) addChunks(from, to int64) error {
+func (j *join) addChunks(from, to int64) (err error) {
+	if j.crew == nil && j.sideBySide(to-from) {
+		if err := j.out.write(); err != nil {
+			return err
+		}
+		j.crew = newCrew(func() *join { return j.newJoin(j.origin) })
+	}
+	if j.crew != nil {
+		defer func() {
+			if first := j.crew.wait(); first != nil {
+				err = first
+			}
+		}()
+	}
 	in, number := j.inputs[j.origin], int64(0)
 	for c, err := range in.chunks(in.all, from) {
 		if err != nil {
 			return err
 		}
-		if err := j.addChunk(c, number); err != nil {
+		if goOn, err := j.addChunk(c, number); !goOn || err != nil {
 			return err
 		}
 		number += int64(c.Rows())
@@ -98,19 +125,47 @@ func (j *join) addChunks(from, to int64) error {
 	return nil
 }
 
-// addChunk joins the rows of a chunk, the first of which has this number.
-func (j *join) addChunk(c *dataset.Chunk, number int64) error {
-	in, b := j.inputs[j.origin], j.batch
+// addChunk joins the rows of a chunk, the first of which has this number. False means that the
+// crew has failed.
+func (j *join) addChunk(c *dataset.Chunk, number int64) (goOn bool, err error) {
 	for from := 0; from < c.Rows(); {
-		to := min(from+batchRows, c.Rows())
-		if len(j.inputs) > 1 {
-			if j.parts != nil {
-				rows, err := j.parts.load(number + int64(from))
-				if err != nil {
-					return err
-				}
-				to = from + int(min(int64(to-from), rows))
+		to := c.Rows()
+		if j.parts != nil {
+			rows, err := j.parts.load(number + int64(from))
+			if err != nil {
+				return false, err
 			}
+			to = from + int(min(int64(to-from), rows))
+		}
+		if j.crew == nil {
+			if err := j.addRows(c, from, to, number); err != nil {
+				return false, err
+			}
+		} else if !j.addBeside(c, from, to, number) {
+			return false, nil
+		}
+		from = to
+	}
+	return true, nil
+}
+
+// addBeside has the crew join rows of a chunk.
+func (j *join) addBeside(c *dataset.Chunk, from, to int, number int64) bool {
+	loaded := j.loaded
+	loaded.begin()
+	return j.crew.do(func(w *join, turn func() error) error {
+		defer loaded.end()
+		w.loaded, w.out.turn = loaded, turn
+		return w.out.flush(w.addRows(c, from, to, number))
+	})
+}
+
+// addRows joins some rows of a chunk, the first of which has this number.
+func (j *join) addRows(c *dataset.Chunk, from, end int, number int64) error {
+	in, b := j.inputs[j.origin], j.batch
+	for from < end {
+		to := min(from+batchRows, end)
+		if len(j.inputs) > 1 {
 			b.read(j.keyer, c, from, to, in.keys)
 			if err := j.find(number + int64(from)); err != nil {
 				return err
@@ -138,7 +193,7 @@ func (j *join) find(number int64) error {
 		case s.table != nil:
 			s.table.findAll(b.keys, b.known, b.last[n])
 		case s.spilled:
-			if err := s.part.findAll(b, number, b.last[n]); err != nil {
+			if err := j.loaded.parts[n].findAll(b, number, b.last[n]); err != nil {
 				return err
 			}
 		}
@@ -149,7 +204,7 @@ func (j *join) find(number int64) error {
 // addRow joins row i of the batch, whose cells are filled.
 func (j *join) addRow(c *dataset.Chunk, row, i int) error {
 	if len(j.inputs) == 1 {
-		return j.w.WriteRow(0, j.cells)
+		return j.out.add(0, j.cells)
 	}
 	j.key = j.batch.keys[i]
 	for n := j.origin + 1; n < len(j.inputs); n++ {
@@ -208,7 +263,7 @@ func (j *join) met(n int) (drop bool, err error) {
 		return s.in.kind == report.Inner, nil
 	case s.in.kind != report.Full:
 	case s.spilled:
-		return false, s.part.each(j.last[n], j.key, func(r record) error {
+		return false, j.loaded.parts[n].each(j.last[n], j.key, func(r record) error {
 			s.met.set(r.number())
 			return nil
 		})
@@ -230,7 +285,7 @@ func (j *join) product(n int) error {
 		}
 	}
 	if n == len(j.inputs) {
-		return j.w.WriteRow(j.origin, j.cells)
+		return j.out.add(j.origin, j.cells)
 	}
 	j.filled[n] = true
 	switch s := j.sides[n]; {
@@ -243,7 +298,7 @@ func (j *join) product(n int) error {
 		}
 		return nil
 	case s.spilled:
-		return s.part.each(j.last[n], j.key, func(r record) error {
+		return j.loaded.parts[n].each(j.last[n], j.key, func(r record) error {
 			s.in.fill(j.cells, r.cells(s.in), false)
 			return j.product(n + 1)
 		})

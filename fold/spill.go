@@ -2,6 +2,7 @@ package fold
 
 import (
 	"encoding/binary"
+	"sync"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -39,6 +40,26 @@ type partition struct {
 	j    *join
 	left []numbered // not yet in memory, in reverse order
 	end  int64      // the number behind those whose rows are in memory
+	last *loaded    // before those
+}
+
+// loaded is the parts of the sides that some rows of the origin can meet. Goroutines may use it
+// while the next one is loaded.
+type loaded struct {
+	parts []*part // by input; nil where it is not spilled
+	users sync.WaitGroup
+}
+
+func (l *loaded) begin() {
+	if l != nil {
+		l.users.Add(1)
+	}
+}
+
+func (l *loaded) end() {
+	if l != nil {
+		l.users.Done()
+	}
 }
 
 // numbered is the rows that can meet rows with some numbers: for each input a run, nil where
@@ -147,6 +168,10 @@ func (p *partition) load(number int64) (int64, error) {
 	return p.end - number, nil
 }
 
+// share is the memory for what is loaded: half, since the rows that were loaded before may be
+// in use.
+func (p *partition) share() int64 { return max(p.j.left, p.j.minBytes) / 2 }
+
 // fits tells whether there is memory for the rows of a part.
 func (p *partition) fits(r numbered) bool {
 	bytes := int64(0)
@@ -155,7 +180,7 @@ func (p *partition) fits(r numbered) bool {
 			bytes += run.bytes + 4*(r.to-r.from)
 		}
 	}
-	return bytes <= max(p.j.left, p.j.minBytes)
+	return bytes <= p.share()
 }
 
 // divideAgain divides the rows of a part once more.
@@ -179,28 +204,29 @@ func (p *partition) divideAgain(r numbered) ([]numbered, error) {
 // loadSides reads the rows of a part into memory. Those of one number for which there is
 // no memory stay in the scratch file.
 func (p *partition) loadSides(r numbered) error {
-	share := max(p.j.left, p.j.minBytes)
+	j, share := p.j, p.share()
 	if !p.fits(r) {
 		share /= int64(len(r.runs))
 	}
+	if p.last != nil {
+		p.last.users.Wait()
+	}
+	p.last, j.loaded = j.loaded, &loaded{parts: make([]*part, len(r.runs))}
 	for n, run := range r.runs {
 		if run == nil {
 			continue
 		}
-		s := p.j.sides[n]
-		if s.part != nil && s.part.run != nil {
-			s.part.run.free()
-		}
-		s.part = &part{from: r.from, run: run}
+		part := &part{from: r.from, run: run}
+		j.loaded.parts[n] = part
 		if run.bytes > share {
 			continue
 		}
 		var err error
-		if s.part.arena, err = run.load(s.in); err != nil {
+		if part.arena, err = run.load(j.sides[n].in); err != nil {
 			return err
 		}
-		s.part.run = nil
-		s.part.link(int(r.to - r.from))
+		part.run = nil
+		part.link(int(r.to - r.from))
 	}
 	return nil
 }

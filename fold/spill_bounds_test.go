@@ -142,7 +142,7 @@ func TestSpillBegins(t *testing.T) {
 	}
 }
 
-// TestPartsThatFit: what a part needs in memory decides what is done with it.
+// TestPartsThatFit: what a part needs of half of the memory decides what is done with it.
 func TestPartsThatFit(t *testing.T) {
 	t.Parallel()
 	const bytes, numbers = 24_000, 10
@@ -150,9 +150,9 @@ func TestPartsThatFit(t *testing.T) {
 		left, least int64
 		fits        bool
 	}{
-		"all":                   {bytes + 4*numbers, 0, true},
-		"without the refs":      {bytes + 4*numbers - 1, 0, false},
-		"what others have left": {0, bytes + 4*numbers, true},
+		"all":                   {2 * (bytes + 4*numbers), 0, true},
+		"without the refs":      {2*(bytes+4*numbers) - 1, 0, false},
+		"what others have left": {0, 2 * (bytes + 4*numbers), true},
 	} {
 		p := &partition{j: &join{folder: &folder{left: test.left, minBytes: test.least}}}
 		if fits := p.fits(numbered{from: 5, to: 5 + numbers, runs: []*run{nil, {bytes: bytes}}}); fits != test.fits {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
@@ -11,15 +12,15 @@ import (
 
 // CSV writes the rows of a file as CSV: as RFC 4180 has it, with CRLF line ends and quotes
 // only around a cell that holds a comma, a quote, CR or LF; or as the options of a report
-// say. It is used by one goroutine.
+// say. AppendRow makes lines; the other methods are used by one goroutine at a time.
 //
 // encoding/csv is not used: with UseCRLF it also rewrites the line breaks inside of cells,
 // and it wants every cell as a string, which is an allocation for each.
 type CSV struct {
 	csv     *report.CSV
-	origins [][]column // see NewCSV
-	fixed   [][]byte   // for each column of the file the text of all its cells; nil: none
-	found   []int64    // formulas in the lines, for each column of the file
+	origins [][]column     // see NewCSV
+	fixed   [][]byte       // for each column of the file the text of all its cells; nil: none
+	found   []atomic.Int64 // formulas in the lines, for each column of the file
 	style   *style
 	file    *file
 	out     *output
@@ -33,11 +34,11 @@ type Made struct {
 }
 
 // NewCSV begins a file and writes its header to w. The columns are those of the file for
-// each origin that WriteRow is given, as many as c has; nil for an origin that it is not
+// each origin that AppendRow is given, as many as c has; nil for an origin that it is not
 // given. The caller calls Close or Abort;
 // w is used by one goroutine at a time and by none after that.
 func NewCSV(c *report.CSV, columns [][]dataset.Column, w io.Writer) (*CSV, error) {
-	f := &CSV{csv: c, style: newStyle(c), fixed: make([][]byte, len(c.Columns)), found: make([]int64, len(c.Columns))}
+	f := &CSV{csv: c, style: newStyle(c), fixed: make([][]byte, len(c.Columns)), found: make([]atomic.Int64, len(c.Columns))}
 	for _, of := range columns {
 		if of == nil {
 			f.origins = append(f.origins, nil)
@@ -81,16 +82,11 @@ func (f *CSV) origin(of []dataset.Column) ([]column, error) {
 	return columns, nil
 }
 
-// WriteRow writes a line. Each cell is the JSON of a value, or nil for NULL; origin says
-// which columns they have. A file beyond csv.max_rows or csv.max_bytes is ErrTooLarge, one
-// with a formula where there must be none is ErrFormula. After an error only Abort is
-// called.
-func (f *CSV) WriteRow(origin int, cells [][]byte) error {
-	if f.rows++; f.csv.MaxRows > 0 && f.rows > f.csv.MaxRows {
-		return tooLarge("%d rows, which is csv.max_rows", f.csv.MaxRows)
-	}
-	columns, dst := f.origins[origin], f.out.lines
-	start := len(dst)
+// AppendRow appends the line of a row. Each cell is the JSON of a value, or nil for NULL; origin
+// says which columns they have. A formula where there must be none is ErrFormula. It is safe for
+// concurrent use.
+func (f *CSV) AppendRow(dst []byte, origin int, cells [][]byte) ([]byte, error) {
+	columns, start := f.origins[origin], len(dst)
 	for i, cell := range cells {
 		if i > 0 {
 			dst = append(dst, f.style.delimiter)
@@ -104,12 +100,21 @@ func (f *CSV) WriteRow(origin int, cells [][]byte) error {
 			continue
 		}
 		if f.csv.Formulas == report.FormulasFail {
-			return fmt.Errorf("%w, in column %q: correct the data, or write formulas: escape in the report's csv", ErrFormula, f.csv.Columns[i].Label)
+			return nil, fmt.Errorf("%w, in column %q: correct the data, or write formulas: escape in the report's csv", ErrFormula, f.csv.Columns[i].Label)
 		}
-		f.found[i]++
+		f.found[i].Add(1)
 	}
-	f.out.lines = f.style.endLine(dst, start)
-	return f.out.ended()
+	return f.style.endLine(dst, start), nil
+}
+
+// WriteRows writes lines, which AppendRow has made, and says how many they are. It keeps them,
+// and returns an empty buffer for others. A file beyond csv.max_rows or csv.max_bytes is
+// ErrTooLarge. After an error only Abort is called.
+func (f *CSV) WriteRows(lines []byte, count int64) (empty []byte, err error) {
+	if f.rows += count; f.csv.MaxRows > 0 && f.rows > f.csv.MaxRows {
+		return nil, tooLarge("%d rows, which is csv.max_rows", f.csv.MaxRows)
+	}
+	return f.out.add(lines)
 }
 
 // Close writes what is left, and says what the file has become.
@@ -119,7 +124,8 @@ func (f *CSV) Close() (Made, error) {
 		return Made{}, err
 	}
 	made := Made{Rows: f.rows}
-	for i, n := range f.found {
+	for i := range f.found {
+		n := f.found[i].Load()
 		if n == 0 {
 			continue
 		}
@@ -136,7 +142,7 @@ func (f *CSV) Abort() {
 	if f.out == nil {
 		return
 	}
-	_ = f.out.close() // its error is the one that WriteRow or Close has returned, if any
+	_ = f.out.close() // its error is the one that WriteRows or Close has returned, if any
 	f.out.keep(f.out.lines)
 	f.file.end()
 	f.out = nil

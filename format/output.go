@@ -26,23 +26,28 @@ var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, outputBytes
 // newOutput returns an output to w.
 func newOutput(w io.Writer) *output { return &output{w: w, lines: *buffers.Get().(*[]byte)} }
 
-// ended is called when lines has grown by a line.
-func (o *output) ended() error {
+// add writes lines behind those before them, and returns an empty buffer.
+func (o *output) add(lines []byte) (empty []byte, err error) {
+	if len(o.lines) > 0 {
+		o.lines, empty = append(o.lines, lines...), lines[:0]
+	} else {
+		o.lines, empty = lines, o.lines
+	}
 	if len(o.lines) < outputBytes {
-		return nil
+		return empty, nil
 	}
 	if o.full == nil {
 		o.full, o.free = make(chan []byte), make(chan []byte, 1)
 		o.free <- *buffers.Get().(*[]byte)
 		go o.write()
 	}
-	empty, ok := <-o.free
+	next, ok := <-o.free
 	if !ok {
-		return o.err
+		return empty, o.err
 	}
 	o.full <- o.lines
-	o.lines = empty
-	return nil
+	o.lines = next
+	return empty, nil
 }
 
 // write writes what is full. After an error it ends and closes free.

@@ -90,7 +90,7 @@ func fileOf(t datasettest.TB, c report.CSV, rows ...[]any) string {
 		for i := range cells {
 			cells[i] = chunk.Cell(i, row)
 		}
-		if err := f.WriteRow(0, cells); err != nil {
+		if err := writeRow(f, 0, cells); err != nil {
 			t.Fatal(err)
 		}
 	}

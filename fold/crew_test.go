@@ -1,0 +1,109 @@
+package fold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold/dataset/datasettest"
+	"github.com/fanfold/fanfold/format"
+	"github.com/fanfold/fanfold/report"
+)
+
+// TestCrew: work ends in the order in which it began, and the first error in that order is the
+// one that counts.
+func TestCrew(t *testing.T) {
+	t.Parallel()
+	var errs [100]error
+	for i := range errs {
+		errs[i] = fmt.Errorf("work %d", i)
+	}
+	for _, fails := range []int{0, 1, 50, len(errs)} {
+		c := newCrew(func() *int { return new(int) })
+		var ended []int
+		began := 0
+		for i := range errs {
+			began++
+			if !c.do(func(w *int, turn func() error) error {
+				*w++ // a worker does one piece of work at a time
+				for range rand.IntN(100) {
+					runtime.Gosched()
+				}
+				if i > fails && i%2 == 0 {
+					return errs[i] // before its turn
+				}
+				if err := turn(); err != nil {
+					return err
+				}
+				if ended = append(ended, i); i >= fails {
+					return errs[i]
+				}
+				return nil
+			}) {
+				break
+			}
+		}
+		err := errors.Join(c.wait(), c.wait())
+		var want error
+		if fails < len(errs) {
+			want = errs[fails]
+		}
+		if !errors.Is(err, want) || want == nil && err != nil {
+			t.Errorf("%v, want %v", err, want)
+		}
+		if len(ended) != min(fails+1, len(errs)) || ended[len(ended)-1] != len(ended)-1 {
+			t.Errorf("%d fails: %v have ended", fails, ended)
+		}
+		if most := fails + 2*(runtime.GOMAXPROCS(0)+1); began > most {
+			t.Errorf("%d have begun, want at most %d", began, most)
+		}
+	}
+}
+
+// TestRowsThatWait: chunks whose rows in the file are more than may wait for their turn.
+func TestRowsThatWait(t *testing.T) {
+	t.Parallel()
+	const left, right, length = 450, 200, 100
+	r, sets := wide(t, report.Inner, make([]int, left), make([]int, right), length)
+	var out bytes.Buffer
+	made, err := foldTo(r, sets(), &out, Budget{})
+	if err != nil || made.Rows != left*right || left*right*length < 4*waitingBytes {
+		t.Fatal(made, err)
+	}
+	text := strings.Repeat("x", length)
+	lines := bytes.Split(out.Bytes(), []byte("\r\n"))[1:]
+	for i := range left * right {
+		if want := fmt.Sprintf("0,%d%s,%d%s", i/right, text, i%right, text); string(lines[i]) != want {
+			t.Fatalf("line %d is %s, want %s", i, lines[i], want)
+		}
+	}
+}
+
+// TestFirstError: of two errors, the one of the earlier row counts, though rows are made side by
+// side.
+func TestFirstError(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		formula int // the row that is one
+		want    error
+	}{{3, format.ErrFormula}, {6, format.ErrTooLarge}, {5000, format.ErrTooLarge}} {
+		var rows [][]any
+		for i := range 6000 {
+			rows = append(rows, []any{"x"})
+			if i == test.formula {
+				rows[i][0] = "=1+1"
+			}
+		}
+		a := datasettest.Of(t, datasettest.Columns("a", "text"), 1000, rows...)
+		r := &report.Report{Join: report.Join{Listeners: []report.Joined{{Listener: "a"}}}}
+		r.CSV = report.CSV{Columns: []report.CSVColumn{column("a", "a", "a")}, Formulas: report.FormulasFail, MaxRows: 5}
+		if _, err := foldTo(r, map[string]Dataset{"a": a}, io.Discard, Budget{}); !errors.Is(err, test.want) {
+			t.Errorf("a formula in row %d: %v, want %v", test.formula, err, test.want)
+		}
+	}
+}
