@@ -110,7 +110,7 @@ func (e *Engine) triggerReader() *step.Reader {
 		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.Jobs(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: triggerBatch, Batch: true, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Admit: e.admit, Handle: e.trigger, KeepAlive: true,
-		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.Jobs()),
+		Patience: e.o.Limits.Stop,
 	})
 }
 
@@ -119,7 +119,7 @@ func (e *Engine) fanInReader() *step.Reader {
 		Redis: e.o.Redis, Stream: e.o.Scripts.Keys.FanIn(), Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: fanInBatch, Batch: true, Alone: alone, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Handle: e.fanIn, KeepAlive: true,
-		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.FanIn()),
+		Patience: e.o.Limits.Stop,
 	})
 }
 
@@ -131,7 +131,7 @@ func (e *Engine) largeReader() *step.Reader {
 		Redis: e.o.Redis, Stream: large.stream, Scripts: e.o.Scripts, Consumer: e.o.Consumer,
 		Slots: e.o.Limits.Folds, Batch: true, Alone: func(step.Entry) bool { return true }, MinIdle: e.o.Limits.Lease, Log: e.log,
 		Handle:   step.Singles(large, e.o.Limits.Lease, &e.leases),
-		Patience: e.o.Limits.Stop, Tidy: e.o.Scripts.Streams.Tidy(large.stream),
+		Patience: e.o.Limits.Stop,
 	})
 }
 

@@ -99,8 +99,8 @@ func (r *Runner) Run(ctx context.Context) error {
 			Redis: r.o.Redis, Shared: shared[i/step.MostShared], Stream: r.o.Scripts.Keys.Task(listener), Scripts: r.o.Scripts, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   step.Singles(&tasks{r, listener}, r.o.Limits.Lease, &r.leases),
-			Patience: r.o.Limits.Stop, Tidy: r.o.Scripts.Streams.Tidy(r.o.Scripts.Keys.Task(listener)),
-			Admit: func(ctx context.Context) (int, error) { return r.admit(ctx, listener) },
+			Patience: r.o.Limits.Stop,
+			Admit:    func(ctx context.Context) (int, error) { return r.admit(ctx, listener) },
 		})
 		group.Go(func() error { return reader.Run(ctx) })
 	}

@@ -54,7 +54,7 @@ func (e *external) watch(ctx context.Context) error {
 func (e *external) tidy(ctx context.Context) error {
 	return step.Every(ctx, e.log, time.Minute, "tidy streams of external listeners", func(ctx context.Context) (failure error) {
 		for listener := range e.silences {
-			failure = errors.Join(failure, e.o.Scripts.Streams.Tidy(e.o.Scripts.Keys.Task(listener))(ctx))
+			failure = errors.Join(failure, e.o.Scripts.Streams.Tidy(ctx, e.o.Scripts.Keys.Task(listener)))
 		}
 		return failure
 	})

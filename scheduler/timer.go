@@ -102,7 +102,6 @@ func (t *Timers) Run(ctx context.Context) error {
 	reader := step.New(step.Options{
 		Redis: t.o.Redis, Scripts: t.scripts, Stream: t.scripts.Keys.Fired(), Consumer: t.o.Consumer,
 		Slots: t.o.Slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,
-		Tidy:   t.scripts.Streams.Tidy(t.scripts.Keys.Fired()),
 		Handle: step.Singles(actions{t}, t.o.Lease, &step.Leases{}),
 	})
 	var group errgroup.Group

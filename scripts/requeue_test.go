@@ -84,6 +84,16 @@ func TestForget(t *testing.T) {
 	if left := client.XInfoConsumers(ctx, stream, Group).Val(); len(left) != 1 || left[0].Name != "busy" {
 		t.Errorf("%+v", left)
 	}
+	client.XGroupCreateConsumer(ctx, stream, Group, "other")
+	client.XGroupCreateConsumer(ctx, stream, Group, "leaves")
+	for _, name := range []string{"busy", "leaves"} {
+		if err := s.Streams.Leave(ctx, stream, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := client.XInfoConsumers(ctx, stream, Group).Val(); len(left) != 2 || left[0].Name != "busy" || left[1].Name != "other" {
+		t.Errorf("%+v", left)
+	}
 }
 
 // TestABigJobIsRefused: the data of a job has a bound, over all its listeners; what an

@@ -121,17 +121,22 @@ func (s Streams) PutBack(ctx context.Context, stream, entry string, fields map[s
 // every few seconds.
 const silence = 2 * time.Minute
 
-// Tidy returns a call of Forget, for the reader of a stream.
-func (s Streams) Tidy(stream string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := s.Forget(ctx, stream, silence)
-		return err
-	}
+// Tidy removes the consumers of a stream that have been silent for long and have nothing
+// pending.
+func (s Streams) Tidy(ctx context.Context, stream string) error {
+	_, err := s.Forget(ctx, stream, silence)
+	return err
 }
 
-// Forget removes the consumers of a stream that are gone and have nothing pending, and
-// returns how many it removed.
+// Forget is Tidy for those that have been silent for that long, and returns how many it
+// removed.
 func (s Streams) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
-	n, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, silence.Milliseconds(), 100))
+	n, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, silence.Milliseconds(), 100, ""))
 	return int64(n), err
+}
+
+// Leave removes a consumer of a stream that reads no more, unless an entry is pending for it.
+func (s Streams) Leave(ctx context.Context, stream, consumer string) error {
+	_, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, 0, 1, consumer))
+	return err
 }

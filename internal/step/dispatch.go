@@ -2,7 +2,11 @@ package step
 
 import (
 	"context"
+	"errors"
 	"sync"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // part is what one call of Handle gets.
@@ -54,4 +58,39 @@ func (r *Reader) handle(p part) {
 func (r *Reader) finish(entries []Entry) {
 	r.forget(entries)
 	r.release(len(entries))
+}
+
+// acknowledge acknowledges the entries of which nothing is left to do, unless a script has
+// done so with their effect.
+func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Result) {
+	var done []string
+	// Also in a process that is about to stop: what is done need not be delivered again.
+	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	for i, e := range entries {
+		v := Decide(results[i], 1, report.Retry{})
+		switch v.Act {
+		case Quarantine:
+			r.o.Log.Warn("quarantined", "stream", r.o.Stream, "entry", e.ID, "why", v.Err)
+			if err := Insist(ctx, r.o.Log, "quarantine", func() error {
+				err := r.o.Scripts.Streams.Quarantine(ctx, r.o.Stream, e.ID, e.Fields, v.Err.Error())
+				if errors.Is(err, scripts.ErrFull) {
+					return Final(err) // waiting would keep others from ending, who make room
+				}
+				return err
+			}); err != nil {
+				continue
+			}
+			done = append(done, e.ID)
+		case Acknowledge:
+			done = append(done, e.ID)
+		case Leave:
+			if v.Err != nil && ctx.Err() == nil {
+				r.o.Log.Warn("left for later", "stream", r.o.Stream, "entry", e.ID, "job", e.Fields["id"], "err", v.Err)
+			}
+		}
+	}
+	if err := r.o.Scripts.Streams.Ack(quick, r.o.Stream, done...); err != nil {
+		r.o.Log.Warn("acknowledge; the entries are delivered again and find their effect", "stream", r.o.Stream, "err", err)
+	}
 }

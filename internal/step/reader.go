@@ -56,9 +56,7 @@ type Options struct {
 	// KeepAlive keeps entries from being taken over while Handle works on them. It
 	// is for handlers that have no lease of their own.
 	KeepAlive bool
-	// Tidy, if set, is called once a minute.
-	Tidy func(ctx context.Context) error
-	Log  *slog.Logger
+	Log       *slog.Logger
 }
 
 // Reader reads one stream.
@@ -70,8 +68,7 @@ type Reader struct {
 
 	mu      sync.Mutex
 	working map[string]bool // ids that are under way here
-	lonely  string          // the one of them that may have ended its workers; empty: none
-	others  bool            // that may have were put back, and wait for its end
+	suspect string          // the one of them that may have ended its workers; empty: none
 }
 
 // New returns a Reader. It does no I/O.
@@ -102,8 +99,9 @@ func (r *Reader) Run(ctx context.Context) error {
 	}()
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 2*time.Second
-	var claimed, shown time.Time
-	said := "" // the last error: an outage is said once, and its end
+	var shown, takeOver time.Time // when it was shown last, and when to take over next
+	rest := false                 // some wait for the end of one that may have ended its workers
+	said := ""                    // the last error: an outage is said once, and its end
 	for ctx.Err() == nil {
 		slots, err := r.acquire(ctx)
 		var entries []Entry
@@ -116,16 +114,18 @@ func (r *Reader) Run(ctx context.Context) error {
 			_ = Wait(ctx, 20*time.Millisecond)
 			continue
 		}
-		if since := time.Since(claimed); err == nil && (since > r.o.MinIdle/2 || since >= 0 && r.next()) {
-			entries, err = r.claim(ctx, slots)
-			if err == nil && len(entries) < slots {
-				claimed = time.Now()
-			} else {
-				r.again()
+		if err == nil && (time.Now().After(takeOver) || rest && r.mayTakeRest()) {
+			entries, rest, err = r.takeOver(ctx, slots)
+			if len(entries) < slots { // otherwise there may be more
+				takeOver = time.Now().Add(r.o.MinIdle / 2)
 			}
 		}
 		if err == nil && len(entries) == 0 {
-			entries, err = r.read(ctx, slots)
+			block := block
+			if rest {
+				block = shortBlock
+			}
+			entries, err = r.read(ctx, slots, block)
 		}
 		r.release(slots - len(entries))
 		r.dispatch(work, &handlers, entries)
@@ -145,7 +145,7 @@ func (r *Reader) Run(ctx context.Context) error {
 			said = err.Error()
 			// Where Redis was away, those who work could not say so: they are given the
 			// time to come back before anything is taken over from them.
-			claimed = time.Now().Add(r.o.MinIdle / 2)
+			takeOver, rest = time.Now().Add(r.o.MinIdle/2), false
 			_ = Wait(ctx, pause.NextBackOff())
 		}
 	}
@@ -191,14 +191,10 @@ func (r *Reader) release(n int) {
 	}
 }
 
-func (r *Reader) read(ctx context.Context, count int) ([]Entry, error) {
+func (r *Reader) read(ctx context.Context, count int, block time.Duration) ([]Entry, error) {
 	if r.o.Shared != nil {
 		messages, err := r.o.Shared.read(ctx, r.o.Stream, count)
 		return r.entries(messages), err
-	}
-	block := block
-	if r.waiting() {
-		block = 20 * time.Millisecond
 	}
 	streams, err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: scripts.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, ">"},
@@ -219,8 +215,8 @@ func (r *Reader) forget(entries []Entry) {
 	defer r.mu.Unlock()
 	for _, e := range entries {
 		delete(r.working, e.ID)
-		if r.lonely == e.ID {
-			r.lonely = ""
+		if r.suspect == e.ID {
+			r.suspect = ""
 		}
 	}
 }
@@ -245,13 +241,13 @@ func (r *Reader) entries(messages []redis.XMessage) []Entry {
 	return entries
 }
 
-// tidy calls Tidy once a minute.
+// tidy removes consumers that are gone, once a minute.
 func (r *Reader) tidy(ctx context.Context) {
-	if r.o.Tidy == nil || time.Since(r.tidied) < time.Minute {
+	if time.Since(r.tidied) < time.Minute {
 		return
 	}
 	r.tidied = time.Now()
-	if err := r.o.Tidy(ctx); err != nil && ctx.Err() == nil {
+	if err := r.o.Scripts.Streams.Tidy(ctx, r.o.Stream); err != nil && ctx.Err() == nil {
 		r.o.Log.Warn("tidy stream; trying again in a minute", "stream", r.o.Stream, "err", err)
 	}
 }
@@ -266,15 +262,9 @@ func (r *Reader) heal(ctx context.Context, err error) bool {
 	return err == nil || strings.HasPrefix(err.Error(), "BUSYGROUP")
 }
 
-// leave removes this consumer if nothing is pending for it; what is pending
-// would be lost with it.
+// leave removes this consumer, unless an entry is pending for it.
 func (r *Reader) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	pending, err := r.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
-		Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer, Start: "-", End: "+", Count: 1,
-	}).Result()
-	if err == nil && len(pending) == 0 {
-		_ = r.o.Redis.XGroupDelConsumer(ctx, r.o.Stream, scripts.Group, r.o.Consumer).Err()
-	}
+	_ = r.o.Scripts.Streams.Leave(ctx, r.o.Stream, r.o.Consumer)
 }

@@ -300,6 +300,23 @@ func TestAStopLeavesNoConsumerBehind(t *testing.T) {
 	}
 }
 
+// TestAStopLeavesWhatIsPending: a consumer with an entry that is not acknowledged stays.
+func TestAStopLeavesWhatIsPending(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.options.Handle = func(_ context.Context, entries []Entry) []Result {
+		b.saw(entries[0])
+		return []Result{{Kind: Elsewhere}}
+	}
+	b.add("1")
+	stop := b.run()
+	b.until("read", func() bool { return b.seen["1"] == 1 })
+	stop()
+	if left := b.client.XInfoConsumers(t.Context(), b.options.Stream, group).Val(); len(left) != 1 || left[0].Pending != 1 {
+		t.Errorf("%+v", left)
+	}
+}
+
 func TestKeepEndsWhereTheHoldIsLost(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

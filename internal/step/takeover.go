@@ -1,0 +1,113 @@
+package step
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// show resets this consumer's idle time: it counts a consumer as idle
+// that waits for entries, and does not know one that has never got any. Asking for
+// its own entries after the last id that there can be gives nothing and counts.
+func (r *Reader) show(ctx context.Context) error {
+	err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+		Group: scripts.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, "18446744073709551614-0"}, Count: 1,
+		Block: -1,
+	}).Err()
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
+}
+
+// pendingPage is how many pending entries are looked at in one round trip.
+const pendingPage = 100
+
+// takeOver takes over at most max entries that were idle for MinIdle. It tells whether it left
+// any because one that may have ended its workers is under way here.
+func (r *Reader) takeOver(ctx context.Context, max int) (taken []Entry, rest bool, err error) {
+	for start := "-"; len(taken) < max; {
+		idle, err := r.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+			Stream: r.o.Stream, Group: scripts.Group, Idle: r.o.MinIdle, Start: start, End: "+", Count: pendingPage,
+		}).Result()
+		if err != nil {
+			return taken, rest, err
+		}
+		ids, deliveries, left := r.choose(idle, max-len(taken))
+		rest = rest || left
+		entries, err := r.claim(ctx, ids, deliveries)
+		if taken = append(taken, entries...); err != nil {
+			return taken, rest, err
+		}
+		if len(idle) < pendingPage {
+			break
+		}
+		start = "(" + idle[len(idle)-1].ID
+	}
+	if len(taken) > 0 {
+		r.o.Log.Info("took over entries", "stream", r.o.Stream, "entries", len(taken))
+	}
+	return taken, rest, nil
+}
+
+// choose returns which of the idle entries to claim, at most max, and how often they were
+// delivered with that. Of those that may have ended their workers it is one at a time: the
+// others would get one more delivery with it.
+func (r *Reader) choose(idle []redis.XPendingExt, max int) (ids []string, deliveries map[string]int64, rest bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	deliveries = map[string]int64{}
+	for _, p := range idle {
+		suspect := r.o.Batch && p.RetryCount >= lonely
+		switch {
+		case len(ids) == max || r.working[p.ID]:
+			continue
+		case suspect && r.suspect != "":
+			rest = true
+			continue
+		case suspect:
+			r.suspect = p.ID
+		}
+		ids, deliveries[p.ID] = append(ids, p.ID), p.RetryCount+1
+	}
+	return ids, deliveries, rest
+}
+
+// claim claims entries that are still idle, and marks them as under way.
+func (r *Reader) claim(ctx context.Context, ids []string, deliveries map[string]int64) ([]Entry, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	messages, err := r.o.Redis.XClaim(ctx, &redis.XClaimArgs{
+		Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer, MinIdle: r.o.MinIdle, Messages: ids,
+	}).Result()
+	entries := r.entries(messages)
+	for i, e := range entries {
+		entries[i].Deliveries = deliveries[e.ID]
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.working[r.suspect] { // another reader was first, or it was acknowledged
+		r.suspect = ""
+	}
+	return entries, err
+}
+
+// mayTakeRest tells whether no entry that may have ended its workers is under way here.
+func (r *Reader) mayTakeRest() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.suspect == ""
+}
+
+// keep resets the idle time of entries. JUSTID: it counts as no delivery.
+func (r *Reader) keep(ctx context.Context, entries []Entry) error {
+	claim := &redis.XClaimArgs{Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer}
+	for _, e := range entries {
+		claim.Messages = append(claim.Messages, e.ID)
+	}
+	return r.o.Redis.XClaimJustID(ctx, claim).Err()
+}
