@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
@@ -21,7 +22,7 @@ func filledTable(ctx context.Context, m *testenv.MariaDB, round, jobs int) (*rec
 	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+schema); err != nil {
 		return nil, nil, err
 	}
-	db, err := mysqldb.Connect(report.Secret(m.DSN(schema)), 10, 0)
+	db, err := mysqldb.ConnectRecords(report.Secret(m.DSN(schema)), 10, 0, time.UTC)
 	if err != nil {
 		return nil, nil, err
 	}

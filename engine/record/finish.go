@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -146,34 +145,15 @@ type success struct {
 // share a statement, and so a commit. Where one is not done, a statement of its own
 // knows more.
 func (s *Store) succeedTogether(batches iter.Seq[[]*success]) {
-	var on *sql.Conn
-	defer func() {
-		if on != nil {
-			release(on)
-		}
-	}()
 	for batch := range batches {
 		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
-		var err error
-		if on == nil && len(batch) > 1 { // one alone holds no others up
-			on, err = s.brief(ctx)
-		}
-		switch {
-		case err != nil:
-		case on == nil:
-			_ = s.succeedAll(ctx, s.db, batch)
-		default:
-			if s.succeedAll(ctx, on, batch) != nil {
-				release(on)
-				on = nil
-			}
-		}
+		_ = s.succeedAll(ctx, batch)
 		cancel()
 	}
 }
 
 // succeedAll is one statement for every attempt in a batch.
-func (s *Store) succeedAll(ctx context.Context, on execer, batch []*success) error {
+func (s *Store) succeedAll(ctx context.Context, batch []*success) error {
 	ones := map[engine.Run]*success{}
 	runs := make([]engine.Run, 0, len(batch))
 	alike := map[string]bool{}
@@ -194,7 +174,7 @@ func (s *Store) succeedAll(ctx context.Context, on execer, batch []*success) err
 			files, rows = append(files, one.file), append(rows, one.rows)
 		}
 		c.set = map[string]any{"file": files, "rows": rows, "error": nil}
-		n, err := s.update(ctx, on, batch[0].layout, c)
+		n, err := s.update(ctx, s.db, batch[0].layout, c)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
@@ -22,7 +23,7 @@ func pool(t *testing.T) (schema string, db *sql.DB) {
 
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	db, err := mysqldb.Connect(report.Secret(dsn), 10, 0)
+	db, err := mysqldb.ConnectRecords(report.Secret(dsn), 10, 0, time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package record
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"fmt"
 
 	"github.com/fanfold/fanfold/engine"
@@ -19,7 +17,7 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	}
 	results := make([]bool, len(runs))
 	for attempt, batch := range l.batches(runs) {
-		started, err := s.startBatch(ctx, l, batch, attempt, len(runs) == 1)
+		started, err := s.startBatch(ctx, l, batch, attempt)
 		if err != nil {
 			return nil, fmt.Errorf("record: start of %d records: %w", len(batch), err)
 		}
@@ -30,34 +28,21 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	return results, nil
 }
 
-// startBatch returns those that it started. A locked row is waited for briefly, since
-// all others wait with it, those of other batches too, and is not among them; one record
-// alone waits as usual.
-func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64, alone bool) ([]named, error) {
-	if alone {
-		n, err := contended(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, batch, attempt, attempt+1) })
-		if err != nil || n != 1 {
-			return nil, err
-		}
-		return batch, nil
-	}
-	on, err := s.brief(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release(on)
+// startBatch returns those that it started. A locked row is waited for briefly, since all
+// others in the statement wait with it, and is not among them.
+func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
 	if len(batch) > 1 {
-		all, err := repeated(ctx, func() (bool, error) { return s.startAll(ctx, on, l, batch, attempt) }, errChanged, errDeadlock)
+		all, err := repeated(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) }, errChanged, errDeadlock)
 		if all || err != nil && !serverError(err, errLockTimeout) {
 			return batch, err
 		}
 	}
-	return s.startEach(ctx, on, l, batch, attempt)
+	return s.startEach(ctx, l, batch, attempt)
 }
 
 // startAll starts either all of the batch or none.
-func (s *Store) startAll(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) (bool, error) {
-	tx, err := on.BeginTx(ctx, nil)
+func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt int64) (bool, error) {
+	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}
@@ -74,10 +59,10 @@ func (s *Store) startAll(ctx context.Context, on *sql.Conn, l *layout, batch []n
 const maxLocked = 3
 
 // startEach starts one after the other, and leaves out those whose row is locked.
-func (s *Store) startEach(ctx context.Context, on *sql.Conn, l *layout, batch []named, attempt int64) (started []named, err error) {
+func (s *Store) startEach(ctx context.Context, l *layout, batch []named, attempt int64) (started []named, err error) {
 	locked := 0
 	for i, one := range batch {
-		done, waited, err := s.startOne(ctx, on, l, batch[i:i+1], attempt, attempt+1)
+		done, waited, err := s.startOne(ctx, l, batch[i:i+1], attempt, attempt+1)
 		if err != nil {
 			return started, err
 		}
@@ -93,9 +78,9 @@ func (s *Store) startEach(ctx context.Context, on *sql.Conn, l *layout, batch []
 	return started, nil
 }
 
-// startOne starts a record on a connection from brief, unless its row is locked.
-func (s *Store) startOne(ctx context.Context, on *sql.Conn, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
-	n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, on, l, one, attempt, next) }, errChanged, errDeadlock)
+// startOne starts a record, unless its row is locked.
+func (s *Store) startOne(ctx context.Context, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
+	n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, one, attempt, next) }, errChanged, errDeadlock)
 	if serverError(err, errLockTimeout) {
 		return false, true, nil
 	}
@@ -112,12 +97,7 @@ func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (boo
 	if !ok {
 		return false, nil
 	}
-	on, err := s.brief(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer release(on)
-	done, _, err := s.startOne(ctx, on, l, []named{{arg: arg}}, run.Attempt, attempt)
+	done, _, err := s.startOne(ctx, l, []named{{arg: arg}}, run.Attempt, attempt)
 	if err != nil {
 		return false, fmt.Errorf("record %s: start: %w", run.ID, err)
 	}
@@ -131,27 +111,3 @@ func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []nam
 
 // running are the statuses of records that may be started, fail and be cancelled.
 var running = []report.Status{report.Pending, report.Processing}
-
-// brief returns a connection that waits for a locked row a second, and not long: all
-// others in the statement would wait with it.
-func (s *Store) brief(ctx context.Context) (*sql.Conn, error) {
-	on, err := s.db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := on.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = 1"); err != nil {
-		_ = on.Close()
-		return nil, err
-	}
-	return on, nil
-}
-
-// release gives a connection from brief back to the pool, as it was before.
-func release(on *sql.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), statementTime)
-	defer cancel()
-	if _, err := on.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = DEFAULT"); err != nil {
-		_ = on.Raw(func(any) error { return driver.ErrBadConn }) // the pool does not keep it
-	}
-	_ = on.Close()
-}

@@ -42,7 +42,7 @@ var _ engine.Records = (*Store)(nil)
 // New returns the store of a table, without any I/O. What options leaves out has
 // the names of Fanfold's own table: the columns are named as in
 // report.RecordColumns, save updated_at and row_count for updated and rows. The
-// caller keeps db and closes it.
+// caller keeps db, which is from mysqldb.ConnectRecords, and closes it.
 func New(db *sql.DB, options report.Records) (*Store, error) {
 	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
 		most: cmp.Or(options.Parameters, math.MaxInt64)}

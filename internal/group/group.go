@@ -7,6 +7,7 @@ package group
 import (
 	"context"
 	"iter"
+	"runtime"
 	"sync"
 )
 
@@ -50,7 +51,10 @@ func (g *Group[C]) Do(ctx context.Context, call C) error {
 	b.calls = append(b.calls, call)
 	if g.running == 0 || g.running == 1 && g.single == 1 {
 		g.running++
-		go g.run(g.batches)
+		go func() {
+			runtime.Gosched() // calls that are about to come are in the first batch
+			g.run(g.batches)
+		}()
 	}
 	g.mu.Unlock()
 	select {

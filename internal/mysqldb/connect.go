@@ -37,7 +37,7 @@ const (
 // readTimeout and writeTimeout go before. It is for short statements: without it
 // a network that swallows packets holds a statement for a quarter of an hour.
 func Connect(dsn report.Secret, maxConnections int, patience time.Duration) (*sql.DB, error) {
-	return ConnectRecords(dsn, maxConnections, patience, time.UTC)
+	return connect(dsn, maxConnections, patience, time.UTC, map[string]string{})
 }
 
 // ConnectRecords is Connect for the table of the records, which other services write,
@@ -46,18 +46,25 @@ func Connect(dsn report.Secret, maxConnections int, patience time.Duration) (*sq
 // UTC ages would be wrong by hours on a server with another zone. Without a zone
 // (nil) the session keeps the server's, in which DEFAULT CURRENT_TIMESTAMP and the
 // NOW() of a service are. A TIMESTAMP is right in every zone.
+//
+// A statement waits for a locked row for a second, and not for the server's 50: the other
+// rows that it changes wait with it. The DSN's own innodb_lock_wait_timeout goes before.
 func ConnectRecords(dsn report.Secret, maxConnections int, patience time.Duration, zone *time.Location) (*sql.DB, error) {
+	return connect(dsn, maxConnections, patience, zone, map[string]string{"innodb_lock_wait_timeout": "1"})
+}
+
+// connect is ConnectRecords with values for variables of the session that the DSN does not set.
+func connect(dsn report.Secret, maxConnections int, patience time.Duration, zone *time.Location, variables map[string]string) (*sql.DB, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
 	}
 	config.ReadTimeout = cmp.Or(config.ReadTimeout, patience)
 	config.WriteTimeout = cmp.Or(config.WriteTimeout, patience)
+	maps.Copy(variables, config.Params)
+	config.Params = variables
 	if zone != nil {
 		err = config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) error {
-			if config.Params == nil {
-				config.Params = map[string]string{}
-			}
 			// The offset and not the name: many servers have no table of names.
 			config.Params["time_zone"] = time.Now().In(zone).Format("'-07:00'")
 			return nil

@@ -112,6 +112,24 @@ func TestTimeZoneOfSessions(t *testing.T) {
 	}
 }
 
+// TestLockWaitOfRecords: their statements wait for a locked row for a second, if the DSN says
+// nothing else.
+func TestLockWaitOfRecords(t *testing.T) {
+	t.Parallel()
+	dsn := testmain.SharedMariaDB(t).DSN("")
+	for options, want := range map[string]int{"": 1, "?innodb_lock_wait_timeout=7": 7} {
+		db, err := ConnectRecords(report.Secret(dsn+options), 1, 0, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var wait int
+		if err := db.QueryRowContext(t.Context(), "SELECT @@SESSION.innodb_lock_wait_timeout").Scan(&wait); err != nil || wait != want {
+			t.Errorf("%s: %d s, want %d; %v", options, wait, want, err)
+		}
+	}
+}
+
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	name, _ := testmain.Schema(t)
