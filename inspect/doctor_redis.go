@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/redis/go-redis/v9"
 )
 
 // maxSkew is how far clocks may be apart before people are confused by times;
@@ -155,12 +156,21 @@ func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silen
 		if g.Consumers == 0 && length > 0 {
 			return newFinding(check, Warn, detail, errors.New(detail), "it has no reader: start "+reader)
 		}
-		waits, err := d.unread(ctx, name, g.LastDeliveredID, silence)
+		consumers, err := d.o.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
 		if err != nil {
 			return newFinding(check, Fail, "", err, "")
 		}
-		if waits > unreadAfter {
-			err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, short(waits))
+		heard, alive := lastHeard(consumers, silence)
+		if !alive {
+			waits, failure := d.unread(ctx, name, g.LastDeliveredID)
+			switch {
+			case failure != nil:
+				return newFinding(check, Fail, "", failure, "")
+			case waits > unreadAfter:
+				err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, short(waits))
+			case g.Pending > 0 && heard > silence:
+				err = fmt.Errorf("%s; none of them was heard for %s: what they had in work stands still", detail, short(heard))
+			}
 		}
 		return newFinding(check, Warn, detail, err, "is it still running? Start "+reader+", or look at its log")
 	}
@@ -171,22 +181,23 @@ func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silen
 // consumers: those that wait for entries get it at once.
 const unreadAfter = 3 * time.Second
 
-// unread is how long the oldest entry has waited that no consumer has read, where none of
-// them has been heard lately; 0 where there is none. A consumer that works is heard within
-// its silence.
-func (d redisDoctor) unread(ctx context.Context, name, last string, silence time.Duration) (time.Duration, error) {
+// lastHeard is how long ago a consumer was heard last, and whether any lives: one that waits for
+// entries is heard every second, and one that works within its silence.
+func lastHeard(consumers []redis.XInfoConsumer, silence time.Duration) (ago time.Duration, alive bool) {
+	for i, c := range consumers {
+		if i == 0 || c.Idle < ago {
+			ago = c.Idle
+		}
+		alive = alive || c.Idle < unreadAfter || c.Pending > 0 && c.Idle < silence
+	}
+	return ago, alive
+}
+
+// unread is how long the oldest entry has waited that no consumer has read; 0: there is none.
+func (d redisDoctor) unread(ctx context.Context, name, last string) (time.Duration, error) {
 	entries, err := d.o.Redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
 	if err != nil || len(entries) == 0 {
 		return 0, err
-	}
-	consumers, err := d.o.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range consumers {
-		if c.Idle < unreadAfter || c.Pending > 0 && c.Idle < silence {
-			return 0, nil
-		}
 	}
 	now, err := d.o.Redis.Time(ctx).Result()
 	return now.Sub(entryTime(entries[0].ID)), err

@@ -25,13 +25,14 @@ type Job struct {
 	Orphan    bool          `json:"orphan,omitempty"` // no process has the definition that its job was started with
 	Paused    []string      `json:"paused,omitempty"` // that it waits for: report/<name>, listener/<name>
 	Listeners []Listener    `json:"listeners,omitempty"`
+	FanIn     *Listener     `json:"fan_in,omitempty"` // once the job waits for it
 }
 
 // Listener is the part of a listener in a job.
 type Listener struct {
 	Name  string `json:"name"`
 	Stage int64  `json:"stage"`
-	State string `json:"state"` // waiting, running, done, omitted (given up, and the job goes on without it), or stopped
+	State string `json:"state"` // waiting, running, done, omitted (given up, and the job goes on without it), failed (and its job with it), or stopped
 	Rows  int64  `json:"rows"`
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
@@ -73,6 +74,11 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	}
 	ours := in.o.Config.Reports[j.Report]
 	v.Listeners = j.listeners(ours)
+	if j.runs() && !j.querying() {
+		fanIn := Listener{Name: j.FanIn.Name, Stage: j.Stage}
+		fanIn.is(j.FanIn)
+		v.FanIn = &fanIn
+	}
 	if j.needsDefinition() && !j.of(ours) {
 		seen, err := in.o.Scripts.Definitions.Seen(ctx)
 		v.Orphan = err == nil && j.orphan(ours, seen)
@@ -124,24 +130,32 @@ func (j *job) listeners(ours *report.Report) []Listener {
 		}
 	}
 	for i, v := range views {
-		t := tasks[v.Name]
-		v.State, v.Rows, v.Tries, v.Owner = "waiting", t.Rows, t.Tries, t.Owner
-		if !t.Done && !t.Next.IsZero() {
-			v.Next, v.Why, v.Waits = &t.Next, cmp.Or(t.Waits, t.Error), t.Waits != ""
-		}
-		switch {
-		case t.Policy != "":
-			v.State = "omitted"
-		case t.Done:
-			v.State = "done"
-		case !j.querying():
+		v.is(tasks[v.Name])
+		switch over := v.State != "done" && v.State != "omitted" && !j.querying(); {
+		case over && j.FailedBy(v.Name):
+			v.State, v.Tries = "failed", max(1, v.Tries)
+		case over:
 			v.State = "stopped"
-		case t.Owner != "":
-			v.State = "running"
 		}
 		views[i] = v
 	}
 	return views
+}
+
+// is says how a step stands.
+func (l *Listener) is(p part) {
+	l.State, l.Rows, l.Tries, l.Owner = "waiting", p.Rows, p.Tries, p.Owner
+	switch {
+	case p.Policy != "":
+		l.State = "omitted"
+	case p.Done:
+		l.State = "done"
+	case p.Owner != "":
+		l.State = "running"
+	}
+	if !p.Done && !p.Next.IsZero() {
+		l.Next, l.Why, l.Waits = &p.Next, cmp.Or(p.Waits, p.Error), p.Waits != ""
+	}
 }
 
 // pausedBy is what of the pauses a job waits for: its report before the start, when j is

@@ -321,3 +321,62 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%+v", s.events)
 	}
 }
+
+// TestDoctorSeesWhatStandsStill: an entry is in work, and no process lives.
+func TestDoctorSeesWhatStandsStill(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "limits: {lease: 1s}")
+	ctx, stream := t.Context(), b.o.Scripts.Keys.Task("a")
+	b.ok(b.o.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err())
+	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err())
+	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}}).Err())
+	check := func() Finding { return redisDoctor{b.Inspector}.checkStream(ctx, stream, "fanfold serve", time.Second) }
+	if f := check(); f.Result != Pass {
+		t.Errorf("%+v", f)
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); ; <-tick.C {
+		f := check()
+		if f.Result == Warn && strings.Contains(f.Detail, "1 of them in work") && strings.Contains(f.Detail, "what they had in work stands still") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%+v", f)
+		}
+	}
+}
+
+// TestStatusOfWhatFailed names the listener that has failed the job, and shows why fan-in waits.
+func TestStatusOfWhatFailed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, id := t.Context(), b.insert()
+	if _, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id); err != nil {
+		t.Fatal(err)
+	}
+	two := b.o.Config.Reports["two"]
+	if _, err := b.o.Scripts.Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+		t.Fatal(err)
+	}
+	task, _ := b.o.Scripts.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.o.Scripts.Keys.Task("a")}, nil)
+	if outcome, err := task.Fail(ctx, "no such table", scripts.BlameSource); err != nil || outcome != scripts.OK {
+		t.Fatal(outcome, err)
+	}
+	v, err := b.Job(ctx, id)
+	b.ok(err)
+	var got []string
+	for _, l := range v.Listeners {
+		got = append(got, fmt.Sprint(l.Name, " ", l.State, " ", l.Tries))
+	}
+	if want := []string{"a failed 1", "b stopped 0"}; !slices.Equal(got, want) || v.FanIn == nil || v.FanIn.State != "waiting" {
+		t.Errorf("%q, fan-in %+v", got, v.FanIn)
+	}
+	// What its end waits for is told, too.
+	next := time.Now().Add(time.Minute)
+	b.ok(b.o.Redis.HSet(ctx, b.o.Scripts.Keys.Job(id), "@fanin:error", "records are away", "@fanin:next", next.UnixMilli(), "@fanin:tries", 2).Err())
+	v, err = b.Job(ctx, id)
+	if b.ok(err); v.FanIn.Why != "records are away" || v.FanIn.Next == nil || v.FanIn.Next.UnixMilli() != next.UnixMilli() || v.FanIn.Tries != 2 {
+		t.Errorf("%+v", v.FanIn)
+	}
+}

@@ -3,7 +3,6 @@ package listeners
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -165,7 +164,7 @@ func (r *Runner) End(ctx context.Context, t *task, v step.Verdict) step.Result {
 		outcome, what = taskFailed, "fail job"
 		log.Warn("task failed", "err", v.Err)
 		script = func() (scripts.Outcome, error) {
-			return t.Fail(ctx, fmt.Sprintf("listener %s: %v", t.Task.Listener, v.Err), v.Blame)
+			return t.Fail(ctx, v.Err.Error(), v.Blame)
 		}
 	case v.Again.Waits:
 		outcome = taskWaits

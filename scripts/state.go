@@ -81,6 +81,14 @@ type TaskState struct {
 	Policy     string          // of its listener, if it was given up so
 }
 
+// failedBy is the reason of a job that one of its listeners fails.
+const failedBy = "listener %s: %s"
+
+// FailedBy tells whether a listener has failed the job.
+func (s *State) FailedBy(listener string) bool {
+	return strings.HasPrefix(s.Reason, fmt.Sprintf(failedBy, listener, ""))
+}
+
 // Omitted returns why the job has gone on without some of its listeners, by listener; nil if
 // it has all of them.
 func (s *State) Omitted() map[string]string {

@@ -170,10 +170,10 @@ func (t *Task) HandBack(ctx context.Context) error {
 	return t.s.handBack(ctx, t.ID, t.Attempt, t.Listener, t.Entry)
 }
 
-// Fail fails the job of a task that its worker cannot do, and acknowledges its entry: OK,
-// Already, Busy, or Gone.
+// Fail fails the job of a task that its worker cannot do, with a reason that names its listener,
+// and acknowledges its entry: OK, Already, Busy, or Gone.
 func (t *Task) Fail(ctx context.Context, reason string, blame Blame) (Outcome, error) {
-	outcome, _, err := t.s.fail(ctx, t.ID, t.Attempt, failure{by: t.Listener, token: t.Generation, reason: reason, blame: blame, entry: t.Entry})
+	outcome, _, err := t.s.fail(ctx, t.ID, t.Attempt, failure{by: t.Listener, token: t.Generation, reason: fmt.Sprintf(failedBy, t.Listener, reason), blame: blame, entry: t.Entry})
 	return outcome, err
 }
 

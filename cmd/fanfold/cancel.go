@@ -94,7 +94,7 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (run
 	case err != nil:
 		return false, err
 	case outcome == scripts.Busy && status == scripts.StatusPublishing:
-		return true, fmt.Errorf("record %s: %w: its file is being committed", r.ID, errNotCancelled)
+		return true, fmt.Errorf("record %s: %w: its file is being committed: it waits for the sink, and ends with its file or as FAILED; fanfold why %[1]s says more", r.ID, errNotCancelled)
 	case outcome == scripts.Busy:
 		return true, fmt.Errorf("record %s: %w: its job fails already", r.ID, errNotCancelled)
 	}

@@ -38,7 +38,10 @@ func jobRows(v inspect.Job) []table.Row {
 		rows = append(rows, table.Row{"error", v.Error})
 	}
 	if v.Job != "" {
-		job := fmt.Sprintf("%s, stage %d", v.Job, v.Stage)
+		job := v.Job
+		if v.Stage > 0 { // it has not ended
+			job += fmt.Sprintf(", stage %d", v.Stage)
+		}
 		if v.Deadline != nil {
 			job += ", deadline " + inspect.Stamp(*v.Deadline)
 		}
@@ -51,9 +54,30 @@ func jobRows(v inspect.Job) []table.Row {
 		rows = append(rows, table.Row{"paused", p})
 	}
 	for _, l := range v.Listeners {
-		rows = append(rows, table.Row{l.Name, fmt.Sprintf("%s, %d rows, try %d", l.State, l.Rows, l.Tries)})
+		rows = append(rows, table.Row{l.Name, stands(l, true)})
+	}
+	if v.FanIn != nil {
+		rows = append(rows, table.Row{"fan-in", stands(*v.FanIn, false)})
 	}
 	return rows
+}
+
+// stands says how a step of a job stands.
+func stands(l inspect.Listener, reads bool) string {
+	text := l.State
+	if reads && l.State != "failed" && l.State != "stopped" {
+		text += fmt.Sprintf(", %d rows", l.Rows)
+	}
+	if l.Tries > 0 {
+		text += fmt.Sprintf(", try %d", l.Tries)
+	}
+	if l.Next != nil {
+		text += ", next at " + inspect.Stamp(*l.Next)
+	}
+	if l.Why != "" {
+		text += ": " + l.Why
+	}
+	return text
 }
 
 func newList(f *flags) *cobra.Command {

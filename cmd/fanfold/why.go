@@ -59,7 +59,11 @@ func explained(v inspect.Verdict) string {
 		line("  record: %s, report %s, attempt %d", v.Status, v.Report, v.Attempt)
 	}
 	if v.Job != "" {
-		line("  job:    %s, stage %d", v.Job, v.Stage)
+		stage := ""
+		if v.Stage > 0 { // it has not ended
+			stage = fmt.Sprintf(", stage %d", v.Stage)
+		}
+		line("  job:    %s%s", v.Job, stage)
 	}
 	for _, d := range v.Details {
 		line("  %s", d)

@@ -221,7 +221,7 @@ func (b *bar) showListener(l inspect.Listener) {
 		text = "waiting"
 	case l.State == "waiting":
 		text += ", waiting"
-	default: // omitted or stopped
+	default: // omitted, failed or stopped
 		state, text = failed, text+", "+l.State
 	}
 	b.show(state, text+suffix(", ", tried(l)))

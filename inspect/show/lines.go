@@ -103,7 +103,7 @@ func (l *Lines) lookAt(now time.Time, id string, v inspect.Listener) error {
 		return nil // it polls again
 	case v.State == "waiting" && v.Next != nil:
 		same = waitsUntil(v.Next.UnixMilli()) // which an event may have told
-	case v.State == "waiting", v.State == "stopped":
+	case v.State == "waiting", v.State == "failed", v.State == "stopped":
 		return nil
 	case v.State == "running" && now.Sub(l.rows[key]) < rowsEvery && strings.HasPrefix(l.told[key], v.State):
 		return nil
