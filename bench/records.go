@@ -22,7 +22,7 @@ func filledTable(ctx context.Context, m *testenv.MariaDB, round, jobs int) (*rec
 	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+schema); err != nil {
 		return nil, nil, err
 	}
-	db, err := mysqldb.ConnectRecords(report.Secret(m.DSN(schema)), 10, 0, time.UTC)
+	db, err := mysqldb.ConnectRecords(report.Database{DSN: report.Secret(m.DSN(schema))}, 10, 0, time.UTC)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,10 +20,11 @@ type checker struct {
 
 func check(r *decode.Reader, f *file) *Config {
 	c := &Config{
-		Redis: f.Redis, Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
+		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
 		Admin: f.Admin, AdminPublic: f.AdminPublic, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, f: f, config: c, readers: map[string]*draftListener{}}
+	k.checkRedis()
 	k.checkKeys()
 	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
 		if ip := net.ParseIP(host); host == "" || ip != nil && !ip.IsLoopback() {
@@ -32,6 +33,7 @@ func check(r *decode.Reader, f *file) *Config {
 	}
 	for i := range f.Databases {
 		k.addPassword(&f.Databases[i])
+		k.checkDatabaseTLS(&f.Databases[i])
 		c.Databases[f.Databases[i].Name] = f.Databases[i].Database
 	}
 	for i := range f.APIs {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,10 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+//go:embed testdata/ca.pem
+var authority string
+
 // testEnvironment has a variable and a file of each kind that tests need.
 func testEnvironment() decode.Environment {
 	variables := map[string]string{"USER_DB_PASSWORD": canary, "TASKS": "8", "EMPTY": "", "INJECTED": "a, b: {c: d}\n- e"}
-	files := map[string]string{"fund.password": canary + "\n", "empty": "\n", "redis": "redis://:" + canary + "@redis:6379/3\n", "dsn": "app:" + canary + "@tcp(db)/x", "bad-dsn": canary}
+	files := map[string]string{"fund.password": canary + "\n", "empty": "\n", "redis": "redis://:" + canary + "@redis:6379/3\n", "dsn": "app:" + canary + "@tcp(db)/x", "bad-dsn": canary, "ca.pem": authority}
 	return decode.Environment{
 		Lookup: func(name string) (string, bool) {
 			value, ok := variables[name]
@@ -51,7 +55,7 @@ func TestLoad(t *testing.T) {
 	tag, withdraw, payment := "plt_user.vs_user_tag_relation", "plt_fund.vs_withdraw", "plt_fund.vs_payment"
 	tries, eight := report.Retry{Retries: 3, Delay: 10 * time.Second, Exponential: true, MaxDelay: 25 * time.Second}, report.Retry{Retries: 8, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}
 	want := &Config{
-		Redis: "redis://127.0.0.1:6379/0",
+		Redis: report.Redis{URL: "redis://127.0.0.1:6379/0"},
 		Databases: map[string]report.Database{
 			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
 			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20, TimeZone: "Europe/Berlin"},

@@ -14,8 +14,8 @@ import (
 
 // file is the whole file.
 type file struct {
-	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`
-	Redis report.Secret `yaml:"redis" file:"redis_file" form:"redis" need:"Write redis://[user:password@]host:port/db, rediss:// for TLS or unix://path; in a password write %40 for @, %2F for / and so on"`
+	// the URL of a Redis or Valkey server, or these fields
+	Redis redisFields `yaml:"redis" secret:"" need:"Write redis: redis://host:port/db, or redis: {sentinel: …}"`
 	// databases of the records and of listeners, by name
 	Databases []databaseFields `yaml:"databases" min:"1" secret:"" need:"Add the database of the records, and those that listeners query"`
 	// HTTP APIs that listeners ask, by name: see [http.md](http.md#apis)
@@ -38,10 +38,26 @@ type file struct {
 	Timers []report.Timer `yaml:"timers"`
 }
 
+type redisFields struct {
+	report.Redis
+	tlsFields
+}
+
+// tlsFields are the files of report.TLS.
+type tlsFields struct {
+	// PEM file with the authorities that sign the server's certificate; it needs TLS
+	CA decode.Content `yaml:"ca_file" unset:"those of the system"`
+	// PEM file with the client's certificate
+	Cert decode.Content `yaml:"cert_file"`
+	// PEM file with the key of that certificate
+	Key decode.Content `yaml:"key_file"`
+}
+
 type databaseFields struct {
 	report.Database
 	// file that holds the password of a `dsn` without one
 	PasswordFile decode.Content `yaml:"password_file"`
+	tlsFields
 }
 
 type apiFields struct {

@@ -48,6 +48,7 @@ var language = decode.Language{
 		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
 		"listener":    badListener,
 		"redis":       badRedis,
+		"server":      badServer,
 		"dsn":         badDSN,
 		"url":         badURL,
 		"path":        badPath,
@@ -99,6 +100,13 @@ func badListener(text string) *report.Mistake {
 }
 
 var hostForm = regexp.MustCompile(`^[0-9A-Za-z._:%-]+$`)
+
+// badServer refuses what is not host:port.
+func badServer(text string) *report.Mistake {
+	host, port, err := net.SplitHostPort(text)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	return unless(err == nil && portErr == nil && n > 0 && hostForm.MatchString(host), "not host:port", "Write the host and the port of a server, such as 10.0.0.7:26379")
+}
 
 // badAddress refuses what is neither host:port nor empty.
 func badAddress(text string) *report.Mistake {

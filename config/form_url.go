@@ -3,6 +3,7 @@ package config
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,9 +20,9 @@ func badRedis(text string) *report.Mistake {
 	} else if ok {
 		db := strings.TrimPrefix(u.Path, "/")
 		_, err = strconv.ParseUint(db, 10, 16)
-		ok = (u.Scheme == "redis" || u.Scheme == "rediss") && u.Host != "" && (db == "" || err == nil)
+		ok = slices.Contains([]string{"redis", "rediss", "valkey", "valkeys"}, u.Scheme) && u.Host != "" && (db == "" || err == nil)
 	}
-	return unless(ok, "not the URL of a Redis server", "")
+	return unless(ok, "not the URL of a Redis server", "Write redis://[user:password@]host:port/db, rediss:// for TLS or unix://path; in a password write %40 for @, %2F for / and so on")
 }
 
 var (

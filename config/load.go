@@ -10,7 +10,7 @@ import (
 // Config is a configuration file that has been read and proved: every name in it that
 // refers to something refers to something that exists.
 type Config struct {
-	Redis       report.Secret // URL; may hold a password
+	Redis       report.Redis
 	Databases   map[string]report.Database
 	APIs        map[string]report.API // no name is that of a database
 	Records     report.Records

@@ -51,7 +51,7 @@ reports:
 	}
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
-	db, err := mysqldb.Connect(report.Secret(dsn), 5, 0)
+	db, err := mysqldb.Connect(report.Database{DSN: report.Secret(dsn)}, 5, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ reports:
 		t.Fatal(err)
 	}
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys(c.Keys), JobBytes: c.Limits.JobBytes})
-	in := Config{Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink}
+	in := Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink}
 	return &bundle{t, New(Options{Config: in, Redis: client, Blocking: client, Scripts: s, Records: records, Databases: map[string]*sql.DB{"db": db}}), db}
 }
 

@@ -27,6 +27,7 @@ type Options struct {
 
 // Config is what the configuration says of the installation that is asked about.
 type Config struct {
+	Redis     report.Redis
 	Reports   map[string]*report.Report // by name
 	Timers    report.Timers
 	Limits    report.Limits

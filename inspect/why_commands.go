@@ -70,9 +70,9 @@ func (f *facts) commands(v Verdict) []string {
 	return lines
 }
 
-// redisCLI begins a command for the server that a client is for. A password is not in
+// redisCLI begins a command for a server. A password is not in
 // it: redis-cli takes it from REDISCLI_AUTH.
-func redisCLI(o *redis.Options) string {
+func redisCLI(o redis.Options) string {
 	line := "redis-cli"
 	if o.Network == "unix" {
 		line += " -s " + shell(o.Addr)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -48,8 +49,11 @@ type facts struct {
 // gather asks Redis, the records' database and the databases of the listeners
 // that a job waits for. A server that is away is a fact, too.
 func gather(ctx context.Context, in *Inspector, id string) *facts {
+	serverCtx, cancel := context.WithTimeout(ctx, askTime)
+	server := redisdb.Server(serverCtx, in.o.Config.Redis, in.o.Redis)
+	cancel()
 	f := &facts{
-		ID: id, CLI: redisCLI(in.o.Redis.Options()), Keys: in.o.Scripts.Keys, Limits: in.o.Config.Limits, Now: time.Now(),
+		ID: id, CLI: redisCLI(server), Keys: in.o.Scripts.Keys, Limits: in.o.Config.Limits, Now: time.Now(),
 		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
 	f.Record, f.RecordErr = askRecord(ctx, in.o.Records, id)

@@ -16,6 +16,8 @@ type Database struct {
 	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`
 	// zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
+	// TLS, if not none, encrypts the connections.
+	TLS TLS
 	Bound
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
@@ -89,31 +90,29 @@ func open(file string) (*backend, error) {
 }
 
 func (b *backend) open() error {
-	options, err := redis.ParseURL(b.config.Redis.Reveal())
-	if err != nil {
-		return errors.New("redis: not a URL that go-redis understands")
+	var err error
+	if b.redis, err = redisdb.Connect(b.config.Redis, 0); err != nil {
+		return err
 	}
-	options.ContextTimeoutEnabled = true
-	options.DisableIdentity = true
-	b.redis = redis.NewClient(options)
-	waiting := *options
-	waiting.PoolSize = 12 // the trigger, fan-in, timers, replies, and some for what does not wait
+	b.closers = append(b.closers, b.redis)
+	waiting := 12 // the trigger, fan-in, timers, replies, and some for what does not wait
 	listeners := 0
 	for _, r := range b.config.Reports {
 		for range r.Listeners() {
 			listeners++
 		}
 	}
-	waiting.PoolSize += listeners/step.MostShared + 1
-	b.blocking = redis.NewClient(&waiting)
-	b.closers = append(b.closers, b.redis, b.blocking)
+	if b.blocking, err = redisdb.Connect(b.config.Redis, waiting+listeners/step.MostShared+1); err != nil {
+		return err
+	}
+	b.closers = append(b.closers, b.blocking)
 	keys := scripts.Keys(b.config.Keys)
 	b.seen = &quiet.Watch{Type: keys.Type}
 	b.seen.On(b.redis)
 	b.seen.On(b.blocking)
 	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: keys, JobBytes: b.config.Limits.JobBytes, Compress: b.config.Limits.Compress})
 	for name, d := range b.config.Databases {
-		if b.databases[name], err = mysqldb.Connect(d.DSN, d.MaxConnections, 0); err != nil {
+		if b.databases[name], err = mysqldb.Connect(d, d.MaxConnections, 0); err != nil {
 			return fmt.Errorf("databases.%s: %w", name, err)
 		}
 		b.closers = append(b.closers, b.databases[name])
@@ -132,7 +131,7 @@ func (b *backend) open() error {
 		zone, err = time.LoadLocation(of.TimeZone)
 	}
 	if err == nil {
-		b.rows, err = mysqldb.ConnectRecords(of.DSN, of.MaxConnections, patience, zone)
+		b.rows, err = mysqldb.ConnectRecords(of, of.MaxConnections, patience, zone)
 	}
 	if err != nil {
 		return fmt.Errorf("databases.%s: %w", of.Name, err)
@@ -143,7 +142,7 @@ func (b *backend) open() error {
 	}
 	c := b.config
 	b.inspect = inspect.New(inspect.Options{
-		Config: inspect.Config{Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink},
+		Config: inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink},
 		Redis:  b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
 		Source: func(database string) (inspect.Preparer, error) { return b.source(database) },
 	})
@@ -210,7 +209,7 @@ func (b *backend) sink(ctx context.Context) (sink.Sink, error) {
 // source makes the source of a database's listeners. Queries are ended over
 // connections of their own, since all others may be in use; Close closes them.
 func (b *backend) source(name string) (*mysql.Source, error) {
-	side, err := mysqldb.Connect(b.config.Databases[name].DSN, 2, patience)
+	side, err := mysqldb.Connect(b.config.Databases[name], 2, patience)
 	if err != nil {
 		return nil, usage(fmt.Errorf("databases.%s: %w", name, err))
 	}

@@ -47,7 +47,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	for i := range callers {
 		g.Go(func() error {
 			// A pool of one connection must do.
-			db, err := mysqldb.Connect(report.Secret(testmain.SharedMariaDB(t).DSN(schema)), 1, 0)
+			db, err := mysqldb.Connect(report.Database{DSN: report.Secret(testmain.SharedMariaDB(t).DSN(schema))}, 1, 0)
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func pool(t *testing.T) (schema string, db *sql.DB) {
 
 func connect(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	db, err := mysqldb.ConnectRecords(report.Secret(dsn), 10, 0, time.UTC)
+	db, err := mysqldb.ConnectRecords(report.Database{DSN: report.Secret(dsn)}, 10, 0, time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ const (
 // With a patience above 0 no answer is waited for longer than that; the DSN's own
 // readTimeout and writeTimeout go before. It is for short statements: without it
 // a network that swallows packets holds a statement for a quarter of an hour.
-func Connect(dsn report.Secret, maxConnections int, patience time.Duration) (*sql.DB, error) {
-	return connect(dsn, maxConnections, patience, time.UTC, map[string]string{})
+func Connect(d report.Database, maxConnections int, patience time.Duration) (*sql.DB, error) {
+	return connect(d, maxConnections, patience, time.UTC, map[string]string{})
 }
 
 // ConnectRecords is Connect for the table of the records, which other services write,
@@ -49,15 +49,20 @@ func Connect(dsn report.Secret, maxConnections int, patience time.Duration) (*sq
 //
 // A statement waits for a locked row for a second, and not for the server's 50: the other
 // rows that it changes wait with it. The DSN's own innodb_lock_wait_timeout goes before.
-func ConnectRecords(dsn report.Secret, maxConnections int, patience time.Duration, zone *time.Location) (*sql.DB, error) {
-	return connect(dsn, maxConnections, patience, zone, map[string]string{"innodb_lock_wait_timeout": "1"})
+func ConnectRecords(d report.Database, maxConnections int, patience time.Duration, zone *time.Location) (*sql.DB, error) {
+	return connect(d, maxConnections, patience, zone, map[string]string{"innodb_lock_wait_timeout": "1"})
 }
 
 // connect is ConnectRecords with values for variables of the session that the DSN does not set.
-func connect(dsn report.Secret, maxConnections int, patience time.Duration, zone *time.Location, variables map[string]string) (*sql.DB, error) {
-	config, err := parse(dsn)
+func connect(d report.Database, maxConnections int, patience time.Duration, zone *time.Location, variables map[string]string) (*sql.DB, error) {
+	config, err := parse(d.DSN)
 	if err != nil {
 		return nil, err
+	}
+	if !d.TLS.None() {
+		if config.TLS, err = d.TLS.Config(""); err != nil { // the driver fills in the host
+			return nil, fmt.Errorf("mysqldb: %w", err)
+		}
 	}
 	config.ReadTimeout = cmp.Or(config.ReadTimeout, patience)
 	config.WriteTimeout = cmp.Or(config.WriteTimeout, patience)

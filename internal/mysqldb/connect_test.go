@@ -2,6 +2,8 @@ package mysqldb
 
 import (
 	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +52,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 		"user:pw@tcp(host)/db?serverPubKey=s3cret",
 		"user:pw@tcp(host)/%s3cret",
 	} {
-		db, err := Connect(dsn, 1, 0)
+		db, err := Connect(report.Database{DSN: dsn}, 1, 0)
 		if err == nil {
 			db.Close()
 			t.Errorf("%s: no error", dsn.Reveal())
@@ -59,7 +61,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 		}
 	}
 	m := testmain.SharedMariaDB(t)
-	db, err := Connect(report.Secret("nobody:s3cret@tcp("+m.Addr+")/"), 1, 0)
+	db, err := Connect(report.Database{DSN: report.Secret("nobody:s3cret@tcp(" + m.Addr + ")/")}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +81,12 @@ func TestTimeZoneOfSessions(t *testing.T) {
 	}
 	t.Cleanup(m.Stop)
 	dsn := report.Secret(m.DSN("") + "?time_zone=%27%2B02%3A00%27")
-	queries, err := Connect(dsn, 2, 0)
+	queries, err := Connect(report.Database{DSN: dsn}, 2, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer queries.Close()
-	plain, err := ConnectRecords(report.Secret(m.DSN("")), 2, 0, nil)
+	plain, err := ConnectRecords(report.Database{DSN: report.Secret(m.DSN(""))}, 2, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func TestTimeZoneOfSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := ConnectRecords(report.Secret(m.DSN("")), 2, 0, berlin)
+	said, err := ConnectRecords(report.Database{DSN: report.Secret(m.DSN(""))}, 2, 0, berlin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,7 @@ func TestLockWaitOfRecords(t *testing.T) {
 	t.Parallel()
 	dsn := testmain.SharedMariaDB(t).DSN("")
 	for options, want := range map[string]int{"": 1, "?innodb_lock_wait_timeout=7": 7} {
-		db, err := ConnectRecords(report.Secret(dsn+options), 1, 0, time.UTC)
+		db, err := ConnectRecords(report.Database{DSN: report.Secret(dsn + options)}, 1, 0, time.UTC)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +135,7 @@ func TestLockWaitOfRecords(t *testing.T) {
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	name, _ := testmain.Schema(t)
-	db, err := Connect(report.Secret(testmain.SharedMariaDB(t).DSN(name)), 7, 0)
+	db, err := Connect(report.Database{DSN: report.Secret(testmain.SharedMariaDB(t).DSN(name))}, 7, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,5 +152,64 @@ func TestConnect(t *testing.T) {
 	}
 	if _, err := db.Exec("SELECT 1; SELECT 2"); err == nil {
 		t.Error("two statements were run as one")
+	}
+}
+
+// TestTLS needs the authority that signed the server's certificate, and shows the client's own.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	authority, err := testenv.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var extra []string
+	issue := func() (cert, key []byte) {
+		if cert, key, err = authority.Issue(); err != nil {
+			t.Fatal(err)
+		}
+		return cert, key
+	}
+	cert, key := issue()
+	for name, content := range map[string][]byte{"ca": authority.PEM, "cert": cert, "key": key} {
+		file := filepath.Join(dir, name+".pem")
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		extra = append(extra, "--ssl-"+name+"="+file)
+	}
+	m, err := testenv.StartMariaDB(t.Context(), dir, extra...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Stop)
+	admin, err := m.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if _, err := admin.ExecContext(t.Context(), "CREATE USER 'fanfold'@'%' REQUIRE X509"); err != nil {
+		t.Fatal(err)
+	}
+	cert, key = issue()
+	ours := report.TLS{CA: report.Secret(authority.PEM), Cert: report.Secret(cert), Key: report.Secret(key)}
+	for name, c := range map[string]struct {
+		tls  report.TLS
+		want string
+	}{
+		"all of it":             {ours, ""},
+		"no client certificate": {report.TLS{CA: ours.CA}, "Access denied"},
+		"no TLS":                {report.TLS{}, "Access denied"},
+		"an unknown authority":  {report.TLS{Cert: ours.Cert, Key: ours.Key}, "unknown authority"},
+	} {
+		db, err := Connect(report.Database{DSN: report.Secret("fanfold@tcp(" + m.Addr + ")/"), TLS: c.tls}, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.PingContext(t.Context())
+		_ = db.Close()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func setup(t testing.TB) *bundle {
 
 func connect(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	db, err := mysqldb.Connect(report.Secret(dsn), 1, 0)
+	db, err := mysqldb.Connect(report.Database{DSN: report.Secret(dsn)}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestSource(t *testing.T) {
 			Endless: func(t *testing.T) listeners.Task { return task(t, "SELECT SLEEP(600) AS n", "n") },
 			Wrong:   func(t *testing.T) listeners.Task { return task(t, "SELECT no_such_column AS n FROM seq_1_to_5", "n") },
 			Away: func(t *testing.T) (listeners.Source, listeners.Task) {
-				db, err := mysqldb.Connect(report.Secret("u@tcp(127.0.0.1:1)/x"), 1, time.Second)
+				db, err := mysqldb.Connect(report.Database{DSN: report.Secret("u@tcp(127.0.0.1:1)/x")}, 1, time.Second)
 				if err != nil {
 					t.Fatal(err)
 				}

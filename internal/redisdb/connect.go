@@ -1,0 +1,66 @@
+package redisdb
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// errURL holds no part of the URL, which can have a password.
+var errURL = errors.New("redis: not a URL that go-redis understands")
+
+// Connect returns a client of at most poolSize connections for each server; 0 is the default of
+// go-redis, 10 for each CPU. It does no I/O: the first command connects. The caller closes it.
+//
+// With Sentinel the client follows the master: when another server is promoted, its connections
+// are made anew there.
+func Connect(r report.Redis, poolSize int) (*redis.Client, error) {
+	if r.Sentinel.Master != "" {
+		return connectSentinel(r, poolSize)
+	}
+	o, err := redis.ParseURL(plainURL(r.URL))
+	if err != nil {
+		return nil, errURL
+	}
+	if !r.TLS.None() {
+		server := ""
+		if o.TLSConfig != nil {
+			server = o.TLSConfig.ServerName
+		}
+		if o.TLSConfig, err = r.TLS.Config(server); err != nil {
+			return nil, fmt.Errorf("redis: %w", err)
+		}
+	}
+	o.PoolSize, o.ContextTimeoutEnabled, o.DisableIdentity = poolSize, true, true
+	return redis.NewClient(o), nil
+}
+
+// plainURL is a URL as go-redis knows it: Valkey speaks the same protocol.
+func plainURL(url report.Secret) string {
+	text := url.Reveal()
+	if rest, ok := strings.CutPrefix(text, "valkey"); ok {
+		return "redis" + rest
+	}
+	return text
+}
+
+func connectSentinel(r report.Redis, poolSize int) (*redis.Client, error) {
+	var encrypt *tls.Config
+	if r.Encrypt {
+		var err error
+		if encrypt, err = r.TLS.Config(""); err != nil {
+			return nil, fmt.Errorf("redis: %w", err)
+		}
+	}
+	return redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: r.Sentinel.Master, SentinelAddrs: r.Sentinel.Addresses,
+		SentinelUsername: r.Sentinel.User, SentinelPassword: r.Sentinel.Password.Reveal(),
+		Username: r.User, Password: r.Password.Reveal(), DB: r.DB, TLSConfig: encrypt,
+		PoolSize: poolSize, ContextTimeoutEnabled: true, DisableIdentity: true,
+	}), nil
+}

@@ -1,0 +1,152 @@
+package redisdb
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable() // that a server is away is no news here
+	testmain.Main(m)
+}
+
+// connect is Connect for a test.
+func connect(t *testing.T, r report.Redis) *redis.Client {
+	t.Helper()
+	client, err := Connect(r, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// TestURLs of each kind reach a server with an ACL user and its password.
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "s")
+	server, err := testenv.StartRedis(t.Context(), dir, "--unixsocket", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	admin := server.Client()
+	defer admin.Close()
+	if err := admin.Do(t.Context(), "ACL", "SETUSER", "fanfold", "on", ">s3cret@/", "~*", "&*", "+@all").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{
+		"redis://fanfold:s3cret%40%2F@" + server.Addr + "/1", "valkey://fanfold:s3cret%40%2F@" + server.Addr + "/1", "unix://fanfold:s3cret%40%2F@" + socket + "?db=1",
+	} {
+		client := connect(t, report.Redis{URL: report.Secret(url)})
+		if who := client.Do(t.Context(), "ACL", "WHOAMI"); who.Err() != nil || who.Val() != "fanfold" {
+			t.Errorf("%s: %v", url, who)
+		}
+		if o := client.Options(); o.DB != 1 {
+			t.Errorf("%s: db %d", url, o.DB)
+		}
+	}
+	_, err = Connect(report.Redis{URL: "redis://:s3cret%zz@x"}, 0)
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a URL that is none: %v", err)
+	}
+}
+
+// TestTLS needs the authority that signed the server's certificate, and shows the client's own.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	authority, err := testenv.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	issue := func() (cert, key []byte) {
+		if cert, key, err = authority.Issue(); err != nil {
+			t.Fatal(err)
+		}
+		return cert, key
+	}
+	cert, key := issue()
+	for name, content := range map[string][]byte{"ca.pem": authority.PEM, "cert.pem": cert, "key.pem": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	listener.Close()
+	server, err := testenv.StartRedis(t.Context(), dir, "--tls-port", port, "--tls-ca-cert-file", "ca.pem", "--tls-cert-file", "cert.pem", "--tls-key-file", "key.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	ours := report.TLS{CA: report.Secret(authority.PEM)}
+	cert, key = issue()
+	ours.Cert, ours.Key = report.Secret(cert), report.Secret(key)
+	url := report.Secret("rediss://" + address)
+	for name, c := range map[string]struct {
+		redis report.Redis
+		want  string
+	}{
+		"all of it":             {report.Redis{URL: url, TLS: ours}, ""},
+		"valkeys":               {report.Redis{URL: "valkeys" + url[len("rediss"):], TLS: ours}, ""},
+		"no client certificate": {report.Redis{URL: url, TLS: report.TLS{CA: ours.CA}}, "certificate required"},
+		"an unknown authority":  {report.Redis{URL: url}, "unknown authority"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := connect(t, c.redis).Ping(ctx).Err()
+		cancel()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestSentinel follows the master to the server that is promoted.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	s, err := testenv.StartSentinels(t.Context(), t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	r := report.Redis{Sentinel: report.Sentinel{Master: s.Master, Addresses: append([]string{"127.0.0.1:1"}, s.Addresses...)}, DB: 2}
+	client := connect(t, r)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := client.Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := client.Wait(ctx, 1, 10*time.Second).Result(); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	if o := Server(ctx, r, client); o.Addr != s.Servers[0].Addr || o.DB != 2 {
+		t.Errorf("the master is %s, db %d", o.Addr, o.DB)
+	}
+	s.Servers[0].Kill()
+	for client.Set(ctx, "k", "w", 0).Err() != nil {
+		if ctx.Err() != nil {
+			t.Fatal("no other server takes writes")
+		}
+	}
+	if o := Server(ctx, r, client); o.Addr != s.Servers[1].Addr {
+		t.Errorf("the master is %s", o.Addr)
+	}
+}

@@ -1,0 +1,3 @@
+// Package redisdb answers one question: how does a process connect to its Redis, whichever
+// form that has?
+package redisdb

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+)
+
+// Redis says where Redis is: one server by its URL, the nodes of a cluster, or the master
+// that Sentinels name. Exactly one of the three is given.
+type Redis struct {
+	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`. `valkey://` and `valkeys://` are understood as well
+	URL Secret `yaml:"url" file:"url_file" short:"" form:"redis"`
+	// Sentinels that know which server is the master
+	Sentinel Sentinel `yaml:"sentinel"`
+	// ACL user of the servers, with `sentinel`
+	User string `yaml:"user" unset:"the default user"`
+	// password of the servers, with `sentinel`
+	Password Secret `yaml:"password" file:"password_file"`
+	// number of the database, with `sentinel`
+	DB int `yaml:"db" default:"0" min:"0" max:"65535"`
+	// encrypts the connections, with `sentinel`; a URL says it with `rediss://`
+	Encrypt bool `yaml:"tls" default:"false"`
+	TLS     TLS
+}
+
+// Sentinel names a master and the Sentinels that watch it.
+type Sentinel struct {
+	// name under which the Sentinels know the master
+	Master string `yaml:"master" need:"Write the name that the Sentinels monitor, such as mymaster"`
+	// `host:port` of the Sentinels; those that are down are skipped
+	Addresses []string `yaml:"addresses" form:"server" min:"1" need:"Write the host:port of each Sentinel"`
+	// ACL user of the Sentinels
+	User string `yaml:"user" unset:"the default user"`
+	// password of the Sentinels
+	Password Secret `yaml:"password" file:"password_file"`
+}
+
+// TLS is what encrypted connections use beside the system's authorities.
+type TLS struct {
+	CA        Secret // PEM: authorities that sign the server's certificate; empty: those of the system
+	Cert, Key Secret // PEM: the client's certificate and its key; empty: none
+}
+
+// None tells whether nothing is given.
+func (t TLS) None() bool { return t == TLS{} }
+
+// Errors of TLS.
+var (
+	ErrCA   = errors.New("report: no certificate in PEM form")
+	ErrCert = errors.New("report: not a certificate and its key in PEM form")
+)
+
+// Config returns the settings of a connection, for a server of that name; an empty name is for
+// clients that fill it in. The errors are ErrCA and ErrCert.
+func (t TLS) Config(server string) (*tls.Config, error) {
+	c := &tls.Config{ServerName: server, MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, ErrCA
+		}
+	}
+	if t.Cert != "" || t.Key != "" {
+		pair, err := tls.X509KeyPair([]byte(t.Cert), []byte(t.Key))
+		if err != nil {
+			return nil, ErrCert // the error could quote the key
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
