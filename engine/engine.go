@@ -71,7 +71,7 @@ func New(o Options) (*Engine, error) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
 	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
-	e := &Engine{o: o, made: time.Now(), log: o.Log, definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}}
+	e := &Engine{o: o, made: time.Now(), log: o.Log, jobs: newJobMetrics(o.Metrics), definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
@@ -80,9 +80,7 @@ func New(o Options) (*Engine, error) {
 		e.definitions[hash], e.plans[r] = r, planOf(r, hash)
 		e.known = append(e.known, hash)
 	}
-	var err error
-	e.jobs, err = newJobMetrics(o.Metrics)
-	return e, err
+	return e, nil
 }
 
 // Run triggers and folds until ctx ends, and returns nil then. An outage of Redis is

@@ -1,9 +1,8 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // jobMetrics count what becomes of jobs here. A crash at the wrong moment can
@@ -21,22 +20,14 @@ const (
 )
 
 // newJobMetrics registers the metrics; with a nil registerer they only count.
-func newJobMetrics(to prometheus.Registerer) (*jobMetrics, error) {
-	m := &jobMetrics{
-		finished: prometheus.NewCounterVec(prometheus.CounterOpts{
+func newJobMetrics(to prometheus.Registerer) *jobMetrics {
+	with := promauto.With(to)
+	return &jobMetrics{
+		finished: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "fanfold_jobs_finished_total", Help: "Jobs whose end this process has carried out, by report and final status.",
 		}, []string{"report", "status"}),
-		requeued: prometheus.NewCounterVec(prometheus.CounterOpts{
+		requeued: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "fanfold_fanin_requeued_total", Help: "Times that fan-in left a job for later, by step and reason: refused, outage or stop.",
 		}, []string{"step", "reason"}),
 	}
-	if to == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.finished, m.requeued} {
-		if err := to.Register(c); err != nil {
-			return nil, fmt.Errorf("engine: metrics: %w", err)
-		}
-	}
-	return m, nil
 }

@@ -1,10 +1,10 @@
 package scheduler
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // What found a timeout.
@@ -24,22 +24,23 @@ type metrics struct {
 // buckets go from a millisecond to an hour.
 var buckets = []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2, 5, 10, 60, 600, 3600}
 
-// newMetrics makes the metrics, and registers them where there is a registry.
-func newMetrics(registry prometheus.Registerer) (*metrics, error) {
+// newMetrics registers the metrics; with a nil registerer they only count.
+func newMetrics(to prometheus.Registerer) *metrics {
+	with := promauto.With(to)
 	m := &metrics{
-		timeouts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		timeouts: with.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fanfold_timeout_lateness_seconds", Buckets: buckets,
 			Help: "How long after its deadline it was decided that a job fails, by what found it.",
 		}, []string{"found_by"}),
-		delayed: prometheus.NewHistogram(prometheus.HistogramOpts{
+		delayed: with.NewHistogram(prometheus.HistogramOpts{
 			Name: "fanfold_delayed_lateness_seconds", Buckets: buckets,
 			Help: "How long after it was due a member of the delayed set was moved to its stream.",
 		}),
-		heard: prometheus.NewGauge(prometheus.GaugeOpts{
+		heard: with.NewGauge(prometheus.GaugeOpts{
 			Name: "fanfold_notifications_heard",
 			Help: "Whether keyspace notifications of Redis are heard: 1, or 0 where only sweeps find what is due.",
 		}),
-		again: prometheus.NewCounter(prometheus.CounterOpts{
+		again: with.NewCounter(prometheus.CounterOpts{
 			Name: "fanfold_resubscriptions_total",
 			Help: "How often the subscription to keyspace notifications was lost and made anew.",
 		}),
@@ -47,15 +48,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	for _, found := range []string{byEvent, bySweep} {
 		m.timeouts.WithLabelValues(found)
 	}
-	if registry == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.timeouts, m.delayed, m.heard, m.again} {
-		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("metrics of the scheduler: %w", err)
-		}
-	}
-	return m, nil
+	return m
 }
 
 func (m *metrics) timeout(found string, late time.Duration) {

@@ -77,8 +77,7 @@ type Scheduler struct {
 	delayed, deadlines, wake, sweeps step.Bell
 }
 
-// New returns a Scheduler. It does no I/O. It returns an error where Metrics has
-// those of another Scheduler.
+// New returns a Scheduler. It does no I/O.
 func New(o Options) (*Scheduler, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Consumer == "" {
 		return nil, errors.New("scheduler: Redis, Scripts and Consumer are needed")
@@ -86,13 +85,9 @@ func New(o Options) (*Scheduler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	m, err := newMetrics(o.Metrics)
-	if err != nil {
-		return nil, err
-	}
 	return &Scheduler{
 		redis: o.Redis, scripts: o.Scripts, locks: redislock.New(o.Redis), name: o.Consumer, timers: o.Timers,
-		metrics: m, log: o.Log, pace: defaultPace,
+		metrics: newMetrics(o.Metrics), log: o.Log, pace: defaultPace,
 		delayed: step.NewBell(), deadlines: step.NewBell(), wake: step.NewBell(), sweeps: step.NewBell(),
 	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 )
@@ -36,14 +35,5 @@ func TestMetrics(t *testing.T) {
 	problems, err := testutil.GatherAndLint(registry)
 	if err != nil || len(problems) != 0 {
 		t.Errorf("%v %v", problems, err)
-	}
-	o := b.options
-	o.Consumer, o.Metrics = "b", registry
-	if _, err := New(o); err == nil {
-		t.Error("two schedulers have one registry")
-	}
-	o.Metrics = prometheus.NewRegistry()
-	if _, err := New(o); err != nil {
-		t.Error(err)
 	}
 }

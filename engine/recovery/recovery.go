@@ -30,14 +30,6 @@ type Jobs interface {
 	StartLost(ctx context.Context, records []engine.Record, epoch string, valid func(context.Context) error) (engine.Lost, error)
 }
 
-// Records is the store of records.
-type Records interface {
-	// Startable returns up to n records that a pass looks at: PENDING and PROCESSING
-	// ones that have not changed for the grace time, in the order of their ids, after an
-	// id (empty: from the first).
-	Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error)
-}
-
 // Options configures a Recovery. The fields up to Rate are needed.
 type Options struct {
 	Scripts *scripts.Scripts

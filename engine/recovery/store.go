@@ -3,6 +3,9 @@ package recovery
 import (
 	"context"
 	"errors"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
 )
 
 // ErrNoTables is returned where the tables of a Store do not exist or may not
@@ -25,4 +28,12 @@ type Store interface {
 	// SaveSnapshot replaces the snapshot, if its version still is before (empty: there
 	// is none). It tells whether it did. After an error it is not known whether it did.
 	SaveSnapshot(ctx context.Context, before, now string, parts []Part) (bool, error)
+}
+
+// Records is the store of records.
+type Records interface {
+	// Startable returns up to n records that a pass looks at: PENDING and PROCESSING
+	// ones that have not changed for the grace time, in the order of their ids, after an
+	// id (empty: from the first).
+	Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error)
 }
