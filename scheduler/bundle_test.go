@@ -86,11 +86,15 @@ func (b *bundle) scheduler(consumer string) *Scheduler {
 }
 
 // run runs a scheduler until the test ends, and returns its metrics.
-func (b *bundle) run(consumer string) *prometheus.Registry {
+func (b *bundle) run(consumer string) *prometheus.Registry { return b.runAt(consumer, quick) }
+
+// runAt is run at another pace.
+func (b *bundle) runAt(consumer string, p pace) *prometheus.Registry {
 	b.t.Helper()
 	registry := prometheus.NewRegistry()
 	b.options.Metrics = registry
 	s := b.scheduler(consumer)
+	s.pace = p
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

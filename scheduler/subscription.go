@@ -22,7 +22,7 @@ type pace struct {
 	lost     time.Duration // between two passes over running jobs
 }
 
-var defaultPace = pace{canary: 10 * time.Second, patience: 2 * time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: scripts.LostEvery}
+var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: scripts.LostEvery}
 
 var (
 	// errDeaf ends a subscription that has become silent.

@@ -32,6 +32,7 @@ import (
 type stack struct {
 	t      testing.TB
 	redis  *testenv.Redis
+	where  string // the value of redis in its configuration
 	schema string
 	db     *sql.DB
 	dir    string
@@ -56,13 +57,20 @@ func newStackOn(t testing.TB, settings []string, reports string, more ...string)
 		t.Fatal(err)
 	}
 	t.Cleanup(s.redis.Stop)
-	s.schema, s.db = testmain.Schema(t)
+	s.where = s.redis.URL()
+	s.begin(reports, more...)
+	return s
+}
+
+// begin makes the schema and the configuration of a stack that has a Redis.
+func (s *stack) begin(reports string, more ...string) {
+	s.t.Helper()
+	s.schema, s.db = testmain.Schema(s.t)
 	s.config = s.write("fanfold.yaml", reports, more...)
 	s.b = s.open(s.config)
 	if out, code := s.fanfold("migrate"); code != exitOK {
-		t.Fatalf("migrate: %d %s", code, out)
+		s.t.Fatalf("migrate: %d %s", code, out)
 	}
-	return s
 }
 
 // in is the same stack for a subtest.
@@ -79,7 +87,7 @@ func (s *stack) write(name, reports string, more ...string) string {
 	if !strings.Contains(above, "databases:") {
 		above += "\ndatabases: {db: {dsn: \"{dsn}\"}}"
 	}
-	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s", s.redis.URL(), s.dir, above, reports)
+	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s", s.where, s.dir, above, reports)
 	text = strings.NewReplacer("{schema}", s.schema, "{dsn}", testmain.SharedMariaDB(s.t).DSN(s.schema)).Replace(text)
 	file := filepath.Join(s.dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

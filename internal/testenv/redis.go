@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -68,6 +69,12 @@ func (r *Redis) Client() *redis.Client {
 
 // Stop ends the server in good order.
 func (r *Redis) Stop() { r.proc.stop() }
+
+// Freeze stops the server in the middle of what it does, until Thaw.
+func (r *Redis) Freeze() { r.proc.signal(syscall.SIGSTOP) }
+
+// Thaw lets a server go on after Freeze.
+func (r *Redis) Thaw() { r.proc.signal(syscall.SIGCONT) }
 
 // Kill ends the server as a crash would.
 func (r *Redis) Kill() { r.proc.kill() }
