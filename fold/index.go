@@ -53,14 +53,21 @@ func (x *index) addAll(b *batch, number int64, leftOut func(i int) bool) {
 	}
 }
 
-// findAll finds for each key of a batch the last of its numbers and 1, or 0.
-func (x *index) findAll(b *batch, last []uint32) {
-	for _, k := range b.keys {
-		x.touched |= x.slots[x.slots.start(k.hash())].last
+// findAll finds for each key of a batch the last of its numbers and 1, or 0. It looks at all slots
+// first. It is safe for concurrent use.
+func (x *index) findAll(b *batch, last *[batchRows]uint32) {
+	var slots [batchRows]slot
+	for i, k := range b.keys {
+		slots[i] = x.slots[x.slots.start(k.hash())]
 	}
 	for i, k := range b.keys {
-		if last[i] = 0; b.known[i] {
-			last[i] = x.slots.find(k.hash(), nil, k).last
+		switch s, hash := slots[i], k.hash(); {
+		case !b.known[i]:
+			last[i] = 0
+		case s.last == 0 || s.tag == uint32(hash):
+			last[i] = s.last
+		default:
+			last[i] = x.slots.find(hash, nil, k).last
 		}
 	}
 }

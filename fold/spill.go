@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"sync"
 
+	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -86,38 +87,72 @@ func (j *join) divide(x *index, rows int64) (*partition, error) {
 	return p, nil
 }
 
-// divideSide gives the rows of a side to the runs of their numbers.
+// divideSide gives the rows of a side to the runs of their numbers. Rows of several chunks are
+// looked up side by side, and added in order.
 func (p *partition) divideSide(n int, x *index, to func(number uint32) *run) error {
-	j, in, b := p.j, p.j.inputs[n], p.j.batch
-	last := make([]uint32, batchRows)
-	number := int64(0)
+	in, number, failed := p.j.inputs[n], int64(0), error(nil)
+	lookers := newCrew(func() *looker { return &looker{in, x, newKeyer(p.j.plan.comparisons), newBatch(0), nil} })
 	for c, err := range in.chunks(in.all, 0) {
-		if err != nil {
-			return err
-		}
-		for from := 0; from < c.Rows(); from += batchRows {
-			b.read(j.keyer, c, from, min(from+batchRows, c.Rows()), in.keys)
-			x.findAll(b, last)
-			for i, k := range b.keys {
-				if last[i] == 0 {
-					continue
-				}
-				j.buffer = beginRecord(j.buffer[:0], k, true)
-				if in.kind == report.Full {
-					j.buffer = binary.LittleEndian.AppendUint64(j.buffer, uint64(number+int64(from+i)))
-				}
-				if j.buffer, err = endRecord(in.appendCells(j.buffer, c, from+i)); err != nil {
-					return in.failed(err)
-				}
-				for at := last[i]; at != 0; at = x.next(at) {
-					j.buffer.setLink(at - 1)
-					if err := to(at - 1).add(j.buffer); err != nil {
+		first := number
+		if failed = err; failed != nil || !lookers.do(func(l *looker, turn func() error) error {
+			if err := l.look(c, first); err != nil {
+				return err
+			}
+			if err := turn(); err != nil {
+				return err
+			}
+			return eachRecord(l.found, func(r record) error {
+				for at := r.link() + 1; at != 0; at = x.next(at) {
+					r.setLink(at - 1)
+					if err := to(at - 1).add(r); err != nil {
 						return err
 					}
 				}
-			}
+				return nil
+			})
+		}) {
+			break
 		}
 		number += int64(c.Rows())
+	}
+	if err := lookers.wait(); err != nil {
+		return err
+	}
+	return failed
+}
+
+// looker looks rows of a side up in an index.
+type looker struct {
+	in    *input
+	index *index
+	keyer *keyer
+	batch *batch
+	found []byte // records of the rows that were found, each linked to the last of its numbers
+}
+
+// look finds rows of a chunk, the first of which has this number.
+func (l *looker) look(c *dataset.Chunk, number int64) error {
+	var last [batchRows]uint32
+	var r record
+	l.found = l.found[:0]
+	for from := 0; from < c.Rows(); from += batchRows {
+		l.batch.read(l.keyer, c, from, min(from+batchRows, c.Rows()), l.in.keys)
+		l.index.findAll(l.batch, &last)
+		for i, k := range l.batch.keys {
+			if last[i] == 0 {
+				continue
+			}
+			r = beginRecord(r[:0], k, true)
+			if l.in.kind == report.Full {
+				r = binary.LittleEndian.AppendUint64(r, uint64(number+int64(from+i)))
+			}
+			var err error
+			if r, err = endRecord(l.in.appendCells(r, c, from+i)); err != nil {
+				return l.in.failed(err)
+			}
+			r.setLink(last[i] - 1)
+			l.found = appendPadded(l.found, r)
+		}
 	}
 	return nil
 }
