@@ -51,7 +51,7 @@ func (t *Task) Append(ctx context.Context, c Chunk) (Outcome, error) {
 		t.writer = rand.Text()[:10]
 	}
 	args := []any{t.Attempt, t.Listener, t.Generation, t.writer, c.Number, c.Rows, columns, t.s.bytes}
-	return t.s.outcome(ctx, appendScript.call(ctx, []string{t.s.Keys.Job(t.ID)}, c.args(args, t.Listener)...))
+	return t.s.outcome(ctx, call(ctx, "append", []string{t.s.Keys.Job(t.ID)}, c.args(args, t.Listener)...))
 }
 
 // MaxAhead is how many chunks before a stored one may be missing.
@@ -74,17 +74,17 @@ func (t *Task) Store(ctx context.Context, c Chunk) (Outcome, Stored, error) {
 		return 0, Stored{}, fmt.Errorf("columns of %s: %w", t.Listener, err)
 	}
 	args := []any{t.Attempt, t.Listener, t.Generation, c.Number, c.Rows, columns, t.Lease.Milliseconds(), t.s.bytes, MaxAhead}
-	return t.store(ctx, storeScript, c.args(args, t.Listener))
+	return t.store(ctx, "store", c.args(args, t.Listener))
 }
 
 // Ends notes how many chunks a task has, before all of them are stored. A full Redis
 // takes it, too.
 func (t *Task) Ends(ctx context.Context, chunks int64) (Outcome, Stored, error) {
-	return t.store(ctx, endsScript, []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
+	return t.store(ctx, "ends", []any{t.Attempt, t.Listener, t.Generation, chunks, "", "", t.Lease.Milliseconds()})
 }
 
-func (t *Task) store(ctx context.Context, script *script, args []any) (Outcome, Stored, error) {
-	outcome, more, err := t.s.list(ctx, script.call(ctx, []string{t.s.Keys.Job(t.ID)}, args...))
+func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, Stored, error) {
+	outcome, more, err := t.s.list(ctx, call(ctx, script, []string{t.s.Keys.Job(t.ID)}, args...))
 	if err != nil || len(more) != 3 {
 		return outcome, Stored{}, err
 	}

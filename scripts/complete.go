@@ -116,9 +116,9 @@ next:
 func (s Tasks) completeCall(ctx context.Context, batch []*completion) *redis.Cmd {
 	first := batch[0]
 	listener, names := first.task.Listener, first.chunk.Names
-	script := completeScript
+	script := "complete"
 	if len(names) == 0 {
-		script = countScript // stores nothing, also in a Redis that is full
+		script = "count" // stores nothing, also in a Redis that is full
 	}
 	keys := append(make([]string, 0, 3+len(batch)), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Task(listener))
 	args := append(make([]any, 0, 7+len(names)+len(batch)*(7+len(names))),
@@ -138,5 +138,5 @@ func (s Tasks) completeCall(ctx context.Context, batch []*completion) *redis.Cmd
 			args = append(args, f)
 		}
 	}
-	return script.call(ctx, keys, args...)
+	return call(ctx, script, keys, args...)
 }

@@ -30,7 +30,7 @@ type Timeouts struct {
 // server's clock, about max of them. It touches the wake key, so that Redis publishes that
 // it has expired if its time is over, and sets it for the next deadline.
 func (s Clock) Passed(ctx context.Context, after int64, max int) (Timeouts, error) {
-	wait, more, err := s.list(ctx, deadlinesScript.call(ctx, []string{s.Keys.Deadlines(), s.Keys.Wake()}, after, max))
+	wait, more, err := s.list(ctx, call(ctx, "deadlines", []string{s.Keys.Deadlines(), s.Keys.Wake()}, after, max))
 	if err != nil {
 		return Timeouts{}, err
 	}
@@ -66,7 +66,7 @@ func (s Clock) Touch(ctx context.Context, keys []string) ([]string, error) {
 // SetCanary sets a subscriber's canary, whose time is over after a millisecond, so that a
 // Touch deletes it. A full Redis takes it, too.
 func (s Clock) SetCanary(ctx context.Context, consumer string) error {
-	_, err := s.outcome(ctx, canaryScript.call(ctx, []string{s.Keys.Canary(consumer)}))
+	_, err := s.outcome(ctx, call(ctx, "canary", []string{s.Keys.Canary(consumer)}))
 	return err
 }
 
@@ -101,5 +101,5 @@ func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]string
 // PushAgain pushes a running job again whose hash Redis has lost: its record decides what
 // comes next. It is OK, or Gone if the job has its hash, or does not run.
 func (s Clock) PushAgain(ctx context.Context, id string) (Outcome, error) {
-	return s.outcome(ctx, againScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Jobs()}, id))
+	return s.outcome(ctx, call(ctx, "again", []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Jobs()}, id))
 }

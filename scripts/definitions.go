@@ -41,7 +41,7 @@ func (s Definitions) announce(ctx context.Context, only string, definitions []st
 	for _, d := range definitions {
 		args = append(args, d)
 	}
-	_, err := s.outcome(ctx, announceScript.call(ctx, []string{s.Keys.Definitions()}, args...))
+	_, err := s.outcome(ctx, call(ctx, "announce", []string{s.Keys.Definitions()}, args...))
 	return err
 }
 

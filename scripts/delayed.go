@@ -14,7 +14,7 @@ import (
 
 // Delay puts a member into the delayed set, due after d by the server's clock.
 func (s Clock) Delay(ctx context.Context, member string, d time.Duration) error {
-	_, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Keys.Delayed()}, member, d.Milliseconds()))
+	_, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Delayed()}, member, d.Milliseconds()))
 	return err
 }
 
@@ -28,7 +28,7 @@ type Due struct {
 // Due lists what is due in the delayed set, at most max members of each kind; it skips the
 // first members that are due.
 func (s Clock) Due(ctx context.Context, max, skip int) (Due, error) {
-	next, more, err := s.list(ctx, dueScript.call(ctx, []string{s.Keys.Delayed()}, max, skip))
+	next, more, err := s.list(ctx, call(ctx, "due", []string{s.Keys.Delayed()}, max, skip))
 	if err != nil {
 		return Due{}, err
 	}
@@ -87,7 +87,7 @@ func (s Clock) Move(ctx context.Context, stream, listener string, moves []Move) 
 			keys = append(keys, s.Keys.Job(m.ID))
 		}
 	}
-	c := moveScript.call(ctx, keys, args...)
+	c := call(ctx, "move", keys, args...)
 	if err := s.do(ctx, c); err != nil {
 		return nil, nil, err
 	}
@@ -127,7 +127,7 @@ func (s Clock) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (i
 	for _, r := range refusals {
 		args = append(args, r.Member, r.Reason, excerpt(map[string]string{"member": r.Member}))
 	}
-	n, err := s.outcome(ctx, refuseScript.call(ctx, []string{s.Keys.Delayed(), s.Keys.Quarantined()}, args...))
+	n, err := s.outcome(ctx, call(ctx, "refuse", []string{s.Keys.Delayed(), s.Keys.Quarantined()}, args...))
 	return int64(n), err
 }
 

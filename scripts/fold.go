@@ -44,7 +44,7 @@ func (s Folds) Claim(ctx context.Context, c Claim) (Outcome, *Fold, error) {
 	for _, k := range c.Known {
 		args = append(args, k)
 	}
-	claim, fields := claimScript.call(ctx, []string{s.Keys.Job(c.ID), s.Keys.FanIn(), s.Keys.FanInLarge()}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
+	claim, fields := call(ctx, "claim", []string{s.Keys.Job(c.ID), s.Keys.FanIn(), s.Keys.FanInLarge()}, args...), Jobs{s.conn}.stateCall(ctx, c.ID)
 	if err := s.do(ctx, claim, fields); err != nil {
 		return 0, nil, err
 	}
@@ -146,7 +146,7 @@ func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 		for _, f := range folds[from:to] {
 			keys, args = append(keys, s.Keys.Job(f.ID)), append(args, f.Attempt, f.Stage, f.fence(), f.Entry.ID)
 		}
-		return publishScript.call(ctx, keys, args...)
+		return call(ctx, "publish", keys, args...)
 	})
 	for i, o := range outcomes {
 		if o <= 0 {
@@ -170,7 +170,7 @@ func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error)
 	for _, l := range listeners {
 		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
 	}
-	return s.outcome(ctx, advanceScript.call(ctx, keys, args...))
+	return s.outcome(ctx, call(ctx, "advance", keys, args...))
 }
 
 // Fail fails a claimed job; its claim goes on, in order to end it: OK, Already, Busy or Gone.
@@ -203,7 +203,7 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
 			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, summary(e.State))
 		}
-		return settleScript.call(ctx, keys, args...)
+		return call(ctx, "settle", keys, args...)
 	})
 }
 
@@ -246,7 +246,7 @@ func (s Folds) HandBack(ctx context.Context, m Message, entry Entry) error {
 const handBackAfter = time.Second
 
 func (s *conn) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
-	_, err := s.outcome(ctx, handbackScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), e.Stream},
+	_, err := s.outcome(ctx, call(ctx, "handback", []string{s.Keys.Job(id), s.Keys.Delayed(), e.Stream},
 		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID, e.Consumer))
 	return err
 }

@@ -95,7 +95,7 @@ func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start,
 		keys = append(keys, s.Keys.Job(j.ID), s.Keys.Ended(j.ID))
 		args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry)
 	}
-	return startScript.call(ctx, keys, args...)
+	return call(ctx, "start", keys, args...)
 }
 
 // digest tells parameters apart: FNV-1a in hexadecimal.
@@ -122,7 +122,7 @@ func (s *conn) fail(ctx context.Context, id string, attempt int64, f failure) (O
 	if stream == "" {
 		stream = s.Keys.FanIn()
 	}
-	outcome, more, err := s.list(ctx, failScript.call(ctx, []string{s.Keys.Job(id), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Delayed(), stream},
+	outcome, more, err := s.list(ctx, call(ctx, "fail", []string{s.Keys.Job(id), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Delayed(), stream},
 		append([]any{id, attempt, f.by, f.token, f.reason, s.events, oneIf(f.remove), Group, f.entry.ID, string(f.blame), Margin.Milliseconds()}, f.paused...)...))
 	if err != nil || len(more) < 2 {
 		return outcome, 0, err
@@ -155,7 +155,7 @@ func (s Jobs) Expire(ctx context.Context, id string) (Outcome, time.Duration, er
 
 // Bury lists a record as failed whose job never ran.
 func (s Jobs) Bury(ctx context.Context, id string) error {
-	_, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Keys.Dead()}, id, 0))
+	_, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Dead()}, id, 0))
 	return err
 }
 
@@ -185,7 +185,7 @@ func (s Jobs) Cancel(ctx context.Context, id string, attempt int64, reason strin
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))
 		}
-		outcome, more, err := s.list(ctx, cancelScript.call(ctx, keys, id, attempt, reason, s.events, s.Keys.Cancelled(), listeners, Margin.Milliseconds()))
+		outcome, more, err := s.list(ctx, call(ctx, "cancel", keys, id, attempt, reason, s.events, s.Keys.Cancelled(), listeners, Margin.Milliseconds()))
 		if err != nil {
 			return 0, "", err
 		}

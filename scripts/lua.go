@@ -20,61 +20,31 @@ type script struct {
 	name, source, sha string
 }
 
-var (
-	startScript      = load("start")
-	takeScript       = load("take")
-	appendScript     = load("append")
-	completeScript   = load("complete")
-	countScript      = newScript("complete", allowOOM(mustRead("complete")))
-	storeScript      = load("store")
-	endsScript       = newScript("store", allowOOM(mustRead("store")))
-	stateScript      = load("state")
-	claimScript      = load("claim")
-	advanceScript    = load("advance")
-	publishScript    = load("publish")
-	failScript       = load("fail")
-	omitScript       = load("omit")
-	extendScript     = load("extend")
-	settleScript     = load("settle")
-	keepScript       = load("keep")
-	delayScript      = load("delay")
-	dueScript        = load("due")
-	moveScript       = load("move")
-	ackScript        = load("ack")
-	requeueScript    = load("requeue")
-	handbackScript   = load("handback")
-	forgetScript     = load("forget")
-	againScript      = load("again")
-	resendScript     = load("resend")
-	refuseScript     = load("refuse")
-	deadlinesScript  = load("deadlines")
-	canaryScript     = load("canary")
-	snapshotScript   = load("snapshot")
-	rateScript       = load("rate")
-	slotScript       = load("slot")
-	announceScript   = load("announce")
-	cancelScript     = load("cancel")
-	putbackScript    = load("putback")
-	rememberScript   = load("remember")
-	timersScript     = load("timers")
-	fireScript       = load("fire")
-	adoptScript      = load("adopt")
-	timerSetScript   = load("timer_set")
-	timerMoveScript  = load("timer_move")
-	timerNowScript   = load("timer_now")
-	renewScript      = load("renew")
-	firedLaterScript = load("fired_later")
-	firedAgainScript = load("fired_again")
-)
+// The scripts by the names of their files, and by their SHA-1, which is their name in Redis.
+var named, hashed = loadAll()
 
-// all are the scripts by their SHA-1, which is their name in Redis.
-var all = map[string]*script{}
-
-func load(name string) *script { return newScript(name, mustRead(name)) }
-
-// allowOOM returns a script's source as one that Redis also runs when it is full.
-func allowOOM(source string) string {
-	return strings.Replace(source, "#!lua\n", "#!lua flags=allow-oom\n", 1)
+// loadAll reads the files that are a script; the others precede them. Count and ends are
+// complete and store as Redis also runs them when it is full.
+func loadAll() (named, hashed map[string]*script) {
+	named, hashed = map[string]*script{}, map[string]*script{}
+	files, err := sources.ReadDir("lua")
+	if err != nil {
+		panic(err) // the folder is part of the binary
+	}
+	add := func(as, name, source string) {
+		s := newScript(name, source)
+		named[as], hashed[s.sha] = s, s
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".lua")
+		if source := mustRead(name); strings.HasPrefix(source, "#!lua") {
+			add(name, name, source)
+		}
+	}
+	for as, name := range map[string]string{"count": "complete", "ends": "store"} {
+		add(as, name, strings.Replace(mustRead(name), "#!lua\n", "#!lua flags=allow-oom\n", 1))
+	}
+	return named, hashed
 }
 
 // newScript makes a script of a file: its first line is followed by clock.lua, and by the
@@ -86,17 +56,15 @@ func newScript(name, source string) *script {
 		before += mustRead(uses)
 	}
 	before = strings.ReplaceAll(before, "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
-	s := &script{name: name, source: header + "\n" + before + body}
-	sum := sha1.Sum([]byte(s.source))
-	s.sha = hex.EncodeToString(sum[:])
-	all[s.sha] = s
-	return s
+	source = header + "\n" + before + body
+	sum := sha1.Sum([]byte(source))
+	return &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
 }
 
 // Names returns the names of all scripts by the SHA-1 with which Redis knows them.
 func Names() map[string]string {
 	names := map[string]string{}
-	for sha, s := range all {
+	for sha, s := range hashed {
 		names[sha] = s.name
 	}
 	return names
@@ -113,7 +81,7 @@ func mustRead(name string) string {
 // Load sends all scripts to Redis, which proves that it can be reached and is new enough
 // (7.0). Calling it is optional: a script that is missing is sent when it is used.
 func (s *conn) Load(ctx context.Context) error {
-	for _, script := range all {
+	for _, script := range hashed {
 		if err := s.rdb.ScriptLoad(ctx, script.source).Err(); err != nil {
 			return fmt.Errorf("load script %s: %w", script.name, err)
 		}
@@ -121,9 +89,9 @@ func (s *conn) Load(ctx context.Context) error {
 	return nil
 }
 
-// call makes the command that runs a script.
-func (s *script) call(ctx context.Context, keys []string, args ...any) *redis.Cmd {
-	all := make([]any, 0, 3+len(keys)+len(args))
+// call makes the command that runs the script of a file.
+func call(ctx context.Context, name string, keys []string, args ...any) *redis.Cmd {
+	s, all := named[name], make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, "evalsha", s.sha, len(keys))
 	for _, k := range keys {
 		all = append(all, k)
@@ -137,9 +105,9 @@ func (s *script) call(ctx context.Context, keys []string, args ...any) *redis.Cm
 func nameOf(c redis.Cmder) string {
 	switch args := c.Args(); args[0] {
 	case "evalsha":
-		return "script " + all[args[1].(string)].name
+		return "script " + hashed[args[1].(string)].name
 	case "eval":
-		for _, s := range all {
+		for _, s := range hashed {
 			if s.source == args[1] {
 				return "script " + s.name
 			}

@@ -124,7 +124,7 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 	if waits == "" || len(args) == 4 {
 		return Busy, nil
 	}
-	outcome, _, err := s.list(ctx, extendScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Wake()}, args...))
+	outcome, _, err := s.list(ctx, call(ctx, "extend", []string{s.Keys.Job(id), s.Keys.Deadlines(), s.Keys.Wake()}, args...))
 	return outcome, err
 }
 
@@ -136,7 +136,7 @@ const releasePage = 500
 
 // Park keeps the id of a record whose report is paused until the report is resumed.
 func (s Gate) Park(ctx context.Context, report, id string) error {
-	if _, err := s.outcome(ctx, delayScript.call(ctx, []string{s.Keys.Waiting(report)}, id, 0)); err != nil {
+	if _, err := s.outcome(ctx, call(ctx, "delay", []string{s.Keys.Waiting(report)}, id, 0)); err != nil {
 		return err
 	}
 	// Read after that: a resume of the report may have released the others before this one

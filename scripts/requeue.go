@@ -34,6 +34,6 @@ func (s *conn) requeue(ctx context.Context, id string, attempt int64, step strin
 	case a.Counts:
 		counts = "1"
 	}
-	return s.outcome(ctx, requeueScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Delayed(), s.Keys.Events(), stream},
+	return s.outcome(ctx, call(ctx, "requeue", []string{s.Keys.Job(id), s.Keys.Delayed(), s.Keys.Events(), stream},
 		id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds(), Group, e.ID, string(a.Blame)))
 }

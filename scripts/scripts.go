@@ -113,7 +113,7 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 	for _, cmd := range cmds {
 		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 			args := cmd.Args()
-			args[0], args[1] = "eval", all[args[1].(string)].source
+			args[0], args[1] = "eval", hashed[args[1].(string)].source
 			again = append(again, cmd)
 		}
 	}
@@ -165,10 +165,10 @@ const batchJobs = 64
 
 // batches runs a script for n jobs in one round trip, at most batchJobs with every call. If
 // one call fails, the others have had their effect.
-func (s *conn) batches(ctx context.Context, n int, call func(from, to int) *redis.Cmd) ([]Outcome, error) {
+func (s *conn) batches(ctx context.Context, n int, batch func(from, to int) *redis.Cmd) ([]Outcome, error) {
 	var cmds []redis.Cmder
 	for from := 0; from < n; from += batchJobs {
-		cmds = append(cmds, call(from, min(from+batchJobs, n)))
+		cmds = append(cmds, batch(from, min(from+batchJobs, n)))
 	}
 	if err := s.do(ctx, cmds...); err != nil {
 		return nil, err

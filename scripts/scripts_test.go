@@ -2,6 +2,9 @@ package scripts
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -123,4 +126,30 @@ func pending(t testing.TB, s *Scripts, stream string) (entries, pending int64) {
 		t.Fatal(err)
 	}
 	return entries, p.Count
+}
+
+// TestEveryScriptIsCalled by the name of its file, and no other name is.
+func TestEveryScriptIsCalled(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?:\bcall\(ctx, |\.store\(ctx, |script :?= )"(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+			if called[m[1]] = true; named[m[1]] == nil {
+				t.Errorf("%s calls %s, which is no file of lua", file, m[1])
+			}
+		}
+	}
+	for name := range named {
+		if !called[name] {
+			t.Errorf("nothing calls lua/%s.lua", name)
+		}
+	}
 }

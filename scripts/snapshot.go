@@ -22,7 +22,7 @@ func (s Epoch) ReadSnapshot(ctx context.Context) (string, error) {
 // NextSnapshot notes the version of the next snapshot, and tells whether it did: not
 // where the last one is another than expected.
 func (s Epoch) NextSnapshot(ctx context.Context, expected, next string) (bool, error) {
-	n, err := s.outcome(ctx, snapshotScript.call(ctx, []string{s.Keys.Snapshot()}, expected, next))
+	n, err := s.outcome(ctx, call(ctx, "snapshot", []string{s.Keys.Snapshot()}, expected, next))
 	return n == 1, err
 }
 

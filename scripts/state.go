@@ -119,7 +119,7 @@ func (s Jobs) Read(ctx context.Context, id string) (*State, error) {
 }
 
 func (s Jobs) stateCall(ctx context.Context, id string) *redis.Cmd {
-	return stateScript.call(ctx, []string{s.Keys.Job(id), s.Keys.Ended(id)})
+	return call(ctx, "state", []string{s.Keys.Job(id), s.Keys.Ended(id)})
 }
 
 // stateOf reads the answer to a stateCall.

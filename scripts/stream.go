@@ -47,7 +47,7 @@ func (s Streams) Ack(ctx context.Context, stream string, entries ...string) erro
 	for _, e := range entries {
 		args = append(args, e)
 	}
-	_, err := s.outcome(ctx, ackScript.call(ctx, []string{stream}, args...))
+	_, err := s.outcome(ctx, call(ctx, "ack", []string{stream}, args...))
 	return err
 }
 
@@ -78,7 +78,7 @@ func excerpt(fields map[string]string) string {
 // Renew renews the lease of an entry that a consumer works on. It is false if the entry is no
 // longer that consumer's.
 func (s Streams) Renew(ctx context.Context, stream, consumer, entry string) (bool, error) {
-	outcome, err := s.outcome(ctx, renewScript.call(ctx, []string{stream}, Group, consumer, entry))
+	outcome, err := s.outcome(ctx, call(ctx, "renew", []string{stream}, Group, consumer, entry))
 	return outcome == OK, err
 }
 
@@ -113,7 +113,7 @@ func (s Streams) PutBack(ctx context.Context, stream, entry string, fields map[s
 		}
 	}
 	args = append(args, putBack, 1)
-	_, err := s.outcome(ctx, putbackScript.call(ctx, []string{stream}, args...))
+	_, err := s.outcome(ctx, call(ctx, "putback", []string{stream}, args...))
 	return err
 }
 
@@ -131,12 +131,12 @@ func (s Streams) Tidy(ctx context.Context, stream string) error {
 // Forget is Tidy for those that have been silent for that long, and returns how many it
 // removed.
 func (s Streams) Forget(ctx context.Context, stream string, silence time.Duration) (int64, error) {
-	n, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, silence.Milliseconds(), 100, ""))
+	n, err := s.outcome(ctx, call(ctx, "forget", []string{stream}, Group, silence.Milliseconds(), 100, ""))
 	return int64(n), err
 }
 
 // Leave removes a consumer of a stream that reads no more, unless an entry is pending for it.
 func (s Streams) Leave(ctx context.Context, stream, consumer string) error {
-	_, err := s.outcome(ctx, forgetScript.call(ctx, []string{stream}, Group, 0, 1, consumer))
+	_, err := s.outcome(ctx, call(ctx, "forget", []string{stream}, Group, 0, 1, consumer))
 	return err
 }

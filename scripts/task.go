@@ -93,7 +93,7 @@ func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	for _, k := range how.Known {
 		args = append(args, k)
 	}
-	outcome, more, err := t.s.list(ctx, takeScript.call(ctx, []string{t.s.Keys.Job(t.ID), t.s.Keys.Task(t.Listener)}, args...))
+	outcome, more, err := t.s.list(ctx, call(ctx, "take", []string{t.s.Keys.Job(t.ID), t.s.Keys.Task(t.Listener)}, args...))
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +154,7 @@ func (t *Task) Keep(ctx context.Context) (Outcome, error) {
 }
 
 func (s *conn) keep(ctx context.Context, id string, attempt int64, step, token string, lease time.Duration, e Entry) (Outcome, error) {
-	return s.outcome(ctx, keepScript.call(ctx, []string{s.Keys.Job(id), e.Stream},
+	return s.outcome(ctx, call(ctx, "keep", []string{s.Keys.Job(id), e.Stream},
 		attempt, step, token, millis(lease), Margin.Milliseconds(), e.Group, e.Consumer, e.ID))
 }
 
@@ -182,7 +182,7 @@ func (t *Task) Fail(ctx context.Context, reason string, blame Blame) (Outcome, e
 // had stored is removed.
 func (t *Task) Omit(ctx context.Context, policy, reason string) (Outcome, error) {
 	s := t.s
-	return s.outcome(ctx, omitScript.call(ctx, []string{s.Keys.Job(t.ID), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Events(), s.Keys.Task(t.Listener)},
+	return s.outcome(ctx, call(ctx, "omit", []string{s.Keys.Job(t.ID), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Events(), s.Keys.Task(t.Listener)},
 		t.ID, t.Attempt, t.Listener, t.Generation, policy, reason, s.events, Group, t.Entry.ID, s.small))
 }
 
@@ -196,5 +196,5 @@ func (t *Task) Remember(ctx context.Context, memo []byte) (Outcome, error) {
 	if len(memo) > MaxMemo {
 		return 0, fmt.Errorf("a memo of %d bytes; the maximum is %d", len(memo), MaxMemo)
 	}
-	return t.s.outcome(ctx, rememberScript.call(ctx, []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener, t.Generation, memo))
+	return t.s.outcome(ctx, call(ctx, "remember", []string{t.s.Keys.Job(t.ID)}, t.Attempt, t.Listener, t.Generation, memo))
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 )
 
-var scannedScript = load("scanned")
-
 // maxScanned is the max number of keys of one call of the script.
 const maxScanned = 1000
 
@@ -27,7 +25,7 @@ func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []s
 		for i, key := range some {
 			args[i] = strings.TrimPrefix(key, prefix)
 		}
-		_, strange, err := s.list(ctx, scannedScript.call(ctx, keys, args...))
+		_, strange, err := s.list(ctx, call(ctx, "scanned", keys, args...))
 		if err != nil {
 			return nil, cursor, err
 		}

@@ -30,7 +30,7 @@ func (s Timers) Remove(ctx context.Context, name string) error {
 }
 
 func (s Timers) set(ctx context.Context, name, due string) (Outcome, error) {
-	return s.outcome(ctx, timerSetScript.call(ctx, []string{s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers(), s.Keys.TimerAnchors(), s.Keys.Timer(name)}, name, due))
+	return s.outcome(ctx, call(ctx, "timer_set", []string{s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers(), s.Keys.TimerAnchors(), s.Keys.Timer(name)}, name, due))
 }
 
 // Pause keeps a timer from firing until Resume, if it is not paused
@@ -46,7 +46,7 @@ func (s Timers) Resume(ctx context.Context, name string) (time.Time, error) {
 }
 
 func (s Timers) move(ctx context.Context, name, from, to string, key int) (time.Time, error) {
-	due, err := s.outcome(ctx, timerMoveScript.call(ctx, []string{from, to, s.Keys.RecentTimers(), s.Keys.Timer(name)}, name, key))
+	due, err := s.outcome(ctx, call(ctx, "timer_move", []string{from, to, s.Keys.RecentTimers(), s.Keys.Timer(name)}, name, key))
 	if err == nil && due < 0 {
 		err = fmt.Errorf("%w: %s", ErrNoTimer, name)
 	}
@@ -60,7 +60,7 @@ func (s Timers) FireNow(ctx context.Context, name string, repeats bool) (time.Ti
 	if repeats {
 		flag = 1
 	}
-	now, err := s.outcome(ctx, timerNowScript.call(ctx, []string{
+	now, err := s.outcome(ctx, call(ctx, "timer_now", []string{
 		s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers(), s.Keys.TimerAnchors(), s.Keys.Timer(name), s.Keys.Fired(), s.Keys.Events(),
 	}, name, flag, s.events))
 	return time.UnixMilli(int64(now)), err
