@@ -14,10 +14,14 @@ type crew[W any] struct {
 	failed atomic.Bool
 }
 
-// newCrew returns a crew of a worker for each processor, and another one, which can begin while
-// one waits for its turn.
+// maxWorkers bounds the memory of a crew. More would wait for chunks, of which few are
+// prefetched.
+const maxWorkers = 5
+
+// newCrew returns a crew of a worker for each processor and another one, which can begin while one
+// waits for its turn; at most maxWorkers.
 func newCrew[W any](worker func() W) *crew[W] {
-	workers := runtime.GOMAXPROCS(0) + 1
+	workers := min(runtime.GOMAXPROCS(0)+1, maxWorkers)
 	c := &crew[W]{idle: make(chan W, workers), last: make(chan error, 1)}
 	for range workers {
 		c.idle <- worker()
