@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// placePatience is how long a worker waits for a place at a source before it gives
+	// slotPatience is how long a worker waits for a slot of a source before it gives
 	// the task up for a while.
-	placePatience = time.Second
-	// placeLook is how often it looks.
-	placeLook = 50 * time.Millisecond
-	// leaveTime is how long giving a place back is worth a stop's patience.
-	leaveTime = 5 * time.Second
+	slotPatience = time.Second
+	// slotPoll is how often it polls.
+	slotPoll = 50 * time.Millisecond
+	// freeTime is how long giving a slot back is worth a stop's patience.
+	freeTime = 5 * time.Second
 )
 
-// place takes a place at a source, of those that all processes together have. The
-// place is held until release is called.
-func (r *Runner) place(ctx context.Context, t *task, source string) (release func(), err error) {
-	places := r.o.Bounds[source].Parallel
-	if places == 0 {
+// slot takes one of the slots of a source, which all processes share, until release is called.
+func (r *Runner) slot(ctx context.Context, t *task, source string) (release func(), err error) {
+	slots := r.o.Bounds[source].Parallel
+	if slots == 0 {
 		return func() {}, nil
 	}
 	who, lease := r.o.Consumer+"/"+t.Entry.ID, r.o.Limits.Lease
-	for end := time.Now().Add(placePatience); ; {
-		held, err := insist(ctx, r, "take slot", func() (bool, error) { return r.o.Scripts.Gate.TakeSlot(ctx, source, who, places, lease) })
+	for end := time.Now().Add(slotPatience); ; {
+		held, err := insist(ctx, r, "take slot", func() (bool, error) { return r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease) })
 		if err != nil {
 			return nil, away(err)
 		}
@@ -36,21 +35,21 @@ func (r *Runner) place(ctx context.Context, t *task, source string) (release fun
 			break
 		}
 		if time.Now().After(end) {
-			return nil, Wait(placePatience+rand.N(placePatience), fmt.Sprintf("one of the %d places at %s", places, source))
+			return nil, Wait(slotPatience+rand.N(slotPatience), fmt.Sprintf("one of the %d slots of %s", slots, source))
 		}
-		if err := step.Wait(ctx, placeLook/2+rand.N(placeLook)); err != nil {
+		if err := step.Wait(ctx, slotPoll/2+rand.N(slotPoll)); err != nil {
 			return nil, err
 		}
 	}
-	// That the place was lost meanwhile, to a pause of this process, does not end the
-	// task: it is one too many for a while.
+	// If the slot is lost meanwhile, to a pause of this process, the task goes on: it is one
+	// too many for a while.
 	_, stop := step.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
-		_, err := r.o.Scripts.Gate.TakeSlot(ctx, source, who, places, lease)
+		_, err := r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease)
 		return true, err
 	})
 	return func() {
 		stop()
-		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+		quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTime)
 		defer cancel()
 		_ = r.o.Scripts.Gate.FreeSlot(quick, source, who) // or its lease ends
 	}, nil

@@ -43,7 +43,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 			t.Errorf("%+v", task)
 		}
 	}
-	waits("one of the 1 places at db")
+	waits("one of the 1 slots of db")
 	if err := b.s.Gate.FreeSlot(ctx, "db", "somebody"); err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,9 @@ import (
 //
 // The text of an error goes, behind the listener's name, into the record, where
 // people read it. One that is marked with Permanent fails the job; one that is
-// marked with Outage has the task come again in a few seconds and uses no try; Wait
-// has it come again later, and is no error at all; any other one has it come again after the delay of the listener's retries, and
-// fails the job after the last of them.
+// marked with Outage has the task retried in a few seconds and uses no try; Wait has it
+// retried later, and is no error at all; after any other one it is retried after the delay of
+// the listener's retries, and the job fails after the last of them.
 type Source interface {
 	Read(ctx context.Context, task Task, out *Writer) error
 }
@@ -78,6 +78,19 @@ func Permanent(err error) error { return marked{err, ErrPermanent} }
 // Outage marks an error that says nothing about the task: its server is away, or
 // accepts no one at present. Its text stays as it is.
 func Outage(err error) error { return marked{err, ErrOutage} }
+
+// Wait is the error with which a Source gives its task up although nothing is wrong:
+// it waits for something that others do, such as a job of a vendor, and is retried after d. No
+// try is used, and no worker is busy meanwhile. What it waits for is
+// shown to people. What the next Read must know is remembered before.
+func Wait(d time.Duration, what string) error { return wait{d, what} }
+
+type wait struct {
+	time time.Duration
+	what string
+}
+
+func (w wait) Error() string { return "waits for " + w.what }
 
 var (
 	// ErrPermanent is matched by every error that Permanent made.

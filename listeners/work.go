@@ -40,7 +40,7 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 	if err != nil {
 		return Permanent(ofReport(err))
 	}
-	leave, err := r.place(ctx, t, listener.Source)
+	leave, err := r.slot(ctx, t, listener.Source)
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,11 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -55,26 +56,21 @@ func (s *Scheduler) failExpired(ctx context.Context) (time.Duration, error) {
 	if !s.expired.Swap(false) {
 		return pause, nil
 	}
-	for ids, err := range s.scripts.Clock.Overdue(ctx, 0) {
+	for jobs, err := range s.scripts.Clock.Overdue(ctx, 0) {
 		if err != nil {
 			s.expired.Store(true)
 			return 0, err
 		}
-		if len(ids) == 0 {
+		if len(jobs) == 0 {
 			break
 		}
-		score, err := s.scripts.Epoch.Scores(ctx, s.scripts.Keys.Deadlines(), ids[len(ids)-1:])
-		if err != nil {
-			s.expired.Store(true)
-			return 0, err
-		}
-		last := ids[len(ids)-1]
-		key := s.scripts.Keys.Lock("timeout:" + last + ":" + strconv.FormatInt(int64(score[last]), 10))
+		last := jobs[len(jobs)-1]
+		key := s.scripts.Keys.Lock(fmt.Sprintf("timeout:%v:%d", last.Member, int64(last.Score)))
 		// A Redis that is full has no room for a lock, but for the decision.
 		if _, err := s.locks.Obtain(ctx, key, lockTime, nil); errors.Is(err, redislock.ErrNotObtained) {
 			continue
 		}
-		if err := s.failAll(ctx, ids, byEvent); err != nil {
+		if err := s.failAll(ctx, jobs, byEvent); err != nil {
 			return 0, err
 		}
 	}
@@ -89,11 +85,11 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 	if s.hears.Load() {
 		by = deaf // their event is on its way
 	}
-	for ids, err := range s.scripts.Clock.Overdue(ctx, by) {
+	for jobs, err := range s.scripts.Clock.Overdue(ctx, by) {
 		if err != nil {
 			return 0, err
 		}
-		if err := s.failAll(ctx, ids, bySweep); err != nil {
+		if err := s.failAll(ctx, jobs, bySweep); err != nil {
 			return 0, err
 		}
 	}
@@ -102,7 +98,11 @@ func (s *Scheduler) failOverdue(ctx context.Context) (time.Duration, error) {
 
 // failAll fails jobs whose deadline has passed. One that cannot be failed must not keep the
 // others from it.
-func (s *Scheduler) failAll(ctx context.Context, ids []string, found string) error {
+func (s *Scheduler) failAll(ctx context.Context, jobs []redis.Z, found string) error {
+	ids := make([]string, len(jobs))
+	for i, j := range jobs {
+		ids[i] = fmt.Sprint(j.Member)
+	}
 	attempts, statuses, err := s.scripts.Jobs.Attempts(ctx, ids)
 	if err != nil {
 		return err

@@ -72,9 +72,9 @@ func (s Clock) SetCanary(ctx context.Context, consumer string) error {
 
 // Overdue iterates over the running jobs whose deadline passed at least that long ago by
 // the server's clock, a page at a time.
-func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]string, error] {
+func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]redis.Z, error] {
 	const page = 500
-	return func(yield func([]string, error) bool) {
+	return func(yield func([]redis.Z, error) bool) {
 		now, err := s.rdb.Time(ctx).Result()
 		if err != nil {
 			yield(nil, fmt.Errorf("time of Redis: %w", err))
@@ -84,14 +84,14 @@ func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]string
 		// A job that moves to another page, because others are settled, is found by the
 		// next call.
 		for offset := int64(0); ; offset += page {
-			ids, err := s.rdb.ZRangeByScore(ctx, s.Keys.Deadlines(), &redis.ZRangeBy{
+			jobs, err := s.rdb.ZRangeByScoreWithScores(ctx, s.Keys.Deadlines(), &redis.ZRangeBy{
 				Min: "-inf", Max: limit, Offset: offset, Count: page,
 			}).Result()
 			if err != nil {
 				yield(nil, fmt.Errorf("overdue jobs: %w", err))
 				return
 			}
-			if !yield(ids, nil) || len(ids) < page {
+			if !yield(jobs, nil) || len(jobs) < page {
 				return
 			}
 		}

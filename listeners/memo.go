@@ -5,23 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/fanfold/fanfold/scripts"
 )
-
-// Wait is the error with which a Source gives its task up although nothing is wrong:
-// it waits for something that somebody else does, such as a job of a vendor, and comes
-// again after d. No try is used, and no worker is held meanwhile. What it waits for is
-// shown to people. What the next Read must know is remembered before.
-func Wait(d time.Duration, what string) error { return wait{d, what} }
-
-type wait struct {
-	time time.Duration
-	what string
-}
-
-func (w wait) Error() string { return "waits for " + w.what }
 
 // memo is what is kept of a task: what its source remembers, and for which definition.
 type memo struct {
