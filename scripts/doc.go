@@ -1,9 +1,9 @@
 // Package scripts answers one question: what must be atomic in Redis?
 //
 // Every change of a job's state is one Lua script in the folder lua, with its contract in
-// its header, and one method of a handle: Jobs, Tasks, Folds and the others of Scripts say what
-// they are about, and Task and Fold are one task and one job as a worker has them. keys.go
-// names the keys. No other package writes to a job's hash.
+// its header, and one method of a handle, which calls it by the name of its file: Jobs, Tasks,
+// Folds and the others of Scripts say what they are about, and Task and Fold are one task and
+// one job as a worker has them. keys.go names the keys. No other package writes to a job's hash.
 //
 // # The life of a state
 //

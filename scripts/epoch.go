@@ -10,20 +10,20 @@ import (
 
 // Read returns the epoch of this Redis; it is empty if Redis has lost its data, or
 // never had any.
-func (s Epoch) Read(ctx context.Context) (string, error) {
-	value, err := s.rdb.Get(ctx, s.Keys.Epoch()).Result()
+func (s Epoch) Read(ctx context.Context) (string, error) { return s.get(ctx, s.Keys.Epoch()) }
+
+// get reads a text; empty: the key does not exist.
+func (s Epoch) get(ctx context.Context, key string) (string, error) {
+	value, err := s.rdb.Get(ctx, key).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("epoch: %w", err)
+		return "", fmt.Errorf("get %s: %w", key, err)
 	}
 	return value, nil
 }
 
 // Write begins an epoch.
 func (s Epoch) Write(ctx context.Context, value string) error {
-	if err := s.rdb.Set(ctx, s.Keys.Epoch(), value, 0).Err(); err != nil {
-		return fmt.Errorf("epoch: %w", err)
-	}
-	return nil
+	return s.send(ctx, redis.NewStatusCmd(ctx, "set", s.Keys.Epoch(), value))
 }
 
 // First begins an epoch if there is none, and tells whether it did.

@@ -26,35 +26,16 @@ const (
 	Large   Outcome = -9 // the job is sent on to the stream of large jobs
 )
 
+var outcomes = map[Outcome]string{
+	OK: "ok", Already: "already", ToFail: "to fail", Late: "late", Large: "sent on as a large job", Busy: "busy", Gone: "gone",
+	Unknown: "unknown definition", Another: "another job of this id", TooMuch: "too much data", Broken: "broken key",
+	Missing: "a chunk is missing", TooFar: "too many chunks before it are missing",
+}
+
 // String names the outcome for logs.
 func (o Outcome) String() string {
-	switch o {
-	case OK:
-		return "ok"
-	case Already:
-		return "already"
-	case ToFail:
-		return "to fail"
-	case Late:
-		return "late"
-	case Large:
-		return "sent on as a large job"
-	case Busy:
-		return "busy"
-	case Gone:
-		return "gone"
-	case Unknown:
-		return "unknown definition"
-	case Another:
-		return "another job of this id"
-	case TooMuch:
-		return "too much data"
-	case Broken:
-		return "broken key"
-	case Missing:
-		return "a chunk is missing"
-	case TooFar:
-		return "too many chunks before it are missing"
+	if text, ok := outcomes[o]; ok {
+		return text
 	}
 	return fmt.Sprintf("Outcome(%d)", int64(o))
 }

@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -12,11 +11,7 @@ import (
 // ReadSnapshot returns the version of the last snapshot that this Redis knows of; empty
 // where it knows of none.
 func (s Epoch) ReadSnapshot(ctx context.Context) (string, error) {
-	version, err := s.rdb.Get(ctx, s.Keys.Snapshot()).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("snapshot: %w", err)
-	}
-	return version, nil
+	return s.get(ctx, s.Keys.Snapshot())
 }
 
 // NextSnapshot notes the version of the next snapshot, and tells whether it did: not
@@ -28,10 +23,7 @@ func (s Epoch) NextSnapshot(ctx context.Context, expected, next string) (bool, e
 
 // WriteSnapshot notes which snapshot this Redis has been restored from.
 func (s Epoch) WriteSnapshot(ctx context.Context, version string) error {
-	if err := s.rdb.Set(ctx, s.Keys.Snapshot(), version, 0).Err(); err != nil {
-		return fmt.Errorf("snapshot: %w", err)
-	}
-	return nil
+	return s.send(ctx, redis.NewStatusCmd(ctx, "set", s.Keys.Snapshot(), version))
 }
 
 // ScanSet returns some members of a sorted set, about as many as asked for, with
