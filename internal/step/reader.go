@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -138,7 +137,7 @@ func (r *Reader) Run(ctx context.Context) error {
 			pause.Reset()
 			continue
 		}
-		if ctx.Err() == nil && !r.heal(ctx, err) {
+		if err = r.heal(ctx, err); err != nil && ctx.Err() == nil {
 			if said != err.Error() {
 				r.o.Log.Warn("read stream; trying again until it works", "stream", r.o.Stream, "err", err)
 			}
@@ -252,14 +251,17 @@ func (r *Reader) tidy(ctx context.Context) {
 	}
 }
 
-// heal makes the group where it is missing, from the first entry on: one made
-// at the end would miss what was pushed before. It tells whether it did.
-func (r *Reader) heal(ctx context.Context, err error) bool {
-	if !strings.HasPrefix(err.Error(), "NOGROUP") {
-		return false
+// heal makes the group if err says that it is missing, from the first entry on: one made
+// at the end would miss what was pushed before. It returns what is still wrong.
+func (r *Reader) heal(ctx context.Context, err error) error {
+	if !redis.HasErrorPrefix(err, "NOGROUP") {
+		return err
 	}
 	err = r.o.Redis.XGroupCreateMkStream(ctx, r.o.Stream, scripts.Group, "0").Err()
-	return err == nil || strings.HasPrefix(err.Error(), "BUSYGROUP")
+	if redis.HasErrorPrefix(err, "BUSYGROUP") {
+		return nil
+	}
+	return err
 }
 
 // leave removes this consumer, unless an entry is pending for it.
