@@ -143,7 +143,7 @@ func (f *CSV) Abort() {
 		return
 	}
 	_ = f.out.close() // its error is the one that WriteRows or Close has returned, if any
-	f.out.keep(f.out.lines)
+	f.out.keep()
 	f.file.end()
 	f.out = nil
 }

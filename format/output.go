@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// output writes lines in pieces of outputBytes, in a goroutine of its own as soon as there
-// is more than one piece: to encode and to write them costs about the same. It is used by one
-// goroutine, and must be closed.
+// output writes lines in pieces of at least outputBytes, the last one aside. A piece is written
+// while the next one is made: to encode and to write them costs about the same. It is used by one
+// goroutine at a time, and must be closed.
 type output struct {
-	w     io.Writer
-	lines []byte // not yet given to the goroutine
-	full  chan []byte
-	free  chan []byte
-	err   error // of the goroutine, which owns it until free is closed
+	w       io.Writer
+	lines   []byte     // not yet written
+	piece   []byte     // that is being written, or was
+	writing chan error // takes how that has ended; nil: nothing is being written
+	err     error      // the first one
 }
 
 // outputBytes are written at once.
@@ -26,7 +26,7 @@ var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, outputBytes
 // newOutput returns an output to w.
 func newOutput(w io.Writer) *output { return &output{w: w, lines: *buffers.Get().(*[]byte)} }
 
-// add writes lines behind those before them, and returns an empty buffer.
+// add writes lines behind those before them. It keeps them, and returns an empty buffer.
 func (o *output) add(lines []byte) (empty []byte, err error) {
 	if len(o.lines) > 0 {
 		o.lines, empty = append(o.lines, lines...), lines[:0]
@@ -36,30 +36,24 @@ func (o *output) add(lines []byte) (empty []byte, err error) {
 	if len(o.lines) < outputBytes {
 		return empty, nil
 	}
-	if o.full == nil {
-		o.full, o.free = make(chan []byte), make(chan []byte, 1)
-		o.free <- *buffers.Get().(*[]byte)
-		go o.write()
+	if err := o.close(); err != nil {
+		return empty, err
 	}
-	next, ok := <-o.free
-	if !ok {
-		return empty, o.err
+	if o.piece == nil {
+		o.piece = *buffers.Get().(*[]byte)
 	}
-	o.full <- o.lines
-	o.lines = next
+	o.lines, o.piece = o.piece[:0], o.lines
+	piece, writing := o.piece, make(chan error, 1)
+	o.writing = writing
+	go func() { writing <- o.write(piece) }()
 	return empty, nil
 }
 
-// write writes what is full. After an error it ends and closes free.
-func (o *output) write() {
-	defer close(o.free)
-	for lines := range o.full {
-		if _, err := o.w.Write(lines); err != nil {
-			o.err = fmt.Errorf("format: CSV output: %w", err)
-			return
-		}
-		o.free <- lines[:0]
+func (o *output) write(lines []byte) error {
+	if _, err := o.w.Write(lines); err != nil {
+		return fmt.Errorf("format: CSV output: %w", err)
 	}
+	return nil
 }
 
 // flush writes what is left after the last line.
@@ -67,28 +61,23 @@ func (o *output) flush() error {
 	if err := o.close(); err != nil {
 		return err
 	}
-	if _, err := o.w.Write(o.lines); err != nil {
-		return fmt.Errorf("format: CSV output: %w", err)
-	}
-	return nil
+	return o.write(o.lines)
 }
 
-// close waits until the goroutine has ended. It may be called again.
+// close waits until nothing is being written. It may be called again.
 func (o *output) close() error {
-	if o.full != nil {
-		close(o.full)
-		for empty := range o.free {
-			o.keep(empty)
-		}
-		o.full = nil
+	if o.writing != nil {
+		o.err = <-o.writing
+		o.writing = nil
 	}
 	return o.err
 }
 
-// keep gives a buffer to later files.
-func (o *output) keep(buffer []byte) {
-	if cap(buffer) <= 2*outputBytes { // not what one long line has made
-		buffer = buffer[:0]
-		buffers.Put(&buffer)
+// keep gives the buffers to later files.
+func (o *output) keep() {
+	for _, buffer := range [][]byte{o.lines, o.piece} {
+		if size := cap(buffer); size >= outputBytes && size <= 2*outputBytes { // not what long lines have made
+			buffers.Put(new(buffer[:0]))
+		}
 	}
 }
