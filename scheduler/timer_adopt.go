@@ -12,11 +12,12 @@ const (
 	// scanCount is how many keys one SCAN visits, and scanPages how many of them
 	// are made in a row.
 	scanCount, scanPages = 1000, 5
-	// heardCount is how many keys are visited in a row where all events are heard: a
-	// scan then finds only what was missed for no known reason.
-	heardCount = 100
 	// scanPause is the time between two rows of pages.
 	scanPause = time.Second
+	// heardCount is how many keys are visited in a row, and heardPause the time between two
+	// rows, where all events are heard: a scan then finds only what was missed for no known
+	// reason. Few large rows take less CPU than many small ones.
+	heardCount, heardPause = 500, 5 * time.Second
 )
 
 // adoptHeard brings the set of timers in line with the keys of which something
@@ -102,9 +103,9 @@ type scanRound struct {
 // scanTurn visits the next keys of a round, and returns the time until the next
 // turn. A round that is fast is so whatever is heard: it is about what was not.
 func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
-	count, pages := int64(scanCount), scanPages
+	count, pages, rest := int64(scanCount), scanPages, scanPause
 	if t.hears.Load() && !r.fast {
-		count, pages = heardCount, 1
+		count, pages, rest = heardCount, 1, heardPause
 	}
 	var err error
 	if r.cursor, err = t.scanSome(ctx, r.cursor, count, pages); err != nil {
@@ -116,7 +117,7 @@ func (t *Timers) scanTurn(ctx context.Context, r *scanRound) time.Duration {
 	if r.fast = r.fast && r.cursor != 0; r.fast {
 		return time.Millisecond
 	}
-	return scanPause
+	return rest
 }
 
 // scanSome visits the next keys, and returns the cursor for the ones that

@@ -87,7 +87,7 @@ func TestScanTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many, few := []int64{1000, 1000, 1000, 1000, 1000}, []int64{100}
+	many, few := []int64{1000, 1000, 1000, 1000, 1000}, []int64{500}
 	turn := func(what string, r *scanRound, counts []int64, pause time.Duration) {
 		t.Helper()
 		before := len(hook.since(0))
@@ -101,7 +101,7 @@ func TestScanTurns(t *testing.T) {
 	var r scanRound
 	turn("nothing is heard", &r, many, time.Second)
 	timers.Subscribed(true)
-	turn("all is heard", &r, few, time.Second)
+	turn("all is heard", &r, few, 5*time.Second)
 	timers.Deaf()
 	turn("nothing is heard any more", &r, many, time.Second)
 	timers.Subscribed(false)
@@ -116,10 +116,10 @@ func TestScanTurns(t *testing.T) {
 	if pause := timers.scanTurn(t.Context(), &r); pause != time.Second || r != (scanRound{}) {
 		t.Errorf("the end of the round: %+v, the next turn after %v", r, pause)
 	}
-	if got := hook.since(before); len(got) == 0 || len(got) > 4 || slices.Contains(got, 100) {
+	if got := hook.since(before); len(got) == 0 || len(got) > 4 || slices.Contains(got, 500) {
 		t.Errorf("the end of the round: scanned %v", got)
 	}
-	turn("the next round", &r, few, time.Second)
+	turn("the next round", &r, few, 5*time.Second)
 }
 
 // TestSubscribedWakesAScan: what happened before is looked for without pauses.
