@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -36,9 +37,16 @@ func Connect(r report.Redis, poolSize int) (*redis.Client, error) {
 			return nil, fmt.Errorf("redis: %w", err)
 		}
 	}
+	if 0 < o.ReadTimeout && o.ReadTimeout < minReadTimeout {
+		o.ReadTimeout = minReadTimeout
+	}
 	o.PoolSize, o.ContextTimeoutEnabled, o.DisableIdentity = poolSize, true, true
 	return redis.NewClient(o), nil
 }
+
+// minReadTimeout is the default of go-redis. Pipelines have calls in them that wait for a second,
+// which a shorter read_timeout in the URL would end.
+const minReadTimeout = 3 * time.Second
 
 // plainURL is a URL as go-redis knows it: Valkey speaks the same protocol.
 func plainURL(url report.Secret) string {

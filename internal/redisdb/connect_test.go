@@ -51,12 +51,16 @@ func TestURLs(t *testing.T) {
 	for _, url := range []string{
 		"redis://fanfold:s3cret%40%2F@" + server.Addr + "/1", "valkey://fanfold:s3cret%40%2F@" + server.Addr + "/1", "unix://fanfold:s3cret%40%2F@" + socket + "?db=1",
 	} {
-		client := connect(t, report.Redis{URL: report.Secret(url)})
+		options := "?"
+		if strings.Contains(url, "?") {
+			options = "&"
+		}
+		client := connect(t, report.Redis{URL: report.Secret(url + options + "read_timeout=500ms")})
 		if who := client.Do(t.Context(), "ACL", "WHOAMI"); who.Err() != nil || who.Val() != "fanfold" {
 			t.Errorf("%s: %v", url, who)
 		}
-		if o := client.Options(); o.DB != 1 {
-			t.Errorf("%s: db %d", url, o.DB)
+		if o := client.Options(); o.DB != 1 || o.ReadTimeout != minReadTimeout {
+			t.Errorf("%s: db %d, an answer may take %v", url, o.DB, o.ReadTimeout)
 		}
 	}
 	_, err = Connect(report.Redis{URL: "redis://:s3cret%zz@x"}, 0)

@@ -66,12 +66,7 @@ func (s *Shared) Run(ctx context.Context) {
 		case <-s.wake:
 		}
 		for more := true; more && s.gathered(ctx); {
-			began := time.Now()
-			if more = s.call(ctx, s.patience()); more && time.Since(began) > gather {
-				// Redis answers a call that waits with the entries of one stream. The others
-				// may have got theirs at the same time, and nothing is busy.
-				more = s.call(ctx, -1)
-			}
+			more = s.call(ctx)
 		}
 	}
 }
@@ -130,9 +125,9 @@ func (s *Shared) patience() time.Duration {
 	return shortBlock
 }
 
-// call reads once, for all that wait, and tells whether any are left. It waits for entries
-// for that long; -1: not at all.
-func (s *Shared) call(ctx context.Context, patience time.Duration) bool {
+// call reads once, for all that wait, and tells whether any are left.
+func (s *Shared) call(ctx context.Context) bool {
+	patience := s.patience()
 	s.mu.Lock()
 	var streams []string
 	count := 0
@@ -149,7 +144,7 @@ func (s *Shared) call(ctx context.Context, patience time.Duration) bool {
 		return false
 	}
 	slices.Sort(streams)
-	found, err := s.readAll(ctx, streams, count, patience)
+	found, err := s.readTwice(ctx, streams, count, patience)
 	one := redis.Error(nil)
 	if errors.As(err, &one) {
 		// It is that of a stream or of several: each is asked.
@@ -161,8 +156,8 @@ func (s *Shared) call(ctx context.Context, patience time.Duration) bool {
 			}
 		}
 	}
-	for _, f := range found {
-		s.give(f.Stream, answer{messages: f.Messages})
+	for stream, messages := range found {
+		s.give(stream, answer{messages: messages})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,22 +188,46 @@ func (s *Shared) give(stream string, a answer) {
 	}
 }
 
-func (s *Shared) readAll(ctx context.Context, streams []string, count int, block time.Duration) ([]redis.XStream, error) {
+// readTwice sends a call that waits, and behind it one that does not: Redis answers the first
+// with the entries of one stream, and others have often got theirs at the same time, from the
+// script that starts a job. It returns an error only if it has found nothing.
+func (s *Shared) readTwice(ctx context.Context, streams []string, count int, block time.Duration) (map[string][]redis.XMessage, error) {
+	pipe := s.redis.Pipeline()
+	calls := []*redis.XStreamSliceCmd{pipe.XReadGroup(ctx, s.args(streams, count-count/2, block))}
+	if len(streams) > 1 && count > 1 {
+		calls = append(calls, pipe.XReadGroup(ctx, s.args(streams, count/2, -1)))
+	}
+	_, _ = pipe.Exec(ctx) // each call has its error
+	found := map[string][]redis.XMessage{}
+	var failed error
+	for _, call := range calls {
+		some, err := call.Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			failed = err
+		}
+		for _, f := range some {
+			found[f.Stream] = append(found[f.Stream], f.Messages...)
+		}
+	}
+	if len(found) > 0 {
+		failed = nil
+	}
+	return found, failed
+}
+
+func (s *Shared) args(streams []string, count int, block time.Duration) *redis.XReadGroupArgs {
 	args := slices.Clone(streams)
 	for range streams {
 		args = append(args, ">")
 	}
-	found, err := s.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: scripts.Group, Consumer: s.consumer, Streams: args, Count: int64(count), Block: block,
-	}).Result()
-	if errors.Is(err, redis.Nil) {
-		err = nil
-	}
-	return found, err
+	return &redis.XReadGroupArgs{Group: scripts.Group, Consumer: s.consumer, Streams: args, Count: int64(count), Block: block}
 }
 
 func (s *Shared) readOne(ctx context.Context, stream string, count int) ([]redis.XMessage, error) {
-	found, err := s.readAll(ctx, []string{stream}, count, -1)
+	found, err := s.redis.XReadGroup(ctx, s.args([]string{stream}, count, -1)).Result()
+	if errors.Is(err, redis.Nil) {
+		err = nil
+	}
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
