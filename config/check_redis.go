@@ -13,24 +13,28 @@ import (
 func (k *checker) checkRedis() {
 	f := &k.f.Redis
 	s := k.Of(f)
-	sentinel := s.Get("sentinel")
+	sentinel, cluster := s.Get("sentinel"), s.Get("cluster")
 	encrypt := f.Encrypt
 	switch url := s.First("url", "url_file"); {
 	case sentinel.Given() && url.Given():
 		sentinel.Problem("both a URL and a sentinel", "Remove one of them: the Sentinels know the address of the master")
-	case !sentinel.Given():
+	case cluster.Given() && (url.Given() || sentinel.Given()):
+		cluster.Problem("a cluster beside another Redis", "Give one of url, cluster and sentinel")
+	case cluster.Given() && s.Get("db").Given():
+		s.Get("db").Problem("a database number in a cluster", "Remove it: a cluster has database 0 alone; keys.prefix and keys.hash keep installations apart")
+	case !sentinel.Given() && !cluster.Given():
 		for _, name := range s.Present("user", "password", "password_file", "db", "tls") {
-			s.Get(name).Hidden().Problem("a field that belongs to sentinel", "Put it into the URL: redis://user:password@host:port/db, with rediss:// for TLS")
+			s.Get(name).Hidden().Problem("a field that belongs to cluster or sentinel", "Put it into the URL: redis://user:password@host:port/db, with rediss:// for TLS")
 		}
 		encrypt = isEncrypted(f.URL)
 		if !url.Given() && s.Readable() {
-			s.Missing("url", "Write url: redis://[user:password@]host:port/db, or sentinel: {master: NAME, addresses: [...]}")
+			s.Missing("url", "Write url: redis://[user:password@]host:port/db, cluster: [host:port, ...] or sentinel: {master: NAME, addresses: [...]}")
 		}
 	}
 	f.Redis.TLS = k.tls(s, f.tlsFields)
 	if !f.Redis.TLS.None() && !encrypt && !s.Wrong() {
 		remedy := "Write rediss:// in place of redis://"
-		if sentinel.Given() {
+		if sentinel.Given() || cluster.Given() {
 			remedy = "Add tls: true"
 		}
 		s.First("ca_file", "cert_file", "key_file").Hidden().Problem("a certificate without TLS", remedy)

@@ -55,7 +55,7 @@ func TestLoad(t *testing.T) {
 	tag, withdraw, payment := "plt_user.vs_user_tag_relation", "plt_fund.vs_withdraw", "plt_fund.vs_payment"
 	tries, eight := report.Retry{Retries: 3, Delay: 10 * time.Second, Exponential: true, MaxDelay: 25 * time.Second}, report.Retry{Retries: 8, Delay: time.Minute, Exponential: false, MaxDelay: time.Hour}
 	want := &Config{
-		Redis: report.Redis{URL: "redis://127.0.0.1:6379/0"},
+		Redis: report.Redis{URL: "redis://127.0.0.1:6379/0", Partitions: 1},
 		Databases: map[string]report.Database{
 			"user": {Name: "user", DSN: "app:" + canary + "@tcp(127.0.0.1:3306)/plt_user", MaxConnections: 10},
 			"fund": {Name: "fund", DSN: "app:" + canary + "@tcp(127.0.0.1:3307)/plt_fund", MaxConnections: 20, TimeZone: "Europe/Berlin"},

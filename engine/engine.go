@@ -27,7 +27,8 @@ const triggerBatch = 100
 // Options configures an Engine. The fields up to Consumer are needed.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads
-	Scripts  *scripts.Scripts
+	Scripts  *scripts.Scripts      // of its partition
+	Others   scripts.Partitions    // all partitions; nil: there is one
 	Records  Records
 	Sink     sink.Sink
 	Reports  map[string]*report.Report // by name
@@ -70,6 +71,9 @@ func New(o Options) (*Engine, error) {
 	if o.Installation != "" && !ValidTag(o.Installation) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
+	if o.Others == nil {
+		o.Others = scripts.Partitions{o.Scripts}
+	}
 	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
 	e := &Engine{o: o, made: time.Now(), log: o.Log, jobs: newJobMetrics(o.Metrics), definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}}
 	if e.log == nil {
@@ -97,9 +101,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.largeReader().Run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
-	group.Go(func() error {
-		return step.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
-	})
+	if e.o.Scripts == e.o.Others.Home() {
+		group.Go(func() error {
+			return step.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
+		})
+	}
 	return group.Wait()
 }
 

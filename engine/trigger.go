@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -22,6 +23,7 @@ const maxDeliveries = 20
 // Every step is repeated until its server is back, so that an outage costs nothing.
 func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Result {
 	results := make([]step.Result, len(entries))
+	entries = e.sendHome(ctx, entries, results)
 	pushes := readPushes(entries, results, e.o.Scripts.Keys.Jobs())
 	if len(pushes) == 0 {
 		return results
@@ -47,7 +49,29 @@ func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Resul
 	return results
 }
 
-// readPushes reads the entries, each id once. Those that have no id get their result.
+// sendHome pushes the ids of other partitions to these, and returns the entries of this one. The
+// results of the others are set.
+func (e *Engine) sendHome(ctx context.Context, entries []step.Entry, results []step.Result) []step.Entry {
+	if len(e.o.Others) == 1 {
+		return entries
+	}
+	ours := slices.Clone(entries)
+	for i, entry := range entries {
+		id := entry.Fields["id"]
+		home := e.o.Others.Of(id)
+		if !report.ValidID(id) || home == e.o.Scripts || entry.Deliveries > maxDeliveries {
+			continue
+		}
+		ours[i].Fields = nil
+		results[i] = step.Result{Kind: step.Void}
+		if err := e.insist(ctx, "push an id to its partition", func() error { return home.Streams.Push(ctx, entry.Fields) }); err != nil {
+			results[i] = step.Result{Kind: step.Elsewhere, Err: err}
+		}
+	}
+	return ours
+}
+
+// readPushes reads the entries, each id once. An entry without fields has its result already. Those that have no id get their result.
 func readPushes(entries []step.Entry, results []step.Result, jobs string) []*push {
 	var pushes []*push
 	byID := map[string]*push{}
@@ -57,6 +81,7 @@ func readPushes(entries []step.Entry, results []step.Result, jobs string) []*pus
 	for i, entry := range entries {
 		id, ok := entry.Fields["id"]
 		switch p := byID[id]; {
+		case entry.Fields == nil:
 		case entry.Deliveries > maxDeliveries:
 			unusable(i, fmt.Sprintf("%d workers died of it, or fell silent", maxDeliveries))
 		case !ok:

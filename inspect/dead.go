@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -30,13 +31,26 @@ type DeadJob struct {
 // page are still listed: the next page begins behind them.
 func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
-		now, err := in.o.Redis.Time(ctx).Result()
+		now, err := in.o.Scripts.Home().Now(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
+		for _, s := range in.o.Scripts {
+			for page, err := range in.deadPages(ctx, s, now, newest, remaining) {
+				if !yield(page, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// deadPages is DeadPages of one partition.
+func (in *Inspector) deadPages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
+	return func(yield func([]DeadJob, error) bool) {
 		args := redis.ZRangeArgs{
-			Key: in.o.Scripts.Keys.Dead(), ByScore: true, Rev: newest, Count: pageSize,
+			Key: s.Keys.Dead(), ByScore: true, Rev: newest, Count: pageSize,
 			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
 		}
 		if newest {
@@ -91,5 +105,12 @@ func all(page []DeadJob) int { return len(page) }
 
 // Dead lists the dead jobs that are meant, the newest first, up to a limit (0: all).
 func (in *Inspector) Dead(ctx context.Context, meant func(DeadJob) bool, limit int) ([]DeadJob, error) {
-	return collect(in.DeadPages(ctx, true, all), meant, limit)
+	now, err := in.o.Scripts.Home().Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest := func(a, b DeadJob) int { return b.When.Compare(a.When) }
+	return everywhere(in, limit, newest, func(s *scripts.Scripts) ([]DeadJob, error) {
+		return collect(in.deadPages(ctx, s, now, true, all), meant, limit)
+	})
 }

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -74,12 +75,15 @@ func whatLater(l scripts.Later) string {
 // Delayed lists the members of the delayed set that are meant, the next one first, up to
 // a limit (0: all).
 func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limit int) ([]Delayed, error) {
-	now, err := in.o.Redis.Time(ctx).Result()
+	now, err := in.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return collect(each(members(ctx, in.o.Redis, in.o.Scripts.Keys.Delayed()), func(z redis.Z) Delayed {
-		member, _ := z.Member.(string)
-		return NewDelayed(member, z.Score, now)
-	}), meant, limit)
+	order := func(a, b Delayed) int { return cmp.Compare(a.Score, b.Score) }
+	return everywhere(in, limit, order, func(s *scripts.Scripts) ([]Delayed, error) {
+		return collect(each(members(ctx, in.o.Redis, s.Keys.Delayed()), func(z redis.Z) Delayed {
+			member, _ := z.Member.(string)
+			return NewDelayed(member, z.Score, now)
+		}), meant, limit)
+	})
 }

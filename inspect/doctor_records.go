@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // checkRecords checks the record table, and counts the rows that a start would take for
@@ -39,7 +40,7 @@ func (d recordDoctor) checkInstallation(ctx context.Context) Finding {
 // checkSnapshot looks for the tables that outlive Redis.
 func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
 	members := 0
-	_, err := d.o.Records.Epoch(ctx)
+	_, err := d.o.Records.Installation(ctx)
 	if err == nil {
 		members, err = d.o.Records.SnapshotMembers(ctx)
 	}
@@ -97,7 +98,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case err != nil:
 		return newFinding(check, Warn, "", err, hint)
 	case len(counts) > 0 && !whole:
-		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.o.Scripts.Keys.Jobs(), searched)
+		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.o.Scripts.Home().Keys.Jobs(), searched)
 		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
@@ -110,27 +111,43 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 
 // queuedIDs are the oldest ids that wait to be started, and whether those are all.
 func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
-	queued = map[string]bool{}
-	seen := 0
-	for page, err := range entries(ctx, d.o.Redis, d.o.Scripts.Keys.Jobs(), false) {
-		if err != nil {
-			return nil, false, err
-		}
-		for _, m := range page {
-			id, _ := m.Values["id"].(string)
-			queued[id] = true
-		}
-		if seen += len(page); len(page) == pageSize && seen >= searched {
-			return queued, false, nil
+	queued, whole = map[string]bool{}, true
+	for _, s := range d.o.Scripts {
+		seen := 0
+		for page, err := range entries(ctx, d.o.Redis, s.Keys.Jobs(), false) {
+			if err != nil {
+				return nil, false, err
+			}
+			for _, m := range page {
+				id, _ := m.Values["id"].(string)
+				queued[id] = true
+			}
+			if seen += len(page); len(page) == pageSize && seen >= searched {
+				whole = false
+				break
+			}
 		}
 	}
-	return queued, true, nil
+	return queued, whole, nil
 }
 
 // withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
 // their start or their report.
 func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
-	records = slices.DeleteFunc(records, func(r engine.Record) bool { return !report.ValidID(r.ID) })
+	var left []engine.Record
+	for _, s := range d.o.Scripts {
+		ours := slices.DeleteFunc(slices.Clone(records), func(r engine.Record) bool { return !report.ValidID(r.ID) || d.o.Scripts.Of(r.ID) != s })
+		some, err := withoutJobIn(ctx, s, ours, queued)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, some...)
+	}
+	return left, nil
+}
+
+// withoutJobIn is withoutJob for records of one partition.
+func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
@@ -140,11 +157,11 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 		ids[i] = r.ID
 		members = append(members, engine.BeforeStart(r.ID)...)
 	}
-	attempts, _, err := d.o.Scripts.Jobs.Attempts(ctx, ids)
+	attempts, _, err := s.Jobs.Attempts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	delayed, err := d.o.Scripts.Epoch.Scores(ctx, d.o.Scripts.Keys.Delayed(), members)
+	delayed, err := s.Epoch.Scores(ctx, s.Keys.Delayed(), members)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +170,7 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 		if _, asked := parked[r.Report]; asked {
 			continue
 		}
-		if parked[r.Report], err = d.o.Scripts.Epoch.Scores(ctx, d.o.Scripts.Keys.Waiting(r.Report), ids); err != nil {
+		if parked[r.Report], err = s.Epoch.Scores(ctx, s.Keys.Waiting(r.Report), ids); err != nil {
 			return nil, err
 		}
 	}

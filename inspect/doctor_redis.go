@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
@@ -20,15 +22,44 @@ import (
 const maxSkew = 2 * time.Second
 
 func (d redisDoctor) checkRedis(ctx context.Context) Findings {
-	info, err := d.o.Redis.InfoMap(ctx, "server", "memory", "persistence").Result()
+	masters, err := redisdb.Masters(ctx, d.o.Redis)
 	if err != nil {
-		return Findings{newFinding("redis", Fail, "", err, "is the URL right, and the server up?")}
+		return Findings{newFinding("redis", Fail, "", err, "are the addresses right, and the servers up?")}
+	}
+	var fs Findings
+	for _, master := range masters {
+		found := d.checkServer(ctx, master)
+		for i := range found {
+			if len(masters) > 1 {
+				found[i].Check += " of " + master.Options().Addr
+			}
+		}
+		fs = append(fs, found...)
+	}
+	if slices.ContainsFunc(fs, func(f Finding) bool { return f.Hint == serverHint }) {
+		return fs
+	}
+	fs = append(fs, newFinding("redis scripts", Fail, "all scripts load", d.o.Scripts.Home().Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
+	fs = append(fs, d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
+	for _, s := range d.o.Scripts {
+		fs = append(fs, d.checkStreams(ctx, s)...)
+	}
+	return fs
+}
+
+const serverHint = "is the URL right, and the server up?"
+
+// checkServer checks one server.
+func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Findings {
+	info, err := client.InfoMap(ctx, "server", "memory", "persistence").Result()
+	if err != nil {
+		return Findings{newFinding("redis", Fail, "", err, serverHint)}
 	}
 	server := info["Server"]
 	fs := Findings{
 		newFinding("redis version", Fail, server["redis_version"], atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
 	}
-	now, err := d.o.Redis.Time(ctx).Result()
+	now, err := client.Time(ctx).Result()
 	fs = append(fs, checkSkew("redis clock", now, err))
 	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.o.Config.Limits.Memory))
 	if info["Persistence"]["aof_enabled"] == "1" {
@@ -39,10 +70,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 			Hint: "appendonly yes, appendfsync everysec",
 		})
 	}
-	fs = append(fs, d.checkNotifications(ctx))
-	fs = append(fs, newFinding("redis scripts", Fail, "all scripts load", d.o.Scripts.Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
-	fs = append(fs, d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
-	return append(fs, d.checkStreams(ctx)...)
+	return append(fs, checkNotifications(ctx, client))
 }
 
 func atLeast7(version string) error {
@@ -93,9 +121,9 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 }
 
 // checkNotifications checks for the events that the scheduler can use.
-func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
+func checkNotifications(ctx context.Context, client *redis.Client) Finding {
 	const check, hint = "redis notifications", "notify-keyspace-events Kgz$x; without them Fanfold polls once a second"
-	values, err := d.o.Redis.ConfigGet(ctx, "notify-keyspace-events").Result()
+	values, err := client.ConfigGet(ctx, "notify-keyspace-events").Result()
 	if err != nil {
 		return newFinding(check, Warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)
 	}
@@ -109,12 +137,12 @@ func (d redisDoctor) checkNotifications(ctx context.Context) Finding {
 }
 
 // checkStreams tells of streams that have no reader, or that pile up.
-func (d redisDoctor) checkStreams(ctx context.Context) Findings {
-	names := []string{d.o.Scripts.Keys.Jobs(), d.o.Scripts.Keys.FanIn(), d.o.Scripts.Keys.FanInLarge(), d.o.Scripts.Keys.Fired()}
+func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findings {
+	names := []string{s.Keys.Jobs(), s.Keys.FanIn(), s.Keys.FanInLarge(), s.Keys.Fired()}
 	services := map[string]time.Duration{} // streams that an external service reads → its silence
 	for _, r := range d.o.Config.Reports {
 		for _, l := range r.Listeners() {
-			task := d.o.Scripts.Keys.Task(l.Name)
+			task := s.Keys.Task(l.Name)
 			names = append(names, task)
 			if l.Kind == report.External {
 				services[task] = max(services[task], l.Silence)
@@ -122,7 +150,7 @@ func (d redisDoctor) checkStreams(ctx context.Context) Findings {
 		}
 	}
 	if len(services) > 0 {
-		names = append(names, d.o.Scripts.Keys.Reply())
+		names = append(names, s.Keys.Reply())
 	}
 	slices.Sort(names)
 	var fs Findings
@@ -199,7 +227,7 @@ func (d redisDoctor) unread(ctx context.Context, name, last string) (time.Durati
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	now, err := d.o.Redis.Time(ctx).Result()
+	now, err := d.o.Scripts.Home().Now(ctx)
 	return now.Sub(entryTime(entries[0].ID)), err
 }
 
@@ -222,7 +250,13 @@ func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 
 // checkDefinitions counts the running jobs whose definition no process has.
 func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
-	found, seen, err := d.o.Scripts.Definitions.Orphans(ctx)
+	var found []scripts.Orphan
+	var seen scripts.Seen
+	var err error
+	for _, s := range d.o.Scripts {
+		some, known, failed := s.Definitions.Orphans(ctx)
+		found, seen, err = append(found, some...), known, cmp.Or(err, failed)
+	}
 	if err == nil && len(found) > 0 && seen.AnyLive() {
 		counts := map[string]int{}
 		for _, o := range found {
@@ -239,7 +273,12 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 
 // checkQuarantine tells of entries that were put aside.
 func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
-	n, err := d.o.Redis.XLen(ctx, d.o.Scripts.Keys.Quarantined()).Result()
+	var n int64
+	var err error
+	for _, s := range d.o.Scripts {
+		some, failed := d.o.Redis.XLen(ctx, s.Keys.Quarantined()).Result()
+		n, err = n+some, cmp.Or(err, failed)
+	}
 	if err == nil && n > 0 {
 		var newest []Quarantined
 		if newest, err = d.Quarantine(ctx, func(Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
@@ -252,7 +291,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 // checkTimersDue tells of timers that are overdue, and of those that no definition matches.
 func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 	const check = "timers"
-	now, err := d.o.Redis.Time(ctx).Result()
+	now, err := d.o.Scripts.Home().Now(ctx)
 	var all []Timer
 	if err == nil {
 		all, err = d.Timers(ctx, func(string) bool { return true }, 2*pageSize)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,7 @@ type Figure struct {
 	Help  string `json:"-"`
 	Label string `json:"label,omitempty"` // what it is of: listener or report
 	Of    string `json:"of,omitempty"`    // its name
+	Part  string `json:"partition,omitempty"`
 	Value int64  `json:"value"`
 
 	key string
@@ -58,20 +60,33 @@ func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 	return found, nil
 }
 
-// figures lists what there is to read.
-func figures(in *Inspector) []Figure {
+// figures lists what there is to read in all partitions.
+func figures(in *Inspector) (all []Figure) {
+	for i, s := range in.o.Scripts {
+		for _, f := range figuresOf(in, s.Keys) {
+			if len(in.o.Scripts) > 1 {
+				f.Part = strconv.Itoa(i)
+			}
+			all = append(all, f)
+		}
+	}
+	home := in.o.Scripts.Home().Keys
+	members := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.ZCard(ctx, key) }
+	return append(all, Figure{Name: "paused", Help: "Listeners and reports that are paused.", key: home.PausedSet(), ask: members})
+}
+
+// figuresOf lists what there is to read in a partition.
+func figuresOf(in *Inspector, k scripts.Keys) []Figure {
 	length := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.XLen(ctx, key) }
 	members := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.ZCard(ctx, key) }
 	pending := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder {
 		return p.XPending(ctx, key, scripts.Group)
 	}
-	k := in.o.Scripts.Keys
 	all := []Figure{
 		{Name: "jobs_waiting", Help: "Pushed ids that are not started yet.", key: k.Jobs(), ask: length},
 		{Name: "jobs_running", Help: "Jobs that run, in all processes.", key: k.Deadlines(), ask: members},
 		{Name: "jobs_delayed", Help: "Ids and retries that are due later.", key: k.Delayed(), ask: members},
 		{Name: "jobs_dead", Help: "Failed jobs that were neither run again nor discarded.", key: k.Dead(), ask: members},
-		{Name: "paused", Help: "Listeners and reports that are paused.", key: k.PausedSet(), ask: members},
 		{Name: "fanin_waiting", Help: "Jobs whose listeners are done, and whose file is not, or that are to end.", key: k.FanIn(), ask: length},
 		{Name: "fanin_large_waiting", Help: "The same of jobs with much data, of which each process folds limits.folds at once.", key: k.FanInLarge(), ask: length},
 		{Name: "replies_waiting", Help: "What external services said and is not applied yet.", key: k.Reply(), ask: length},
@@ -103,7 +118,10 @@ func NewGauges(in *Inspector) prometheus.Collector {
 	for _, f := range figures(in) {
 		var labels []string
 		if f.Label != "" {
-			labels = []string{f.Label}
+			labels = append(labels, f.Label)
+		}
+		if f.Part != "" {
+			labels = append(labels, "partition")
 		}
 		g.descs[f.Name] = prometheus.NewDesc("fanfold_"+f.Name, f.Help, labels, nil)
 	}
@@ -139,7 +157,10 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	for _, f := range all {
 		var labels []string
 		if f.Label != "" {
-			labels = []string{f.Of}
+			labels = append(labels, f.Of)
+		}
+		if f.Part != "" {
+			labels = append(labels, f.Part)
 		}
 		out <- prometheus.MustNewConstMetric(g.descs[f.Name], prometheus.GaugeValue, float64(f.Value), labels...)
 	}

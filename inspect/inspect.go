@@ -15,9 +15,9 @@ import (
 // Options are the handles of what an Inspector asks. It opens and closes none of them.
 type Options struct {
 	Config    Config
-	Redis     *redis.Client // for everything short
-	Blocking  *redis.Client // for reads that wait; only Watch has any
-	Scripts   *scripts.Scripts
+	Redis     redis.UniversalClient // for everything short
+	Blocking  redis.UniversalClient // for reads that wait; only Watch has any
+	Scripts   scripts.Partitions
 	Records   *record.Store
 	Databases map[string]*sql.DB                       // of listeners, by name
 	APIs      map[string]API                           // by name

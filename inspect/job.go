@@ -54,12 +54,12 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	if !v.Status.HasFile() {
 		v.File = "" // of an earlier attempt
 	}
-	j, err := readJob(ctx, in.o.Scripts, id)
+	j, err := readJob(ctx, in.o.Scripts.Of(id), id)
 	if err != nil {
 		return v, err
 	}
 	if !r.Status.Final() {
-		found, err := in.o.Scripts.Gate.Paused(ctx)
+		found, err := in.o.Scripts.Home().Gate.Paused(ctx)
 		if err != nil {
 			return v, err
 		}
@@ -80,7 +80,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 		v.FanIn = &fanIn
 	}
 	if j.needsDefinition() && !j.of(ours) {
-		seen, err := in.o.Scripts.Definitions.Seen(ctx)
+		seen, err := in.o.Scripts.Home().Definitions.Seen(ctx)
 		v.Orphan = err == nil && j.orphan(ours, seen)
 		return v, err
 	}

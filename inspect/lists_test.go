@@ -25,8 +25,8 @@ func TestListsReadPages(t *testing.T) {
 	const n = 2*pageSize + 3
 	_, err := b.o.Redis.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		for i := range n {
-			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Keys.Quarantined(), ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
-			p.ZAdd(t.Context(), b.o.Scripts.Keys.Delayed(), redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
+			p.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Quarantined(), ID: fmt.Sprintf("1-%d", i+1), Values: []string{"reason", "r" + strconv.Itoa(i%2), "fields", "id=" + strconv.Itoa(i), "stream", "s"}})
+			p.ZAdd(t.Context(), b.o.Scripts.Home().Keys.Delayed(), redis.Z{Score: in(time.Duration(i) * time.Minute), Member: strconv.Itoa(i)})
 		}
 		return nil
 	})
@@ -50,11 +50,11 @@ func TestListsReadPages(t *testing.T) {
 	if q, err := b.Quarantine(t.Context(), func(Quarantined) bool { return false }, 0); err != nil || q == nil || len(q) != 0 {
 		t.Errorf("%v %v", q, err)
 	}
-	found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Keys.Quarantined(), "0")
+	found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined(), "0")
 	if err != nil || found == nil || found.Entry != "1-1" || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
 	}
-	if found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Keys.Quarantined(), "none"); err != nil || found != nil || !whole {
+	if found, whole, err := searchQuarantine(t.Context(), b.o.Redis, b.o.Scripts.Home().Keys.Quarantined(), "none"); err != nil || found != nil || !whole {
 		t.Errorf("%+v %v %v", found, whole, err)
 	}
 }
@@ -64,7 +64,7 @@ func TestListsReadPages(t *testing.T) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
-	ctx, key := t.Context(), b.o.Scripts.Keys.Task("a")
+	ctx, key := t.Context(), b.o.Scripts.Home().Keys.Task("a")
 	if q, err := askQueue(ctx, b.o.Redis, key, "7", 1); err != nil || q.Length != 0 || q.Entry != nil || !q.Whole {
 		t.Fatalf("%+v %v", q, err)
 	}
@@ -122,7 +122,7 @@ func TestDeadJobs(t *testing.T) {
 	if _, err := b.db.ExecContext(t.Context(), "UPDATE file_download_record SET status = 'FAILED', error = 'no disk' WHERE id = ?", failed); err != nil {
 		t.Fatal(err)
 	}
-	b.add(b.o.Scripts.Keys.Dead(), redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
+	b.add(b.o.Scripts.Home().Keys.Dead(), redis.Z{Score: in(-time.Minute), Member: failed}, redis.Z{Score: in(-2 * time.Minute), Member: pending}, redis.Z{Score: in(-3 * time.Minute), Member: "404"}, redis.Z{Score: in(time.Hour), Member: "later"})
 	list, err := b.Dead(t.Context(), func(DeadJob) bool { return true }, 0)
 	b.ok(err)
 	var got []string
@@ -138,8 +138,8 @@ func TestDeadJobs(t *testing.T) {
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, `timers: {beep: {key: "beep-{x}", every: 1h, append: {stream: messages, fields: {x: "{x}"}}}}`)
-	b.add(b.o.Scripts.Keys.Timers(), redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
-	b.add(b.o.Scripts.Keys.PausedTimers(), redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
+	b.add(b.o.Scripts.Home().Keys.Timers(), redis.Z{Score: in(time.Hour), Member: "beep-1"}, redis.Z{Score: in(-time.Minute), Member: "beep-2"}, redis.Z{Score: in(-time.Hour), Member: "boop"}, redis.Z{Score: math.Inf(1), Member: "beep-never"})
+	b.add(b.o.Scripts.Home().Keys.PausedTimers(), redis.Z{Score: in(-2 * time.Hour), Member: "beep-3"})
 	list, err := b.Timers(t.Context(), func(name string) bool { return strings.HasPrefix(name, "b") }, 10)
 	b.ok(err)
 	var got []string
@@ -162,11 +162,11 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	for _, member := range []string{scripts.PausedReport("two"), scripts.PausedListener("a")} {
-		if _, err := b.o.Scripts.Gate.Pause(t.Context(), member); err != nil {
+		if _, err := b.o.Scripts.Home().Gate.Pause(t.Context(), member); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.add(b.o.Scripts.Keys.Waiting("two"), redis.Z{Score: 1, Member: "1"}, redis.Z{Score: 2, Member: "2"})
+	b.add(b.o.Scripts.Home().Keys.Waiting("two"), redis.Z{Score: 1, Member: "1"}, redis.Z{Score: 2, Member: "2"})
 	list, err := b.Pauses(t.Context())
 	if err != nil || len(list) != 2 || list[0].What != "listener/a" || list[1].What != "report/two" || list[1].Waiting != 2 || time.Since(list[0].Since) > time.Minute {
 		t.Errorf("%+v %v", list, err)
@@ -178,11 +178,11 @@ func TestFigures(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	ctx := t.Context()
-	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: b.o.Scripts.Keys.Task("a"), Values: []string{"id", "1", "attempt", "1"}}).Err())
-	b.ok(b.o.Redis.XGroupCreate(ctx, b.o.Scripts.Keys.Task("a"), scripts.Group, "0").Err())
-	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{b.o.Scripts.Keys.Task("a"), ">"}}).Err())
-	b.add(b.o.Scripts.Keys.Dead(), redis.Z{Score: 1, Member: "1"})
-	b.ok(b.o.Redis.Set(ctx, b.o.Scripts.Keys.Delayed(), "something else", 0).Err())
+	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Task("a"), Values: []string{"id", "1", "attempt", "1"}}).Err())
+	b.ok(b.o.Redis.XGroupCreate(ctx, b.o.Scripts.Home().Keys.Task("a"), scripts.Group, "0").Err())
+	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{b.o.Scripts.Home().Keys.Task("a"), ">"}}).Err())
+	b.add(b.o.Scripts.Home().Keys.Dead(), redis.Z{Score: 1, Member: "1"})
+	b.ok(b.o.Redis.Set(ctx, b.o.Scripts.Home().Keys.Delayed(), "something else", 0).Err())
 	all, err := b.Figures(ctx)
 	b.ok(err)
 	values := map[string]int64{}
@@ -216,7 +216,7 @@ func TestJob(t *testing.T) {
 	if err != nil || v.Status != report.Pending || v.Job != "" || v.Listeners != nil || v.Paused != nil {
 		t.Errorf("%+v %v", v, err)
 	}
-	if _, err := b.o.Scripts.Gate.Pause(ctx, scripts.PausedReport("two")); err != nil {
+	if _, err := b.o.Scripts.Home().Gate.Pause(ctx, scripts.PausedReport("two")); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := b.Job(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
@@ -226,10 +226,10 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := b.o.Config.Reports["two"]
-	if _, err := b.o.Scripts.Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+	if _, err := b.o.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.o.Scripts.Gate.Pause(ctx, scripts.PausedListener("b")); err != nil {
+	if _, err := b.o.Scripts.Home().Gate.Pause(ctx, scripts.PausedListener("b")); err != nil {
 		t.Fatal(err)
 	}
 	v, err = b.Job(ctx, id)
@@ -302,7 +302,7 @@ func TestWatch(t *testing.T) {
 		switch step++; step {
 		case 2:
 			for _, id := range []string{first, "404"} {
-				b.ok(b.o.Scripts.Jobs.Note(ctx, id, 1, "ignored", "reason", "test"))
+				b.ok(b.o.Scripts.Home().Jobs.Note(ctx, id, 1, "ignored", "reason", "test"))
 			}
 		case 3:
 			_, err := b.db.ExecContext(ctx, "UPDATE file_download_record SET status = 'FAILED' WHERE id = ?", first)
@@ -326,7 +326,7 @@ func TestWatch(t *testing.T) {
 func TestDoctorSeesWhatStandsStill(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "limits: {lease: 1s}")
-	ctx, stream := t.Context(), b.o.Scripts.Keys.Task("a")
+	ctx, stream := t.Context(), b.o.Scripts.Home().Keys.Task("a")
 	b.ok(b.o.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err())
 	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err())
 	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}}).Err())
@@ -356,10 +356,10 @@ func TestStatusOfWhatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := b.o.Config.Reports["two"]
-	if _, err := b.o.Scripts.Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
+	if _, err := b.o.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	task, _ := b.o.Scripts.Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.o.Scripts.Keys.Task("a")}, nil)
+	task, _ := b.o.Scripts.Home().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.o.Scripts.Home().Keys.Task("a")}, nil)
 	if outcome, err := task.Fail(ctx, "no such table", scripts.BlameSource); err != nil || outcome != scripts.OK {
 		t.Fatal(outcome, err)
 	}
@@ -374,7 +374,7 @@ func TestStatusOfWhatFailed(t *testing.T) {
 	}
 	// What its end waits for is told, too.
 	next := time.Now().Add(time.Minute)
-	b.ok(b.o.Redis.HSet(ctx, b.o.Scripts.Keys.Job(id), "@fanin:error", "records are away", "@fanin:next", next.UnixMilli(), "@fanin:tries", 2).Err())
+	b.ok(b.o.Redis.HSet(ctx, b.o.Scripts.Home().Keys.Job(id), "@fanin:error", "records are away", "@fanin:next", next.UnixMilli(), "@fanin:tries", 2).Err())
 	v, err = b.Job(ctx, id)
 	if b.ok(err); v.FanIn.Why != "records are away" || v.FanIn.Next == nil || v.FanIn.Next.UnixMilli() != next.UnixMilli() || v.FanIn.Tries != 2 {
 		t.Errorf("%+v", v.FanIn)

@@ -3,8 +3,11 @@ package inspect
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // pageSize is how many entries or members one round trip reads.
@@ -32,7 +35,7 @@ func collect[T any](pages iter.Seq2[[]T, error], meant func(T) bool, limit int) 
 
 // entries reads a stream page by page, the newest entries first or the oldest. The last
 // page is the one that is not full, and may be empty.
-func entries(ctx context.Context, rdb *redis.Client, key string, newest bool) iter.Seq2[[]redis.XMessage, error] {
+func entries(ctx context.Context, rdb redis.UniversalClient, key string, newest bool) iter.Seq2[[]redis.XMessage, error] {
 	return func(yield func([]redis.XMessage, error) bool) {
 		read, from, to := rdb.XRangeN, "-", "+"
 		if newest {
@@ -49,7 +52,7 @@ func entries(ctx context.Context, rdb *redis.Client, key string, newest bool) it
 }
 
 // members reads a sorted set page by page, by score.
-func members(ctx context.Context, rdb *redis.Client, key string) iter.Seq2[[]redis.Z, error] {
+func members(ctx context.Context, rdb redis.UniversalClient, key string) iter.Seq2[[]redis.Z, error] {
 	return func(yield func([]redis.Z, error) bool) {
 		for start := int64(0); ; start += pageSize {
 			page, err := rdb.ZRangeWithScores(ctx, key, start, start+pageSize-1).Result()
@@ -73,4 +76,23 @@ func each[S, T any](pages iter.Seq2[[]S, error], of func(S) T) iter.Seq2[[]T, er
 			}
 		}
 	}
+}
+
+// everywhere lists something in each partition, and returns it in an order, up to a limit (0: all).
+func everywhere[T any](in *Inspector, limit int, order func(a, b T) int, list func(s *scripts.Scripts) ([]T, error)) ([]T, error) {
+	all := []T{}
+	for _, s := range in.o.Scripts {
+		found, err := list(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	if len(in.o.Scripts) > 1 {
+		slices.SortStableFunc(all, order)
+	}
+	if limit > 0 {
+		all = all[:min(len(all), limit)]
+	}
+	return all, nil
 }

@@ -19,7 +19,7 @@ type Pause struct {
 
 // Pauses lists what is paused, by name.
 func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
-	found, err := in.o.Scripts.Gate.Paused(ctx)
+	found, err := in.o.Scripts.Home().Gate.Paused(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +27,12 @@ func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
 	for _, member := range slices.Sorted(maps.Keys(found)) {
 		one := Pause{What: member, Since: found[member]}
 		if name, ok := strings.CutPrefix(member, scripts.PausedReport("")); ok {
-			if one.Waiting, err = in.o.Redis.ZCard(ctx, in.o.Scripts.Keys.Waiting(name)).Result(); err != nil {
-				return nil, err
+			for _, s := range in.o.Scripts {
+				n, err := in.o.Redis.ZCard(ctx, s.Keys.Waiting(name)).Result()
+				if err != nil {
+					return nil, err
+				}
+				one.Waiting += n
 			}
 		}
 		list = append(list, one)

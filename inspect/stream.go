@@ -45,7 +45,7 @@ func (q queue) live(silence time.Duration) int {
 
 // askQueue reads what there is to know of a stream, and searches the oldest
 // entries for an id, and an attempt where that is not 0.
-func askQueue(ctx context.Context, rdb *redis.Client, key, id string, attempt int64) (queue, error) {
+func askQueue(ctx context.Context, rdb redis.UniversalClient, key, id string, attempt int64) (queue, error) {
 	q := queue{Key: key}
 	var err error
 	if q.Length, err = rdb.XLen(ctx, key).Result(); err != nil {
@@ -76,7 +76,7 @@ func missing(err error) bool {
 
 // searchQueue finds the newest entry of an id among the oldest entries: the one
 // that is read last.
-func searchQueue(ctx context.Context, rdb *redis.Client, q *queue, id string, attempt int64) error {
+func searchQueue(ctx context.Context, rdb redis.UniversalClient, q *queue, id string, attempt int64) error {
 	for page, err := range entries(ctx, rdb, q.Key, false) {
 		if err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Timer is a timer as people see it.
@@ -21,12 +23,23 @@ type Timer struct {
 // Timers lists the timers whose names are meant, set and paused ones, the next one first,
 // up to a limit.
 func (in *Inspector) Timers(ctx context.Context, meant func(name string) bool, limit int) ([]Timer, error) {
-	now, err := in.o.Redis.Time(ctx).Result()
+	now, err := in.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := []Timer{}
-	for state, key := range map[string]string{"set": in.o.Scripts.Keys.Timers(), "paused": in.o.Scripts.Keys.PausedTimers()} {
+	all, err := everywhere(in, 0, func(Timer, Timer) int { return 0 }, func(s *scripts.Scripts) ([]Timer, error) {
+		return in.timersOf(ctx, s, now, meant, limit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b Timer) int { return cmp.Or(a.when().Compare(b.when()), cmp.Compare(a.Name, b.Name)) })
+	return all[:min(len(all), limit)], nil
+}
+
+// timersOf is Timers of one partition, in no order.
+func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.Time, meant func(name string) bool, limit int) (all []Timer, err error) {
+	for state, key := range map[string]string{"set": s.Keys.Timers(), "paused": s.Keys.PausedTimers()} {
 		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
 			name, _ := z.Member.(string)
 			due, _ := dueTime(z.Score)
@@ -44,8 +57,7 @@ func (in *Inspector) Timers(ctx context.Context, meant func(name string) bool, l
 		}
 		all = append(all, found...)
 	}
-	slices.SortFunc(all, func(a, b Timer) int { return cmp.Or(a.when().Compare(b.when()), cmp.Compare(a.Name, b.Name)) })
-	return all[:min(len(all), limit)], nil
+	return all, nil
 }
 
 // Timer describes a timer that is due at a time, or at none where that is zero.

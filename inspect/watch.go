@@ -32,7 +32,7 @@ const (
 
 // Watch follows jobs until their records are final.
 func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]Job, error) {
-	follow, err := follow(ctx, in)
+	follow, err := follow(ctx, in, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -112,23 +112,32 @@ type Event struct {
 
 // follower reads events as they come.
 type follower struct {
-	redis  *redis.Client
-	stream string
-	last   string // entry that was read
+	redis redis.UniversalClient
+	last  map[string]string // stream of events → entry that was read last
 }
 
-// follow begins behind the last event of now.
-func follow(ctx context.Context, in *Inspector) (*follower, error) {
-	f := &follower{redis: in.o.Blocking, stream: in.o.Scripts.Keys.Events(), last: "0-0"}
-	entries, err := in.o.Redis.XRevRangeN(ctx, f.stream, "+", "-", 1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("events: %w", err)
-	}
-	if len(entries) > 0 {
-		f.last = entries[0].ID
+// follow begins behind the last events of now in the partitions of some ids.
+func follow(ctx context.Context, in *Inspector, ids []string) (*follower, error) {
+	f := &follower{redis: in.o.Blocking, last: map[string]string{}}
+	for _, id := range ids {
+		stream := in.o.Scripts.Of(id).Keys.Events()
+		if _, ok := f.last[stream]; ok {
+			continue
+		}
+		entries, err := in.o.Redis.XRevRangeN(ctx, stream, "+", "-", 1).Result()
+		if err != nil {
+			return nil, fmt.Errorf("events: %w", err)
+		}
+		if f.last[stream] = "0-0"; len(entries) > 0 {
+			f.last[stream] = entries[0].ID
+		}
 	}
 	return f, nil
 }
+
+// turn is how long one of several streams of events is waited for: no command reads those of
+// several slots.
+const turn = 50 * time.Millisecond
 
 // next takes events until one of them was taken, or the time is over, and returns the
 // ids of the records of those.
@@ -139,23 +148,28 @@ func (f *follower) next(ctx context.Context, limit time.Duration, take func(Even
 		if left <= 0 {
 			return nil, nil
 		}
-		streams, err := f.redis.XRead(ctx, &redis.XReadArgs{Streams: []string{f.stream, f.last}, Count: 1000, Block: max(left, time.Millisecond)}).Result()
-		if errors.Is(err, redis.Nil) {
-			continue
-		} else if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		} else if err != nil {
-			return nil, fmt.Errorf("events: %w", err)
+		if len(f.last) > 1 {
+			left = turn
 		}
-		for _, entry := range streams[0].Messages {
-			f.last = entry.ID
-			e := eventOf(entry)
-			ok, err := take(e)
-			if err != nil {
-				return nil, err
+		for stream, last := range f.last {
+			streams, err := f.redis.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, last}, Count: 1000, Block: max(left, time.Millisecond)}).Result()
+			if errors.Is(err, redis.Nil) {
+				continue
+			} else if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			} else if err != nil {
+				return nil, fmt.Errorf("events: %w", err)
 			}
-			if ok && !slices.Contains(ids, e.ID) {
-				ids = append(ids, e.ID)
+			for _, entry := range streams[0].Messages {
+				f.last[stream] = entry.ID
+				e := eventOf(entry)
+				ok, err := take(e)
+				if err != nil {
+					return nil, err
+				}
+				if ok && !slices.Contains(ids, e.ID) {
+					ids = append(ids, e.ID)
+				}
 			}
 		}
 	}

@@ -49,11 +49,12 @@ type facts struct {
 // gather asks Redis, the records' database and the databases of the listeners
 // that a job waits for. A server that is away is a fact, too.
 func gather(ctx context.Context, in *Inspector, id string) *facts {
+	s := in.o.Scripts.Of(id)
 	serverCtx, cancel := context.WithTimeout(ctx, askTime)
-	server := redisdb.Server(serverCtx, in.o.Config.Redis, in.o.Redis)
+	server := redisdb.Server(serverCtx, in.o.Config.Redis, in.o.Redis, s.Keys.Job(id))
 	cancel()
 	f := &facts{
-		ID: id, CLI: redisCLI(server), Keys: in.o.Scripts.Keys, Limits: in.o.Config.Limits, Now: time.Now(),
+		ID: id, CLI: redisCLI(server), Keys: s.Keys, Limits: in.o.Config.Limits, Now: time.Now(),
 		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
 	f.Record, f.RecordErr = askRecord(ctx, in.o.Records, id)
@@ -97,11 +98,12 @@ func (in *Inspector) Reach(ctx context.Context, source string) error {
 
 // askRedis fills in what Redis knows.
 func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
-	if f.Now, err = in.o.Redis.Time(ctx).Result(); err != nil {
+	s := in.o.Scripts.Of(f.ID)
+	if f.Now, err = s.Now(ctx); err != nil {
 		f.Now = time.Now()
 		return err
 	}
-	if f.Job, err = readJob(ctx, in.o.Scripts, f.ID); errors.Is(err, errBrokenState) {
+	if f.Job, err = readJob(ctx, s, f.ID); errors.Is(err, errBrokenState) {
 		f.JobErr = err
 	} else if err != nil {
 		return err
@@ -110,20 +112,20 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 		f.Report = in.o.Config.Reports[f.Job.Report]
 	}
 	var errs [5]error
-	f.Seen, errs[0] = in.o.Scripts.Definitions.Seen(ctx)
-	f.Delayed, errs[1] = f.askDelayed(ctx, in.o.Scripts)
-	f.Running, errs[2] = in.o.Scripts.Jobs.Running(ctx)
-	f.Memory, errs[3] = in.o.Scripts.MemoryUsed(ctx)
-	f.Paused, errs[4] = in.o.Scripts.Gate.Paused(ctx)
+	f.Seen, errs[0] = s.Definitions.Seen(ctx)
+	f.Delayed, errs[1] = f.askDelayed(ctx, s)
+	f.Running, errs[2] = s.Jobs.Running(ctx)
+	f.Memory, errs[3] = s.MemoryUsed(ctx)
+	f.Paused, errs[4] = s.Gate.Paused(ctx)
 	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
-	if at, err := in.o.Redis.ZScore(ctx, in.o.Scripts.Keys.Dead(), f.ID).Result(); err == nil {
+	if at, err := in.o.Redis.ZScore(ctx, s.Keys.Dead(), f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))
 	} else if !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if f.Jobs, err = askQueue(ctx, in.o.Redis, in.o.Scripts.Keys.Jobs(), f.ID, 0); err != nil {
+	if f.Jobs, err = askQueue(ctx, in.o.Redis, s.Keys.Jobs(), f.ID, 0); err != nil {
 		return err
 	}
 	for _, p := range f.open() {
@@ -138,7 +140,7 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 		}
 	}
 	if f.Record == nil || !f.Record.Status.Final() {
-		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, in.o.Scripts.Keys.Quarantined(), f.ID)
+		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, s.Keys.Quarantined(), f.ID)
 	}
 	return err
 }

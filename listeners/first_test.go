@@ -169,7 +169,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 		t.Errorf("pending: %+v, %d tries", p, b.source.tries.Load())
 	}
 	b.run("c", nil)
-	if _, err := b.s.Gate.ResumeListener(ctx, "a"); err != nil {
+	if _, err := (scripts.Partitions{b.s}).ResumeListener(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
 	state := b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })

@@ -11,17 +11,21 @@ import (
 type Redis struct {
 	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`. `valkey://` and `valkeys://` are understood as well
 	URL Secret `yaml:"url" file:"url_file" short:"" form:"redis"`
+	// `host:port` of nodes of a Redis Cluster; the others are found. See [Clusters](#clusters)
+	Cluster []string `yaml:"cluster" form:"server" min:"1"`
 	// Sentinels that know which server is the master
 	Sentinel Sentinel `yaml:"sentinel"`
-	// ACL user of the servers, with `sentinel`
+	// ACL user of the servers, with `cluster` or `sentinel`
 	User string `yaml:"user" unset:"the default user"`
-	// password of the servers, with `sentinel`
+	// password of the servers, with `cluster` or `sentinel`
 	Password Secret `yaml:"password" file:"password_file"`
 	// number of the database, with `sentinel`
 	DB int `yaml:"db" default:"0" min:"0" max:"65535"`
-	// encrypts the connections, with `sentinel`; a URL says it with `rediss://`
+	// encrypts the connections, with `cluster` or `sentinel`; a URL says it with `rediss://`
 	Encrypt bool `yaml:"tls" default:"false"`
 	TLS     TLS
+	// into how many parts the jobs are divided, each of which is in one slot of a cluster: see [Clusters](#clusters)
+	Partitions int `yaml:"partitions" default:"1" min:"1" max:"1024"`
 }
 
 // Sentinel names a master and the Sentinels that watch it.

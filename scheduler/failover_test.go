@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -33,11 +35,11 @@ func TestFailover(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := newBundle(t, client)
+			b := newBundle(t, client.(*redis.Client))
 			registry := b.runAt("a", defaultPace)
 			b.hears(registry, 1)
 			b.startMany(40, time.Second, 12*time.Second)
-			if n, err := client.Wait(t.Context(), 1, 5*time.Second).Result(); err != nil || n != 1 {
+			if n, err := b.client.Wait(t.Context(), 1, 5*time.Second).Result(); err != nil || n != 1 {
 				t.Fatal(n, err)
 			}
 			began := time.Now()

@@ -42,8 +42,7 @@ type TimerEvents interface {
 // Options configures a Scheduler.
 type Options struct {
 	// Redis is where it takes locks, and tells with its options how to connect for
-	// the subscription, which has connections of its own. There is none in a
-	// cluster: only a *redis.Client can be subscribed to.
+	// the subscription, which has connections of its own.
 	Redis    redis.UniversalClient
 	Scripts  *scripts.Scripts
 	Consumer string                // unique for this process

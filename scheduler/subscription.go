@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
@@ -38,17 +39,9 @@ var (
 // does not see one that is open and silent. So a subscription here is one
 // connection: what is wrong with it, or a canary that is not heard, ends it.
 func (s *Scheduler) subscribe(ctx context.Context) error {
-	given, ok := s.redis.(*redis.Client)
-	if !ok {
-		s.log.Info("no keyspace notifications from this kind of Redis client: what is due is polled every second")
-		<-ctx.Done()
-		return nil
-	}
-	client := redis.NewClient(s.connection(given))
-	defer client.Close()
 	said := error(nil)
 	for {
-		heard, err := s.session(ctx, client)
+		heard, err := s.session(ctx)
 		s.hears.Store(false)
 		s.metrics.heard.Set(0)
 		if s.timers != nil {
@@ -93,9 +86,15 @@ func (s *Scheduler) connection(given *redis.Client) *redis.Options {
 
 // session holds one subscription until it breaks or ctx ends. It tells whether
 // anything was heard, and why it ended.
-func (s *Scheduler) session(ctx context.Context, client *redis.Client) (heard bool, err error) {
+func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	master, err := redisdb.Master(ctx, s.redis, s.scripts.Keys.Wake())
+	if err != nil {
+		return false, err
+	}
+	client := redis.NewClient(s.connection(master))
+	defer client.Close()
 	e := s.events(client.Options().DB)
 	pubsub, err := e.subscribe(ctx, client, s.pace.patience)
 	if err != nil {

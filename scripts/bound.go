@@ -11,7 +11,7 @@ import (
 // distance of time apart. It returns how long the caller waits before its call; false if
 // the wait would be longer than limit, and nothing is reserved.
 func (s Gate) Reserve(ctx context.Context, source string, distance, limit time.Duration) (time.Duration, bool, error) {
-	outcome, more, err := s.list(ctx, call(ctx, "rate", []string{s.Keys.Rate(source)}, max(1, distance.Microseconds()), limit.Microseconds()))
+	outcome, more, err := s.list(ctx, call(ctx, "rate", []string{s.home.Rate(source)}, max(1, distance.Microseconds()), limit.Microseconds()))
 	if err != nil {
 		return 0, false, err
 	}
@@ -22,11 +22,11 @@ func (s Gate) Reserve(ctx context.Context, source string, distance, limit time.D
 // TakeSlot takes one of the slots of a source, which all processes share, or renews the one
 // that the caller has, for the time of a lease. It is false if all slots are taken.
 func (s Gate) TakeSlot(ctx context.Context, source, who string, slots int, lease time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.Keys.Slots(source)}, who, slots, lease.Milliseconds()))
+	outcome, err := s.outcome(ctx, call(ctx, "slot", []string{s.home.Slots(source)}, who, slots, lease.Milliseconds()))
 	return outcome == OK, err
 }
 
 // FreeSlot gives a slot back.
 func (s Gate) FreeSlot(ctx context.Context, source, who string) error {
-	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Slots(source), who))
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Slots(source), who))
 }

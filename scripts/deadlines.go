@@ -75,7 +75,7 @@ func (s Clock) SetCanary(ctx context.Context, consumer string) error {
 func (s Clock) Overdue(ctx context.Context, by time.Duration) iter.Seq2[[]redis.Z, error] {
 	const page = 500
 	return func(yield func([]redis.Z, error) bool) {
-		now, err := s.rdb.Time(ctx).Result()
+		now, err := s.Now(ctx)
 		if err != nil {
 			yield(nil, fmt.Errorf("time of Redis: %w", err))
 			return

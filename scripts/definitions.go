@@ -41,7 +41,7 @@ func (s Definitions) announce(ctx context.Context, only string, definitions []st
 	for _, d := range definitions {
 		args = append(args, d)
 	}
-	_, err := s.outcome(ctx, call(ctx, "announce", []string{s.Keys.Definitions()}, args...))
+	_, err := s.outcome(ctx, call(ctx, "announce", []string{s.home.Definitions()}, args...))
 	return err
 }
 
@@ -70,11 +70,11 @@ func (s Seen) AnyLive() bool {
 // Seen returns which definitions processes have.
 func (s Definitions) Seen(ctx context.Context) (Seen, error) {
 	seen := Seen{Last: map[string]time.Time{}}
-	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.Definitions(), 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.home.Definitions(), 0, -1).Result()
 	if err != nil {
 		return seen, fmt.Errorf("definitions: %w", err)
 	}
-	if seen.Now, err = s.rdb.Time(ctx).Result(); err != nil {
+	if seen.Now, err = s.Now(ctx); err != nil {
 		return seen, fmt.Errorf("time of Redis: %w", err)
 	}
 	for _, m := range members {

@@ -33,7 +33,7 @@ type pauses struct {
 
 // Paused returns what is paused.
 func (s Gate) Paused(ctx context.Context) (Pauses, error) {
-	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.PausedSet(), 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.home.PausedSet(), 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("what is paused: %w", err)
 	}
@@ -66,40 +66,37 @@ func (s Gate) Pause(ctx context.Context, member string) (since time.Time, err er
 	if err != nil {
 		return since, err
 	}
-	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
+	if err := s.rdb.ZAddNX(ctx, s.home.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
-	at, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), member).Result()
+	at, err := s.rdb.ZScore(ctx, s.home.PausedSet(), member).Result()
 	if err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
 	return time.UnixMilli(int64(at)), nil
 }
 
-// ResumeListener lets workers read a listener's stream again. First it moves the deadlines of
-// the jobs that wait for the listener, if their reports want that. It tells whether the
-// listener was paused; after an error it may be called again.
-func (s Gate) ResumeListener(ctx context.Context, name string) (bool, error) {
-	found, err := s.Paused(ctx)
-	if err != nil {
-		return false, err
-	}
-	if _, ok := found[PausedListener(name)]; !ok {
-		return false, nil
-	}
+// extendAll moves the deadlines of the jobs that wait for what is paused, if their reports want
+// that.
+func (s Gate) extendAll(ctx context.Context, found Pauses) error {
 	// One that starts from now on has hardly waited.
 	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), 0, -1).Result()
 	if err != nil {
-		return false, fmt.Errorf("running jobs: %w", err)
+		return fmt.Errorf("running jobs: %w", err)
 	}
 	for _, id := range ids {
 		if _, err := s.extend(ctx, id, found, 0); err != nil && !errors.Is(err, ErrBroken) {
-			return false, err
+			return err
 		}
 	}
-	n, err := s.rdb.ZRem(ctx, s.Keys.PausedSet(), PausedListener(name)).Result()
+	return nil
+}
+
+// unpause ends a pause, and tells whether there was one.
+func (s Gate) unpause(ctx context.Context, member string) (bool, error) {
+	n, err := s.rdb.ZRem(ctx, s.home.PausedSet(), member).Result()
 	if err != nil {
-		return false, fmt.Errorf("resume %s: %w", name, err)
+		return false, fmt.Errorf("resume %s: %w", member, err)
 	}
 	return n > 0, nil
 }
@@ -141,7 +138,7 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	}
 	// Read after that: a resume of the report may have released the others before this one
 	// was added.
-	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), PausedReport(report)).Result()
+	_, err := s.rdb.ZScore(ctx, s.home.PausedSet(), PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.mu.Lock()
 		s.paused.known = nil // what is released now must not be parked again
@@ -171,15 +168,4 @@ func (s Gate) Release(ctx context.Context, report string) (n int, err error) {
 		}
 		n += len(ids)
 	}
-}
-
-// ResumeReport lets the records of a report start again, those that wait first. It tells
-// whether the report was paused, and how many records have waited.
-func (s Gate) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
-	n, err := s.rdb.ZRem(ctx, s.Keys.PausedSet(), PausedReport(name)).Result()
-	if err != nil {
-		return false, 0, fmt.Errorf("resume %s: %w", name, err)
-	}
-	released, err = s.Release(ctx, name)
-	return n > 0, released, err
 }

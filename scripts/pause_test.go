@@ -66,14 +66,14 @@ func TestADeadlineWaits(t *testing.T) {
 	if at := wakesAt(t, s); at != state.Deadline.UnixMilli() {
 		t.Errorf("the wake key ends at %d, the deadline is %d", at, state.Deadline.UnixMilli())
 	}
-	if was, err := s.Gate.ResumeListener(ctx, "a"); !was || err != nil {
+	if was, err := (Partitions{s}).ResumeListener(ctx, "a"); !was || err != nil {
 		t.Fatal(was, err)
 	}
 	again, err := s.Jobs.Read(ctx, "1")
 	if err != nil || again.Deadline.Sub(state.Deadline) > time.Minute {
 		t.Errorf("moved again by %s %v", again.Deadline.Sub(state.Deadline), err)
 	}
-	if was, err := s.Gate.ResumeListener(ctx, "a"); was || err != nil {
+	if was, err := (Partitions{s}).ResumeListener(ctx, "a"); was || err != nil {
 		t.Errorf("resumed twice: %v %v", was, err)
 	}
 	// From now on it fails as others.
@@ -153,7 +153,7 @@ func TestParked(t *testing.T) {
 	if n := client.XLen(ctx, s.Keys.Jobs()).Val(); n != 0 {
 		t.Errorf("%d are pushed", n)
 	}
-	was, n, err := s.Gate.ResumeReport(ctx, "r")
+	was, n, err := (Partitions{s}).ResumeReport(ctx, "r")
 	if !was || n != 3 || err != nil {
 		t.Error(was, n, err)
 	}

@@ -15,8 +15,11 @@ type Options struct {
 	// Redis runs the scripts. It must not be the client of blocking reads: those
 	// would use up its connections.
 	Redis redis.UniversalClient
-	// Keys names the keys; the zero value means report.DefaultKeys.
+	// Keys names the keys of the partition; the zero value means report.DefaultKeys.
 	Keys Keys
+	// Home names those that all partitions share: what is paused, which definitions processes
+	// have, and the limits of sources. The zero value means Keys.
+	Home Keys
 	// EventsCap is about how many events the events stream keeps; 0 means 100,000.
 	EventsCap int64
 	// JobBytes is the max size of one job's data; 0 means 1 GiB.
@@ -66,6 +69,7 @@ type (
 // conn runs scripts on one Redis.
 type conn struct {
 	Keys      Keys
+	home      Keys
 	rdb       redis.UniversalClient
 	timeout   time.Duration
 	events    string // cap, as an argument
@@ -89,7 +93,10 @@ func New(o Options) *Scripts {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
 	}
-	c := &conn{Keys: o.Keys, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout}
+	if o.Home == (Keys{}) {
+		o.Home = o.Keys
+	}
+	c := &conn{Keys: o.Keys, home: o.Home, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout}
 	if o.Compress {
 		c.small /= expansion
 	}

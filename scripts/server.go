@@ -7,7 +7,24 @@ import (
 	"time"
 
 	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/redisdb"
 )
+
+// node returns a client of the server that has the keys, for commands that name no key.
+func (s *conn) node(ctx context.Context) (*redis.Client, error) {
+	return redisdb.Master(ctx, s.rdb, s.Keys.Wake())
+}
+
+// info returns a section of INFO.
+func (s *conn) info(ctx context.Context, section string) (map[string]map[string]string, error) {
+	node, err := s.node(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return node.InfoMap(ctx, section).Result()
+}
 
 // Locker makes locks on the client of the scripts; their keys are Lock's.
 func (s *conn) Locker() *redislock.Client { return redislock.New(s.rdb) }
@@ -15,7 +32,7 @@ func (s *conn) Locker() *redislock.Client { return redislock.New(s.rdb) }
 // ReadRun returns the id of the server's run, which a restart and a failover
 // change.
 func (s Epoch) ReadRun(ctx context.Context) (string, error) {
-	info, err := s.rdb.InfoMap(ctx, "server").Result()
+	info, err := s.info(ctx, "server")
 	if err != nil {
 		return "", fmt.Errorf("run of Redis: %w", err)
 	}
@@ -24,7 +41,7 @@ func (s Epoch) ReadRun(ctx context.Context) (string, error) {
 
 // MemoryUsed returns how much of its maxmemory Redis uses, in percent; 0 if it has no limit.
 func (s *conn) MemoryUsed(ctx context.Context) (int, error) {
-	info, err := s.rdb.InfoMap(ctx, "memory").Result()
+	info, err := s.info(ctx, "memory")
 	if err != nil {
 		return 0, fmt.Errorf("memory of Redis: %w", err)
 	}
@@ -36,4 +53,10 @@ func (s *conn) MemoryUsed(ctx context.Context) (int, error) {
 }
 
 // Now returns the time by Redis's clock.
-func (s *conn) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
+func (s *conn) Now(ctx context.Context) (time.Time, error) {
+	node, err := s.node(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return node.Time(ctx).Result()
+}

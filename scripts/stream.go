@@ -51,6 +51,15 @@ func (s Streams) Ack(ctx context.Context, stream string, entries ...string) erro
 	return err
 }
 
+// Push appends the entry of an id to the stream into which services push.
+func (s Streams) Push(ctx context.Context, fields map[string]string) error {
+	args := []any{"xadd", s.Keys.Jobs(), "*"}
+	for name, value := range fields {
+		args = append(args, name, value)
+	}
+	return s.send(ctx, redis.NewStringCmd(ctx, args...))
+}
+
 // Quarantine keeps an entry that cannot be used, with the reason; what is longer
 // than 1 KB of it is cut.
 func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {

@@ -256,7 +256,7 @@ func TestABrokenJobDoesNotKeepOthersBack(t *testing.T) {
 	if err != nil || len(late) != 1 || len(strange) != 2 {
 		t.Errorf("moved %v, strange %v, %v", late, strange, err)
 	}
-	if was, err := s.Gate.ResumeListener(ctx, "l"); err != nil || !was {
+	if was, err := (Partitions{s}).ResumeListener(ctx, "l"); err != nil || !was {
 		t.Error(was, err)
 	}
 	if moved := deadlineOf(t, s, "good") - before; moved < time.Hour.Milliseconds() {

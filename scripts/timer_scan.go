@@ -15,7 +15,11 @@ const maxScanned = 1000
 // disagree, and the next cursor, 0 at the end.
 func (s Timers) Scan(ctx context.Context, cursor uint64, count int64) (names []string, next uint64, err error) {
 	prefix := s.Keys.Timer("")
-	found, next, err := s.rdb.ScanType(ctx, cursor, prefix+"*", count, "string").Result()
+	node, err := s.node(ctx)
+	if err != nil {
+		return nil, cursor, err
+	}
+	found, next, err := node.ScanType(ctx, cursor, prefix+"*", count, "string").Result()
 	if err != nil {
 		return nil, cursor, fmt.Errorf("scan for timers: %w", err)
 	}

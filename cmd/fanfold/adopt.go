@@ -47,13 +47,15 @@ this by itself, after limits.grace.`,
 				return usage(b.noReport(name))
 			}
 			if listed {
-				found, _, err := b.scripts.Definitions.Orphans(c.Context())
-				if err != nil {
-					return err
-				}
-				for _, o := range found {
-					if name == "" || o.Report == name {
-						ids = append(ids, o.ID)
+				for _, s := range b.partitions {
+					found, _, err := s.Definitions.Orphans(c.Context())
+					if err != nil {
+						return err
+					}
+					for _, o := range found {
+						if name == "" || o.Report == name {
+							ids = append(ids, o.ID)
+						}
 					}
 				}
 				slices.Sort(ids)
@@ -105,7 +107,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	if definition == nil {
 		return "", refuse("its report %q is not in this configuration; add it, or end the job with fanfold cancel %s", r.Report, id)
 	}
-	state, err := b.scripts.Jobs.Read(ctx, id)
+	state, err := b.partitions.Of(id).Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
 		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace", r.Attempt, id)
@@ -115,7 +117,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 		return "", needless{refuse("its job is about to end"), "is about to end"}
 	}
 	old, today := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
-	seen, err := b.scripts.Definitions.Seen(ctx)
+	seen, err := b.partitions.Home().Definitions.Seen(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +136,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	if !seen.Live(today) {
 		return "", refuse("no process has the definition of report %s in this configuration, either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
 	}
-	ok, err := engine.Adopt(ctx, b.records, b.scripts, definition, r)
+	ok, err := engine.Adopt(ctx, b.records, b.partitions.Of(id), definition, r)
 	switch {
 	case ok && err != nil:
 		return fmt.Sprintf("adopted, attempt %d, but not yet in Redis: %v", r.Attempt+1, err), nil
@@ -156,7 +158,7 @@ func (b *backend) settled(ctx context.Context, member string) (scripts.Seen, err
 	defer tick.Stop()
 	var first time.Time
 	for {
-		seen, err := b.scripts.Definitions.Seen(ctx)
+		seen, err := b.partitions.Home().Definitions.Seen(ctx)
 		if err != nil || !seen.Live(member) {
 			return seen, err
 		}

@@ -23,7 +23,7 @@ import (
 // retries is how often an event retry came for a step, and how often it counted.
 func (s *stack) retries(id, step string) (all, counted int) {
 	s.t.Helper()
-	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.partitions.Home().Keys.Events(), "-", "+").Val() {
 		if m.Values["event"] == "retry" && m.Values["id"] == id && m.Values["step"] == step {
 			all++
 			if m.Values["counts"] == "1" {
@@ -110,7 +110,7 @@ const slowReport = `
 func (s *stack) taken(id string) {
 	s.t.Helper()
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.scripts.Jobs.Read(s.t.Context(), id)
+		state, err := s.b.partitions.Home().Jobs.Read(s.t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 }
@@ -125,7 +125,7 @@ func TestSIGTERM(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
+	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil || !state.Tasks["one"].Done || state.Tasks["one"].Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -143,7 +143,7 @@ func TestSIGTERMHandsBack(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
+	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil || state.Tasks["one"].Done || state.Tasks["one"].Owner != "" || state.Tasks["one"].Tries != 0 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -238,7 +238,7 @@ func (s *stack) ready() string {
 // readyWith starts a job with a definition, and completes its task.
 func (s *stack) readyWith(id, hash string) {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.scripts
+	ctx, sc := s.t.Context(), s.b.partitions.Home()
 	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{
 		ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "slow", Definition: hash, Timeout: time.Hour, Listeners: "one"},
 	}); err != nil {
@@ -261,7 +261,7 @@ func (s *stack) readyWith(id, hash string) {
 // claim has a worker take over a job whose barrier is reached.
 func (s *stack) claim(id, worker string) *scripts.Fold {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.scripts
+	ctx, sc := s.t.Context(), s.b.partitions.Home()
 	state, err := sc.Jobs.Read(ctx, id)
 	if err != nil {
 		s.t.Fatal(err)
@@ -327,7 +327,7 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	<-files.hangs
 	stop()
 	// Its file was small, so it is published before its object is begun.
-	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
+	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusPublishing {
 		t.Errorf("%+v %v", state, err)
 	}

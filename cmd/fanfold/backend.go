@@ -30,6 +30,7 @@ import (
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
 	"github.com/fanfold/fanfold/report"
@@ -38,19 +39,22 @@ import (
 
 // backend is a configuration with the connections that it names.
 type backend struct {
-	config    *config.Config
-	redis     *redis.Client // for scripts and everything short
-	blocking  *redis.Client // for reads that wait
-	seen      *quiet.Watch  // what becomes of both
-	scripts   *scripts.Scripts
-	databases map[string]*sql.DB
-	apis      map[string]*http.Source
-	rows      *sql.DB // of the records: short statements alone
-	records   *record.Store
-	inspect   *inspect.Inspector
-	metrics   prometheus.Registerer // nil: none are asked for
-	files     *sink.Watched         // of an engine; nil: this process makes no files
-	closers   []io.Closer
+	config     *config.Config
+	redis      redis.UniversalClient // for scripts and everything short
+	blocking   redis.UniversalClient // for reads that wait
+	seen       *quiet.Watch          // what becomes of both
+	partitions scripts.Partitions
+	databases  map[string]*sql.DB
+	apis       map[string]*http.Source
+	rows       *sql.DB // of the records: short statements alone
+	records    *record.Store
+	inspect    *inspect.Inspector
+	metrics    prometheus.Registerer       // nil: none are asked for
+	files      *sink.Watched               // of an engine; nil: this process makes no files
+	sources    map[string]listeners.Source // of listeners; nil: this process runs none
+	bounds     map[string]report.Bound     // of sources
+	tag        string                      // of the files of this installation; empty: not known
+	closers    []io.Closer
 }
 
 // patience is how long a short statement may take in MySQL.
@@ -102,15 +106,19 @@ func (b *backend) open() error {
 			listeners++
 		}
 	}
-	if b.blocking, err = redisdb.Connect(b.config.Redis, waiting+listeners/step.MostShared+1); err != nil {
+	all := b.config.Keys.Partitions(b.config.Redis)
+	if b.blocking, err = redisdb.Connect(b.config.Redis, len(all)*(waiting+listeners/step.MostShared+1)); err != nil {
 		return err
 	}
 	b.closers = append(b.closers, b.blocking)
-	keys := scripts.Keys(b.config.Keys)
-	b.seen = &quiet.Watch{Type: keys.Type}
+	for _, keys := range all {
+		b.partitions = append(b.partitions, scripts.New(scripts.Options{
+			Redis: b.redis, Keys: scripts.Keys(keys), Home: scripts.Keys(all[0]), JobBytes: b.config.Limits.JobBytes, Compress: b.config.Limits.Compress,
+		}))
+	}
+	b.seen = &quiet.Watch{Type: b.partitions.Type}
 	b.seen.On(b.redis)
 	b.seen.On(b.blocking)
-	b.scripts = scripts.New(scripts.Options{Redis: b.redis, Keys: keys, JobBytes: b.config.Limits.JobBytes, Compress: b.config.Limits.Compress})
 	for name, d := range b.config.Databases {
 		if b.databases[name], err = mysqldb.Connect(d, d.MaxConnections, 0); err != nil {
 			return fmt.Errorf("databases.%s: %w", name, err)
@@ -119,7 +127,7 @@ func (b *backend) open() error {
 	}
 	apis := map[string]inspect.API{}
 	for name, api := range b.config.APIs {
-		b.apis[name] = http.New(api, keys.Prefix)
+		b.apis[name] = http.New(api, b.config.Keys.Prefix)
 		apis[name] = b.apis[name]
 		b.closers = append(b.closers, b.apis[name])
 	}
@@ -143,7 +151,7 @@ func (b *backend) open() error {
 	c := b.config
 	b.inspect = inspect.New(inspect.Options{
 		Config: inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink},
-		Redis:  b.redis, Blocking: b.blocking, Scripts: b.scripts, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
+		Redis:  b.redis, Blocking: b.blocking, Scripts: b.partitions, Records: b.records, Databases: b.databases, APIs: apis, Sink: b.sink,
 		Source: func(database string) (inspect.Preparer, error) { return b.source(database) },
 	})
 	return nil

@@ -79,17 +79,18 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 				return "", err
 			}
 		}
-		if err := b.redis.ZRem(ctx, b.scripts.Keys.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
+		keys := b.partitions.Of(id).Keys
+		if err := b.redis.ZRem(ctx, keys.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
 			return "", err
 		}
-		return outcome, b.redis.ZRem(ctx, b.scripts.Keys.Waiting(r.Report), id).Err()
+		return outcome, b.redis.ZRem(ctx, keys.Waiting(r.Report), id).Err()
 	}
 	return "", fmt.Errorf("record %s: %w: it changes all the time", id, errNotCancelled)
 }
 
 // stop stops the job of a record, if there is one, and tells whether there is.
 func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (runs bool, err error) {
-	outcome, status, err := b.scripts.Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
+	outcome, status, err := b.partitions.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
 	switch {
 	case err != nil:
 		return false, err
@@ -106,10 +107,10 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (run
 // the files, of an earlier run or of an attempt that Redis has lost.
 func (b *backend) finish(ctx context.Context, r engine.Record, reason string) error {
 	if r.Attempt > 0 {
-		entry := &redis.XAddArgs{Stream: b.scripts.Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
+		entry := &redis.XAddArgs{Stream: b.partitions.Of(r.ID).Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
 		if err := b.redis.XAdd(ctx, entry).Err(); err != nil {
 			return err
 		}
 	}
-	return b.scripts.Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
+	return b.partitions.Of(r.ID).Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
 }

@@ -225,7 +225,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	}
 	defer files.Close()
 	e, err := engine.New(engine.Options{
-		Redis: b.redis, Scripts: b.scripts, Records: b.records, Sink: files, Consumer: "judge", Installation: tag, OrphanAge: 1,
+		Redis: b.redis, Scripts: b.partitions.Home(), Records: b.records, Sink: files, Consumer: "judge", Installation: tag, OrphanAge: 1,
 	})
 	if err != nil {
 		return 0, err

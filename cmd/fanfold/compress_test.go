@@ -67,7 +67,7 @@ func (s *stack) startHeld() (id string) {
 	id = s.insert("compressed", "")
 	s.push(id)
 	s.eventually("the orders are there", func() bool {
-		state, err := s.b.scripts.Jobs.Read(s.t.Context(), id)
+		state, err := s.b.partitions.Home().Jobs.Read(s.t.Context(), id)
 		return err == nil && state.Tasks["orders"].Done
 	})
 	return id
@@ -110,7 +110,7 @@ func TestCompressedChunks(t *testing.T) {
 
 	release := s.hold()
 	id := s.startHeld()
-	state, err := s.b.scripts.Jobs.Read(t.Context(), id)
+	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil || state.Tasks["orders"].Chunks < 2 {
 		t.Fatal(state, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -68,7 +69,7 @@ still be run again with fanfold retry.`,
 				return sweep.run(f, c, b, b.discardPage)
 			}
 			for _, id := range ids {
-				if n, err := b.redis.ZRem(c.Context(), b.scripts.Keys.Dead(), id).Result(); err != nil {
+				if n, err := b.redis.ZRem(c.Context(), b.partitions.Of(id).Keys.Dead(), id).Result(); err != nil {
 					return err
 				} else if n == 0 {
 					return coded{fmt.Errorf("%s is not on the list of dead jobs; those before it are discarded", id), exitNotFound}
@@ -83,11 +84,12 @@ still be run again with fanfold retry.`,
 
 // discardPage removes jobs from the list, whatever their records say.
 func (b *backend) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
-	ids := make([]any, len(page))
-	for i, j := range page {
-		ids[i] = j.ID
-	}
-	if err := b.redis.ZRem(ctx, b.scripts.Keys.Dead(), ids...).Err(); err != nil {
+	if _, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, j := range page {
+			p.ZRem(ctx, b.partitions.Of(j.ID).Keys.Dead(), j.ID)
+		}
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("discard: %w", err)
 	}
 	return slices.Repeat([]bool{true}, len(page)), nil

@@ -17,7 +17,7 @@ func (s *stack) kill(ids ...string) {
 	s.t.Helper()
 	for i, id := range ids {
 		s.exec("UPDATE file_download_record SET status = 'FAILED', attempt = 1, error = ? WHERE id = ?", "reason "+id, id)
-		s.b.redis.ZAdd(s.t.Context(), s.b.scripts.Keys.Dead(), redis.Z{Score: float64(1717200000000 + i), Member: id})
+		s.b.redis.ZAdd(s.t.Context(), s.b.partitions.Home().Keys.Dead(), redis.Z{Score: float64(1717200000000 + i), Member: id})
 	}
 }
 
@@ -58,8 +58,8 @@ func TestDead(t *testing.T) {
 	if out, code := s.fanfold("dead", "discard", "--all", "--match", "sl*"); code != exitOK || !strings.Contains(out, "discarded") {
 		t.Errorf("%d %s", code, out)
 	}
-	left := s.b.redis.ZRange(t.Context(), s.b.scripts.Keys.Dead(), 0, -1).Val()
-	if len(left) != 2 || s.b.redis.XLen(t.Context(), s.b.scripts.Keys.Jobs()).Val() != 0 {
+	left := s.b.redis.ZRange(t.Context(), s.b.partitions.Home().Keys.Dead(), 0, -1).Val()
+	if len(left) != 2 || s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Jobs()).Val() != 0 {
 		t.Errorf("left: %v", left)
 	}
 	if r, err := s.b.inspect.Job(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
@@ -93,7 +93,7 @@ func TestRetryAll(t *testing.T) {
 	for i := range jobs {
 		all = append(all, redis.Z{Score: 1717200000000, Member: strconv.Itoa(i + 1)})
 	}
-	ctx, dead, stream := t.Context(), s.b.scripts.Keys.Dead(), s.b.scripts.Keys.Jobs()
+	ctx, dead, stream := t.Context(), s.b.partitions.Home().Keys.Dead(), s.b.partitions.Home().Keys.Jobs()
 	s.b.redis.ZAdd(ctx, dead, all...)
 	sweep := func(args ...string) swept {
 		t.Helper()

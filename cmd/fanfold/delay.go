@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,16 +66,14 @@ job itself and its retries. A scheduler moves them at once.`,
 
 // hurry makes members due now.
 func (b *backend) hurry(ctx context.Context, members []string) error {
-	now, err := b.redis.Time(ctx).Result()
+	now, err := b.partitions.Home().Now(ctx)
 	if err != nil {
 		return err
 	}
-	due := make([]redis.Z, len(members))
-	for i, m := range members {
-		due[i] = redis.Z{Score: float64(now.UnixMilli()), Member: m}
-	}
 	// What a scheduler has moved meanwhile must not come again.
-	return b.redis.ZAddXX(ctx, b.scripts.Keys.Delayed(), due...).Err()
+	return b.ofMembers(ctx, members, func(p redis.Pipeliner, delayed, member string) {
+		p.ZAddXX(ctx, delayed, redis.Z{Score: float64(now.UnixMilli()), Member: member})
+	})
 }
 
 func newDelayRemove(f *flags) *cobra.Command {
@@ -88,10 +87,24 @@ job whose retry is removed fails at its deadline.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 			return f.changeDelayed(c, b, args, "removed", func(ctx context.Context, members []string) error {
-				return b.redis.ZRem(ctx, b.scripts.Keys.Delayed(), members).Err()
+				return b.ofMembers(ctx, members, func(p redis.Pipeliner, delayed, member string) { p.ZRem(ctx, delayed, member) })
 			})
 		}),
 	}
+}
+
+// ofMembers does something to members of the delayed sets of all partitions: one that a set does
+// not have must not matter.
+func (b *backend) ofMembers(ctx context.Context, members []string, do func(p redis.Pipeliner, delayed, member string)) error {
+	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, m := range members {
+			for _, s := range b.partitions {
+				do(p, s.Keys.Delayed(), m)
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 // changeDelayed changes the members that args name, and prints them.
@@ -119,31 +132,36 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 			ids = append(ids, a)
 			continue
 		}
-		err := b.redis.ZScore(ctx, b.scripts.Keys.Delayed(), a).Err()
-		if err == redis.Nil {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
 		members = append(members, a)
-		delete(left, a)
 	}
-	for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
-		page, next, err := b.redis.ZScan(ctx, b.scripts.Keys.Delayed(), cursor, "", scanPage).Result()
+	found := []string{}
+	for _, s := range b.partitions {
+		scores, err := s.Epoch.Scores(ctx, s.Keys.Delayed(), members)
 		if err != nil {
 			return nil, err
 		}
-		for i := 0; i < len(page); i += 2 {
-			if id, _, _ := strings.Cut(page[i], "/"); slices.Contains(ids, id) {
-				members = append(members, page[i])
-				delete(left, id)
+		found = slices.AppendSeq(found, maps.Keys(scores))
+		for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
+			var page []redis.Z
+			if page, cursor, err = s.Epoch.ScanSet(ctx, s.Keys.Delayed(), cursor, scanPage); err != nil {
+				return nil, err
+			}
+			for _, z := range page {
+				member, _ := z.Member.(string)
+				if id, _, _ := strings.Cut(member, "/"); slices.Contains(ids, id) {
+					found = append(found, member)
+					delete(left, id)
+				}
 			}
 		}
-		cursor = next
 	}
+	for _, m := range found {
+		delete(left, m)
+	}
+	members = found
 	for _, a := range args {
 		if left[a] {
-			return nil, coded{fmt.Errorf("%s is not in %s", a, b.scripts.Keys.Delayed()), exitNotFound}
+			return nil, coded{fmt.Errorf("%s is not in %s", a, b.partitions.Home().Keys.Delayed()), exitNotFound}
 		}
 	}
 	slices.Sort(members)

@@ -38,7 +38,7 @@ func TestParseTime(t *testing.T) {
 func TestSubmitLater(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.scripts.Keys.Delayed()
+	ctx, key := t.Context(), s.b.partitions.Home().Keys.Delayed()
 	one, two := s.insert("slow", ""), s.insert("slow", "")
 	now := s.b.redis.Time(ctx).Val()
 	if out, code := s.fanfold("submit", one, "--in", "10m"); code != exitOK || !strings.Contains(out, "10m0s") {
@@ -53,7 +53,7 @@ func TestSubmitLater(t *testing.T) {
 	if due := s.b.redis.ZScore(ctx, key, two).Val(); due != 2019686400000 {
 		t.Errorf("due at %f", due)
 	}
-	if n := s.b.redis.XLen(ctx, s.b.scripts.Keys.Jobs()).Val(); n != 0 {
+	if n := s.b.redis.XLen(ctx, s.b.partitions.Home().Keys.Jobs()).Val(); n != 0 {
 		t.Errorf("%d ids were pushed", n)
 	}
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestSubmitLater(t *testing.T) {
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.scripts.Keys.Delayed()
+	ctx, key := t.Context(), s.b.partitions.Home().Keys.Delayed()
 	id := s.insert("slow", "")
 	far := float64(time.Now().Add(time.Hour).UnixMilli())
 	s.b.redis.ZAdd(ctx, key,

@@ -71,7 +71,7 @@ func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, `limits: {grace: 1s, stop: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
-	ctx, sc := t.Context(), s.b.scripts
+	ctx, sc := t.Context(), s.b.partitions.Home()
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
 		if f := s.examined(check); f.Result != inspect.Pass {
 			t.Errorf("%+v", f)
@@ -135,7 +135,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 	s := newStack(t, `
   outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
 `)
-	ctx, stream := t.Context(), s.b.scripts.Keys.Task("vendor.scores")
+	ctx, stream := t.Context(), s.b.partitions.Home().Keys.Task("vendor.scores")
 	read := func(count int64) {
 		t.Helper()
 		err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
@@ -175,7 +175,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 func TestQuarantineRemovesManyEntries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.scripts.Keys.Quarantined()
+	ctx, key := t.Context(), s.b.partitions.Home().Keys.Quarantined()
 	entries := []string{"1-1"}
 	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range scanPage + 10 {
@@ -207,7 +207,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	parked, last := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	s.b.redis.ZAdd(ctx, s.b.scripts.Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
+	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
 	if f := s.examined("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
 		t.Errorf("%+v", f)
 	}
@@ -216,7 +216,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 10_000 {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.scripts.Keys.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.partitions.Home().Keys.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
 		}
 		return nil
 	})

@@ -58,7 +58,7 @@ func TestAJobThatFails(t *testing.T) {
 				t.Errorf("the reason does not name the listener: %s", v.Error)
 			}
 			s.noFiles(c.report)
-			if s.b.redis.ZScore(t.Context(), s.b.scripts.Keys.Dead(), v.ID).Val() == 0 {
+			if s.b.redis.ZScore(t.Context(), s.b.partitions.Home().Keys.Dead(), v.ID).Val() == 0 {
 				t.Error("the job is not listed as dead")
 			}
 		})

@@ -54,7 +54,7 @@ func FuzzEntries(f *testing.F) {
 	var entry string
 	s.eventually("a task of the service", func() bool {
 		streams, err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.scripts.Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
+			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.partitions.Home().Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
 		}).Result()
 		if err == nil && len(streams) > 0 {
 			entry = streams[0].Messages[0].ID
@@ -114,12 +114,12 @@ type entryFuzz struct {
 func (e entryFuzz) run() {
 	e.t.Helper()
 	e.before = "-"
-	if newest, err := e.b.redis.XRevRangeN(e.t.Context(), e.b.scripts.Keys.Quarantined(), "+", "-", 1).Result(); err != nil {
+	if newest, err := e.b.redis.XRevRangeN(e.t.Context(), e.b.partitions.Home().Keys.Quarantined(), "+", "-", 1).Result(); err != nil {
 		e.t.Fatal(err)
 	} else if len(newest) > 0 {
 		e.before = "(" + newest[0].ID
 	}
-	k := e.b.scripts.Keys
+	k := e.b.partitions.Home().Keys
 	attempt, err := strconv.ParseInt(e.attempt, 10, 64)
 	task := report.ValidID(e.id) && err == nil && attempt > 0
 	switch e.place {
@@ -177,7 +177,7 @@ func (e entryFuzz) set(key string, sound bool) {
 	if at > float64(time.Now().UnixMilli()) && !timeless {
 		return // not due
 	}
-	if key == e.b.scripts.Keys.Timers() && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
+	if key == e.b.partitions.Home().Keys.Timers() && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
 		return // it waits for a process that knows it
 	}
 	if err := e.b.redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
@@ -198,7 +198,7 @@ func (e entryFuzz) set(key string, sound bool) {
 
 // quarantined tells whether one of the new entries of the quarantine is such a one.
 func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
-	found, err := e.b.redis.XRange(e.t.Context(), e.b.scripts.Keys.Quarantined(), e.before, "+").Result()
+	found, err := e.b.redis.XRange(e.t.Context(), e.b.partitions.Home().Keys.Quarantined(), e.before, "+").Result()
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -61,3 +61,30 @@ func (s *stack) pushAgain(ids ...string) {
 	s.t.Helper()
 	s.eventually("Redis takes ids", func() bool { return s.b.push(s.t.Context(), ids) == nil })
 }
+
+// TestCluster runs jobs in partitions on three masters, of which one dies.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	const jobs, slices = 600, 30
+	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
+	s.where = fmt.Sprintf("{cluster: [%s], partitions: 8}", strings.Join(cluster.Addresses(), ", "))
+	s.begin(crowdReport, "limits: {lease: 2s, grace: 2s}")
+	for range 2 {
+		s.process("-c", s.config, "serve")
+	}
+	ids := s.insertCrowd(jobs)
+	for i := range slices {
+		s.pushAgain(ids[i*jobs/slices : (i+1)*jobs/slices]...)
+		if i == slices/3 {
+			cluster.Servers[1].Kill()
+		}
+		_ = step.Wait(t.Context(), 100*time.Millisecond)
+	}
+	s.wait(ids...)
+	s.checkCrowd(jobs)
+}

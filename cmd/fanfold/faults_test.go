@@ -73,7 +73,7 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	b := s.open(s.config)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	e, err := engine.New(engine.Options{
-		Redis: b.blocking, Scripts: b.scripts, Records: records, Sink: files,
+		Redis: b.blocking, Scripts: b.partitions.Home(), Records: records, Sink: files,
 		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(),
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 func (s *stack) recover(ctx context.Context, group *errgroup.Group, e *engine.Engine, change func(*recovery.Options)) {
 	s.t.Helper()
 	limits := s.b.config.Limits
-	o := recovery.Options{Scripts: s.b.scripts, Jobs: e, Records: s.b.records, Grace: limits.Grace, Rate: limits.Rebuild}
+	o := recovery.Options{Scripts: s.b.partitions.Home(), Jobs: e, Records: s.b.records, Grace: limits.Grace, Rate: limits.Rebuild}
 	if change != nil {
 		change(&o)
 	}
@@ -140,7 +140,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 	id := s.insert("slow", `{"seconds": 1}`)
 	s.push(id)
-	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.scripts.Keys.Job(id)).Val() == 1 })
+	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.partitions.Home().Keys.Job(id)).Val() == 1 })
 	records.lose.Store(1)
 	if v := s.wait(id)[0]; v.Attempt != 1 {
 		t.Errorf("after the answer to the end was lost: %+v", v)
@@ -153,7 +153,7 @@ func TestLostAnswers(t *testing.T) {
 // published is a job whose worker died right after the commit of its file.
 func (s *stack) published(files sink.Sink) string {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.scripts
+	ctx, sc := s.t.Context(), s.b.partitions.Home()
 	id := s.ready()
 	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
 		s.t.Fatal(outcomes, err)
@@ -220,11 +220,11 @@ func TestARetryThatFails(t *testing.T) {
 		t.Fatalf("%d %s", code, out)
 	}
 	s.eventually("the second attempt runs", func() bool {
-		state, err := s.b.scripts.Jobs.Read(t.Context(), first.ID)
+		state, err := s.b.partitions.Home().Jobs.Read(t.Context(), first.ID)
 		return err == nil && state.Attempt == 2 && s.reads("one") == 1
 	})
 	s.content(first) // as long as it runs
-	s.b.redis.ZAdd(t.Context(), s.b.scripts.Keys.Deadlines(), redis.Z{Score: 1, Member: first.ID})
+	s.b.redis.ZAdd(t.Context(), s.b.partitions.Home().Keys.Deadlines(), redis.Z{Score: 1, Member: first.ID})
 	s.setJob(first.ID, 4, "1")
 	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
 		t.Fatalf("%+v", v)

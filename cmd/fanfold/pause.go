@@ -33,7 +33,7 @@ paused_deadline: waits.`,
 				return usage(fmt.Errorf("unknown listener %q. Available: %s", name, strings.Join(b.listenerNames(), ", ")))
 			}
 			if b.isExternal(name) {
-				return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, b.scripts.Keys.Task(name)))
+				return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, b.partitions.Home().Keys.Task(name)))
 			}
 			return f.pause(c, b, scripts.PausedListener(name))
 		}),
@@ -66,11 +66,11 @@ wait come first. What is not paused stays as it is.`,
 	}
 	c.AddCommand(
 		f.named("listener NAME", "Start tasks of a listener again", (*backend).listenerNames, func(c *cobra.Command, b *backend, name string) error {
-			was, err := b.scripts.Gate.ResumeListener(c.Context(), name)
+			was, err := b.partitions.ResumeListener(c.Context(), name)
 			return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
 		}),
 		f.named("report NAME", "Start jobs of a report again", (*backend).reportNames, func(c *cobra.Command, b *backend, name string) error {
-			was, n, err := b.scripts.Gate.ResumeReport(c.Context(), name)
+			was, n, err := b.partitions.ResumeReport(c.Context(), name)
 			return f.printResumed(c, scripts.PausedReport(name), was, n, err)
 		}),
 	)
@@ -87,7 +87,7 @@ func (f *flags) named(use, short string, names func(*backend) []string, run func
 
 // pause pauses a member and says since when it is.
 func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
-	since, err := b.scripts.Gate.Pause(c.Context(), member)
+	since, err := b.partitions.Home().Gate.Pause(c.Context(), member)
 	if err != nil {
 		return err
 	}

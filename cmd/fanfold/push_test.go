@@ -24,7 +24,7 @@ const oneReport = `
 func (s *stack) quarantined() []string {
 	s.t.Helper()
 	var reasons []string
-	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Keys.Quarantined(), "-", "+").Val() {
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.partitions.Home().Keys.Quarantined(), "-", "+").Val() {
 		reasons = append(reasons, m.Values["reason"].(string))
 	}
 	return reasons
@@ -37,19 +37,19 @@ func (s *stack) idle() {
 	ctx := s.t.Context()
 	streams := func() (left int64) {
 		for _, key := range s.b.redis.Keys(ctx, "fanfold:*").Val() {
-			if key == s.b.scripts.Keys.Jobs() || strings.HasPrefix(key, s.b.scripts.Keys.FanIn()) || strings.HasPrefix(key, s.b.scripts.Keys.Task("")) {
+			if key == s.b.partitions.Home().Keys.Jobs() || strings.HasPrefix(key, s.b.partitions.Home().Keys.FanIn()) || strings.HasPrefix(key, s.b.partitions.Home().Keys.Task("")) {
 				left += s.b.redis.XLen(ctx, key).Val()
 			}
 		}
-		return left + s.b.redis.ZCard(ctx, s.b.scripts.Keys.Deadlines()).Val()
+		return left + s.b.redis.ZCard(ctx, s.b.partitions.Home().Keys.Deadlines()).Val()
 	}
 	s.eventually("streams and deadlines are empty", func() bool { return streams() == 0 })
 	for _, key := range s.b.redis.Keys(ctx, "*").Val() {
 		switch {
-		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.scripts.Keys.Jobs(), strings.HasPrefix(key, s.b.scripts.Keys.FanIn()),
-			key == s.b.scripts.Keys.Events(), key == s.b.scripts.Keys.Quarantined(), key == s.b.scripts.Keys.Dead(), key == s.b.scripts.Keys.Delayed(),
-			key == s.b.scripts.Keys.Epoch(), key == s.b.scripts.Keys.Snapshot(), key == s.b.scripts.Keys.Fired(), key == s.b.scripts.Keys.Reply(),
-			key == s.b.scripts.Keys.PausedSet():
+		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.partitions.Home().Keys.Jobs(), strings.HasPrefix(key, s.b.partitions.Home().Keys.FanIn()),
+			key == s.b.partitions.Home().Keys.Events(), key == s.b.partitions.Home().Keys.Quarantined(), key == s.b.partitions.Home().Keys.Dead(), key == s.b.partitions.Home().Keys.Delayed(),
+			key == s.b.partitions.Home().Keys.Epoch(), key == s.b.partitions.Home().Keys.Snapshot(), key == s.b.partitions.Home().Keys.Fired(), key == s.b.partitions.Home().Keys.Reply(),
+			key == s.b.partitions.Home().Keys.PausedSet():
 		case s.b.redis.PTTL(ctx, key).Val() != -1: // it has one, or is gone by now
 		default:
 			s.t.Errorf("%s is left in Redis without a TTL", key)
@@ -68,7 +68,7 @@ func TestWhatAPushMeans(t *testing.T) {
 	event := func(s *stack, id, name, text string) {
 		s.t.Helper()
 		s.eventually(name+" event with "+text, func() bool {
-			for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Keys.Events(), "-", "+").Val() {
+			for _, m := range s.b.redis.XRange(s.t.Context(), s.b.partitions.Home().Keys.Events(), "-", "+").Val() {
 				reason, _ := m.Values["reason"].(string)
 				if m.Values["id"] == id && m.Values["event"] == name && strings.Contains(reason, text) {
 					return true
@@ -96,7 +96,7 @@ func TestWhatAPushMeans(t *testing.T) {
 		sub("PROCESSING with state is a duplicate", func(s *stack) {
 			id := s.insert("slow", `{"seconds": 2}`)
 			s.push(id)
-			s.eventually("state", func() bool { return s.b.redis.Exists(s.t.Context(), s.b.scripts.Keys.Job(id)).Val() == 1 })
+			s.eventually("state", func() bool { return s.b.redis.Exists(s.t.Context(), s.b.partitions.Home().Keys.Job(id)).Val() == 1 })
 			s.push(id, id)
 			event(s, id, "ignored", "duplicate: attempt 1 is running")
 			if v := s.wait(id)[0]; v.Status != report.Success || v.Attempt != 1 {
@@ -129,7 +129,7 @@ func TestWhatAPushMeans(t *testing.T) {
 		}
 		sub("a row that is committed late is found", func(s *stack) {
 			s.push("777001")
-			s.eventually("first look", func() bool { return s.b.redis.ZCard(s.t.Context(), s.b.scripts.Keys.Delayed()).Val() > 0 })
+			s.eventually("first look", func() bool { return s.b.redis.ZCard(s.t.Context(), s.b.partitions.Home().Keys.Delayed()).Val() > 0 })
 			s.exec("INSERT INTO file_download_record (id, report, parameters) VALUES (777001, 'slow', '{}')")
 			if v := s.wait("777001")[0]; v.Status != report.Success {
 				s.t.Errorf("%+v", v)
@@ -156,7 +156,7 @@ func TestWhatAPushMeans(t *testing.T) {
 			for _, values := range [][]string{
 				{"id", "{1111}"}, {"id", strings.Repeat("1", 1<<20)}, {"id", ""}, {"ID", "1"}, {"payload", "{}", "x", "y"},
 			} {
-				if err := s.b.redis.XAdd(s.t.Context(), &redis.XAddArgs{Stream: s.b.scripts.Keys.Jobs(), Values: values}).Err(); err != nil {
+				if err := s.b.redis.XAdd(s.t.Context(), &redis.XAddArgs{Stream: s.b.partitions.Home().Keys.Jobs(), Values: values}).Err(); err != nil {
 					s.t.Fatal(err)
 				}
 			}
@@ -164,7 +164,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				text := strings.Join(s.quarantined(), "\n")
 				return strings.Count(text, "the id does not match") == 3 && strings.Count(text, "the field id is missing") == 2
 			})
-			for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Keys.Quarantined(), "-", "+").Val() {
+			for _, m := range s.b.redis.XRange(s.t.Context(), s.b.partitions.Home().Keys.Quarantined(), "-", "+").Val() {
 				if n := len(m.Values["fields"].(string)); n > 1024 {
 					s.t.Errorf("%d bytes of an entry are kept", n)
 				}
@@ -176,7 +176,7 @@ func TestWhatAPushMeans(t *testing.T) {
 				s.t.Errorf("%+v", v)
 			}
 			event(s, v.ID, "finished", "seconds")
-			if err := s.b.redis.ZScore(t.Context(), s.b.scripts.Keys.Dead(), v.ID).Err(); err != nil {
+			if err := s.b.redis.ZScore(t.Context(), s.b.partitions.Home().Keys.Dead(), v.ID).Err(); err != nil {
 				s.t.Errorf("not among the dead: %v", err)
 			}
 		})
@@ -210,9 +210,9 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 	succeeded(ids[0], ids[2], ids[3])
 	delayed := scripts.Later{ID: ids[1], Attempt: 1, Step: scripts.StepTrigger}.String()
 	s.eventually("the locked one waits among the delayed", func() bool {
-		return s.b.redis.ZScore(t.Context(), s.b.scripts.Keys.Delayed(), delayed).Err() == nil
+		return s.b.redis.ZScore(t.Context(), s.b.partitions.Home().Keys.Delayed(), delayed).Err() == nil
 	})
-	if n := s.b.redis.XLen(t.Context(), s.b.scripts.Keys.Jobs()).Val(); n != 0 {
+	if n := s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Jobs()).Val(); n != 0 {
 		t.Errorf("%d pushed ids are left in the stream", n)
 	}
 	if err := tx.Rollback(); err != nil {

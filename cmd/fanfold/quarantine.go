@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 func newQuarantine(f *flags) *cobra.Command {
@@ -35,7 +39,7 @@ submit; then remove the entry. The oldest of about 10,000 are removed by themsel
 	return c
 }
 
-var entryName = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)
+var entryName = regexp.MustCompile(`^([0-9]+:)?[0-9]{1,20}-[0-9]{1,20}$`)
 
 func newQuarantineRemove(f *flags) *cobra.Command {
 	var all bool
@@ -64,18 +68,37 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 			}
 			var removed int64
 			for page := range slices.Chunk(entries, scanPage) {
-				n, err := b.redis.XDel(c.Context(), b.scripts.Keys.Quarantined(), page...).Result()
+				cmds, err := b.redis.Pipelined(c.Context(), func(p redis.Pipeliner) error {
+					for _, e := range page {
+						s, id := b.quarantined(e)
+						p.XDel(c.Context(), s.Keys.Quarantined(), id)
+					}
+					return nil
+				})
 				if err != nil {
 					return err
 				}
-				removed += n
+				for _, cmd := range cmds {
+					removed += cmd.(*redis.IntCmd).Val()
+				}
 			}
 			if missing := len(entries) - int(removed); !all && missing > 0 {
-				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.scripts.Keys.Quarantined()), exitNotFound}
+				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.partitions.Home().Keys.Quarantined()), exitNotFound}
 			}
 			return f.printChanged(c, "removed", entries)
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "remove all that are there now")
 	return c
+}
+
+// quarantined returns the partition and the id of an entry of the quarantine.
+func (b *backend) quarantined(entry string) (*scripts.Scripts, string) {
+	if partition, id, ok := strings.Cut(entry, ":"); ok {
+		if n, err := strconv.Atoi(partition); err == nil && n < len(b.partitions) {
+			return b.partitions[n], id
+		}
+		return b.partitions.Home(), id
+	}
+	return b.partitions.Home(), entry
 }

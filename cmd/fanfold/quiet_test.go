@@ -109,7 +109,7 @@ func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 	var log keptLog
 	stop := s.serveInto(&log)
 	s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
-	ctx, sc := t.Context(), s.b.scripts
+	ctx, sc := t.Context(), s.b.partitions.Home()
 	s.b.redis.Set(ctx, sc.Keys.Task("quick"), "x", 0)
 	s.b.redis.Del(ctx, sc.Keys.Events())
 	s.b.redis.Set(ctx, sc.Keys.Events(), "x", 0)

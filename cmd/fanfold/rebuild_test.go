@@ -32,7 +32,7 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	ctx, cancel := context.WithCancel(s.t.Context())
 	log := slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	e, err := engine.New(engine.Options{
-		Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: s.dirSink(),
+		Redis: b.blocking, Scripts: b.partitions.Home(), Records: b.records, Sink: s.dirSink(),
 		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(), Log: log,
 	})
 	if err != nil {
@@ -41,7 +41,8 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	var group errgroup.Group
 	group.Go(func() error { return e.Run(ctx) })
 	s.recover(ctx, &group, e, func(o *recovery.Options) {
-		o.Records, o.Store, o.Redis, o.SnapshotEvery, o.Metrics, o.Log = b.records, b.records, b.redis, 50*time.Millisecond, prometheus.NewRegistry(), log
+		part := b.records.Partition(0, 1)
+		o.Records, o.Store, o.Redis, o.SnapshotEvery, o.Metrics, o.Log = part, part, b.redis, 50*time.Millisecond, prometheus.NewRegistry(), log
 		if change != nil {
 			change(o)
 		}
@@ -102,7 +103,7 @@ func (s *stack) snapshotSize() int {
 // server's clock.
 func (s *stack) started(id string) time.Time {
 	s.t.Helper()
-	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.scripts.Keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.partitions.Home().Keys.Events(), "-", "+").Val() {
 		if m.Values["id"] == id && m.Values["event"] == "started" {
 			ms, _, _ := strings.Cut(m.ID, "-")
 			n, _ := strconv.ParseInt(ms, 10, 64)
@@ -127,11 +128,11 @@ func testLoss(t *testing.T, lose func(*stack)) {
 	due := now.Add(20 * time.Second)
 	later := []string{s.insert("slow", ""), s.insert("slow", "")}
 	for _, id := range later {
-		s.b.redis.ZAdd(ctx, s.b.scripts.Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id})
+		s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id})
 	}
 	tomorrow := float64(now.Add(24 * time.Hour).UnixMilli())
-	s.b.redis.ZAdd(ctx, s.b.scripts.Keys.Timers(), redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
-	s.b.redis.ZAdd(ctx, s.b.scripts.Keys.PausedTimers(), redis.Z{Score: tomorrow, Member: "paused"})
+	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Timers(), redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
+	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.PausedTimers(), redis.Z{Score: tomorrow, Member: "paused"})
 	s.inSnapshot(4)
 	var ids []string
 	for range 80 {
@@ -145,8 +146,8 @@ func testLoss(t *testing.T, lose func(*stack)) {
 	})
 	lose(s)
 	s.eventually("timers are back", func() bool {
-		return s.b.redis.ZScore(ctx, s.b.scripts.Keys.Timers(), "send_message-42-welcome").Val() == tomorrow &&
-			s.b.redis.ZScore(ctx, s.b.scripts.Keys.PausedTimers(), "paused").Val() == tomorrow
+		return s.b.redis.ZScore(ctx, s.b.partitions.Home().Keys.Timers(), "send_message-42-welcome").Val() == tomorrow &&
+			s.b.redis.ZScore(ctx, s.b.partitions.Home().Keys.PausedTimers(), "paused").Val() == tomorrow
 	})
 	s.checkFinals(append(ids, later...))
 	for _, id := range later {
@@ -258,7 +259,7 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", set, diff)
 		}
 	}
-	delayed, timers, paused := s.b.scripts.Keys.Delayed(), s.b.scripts.Keys.Timers(), s.b.scripts.Keys.PausedTimers()
+	delayed, timers, paused := s.b.partitions.Home().Keys.Delayed(), s.b.partitions.Home().Keys.Timers(), s.b.partitions.Home().Keys.PausedTimers()
 	stop := s.serveRebuilding(s.config, nil)
 	add(timers, "a")
 	s.inSnapshot(1)
@@ -318,7 +319,7 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 	s.exec("UPDATE file_download_record SET error = 'other' WHERE id = ?", other)
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
-	s.b.redis.ZAdd(ctx, s.b.scripts.Keys.Delayed(), redis.Z{Score: tomorrow, Member: later},
+	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Delayed(), redis.Z{Score: tomorrow, Member: later},
 		redis.Z{Score: tomorrow, Member: scripts.Later{ID: waiting, Attempt: 2, Step: scripts.StepTrigger}.String()})
 	bad := s.insert("slow", `{"seconds": "never"}`)
 	id := s.insert("slow", "")
@@ -455,7 +456,7 @@ func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	const every = 6 * time.Second
 	s := newStack(t, oneReport)
-	key := s.b.scripts.Keys.Lock("rebuilt")
+	key := s.b.partitions.Home().Keys.Lock("rebuilt")
 	began := time.Now()
 	s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = every })
 	s.eventually("the walk of the start", func() bool { return s.b.redis.Exists(t.Context(), key).Val() == 1 })

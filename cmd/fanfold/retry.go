@@ -82,7 +82,7 @@ func (b *backend) retry(ctx context.Context, id string) error {
 	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return b.stillRunning(ctx, id, err)
 	}
-	if err := b.redis.ZRem(ctx, b.scripts.Keys.Dead(), id).Err(); err != nil {
+	if err := b.redis.ZRem(ctx, b.partitions.Of(id).Keys.Dead(), id).Err(); err != nil {
 		return err
 	}
 	return b.push(ctx, []string{id})
@@ -125,8 +125,9 @@ func (b *backend) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool
 		for i, j := range page {
 			if done[i] {
 				// In this order: a job that fails again at once is listed again.
-				p.ZRem(ctx, b.scripts.Keys.Dead(), j.ID)
-				p.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.Keys.Jobs(), Values: []string{"id", j.ID}})
+				keys := b.partitions.Of(j.ID).Keys
+				p.ZRem(ctx, keys.Dead(), j.ID)
+				p.XAdd(ctx, &redis.XAddArgs{Stream: keys.Jobs(), Values: []string{"id", j.ID}})
 			}
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,6 +18,8 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // roles are what a process can do; any number of processes can do each.
@@ -39,30 +42,60 @@ func (ts together) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// role makes one of the roles.
+// role makes one of the roles, for each partition.
 func (b *backend) role(ctx context.Context, role, consumer string, log *slog.Logger) (runner, error) {
+	make := b.scheduler
 	switch role {
 	case "engine":
-		return b.engine(ctx, consumer, log)
+		if err := b.beforeEngine(ctx, log); err != nil {
+			return nil, err
+		}
+		make = b.engine
 	case "listeners":
-		return b.listeners(consumer, log)
+		if err := b.beforeListeners(); err != nil {
+			return nil, err
+		}
+		make = b.listeners
 	}
-	return b.scheduler(ctx, consumer, log)
+	var all together
+	for i, s := range b.partitions {
+		p := partition{Scripts: s, index: i, limits: b.config.Limits.Share(len(b.partitions)), metrics: b.metrics, log: log}
+		if len(b.partitions) > 1 {
+			p.log = log.With("partition", i)
+			if b.metrics != nil {
+				p.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"partition": strconv.Itoa(i)}, b.metrics)
+			}
+		}
+		r, err := make(ctx, p, consumer)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
-// engine is the role that starts jobs and ends them, and gives back to Redis what it has
-// lost.
-func (b *backend) engine(ctx context.Context, consumer string, log *slog.Logger) (runner, error) {
+// partition is what the roles of one partition have of their own.
+type partition struct {
+	*scripts.Scripts
+	index   int
+	limits  report.Limits
+	metrics prometheus.Registerer
+	log     *slog.Logger
+}
+
+// beforeEngine opens what all engines of this process share, and checks it.
+func (b *backend) beforeEngine(ctx context.Context, log *slog.Logger) error {
 	if err := b.records.Check(ctx); err != nil {
-		return nil, fmt.Errorf("%w; fanfold migrate makes the table, fanfold doctor says more", err)
+		return fmt.Errorf("%w; fanfold migrate makes the table, fanfold doctor says more", err)
 	}
 	files, err := b.sink(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if d, ok := files.(*sink.Dir); ok {
 		if err := d.Make(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	b.files = sink.Watch(files)
@@ -72,48 +105,59 @@ func (b *backend) engine(ctx context.Context, consumer string, log *slog.Logger)
 	if _, err := engine.CheckScratch(ctx); err != nil {
 		log.Warn("no scratch file can be written: large joins will fail", "hint", inspect.ScratchHint, "err", err)
 	}
-	tag, err := b.records.Install(ctx)
+	b.tag, err = b.records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {
 		log.Warn("no file is ever deleted from the sink, since nothing tells whose it is: fanfold migrate makes the tables that name this installation", "err", err)
-	} else if err != nil {
-		return nil, err
+		return nil
 	}
+	return err
+}
+
+// engine is the role that starts jobs and ends them, and gives back to Redis what it has
+// lost.
+func (b *backend) engine(_ context.Context, p partition, consumer string) (runner, error) {
 	e, err := engine.New(engine.Options{
-		Redis: b.blocking, Scripts: b.scripts, Records: b.records, Sink: b.files,
-		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumer, Log: log,
-		Installation: tag, Metrics: b.metrics,
+		Redis: b.blocking, Scripts: p.Scripts, Others: b.partitions, Records: b.records, Sink: b.files,
+		Reports: b.config.Reports, Limits: p.limits, Consumer: consumer, Log: p.log,
+		Installation: b.tag, Metrics: p.metrics,
 	})
 	if err != nil {
 		return nil, err
 	}
+	part := b.records.Partition(p.index, len(b.partitions))
 	r, err := recovery.New(recovery.Options{
-		Scripts: b.scripts, Jobs: e, Records: b.records, Grace: b.config.Limits.Grace, Rate: b.config.Limits.Rebuild,
-		Store: b.records, Redis: b.redis, Metrics: b.metrics, Log: log,
+		Scripts: p.Scripts, Jobs: e, Records: part, Grace: p.limits.Grace, Rate: p.limits.Rebuild,
+		Store: part, Redis: b.redis, Metrics: p.metrics, Log: p.log,
 	})
 	return together{e, r}, err
 }
 
-// listeners is the role that runs queries and asks APIs.
-func (b *backend) listeners(consumer string, log *slog.Logger) (runner, error) {
-	sources, bounds := map[string]listeners.Source{}, map[string]report.Bound{}
+// beforeListeners opens the sources, which all partitions share.
+func (b *backend) beforeListeners() error {
+	b.sources, b.bounds = map[string]listeners.Source{}, map[string]report.Bound{}
 	for name, d := range b.config.Databases {
 		source, err := b.source(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		sources[name], bounds[name] = source, d.Bound
+		b.sources[name], b.bounds[name] = source, d.Bound
 	}
 	for name, a := range b.config.APIs {
-		sources[name], bounds[name] = b.apis[name], a.Bound
+		b.sources[name], b.bounds[name] = b.apis[name], a.Bound
 	}
+	return nil
+}
+
+// listeners is the role that runs queries and asks APIs.
+func (b *backend) listeners(_ context.Context, p partition, consumer string) (runner, error) {
 	return listeners.New(listeners.Options{
-		Redis: b.blocking, Scripts: b.scripts, Reports: b.config.Reports, Sources: sources, Bounds: bounds,
-		Limits: b.config.Limits, Consumer: consumer, Log: log, Metrics: b.metrics,
+		Redis: b.blocking, Scripts: p.Scripts, Reports: b.config.Reports, Sources: b.sources, Bounds: b.bounds,
+		Limits: p.limits, Consumer: consumer, Log: p.log, Metrics: p.metrics,
 	})
 }
 
 // scheduler is the role that keeps time.
-func (b *backend) scheduler(ctx context.Context, consumer string, log *slog.Logger) (runner, error) {
+func (b *backend) scheduler(ctx context.Context, p partition, consumer string) (runner, error) {
 	if b.config.Timers.Submit() {
 		// A database that is away now proves nothing.
 		if err := b.records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
@@ -121,14 +165,14 @@ func (b *backend) scheduler(ctx context.Context, consumer string, log *slog.Logg
 		}
 	}
 	timers, err := scheduler.NewTimers(scheduler.TimerOptions{
-		Scripts: b.scripts, Redis: b.blocking, Timers: b.config.Timers, Submitter: submitter{b.records},
-		Lease: b.config.Limits.Lease, Stop: b.config.Limits.Stop, Consumer: consumer, Log: log,
+		Scripts: p.Scripts, Redis: b.blocking, Timers: b.config.Timers, Submitter: submitter{b.records},
+		Lease: b.config.Limits.Lease, Stop: b.config.Limits.Stop, Consumer: consumer, Log: p.log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s, err := scheduler.New(scheduler.Options{
-		Redis: b.redis, Scripts: b.scripts, Consumer: consumer, Timers: timers, Metrics: b.metrics, Log: log,
+		Redis: b.redis, Scripts: p.Scripts, Consumer: consumer, Timers: timers, Metrics: p.metrics, Log: p.log,
 	})
 	return together{s, timers}, err
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
@@ -64,7 +68,10 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	if err := b.ping(ctx); err != nil {
 		return err
 	}
-	if err := b.scripts.Load(ctx); err != nil {
+	if err := b.notePartitions(ctx); err != nil {
+		return err
+	}
+	if err := b.partitions.Home().Load(ctx); err != nil {
 		return unreachable(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
 	}
 	handler := quiet.New(log.Handler(), time.Minute)
@@ -113,6 +120,22 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	return err
 }
 
+// notePartitions refuses to work on keys with other names than those that jobs were started with.
+func (b *backend) notePartitions(ctx context.Context) error {
+	now := "1"
+	if home := b.partitions.Home().Keys; home.Prefix != b.config.Keys.Prefix {
+		now = strconv.Itoa(len(b.partitions)) + " with tags"
+	}
+	noted, err := b.records.NotePartitions(ctx, now)
+	switch {
+	case errors.Is(err, recovery.ErrNoTables): // engine says what that means
+		return nil
+	case errors.Is(err, record.ErrPartitions):
+		return usage(fmt.Errorf("redis.partitions: jobs were started with %s partitions, and the configuration says %s: let all jobs end with the earlier configuration, stop all processes, then fanfold repartition moves what waits", noted, now))
+	}
+	return err
+}
+
 // probe connects to each source once and logs what does not let it. A process starts
 // without: a source may be away for a while.
 func (b *backend) probe(ctx context.Context, log *slog.Logger) error {
@@ -139,6 +162,6 @@ func (b *backend) announce(ctx context.Context, log *slog.Logger) error {
 		ours = append(ours, scripts.DefinitionMember(r.Name, r.Hash()))
 	}
 	return step.Every(ctx, log, scripts.AnnounceEvery, "announce definitions", func(ctx context.Context) error {
-		return b.scripts.Definitions.Announce(ctx, ours)
+		return b.partitions.Home().Definitions.Announce(ctx, ours)
 	})
 }

@@ -120,7 +120,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 			state = text
 			return code == http.StatusServiceUnavailable
 		})
-		for _, text := range []string{state, s.b.redis.HGet(t.Context(), s.b.scripts.Keys.Job(id), "@fanin:error").Val()} {
+		for _, text := range []string{state, s.b.redis.HGet(t.Context(), s.b.partitions.Home().Keys.Job(id), "@fanin:error").Val()} {
 			if !strings.HasPrefix(text, "sink: ") || strings.Count(text, "sink:") != 1 || strings.Count(text, c.reason) != 1 || !strings.HasSuffix(strings.TrimSpace(text), c.remedy) {
 				t.Errorf("%s: %q", name, text)
 			}

@@ -345,7 +345,7 @@ func numbers(n int) []string {
 // Redis does not know it.
 func (s *stack) status(id string) string {
 	s.t.Helper()
-	_, statuses, err := s.b.scripts.Jobs.Attempts(s.t.Context(), []string{id})
+	_, statuses, err := s.b.partitions.Home().Jobs.Attempts(s.t.Context(), []string{id})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func (s *stack) status(id string) string {
 // reads is how many entries of a listener's stream workers have read and not yet done.
 func (s *stack) reads(listener string) int64 {
 	s.t.Helper()
-	pending, err := s.b.redis.XPending(s.t.Context(), s.b.scripts.Keys.Task(listener), scripts.Group).Result()
+	pending, err := s.b.redis.XPending(s.t.Context(), s.b.partitions.Home().Keys.Task(listener), scripts.Group).Result()
 	if err != nil {
 		return 0
 	}
@@ -365,7 +365,7 @@ func (s *stack) reads(listener string) int64 {
 // setJob changes one word of a job's state.
 func (s *stack) setJob(id string, word int, value string) {
 	s.t.Helper()
-	key := s.b.scripts.Keys.Job(id)
+	key := s.b.partitions.Home().Keys.Job(id)
 	words := strings.Split(s.b.redis.HGet(s.t.Context(), key, "job").Val(), " ")
 	if len(words) <= word {
 		s.t.Fatalf("the state of %s is %q", id, words)
@@ -379,7 +379,7 @@ func (s *stack) setJob(id string, word int, value string) {
 // loseData removes the columns of a job, and keeps its state.
 func (s *stack) loseData(id string) {
 	s.t.Helper()
-	key := s.b.scripts.Keys.Job(id)
+	key := s.b.partitions.Home().Keys.Job(id)
 	for field := range s.b.redis.HGetAll(s.t.Context(), key).Val() {
 		if strings.Contains(field, ".") && !strings.Contains(field, ":") || strings.HasPrefix(field, "one.") {
 			if err := s.b.redis.HDel(s.t.Context(), key, field).Err(); err != nil {

@@ -76,7 +76,7 @@ func (b *backend) checkRecords(ctx context.Context, ids []string) error {
 func (b *backend) push(ctx context.Context, ids []string) error {
 	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, id := range ids {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: b.scripts.Keys.Jobs(), Values: []string{"id", id}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: b.partitions.Of(id).Keys.Jobs(), Values: []string{"id", id}})
 		}
 		return nil
 	})
@@ -88,19 +88,21 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 
 // delay puts ids into the delayed set.
 func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect.Delayed, error) {
-	now, err := b.redis.Time(ctx).Result()
+	now, err := b.partitions.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	score := float64(due.from(now).UnixMilli())
 	var list []inspect.Delayed
 	for page := range slices.Chunk(ids, scanPage) {
-		var members []redis.Z
-		for _, id := range page {
-			members = append(members, redis.Z{Score: score, Member: id})
-			list = append(list, inspect.NewDelayed(id, score, now))
-		}
-		if err := b.redis.ZAdd(ctx, b.scripts.Keys.Delayed(), members...).Err(); err != nil {
+		_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, id := range page {
+				p.ZAdd(ctx, b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: score, Member: id})
+				list = append(list, inspect.NewDelayed(id, score, now))
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, fmt.Errorf("delay: %w", err)
 		}
 	}

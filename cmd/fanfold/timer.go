@@ -29,18 +29,18 @@ when one fires is under timers in the configuration.`,
 			return f.printTimers(c, list)
 		})
 	c.AddCommand(list, newTimerSet(f),
-		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
-			return b.scripts.Timers.Pause(ctx, name)
+		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
+			return t.Pause(ctx, name)
 		}),
-		newTimerChange(f, "resume", "resumed", "Let paused timers fire again, those at once whose time has passed", func(ctx context.Context, b *backend, name string) (time.Time, error) {
-			return b.scripts.Timers.Resume(ctx, name)
+		newTimerChange(f, "resume", "resumed", "Let paused timers fire again, those at once whose time has passed", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
+			return t.Resume(ctx, name)
 		}),
-		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", func(ctx context.Context, b *backend, name string) (time.Time, error) {
+		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", func(ctx context.Context, b *backend, t scripts.Timers, name string) (time.Time, error) {
 			definition, _, _ := b.config.Timers.Match(name)
-			return b.scripts.Timers.FireNow(ctx, name, !definition.Every.None())
+			return t.FireNow(ctx, name, !definition.Every.None())
 		}),
-		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(ctx context.Context, b *backend, name string) (time.Time, error) {
-			return time.Time{}, b.scripts.Timers.Remove(ctx, name)
+		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
+			return time.Time{}, t.Remove(ctx, name)
 		}),
 	)
 	return c
@@ -65,11 +65,15 @@ and looks first whether a definition matches the name. A paused timer is resumed
 			if err := due.check(false); err != nil {
 				return err
 			}
-			now, err := b.redis.Time(c.Context()).Result()
+			now, err := b.partitions.Home().Now(c.Context())
 			if err != nil {
 				return err
 			}
-			if err := b.scripts.Timers.Set(c.Context(), names[0], due.from(now)); err != nil {
+			s, err := b.ofTimer(c.Context(), names[0])
+			if err != nil {
+				return err
+			}
+			if err := s.Timers.Set(c.Context(), names[0], due.from(now)); err != nil {
 				return err
 			}
 			return f.printTimers(c, []inspect.Timer{b.inspect.Timer(names[0], due.from(now), "set")})
@@ -80,8 +84,28 @@ and looks first whether a definition matches the name. A paused timer is resumed
 	return c
 }
 
+// ofTimer returns the partition that has a timer: its own, or the one into which a service has set
+// it.
+func (b *backend) ofTimer(ctx context.Context, name string) (*scripts.Scripts, error) {
+	for _, s := range b.partitions {
+		for _, set := range []string{s.Keys.Timers(), s.Keys.PausedTimers()} {
+			if len(b.partitions) == 1 {
+				return s, nil
+			}
+			found, err := s.Epoch.Scores(ctx, set, []string{name})
+			if err != nil {
+				return nil, err
+			}
+			if len(found) > 0 {
+				return s, nil
+			}
+		}
+	}
+	return b.partitions.Of(name), nil
+}
+
 // newTimerChange makes a command that does something to timers by their names.
-func newTimerChange(f *flags, verb, state, short string, change func(ctx context.Context, b *backend, name string) (time.Time, error)) *cobra.Command {
+func newTimerChange(f *flags, verb, state, short string, change func(ctx context.Context, b *backend, t scripts.Timers, name string) (time.Time, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NAME…",
 		Short: short,
@@ -93,7 +117,11 @@ func newTimerChange(f *flags, verb, state, short string, change func(ctx context
 			var changed []inspect.Timer
 			var failed error
 			for _, name := range names {
-				due, err := change(c.Context(), b, name)
+				var due time.Time
+				s, err := b.ofTimer(c.Context(), name)
+				if err == nil {
+					due, err = change(c.Context(), b, s.Timers, name)
+				}
 				if err == nil {
 					changed = append(changed, b.inspect.Timer(name, due, state))
 				}

@@ -134,12 +134,12 @@ func TestTimersOfTheReadme(t *testing.T) {
 	s.serve(s.config)
 	commands := find("sh", "fanfold:timer:")
 	due := func(name string) time.Time {
-		return time.UnixMilli(int64(s.b.redis.ZScore(t.Context(), s.b.scripts.Keys.Timers(), name).Val()))
+		return time.UnixMilli(int64(s.b.redis.ZScore(t.Context(), s.b.partitions.Home().Keys.Timers(), name).Val()))
 	}
 	s.redisCLI(commands)
 	s.eventually("both are set", func() bool {
 		in := time.Until(due("send_message-42-welcome"))
-		return in > 23*time.Hour && in < 25*time.Hour && s.b.redis.ZScore(t.Context(), s.b.scripts.Keys.Timers(), "weekly-42").Val() > 0
+		return in > 23*time.Hour && in < 25*time.Hour && s.b.redis.ZScore(t.Context(), s.b.partitions.Home().Keys.Timers(), "weekly-42").Val() > 0
 	})
 	s.redisCLI(strings.NewReplacer("86400", "5", "next monday 9:00", "now").Replace(commands))
 	s.eventually("both messages", func() bool { return s.b.redis.XLen(t.Context(), "messages").Val() == 2 })

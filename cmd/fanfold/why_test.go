@@ -54,7 +54,7 @@ func (s *stack) because(id string, want inspect.Kind, words ...string) inspect.V
 func TestWhyBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s, grace: 1h, running_jobs: 3}")
-	ctx, sc := t.Context(), s.b.scripts
+	ctx, sc := t.Context(), s.b.partitions.Home()
 	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
 
 	id := s.insert("slow", "")
@@ -193,7 +193,7 @@ func (s *stack) away(name, prefix string) string {
 func TestWhyAStepWaits(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, twoListeners, "limits: {lease: 1s}")
-	ctx, sc := t.Context(), s.b.scripts
+	ctx, sc := t.Context(), s.b.partitions.Home()
 	id := s.insert("two", "")
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
 	hash := s.b.config.Reports["two"].Hash()

@@ -10,8 +10,6 @@ import (
 	"github.com/fanfold/fanfold/engine/recovery"
 )
 
-var _ recovery.Store = (*Store)(nil)
-
 // Names among the values of fanfold_meta.
 const (
 	epoch        = "epoch"
@@ -58,18 +56,6 @@ func (s *Store) setMeta(ctx context.Context, on execer, name, before, now string
 	}
 	n, err := changed(on.ExecContext(ctx, statement, args...))
 	return n == 1, err
-}
-
-// Epoch implements recovery.Store.
-func (s *Store) Epoch(ctx context.Context) (string, error) { return s.meta(ctx, s.db, epoch) }
-
-// SetEpoch implements recovery.Store.
-func (s *Store) SetEpoch(ctx context.Context, before, now string) (bool, error) {
-	ok, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, epoch, before, now) })
-	if err != nil {
-		return false, tableError("note epoch", err)
-	}
-	return ok, nil
 }
 
 // Installation returns the tag in the names of this installation's files (see

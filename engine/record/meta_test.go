@@ -16,11 +16,11 @@ import (
 func TestWithoutTables(t *testing.T) {
 	t.Parallel()
 	s, _ := own(t, report.Records{})
-	_, first := s.Epoch(t.Context())
-	_, second := s.SetEpoch(t.Context(), "", "a")
-	_, third := s.SnapshotVersion(t.Context())
-	_, _, fourth := s.Snapshot(t.Context())
-	_, fifth := s.SaveSnapshot(t.Context(), "", "1.a", nil)
+	_, first := s.Partition(0, 1).Epoch(t.Context())
+	_, second := s.Partition(0, 1).SetEpoch(t.Context(), "", "a")
+	_, third := s.Partition(0, 1).SnapshotVersion(t.Context())
+	_, _, fourth := s.Partition(0, 1).Snapshot(t.Context())
+	_, fifth := s.Partition(0, 1).SaveSnapshot(t.Context(), "", "1.a", nil)
 	_, sixth := s.Installation(t.Context())
 	_, seventh := s.Install(t.Context())
 	for _, err := range []error{first, second, third, fourth, fifth, sixth, seventh} {
@@ -38,23 +38,23 @@ func TestEpochIsSetOnce(t *testing.T) {
 			t.Fatalf("call %d: %q %v", i, done, err)
 		}
 	}
-	if v, err := s.Epoch(t.Context()); err != nil || v != "" {
+	if v, err := s.Partition(0, 1).Epoch(t.Context()); err != nil || v != "" {
 		t.Errorf("%q %v", v, err)
 	}
 	for _, step := range []struct {
 		before, now string
 		want        bool
 	}{{"x", "a", false}, {"", "a", true}, {"", "b", false}, {"x", "b", false}, {"a", "b", true}, {"a", "c", false}} {
-		if done := ok(t)(s.SetEpoch(t.Context(), step.before, step.now)); done != step.want {
+		if done := ok(t)(s.Partition(0, 1).SetEpoch(t.Context(), step.before, step.now)); done != step.want {
 			t.Errorf("%+v: %v", step, done)
 		}
 	}
 	// A record table of its own has a memory of its own.
 	other := store(t, db, report.Records{Table: "other"})
-	if v, err := other.Epoch(t.Context()); err != nil || v != "" {
+	if v, err := other.Partition(0, 1).Epoch(t.Context()); err != nil || v != "" {
 		t.Errorf("other: %q %v", v, err)
 	}
-	if v, err := s.Epoch(t.Context()); err != nil || v != "b" {
+	if v, err := s.Partition(0, 1).Epoch(t.Context()); err != nil || v != "b" {
 		t.Errorf("%q %v", v, err)
 	}
 }

@@ -140,24 +140,31 @@ func (s *Store) one(ctx context.Context, id string) (engine.Record, error) {
 	return r, nil
 }
 
-// Startable implements recovery.Records: one SELECT. For each of the two statuses
+// Startable returns the records of all partitions that a rebuild looks at, as recovery.Records
+// does. It is one SELECT. For each of the two statuses
 // an index on status and id, such as Fanfold's own table has it, gives the next
 // rows in their order; without one the server walks over the ids, and reads the
 // table once for all pages of a pass.
 func (s *Store) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
+	return s.startableAnd(ctx, "", after, grace, n)
+}
+
+// startableAnd is Startable with one more condition.
+func (s *Store) startableAnd(ctx context.Context, condition, after string, grace time.Duration, n int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	query, args := s.startableQuery(l, after, grace, n)
+	query, args := s.startableQuery(l, condition, after, grace, n)
 	return s.records(ctx, query, args...)
 }
 
-func (s *Store) startableQuery(l *layout, after string, grace time.Duration, n int) (query string, args []any) {
+func (s *Store) startableQuery(l *layout, condition, after string, grace time.Duration, n int) (query string, args []any) {
 	limit := " LIMIT " + strconv.Itoa(max(0, n))
 	var pages []string
 	for _, status := range running {
 		where, more := s.startable(l, status, grace)
+		where += condition
 		if arg, ok := l.argument(after); ok && after != "" {
 			where, more = where+" AND "+s.columns["id"]+" > ?", append(more, arg)
 		}

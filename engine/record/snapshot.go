@@ -8,23 +8,23 @@ import (
 )
 
 // SnapshotVersion implements recovery.Store.
-func (s *Store) SnapshotVersion(ctx context.Context) (string, error) {
-	return s.meta(ctx, s.db, snapshot)
+func (s *Partition) SnapshotVersion(ctx context.Context) (string, error) {
+	return s.meta(ctx, s.db, s.name(snapshot))
 }
 
 // Snapshot implements recovery.Store: version and parts are of the same moment.
-func (s *Store) Snapshot(ctx context.Context) (version string, parts []recovery.Part, err error) {
+func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recovery.Part, err error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return "", nil, tableError("read snapshot", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if version, err = s.meta(ctx, tx, snapshot); err != nil {
+	if version, err = s.meta(ctx, tx, s.name(snapshot)); err != nil {
 		return "", nil, err
 	}
 	parts, err = collect(ctx, tx, func(rows *sql.Rows) (p recovery.Part, err error) {
 		return p, rows.Scan(&p.Members, &p.Data)
-	}, "SELECT members, data FROM "+s.beside(snapshotTable)+" WHERE records = ? ORDER BY part", s.names.table)
+	}, "SELECT members, data FROM "+s.beside(snapshotTable)+" WHERE records = ? AND part BETWEEN ? AND ? ORDER BY part", s.names.table, s.firstPart(), s.firstPart()+maxParts-1)
 	if err != nil {
 		return "", nil, tableError("read snapshot", err)
 	}
@@ -33,22 +33,22 @@ func (s *Store) Snapshot(ctx context.Context) (version string, parts []recovery.
 
 // SaveSnapshot implements recovery.Store, in one transaction: the row of the version
 // keeps others out until its end.
-func (s *Store) SaveSnapshot(ctx context.Context, before, now string, parts []recovery.Part) (bool, error) {
+func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts []recovery.Part) (bool, error) {
 	saved, err := contended(ctx, func() (bool, error) {
 		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
 			return false, err
 		}
 		defer func() { _ = tx.Rollback() }()
-		if ok, err := s.setMeta(ctx, tx, snapshot, before, now); err != nil || !ok {
+		if ok, err := s.setMeta(ctx, tx, s.name(snapshot), before, now); err != nil || !ok {
 			return false, err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?", s.names.table); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ? AND part BETWEEN ? AND ?", s.names.table, s.firstPart(), s.firstPart()+maxParts-1); err != nil {
 			return false, err
 		}
 		for i, p := range parts {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO "+s.beside(snapshotTable)+" (records, part, members, data) VALUES (?, ?, ?, ?)",
-				s.names.table, i, p.Members, p.Data); err != nil {
+				s.names.table, s.firstPart()+i, p.Members, p.Data); err != nil {
 				return false, err
 			}
 		}

@@ -24,7 +24,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	has := func(s *Store, version string, want ...recovery.Part) {
 		t.Helper()
-		got, parts, err := s.Snapshot(t.Context())
+		got, parts, err := s.Partition(0, 1).Snapshot(t.Context())
 		if err != nil || got != version {
 			t.Fatalf("version %q, want %q, %v", got, version, err)
 		}
@@ -38,13 +38,13 @@ func TestSnapshot(t *testing.T) {
 		if n, err := s.SnapshotMembers(t.Context()); err != nil || n != members {
 			t.Errorf("version %s: %d members, want %d, %v", version, n, members, err)
 		}
-		if got, err := s.SnapshotVersion(t.Context()); err != nil || got != version {
+		if got, err := s.Partition(0, 1).SnapshotVersion(t.Context()); err != nil || got != version {
 			t.Errorf("version %q, want %q, %v", got, version, err)
 		}
 	}
 	save := func(want bool, before, now string, parts ...recovery.Part) {
 		t.Helper()
-		if saved := ok(t)(s.SaveSnapshot(t.Context(), before, now, parts)); saved != want {
+		if saved := ok(t)(s.Partition(0, 1).SaveSnapshot(t.Context(), before, now, parts)); saved != want {
 			t.Fatalf("%s after %s: %v", now, before, saved)
 		}
 	}
@@ -64,7 +64,7 @@ func TestSnapshot(t *testing.T) {
 	// A record table of its own has a snapshot of its own.
 	other := store(t, db, report.Records{Table: "other"})
 	has(other, "")
-	if !ok(t)(other.SaveSnapshot(t.Context(), "", "1.o", []recovery.Part{part("o")})) {
+	if !ok(t)(other.Partition(0, 1).SaveSnapshot(t.Context(), "", "1.o", []recovery.Part{part("o")})) {
 		t.Error("the other one is refused")
 	}
 	save(true, "2.a", "3.a")
@@ -81,7 +81,7 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	if _, err := MigrateTables(ctx, db, ""); err != nil {
 		t.Fatal(err)
 	}
-	if !ok(t)(s.SaveSnapshot(ctx, "", "1.a", []recovery.Part{part("x")})) {
+	if !ok(t)(s.Partition(0, 1).SaveSnapshot(ctx, "", "1.a", []recovery.Part{part("x")})) {
 		t.Fatal("it is refused")
 	}
 	large := make([]recovery.Part, 100)
@@ -96,7 +96,7 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 	cut, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
-		_, err := store(t, cutting, report.Records{}).SaveSnapshot(cut, "1.a", "2.a", large)
+		_, err := store(t, cutting, report.Records{}).Partition(0, 1).SaveSnapshot(cut, "1.a", "2.a", large)
 		done <- err
 	}()
 	defer cancel()
@@ -104,7 +104,7 @@ func TestSnapshotIsWholeOrNothing(t *testing.T) {
 		if reads == 3 {
 			cancel()
 		}
-		version, parts, err := s.Snapshot(ctx)
+		version, parts, err := s.Partition(0, 1).Snapshot(ctx)
 		if want := map[string]int{"1.a": 1, "2.a": len(large)}[version]; err != nil || len(parts) != want {
 			t.Fatalf("version %q has %d parts, not %d, %v", version, len(parts), want, err)
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
 // changes tells whether keys have changed, at a cost that does not depend on what is in
@@ -13,9 +15,9 @@ import (
 // changed, whoever did so, and CLIENT INFO shows it as the flag d. Nobody else uses the
 // connection; one that is lost counts as a change.
 type changes struct {
-	client *redis.Client // nil: nothing can be told
-	conn   *redis.Conn   // nil: it does not watch
-	id     string        // of the connection
+	client redis.UniversalClient // nil: nothing can be told
+	conn   *redis.Conn           // nil: it does not watch
+	id     string                // of the connection
 }
 
 // begin watches from now on.
@@ -24,12 +26,16 @@ func (c *changes) begin(ctx context.Context, keys []string) {
 	if c.client == nil {
 		return
 	}
-	c.conn = c.client.Conn()
+	node, err := redisdb.Master(ctx, c.client, keys[0])
+	if err != nil {
+		return
+	}
+	c.conn = node.Conn()
 	watch := []any{"watch"}
 	for _, k := range keys {
 		watch = append(watch, k)
 	}
-	err := c.conn.Do(ctx, watch...).Err()
+	err = c.conn.Do(ctx, watch...).Err()
 	if err == nil {
 		c.id, _, err = c.info(ctx)
 	}

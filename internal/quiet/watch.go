@@ -36,8 +36,15 @@ func (w *Watch) Tell(log *slog.Logger) {
 	w.log = log
 }
 
-// On makes a Watch see what a client does.
-func (w *Watch) On(client *redis.Client) { client.AddHook(hook{w, client}) }
+// On makes a Watch see what a client does. In a cluster it sees each node that the client finds.
+func (w *Watch) On(client redis.UniversalClient) {
+	switch c := client.(type) {
+	case *redis.Client:
+		c.AddHook(hook{w, c})
+	case *redis.ClusterClient:
+		c.OnNewNode(func(node *redis.Client) { node.AddHook(hook{w, node}) })
+	}
+}
 
 // hook is a Watch at one client.
 type hook struct {

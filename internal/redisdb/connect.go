@@ -19,10 +19,13 @@ var errURL = errors.New("redis: not a URL that go-redis understands")
 // go-redis, 10 for each CPU. It does no I/O: the first command connects. The caller closes it.
 //
 // With Sentinel the client follows the master: when another server is promoted, its connections
-// are made anew there.
-func Connect(r report.Redis, poolSize int) (*redis.Client, error) {
+// are made anew there. In a cluster it sends each command to the master of its key.
+func Connect(r report.Redis, poolSize int) (redis.UniversalClient, error) {
 	if r.Sentinel.Master != "" {
 		return connectSentinel(r, poolSize)
+	}
+	if len(r.Cluster) > 0 {
+		return connectCluster(r, poolSize)
 	}
 	o, err := redis.ParseURL(plainURL(r.URL))
 	if err != nil {
@@ -57,13 +60,33 @@ func plainURL(url report.Secret) string {
 	return text
 }
 
-func connectSentinel(r report.Redis, poolSize int) (*redis.Client, error) {
-	var encrypt *tls.Config
-	if r.Encrypt {
-		var err error
-		if encrypt, err = r.TLS.Config(""); err != nil {
-			return nil, fmt.Errorf("redis: %w", err)
-		}
+// encryption returns the settings of TLS; nil: none is asked for.
+func encryption(r report.Redis) (*tls.Config, error) {
+	if !r.Encrypt {
+		return nil, nil
+	}
+	c, err := r.TLS.Config("")
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	return c, nil
+}
+
+func connectCluster(r report.Redis, poolSize int) (redis.UniversalClient, error) {
+	encrypt, err := encryption(r)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: r.Cluster, Username: r.User, Password: r.Password.Reveal(), TLSConfig: encrypt,
+		PoolSize: poolSize, ContextTimeoutEnabled: true, DisableIdentity: true,
+	}), nil
+}
+
+func connectSentinel(r report.Redis, poolSize int) (redis.UniversalClient, error) {
+	encrypt, err := encryption(r)
+	if err != nil {
+		return nil, err
 	}
 	return redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: r.Sentinel.Master, SentinelAddrs: r.Sentinel.Addresses,

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // connect is Connect for a test.
-func connect(t *testing.T, r report.Redis) *redis.Client {
+func connect(t *testing.T, r report.Redis) redis.UniversalClient {
 	t.Helper()
 	client, err := Connect(r, 0)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestURLs(t *testing.T) {
 		if who := client.Do(t.Context(), "ACL", "WHOAMI"); who.Err() != nil || who.Val() != "fanfold" {
 			t.Errorf("%s: %v", url, who)
 		}
-		if o := client.Options(); o.DB != 1 || o.ReadTimeout != minReadTimeout {
+		if o := client.(*redis.Client).Options(); o.DB != 1 || o.ReadTimeout != minReadTimeout {
 			t.Errorf("%s: db %d, an answer may take %v", url, o.DB, o.ReadTimeout)
 		}
 	}
@@ -138,10 +138,10 @@ func TestSentinel(t *testing.T) {
 	if err := client.Set(ctx, "k", "v", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := client.Wait(ctx, 1, 10*time.Second).Result(); err != nil || n != 1 {
+	if n, err := client.(*redis.Client).Wait(ctx, 1, 10*time.Second).Result(); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
-	if o := Server(ctx, r, client); o.Addr != s.Servers[0].Addr || o.DB != 2 {
+	if o := Server(ctx, r, client, ""); o.Addr != s.Servers[0].Addr || o.DB != 2 {
 		t.Errorf("the master is %s, db %d", o.Addr, o.DB)
 	}
 	s.Servers[0].Kill()
@@ -150,7 +150,7 @@ func TestSentinel(t *testing.T) {
 			t.Fatal("no other server takes writes")
 		}
 	}
-	if o := Server(ctx, r, client); o.Addr != s.Servers[1].Addr {
+	if o := Server(ctx, r, client, ""); o.Addr != s.Servers[1].Addr {
 		t.Errorf("the master is %s", o.Addr)
 	}
 }

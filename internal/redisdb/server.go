@@ -2,17 +2,64 @@ package redisdb
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
 )
 
-// Server returns the options of connections to the server that a client uses now, for people who
-// want to look at it. With Sentinel that is the master; its Addr is empty if no Sentinel answers.
-func Server(ctx context.Context, r report.Redis, client *redis.Client) redis.Options {
-	o := *client.Options()
+// Master returns a client of the server that has a key, for commands that name none and for
+// subscriptions. It belongs to the client that was given.
+func Master(ctx context.Context, client redis.UniversalClient, key string) (*redis.Client, error) {
+	switch c := client.(type) {
+	case *redis.Client:
+		return c, nil
+	case *redis.ClusterClient:
+		node, err := c.MasterForKey(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("master of %s: %w", key, err)
+		}
+		return node, nil
+	}
+	return nil, fmt.Errorf("redisdb: no server of a %T is known", client)
+}
+
+// Masters returns a client of each server that takes writes. They belong to the client that was
+// given.
+func Masters(ctx context.Context, client redis.UniversalClient) ([]*redis.Client, error) {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		one, err := Master(ctx, client, "")
+		return []*redis.Client{one}, err
+	}
+	var mu sync.Mutex
+	var all []*redis.Client
+	err := cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, node)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("masters of the cluster: %w", err)
+	}
+	slices.SortFunc(all, func(a, b *redis.Client) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
+	return all, nil
+}
+
+// Server returns the options of connections to the server that has a key now, for people who
+// want to look at it. Its Addr is empty if nobody knows it.
+func Server(ctx context.Context, r report.Redis, client redis.UniversalClient, key string) redis.Options {
+	master, err := Master(ctx, client, key)
+	if err != nil {
+		return redis.Options{}
+	}
+	o := *master.Options()
 	if r.Sentinel.Master == "" {
 		return o
 	}

@@ -19,6 +19,7 @@ type Redis struct {
 	Addr string // 127.0.0.1:port
 	dir  string
 	port int
+	bus  int // port of a cluster node for the others
 	proc *process
 }
 

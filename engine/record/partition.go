@@ -1,0 +1,96 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/recovery"
+)
+
+// Partition is the part of a Store that one partition of Redis has: its records, which memory
+// Redis has, and the snapshot of what is due later.
+type Partition struct {
+	*Store
+	index, of int
+}
+
+var (
+	_ recovery.Store   = (*Partition)(nil)
+	_ recovery.Records = (*Partition)(nil)
+)
+
+// Partition returns one of several partitions, counted from 0; see report.Partition.
+func (s *Store) Partition(index, of int) *Partition { return &Partition{s, index, of} }
+
+// name is a name in fanfold_meta.
+func (s *Partition) name(what string) string {
+	if s.of == 1 {
+		return what
+	}
+	return what + " " + strconv.Itoa(s.index)
+}
+
+// maxParts is the max number of parts of the snapshot of a partition. firstPart is the number of
+// the first one.
+const maxParts = 1_000_000
+
+func (s *Partition) firstPart() int { return s.index * maxParts }
+
+// Startable implements recovery.Records: those of the partition.
+func (s *Partition) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
+	condition := ""
+	if s.of > 1 {
+		condition = fmt.Sprintf(" AND CRC32(%s) %% %d = %d", s.columns["id"], s.of, s.index)
+	}
+	return s.startableAnd(ctx, condition, after, grace, n)
+}
+
+// Epoch implements recovery.Store.
+func (s *Partition) Epoch(ctx context.Context) (string, error) {
+	return s.meta(ctx, s.db, s.name(epoch))
+}
+
+// SetEpoch implements recovery.Store.
+func (s *Partition) SetEpoch(ctx context.Context, before, now string) (bool, error) {
+	ok, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, s.name(epoch), before, now) })
+	if err != nil {
+		return false, tableError("note epoch", err)
+	}
+	return ok, nil
+}
+
+// partitions is the name of their number in fanfold_meta.
+const partitions = "partitions"
+
+// ErrPartitions is returned if Redis was divided into another number of partitions before.
+var ErrPartitions = errors.New("record: another number of partitions")
+
+// NotePartitions notes into how many partitions Redis is divided, as text such as 8, if nothing
+// is noted yet. If something else is, it returns ErrPartitions with that.
+func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, err error) {
+	for range 2 {
+		if noted, err = s.meta(ctx, s.db, partitions); err != nil || noted == now {
+			return noted, err
+		}
+		if noted != "" {
+			return noted, fmt.Errorf("%w: it is %s, and was %s", ErrPartitions, now, noted)
+		}
+		if _, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, partitions, "", now) }); err != nil {
+			return "", tableError("note partitions", err)
+		}
+	}
+	return noted, nil
+}
+
+// SetPartitions notes another number of partitions, if before is the one that is noted.
+func (s *Store) SetPartitions(ctx context.Context, before, now string) (bool, error) {
+	ok, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, partitions, before, now) })
+	if err != nil {
+		return false, tableError("note partitions", err)
+	}
+	return ok, nil
+}
