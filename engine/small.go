@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
@@ -101,22 +100,15 @@ func (e folds) commitSmall(ctx context.Context, d *draft) step.Result {
 	return step.Conclude(ctx, e, c, resultOf(err, c)) // all that have ended are settled together
 }
 
-// each calls f for every draft, some at once.
+// each calls f for all drafts at once: some wait for the sink, and what changes records shares
+// statements with the others.
 func each(drafts []*draft, f func(*draft)) {
 	var all sync.WaitGroup
-	var next atomic.Int64
-	for range min(foldsAtOnce, len(drafts)) {
-		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(drafts)); i = next.Add(1) - 1 {
-				f(drafts[i])
-			}
-		})
+	for _, d := range drafts {
+		all.Go(func() { f(d) })
 	}
 	all.Wait()
 }
-
-// foldsAtOnce is how many files of a batch are written at once: some wait for the sink.
-const foldsAtOnce = 16
 
 // write makes the file of a draft, or sends it into its next stage.
 func (e *Engine) write(ctx context.Context, d *draft) (err error) {
