@@ -1,12 +1,14 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -35,21 +37,39 @@ func (s *stack) quarantined() []string {
 func (s *stack) idle() {
 	s.t.Helper()
 	ctx := s.t.Context()
-	streams := func() (left int64) {
-		for _, key := range s.b.redis.Keys(ctx, "fanfold:*").Val() {
-			if key == s.b.partitions.Home().Keys.Jobs() || strings.HasPrefix(key, s.b.partitions.Home().Keys.FanIn()) || strings.HasPrefix(key, s.b.partitions.Home().Keys.Task("")) {
+	var streams, others []string
+	for _, p := range s.b.partitions {
+		k := p.Keys
+		streams = append(streams, k.Jobs(), k.FanIn(), k.FanInLarge())
+		others = append(others, k.Events(), k.Quarantined(), k.Dead(), k.Delayed(), k.Epoch(), k.Snapshot(), k.Fired(), k.Reply(), k.PausedSet())
+	}
+	keys := func() []string {
+		masters, err := redisdb.Masters(ctx, s.b.redis)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		var all []string
+		for _, m := range masters {
+			all = append(all, m.Keys(ctx, "*").Val()...)
+		}
+		return all
+	}
+	isStream := func(key string) bool { return slices.Contains(streams, key) || strings.Contains(key, ":task:") }
+	s.eventually("streams and deadlines are empty", func() bool {
+		var left int64
+		for _, key := range keys() {
+			if isStream(key) {
 				left += s.b.redis.XLen(ctx, key).Val()
 			}
 		}
-		return left + s.b.redis.ZCard(ctx, s.b.partitions.Home().Keys.Deadlines()).Val()
-	}
-	s.eventually("streams and deadlines are empty", func() bool { return streams() == 0 })
-	for _, key := range s.b.redis.Keys(ctx, "*").Val() {
+		for _, p := range s.b.partitions {
+			left += s.b.redis.ZCard(ctx, p.Keys.Deadlines()).Val()
+		}
+		return left == 0
+	})
+	for _, key := range keys() {
 		switch {
-		case strings.HasPrefix(key, "fanfold:task:"), key == s.b.partitions.Home().Keys.Jobs(), strings.HasPrefix(key, s.b.partitions.Home().Keys.FanIn()),
-			key == s.b.partitions.Home().Keys.Events(), key == s.b.partitions.Home().Keys.Quarantined(), key == s.b.partitions.Home().Keys.Dead(), key == s.b.partitions.Home().Keys.Delayed(),
-			key == s.b.partitions.Home().Keys.Epoch(), key == s.b.partitions.Home().Keys.Snapshot(), key == s.b.partitions.Home().Keys.Fired(), key == s.b.partitions.Home().Keys.Reply(),
-			key == s.b.partitions.Home().Keys.PausedSet():
+		case isStream(key), slices.Contains(others, key):
 		case s.b.redis.PTTL(ctx, key).Val() != -1: // it has one, or is gone by now
 		default:
 			s.t.Errorf("%s is left in Redis without a TTL", key)

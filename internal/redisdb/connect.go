@@ -80,8 +80,14 @@ func connectCluster(r report.Redis, poolSize int) (redis.UniversalClient, error)
 	return redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: r.Cluster, Username: r.User, Password: r.Password.Reveal(), TLSConfig: encrypt,
 		PoolSize: poolSize, ContextTimeoutEnabled: true, DisableIdentity: true,
+		ClusterStateReloadInterval: reloadEvery, FailingTimeoutSeconds: 1, DialerRetries: 1,
 	}), nil
 }
+
+// reloadEvery is how old what a client knows of its cluster may be. A node that is dead does not
+// say which one was promoted: with the minute that is the default of go-redis, commands would fail
+// for that long.
+const reloadEvery = time.Second
 
 func connectSentinel(r report.Redis, poolSize int) (redis.UniversalClient, error) {
 	encrypt, err := encryption(r)

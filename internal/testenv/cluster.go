@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,6 +122,60 @@ func (c *Cluster) await(ctx context.Context, what string, holds func(info, nodes
 		})
 		_ = client.Close()
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MoveSlot moves the slot of a key, with all keys in it, to the next one of the masters, while
+// clients use them.
+func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
+	cluster := c.Client()
+	defer cluster.Close()
+	slot, err := cluster.ClusterKeySlot(ctx, key).Result()
+	if err != nil {
+		return err
+	}
+	from, err := cluster.MasterForKey(ctx, key)
+	if err != nil {
+		return err
+	}
+	masters := c.Servers[:c.masters]
+	i := slices.IndexFunc(masters, func(r *Redis) bool { return r.Addr == from.Options().Addr })
+	to := masters[(i+1)%len(masters)]
+	target := to.Client()
+	defer target.Close()
+	ids := make([]string, 2)
+	for n, client := range []*redis.Client{from, target} {
+		if ids[n], err = client.Do(ctx, "cluster", "myid").Text(); err != nil {
+			return err
+		}
+	}
+	if err := target.Do(ctx, "cluster", "setslot", slot, "importing", ids[0]).Err(); err != nil {
+		return err
+	}
+	if err := from.Do(ctx, "cluster", "setslot", slot, "migrating", ids[1]).Err(); err != nil {
+		return err
+	}
+	for {
+		keys, err := from.ClusterGetKeysInSlot(ctx, int(slot), 10).Result()
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			break
+		}
+		args := []any{"migrate", "127.0.0.1", to.port, "", 0, 10_000, "keys"}
+		for _, k := range keys {
+			args = append(args, k)
+		}
+		if err := from.Do(ctx, args...).Err(); err != nil && !strings.Contains(err.Error(), "NOKEY") {
+			return err
+		}
+	}
+	for _, client := range []*redis.Client{target, from} {
+		if err := client.Do(ctx, "cluster", "setslot", slot, "node", ids[1]).Err(); err != nil {
 			return err
 		}
 	}
