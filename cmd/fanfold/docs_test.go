@@ -81,7 +81,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
 	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "REDIS_PASSWORD": "p"}
 	environment := decode.Environment{
-		Lookup:   func(name string) (string, bool) { v, ok := set[name]; return v, ok },
+		Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(name string) ([]byte, error) {
 			if strings.HasSuffix(name, ".pem") {
 				return os.ReadFile("../../config/testdata/ca.pem")
@@ -127,7 +127,7 @@ func TestArithmeticInTheDocs(t *testing.T) {
 	const page, needed = "docs/configuration.md", "(2m × 6 + 12m30s) + (5m × 4 + 3m30s) = 48m"
 	short := strings.Replace(fenced(t, page, "yaml")[0], "timeout: 1h ", "timeout: 47m ", 1)
 	config, err := config.Load(page, []byte(short), decode.Environment{
-		Lookup:   func(string) (string, bool) { return "p", true },
+		Lookup: func(string) (string, bool) { return "p", true },
 		ReadFile: func(name string) ([]byte, error) {
 			if strings.HasSuffix(name, ".pem") {
 				return os.ReadFile("../../config/testdata/ca.pem")

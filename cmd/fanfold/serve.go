@@ -120,18 +120,23 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	return err
 }
 
+// divided says how Redis is divided, as it is noted in MySQL.
+func (b *backend) divided() string {
+	if b.partitions.Home().Keys.Prefix == b.config.Keys.Prefix {
+		return "1"
+	}
+	return strconv.Itoa(len(b.partitions)) + " tagged"
+}
+
 // notePartitions refuses to work on keys with other names than those that jobs were started with.
 func (b *backend) notePartitions(ctx context.Context) error {
-	now := "1"
-	if home := b.partitions.Home().Keys; home.Prefix != b.config.Keys.Prefix {
-		now = strconv.Itoa(len(b.partitions)) + " with tags"
-	}
+	now := b.divided()
 	noted, err := b.records.NotePartitions(ctx, now)
 	switch {
 	case errors.Is(err, recovery.ErrNoTables): // engine says what that means
 		return nil
 	case errors.Is(err, record.ErrPartitions):
-		return usage(fmt.Errorf("redis.partitions: jobs were started with %s partitions, and the configuration says %s: let all jobs end with the earlier configuration, stop all processes, then fanfold repartition moves what waits", noted, now))
+		return usage(fmt.Errorf("redis.partitions: jobs were started with %s partitions, and the configuration has %s: let all jobs end with the earlier configuration, stop all processes, and run fanfold repartition --from with that configuration", noted, now))
 	}
 	return err
 }

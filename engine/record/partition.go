@@ -86,11 +86,25 @@ func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, e
 	return noted, nil
 }
 
-// SetPartitions notes another number of partitions, if before is the one that is noted.
-func (s *Store) SetPartitions(ctx context.Context, before, now string) (bool, error) {
-	ok, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, partitions, before, now) })
+// SetPartitions notes another number of partitions. What was kept of the earlier ones, which have
+// no jobs any more, is forgotten.
+func (s *Store) SetPartitions(ctx context.Context, now string) error {
+	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return false, tableError("note partitions", err)
+		return fmt.Errorf("record: note partitions: %w", err)
 	}
-	return ok, nil
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?", s.names.table); err != nil {
+		return tableError("forget the snapshot", err)
+	}
+	for _, name := range []string{epoch, snapshot} {
+		name = s.scoped(name)
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(metaTable)+" WHERE name = ? OR LEFT(name, ?) = ?", name, len(name)+1, name+" "); err != nil {
+			return tableError("forget the epoch", err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, "REPLACE INTO "+s.beside(metaTable)+" (name, value) VALUES (?, ?)", s.scoped(partitions), now); err != nil {
+		return tableError("note partitions", err)
+	}
+	return tx.Commit()
 }

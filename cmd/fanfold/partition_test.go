@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
+)
+
+// divided writes the configuration of a stack with another number of partitions.
+func (s *stack) divided(name string, partitions int, reports string, more ...string) string {
+	s.t.Helper()
+	was := s.where
+	defer func() { s.where = was }()
+	s.where = fmt.Sprintf("{url: \"%s\", partitions: %d}", s.redis.URL(), partitions)
+	return s.write(name, reports, more...)
+}
+
+// TestPartitions runs jobs, timers and commands in four partitions on one server. An id comes to its
+// own, wherever it is pushed.
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	const jobs = 40
+	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}"
+	s := newStack(t, crowdReport)
+	s.config = s.divided("four.yaml", 4, crowdReport, timers)
+	s.b = s.open(s.config)
+	s.serve(s.config)
+	ids := s.insertCrowd(jobs)
+	all := map[string]bool{}
+	for i, id := range ids { // into each partition by turns
+		p := s.b.partitions[i%4]
+		all[s.b.partitions.Of(id).Keys.Prefix] = true
+		if i%2 == 0 {
+			s.b.redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs(), Values: []string{"id", id}})
+		} else {
+			s.b.redis.ZAdd(t.Context(), p.Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
+		}
+	}
+	if len(all) != 4 {
+		t.Errorf("the ids are of %d partitions", len(all))
+	}
+	s.wait(ids...)
+	s.idle()
+	s.checkCrowd(jobs)
+	for i, p := range s.b.partitions {
+		n := 0
+		for _, e := range s.b.redis.XRange(t.Context(), p.Keys.Events(), "-", "+").Val() {
+			id, _ := e.Values["id"].(string)
+			if e.Values["event"] == "finished" {
+				n++
+			}
+			if id != "" && s.b.partitions.Of(id) != p {
+				t.Errorf("partition %d has the event %v", i, e.Values)
+			}
+		}
+		if n == 0 {
+			t.Errorf("no job ended in partition %d", i)
+		}
+	}
+	for i := range 8 {
+		if out, code := s.fanfold("timer", "set", fmt.Sprint("call-", i), "--in", "1s"); code != exitOK {
+			t.Fatal(out)
+		}
+	}
+	s.b.redis.Set(t.Context(), s.b.partitions[1].Keys.Timer("call-8"), "", time.Second) // by a service, wherever
+	s.eventually("all timers have fired", func() bool { return s.b.redis.XLen(t.Context(), "called").Val() == 9 })
+	for _, command := range []string{"doctor", "status 1", "why 1", "list", "dead ls", "delay ls", "timer ls", "quarantine ls", "pause ls"} {
+		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK {
+			t.Errorf("%s: %d %s", command, code, out)
+		}
+	}
+	if out, code := s.fanfold("pause", "report", "crowd"); code != exitOK {
+		t.Fatal(out)
+	}
+	_ = step.Wait(t.Context(), time.Second) // until all processes know it
+	more := s.insert("crowd", `{"job": 1}`)
+	s.push(more)
+	s.eventually("it waits", func() bool {
+		return s.b.redis.ZCard(t.Context(), s.b.partitions.Of(more).Keys.Waiting("crowd")).Val() == 1
+	})
+	if out, code := s.fanfold("resume", "report", "crowd"); code != exitOK {
+		t.Fatal(out)
+	}
+	s.wait(more)
+}
+
+// TestRepartition moves what waits, and nothing works on other partitions before.
+func TestRepartition(t *testing.T) {
+	t.Parallel()
+	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}\nlimits: {grace: 1s}"
+	s := newStack(t, crowdReport, timers)
+	earlier := s.config
+	stop := s.serve(earlier)
+	ids := s.insertCrowd(6)
+	s.push(ids[:2]...)
+	s.wait(ids[:2]...)
+	for _, command := range []string{"submit --in 1h 3 4 5", "timer set call-1 --in 1h", "timer set call-2 --in 1h", "timer pause call-2", "pause listener src.a"} {
+		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK {
+			t.Fatal(command, out)
+		}
+	}
+	_ = step.Wait(t.Context(), time.Second) // until all processes know it
+	s.push(ids[5])
+	s.eventually("a job runs", func() bool { return s.b.redis.ZCard(t.Context(), s.b.partitions.Home().Keys.Deadlines()).Val() == 1 })
+	four := s.divided("four.yaml", 4, crowdReport, timers)
+	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
+		t.Errorf("serve: %d %s", code, out)
+	}
+	if out, code := s.fanfold("-c", four, "repartition", "--from", earlier); code == exitOK || !strings.Contains(out, "processes still run") {
+		t.Errorf("while a process runs: %d %s", code, out)
+	}
+	stop()
+	ids = append(ids, s.insert("crowd", `{"job": 7}`))
+	s.push(ids[6])                                                       // nobody reads it
+	s.b.redis.Del(t.Context(), s.b.partitions.Home().Keys.Definitions()) // as after 8 seconds
+	if out, code := s.fanfold("-c", four, "repartition", "--from", earlier); code == exitOK || !strings.Contains(out, "1 jobs run") {
+		t.Errorf("while a job runs: %d %s", code, out)
+	}
+	if out, code := s.fanfold("-c", four, "repartition", "--from", earlier, "--restart"); code != exitOK || !strings.Contains(out, "to 4 tagged partitions") {
+		t.Fatalf("%d %s", code, out)
+	}
+	if left := s.b.redis.Keys(t.Context(), "fanfold:*").Val(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if out, code := s.fanfold("-c", earlier, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
+		t.Errorf("serve as before: %d %s", code, out)
+	}
+	s.config = four
+	s.b = s.open(four)
+	s.serve(four)
+	for command, want := range map[string]string{"delay ls": "3", "timer ls": "call-1", "pause ls": "listener/src.a"} {
+		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: %d %s", command, code, out)
+		}
+	}
+	for _, command := range []string{"resume listener src.a", "delay run 3 4 5", "timer resume call-2", "timer fire call-1"} {
+		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK {
+			t.Fatal(command, out)
+		}
+	}
+	for _, v := range s.wait(ids...) {
+		if v.Status != report.Success {
+			t.Errorf("%+v", v)
+		}
+	}
+	if v := s.wait(ids[5])[0]; v.Attempt != 2 {
+		t.Errorf("the job that ran is %+v", v)
+	}
+	s.eventually("the timer has fired", func() bool { return s.b.redis.XLen(t.Context(), "called").Val() == 1 })
+}

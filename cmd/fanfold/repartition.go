@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/recovery"
+)
+
+func newRepartition(f *flags) *cobra.Command {
+	var from string
+	var restart bool
+	c := &cobra.Command{
+		Use:   "repartition --from FILE",
+		Short: "Move what waits to another number of partitions, or to another Redis",
+		Long: `Repartition moves pushed and delayed ids, timers, pauses and the lists of dead and
+quarantined from the Redis and the partitions of an earlier configuration to those
+of --config. Both must name the same records.
+
+Before it, let all jobs end with the earlier configuration, and stop all processes.
+With --restart, jobs that still run are given up: their next attempts start, after
+limits.grace, when a process runs with the new configuration.`,
+		Args: cobra.NoArgs,
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			if from == "" {
+				return usage(errors.New("--from: name the earlier configuration"))
+			}
+			old, err := open(from)
+			if err != nil {
+				return err
+			}
+			defer old.Close()
+			moved, err := b.moveFrom(c.Context(), old, restart)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers are moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.divided(), b.divided())
+			return err
+		}),
+	}
+	c.Flags().StringVar(&from, "from", "", "the configuration until now")
+	c.Flags().BoolVar(&restart, "restart", false, "give up jobs that run: their next attempts start")
+	return c
+}
+
+// moveFrom moves what waits from the partitions of an earlier configuration.
+func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int, error) {
+	if old.divided() == b.divided() && reflect.DeepEqual(old.config.Redis, b.config.Redis) {
+		return 0, usage(errors.New("--from: the same Redis and partitions as in --config"))
+	}
+	noted, err := b.records.NotePartitions(ctx, old.divided())
+	switch {
+	case errors.Is(err, record.ErrPartitions):
+		return 0, usage(fmt.Errorf("--from: jobs were started with %s partitions, and this configuration has %s", noted, old.divided()))
+	case err != nil && !errors.Is(err, recovery.ErrNoTables):
+		return 0, err
+	}
+	for _, p := range old.partitions {
+		seen, err := p.Definitions.Seen(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if seen.AnyLive() {
+			return 0, errors.New("processes still run with the earlier configuration: stop them, wait for 10 seconds and repeat this")
+		}
+		running, err := p.Jobs.Running(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if running > 0 && !restart {
+			return 0, fmt.Errorf("%d jobs run in %s: let them end with the earlier configuration, or give them up with --restart", running, p.Keys.Prefix)
+		}
+	}
+	moved, err := recovery.Move(ctx, old.partitions, b.partitions, old.redis, b.redis)
+	if err != nil {
+		return moved, err
+	}
+	if err := b.records.SetPartitions(ctx, b.divided()); err != nil && !errors.Is(err, recovery.ErrNoTables) {
+		return moved, err
+	}
+	return moved, nil
+}
