@@ -153,15 +153,32 @@ func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findi
 		names = append(names, s.Keys.Reply())
 	}
 	slices.Sort(names)
+	seen, err := s.Definitions.Seen(ctx)
+	serving := err == nil && seen.AnyLive() // processes that might each leave out the same listener
 	var fs Findings
 	for _, name := range slices.Compact(names) {
 		reader, silence := "fanfold serve", d.o.Config.Limits.Lease
+		if serving && strings.HasPrefix(name, s.Keys.Task("")) && services[name] == 0 && !d.isRead(ctx, name) {
+			err := errors.New("processes run, and none of them runs this listener")
+			fs = append(fs, newFinding("stream "+name, Warn, "", err, "start fanfold serve with it: --listeners may leave it out everywhere"))
+			continue
+		}
 		if of := services[name]; of > 0 {
 			reader, silence = "the service of this listener", of
 		}
 		fs = append(fs, d.checkStream(ctx, name, reader, silence))
 	}
 	return fs
+}
+
+// isRead tells whether a worker reads a stream, or has not answered yet.
+func (d redisDoctor) isRead(ctx context.Context, name string) bool {
+	consumers, err := d.o.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
+	if err != nil && !missing(err) {
+		return true
+	}
+	_, alive := lastHeard(consumers, d.o.Config.Limits.Lease)
+	return alive
 }
 
 func (d redisDoctor) checkStream(ctx context.Context, name, reader string, silence time.Duration) Finding {

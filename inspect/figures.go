@@ -44,6 +44,12 @@ func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 		switch c := cmd.(type) {
 		case *redis.IntCmd:
 			f.Value = c.Val()
+		case *redis.XInfoConsumersCmd:
+			for _, one := range c.Val() {
+				if _, alive := lastHeard([]redis.XInfoConsumer{one}, in.o.Config.Limits.Lease); alive {
+					f.Value++
+				}
+			}
 		case *redis.XPendingCmd:
 			if c.Err() == nil {
 				f.Value = c.Val().Count
@@ -82,6 +88,9 @@ func figuresOf(in *Inspector, k scripts.Keys) []Figure {
 	pending := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder {
 		return p.XPending(ctx, key, scripts.Group)
 	}
+	workers := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder {
+		return p.XInfoConsumers(ctx, key, scripts.Group)
+	}
 	all := []Figure{
 		{Name: "jobs_waiting", Help: "Pushed ids that are not started yet.", key: k.Jobs(), ask: length},
 		{Name: "jobs_running", Help: "Jobs that run, in all processes.", key: k.Deadlines(), ask: members},
@@ -105,7 +114,8 @@ func figuresOf(in *Inspector, k scripts.Keys) []Figure {
 	for _, name := range slices.Sorted(maps.Keys(listeners)) {
 		all = append(all,
 			Figure{Name: "tasks_waiting", Help: "Tasks that are not done, in work or not.", Label: "listener", Of: name, key: k.Task(name), ask: length},
-			Figure{Name: "tasks_pending", Help: "Tasks that a worker has read and not finished.", Label: "listener", Of: name, key: k.Task(name), ask: pending})
+			Figure{Name: "tasks_pending", Help: "Tasks that a worker has read and not finished.", Label: "listener", Of: name, key: k.Task(name), ask: pending},
+			Figure{Name: "tasks_workers", Help: "Processes that run the listener.", Label: "listener", Of: name, key: k.Task(name), ask: workers})
 	}
 	return all
 }

@@ -22,9 +22,10 @@ import (
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads: one connection for some hundred listeners
 	Scripts  *scripts.Scripts
-	Reports  map[string]*report.Report // by name
-	Sources  map[string]Source         // by report.Listener.Source
-	Bounds   map[string]report.Bound   // by report.Listener.Source; what is not in it is not bounded
+	Reports  map[string]*report.Report  // by name
+	Only     func(listener string) bool // which listeners run here; nil: all. Replies of external ones are applied anyway
+	Sources  map[string]Source          // by report.Listener.Source
+	Bounds   map[string]report.Bound    // by report.Listener.Source; what is not in it is not bounded
 	Limits   report.Limits
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
@@ -62,6 +63,8 @@ func New(o Options) (*Runner, error) {
 			for _, l := range stage.Listeners {
 				if l.Kind == report.External {
 					r.silences[l.Name] = max(r.silences[l.Name], l.Silence)
+				} else if o.Only != nil && !o.Only(l.Name) {
+					continue
 				} else if o.Sources[l.Source] == nil {
 					return nil, fmt.Errorf("listeners: no source %q for listener %s", l.Source, l.Name)
 				}

@@ -52,6 +52,7 @@ type backend struct {
 	metrics    prometheus.Registerer       // nil: none are asked for
 	files      *sink.Watched               // of an engine; nil: this process makes no files
 	sources    map[string]listeners.Source // of listeners; nil: this process runs none
+	only       func(listener string) bool  // which listeners run here; nil: all
 	bounds     map[string]report.Bound     // of sources
 	tag        string                      // of the files of this installation; empty: not known
 	closers    []io.Closer

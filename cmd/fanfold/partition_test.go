@@ -154,3 +154,50 @@ func TestRepartition(t *testing.T) {
 	}
 	s.eventually("the timer has fired", func() bool { return s.b.redis.XLen(t.Context(), "called").Val() == 1 })
 }
+
+// TestListenersOfAProcess divides the listeners of a report between two processes; doctor and the
+// metrics tell of one that nobody runs.
+func TestListenersOfAProcess(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, crowdReport)
+	if out, code := s.fanfold("serve", "--listeners", "other.*"); code != exitUsage || !strings.Contains(out, "src.a, src.b, src.c") {
+		t.Errorf("%d %s", code, out)
+	}
+	if out, code := s.fanfold("serve", "--roles", "engine", "--listeners", "src.a"); code != exitUsage {
+		t.Errorf("%d %s", code, out)
+	}
+	s.process("-c", s.config, "serve", "--listeners", "src.[ab]")
+	ids := s.insertCrowd(3)
+	s.push(ids...)
+	workers := func(listener string) (n int64) {
+		figures, err := s.b.inspect.Figures(t.Context())
+		for _, f := range figures {
+			if f.Name == "tasks_workers" && f.Of == listener {
+				n = f.Value
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	s.eventually("the first stage is done", func() bool {
+		return s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Task("src.c")).Val() == 3
+	})
+	if a, c := workers("src.a"), workers("src.c"); a != 1 || c != 0 {
+		t.Errorf("%d and %d workers", a, c)
+	}
+	const missing = "none of them runs this listener"
+	if out, _ := s.fanfold("doctor"); strings.Count(out, missing) != 1 {
+		t.Errorf("doctor: %s", out)
+	}
+	s.process("-c", s.config, "serve", "--roles", "listeners", "--listeners", "src.c")
+	s.wait(ids...)
+	s.checkCrowd(3)
+	if c := workers("src.c"); c != 1 {
+		t.Errorf("%d workers", c)
+	}
+	if out, _ := s.fanfold("doctor"); strings.Contains(out, missing) {
+		t.Errorf("doctor: %s", out)
+	}
+}

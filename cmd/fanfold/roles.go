@@ -151,7 +151,7 @@ func (b *backend) beforeListeners() error {
 // listeners is the role that runs queries and asks APIs.
 func (b *backend) listeners(_ context.Context, p partition, consumer string) (runner, error) {
 	return listeners.New(listeners.Options{
-		Redis: b.blocking, Scripts: p.Scripts, Reports: b.config.Reports, Sources: b.sources, Bounds: b.bounds,
+		Redis: b.blocking, Scripts: p.Scripts, Reports: b.config.Reports, Only: b.only, Sources: b.sources, Bounds: b.bounds,
 		Limits: p.limits, Consumer: consumer, Log: p.log, Metrics: p.metrics,
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +24,7 @@ import (
 )
 
 func newServe(f *flags) *cobra.Command {
-	var chosen []string
+	var chosen, only []string
 	var admin string
 	c := &cobra.Command{
 		Use:   "serve",
@@ -35,6 +35,10 @@ as many machines; with --roles a process does a part of the work only:
              starts what the records know and Redis has lost
   listeners  runs the queries
   scheduler  moves delayed ids, fails what is over its deadline, fires timers
+
+With --listeners a process runs the queries of some listeners only, such as those
+whose database it can reach: --roles listeners --listeners 'plt_fund.*'. Every
+listener needs a process that runs it.
 
 At the first signal no more is begun, and what is under way may end for
 limits.stop; what is not done then is handed back. A second signal ends the
@@ -51,6 +55,9 @@ the first signal on, and /metrics.`,
 					return usage(fmt.Errorf("--roles: %q is none of %s", r, strings.Join(roles, ", ")))
 				}
 			}
+			if err := b.checkOnly(only, chosen); err != nil {
+				return err
+			}
 			if c.Flags().Changed("admin") {
 				b.config.Admin = admin
 			}
@@ -59,8 +66,32 @@ the first signal on, and /metrics.`,
 	}
 	c.Flags().StringSliceVar(&chosen, "roles", roles, "what this process does")
 	offer(c, "roles", roles...)
+	c.Flags().StringSliceVar(&only, "listeners", nil, "names or globs of the listeners whose queries it runs; default: all")
 	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c
+}
+
+// checkOnly notes which listeners run here: each pattern must match one.
+func (b *backend) checkOnly(patterns, roles []string) error {
+	if len(patterns) == 0 {
+		return nil
+	}
+	if !slices.Contains(roles, "listeners") {
+		return usage(errors.New("--listeners: --roles has no listeners"))
+	}
+	matches := func(pattern, name string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	}
+	for _, pattern := range patterns {
+		if !slices.ContainsFunc(b.listenerNames(), func(name string) bool { return matches(pattern, name) }) {
+			return usage(fmt.Errorf("--listeners: no listener matches %q: the listeners are %s", pattern, strings.Join(b.listenerNames(), ", ")))
+		}
+	}
+	b.only = func(listener string) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, listener) })
+	}
+	return nil
 }
 
 // serve runs roles until ctx ends or one of them fails.
@@ -141,11 +172,19 @@ func (b *backend) notePartitions(ctx context.Context) error {
 	return err
 }
 
-// probe connects to each source once and logs what does not let it. A process starts
+// probe connects once to each source of the listeners that run here, and logs what does not let it. A process starts
 // without: a source may be away for a while.
 func (b *backend) probe(ctx context.Context, log *slog.Logger) error {
+	sources := map[string]bool{}
+	for _, r := range b.config.Reports {
+		for _, l := range r.Listeners() {
+			if b.only == nil || b.only(l.Name) {
+				sources[l.Source] = true
+			}
+		}
+	}
 	var group errgroup.Group
-	for _, name := range append(slices.Sorted(maps.Keys(b.databases)), slices.Sorted(maps.Keys(b.apis))...) {
+	for name := range sources {
 		group.Go(func() error {
 			switch err := b.inspect.Reach(ctx, name); {
 			case err == nil || ctx.Err() != nil:
