@@ -27,7 +27,7 @@ var quick = pace{canary: 300 * time.Millisecond, patience: time.Second, again: 5
 // bundle is a Redis with keys of the test's own.
 type bundle struct {
 	t       *testing.T
-	client  *redis.Client
+	client  redis.UniversalClient
 	s       *scripts.Scripts
 	mu      sync.Mutex
 	log     bytes.Buffer
@@ -35,7 +35,7 @@ type bundle struct {
 	options Options
 }
 
-func newBundle(t *testing.T, client *redis.Client) *bundle {
+func newBundle(t *testing.T, client redis.UniversalClient) *bundle {
 	t.Helper()
 	t.Cleanup(func() { _ = client.Close() })
 	name := testmain.Name(t)

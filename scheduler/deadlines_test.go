@@ -229,10 +229,10 @@ func TestPublishingWins(t *testing.T) {
 		_, statuses, err := b.s.Jobs.Attempts(ctx, []string{"failing"})
 		return err == nil && statuses[0] == scripts.StatusFailing && time.Since(b.due["publishing"]) > 200*time.Millisecond
 	})
-	before, begin := commands(t, b.client), time.Now()
+	before, begin := commands(t, b.client.(*redis.Client)), time.Now()
 	_ = step.Wait(ctx, 3*time.Second)
 	seconds := time.Since(begin).Seconds()
-	if n := float64(commands(t, b.client)-before) / seconds; n > 200 {
+	if n := float64(commands(t, b.client.(*redis.Client))-before) / seconds; n > 200 {
 		t.Errorf("%.0f commands a second for nothing", n)
 	}
 	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"publishing"}); err != nil || statuses[0] != scripts.StatusPublishing {

@@ -50,7 +50,7 @@ func TestNotificationsForbidden(t *testing.T) {
 	if err := b.client.Do(ctx, "acl", "setuser", "worker", "on", ">secret", "~*", "&*", "+@all", "-config").Err(); err != nil {
 		t.Fatal(err)
 	}
-	o := *b.client.Options()
+	o := *b.client.(*redis.Client).Options()
 	o.Username, o.Password = "worker", "secret"
 	worker := redis.NewClient(&o)
 	defer worker.Close()
@@ -300,7 +300,7 @@ func TestAStoppedProcess(t *testing.T) {
 func (b *bundle) process() *os.Process {
 	b.t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestSchedulerProcess$")
-	place := url.Values{"addr": {b.client.Options().Addr}, "prefix": {b.s.Keys.Prefix}, "hash": {b.s.Keys.Hash}}
+	place := url.Values{"addr": {b.client.(*redis.Client).Options().Addr}, "prefix": {b.s.Keys.Prefix}, "hash": {b.s.Keys.Hash}}
 	c.Env = append(os.Environ(), "FANFOLD_TEST_SCHEDULER="+place.Encode())
 	c.Stdout, c.Stderr = b, b
 	if err := c.Start(); err != nil {

@@ -40,6 +40,7 @@ var (
 // connection: what is wrong with it, or a canary that is not heard, ends it.
 func (s *Scheduler) subscribe(ctx context.Context) error {
 	said := error(nil)
+	mute := mostMute // tries in a row that have heard nothing, since something was heard
 	for {
 		heard, err := s.session(ctx)
 		s.hears.Store(false)
@@ -52,7 +53,7 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 		}
 		if heard {
 			s.log.Info("subscription is made anew", "err", err)
-			said = nil
+			said, mute = nil, 0
 			continue
 		}
 		// Said once: the same goes on until something is heard.
@@ -61,7 +62,7 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 		}
 		said = err
 		wait := s.pace.again
-		if errors.Is(err, errMute) || isReply(err) {
+		if mute++; mute > mostMute && (errors.Is(err, errMute) || isReply(err)) {
 			wait = s.pace.slow
 		}
 		if step.Wait(ctx, wait) != nil {
@@ -69,6 +70,10 @@ func (s *Scheduler) subscribe(ctx context.Context) error {
 		}
 	}
 }
+
+// mostMute is how often a subscription that hears nothing is soon tried again after one that did:
+// during a failover it can be to a server that is no longer the master.
+const mostMute = 10
 
 // connection returns the options of the connections for the subscription: they
 // give up soon, and one broken connection is not hidden by another.

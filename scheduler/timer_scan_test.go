@@ -199,7 +199,7 @@ func TestNotificationsThatChange(t *testing.T) {
 	if err := b.client.Do(ctx, "acl", "setuser", "worker", "on", ">secret", "~*", "&*", "+@all", "-config").Err(); err != nil {
 		t.Fatal(err)
 	}
-	worker := redis.NewClient(&redis.Options{Addr: b.client.Options().Addr, Username: "worker", Password: "secret"})
+	worker := redis.NewClient(&redis.Options{Addr: b.client.(*redis.Client).Options().Addr, Username: "worker", Password: "secret"})
 	defer worker.Close()
 	events := &timerEvents{touched: map[string]int{}}
 	b.options.Redis, b.options.Timers = worker, events
