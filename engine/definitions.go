@@ -40,7 +40,7 @@ type definitions struct {
 }
 
 func (d *definitions) look(ctx context.Context) error {
-	now, err := d.e.o.Scripts.Now(ctx)
+	now, err := d.e.o.Scripts.Definitions.Now(ctx)
 	if err != nil {
 		return err
 	}

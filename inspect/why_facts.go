@@ -54,7 +54,7 @@ func gather(ctx context.Context, in *Inspector, id string) *facts {
 	server := redisdb.Server(serverCtx, in.o.Config.Redis, in.o.Redis, s.Keys.Job(id))
 	cancel()
 	f := &facts{
-		ID: id, CLI: redisCLI(server), Keys: s.Keys, Limits: in.o.Config.Limits, Now: time.Now(),
+		ID: id, CLI: redisCLI(server), Keys: s.Keys, Limits: in.o.Config.Limits.Share(len(in.o.Scripts)), Now: time.Now(),
 		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
 	f.Record, f.RecordErr = askRecord(ctx, in.o.Records, id)

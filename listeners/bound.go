@@ -25,7 +25,7 @@ func (r *Runner) slot(ctx context.Context, t *task, source string) (release func
 	if slots == 0 {
 		return func() {}, nil
 	}
-	who, lease := r.o.Consumer+"/"+t.Entry.ID, r.o.Limits.Lease
+	who, lease := r.o.Consumer+"/"+t.Entry.Stream+"/"+t.Entry.ID, r.o.Limits.Lease
 	for end := time.Now().Add(slotPatience); ; {
 		held, err := insist(ctx, r, "take slot", func() (bool, error) { return r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease) })
 		if err != nil {

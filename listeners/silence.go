@@ -34,7 +34,7 @@ func (e *external) watch(ctx context.Context) error {
 	failed := map[string]time.Time{}
 	return step.Every(ctx, e.log, watchEvery, "find silent workers", func(ctx context.Context) (failure error) {
 		began := time.Now()
-		if err := e.o.Redis.Ping(ctx).Err(); err != nil || time.Since(began) > watchEvery {
+		if _, err := e.o.Scripts.Now(ctx); err != nil || time.Since(began) > watchEvery {
 			away = time.Now()
 		}
 		for _, listener := range slices.Sorted(maps.Keys(e.silences)) {
@@ -108,7 +108,7 @@ func (e *external) behind(ctx context.Context) (time.Duration, error) {
 	if err != nil || len(oldest) == 0 {
 		return 0, err
 	}
-	now, err := e.o.Redis.Time(ctx).Result()
+	now, err := e.o.Scripts.Now(ctx)
 	return max(0, now.Sub(entryTime(oldest[0].ID))), err
 }
 

@@ -59,7 +59,7 @@ func TestFailover(t *testing.T) {
 
 // testFailover lets a master fail that has all keys.
 func testFailover(t *testing.T, where report.Redis, master *testenv.Redis, fault func(*testenv.Redis)) {
-	client, err := redisdb.Connect(where, 0)
+	client, err := redisdb.Connect(where, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,9 @@ func (s Definitions) announce(ctx context.Context, only string, definitions []st
 	return err
 }
 
+// Now returns the time by the clock of the server that has the definitions.
+func (s Definitions) Now(ctx context.Context) (time.Time, error) { return s.timeOf(ctx, s.home) }
+
 // Seen says when processes had definitions last, by the server's clock.
 type Seen struct {
 	Now  time.Time

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,9 +16,10 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// script is one Lua file.
+// script is one Lua file. Plain is its source without the first line, for servers that refuse
+// that.
 type script struct {
-	name, source, sha string
+	name, source, sha, plain, plainSHA string
 }
 
 // The scripts by the names of their files, and by their SHA-1, which is their name in Redis.
@@ -33,7 +35,7 @@ func loadAll() (named, hashed map[string]*script) {
 	}
 	add := func(as, name, source string) {
 		s := newScript(name, source)
-		named[as], hashed[s.sha] = s, s
+		named[as], hashed[s.sha], hashed[s.plainSHA] = s, s, s
 	}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".lua")
@@ -56,9 +58,13 @@ func newScript(name, source string) *script {
 		before += mustRead(uses)
 	}
 	before = strings.ReplaceAll(before, "HORIZON", strconv.FormatInt(Horizon.Milliseconds(), 10))
-	source = header + "\n" + before + body
-	sum := sha1.Sum([]byte(source))
-	return &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+	plain := before + body
+	source = header + "\n" + plain
+	hash := func(source string) string {
+		sum := sha1.Sum([]byte(source))
+		return hex.EncodeToString(sum[:])
+	}
+	return &script{name: name, source: source, sha: hash(source), plain: plain, plainSHA: hash(plain)}
 }
 
 // Names returns the names of all scripts by the SHA-1 with which Redis knows them.
@@ -78,15 +84,35 @@ func mustRead(name string) string {
 	return string(b)
 }
 
-// Load sends all scripts to Redis, which proves that it can be reached and is new enough
-// (7.0). Calling it is optional: a script that is missing is sent when it is used.
+// Load sends all scripts to the server of the keys, which proves that it can be reached and is new enough
+// (7.0). Calling it is optional where Redis takes their first line, #!lua, which has it check
+// that all keys are declared: a script that is missing is sent when it is used. A server that
+// refuses the line, such as Dragonfly, gets them without, from then on.
 func (s *conn) Load(ctx context.Context) error {
-	for _, script := range hashed {
-		if err := s.rdb.ScriptLoad(ctx, script.source).Err(); err != nil {
+	node, err := s.node(ctx)
+	if err != nil {
+		return err
+	}
+	for _, script := range named {
+		err := node.ScriptLoad(ctx, script.sourceFor(s.plain.Load())).Err()
+		if _, refused := errors.AsType[redis.Error](err); refused && !s.plain.Load() {
+			if node.ScriptLoad(ctx, script.plain).Err() == nil {
+				s.plain.Store(true)
+				return s.Load(ctx)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("load script %s: %w", script.name, err)
 		}
 	}
 	return nil
+}
+
+func (s *script) sourceFor(plain bool) string {
+	if plain {
+		return s.plain
+	}
+	return s.source
 }
 
 // call makes the command that runs the script of a file.
@@ -107,8 +133,8 @@ func nameOf(c redis.Cmder) string {
 	case "evalsha":
 		return "script " + hashed[args[1].(string)].name
 	case "eval":
-		for _, s := range hashed {
-			if s.source == args[1] {
+		for _, s := range named {
+			if s.source == args[1] || s.plain == args[1] {
 				return "script " + s.name
 			}
 		}

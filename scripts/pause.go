@@ -24,6 +24,9 @@ const pausedListener = "listener/"
 // pausesTime is how long what is paused is cached.
 const pausesTime = 500 * time.Millisecond
 
+// pausesAgain is how much later it is read again after the server did not answer.
+const pausesAgain = 5 * time.Second
+
 // pauses caches what is paused.
 type pauses struct {
 	mu    sync.Mutex
@@ -45,16 +48,26 @@ func (s Gate) Paused(ctx context.Context) (Pauses, error) {
 	return found, nil
 }
 
-// IsPaused tells whether a member is paused. The answer is at most half a second old.
+// IsPaused tells whether a member is paused. The answer is at most half a second old, and older
+// while the server that knows it does not answer: the jobs of other servers go on.
 func (s Gate) IsPaused(ctx context.Context, member string) (bool, error) {
 	s.paused.mu.Lock()
 	defer s.paused.mu.Unlock()
 	if s.paused.known == nil || time.Since(s.paused.at) > pausesTime {
-		found, err := s.Paused(ctx)
-		if err != nil {
-			return false, err
+		limited, cancel := ctx, func() {}
+		if s.paused.known != nil {
+			limited, cancel = context.WithTimeout(ctx, pausesTime)
 		}
-		s.paused.known, s.paused.at = found, time.Now()
+		found, err := s.Paused(limited)
+		cancel()
+		switch {
+		case err == nil:
+			s.paused.known, s.paused.at = found, time.Now()
+		case s.paused.known == nil:
+			return false, err
+		default:
+			s.paused.at = time.Now().Add(pausesAgain)
+		}
 	}
 	_, ok := s.paused.known[member]
 	return ok, nil

@@ -3,6 +3,7 @@ package scripts
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/group"
@@ -77,6 +78,7 @@ type conn struct {
 	small     int64  // the same of a job that is not large
 	completes *group.Group[*completion]
 	paused    pauses
+	plain     *atomic.Bool // the server refuses the first line of scripts
 }
 
 // New returns Scripts on a client, which the caller closes.
@@ -96,7 +98,7 @@ func New(o Options) *Scripts {
 	if o.Home == (Keys{}) {
 		o.Home = o.Keys
 	}
-	c := &conn{Keys: o.Keys, home: o.Home, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout}
+	c := &conn{Keys: o.Keys, home: o.Home, rdb: o.Redis, events: fmt.Sprint(o.EventsCap), bytes: o.JobBytes, small: MaxSmall, timeout: o.Timeout, plain: &atomic.Bool{}}
 	if o.Compress {
 		c.small /= expansion
 	}
@@ -112,6 +114,13 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	if s.plain.Load() {
+		for _, cmd := range cmds {
+			if args := cmd.Args(); args[0] == "evalsha" {
+				args[1] = hashed[args[1].(string)].plainSHA
+			}
+		}
+	}
 	s.exec(limited, cmds)
 	// Redis lost its scripts: it was restarted, or its cache was flushed. Those commands
 	// are sent again, in their order, and bring the script along, so that it cannot be
@@ -120,7 +129,7 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 	for _, cmd := range cmds {
 		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 			args := cmd.Args()
-			args[0], args[1] = "eval", hashed[args[1].(string)].source
+			args[0], args[1] = "eval", hashed[args[1].(string)].sourceFor(s.plain.Load())
 			again = append(again, cmd)
 		}
 	}

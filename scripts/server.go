@@ -54,7 +54,12 @@ func (s *conn) MemoryUsed(ctx context.Context) (int, error) {
 
 // Now returns the time by Redis's clock.
 func (s *conn) Now(ctx context.Context) (time.Time, error) {
-	node, err := s.node(ctx)
+	return s.timeOf(ctx, s.Keys)
+}
+
+// timeOf returns the time by the clock of the server that has keys.
+func (s *conn) timeOf(ctx context.Context, k Keys) (time.Time, error) {
+	node, err := redisdb.Master(ctx, s.rdb, k.Wake())
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -96,7 +98,9 @@ func open(file string) (*backend, error) {
 
 func (b *backend) open() error {
 	var err error
-	if b.redis, err = redisdb.Connect(b.config.Redis, 0); err != nil {
+	all := b.config.Keys.Partitions(b.config.Redis)
+	// Each partition keeps one connection that watches its sets.
+	if b.redis, err = redisdb.Connect(b.config.Redis, 10*runtime.GOMAXPROCS(0)+4*len(all), 0); err != nil {
 		return err
 	}
 	b.closers = append(b.closers, b.redis)
@@ -107,8 +111,7 @@ func (b *backend) open() error {
 			listeners++
 		}
 	}
-	all := b.config.Keys.Partitions(b.config.Redis)
-	if b.blocking, err = redisdb.Connect(b.config.Redis, len(all)*(waiting+listeners/step.MostShared+1)); err != nil {
+	if b.blocking, err = redisdb.Connect(b.config.Redis, len(all)*(waiting+listeners/step.MostShared+1), redisdb.BlockingTimeout); err != nil {
 		return err
 	}
 	b.closers = append(b.closers, b.blocking)
@@ -226,11 +229,22 @@ func (b *backend) source(name string) (*mysql.Source, error) {
 	return mysql.New(b.databases[name], side), nil
 }
 
-// ping proves that Redis and the records' database answer.
-func (b *backend) ping(ctx context.Context) error {
+// ping proves that Redis and the records' database answer: every master, or some.
+func (b *backend) ping(ctx context.Context, some bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := b.redis.Ping(ctx).Err(); errors.As(err, new(net.Error)) {
+	masters, err := redisdb.Masters(ctx, b.redis)
+	answers := 0
+	for _, master := range masters {
+		failed := master.Ping(ctx).Err()
+		if err = cmp.Or(err, failed); failed == nil {
+			answers++
+		}
+	}
+	if some && answers > 0 {
+		err = nil
+	}
+	if errors.As(err, new(net.Error)) {
 		return unreachable(err) // which names Redis
 	} else if err != nil {
 		return unreachable(fmt.Errorf("redis: %w", err))
@@ -244,7 +258,7 @@ func (b *backend) ping(ctx context.Context) error {
 // ready tells why this process cannot work; nil: nothing is known against it. The sink
 // is judged by its last write.
 func (b *backend) ready(ctx context.Context) error {
-	if err := b.ping(ctx); err != nil || b.files == nil {
+	if err := b.ping(ctx, false); err != nil || b.files == nil {
 		return err
 	}
 	return b.files.State(ctx)

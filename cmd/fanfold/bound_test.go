@@ -66,3 +66,25 @@ apis: {vendor: {url: "%s", parallel: %d, rate: %d/s}}`, api.URL, tasks, time.Sec
 		t.Errorf("%d queries that take 50 ms and come one by one took %v", jobs, time.Since(began))
 	}
 }
+
+// TestSlotsOfTasksThatBeginTogether: the entries of two listeners can have the same id, and each
+// task takes a slot of its own.
+func TestSlotsOfTasksThatBeginTogether(t *testing.T) {
+	t.Parallel()
+	const query = "SELECT 1 AS k, GET_LOCK('{schema}', 0) AS alone, SLEEP(0.2) AS slept, RELEASE_LOCK('{schema}') AS released"
+	s := newStack(t, `
+  two:
+    stages:
+      - listeners:
+          - {name: t.a, database: db, query: "`+query+`"}
+          - {name: t.b, database: db, query: "`+query+`"}
+    join: {key: k}
+    csv: {columns: [{column: t.a.alone, label: a}, {column: t.b.alone, label: b}]}
+`, "databases: {db: {dsn: \"{dsn}\", parallel: 1}}")
+	s.serve(s.config)
+	for range 3 {
+		if got := s.succeed("two", ""); got != "a,b\r\n1,1\r\n" {
+			t.Errorf("%q", got)
+		}
+	}
+}

@@ -21,8 +21,8 @@ func (s *stack) divided(name string, partitions int, reports string, more ...str
 	return s.write(name, reports, more...)
 }
 
-// TestPartitions runs jobs, timers and commands in four partitions on one server. An id comes to its
-// own, wherever it is pushed.
+// TestPartitions runs jobs, timers and commands in four partitions on one server. An id is moved to
+// its own, wherever it is pushed.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	const jobs = 40
@@ -39,7 +39,7 @@ func TestPartitions(t *testing.T) {
 		if i%2 == 0 {
 			s.b.redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs(), Values: []string{"id", id}})
 		} else {
-			s.b.redis.ZAdd(t.Context(), p.Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
+			s.b.redis.ZAdd(t.Context(), s.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
 		}
 	}
 	if len(all) != 4 {

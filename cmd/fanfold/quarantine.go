@@ -52,7 +52,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				return usage(errors.New("give entries as fanfold quarantine ls shows them, or --all"))
 			}
 			for _, e := range entries {
-				if !entryName.MatchString(e) {
+				if s, _ := b.quarantined(e); !entryName.MatchString(e) || s == nil {
 					return usage(fmt.Errorf("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", e))
 				}
 			}
@@ -92,13 +92,14 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 	return c
 }
 
-// quarantined returns the partition and the id of an entry of the quarantine.
+// quarantined returns the partition and the id of an entry of the quarantine; nil: there is no such
+// partition.
 func (b *backend) quarantined(entry string) (*scripts.Scripts, string) {
 	if partition, id, ok := strings.Cut(entry, ":"); ok {
 		if n, err := strconv.Atoi(partition); err == nil && n < len(b.partitions) {
 			return b.partitions[n], id
 		}
-		return b.partitions.Home(), id
+		return nil, id
 	}
 	return b.partitions.Home(), entry
 }

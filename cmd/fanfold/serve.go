@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -96,19 +97,24 @@ func (b *backend) checkOnly(patterns, roles []string) error {
 
 // serve runs roles until ctx ends or one of them fails.
 func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) error {
-	if err := b.ping(ctx); err != nil {
+	if err := b.ping(ctx, true); err != nil {
 		return err
 	}
 	if err := b.notePartitions(ctx); err != nil {
 		return err
 	}
-	if err := b.partitions.Home().Load(ctx); err != nil {
-		return unreachable(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
-	}
 	handler := quiet.New(log.Handler(), time.Minute)
 	defer handler.Close()
 	log = slog.New(handler)
 	b.seen.Tell(log)
+	for i, p := range b.partitions {
+		err := p.Load(ctx)
+		if _, refused := errors.AsType[redis.Error](err); refused {
+			return unreachable(fmt.Errorf("redis: %w; Fanfold needs Redis 7, and a user that may run SCRIPT LOAD and EVALSHA", err))
+		} else if err != nil {
+			log.Warn("the server of a partition is away: its jobs wait", "partition", i, "err", err)
+		}
+	}
 	defer b.seen.Tell(nil)
 	engine.SetPace()
 	consumer := consumerName()

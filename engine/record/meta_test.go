@@ -95,3 +95,31 @@ func TestInstall(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestNotePartitions keeps a process from working with another number than jobs were started with,
+// also by a version that noted none.
+func TestNotePartitions(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	if _, err := MigrateTables(t.Context(), db, ""); err != nil {
+		t.Fatal(err)
+	}
+	note := func(now, want string, wrong error) {
+		t.Helper()
+		if got, err := s.NotePartitions(t.Context(), now); got != want || !errors.Is(err, wrong) {
+			t.Errorf("%s: %q %v", now, got, err)
+		}
+	}
+	ok(t)(s.Partition(0, 1).SetEpoch(t.Context(), "", "a"))
+	note("4 tagged", "1", ErrPartitions)
+	note("1", "1", nil)
+	note("4 tagged", "1", ErrPartitions)
+	if err := s.SetPartitions(t.Context(), "4 tagged"); err != nil {
+		t.Fatal(err)
+	}
+	note("4 tagged", "4 tagged", nil)
+	note("1", "4 tagged", ErrPartitions)
+	if epoch, err := s.Partition(0, 1).Epoch(t.Context()); epoch != "" || err != nil {
+		t.Errorf("the epoch is kept: %q %v", epoch, err)
+	}
+}

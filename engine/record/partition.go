@@ -42,11 +42,19 @@ func (s *Partition) firstPart() int { return s.index * maxParts }
 
 // Startable implements recovery.Records: those of the partition.
 func (s *Partition) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
-	condition := ""
-	if s.of > 1 {
-		condition = fmt.Sprintf(" AND CRC32(%s) %% %d = %d", s.columns["id"], s.of, s.index)
+	if s.of == 1 {
+		return s.Store.Startable(ctx, after, grace, n)
 	}
-	return s.startableAnd(ctx, condition, after, grace, n)
+	l, err := s.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The bytes of the id as Go has it, whatever the column's character set or ZEROFILL.
+	id := "CONVERT(" + s.columns["id"] + " USING utf8mb4)"
+	if l.integerID {
+		id = "CONVERT(CONCAT(" + s.columns["id"] + " + 0) USING utf8mb4)"
+	}
+	return s.startableAnd(ctx, fmt.Sprintf(" AND CRC32(%s) %% %d = %d", id, s.of, s.index), after, grace, n)
 }
 
 // Epoch implements recovery.Store.
@@ -63,8 +71,12 @@ func (s *Partition) SetEpoch(ctx context.Context, before, now string) (bool, err
 	return ok, nil
 }
 
-// partitions is the name of their number in fanfold_meta.
-const partitions = "partitions"
+// partitions is the name of their number in fanfold_meta, onePartition that of one with plain
+// names.
+const (
+	partitions   = "partitions"
+	onePartition = "1"
+)
 
 // ErrPartitions is returned if Redis was divided into another number of partitions before.
 var ErrPartitions = errors.New("record: another number of partitions")
@@ -75,6 +87,15 @@ func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, e
 	for range 2 {
 		if noted, err = s.meta(ctx, s.db, partitions); err != nil || noted == now {
 			return noted, err
+		}
+		if noted == "" { // perhaps of a version that knew no partitions
+			before, err := s.meta(ctx, s.db, epoch)
+			if err != nil {
+				return "", err
+			}
+			if before != "" && now != onePartition {
+				return onePartition, fmt.Errorf("%w: it is %s, and was %s", ErrPartitions, now, onePartition)
+			}
 		}
 		if noted != "" {
 			return noted, fmt.Errorf("%w: it is %s, and was %s", ErrPartitions, now, noted)

@@ -15,17 +15,18 @@ import (
 // errURL holds no part of the URL, which can have a password.
 var errURL = errors.New("redis: not a URL that go-redis understands")
 
-// Connect returns a client of at most poolSize connections for each server; 0 is the default of
-// go-redis, 10 for each CPU. It does no I/O: the first command connects. The caller closes it.
+// Connect returns a client of at most poolSize connections for each server, which waits for an
+// answer for at least readTimeout; 0 is the default of go-redis, 3 s. It does no I/O: the first
+// command connects. The caller closes it.
 //
 // With Sentinel the client follows the master: when another server is promoted, its connections
 // are made anew there. In a cluster it sends each command to the master of its key.
-func Connect(r report.Redis, poolSize int) (redis.UniversalClient, error) {
+func Connect(r report.Redis, poolSize int, readTimeout time.Duration) (redis.UniversalClient, error) {
 	if r.Sentinel.Master != "" {
-		return connectSentinel(r, poolSize)
+		return connectSentinel(r, poolSize, readTimeout)
 	}
 	if len(r.Cluster) > 0 {
-		return connectCluster(r, poolSize)
+		return connectCluster(r, poolSize, readTimeout)
 	}
 	o, err := redis.ParseURL(plainURL(r.URL))
 	if err != nil {
@@ -40,16 +41,17 @@ func Connect(r report.Redis, poolSize int) (redis.UniversalClient, error) {
 			return nil, fmt.Errorf("redis: %w", err)
 		}
 	}
-	if 0 < o.ReadTimeout && o.ReadTimeout < minReadTimeout {
-		o.ReadTimeout = minReadTimeout
+	if o.ReadTimeout >= 0 { // below 0 it is none
+		o.ReadTimeout = max(o.ReadTimeout, readTimeout)
 	}
 	o.PoolSize, o.ContextTimeoutEnabled, o.DisableIdentity = poolSize, true, true
 	return redis.NewClient(o), nil
 }
 
-// minReadTimeout is the default of go-redis. Pipelines have calls in them that wait for a second,
-// which a shorter read_timeout in the URL would end.
-const minReadTimeout = 3 * time.Second
+// BlockingTimeout is the readTimeout of a client whose reads wait for entries. It is what go-redis
+// gives a single read that waits for a second: one that ends sooner is sent again, and a Redis that
+// hung meanwhile gives entries to both.
+const BlockingTimeout = 11 * time.Second
 
 // plainURL is a URL as go-redis knows it: Valkey speaks the same protocol.
 func plainURL(url report.Secret) string {
@@ -72,14 +74,14 @@ func encryption(r report.Redis) (*tls.Config, error) {
 	return c, nil
 }
 
-func connectCluster(r report.Redis, poolSize int) (redis.UniversalClient, error) {
+func connectCluster(r report.Redis, poolSize int, readTimeout time.Duration) (redis.UniversalClient, error) {
 	encrypt, err := encryption(r)
 	if err != nil {
 		return nil, err
 	}
 	return redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: r.Cluster, Username: r.User, Password: r.Password.Reveal(), TLSConfig: encrypt,
-		PoolSize: poolSize, ContextTimeoutEnabled: true, DisableIdentity: true,
+		PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
 		ClusterStateReloadInterval: reloadEvery, FailingTimeoutSeconds: 1, DialerRetries: 1,
 	}), nil
 }
@@ -89,7 +91,7 @@ func connectCluster(r report.Redis, poolSize int) (redis.UniversalClient, error)
 // for that long.
 const reloadEvery = time.Second
 
-func connectSentinel(r report.Redis, poolSize int) (redis.UniversalClient, error) {
+func connectSentinel(r report.Redis, poolSize int, readTimeout time.Duration) (redis.UniversalClient, error) {
 	encrypt, err := encryption(r)
 	if err != nil {
 		return nil, err
@@ -98,6 +100,6 @@ func connectSentinel(r report.Redis, poolSize int) (redis.UniversalClient, error
 		MasterName: r.Sentinel.Master, SentinelAddrs: r.Sentinel.Addresses,
 		SentinelUsername: r.Sentinel.User, SentinelPassword: r.Sentinel.Password.Reveal(),
 		Username: r.User, Password: r.Password.Reveal(), DB: r.DB, TLSConfig: encrypt,
-		PoolSize: poolSize, ContextTimeoutEnabled: true, DisableIdentity: true,
+		PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
 	}), nil
 }

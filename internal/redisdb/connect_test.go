@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // connect is Connect for a test.
 func connect(t *testing.T, r report.Redis) redis.UniversalClient {
 	t.Helper()
-	client, err := Connect(r, 0)
+	client, err := Connect(r, 10, BlockingTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +59,11 @@ func TestURLs(t *testing.T) {
 		if who := client.Do(t.Context(), "ACL", "WHOAMI"); who.Err() != nil || who.Val() != "fanfold" {
 			t.Errorf("%s: %v", url, who)
 		}
-		if o := client.(*redis.Client).Options(); o.DB != 1 || o.ReadTimeout != minReadTimeout {
+		if o := client.(*redis.Client).Options(); o.DB != 1 || o.ReadTimeout != BlockingTimeout {
 			t.Errorf("%s: db %d, an answer may take %v", url, o.DB, o.ReadTimeout)
 		}
 	}
-	_, err = Connect(report.Redis{URL: "redis://:s3cret%zz@x"}, 0)
+	_, err = Connect(report.Redis{URL: "redis://:s3cret%zz@x"}, 0, 0)
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a URL that is none: %v", err)
 	}

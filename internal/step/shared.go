@@ -25,7 +25,7 @@ const (
 
 // Shared reads for many Readers with one blocking connection. Each call is for those that
 // have free slots and wait for entries; each stream gives as many as the smallest of them
-// takes, so that a busy one starves no other. It is for one node: a cluster does not read
+// takes, so that a busy one starves no other. Its streams are of one slot: a cluster does not read
 // streams of several slots in one call.
 type Shared struct {
 	redis    redis.UniversalClient
