@@ -69,7 +69,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 // without a job, and no alarm for those that have one.
 func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, `limits: {grace: 1s, stop: 1s}
+	s := newStack(t, oneReport, `limits: {grace: 10m, stop: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	ctx, sc := t.Context(), s.b.partitions.Home()
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
