@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -200,4 +201,17 @@ func TestListenersOfAProcess(t *testing.T) {
 	if out, _ := s.fanfold("doctor"); strings.Contains(out, missing) {
 		t.Errorf("doctor: %s", out)
 	}
+}
+
+// TestManyPartitions has more of them than a process has connections for short commands by default.
+func TestManyPartitions(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, crowdReport)
+	s.config = s.divided("many.yaml", 10*runtime.GOMAXPROCS(0)+4, crowdReport)
+	s.b = s.open(s.config)
+	s.serve(s.config)
+	ids := s.insertCrowd(10)
+	s.push(ids...)
+	s.wait(ids...)
+	s.checkCrowd(10)
 }
