@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -29,9 +30,10 @@ type Figure struct {
 
 // Figures reads what is in Redis, in one round trip of commands that cost the same however
 // long the lists are. Where a key is of another type, its figure is missing; any other
-// error is that of Redis.
+// error is that of Redis, and comes with the figures of the servers that answered.
 func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 	var found []Figure
+	var failed error
 	all := figures(in)
 	cmds, _ := in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, f := range all {
@@ -56,14 +58,14 @@ func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 			}
 		}
 		var refused redis.Error
-		if err := cmd.Err(); err != nil && !errors.As(err, &refused) {
-			return nil, err
-		} else if err != nil && !missing(err) {
-			continue
+		switch err := cmd.Err(); {
+		case err != nil && !errors.As(err, &refused):
+			failed = cmp.Or(failed, err) // other partitions may answer
+		case err == nil || missing(err):
+			found = append(found, f)
 		}
-		found = append(found, f)
 	}
-	return found, nil
+	return found, failed
 }
 
 // figures lists what there is to read in all partitions.

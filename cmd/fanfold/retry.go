@@ -30,7 +30,7 @@ Each id is done by itself: one that is refused, since its job runs or its record
 report is not there, holds up no other, and the exit code is that of the worst.
 
 With --all it does so for the jobs on the list of dead ones whose records are still
-FAILED, the oldest first; a job that fails again meanwhile is not taken twice. That list
+FAILED, the oldest of each partition first; a job that fails again meanwhile is not taken twice. That list
 is in Redis and is lost with its memory: fanfold list --status failed shows the records.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {

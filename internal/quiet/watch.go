@@ -16,10 +16,13 @@ import (
 // ErrDown is matched by the errors of a Redis that does not answer.
 var ErrDown = errors.New("Redis cannot be reached")
 
-// Watch sees what the clients of one Redis do. It is safe for concurrent use.
+// Watch sees what the clients of one Redis do: one server, or the nodes of a cluster, each of
+// which can be down. It is safe for concurrent use.
 type Watch struct {
 	// Type returns the type that a key must have, as TYPE names it; empty: not known.
 	Type func(key string) string
+
+	nodes map[string]*Watch // of a cluster, by address
 
 	mu    sync.Mutex
 	log   *slog.Logger // nil: nothing is written
@@ -34,6 +37,30 @@ func (w *Watch) Tell(log *slog.Logger) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = log
+	for address, node := range w.nodes {
+		node.Tell(ofNode(log, address))
+	}
+}
+
+// ofNode is a log that names a node; nil stays nil.
+func ofNode(log *slog.Logger, address string) *slog.Logger {
+	if log == nil {
+		return nil
+	}
+	return log.With("node", address)
+}
+
+// node returns the Watch of a node of a cluster.
+func (w *Watch) node(address string) *Watch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.nodes == nil {
+		w.nodes = map[string]*Watch{}
+	}
+	if w.nodes[address] == nil {
+		w.nodes[address] = &Watch{Type: w.Type, log: ofNode(w.log, address)}
+	}
+	return w.nodes[address]
 }
 
 // On makes a Watch see what a client does. In a cluster it sees each node that the client finds.
@@ -42,7 +69,7 @@ func (w *Watch) On(client redis.UniversalClient) {
 	case *redis.Client:
 		c.AddHook(hook{w, c})
 	case *redis.ClusterClient:
-		c.OnNewNode(func(node *redis.Client) { node.AddHook(hook{w, node}) })
+		c.OnNewNode(func(node *redis.Client) { node.AddHook(hook{w.node(node.Options().Addr), node}) })
 	}
 }
 
