@@ -57,7 +57,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 	}
 	server := info["Server"]
 	fs := Findings{
-		newFinding("redis version", Fail, server["redis_version"], atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
+		newFinding("redis version", Fail, serverName(server), atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
 	}
 	now, err := client.Time(ctx).Result()
 	fs = append(fs, checkSkew("redis clock", now, err))
@@ -71,6 +71,17 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 		})
 	}
 	return append(fs, checkNotifications(ctx, client))
+}
+
+// serverName is the kind and the version of a server, as INFO tells it. Others than Redis give the
+// version of Redis that they are like besides.
+func serverName(info map[string]string) string {
+	for _, kind := range []string{"Valkey", "Dragonfly"} {
+		if version := info[strings.ToLower(kind)+"_version"]; version != "" {
+			return kind + " " + version
+		}
+	}
+	return "Redis " + info["redis_version"]
 }
 
 func atLeast7(version string) error {

@@ -1,8 +1,10 @@
 package scripts
 
 import (
+	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 )
 
@@ -150,6 +153,68 @@ func TestEveryScriptIsCalled(t *testing.T) {
 	for name := range named {
 		if !called[name] {
 			t.Errorf("nothing calls lua/%s.lua", name)
+		}
+	}
+}
+
+// refusing is a server that refuses the first line of scripts, as Dragonfly does.
+type refusing struct{ redis.Hook }
+
+type refusal struct{}
+
+func (refusal) Error() string { return "ERR unexpected symbol near '#'" }
+func (refusal) RedisError()   {}
+
+func (refusing) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (refusing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		for _, arg := range cmd.Args() {
+			if text, ok := arg.(string); ok && strings.HasPrefix(text, "#!lua") {
+				cmd.SetErr(refusal{})
+				return refusal{}
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (refusing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// TestScriptsWithoutTheirFirstLine run on a server that refuses it, also after it forgot them.
+func TestScriptsWithoutTheirFirstLine(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	client := server.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	client.AddHook(refusing{})
+	s := New(Options{Redis: client})
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	started(t, s, "1", time.Hour, "l")
+	client.ScriptFlush(t.Context())
+	if outcome, err := firstTask(t, s, "l", "w").Complete(t.Context(), chunkOf(0, "1"), 0); outcome != Already || err != nil {
+		t.Fatal(outcome, err)
+	}
+	if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Status != StatusReady {
+		t.Errorf("%+v %v", state, err)
+	}
+}
+
+// TestScriptsAreLua54 as well: servers that are no Redis run them in a newer Lua.
+func TestScriptsAreLua54(t *testing.T) {
+	t.Parallel()
+	for name, s := range named {
+		c := exec.CommandContext(t.Context(), "luac5.4", "-p", "-")
+		c.Stdin = strings.NewReader(s.plain)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s (luac5.4 is in the package lua5.4)", name, err, out)
 		}
 	}
 }
