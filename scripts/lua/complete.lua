@@ -1,8 +1,7 @@
 #!lua
 -- Counts a listener for jobs whose tasks it has finished, once for every job, and acknowledges
 -- their entries. The last listener of a stage makes the job READY and appends it to the fan-in
--- stream, or to that of large jobs. A dataset of one chunk comes along; the chunks of a larger
--- one are stored before.
+-- stream, or to that of large jobs. A dataset of one chunk comes along; others are stored before.
 -- KEYS  1 fan-in, 2 fan-in of large jobs, 3 stream of the tasks; then the hash of every job
 -- ARGV  1 jobs, 2 listener, 3 group, 4 max bytes of a job's data, 5 the same of a job that is
 --       not large, 6 columns (JSON), 7 C: how many columns come along (0: all chunks are
