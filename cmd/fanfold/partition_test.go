@@ -134,7 +134,7 @@ func TestRepartition(t *testing.T) {
 	}
 	s.config = four
 	s.b = s.open(four)
-	s.serve(four)
+	stop = s.serve(four)
 	for command, want := range map[string]string{"delay ls": "3", "timer ls": "call-1", "pause ls": "listener/src.a"} {
 		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s", command, code, out)
@@ -154,6 +154,43 @@ func TestRepartition(t *testing.T) {
 		t.Errorf("the job that ran is %+v", v)
 	}
 	s.eventually("the timer has fired", func() bool { return s.b.redis.XLen(t.Context(), "called").Val() == 1 })
+	stop()
+	// Other numbers of partitions, which have keys of the same names.
+	const later = 30
+	for range later {
+		id := s.insert("crowd", `{"job": 1}`)
+		if out, code := s.fanfold("submit", "--in", "1h", id); code != exitOK {
+			t.Fatal(out)
+		}
+		if out, code := s.fanfold("timer", "set", "call-"+id, "--in", "1h"); code != exitOK {
+			t.Fatal(out)
+		}
+	}
+	queued := s.insert("crowd", `{"job": 1}`)
+	s.push(queued)
+	for _, n := range []int{6, 3} {
+		earlier := s.config
+		s.b.redis.Del(t.Context(), s.b.partitions.Home().Keys.Definitions()) // as after 8 seconds
+		s.config = s.divided(fmt.Sprint(n, ".yaml"), n, crowdReport, timers)
+		if out, code := s.fanfold("repartition", "--from", earlier, "--restart"); code != exitOK {
+			t.Fatalf("%d %s", code, out)
+		}
+		s.b = s.open(s.config)
+		delayed, timers := 0, 0
+		for _, p := range s.b.partitions {
+			for _, id := range s.b.redis.ZRange(t.Context(), p.Keys.Delayed(), 0, -1).Val() {
+				if delayed++; s.b.partitions.Of(id) != p {
+					t.Errorf("%s is in %s", id, p.Keys.Prefix)
+				}
+			}
+			timers += int(s.b.redis.ZCard(t.Context(), p.Keys.Timers()).Val())
+		}
+		if waits := s.b.redis.XLen(t.Context(), s.b.partitions.Of(queued).Keys.Jobs()).Val(); delayed != later || timers != later+1 || waits != 1 {
+			t.Errorf("%d partitions: %d ids, %d timers, %d in the stream", n, delayed, timers, waits)
+		}
+	}
+	s.serve(s.config)
+	s.wait(queued)
 }
 
 // TestListenersOfAProcess divides the listeners of a report between two processes; doctor and the

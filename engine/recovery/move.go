@@ -1,9 +1,12 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,30 +15,59 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Move moves all that waits from partitions to others, which may be in another Redis: pushed and
-// delayed ids, timers, pauses, the list of dead jobs and the quarantine. What is left of the old
-// partitions is removed. Jobs that run are not moved: the next pass over the records starts their
-// next attempts. No process may work on either; Move may be repeated after an error. It returns
-// how many ids and timers it has moved.
+// Move moves all that waits from partitions to others, which may be in another Redis, or have some
+// of the same keys: pushed and delayed ids, timers, pauses, the list of dead jobs and the
+// quarantine. What else is in the old partitions is removed. Jobs that run are not moved: the next
+// pass over the records starts their next attempts. No process may work on either; Move may be
+// repeated after an error. It returns how many ids and timers it has moved.
 func Move(ctx context.Context, from, to scripts.Partitions, source, target redis.UniversalClient) (moved int, err error) {
+	same, err := isSame(ctx, source, target, from.Home().Keys.Lock("move"))
+	if err != nil {
+		return 0, err
+	}
 	for _, s := range from {
-		m := mover{source: source, target: target, from: s, to: to}
+		m := mover{source: source, target: target, same: same, from: s, to: to}
 		if err := m.move(ctx); err != nil {
 			return moved + m.moved, fmt.Errorf("move %s: %w", s.Keys.Prefix, err)
 		}
 		moved += m.moved
 	}
+	kept := map[string]bool{}
+	for _, s := range to {
+		for _, key := range waiting(s.Keys) {
+			kept[key] = same
+		}
+	}
 	for _, s := range from {
-		if err := remove(ctx, source, s.Keys); err != nil {
+		if err := remove(ctx, source, s.Keys, kept); err != nil {
 			return moved, fmt.Errorf("remove %s: %w", s.Keys.Prefix, err)
 		}
 	}
 	return moved, nil
 }
 
-// mover moves what waits in one partition. It only adds.
+// isSame tells whether two clients are of one Redis: one sees what the other writes.
+func isSame(ctx context.Context, source, target redis.UniversalClient, key string) (bool, error) {
+	token := rand.Text()
+	if err := source.Set(ctx, key, token, time.Minute).Err(); err != nil {
+		return false, err
+	}
+	found, err := target.Get(ctx, key).Result()
+	if errors.Is(err, redis.Nil) {
+		err = nil
+	}
+	return found == token, err
+}
+
+// waiting are the keys of what Move moves.
+func waiting(k scripts.Keys) []string {
+	return []string{k.PausedSet(), k.PausedTimers(), k.Timers(), k.TimerAnchors(), k.Dead(), k.Delayed(), k.Jobs(), k.Quarantined()}
+}
+
+// mover moves what waits in one partition. It adds first, and removes then.
 type mover struct {
 	source, target redis.UniversalClient
+	same           bool // they are of one Redis
 	from           *scripts.Scripts
 	to             scripts.Partitions
 	moved          int
@@ -43,17 +75,8 @@ type mover struct {
 
 func (m *mover) move(ctx context.Context) error {
 	k, home := m.from.Keys, m.to.Home().Keys
-	if err := m.set(ctx, k.PausedSet(), func(string) string { return home.PausedSet() }); err != nil {
-		return err
-	}
-	if err := m.set(ctx, k.PausedTimers(), func(name string) string { return m.to.Of(name).Keys.PausedTimers() }); err != nil {
-		return err
-	}
-	if err := m.set(ctx, k.Timers(), func(name string) string { return m.to.Of(name).Keys.Timers() }); err != nil {
-		return err
-	}
-	if err := m.set(ctx, k.Dead(), func(id string) string { return m.to.Of(id).Keys.Dead() }); err != nil {
-		return err
+	of := func(key func(scripts.Keys) string) func(string) string {
+		return func(id string) string { return key(m.to.Of(id).Keys) }
 	}
 	delayed := func(member string) string {
 		if !report.ValidID(member) {
@@ -61,76 +84,114 @@ func (m *mover) move(ctx context.Context) error {
 		}
 		return m.to.Of(member).Keys.Delayed()
 	}
-	if err := m.set(ctx, k.Delayed(), delayed); err != nil {
-		return err
-	}
-	anchors, err := m.source.HGetAll(ctx, k.TimerAnchors()).Result()
-	for name, anchor := range anchors {
-		err = errors.Join(err, m.target.HSetNX(ctx, m.to.Of(name).Keys.TimerAnchors(), name, anchor).Err())
-	}
-	if err != nil {
-		return err
-	}
-	if err := m.stream(ctx, k.Jobs(), func(e redis.XMessage) string {
-		id, _ := e.Values["id"].(string)
-		return m.to.Of(id).Keys.Jobs()
-	}); err != nil {
-		return err
-	}
-	return m.stream(ctx, k.Quarantined(), func(redis.XMessage) string { return home.Quarantined() })
+	return cmp.Or(
+		m.set(ctx, k.PausedSet(), func(string) string { return home.PausedSet() }),
+		m.set(ctx, k.PausedTimers(), of(scripts.Keys.PausedTimers)),
+		m.set(ctx, k.Timers(), of(scripts.Keys.Timers)),
+		m.set(ctx, k.Dead(), of(scripts.Keys.Dead)),
+		m.set(ctx, k.Delayed(), delayed),
+		m.anchors(ctx, k.TimerAnchors()),
+		m.stream(ctx, k.Jobs(), func(e redis.XMessage) string {
+			id, _ := e.Values["id"].(string)
+			return m.to.Of(id).Keys.Jobs()
+		}),
+		m.stream(ctx, k.Quarantined(), func(redis.XMessage) string { return home.Quarantined() }),
+	)
 }
 
-// set adds the members of a sorted set to other ones; an empty name is none.
+// stays tells whether a key is in the new partitions what it was in the old ones.
+func (m *mover) stays(from, to string) bool { return m.same && from == to }
+
+// set moves the members of a sorted set to other ones; an empty name removes a member.
 func (m *mover) set(ctx context.Context, key string, to func(member string) string) error {
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		page, next, err := m.from.Epoch.ScanSet(ctx, key, cursor, scanPage)
 		if err != nil {
 			return err
 		}
-		_, err = m.target.Pipelined(ctx, func(p redis.Pipeliner) error {
+		var gone []any
+		if _, err = m.target.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, z := range page {
 				member, _ := z.Member.(string)
-				if name := to(member); name != "" {
+				name := to(member)
+				if m.stays(key, name) {
+					continue
+				}
+				if gone = append(gone, member); name != "" {
 					p.ZAddNX(ctx, name, z)
 					m.moved++
 				}
 			}
 			return nil
-		})
-		if err != nil {
+		}); err != nil {
 			return err
+		}
+		if len(gone) > 0 {
+			if err := m.source.ZRem(ctx, key, gone...).Err(); err != nil {
+				return err
+			}
 		}
 		cursor = next
 	}
 	return nil
 }
 
-// stream appends the entries of a stream to others, and removes them.
+// anchors moves the fields of a hash.
+func (m *mover) anchors(ctx context.Context, key string) error {
+	all, err := m.source.HGetAll(ctx, key).Result()
+	if err != nil {
+		return err
+	}
+	for name, anchor := range all {
+		to := m.to.Of(name).Keys.TimerAnchors()
+		if m.stays(key, to) {
+			continue
+		}
+		if err := m.target.HSetNX(ctx, to, name, anchor).Err(); err != nil {
+			return err
+		}
+		if err := m.source.HDel(ctx, key, name).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stream moves the entries of a stream to others. What is appended meanwhile stays.
 func (m *mover) stream(ctx context.Context, key string, to func(redis.XMessage) string) error {
-	for {
-		page, err := m.source.XRangeN(ctx, key, "-", "+", scanPage).Result()
+	last, err := m.source.XRevRangeN(ctx, key, "+", "-", 1).Result()
+	if err != nil || len(last) == 0 {
+		return err
+	}
+	for from := "-"; ; {
+		page, err := m.source.XRangeN(ctx, key, from, last[0].ID, scanPage).Result()
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		var ids []string
+		var gone []string
 		if _, err := m.target.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, e := range page {
-				p.XAdd(ctx, &redis.XAddArgs{Stream: to(e), Values: e.Values})
-				ids = append(ids, e.ID)
-				m.moved++
+				if name := to(e); !m.stays(key, name) {
+					p.XAdd(ctx, &redis.XAddArgs{Stream: name, Values: e.Values})
+					gone = append(gone, e.ID)
+					m.moved++
+				}
 			}
 			return nil
 		}); err != nil {
 			return err
 		}
-		if err := m.source.XDel(ctx, key, ids...).Err(); err != nil {
-			return err
+		if len(gone) > 0 {
+			if err := m.source.XDel(ctx, key, gone...).Err(); err != nil {
+				return err
+			}
 		}
+		from = "(" + page[len(page)-1].ID
 	}
 }
 
-// remove removes all keys of a partition.
-func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys) error {
+// remove removes the keys of a partition but for those that are kept.
+func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys, kept map[string]bool) error {
 	masters, err := redisdb.Masters(ctx, client)
 	if err != nil {
 		return err
@@ -139,6 +200,9 @@ func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys) e
 		for _, prefix := range []string{k.Prefix, k.Hash} {
 			keys := master.Scan(ctx, 0, prefix+"*", scanPage).Iterator()
 			for keys.Next(ctx) {
+				if kept[keys.Val()] {
+					continue
+				}
 				if err := client.Unlink(ctx, keys.Val()).Err(); err != nil {
 					return err
 				}
