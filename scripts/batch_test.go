@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/group"
+	"github.com/fanfold/fanfold/internal/testenv"
 )
 
 // together runs calls of Complete at the same time: the first round trip waits until all
@@ -448,10 +449,14 @@ func TestALargeLastChunk(t *testing.T) {
 // its effect once and in its order.
 func TestScriptsThatRedisForgot(t *testing.T) {
 	t.Parallel()
-	s, client := newScripts(t)
-	if err := client.ScriptFlush(t.Context()).Err(); err != nil { // all tests live with that
+	server, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(server.Stop)
+	client := server.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	s := New(Options{Redis: client})
 	var wg sync.WaitGroup
 	for i := range 200 {
 		wg.Go(func() {

@@ -150,13 +150,15 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 		return err
 	}
 	// Read after that: a resume of the report may have released the others before this one
-	// was added.
+	// was added, or removes it just now since it has pushed it before.
 	_, err := s.rdb.ZScore(ctx, s.home.PausedSet(), PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.mu.Lock()
 		s.paused.known = nil // what is released now must not be parked again
 		s.paused.mu.Unlock()
-		_, err = s.Release(ctx, report)
+		if err = (Streams{s.conn}).Push(ctx, map[string]string{"id": id}); err == nil {
+			err = s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.Keys.Waiting(report), id))
+		}
 	}
 	return err
 }
