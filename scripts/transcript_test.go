@@ -284,7 +284,7 @@ func (p *player) everything() (all []line) {
 		if left := p.client.PTTL(ctx, key).Val(); left == -1 {
 			all = append(all, line{name, "none", of})
 		} else if left > 0 {
-			all = append(all, line{name, left.Round(10 * time.Second).String(), of})
+			all = append(all, line{name, about(left), of})
 		}
 	}
 	ttl(p.s.Keys.Job(job), "ttl", "hash")
@@ -293,7 +293,7 @@ func (p *player) everything() (all []line) {
 		ttl(p.s.Keys.Ended(job), "ended ttl", "")
 	}
 	if at, err := p.client.ZScore(ctx, p.s.Keys.Deadlines(), job).Result(); err == nil {
-		add("deadline in", time.Until(time.UnixMilli(int64(at))).Round(10*time.Second).String())
+		add("deadline in", about(time.Until(time.UnixMilli(int64(at)))))
 	}
 	ttl(p.s.Keys.Wake(), "wake in", "")
 	if p.client.ZScore(ctx, p.s.Keys.Dead(), job).Err() == nil {
@@ -325,4 +325,12 @@ func (p *player) entries(stream string) (all []line) {
 		}
 	}
 	return all
+}
+
+// about rounds a time that is left: a busy machine can take half a minute for a transcript.
+func about(left time.Duration) string {
+	if left > 5*time.Minute {
+		return left.Round(time.Minute).String()
+	}
+	return left.Round(10 * time.Second).String()
 }
