@@ -13,6 +13,9 @@
 //   - snapshots saves due times, timers and pauses in MySQL, if they have changed:
 //     snapshot.go, changes.go, blob.go.
 //
+// Each partition of Redis has a Recovery of its own. Move, in move.go, takes what waits to other
+// partitions while no process runs.
+//
 // Without the tables of the store jobs are found all the same; due times and timers are
 // lost with Redis's memory.
 package recovery
