@@ -17,42 +17,51 @@ import (
 // is lost, and events are heard again within seconds.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	kill := func(r *testenv.Redis) { r.Kill() }
-	freeze := func(r *testenv.Redis) {
-		r.Freeze()
-		_ = step.Wait(t.Context(), 6*time.Second)
-		r.Thaw() // it still takes itself for the master
+	faults := map[string]func(*testenv.Redis, *testenv.Network){
+		"killed": func(r *testenv.Redis, _ *testenv.Network) { r.Kill() },
+		"frozen": func(r *testenv.Redis, _ *testenv.Network) {
+			r.Freeze()
+			_ = step.Wait(t.Context(), 6*time.Second)
+			r.Thaw() // it still takes itself for the master
+		},
+		"cut off": func(r *testenv.Redis, n *testenv.Network) {
+			n.CutOff(r)
+			_ = step.Wait(t.Context(), 6*time.Second)
+			n.Heal()
+		},
 	}
-	handOver := func(c *testenv.Cluster) func(*testenv.Redis) {
-		return func(*testenv.Redis) {
-			replica := c.Servers[3].Client()
-			defer replica.Close()
-			if err := replica.ClusterFailover(t.Context()).Err(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	for name, fault := range map[string]func(*testenv.Redis){"killed": kill, "frozen": freeze} {
+	for name, fault := range faults {
 		t.Run("sentinel, "+name, func(t *testing.T) {
 			t.Parallel()
-			s, err := testenv.StartSentinels(t.Context(), t.TempDir(), 1)
+			n := testenv.NewNetwork()
+			t.Cleanup(n.Close)
+			s, err := testenv.StartSentinels(t.Context(), t.TempDir(), 1, n)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(s.Stop)
-			testFailover(t, report.Redis{Sentinel: report.Sentinel{Master: s.Master, Addresses: s.Addresses}}, s.Servers[0], fault)
+			testFailover(t, report.Redis{Sentinel: report.Sentinel{Master: s.Master, Addresses: s.Addresses}}, s.Servers[0], func(r *testenv.Redis) { fault(r, n) })
 		})
 	}
-	for _, name := range []string{"killed", "frozen", "handed over"} {
+	for _, name := range []string{"killed", "frozen", "cut off", "handed over"} {
 		t.Run("cluster, "+name, func(t *testing.T) {
 			t.Parallel()
-			c, err := testenv.StartCluster(t.Context(), t.TempDir(), 3)
+			n := testenv.NewNetwork()
+			t.Cleanup(n.Close)
+			c, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, n)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(c.Stop)
-			fault := map[string]func(*testenv.Redis){"killed": kill, "frozen": freeze, "handed over": handOver(c)}[name]
-			testFailover(t, report.Redis{Cluster: c.Addresses()}, c.Servers[0], fault)
+			fault := faults[name]
+			if fault == nil {
+				fault = func(*testenv.Redis, *testenv.Network) {
+					if err := c.HandOver(t.Context(), "{fanfold:0}"); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			testFailover(t, report.Redis{Cluster: c.Addresses()}, c.Servers[0], func(r *testenv.Redis) { fault(r, n) })
 		})
 	}
 }

@@ -166,7 +166,7 @@ func TestARestartOfRedis(t *testing.T) {
 	_ = step.Wait(t.Context(), time.Second)
 	server.Kill()
 	_ = step.Wait(t.Context(), time.Second)
-	if err := server.Start(t.Context(), "--appendfsync", "always", "--notify-keyspace-events", ""); err != nil {
+	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.allFail()
@@ -221,7 +221,7 @@ func TestWhatRedisReplaysIsNotNew(t *testing.T) {
 	timers.mu.Lock()
 	timers.events = nil
 	timers.mu.Unlock()
-	if err := server.Start(t.Context(), "--appendfsync", "always", "--key-load-delay", "100"); err != nil {
+	if err := server.Start(t.Context(), "--key-load-delay", "100"); err != nil {
 		t.Fatal(err)
 	}
 	b.hears(registry, 1)

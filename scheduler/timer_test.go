@@ -237,7 +237,7 @@ func TestTimersOverARedisThatDies(t *testing.T) {
 	b.until("adopted", func() bool { return b.due("msg-1-before") > 0 })
 	server.Kill()
 	<-time.NewTimer(3200 * time.Millisecond).C // both are due while nobody is there
-	if err := server.Start(t.Context(), "--appendfsync", "always"); err != nil {
+	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.until("all", func() bool { return len(b.appended()) == 3 })

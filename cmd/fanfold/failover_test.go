@@ -26,7 +26,7 @@ func TestSentinelFailover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			servers, err := testenv.StartSentinels(t.Context(), t.TempDir(), 2)
+			servers, err := testenv.StartSentinels(t.Context(), t.TempDir(), 2, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,9 +79,7 @@ func TestCluster(t *testing.T) {
 			return step.Wait(ctx, 5*time.Second)
 		},
 		"failover": func(ctx context.Context, c *testenv.Cluster) error {
-			replica := c.Servers[4].Client()
-			defer replica.Close()
-			return replica.ClusterFailover(ctx).Err()
+			return c.HandOver(ctx, "{fanfold:0}")
 		},
 		"slot moved": func(ctx context.Context, c *testenv.Cluster) error {
 			for partition := range 8 {
@@ -94,7 +92,7 @@ func TestCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3)
+			cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func (s *server) copy() (restart func()) {
 	return func() {
 		s.t.Helper()
 		s.redis.Kill()
-		if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(copied)), s.redis.Start(s.t.Context(), s.settings...)); err != nil {
+		if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(copied)), s.redis.Start(s.t.Context())); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestARestartOfRedisGivesNothingBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.redis.Kill()
-			if err := s.redis.Start(t.Context(), s.settings...); err != nil {
+			if err := s.redis.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			<-w.want

@@ -126,7 +126,7 @@ func TestTLS(t *testing.T) {
 // TestSentinel follows the master to the server that is promoted.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
-	s, err := testenv.StartSentinels(t.Context(), t.TempDir(), 1)
+	s, err := testenv.StartSentinels(t.Context(), t.TempDir(), 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,35 +25,39 @@ const clusterSlots = 16384
 
 // StartCluster starts masters, which share the slots evenly, and as many replicas, whose files are
 // in dir, and waits until all nodes agree that all is well. A dead master is noticed after a
-// second.
-func StartCluster(ctx context.Context, dir string, masters int) (*Cluster, error) {
+// second. The network is that of the servers; nil: they reach each other directly. The settings are
+// those of StartRedis.
+func StartCluster(ctx context.Context, dir string, masters int, n *Network, settings ...string) (*Cluster, error) {
 	c := &Cluster{masters: masters}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := c.start(ctx, dir); err != nil {
+	if err := c.start(ctx, dir, n, settings); err != nil {
 		c.Stop()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Cluster) start(ctx context.Context, dir string) error {
+func (c *Cluster) start(ctx context.Context, dir string, n *Network, settings []string) error {
+	settings = append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no",
+		"--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"}, settings...)
+	var buses []int // the ports for other nodes, or their relays
 	for i := range 2 * c.masters {
-		folder := filepath.Join(dir, fmt.Sprint("node-", i))
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return err
-		}
 		bus, err := freePort()
 		if err != nil {
 			return err
 		}
-		r, err := StartRedis(ctx, folder, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus), "--cluster-node-timeout", "1000",
-			"--cluster-require-full-coverage", "no", "--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0")
+		r, err := newRedis(filepath.Join(dir, fmt.Sprint("node-", i)), append(slices.Clip(settings), "--cluster-port", strconv.Itoa(bus))...)
+		if err == nil && n != nil {
+			bus, err = n.join(r, bus)
+		}
+		if err == nil {
+			err = r.Start(ctx)
+		}
 		if err != nil {
 			return err
 		}
-		r.bus = bus
-		c.Servers = append(c.Servers, r)
+		c.Servers, buses = append(c.Servers, r), append(buses, bus)
 	}
 	first := c.Servers[0]
 	for i, r := range c.Servers {
@@ -65,7 +69,7 @@ func (c *Cluster) start(ctx context.Context, dir string) error {
 				return fmt.Errorf("testenv: slots of node %d: %w", i, err)
 			}
 		}
-		if err := client.Do(ctx, "cluster", "meet", "127.0.0.1", first.port, first.bus).Err(); err != nil {
+		if err := client.Do(ctx, "cluster", "meet", "127.0.0.1", first.relayPort(), buses[0]).Err(); err != nil {
 			return fmt.Errorf("testenv: node %d: %w", i, err)
 		}
 	}
@@ -88,12 +92,26 @@ func (c *Cluster) start(ctx context.Context, dir string) error {
 	if err := c.await(ctx, "all replicas follow", func(_, nodes string) bool { return strings.Count(nodes, "slave ") == c.masters }); err != nil {
 		return err
 	}
-	for _, r := range c.Servers[c.masters:] {
+	return c.Settled(ctx)
+}
+
+// Settled waits until all nodes agree that all slots have a master, each master has a replica, and
+// the data of the replicas is up to date.
+func (c *Cluster) Settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := c.await(ctx, "all nodes are well", func(info, nodes string) bool {
+		return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") &&
+			strings.Count(nodes, " connected") == len(c.Servers) && !strings.Contains(nodes, "fail") && strings.Count(nodes, "slave ") == c.masters
+	}); err != nil {
+		return err
+	}
+	for _, r := range c.Servers {
 		client := r.Client()
 		err := r.proc.await(ctx, func(ctx context.Context) error {
 			info, err := client.Info(ctx, "replication").Result()
-			if err == nil && !strings.Contains(info, "master_link_status:up") {
-				err = errors.New("testenv: a replica has no data yet")
+			if err == nil && strings.Contains(info, "master_link_status:down") {
+				err = errors.New("testenv: a replica is behind")
 			}
 			return err
 		})
@@ -103,6 +121,43 @@ func (c *Cluster) start(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// MasterOf returns the server that has a key now, and its replica.
+func (c *Cluster) MasterOf(ctx context.Context, key string) (master, replica *Redis, err error) {
+	client := c.Client()
+	defer client.Close()
+	node, err := client.MasterForKey(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, err := node.Do(ctx, "cluster", "myid").Text()
+	if err != nil {
+		return nil, nil, err
+	}
+	replicas, err := node.Do(ctx, "cluster", "replicas", id).StringSlice()
+	if err != nil || len(replicas) == 0 {
+		return nil, nil, errors.Join(errors.New("testenv: no replica of the master of "+key), err)
+	}
+	_, address, _ := strings.Cut(replicas[0], " ")
+	address, _, _ = strings.Cut(address, "@")
+	return c.server(node.Options().Addr), c.server(address), nil
+}
+
+// server returns the one that has an address.
+func (c *Cluster) server(address string) *Redis {
+	return c.Servers[slices.IndexFunc(c.Servers, func(r *Redis) bool { return r.Addr == address })]
+}
+
+// HandOver has a replica of a master that is well take over its slots.
+func (c *Cluster) HandOver(ctx context.Context, key string) error {
+	_, replica, err := c.MasterOf(ctx, key)
+	if err != nil {
+		return err
+	}
+	client := replica.Client()
+	defer client.Close()
+	return client.ClusterFailover(ctx).Err()
 }
 
 // await waits until each node says something of CLUSTER INFO and CLUSTER NODES.
@@ -128,8 +183,7 @@ func (c *Cluster) await(ctx context.Context, what string, holds func(info, nodes
 	return nil
 }
 
-// MoveSlot moves the slot of a key, with all keys in it, to the next one of the masters, while
-// clients use them.
+// MoveSlot moves the slot of a key, with all keys in it, to another master, while clients use them.
 func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
 	cluster := c.Client()
 	defer cluster.Close()
@@ -141,11 +195,21 @@ func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	masters := c.Servers[:c.masters]
-	i := slices.IndexFunc(masters, func(r *Redis) bool { return r.Addr == from.Options().Addr })
-	to := masters[(i+1)%len(masters)]
-	target := to.Client()
-	defer target.Close()
+	var mu sync.Mutex
+	var target *redis.Client // the next one of the masters, by address
+	if err := cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		after := func(r *redis.Client) bool { return r.Options().Addr > from.Options().Addr }
+		if node.Options().Addr != from.Options().Addr && (target == nil || after(node) && !after(target) ||
+			after(node) == after(target) && node.Options().Addr < target.Options().Addr) {
+			target = node
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	to := c.server(target.Options().Addr)
 	ids := make([]string, 2)
 	for n, client := range []*redis.Client{from, target} {
 		if ids[n], err = client.Do(ctx, "cluster", "myid").Text(); err != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,36 +18,48 @@ import (
 
 // Redis is a private redis-server with the project's redis.conf.
 type Redis struct {
-	Addr string // 127.0.0.1:port
-	dir  string
-	port int
-	bus  int // port of a cluster node for the others
-	proc *process
+	Addr     string // 127.0.0.1:port, for clients and other servers
+	dir      string
+	port     int    // its own; that of Addr may be a relay's
+	host     string // in a Network: the address from which it connects to other servers
+	settings []string
+	proc     *process
 }
 
 // StartRedis starts a server whose files are in dir, and waits until it
-// answers. Extra arguments are settings, such as "--maxmemory", "64mb".
-func StartRedis(ctx context.Context, dir string, extra ...string) (*Redis, error) {
-	port, err := freePort()
+// answers. Settings are arguments, such as "--maxmemory", "64mb".
+func StartRedis(ctx context.Context, dir string, settings ...string) (*Redis, error) {
+	r, err := newRedis(dir, settings...)
 	if err != nil {
 		return nil, err
 	}
-	r := &Redis{Addr: "127.0.0.1:" + strconv.Itoa(port), dir: dir, port: port}
-	if err := os.WriteFile(filepath.Join(dir, "redis.conf"), fanfold.RedisConf, 0o600); err != nil {
-		return nil, fmt.Errorf("testenv: redis.conf: %w", err)
-	}
-	if err := r.Start(ctx, extra...); err != nil {
+	if err := r.Start(ctx); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Start starts the server again, on the same port with the same files, after
-// Stop or Kill.
-func (r *Redis) Start(ctx context.Context, extra ...string) error {
+// newRedis is a server that has not been started.
+func newRedis(dir string, settings ...string) (*Redis, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("testenv: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "redis.conf"), fanfold.RedisConf, 0o600); err != nil {
+		return nil, fmt.Errorf("testenv: redis.conf: %w", err)
+	}
+	return &Redis{Addr: "127.0.0.1:" + strconv.Itoa(port), dir: dir, port: port, settings: slices.Clone(settings)}, nil
+}
+
+// Start starts the server again, on the same port with the same files and
+// settings, and with more of them, after Stop or Kill.
+func (r *Redis) Start(ctx context.Context, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	args := append([]string{filepath.Join(r.dir, "redis.conf"), "--port", strconv.Itoa(r.port), "--dir", r.dir}, extra...)
+	args := slices.Concat([]string{filepath.Join(r.dir, "redis.conf"), "--port", strconv.Itoa(r.port), "--dir", r.dir}, r.settings, more)
 	p, err := startProcess("redis-server", args...)
 	if err != nil {
 		return err
@@ -62,6 +76,9 @@ func (r *Redis) Start(ctx context.Context, extra ...string) error {
 
 // URL returns the server's address as a redis:// URL, db 0.
 func (r *Redis) URL() string { return "redis://" + r.Addr + "/0" }
+
+// relayPort is the port of Addr.
+func (r *Redis) relayPort() string { return strings.TrimPrefix(r.Addr, "127.0.0.1:") }
 
 // Client returns a new client, which the caller closes.
 func (r *Redis) Client() *redis.Client {
