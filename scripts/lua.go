@@ -85,26 +85,36 @@ func mustRead(name string) string {
 }
 
 // Load sends all scripts to the server of the keys, which proves that it can be reached and is new enough
-// (7.0). Calling it is optional where Redis takes their first line, #!lua, which has it check
-// that all keys are declared: a script that is missing is sent when it is used. A server that
-// refuses the line, such as Dragonfly, gets them without, from then on.
+// (7.0). Calling it is optional: a script that is missing is sent when it is used. Their first
+// line, #!lua, has the server check that all keys are declared. A server that refuses the line,
+// such as Dragonfly, gets them without, from then on.
 func (s *conn) Load(ctx context.Context) error {
 	node, err := s.node(ctx)
 	if err != nil {
 		return err
 	}
 	for _, script := range named {
-		err := node.ScriptLoad(ctx, script.sourceFor(s.plain.Load())).Err()
-		if _, refused := errors.AsType[redis.Error](err); refused && !s.plain.Load() {
-			if node.ScriptLoad(ctx, script.plain).Err() == nil {
-				s.plain.Store(true)
-				return s.Load(ctx)
-			}
-		}
-		if err != nil {
+		if err := s.load(ctx, node, script); err != nil {
 			return fmt.Errorf("load script %s: %w", script.name, err)
 		}
 	}
+	return nil
+}
+
+// Plain tells whether the server has refused the first line of scripts, so that it does not check
+// their keys.
+func (s *conn) Plain() bool { return s.plain.Load() }
+
+// load sends a script to a server, without its first line from when on that is refused.
+func (s *conn) load(ctx context.Context, node *redis.Client, script *script) error {
+	err := node.ScriptLoad(ctx, script.sourceFor(s.Plain())).Err()
+	if _, refused := errors.AsType[redis.Error](err); !refused || s.Plain() {
+		return err
+	}
+	if node.ScriptLoad(ctx, script.plain).Err() != nil {
+		return err
+	}
+	s.plain.Store(true)
 	return nil
 }
 

@@ -114,7 +114,7 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	if s.plain.Load() {
+	if s.Plain() {
 		for _, cmd := range cmds {
 			if args := cmd.Args(); args[0] == "evalsha" {
 				args[1] = hashed[args[1].(string)].plainSHA
@@ -129,7 +129,11 @@ func (s *conn) do(ctx context.Context, cmds ...redis.Cmder) error {
 	for _, cmd := range cmds {
 		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 			args := cmd.Args()
-			args[0], args[1] = "eval", hashed[args[1].(string)].sourceFor(s.plain.Load())
+			script := hashed[args[1].(string)]
+			if node, err := s.node(limited); err == nil && len(again) == 0 {
+				_ = s.load(limited, node, script) // finds out whether its first line is refused
+			}
+			args[0], args[1] = "eval", script.sourceFor(s.Plain())
 			again = append(again, cmd)
 		}
 	}

@@ -194,11 +194,15 @@ func TestScriptsWithoutTheirFirstLine(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(refusing{})
 	s := New(Options{Redis: client})
+	started(t, s, "1", time.Hour, "l") // nobody has loaded them
+	if !s.Plain() {
+		t.Error("the first line is not known to be refused")
+	}
+	client.ScriptFlush(t.Context())
+	s = New(Options{Redis: client})
 	if err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	started(t, s, "1", time.Hour, "l")
-	client.ScriptFlush(t.Context())
 	if outcome, err := firstTask(t, s, "l", "w").Complete(t.Context(), chunkOf(0, "1"), 0); outcome != Already || err != nil {
 		t.Fatal(outcome, err)
 	}
