@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -30,7 +31,13 @@ type bundle struct {
 // setup makes a bundle whose configuration has more at its top level.
 func setup(t *testing.T, more string) *bundle {
 	t.Helper()
-	server, name := testmain.SharedRedis(t), testmain.Name(t)
+	return setupOn(t, testmain.SharedRedis(t), more)
+}
+
+// setupOn is setup on a Redis of the test's own.
+func setupOn(t *testing.T, server *testenv.Redis, more string) *bundle {
+	t.Helper()
+	name := testmain.Name(t)
 	schema, _ := testmain.Schema(t)
 	dsn := testmain.SharedMariaDB(t).DSN(schema)
 	c, err := config.Load("test.yaml", fmt.Appendf(nil, `

@@ -25,7 +25,7 @@ type Finding struct {
 type Findings []Finding
 
 // Doctor checks everything that the configuration names. It writes and deletes one object
-// in the sink and one scratch file, and changes nothing else.
+// in the sink, one scratch file and a key on each Redis, and changes nothing else.
 func (in *Inspector) Doctor(ctx context.Context) Findings {
 	all := within(ctx, redisDoctor{in}.checkRedis)
 	all = append(all, sourceDoctor{in}.checkSources(ctx)...)

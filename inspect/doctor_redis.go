@@ -38,12 +38,21 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	if slices.ContainsFunc(fs, func(f Finding) bool { return f.Hint == serverHint }) {
 		return fs
 	}
-	fs = append(fs, newFinding("redis scripts", Fail, "all scripts load", d.o.Scripts.Home().Load(ctx), "may this user run EVALSHA and SCRIPT LOAD?"))
-	fs = append(fs, d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
+	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
 	for _, s := range d.o.Scripts {
 		fs = append(fs, d.checkStreams(ctx, s)...)
 	}
 	return fs
+}
+
+// checkScripts sends all scripts to the server.
+func (d redisDoctor) checkScripts(ctx context.Context) Finding {
+	home := d.o.Scripts.Home()
+	err, detail := home.Load(ctx), "all scripts load"
+	if home.Plain() {
+		detail += " without their first line, #!lua, which this server refuses: it does not check their keys"
+	}
+	return newFinding("redis scripts", Fail, detail, err, "may this user run EVALSHA and SCRIPT LOAD?")
 }
 
 const serverHint = "is the URL right, and the server up?"
@@ -69,7 +78,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 			Hint: "appendonly yes, appendfsync everysec",
 		})
 	}
-	return append(fs, checkNotifications(ctx, client))
+	return append(fs, d.checkNotifications(ctx, client))
 }
 
 // serverName is the kind and the version of a server, as INFO tells it. Others than Redis give the
@@ -128,22 +137,6 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 		err = fmt.Errorf("%s: above limits.memory (%d %%) no job is started", detail, allowed)
 	}
 	return newFinding(check, result, detail, err, hint)
-}
-
-// checkNotifications checks for the events that the scheduler can use.
-func checkNotifications(ctx context.Context, client *redis.Client) Finding {
-	const check, hint = "redis notifications", "notify-keyspace-events Kgz$x; without them Fanfold polls once a second"
-	values, err := client.ConfigGet(ctx, "notify-keyspace-events").Result()
-	if err != nil {
-		return newFinding(check, Warn, "", fmt.Errorf("CONFIG GET is refused: %w", err), hint)
-	}
-	have := values["notify-keyspace-events"]
-	for _, flag := range "Kgz$x" {
-		if !strings.ContainsRune(have, flag) && (strings.ContainsRune("KE", flag) || !strings.ContainsRune(have, 'A')) {
-			return newFinding(check, Warn, "", fmt.Errorf("%q lacks %q", have, flag), hint)
-		}
-	}
-	return pass(check, have)
 }
 
 // checkPauses names what is paused: a pause may be forgotten.
