@@ -32,7 +32,7 @@ func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed b
 	}
 	if isReply(err) && !s.refused {
 		s.refused = true
-		s.log.Info("Redis does not let its notifications be switched on; if they are on, this does no harm", "err", err)
+		s.log.Info("Redis does not let its notifications be switched on: set them by hand, unless they are on", "setting", notifySetting, "needed", notifyFlags, "err", err)
 	}
 	return changed
 }
