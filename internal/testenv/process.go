@@ -103,9 +103,16 @@ var packages = map[string]string{
 	"epmd":               "rabbitmq-server",
 }
 
+// RedisProgram is the environment variable that names another program than redis-server on the
+// PATH, such as a valkey-server. It has to take the same arguments, --sentinel too.
+const RedisProgram = "FANFOLD_TEST_REDIS"
+
 // find returns the path of a program; Debian keeps some servers outside of a
 // user's PATH.
 func find(name string) (string, error) {
+	if other := os.Getenv(RedisProgram); other != "" && name == "redis-server" {
+		return exec.LookPath(other)
+	}
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
