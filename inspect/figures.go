@@ -9,172 +9,193 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Figure is how much there is of something in Redis.
+// Figure is how much there is of something in Redis, or how old or late it is.
 type Figure struct {
-	Name  string `json:"name"` // of the metric, without fanfold_
-	Help  string `json:"-"`
-	Label string `json:"label,omitempty"` // what it is of: listener or report
-	Of    string `json:"of,omitempty"`    // its name
-	Part  string `json:"partition,omitempty"`
-	Value int64  `json:"value"`
+	Name  string  `json:"name"` // of the metric, without fanfold_
+	Help  string  `json:"-"`
+	Label string  `json:"label,omitempty"` // what it is of: listener or report
+	Of    string  `json:"of,omitempty"`    // its name
+	Part  string  `json:"partition,omitempty"`
+	Value float64 `json:"value"` // a number, or seconds
+}
 
-	key string
-	ask func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder
+// measure is a figure that is to be read.
+type measure struct {
+	Figure
+	ask   func(ctx context.Context, p redis.Pipeliner) // nil: another one asks for what it needs
+	again func(ctx context.Context, p redis.Pipeliner) // after the answers to all that was asked; nil: nothing more
+	value func(now time.Time) (float64, error)
 }
 
 // Figures reads what is in Redis, in one round trip of commands that cost the same however
-// long the lists are. Where a key is of another type, its figure is missing; any other
-// error is that of Redis, and comes with the figures of the servers that answered.
+// long the lists are, and in a second one where entries wait that no process has read. Where a
+// key is of another type, its figures are missing; any other error is that of Redis, and comes
+// with the figures of the servers that answered.
 func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
-	var found []Figure
-	var failed error
-	all := figures(in)
-	cmds, _ := in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, f := range all {
-			f.ask(ctx, p, f.key)
+	all := measures(in)
+	var clock *redis.TimeCmd
+	_, _ = in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its error
+		clock = p.Time(ctx)
+		for _, m := range all {
+			if m.ask != nil {
+				m.ask(ctx, p)
+			}
 		}
 		return nil
 	})
-	for i, cmd := range cmds {
-		f := all[i]
-		switch c := cmd.(type) {
-		case *redis.IntCmd:
-			f.Value = c.Val()
-		case *redis.XInfoConsumersCmd:
-			for _, one := range c.Val() {
-				if _, alive := lastHeard([]redis.XInfoConsumer{one}, in.o.Config.Limits.Lease); alive {
-					f.Value++
-				}
-			}
-		case *redis.XPendingCmd:
-			if c.Err() == nil {
-				f.Value = c.Val().Count
+	_, _ = in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, m := range all {
+			if m.again != nil {
+				m.again(ctx, p)
 			}
 		}
+		return nil
+	})
+	now, failed := clock.Result()
+	if failed != nil { // other servers may answer
+		now = time.Now()
+	}
+	var found []Figure
+	for _, m := range all {
+		value, err := m.value(now)
 		var refused redis.Error
-		switch err := cmd.Err(); {
-		case err != nil && !errors.As(err, &refused):
-			failed = cmp.Or(failed, err) // other partitions may answer
-		case err == nil || missing(err):
-			found = append(found, f)
+		switch {
+		case err == nil:
+			m.Value = value
+			found = append(found, m.Figure)
+		case !errors.As(err, &refused):
+			failed = cmp.Or(failed, err)
 		}
 	}
 	return found, failed
 }
 
-// figures lists what there is to read in all partitions.
-func figures(in *Inspector) (all []Figure) {
+// measures lists what there is to read in all partitions.
+func measures(in *Inspector) (all []measure) {
 	for i, s := range in.o.Scripts {
-		for _, f := range figuresOf(in, s.Keys) {
+		for _, m := range in.measuresOf(s.Keys) {
 			if len(in.o.Scripts) > 1 {
-				f.Part = strconv.Itoa(i)
+				m.Part = strconv.Itoa(i)
 			}
-			all = append(all, f)
+			all = append(all, m)
 		}
 	}
-	home := in.o.Scripts.Home().Keys
-	members := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.ZCard(ctx, key) }
-	return append(all, Figure{Name: "paused", Help: "Listeners and reports that are paused.", key: home.PausedSet(), ask: members})
+	return append(all, size("paused", in.o.Scripts.Home().Keys.PausedSet(), "Listeners and reports that are paused."))
 }
 
-// figuresOf lists what there is to read in a partition.
-func figuresOf(in *Inspector, k scripts.Keys) []Figure {
-	length := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.XLen(ctx, key) }
-	members := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder { return p.ZCard(ctx, key) }
-	pending := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder {
-		return p.XPending(ctx, key, scripts.Group)
-	}
-	workers := func(ctx context.Context, p redis.Pipeliner, key string) redis.Cmder {
-		return p.XInfoConsumers(ctx, key, scripts.Group)
-	}
-	all := []Figure{
-		{Name: "jobs_waiting", Help: "Pushed ids that are not started yet.", key: k.Jobs(), ask: length},
-		{Name: "jobs_running", Help: "Jobs that run, in all processes.", key: k.Deadlines(), ask: members},
-		{Name: "jobs_delayed", Help: "Ids and retries that are due later.", key: k.Delayed(), ask: members},
-		{Name: "jobs_dead", Help: "Failed jobs that were neither run again nor discarded.", key: k.Dead(), ask: members},
-		{Name: "fanin_waiting", Help: "Jobs whose listeners are done, and whose file is not, or that are to end.", key: k.FanIn(), ask: length},
-		{Name: "fanin_large_waiting", Help: "The same of jobs with much data, of which each process folds limits.folds at once.", key: k.FanInLarge(), ask: length},
-		{Name: "replies_waiting", Help: "What external services said and is not applied yet.", key: k.Reply(), ask: length},
-		{Name: "quarantined", Help: "Entries that could not be used; the oldest of about 10,000 are removed.", key: k.Quarantined(), ask: length},
-		{Name: "timers", Help: "Timers that are set and not paused.", key: k.Timers(), ask: members},
-		{Name: "timer_actions_waiting", Help: "Timers that have fired and whose action is not done, in work or not.", key: k.Fired(), ask: length},
-		{Name: "timer_actions_retrying", Help: "Timers that have fired and whose action waits for its next try.", key: k.WaitingFired(), ask: members},
-	}
-	listeners := map[string]bool{}
+// measuresOf lists what there is to read in a partition.
+func (in *Inspector) measuresOf(k scripts.Keys) []measure {
+	all := slices.Concat(
+		backlogFigures("jobs", k.Jobs(), "Pushed ids that are not started yet."),
+		backlogFigures("fanin", k.FanIn(), "Jobs whose listeners are done, and whose file is not, or that are to end."),
+		backlogFigures("fanin_large", k.FanInLarge(), "Jobs with much data that are as those of fanfold_fanin_waiting: a process folds limits.folds of them at once."),
+		backlogFigures("replies", k.Reply(), "What external services said and is not applied yet."),
+		backlogFigures("timer_actions", k.Fired(), "Timers that have fired and whose action is not done, in work or not."),
+		[]measure{
+			size("jobs_running", k.Deadlines(), "Jobs that run, in all processes."),
+			overdue("timeout", k.Deadlines(), "How long ago the first deadline passed of a job that has not ended, 0 if none did: it grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
+			size("jobs_delayed", k.Delayed(), "Ids and retries that are due later."),
+			overdue("delayed", k.Delayed(), "How long ago the first id or retry was due that is still delayed, 0 if none was: it grows while no scheduler runs."),
+			size("jobs_dead", k.Dead(), "Failed jobs that were neither run again nor discarded."),
+			length("quarantined", k.Quarantined(), "Entries that could not be used; the oldest of about 10,000 are removed."),
+			size("timers", k.Timers(), "Timers that are set and not paused."),
+			overdue("timers", k.Timers(), "How long ago the first timer was due that has not fired, 0 if none was: it grows while no scheduler runs."),
+			size("timer_actions_retrying", k.WaitingFired(), "Timers that have fired and whose action waits for its next try."),
+		})
 	for _, name := range slices.Sorted(maps.Keys(in.o.Config.Reports)) {
-		all = append(all, Figure{Name: "jobs_parked", Help: "Pushed ids that wait for their report, which is paused.", Label: "report", Of: name, key: k.Waiting(name), ask: members})
-		for _, l := range in.o.Config.Reports[name].Listeners() {
-			listeners[l.Name] = true
-		}
+		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait for their report, which is paused.")
+		m.Label, m.Of = "report", name
+		all = append(all, m)
 	}
-	for _, name := range slices.Sorted(maps.Keys(listeners)) {
-		all = append(all,
-			Figure{Name: "tasks_waiting", Help: "Tasks that are not done, in work or not.", Label: "listener", Of: name, key: k.Task(name), ask: length},
-			Figure{Name: "tasks_pending", Help: "Tasks that a worker has read and not finished.", Label: "listener", Of: name, key: k.Task(name), ask: pending},
-			Figure{Name: "tasks_workers", Help: "Processes that run the listener.", Label: "listener", Of: name, key: k.Task(name), ask: workers})
+	readers := in.readers()
+	for _, name := range slices.Sorted(maps.Keys(readers)) {
+		tasks := backlogFigures("tasks", k.Task(name), "Tasks of the listener that are not done, in work or not.")
+		tasks = append(tasks, workers("tasks_workers", k.Task(name), "Processes that run the listener, or workers of its external service.", readers[name]))
+		for _, m := range tasks {
+			m.Label, m.Of = "listener", name
+			all = append(all, m)
+		}
 	}
 	return all
 }
 
-// NewGauges is a collector of the Figures. All processes tell the same: a dashboard takes the
-// max, not the sum.
-func NewGauges(in *Inspector) prometheus.Collector {
-	g := &gauges{in: in, descs: map[string]*prometheus.Desc{}}
-	g.up = prometheus.NewDesc("fanfold_redis_up", "1 if Redis answered this scrape; without it the lengths are missing.", nil, nil)
-	for _, f := range figures(in) {
-		var labels []string
-		if f.Label != "" {
-			labels = append(labels, f.Label)
-		}
-		if f.Part != "" {
-			labels = append(labels, "partition")
-		}
-		g.descs[f.Name] = prometheus.NewDesc("fanfold_"+f.Name, f.Help, labels, nil)
-	}
-	return g
-}
-
-type gauges struct {
-	in    *Inspector
-	up    *prometheus.Desc
-	descs map[string]*prometheus.Desc // by name
-}
-
-// Describe implements prometheus.Collector.
-func (g *gauges) Describe(out chan<- *prometheus.Desc) {
-	out <- g.up
-	for _, d := range g.descs {
-		out <- d
+// length measures a stream.
+func length(name, key, help string) measure {
+	var c *redis.IntCmd
+	return measure{
+		Figure: Figure{Name: name, Help: help},
+		ask:    func(ctx context.Context, p redis.Pipeliner) { c = p.XLen(ctx, key) },
+		value:  func(time.Time) (float64, error) { return number(c.Result()) },
 	}
 }
 
-// scrapeTime bounds what a scrape reads from Redis.
-const scrapeTime = 3 * time.Second
-
-// Collect implements prometheus.Collector.
-func (g *gauges) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
-	defer cancel()
-	all, err := g.in.Figures(ctx)
-	up := 1.0
-	if err != nil {
-		up = 0
+// size measures a sorted set.
+func size(name, key, help string) measure {
+	var c *redis.IntCmd
+	return measure{
+		Figure: Figure{Name: name, Help: help},
+		ask:    func(ctx context.Context, p redis.Pipeliner) { c = p.ZCard(ctx, key) },
+		value:  func(time.Time) (float64, error) { return number(c.Result()) },
 	}
-	for _, f := range all {
-		var labels []string
-		if f.Label != "" {
-			labels = append(labels, f.Of)
-		}
-		if f.Part != "" {
-			labels = append(labels, f.Part)
-		}
-		out <- prometheus.MustNewConstMetric(g.descs[f.Name], prometheus.GaugeValue, float64(f.Value), labels...)
-	}
-	out <- prometheus.MustNewConstMetric(g.up, prometheus.GaugeValue, up)
 }
+
+// overdue measures how late the first member of a sorted set of times is. Services write seconds,
+// too, which a scheduler rewrites.
+func overdue(name, key, help string) measure {
+	ranges := []*redis.ZRangeBy{
+		{Min: strconv.FormatInt(scripts.MinMillis, 10), Max: "+inf", Count: 1},
+		{Min: strconv.FormatInt(scripts.MinMillis/1000, 10), Max: "(" + strconv.FormatInt(scripts.MinMillis, 10), Count: 1},
+	}
+	firsts := make([]*redis.ZSliceCmd, len(ranges))
+	return measure{
+		Figure: Figure{Name: name + "_overdue_seconds", Help: help},
+		ask: func(ctx context.Context, p redis.Pipeliner) {
+			for i, r := range ranges {
+				firsts[i] = p.ZRangeByScoreWithScores(ctx, key, r)
+			}
+		},
+		value: func(now time.Time) (late float64, err error) {
+			for _, first := range firsts {
+				found, failed := first.Result()
+				err = cmp.Or(err, failed)
+				for _, z := range found {
+					if due, ok := dueTime(z.Score); ok {
+						late = max(late, since(now, due))
+					}
+				}
+			}
+			return late, err
+		},
+	}
+}
+
+// workers measures how many processes read a listener's stream.
+func workers(name, key, help string, by reader) measure {
+	var c *redis.XInfoConsumersCmd
+	return measure{
+		Figure: Figure{Name: name, Help: help},
+		ask:    func(ctx context.Context, p redis.Pipeliner) { c = p.XInfoConsumers(ctx, key, scripts.Group) },
+		value: func(time.Time) (n float64, err error) {
+			consumers, err := c.Result()
+			for _, one := range consumers {
+				if by.alive(one) {
+					n++
+				}
+			}
+			if err != nil && missing(err) {
+				return 0, nil
+			}
+			return n, err
+		},
+	}
+}
+
+func number(n int64, err error) (float64, error) { return float64(n), err }
+
+// since is how many seconds a time is past.
+func since(now, at time.Time) float64 { return max(0, now.Sub(at).Seconds()) }

@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -173,37 +171,6 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestFigures count; a key of another type is left out, and a Redis that is away is an error.
-func TestFigures(t *testing.T) {
-	t.Parallel()
-	b := setup(t, "")
-	ctx := t.Context()
-	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Task("a"), Values: []string{"id", "1", "attempt", "1"}}).Err())
-	b.ok(b.o.Redis.XGroupCreate(ctx, b.o.Scripts.Home().Keys.Task("a"), scripts.Group, "0").Err())
-	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{b.o.Scripts.Home().Keys.Task("a"), ">"}}).Err())
-	b.add(b.o.Scripts.Home().Keys.Dead(), redis.Z{Score: 1, Member: "1"})
-	b.ok(b.o.Redis.Set(ctx, b.o.Scripts.Home().Keys.Delayed(), "something else", 0).Err())
-	all, err := b.Figures(ctx)
-	b.ok(err)
-	values := map[string]int64{}
-	for _, f := range all {
-		values[f.Name+f.Of] = f.Value
-	}
-	for name, want := range map[string]int64{"tasks_waitinga": 1, "tasks_pendinga": 1, "tasks_waitingb": 0, "jobs_dead": 1, "jobs_parkedtwo": 0, "jobs_waiting": 0} {
-		if got, ok := values[name]; !ok || got != want {
-			t.Errorf("%s is %d, %v", name, got, ok)
-		}
-	}
-	if _, ok := values["jobs_delayed"]; ok {
-		t.Error("a key of another type has a figure")
-	}
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := b.Figures(ended); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
 // TestJob is the record alone before the start, and the state of its job after that.
 func TestJob(t *testing.T) {
 	t.Parallel()
@@ -330,7 +297,7 @@ func TestDoctorSeesWhatStandsStill(t *testing.T) {
 	b.ok(b.o.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err())
 	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err())
 	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}}).Err())
-	check := func() Finding { return redisDoctor{b.Inspector}.checkStream(ctx, stream, "fanfold serve", time.Second) }
+	check := func() Finding { return redisDoctor{b.Inspector}.checkStream(ctx, stream, b.ourReader()) }
 	if f := check(); f.Result != Pass {
 		t.Errorf("%+v", f)
 	}

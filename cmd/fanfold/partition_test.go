@@ -207,7 +207,7 @@ func TestListenersOfAProcess(t *testing.T) {
 	s.process("-c", s.config, "serve", "--listeners", "src.[ab]")
 	ids := s.insertCrowd(3)
 	s.push(ids...)
-	workers := func(listener string) (n int64) {
+	workers := func(listener string) (n float64) {
 		figures, err := s.b.inspect.Figures(t.Context())
 		for _, f := range figures {
 			if f.Name == "tasks_workers" && f.Of == listener {
@@ -223,7 +223,7 @@ func TestListenersOfAProcess(t *testing.T) {
 		return s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Task("src.c")).Val() == 3
 	})
 	if a, c := workers("src.a"), workers("src.c"); a != 1 || c != 0 {
-		t.Errorf("%d and %d workers", a, c)
+		t.Errorf("%v and %v workers", a, c)
 	}
 	const missing = "none of them runs this listener"
 	if out, _ := s.fanfold("doctor"); strings.Count(out, missing) != 1 {
@@ -233,7 +233,7 @@ func TestListenersOfAProcess(t *testing.T) {
 	s.wait(ids...)
 	s.checkCrowd(3)
 	if c := workers("src.c"); c != 1 {
-		t.Errorf("%d workers", c)
+		t.Errorf("%v workers", c)
 	}
 	if out, _ := s.fanfold("doctor"); strings.Contains(out, missing) {
 		t.Errorf("doctor: %s", out)

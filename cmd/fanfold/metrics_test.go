@@ -1,0 +1,231 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/step"
+)
+
+// sample is a line of /metrics.
+type sample struct {
+	name, labels string // labels as they are written, with a comma at the end
+	value        float64
+}
+
+// has tells whether a sample has a label, such as partition="0".
+func (m sample) has(label string) bool { return strings.Contains(","+m.labels, ","+label+",") }
+
+var sampleLine = regexp.MustCompile(`(?m)^(\w+)(?:\{(.*)\})? (\S+)$`)
+
+// scrape reads the metrics of a process.
+func scrape(t *testing.T, addr string) (all []sample) {
+	t.Helper()
+	_, text := get(t, addr, "/metrics")
+	for _, m := range sampleLine.FindAllStringSubmatch(text, -1) {
+		value, err := strconv.ParseFloat(m[3], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, sample{m[1], m[2] + ",", value})
+	}
+	return all
+}
+
+// sum adds the samples of a metric that have all the labels, over the partitions.
+func sum(all []sample, name string, labels ...string) (total float64) {
+next:
+	for _, m := range all {
+		for _, label := range labels {
+			if !m.has(label) {
+				continue next
+			}
+		}
+		if m.name == name {
+			total += m.value
+		}
+	}
+	return total
+}
+
+// TestLag: any process tells how far each listener is behind in each partition, also one whose
+// listeners have no workers; and how late the scheduler is.
+func TestLag(t *testing.T) {
+	t.Parallel()
+	const jobs = 20
+	s := newStack(t, crowdReport)
+	s.config = s.divided("two.yaml", 2, crowdReport)
+	s.b = s.open(s.config)
+	core, ab, c := address(t), address(t), address(t)
+	engine := s.process("-c", s.config, "serve", "--roles", "engine,scheduler", "--admin", core)
+	s.eventually("ready", func() bool { code, _ := get(t, core, "/readyz"); return code == 200 })
+	ids := s.insertCrowd(jobs)
+	s.push(ids[:jobs/2]...)
+	for _, id := range ids[jobs/2:] {
+		s.b.redis.ZAdd(t.Context(), s.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
+	}
+	// listener compares what a process tells of a listener.
+	var all []sample
+	listener := func(name string, lag, workers float64) bool {
+		of := "listener=" + strconv.Quote(name)
+		old := sum(all, "fanfold_tasks_oldest_seconds", of) > 0
+		return sum(all, "fanfold_tasks_lag", of) == lag && sum(all, "fanfold_tasks_workers", of) == workers && old == (lag > 0)
+	}
+	tells := func(addr string, a, b, c, workersAB, workersC float64) func() bool {
+		return func() bool {
+			all = scrape(t, addr)
+			return listener("src.a", a, workersAB) && listener("src.b", b, workersAB) && listener("src.c", c, workersC)
+		}
+	}
+	s.eventually("tasks wait for workers", tells(core, jobs, jobs, 0, 0, 0))
+	for _, part := range []string{`partition="0"`, `partition="1"`} {
+		if sum(all, "fanfold_tasks_lag", `listener="src.a"`, part) == 0 {
+			t.Errorf("no lag in %s", part)
+		}
+	}
+	if n := sum(all, "fanfold_delayed_lateness_seconds_count"); n != jobs/2 {
+		t.Errorf("%v ids were moved, not %d", n, jobs/2)
+	}
+	const oldest, zero = "fanfold_tasks_oldest_seconds", `partition="0"`
+	was, since := sum(all, oldest, zero, `listener="src.a"`), time.Now()
+	_ = step.Wait(t.Context(), 300*time.Millisecond)
+	if grown, passed := sum(scrape(t, core), oldest, zero, `listener="src.a"`)-was, time.Since(since).Seconds(); grown < 0.2 || grown > passed+1 {
+		t.Errorf("the oldest task is older by %v s after %v s", grown, passed)
+	}
+
+	s.process("-c", s.config, "serve", "--roles", "listeners", "--listeners", "src.[ab]", "--admin", ab)
+	// A worker counts in each of the two partitions.
+	s.eventually("the first stage is done", tells(core, 0, 0, jobs, 2, 0))
+	s.eventually("another process tells the same", tells(ab, 0, 0, jobs, 2, 0))
+	s.process("-c", s.config, "serve", "--roles", "listeners", "--listeners", "src.c", "--admin", c)
+	s.wait(ids...)
+	s.eventually("all is done", tells(core, 0, 0, 0, 2, 2))
+	for _, m := range all {
+		for _, end := range []string{"_lag", "_oldest_seconds", "_overdue_seconds", "_waiting", "_pending"} {
+			if strings.HasSuffix(m.name, end) && m.value != 0 {
+				t.Errorf("%s{%s} is %v", m.name, m.labels, m.value)
+			}
+		}
+	}
+	if n := sum(all, "fanfold_jobs_finished_total", `report="crowd"`, `status="SUCCESS"`); n != jobs {
+		t.Errorf("%v jobs have ended, not %d", n, jobs)
+	}
+	for addr, names := range map[string][]string{ab: {"src.a", "src.b"}, c: {"src.c"}} {
+		for _, name := range names {
+			if n := sum(scrape(t, addr), "fanfold_tasks_total", "listener="+strconv.Quote(name), `outcome="done"`); n != jobs {
+				t.Errorf("%v tasks of %s were done, not %d", n, name, jobs)
+			}
+		}
+	}
+
+	// Without a scheduler what is due stays.
+	kill(t, engine)
+	id := ids[0]
+	s.b.redis.ZAdd(t.Context(), s.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
+	if late := sum(scrape(t, ab), "fanfold_delayed_overdue_seconds"); late < 59 || late > 90 {
+		t.Errorf("an id that was due a minute ago is late by %v s", late)
+	}
+}
+
+var update = flag.Bool("update", false, "write the tables of the documentation anew")
+
+// described is a registry that notes what is registered.
+type described struct {
+	prometheus.Registerer
+	metrics map[string]string // name → row of the table
+}
+
+var descForm = regexp.MustCompile(`^Desc\{fqName: "(fanfold_\w+)", help: (".*"), unit: "", constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
+
+// Register implements prometheus.Registerer.
+func (d described) Register(c prometheus.Collector) error {
+	descs := make(chan *prometheus.Desc, 100)
+	c.Describe(descs)
+	close(descs)
+	for desc := range descs {
+		m := descForm.FindStringSubmatch(desc.String())
+		if m == nil {
+			return fmt.Errorf("what is %s?", desc)
+		}
+		help, err := strconv.Unquote(m[2])
+		if err != nil {
+			return err
+		}
+		labels := ""
+		if m[3] != "" {
+			labels = "`" + strings.ReplaceAll(m[3], ",", "`, `") + "`"
+		}
+		d.metrics[m[1]] = fmt.Sprintf("| `%s` | %s | %s |\n", m[1], labels, help)
+	}
+	return nil
+}
+
+// MustRegister implements prometheus.Registerer.
+func (d described) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := d.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+var metricsTable = regexp.MustCompile(`(?s)<!-- metrics -->\n.*<!-- end -->`)
+
+// TestMetricsInTheDocs compares the table of docs/metrics.md with the metrics, and with -update
+// writes it; and every metric that a page names exists.
+func TestMetricsInTheDocs(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	d := described{metrics: map[string]string{}}
+	d.MustRegister(inspect.NewGauges(s.b.inspect))
+	s.b.metrics = d
+	for _, role := range roles {
+		if _, err := s.b.role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := "| metric | labels | meaning |\n|---|---|---|\n"
+	for _, name := range slices.Sorted(maps.Keys(d.metrics)) {
+		rows += d.metrics[name]
+	}
+	const page = "../../docs/metrics.md"
+	was, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := metricsTable.ReplaceAllLiteralString(string(was), "<!-- metrics -->\n"+rows+"<!-- end -->")
+	switch {
+	case is == string(was):
+	case *update:
+		if err := os.WriteFile(page, []byte(is), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s: its table is not that of the metrics (write it with: go test ./cmd/fanfold -run TestMetricsInTheDocs -update)", page)
+	}
+	for _, page := range []string{page, "../../README.md", "../../docs/guarantees.md", "../../docs/external.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`fanfold_[a-z]+_[a-z_]+`).FindAllString(string(text), -1) {
+			name = regexp.MustCompile(`_(bucket|count|sum)$`).ReplaceAllString(name, "")
+			if d.metrics[name] == "" {
+				t.Errorf("%s names %s, which does not exist", page, name)
+			}
+		}
+	}
+}

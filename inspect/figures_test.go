@@ -1,0 +1,141 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// figures reads all figures, by name and what they are of.
+func (b *bundle) figures() map[string]float64 {
+	b.Helper()
+	all, err := b.Figures(b.Context())
+	b.ok(err)
+	values := map[string]float64{}
+	for _, f := range all {
+		values[f.Name+" "+f.Of] = f.Value
+	}
+	return values
+}
+
+// want compares figures; those of seconds may be a little more.
+func (b *bundle) want(what string, want map[string]float64) {
+	b.Helper()
+	values := b.figures()
+	for name, want := range want {
+		if got, ok := values[name]; !ok || got != want && (want < 60 || math.Abs(got-want) > 30) {
+			b.Errorf("%s: %s is %v (%v), want %v", what, name, got, ok, want)
+		}
+	}
+}
+
+// TestFigures count; a key of another type is left out, and a Redis that is away is an error.
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, k := t.Context(), b.o.Scripts.Home().Keys
+	b.add(k.Dead(), redis.Z{Score: 1, Member: "1"})
+	b.ok(b.o.Redis.Set(ctx, k.Delayed(), "something else", 0).Err())
+	b.ok(b.o.Redis.Set(ctx, k.FanIn(), "something else", 0).Err())
+	b.want("at first", map[string]float64{"tasks_waiting b": 0, "tasks_workers b": 0, "jobs_dead ": 1, "jobs_parked two": 0, "jobs_waiting ": 0})
+	values := b.figures()
+	for _, name := range []string{"jobs_delayed ", "delayed_overdue_seconds ", "fanin_waiting ", "fanin_pending ", "fanin_lag ", "fanin_oldest_seconds "} {
+		if _, ok := values[name]; ok {
+			t.Errorf("a key of another type has the figure %s", name)
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := b.Figures(ended); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestBacklog follows a stream whose entries are ten, nine and eight minutes old.
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	ctx, s, task := t.Context(), b.o.Scripts.Home(), b.o.Scripts.Home().Keys.Task("a")
+	now, err := s.Now(ctx)
+	b.ok(err)
+	var ids []string
+	for m := 10; m > 5; m-- {
+		id, err := b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: task, ID: redisID(now.Add(-time.Duration(m) * time.Minute)), Values: []string{"id", "1", "attempt", "1"}}).Result()
+		b.ok(err)
+		ids = append(ids, id)
+	}
+	figures := func(waiting, pending, oldest float64) map[string]float64 {
+		return map[string]float64{"tasks_waiting a": waiting, "tasks_pending a": pending, "tasks_lag a": waiting - pending, "tasks_oldest_seconds a": oldest, "tasks_lag b": 0, "tasks_oldest_seconds b": 0}
+	}
+	read := func(n int64) {
+		t.Helper()
+		b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{task, ">"}, Count: n}).Err())
+	}
+	b.want("without a group", figures(5, 0, 600))
+	b.ok(b.o.Redis.XGroupCreate(ctx, task, scripts.Group, "0").Err())
+	b.want("with a group", figures(5, 0, 600))
+	read(2)
+	b.want("two are read", figures(5, 2, 600))
+	b.ok(s.Streams.Ack(ctx, task, ids[0]))
+	b.want("one is done", figures(4, 1, 540))
+	b.ok(s.Streams.Ack(ctx, task, ids[1]))
+	b.want("two are done", figures(3, 0, 480))
+	b.ok(b.o.Redis.XDel(ctx, task, ids[3]).Err())
+	groups, err := b.o.Redis.XInfoGroups(ctx, task).Result()
+	if b.ok(err); groups[0].Lag != -1 {
+		t.Errorf("XINFO GROUPS knows a lag of %d: use it", groups[0].Lag)
+	}
+	b.want("an unread one is deleted", figures(2, 0, 480))
+	read(10)
+	b.want("all are read", figures(2, 2, 480))
+	b.ok(s.Streams.Ack(ctx, task, ids...))
+	b.want("all are done", figures(0, 0, 0))
+}
+
+// redisID is the id of an entry of that time.
+func redisID(at time.Time) string { return strconv.FormatInt(at.UnixMilli(), 10) + "-1" }
+
+// TestOverdue reads scores in milliseconds and in seconds.
+func TestOverdue(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	k, later := b.o.Scripts.Home().Keys, in(time.Hour)
+	ago := func(d time.Duration) float64 { return in(-d) }
+	for _, key := range []string{k.Delayed(), k.Deadlines(), k.Timers()} {
+		b.add(key, redis.Z{Score: later, Member: "later"})
+	}
+	b.want("nothing is due", map[string]float64{"delayed_overdue_seconds ": 0, "timeout_overdue_seconds ": 0, "timers_overdue_seconds ": 0})
+	b.add(k.Delayed(), redis.Z{Score: math.Floor(ago(5*time.Minute) / 1000), Member: "seconds"}, redis.Z{Score: 0, Member: "now"})
+	b.add(k.Timers(), redis.Z{Score: math.Floor(in(time.Hour) / 1000), Member: "seconds"}, redis.Z{Score: ago(7 * time.Minute), Member: "due"})
+	b.add(k.Deadlines(), redis.Z{Score: ago(10 * time.Minute), Member: "1"})
+	b.want("due", map[string]float64{"delayed_overdue_seconds ": 300, "timeout_overdue_seconds ": 600, "timers_overdue_seconds ": 420})
+	b.add(k.Delayed(), redis.Z{Score: ago(20 * time.Minute), Member: "milliseconds"})
+	b.want("both", map[string]float64{"delayed_overdue_seconds ": 1200})
+}
+
+// TestReaders: a service polls less often than a process of Fanfold.
+func TestReaders(t *testing.T) {
+	t.Parallel()
+	service := reader{polls: servicePolls, silence: 3 * time.Second}
+	ours := reader{polls: unreadAfter, silence: 30 * time.Second}
+	for _, c := range []struct {
+		idle          time.Duration
+		pending       int64
+		service, ours bool
+	}{
+		{time.Second, 0, true, true}, {5 * time.Second, 0, true, false}, {5 * time.Second, 1, true, true},
+		{11 * time.Second, 1, false, true}, {time.Minute, 1, false, false},
+	} {
+		one := redis.XInfoConsumer{Idle: c.idle, Pending: c.pending}
+		if service.alive(one) != c.service || ours.alive(one) != c.ours {
+			t.Errorf("%+v: %v and %v", c, service.alive(one), ours.alive(one))
+		}
+	}
+}
