@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
@@ -18,6 +20,53 @@ const (
 	// freeTime is how long giving a slot back is worth a stop's patience.
 	freeTime = 5 * time.Second
 )
+
+// Slots bound how many tasks of one listener run at once in a process, in all partitions
+// together. They are safe for concurrent use.
+type Slots struct {
+	tasks int
+	mu    sync.Mutex
+	of    map[string]*slots // by listener
+}
+
+// slots are those of one listener.
+type slots struct {
+	taken   chan struct{}
+	waiting atomic.Int64 // tasks that wait for one
+}
+
+// NewSlots returns Slots for that many tasks of each listener.
+func NewSlots(tasks int) *Slots { return &Slots{tasks: tasks, of: map[string]*slots{}} }
+
+func (s *Slots) listener(name string) *slots {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.of[name]
+	if of == nil {
+		of = &slots{taken: make(chan struct{}, s.tasks)}
+		s.of[name] = of
+	}
+	return of
+}
+
+// take takes a slot, waiting for it, until leave is called.
+func (s *slots) take(ctx context.Context) error {
+	select {
+	case s.taken <- struct{}{}:
+		return nil
+	default:
+	}
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	select {
+	case s.taken <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a slot: %w", ctx.Err())
+	}
+}
+
+func (s *slots) leave() { <-s.taken }
 
 // slot takes one of the slots of a source, which all processes share, until release is called.
 func (r *Runner) slot(ctx context.Context, t *task, source string) (release func(), err error) {

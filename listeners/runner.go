@@ -18,7 +18,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options configures a Runner. All fields but Bounds, Log and Metrics are needed.
+// Options configures a Runner. All fields but Bounds, Slots, Log and Metrics are needed.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads: one connection for some hundred listeners
 	Scripts  *scripts.Scripts
@@ -27,6 +27,7 @@ type Options struct {
 	Sources  map[string]Source          // by report.Listener.Source
 	Bounds   map[string]report.Bound    // by report.Listener.Source; what is not in it is not bounded
 	Limits   report.Limits
+	Slots    *Slots                // of all Runners of this process; nil: of this one alone
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
 	Metrics  prometheus.Registerer // nil: none
@@ -37,6 +38,7 @@ type Runner struct {
 	o           Options
 	log         *slog.Logger
 	metrics     *metrics
+	slots       *Slots
 	definitions map[string]*report.Report // by hash
 	known       map[string][]string       // hashes of the definitions that have a listener
 	silences    map[string]time.Duration  // by external listener, the longest of all reports
@@ -51,8 +53,11 @@ func New(o Options) (*Runner, error) {
 		return nil, errors.New("listeners: Redis, Scripts and Consumer are needed")
 	}
 	r := &Runner{
-		o: o, log: o.Log, metrics: newMetrics(o.Metrics),
+		o: o, log: o.Log, slots: o.Slots, metrics: newMetrics(o.Metrics),
 		definitions: map[string]*report.Report{}, known: map[string][]string{}, silences: map[string]time.Duration{},
+	}
+	if r.slots == nil {
+		r.slots = NewSlots(o.Limits.Tasks)
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -127,11 +132,15 @@ func (r *Runner) shared(ctx context.Context, listeners int) (all []*step.Shared,
 }
 
 // admit returns how many tasks of a listener may be under way here: none that is new
-// while it is paused.
+// while it is paused, or while one waits for a slot, which another process may have.
 func (r *Runner) admit(ctx context.Context, listener string) (int, error) {
-	paused, err := r.o.Scripts.Gate.IsPaused(ctx, scripts.PausedListener(listener))
-	if err != nil || paused {
+	paused, err := r.paused(ctx, listener)
+	if err != nil || paused || r.slots.listener(listener).waiting.Load() > 0 {
 		return 0, err
 	}
 	return r.o.Limits.Tasks, nil
+}
+
+func (r *Runner) paused(ctx context.Context, listener string) (bool, error) {
+	return r.o.Scripts.Gate.IsPaused(ctx, scripts.PausedListener(listener))
 }

@@ -62,7 +62,7 @@ func (r *tasks) Claim(ctx context.Context, entry step.Entry) (*task, step.Result
 	if entry.Fields["cancel"] == "1" {
 		return nil, r.cancel(ctx, t, entry)
 	}
-	if n, err := r.admit(ctx, r.listener); err == nil && n == 0 {
+	if paused, err := r.paused(ctx, r.listener); err == nil && paused {
 		// The listener was paused while this read waited for an entry.
 		return nil, r.handOn(ctx, "put task back", func() error { return r.o.Scripts.Streams.PutBack(ctx, from, entry.ID, entry.Fields) })
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,11 +41,17 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 	if err != nil {
 		return Permanent(ofReport(err))
 	}
-	leave, err := r.slot(ctx, t, listener.Source)
+	slots := r.slots.listener(listener.Name)
+	if err := slots.take(ctx); err != nil {
+		return err
+	}
+	leave := sync.OnceFunc(slots.leave)
+	defer leave()
+	release, err := r.slot(ctx, t, listener.Source)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	var began atomic.Pointer[time.Time] // the chunks are stored beside the reading
 	began.Store(new(time.Now()))
 	limit, giveUp := &limit{}, context.CancelFunc(nil)
@@ -72,6 +79,7 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 			return r.values(ctx, limit, t.ID, from, column)
 		},
 	}, out)
+	leave() // the last chunk is the work of Redis
 	if err == nil {
 		err = out.Close()
 	}

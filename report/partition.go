@@ -27,9 +27,10 @@ func (k Keys) Partitions(r Redis) []Keys {
 	return all
 }
 
-// Share is what one of several partitions may do in each process: at least one of each.
+// Share is what one of several partitions may do in each process: at least one of each. The tasks
+// at once are those of all partitions together.
 func (l Limits) Share(partitions int) Limits {
 	l.RunningJobs = max(1, l.RunningJobs/partitions)
-	l.Tasks, l.Folds, l.Rebuild = max(1, l.Tasks/partitions), max(1, l.Folds/partitions), max(1, l.Rebuild/partitions)
+	l.Folds, l.Rebuild = max(1, l.Folds/partitions), max(1, l.Rebuild/partitions)
 	return l
 }

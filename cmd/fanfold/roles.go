@@ -135,6 +135,7 @@ func (b *backend) engine(_ context.Context, p partition, consumer string) (runne
 // beforeListeners opens the sources, which all partitions share.
 func (b *backend) beforeListeners() error {
 	b.sources, b.bounds = map[string]listeners.Source{}, map[string]report.Bound{}
+	b.slots = listeners.NewSlots(b.config.Limits.Tasks)
 	for name, d := range b.config.Databases {
 		source, err := b.source(name)
 		if err != nil {
@@ -152,7 +153,7 @@ func (b *backend) beforeListeners() error {
 func (b *backend) listeners(_ context.Context, p partition, consumer string) (runner, error) {
 	return listeners.New(listeners.Options{
 		Redis: b.blocking, Scripts: p.Scripts, Reports: b.config.Reports, Only: b.only, Sources: b.sources, Bounds: b.bounds,
-		Limits: p.limits, Consumer: consumer, Log: p.log, Metrics: p.metrics,
+		Limits: p.limits, Slots: b.slots, Consumer: consumer, Log: p.log, Metrics: p.metrics,
 	})
 }
 
