@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -30,7 +32,9 @@ func (r *round) rage(ctx context.Context, list []fault) {
 	for _, f := range list {
 		all.Go(func() {
 			elapse(storm, f.at)
-			if err := r.cause(ctx, f); err != nil && ctx.Err() == nil {
+			if err := r.cause(ctx, storm, f); errors.Is(err, errTooLate) {
+				return
+			} else if err != nil && ctx.Err() == nil {
 				r.violated("the test could not cause %s: %v", f, err)
 			}
 			r.totals.add("fault "+f.kind, 1)
@@ -42,8 +46,11 @@ func (r *round) rage(ctx context.Context, list []fault) {
 	}
 }
 
-// cause makes a fault happen and returns when it is over.
-func (r *round) cause(ctx context.Context, f fault) error {
+// errTooLate: the servers were not well again before the storm was over.
+var errTooLate = errors.New("the storm is over")
+
+// cause makes a fault happen in the storm and returns when it is over.
+func (r *round) cause(ctx, storm context.Context, f fault) error {
 	w := r.workers[f.worker]
 	switch f.kind {
 	case faultKill:
@@ -55,20 +62,8 @@ func (r *round) cause(ctx context.Context, f fault) error {
 			elapse(ctx, f.lasts)
 			w.signal(syscall.SIGCONT)
 		}
-	case faultRedis:
-		r.redisDown.Lock()
-		defer r.redisDown.Unlock()
-		r.redis.Kill()
-		elapse(ctx, f.lasts)
-		return r.redis.Start(ctx, redisExtra...)
-	case faultFlush:
-		r.redisDown.Lock()
-		defer r.redisDown.Unlock()
-		// The client answers with an old error of its dials for a while after a restart.
-		for ctx.Err() == nil && r.rdb.FlushAll(ctx).Err() != nil {
-			elapse(ctx, 20*time.Millisecond)
-		}
-		return ctx.Err()
+	case faultRedis, faultFreeze, faultFlush, faultHandOver, faultApart, faultSlot:
+		return r.redis.cause(ctx, storm, f)
 	case faultMySQL:
 		r.mysqlDown.Lock()
 		defer r.mysqlDown.Unlock()
@@ -132,27 +127,27 @@ func (r *round) push(ctx context.Context) {
 }
 
 func (r *round) pushOne(ctx context.Context, id, dice int, later time.Duration) error {
-	due := time.Now().Add(later)
+	due, to := time.Now().Add(later), r.redis.pushed(strconv.Itoa(id), dice)
 	switch dice {
 	case 0:
-		return r.rdb.ZAdd(ctx, "fanfold:delayed", redis.Z{Score: float64(due.UnixMilli()), Member: id}).Err()
+		return r.redis.client.ZAdd(ctx, to.Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id}).Err()
 	case 1:
-		return r.rdb.ZAdd(ctx, "fanfold:delayed", redis.Z{Score: float64(due.Unix()), Member: id}).Err()
+		return r.redis.client.ZAdd(ctx, to.Keys.Delayed(), redis.Z{Score: float64(due.Unix()), Member: id}).Err()
 	}
-	return r.rdb.XAdd(ctx, &redis.XAddArgs{Stream: "fanfold:jobs", Values: []any{"id", id}}).Err()
+	return r.redis.client.XAdd(ctx, &redis.XAddArgs{Stream: to.Keys.Jobs(), Values: []any{"id", id}}).Err()
 }
 
 // double appends copies of entries that it sees, marked for the judge.
 func (r *round) double(ctx context.Context) {
 	random := rand.New(rand.NewPCG(r.seed, 5))
-	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:fanin:large", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
+	streams := r.redis.streams()
 	for ctx.Err() == nil {
 		elapse(ctx, 50*time.Millisecond)
 		stream := streams[random.IntN(len(streams))]
-		for _, m := range r.rdb.XRangeN(ctx, stream, "-", "+", 3).Val() {
+		for _, m := range r.redis.client.XRangeN(ctx, stream, "-", "+", 3).Val() {
 			fields := maps.Clone(m.Values)
 			fields["copy"] = "1"
-			if r.rdb.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Err() == nil {
+			if r.redis.client.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Err() == nil {
 				r.totals.add("doubled entries", 1)
 			}
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
 // watch looks at each record that is SUCCESS as soon as it is seen: its file is
@@ -49,7 +49,9 @@ func (r *round) judge(ctx context.Context) {
 	r.drained(ctx)
 	r.histories(ctx)
 	failed := r.failures(ctx)
-	r.barriers()
+	if r.kind == redisAlone { // a promoted replica may lack the last writes, and repeat what they did
+		r.barriers()
+	}
 	r.files(ctx)
 	if len(failed) == 0 {
 		return
@@ -79,24 +81,26 @@ func (r *round) fanfold(args ...string) ([]byte, error) {
 
 // drained waits until Redis has nothing left to do, and looks what it keeps.
 func (r *round) drained(ctx context.Context) {
-	streams := []string{"fanfold:jobs", "fanfold:fanin", "fanfold:fanin:large", "fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c"}
+	rdb := r.redis.client
 	left := func() (found []string) {
-		for _, s := range streams {
-			if n, err := r.rdb.XLen(ctx, s).Result(); err != nil || n > 0 {
+		for _, s := range r.redis.streams() {
+			if n, err := rdb.XLen(ctx, s).Result(); err != nil || n > 0 {
 				found = append(found, fmt.Sprintf("%d entries in %s %v", n, s, err))
 			}
-			if p, err := r.rdb.XPending(ctx, s, "fanfold").Result(); err == nil && p.Count > 0 {
+			if p, err := rdb.XPending(ctx, s, "fanfold").Result(); err == nil && p.Count > 0 {
 				found = append(found, fmt.Sprintf("%d pending in %s", p.Count, s))
 			}
 		}
-		for _, z := range []string{"fanfold:deadlines", "fanfold:delayed"} {
-			members, err := r.rdb.ZRange(ctx, z, 0, 9).Result()
-			if err != nil || len(members) > 0 {
-				found = append(found, fmt.Sprintf("%v in %s %v", members, z, err))
-			}
-			for _, m := range members {
-				id, _, _ := strings.Cut(m, "/")
-				found = append(found, fmt.Sprintf("state of %s: %v", id, r.rdb.HGet(ctx, "FileDownloadRecordEntity-"+id, "job").Val()))
+		for _, p := range r.redis.partitions {
+			for _, z := range []string{p.Keys.Deadlines(), p.Keys.Delayed()} {
+				members, err := rdb.ZRange(ctx, z, 0, 9).Result()
+				if err != nil || len(members) > 0 {
+					found = append(found, fmt.Sprintf("%v in %s %v", members, z, err))
+				}
+				for _, m := range members {
+					id, _, _ := strings.Cut(m, "/")
+					found = append(found, fmt.Sprintf("state of %s: %v", id, rdb.HGet(ctx, p.Keys.Job(id), "job").Val()))
+				}
 			}
 		}
 		return found
@@ -126,19 +130,28 @@ var lasting = []string{
 }
 
 func (r *round) keys(ctx context.Context) {
-	for all := r.rdb.Scan(ctx, 0, "*", 1000).Iterator(); all.Next(ctx); {
-		key := all.Val()
-		switch ttl := r.rdb.PTTL(ctx, key).Val(); {
-		case strings.HasPrefix(key, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended"):
-			r.violated("the data %s is left of a job that has ended", key)
-		case ttl == -1 && !slices.Contains(lasting, key):
-			r.violated("%s is left without a TTL", key)
-		case ttl > 20*time.Minute && !slices.Contains(lasting, key):
-			r.violated("%s is left with a TTL of %s", key, ttl)
+	masters, err := redisdb.Masters(ctx, r.redis.client)
+	if err != nil {
+		r.violated("masters: %v", err)
+	}
+	for _, master := range masters {
+		for all := master.Scan(ctx, 0, "*", 1000).Iterator(); all.Next(ctx); {
+			key := all.Val()
+			plain := r.redis.plain(key)
+			switch ttl := master.PTTL(ctx, key).Val(); {
+			case strings.HasPrefix(plain, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended"):
+				r.violated("the data %s is left of a job that has ended", key)
+			case ttl == -1 && !slices.Contains(lasting, plain):
+				r.violated("%s is left without a TTL", key)
+			case ttl > 20*time.Minute && !slices.Contains(lasting, plain):
+				r.violated("%s is left with a TTL of %s", key, ttl)
+			}
 		}
 	}
-	if entries := r.rdb.XRangeN(ctx, "fanfold:quarantine", "-", "+", 3).Val(); len(entries) > 0 {
-		r.violated("in quarantine: %v", entries)
+	for _, p := range r.redis.partitions {
+		if entries := r.redis.client.XRangeN(ctx, p.Keys.Quarantined(), "-", "+", 3).Val(); len(entries) > 0 {
+			r.violated("in quarantine: %v", entries)
+		}
 	}
 }
 
@@ -219,7 +232,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	files, err := gcs.New(ctx, chaosBucket, "exports", option.WithHTTPClient(&http.Client{}), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
+	files, err := gcs.New(ctx, chaosBucket, "exports", option.WithoutAuthentication(), option.WithEndpoint("http://"+r.sink.host+"/storage/v1/"))
 	if err != nil {
 		return 0, err
 	}
@@ -295,10 +308,17 @@ func (r *round) stuck(ctx context.Context) {
 		_ = rows.Scan(&id, &status, &attempt, &updated)
 		if n++; n <= 5 {
 			r.violated("record %s is stuck: %s, attempt %s, changed %s, state %v", id, status, attempt, updated,
-				r.rdb.HGet(ctx, "FileDownloadRecordEntity-"+id, "job").Val())
+				r.redis.client.HGet(ctx, r.redis.partitions.Of(id).Keys.Job(id), "job").Val())
 		}
 	}
-	r.violated("%d jobs are stuck; jobs %d, fan-in %d and %d, delayed %v, deadlines %d", n,
-		r.rdb.XLen(ctx, "fanfold:jobs").Val(), r.rdb.XLen(ctx, "fanfold:fanin").Val(), r.rdb.XLen(ctx, "fanfold:fanin:large").Val(),
-		r.rdb.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: "fanfold:delayed", Start: 0, Stop: 5}).Val(), r.rdb.ZCard(ctx, "fanfold:deadlines").Val())
+	r.violated("%d jobs are stuck", n)
+	for _, stream := range r.redis.streams() {
+		if waiting := r.redis.client.XLen(ctx, stream).Val(); waiting > 0 {
+			r.violated("%s has %d entries", stream, waiting)
+		}
+	}
+	for _, p := range r.redis.partitions {
+		r.violated("%s: %v; %d deadlines", p.Keys.Delayed(), r.redis.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: p.Keys.Delayed(), Start: 0, Stop: 5}).Val(),
+			r.redis.client.ZCard(ctx, p.Keys.Deadlines()).Val())
+	}
 }

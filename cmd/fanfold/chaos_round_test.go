@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -29,23 +27,21 @@ type round struct {
 	storm   time.Duration
 	jobs    int
 	dir     string
-	redis   *testenv.Redis
+	kind    string // of its Redis
+	redis   *chaosRedis
 	mariadb *testenv.MariaDB
-	rdb     *redis.Client // past all relays, as the next two
+	direct  *backend // past all relays, as the next two
 	db      *sql.DB
 	sink    *badSink
 	workers []*worker
 	totals  *totals
 
-	redisDown, mysqlDown sync.Mutex // held by who restarts or flushes the server
+	mysqlDown sync.Mutex // held by who restarts the server
 
 	mu         sync.Mutex
 	violations []string
 	checked    map[int]bool // records whose file was right as soon as they were SUCCESS
 }
-
-// redisExtra keeps the whole append-only file: it is the judge's log.
-var redisExtra = []string{"--auto-aof-rewrite-percentage", "0"}
 
 const stormReport = `
   storm:
@@ -85,14 +81,14 @@ func fileOf(job int) string {
 
 // configuration is that of a worker, which reaches the servers at these addresses.
 func (r *round) configuration(redisAddr, mysqlAddr string) string {
-	return fmt.Sprintf(`redis: redis://%s/0
+	return fmt.Sprintf(`redis: %s
 databases:
   db: {dsn: "root@tcp(%s)/chaos?timeout=1s&readTimeout=5s&writeTimeout=5s"}
 records: {database: db}
 sink: gs://%s/exports
 limits: {lease: %s, grace: 2s, stop: 2s, running_jobs: 150, tasks: 8, folds: 4}
 reports:
-%s`, redisAddr, mysqlAddr, chaosBucket, lease, stormReport)
+%s`, r.redis.where(redisAddr), mysqlAddr, chaosBucket, lease, stormReport)
 }
 
 // violated notes that a guarantee was broken.
@@ -104,8 +100,8 @@ func (r *round) violated(format string, args ...any) {
 
 // run starts everything, has the storm, and judges what is left.
 func (r *round) run(ctx context.Context) {
-	list := schedule(r.seed, r.kinds, r.storm)
-	r.t.Logf("seed %d, %d jobs, %d faults in %s: %s\n  %s", r.seed, r.jobs, len(list), r.storm, strings.Join(r.kinds, ","), scheduleText(list))
+	list := schedule(r.seed, r.kinds, relays(r.kind), r.storm)
+	r.t.Logf("seed %d, redis %s, %d jobs, %d faults in %s: %s\n  %s", r.seed, r.kind, r.jobs, len(list), r.storm, strings.Join(r.kinds, ","), scheduleText(list))
 	stop := r.start(ctx)
 	defer stop()
 	began := time.Now()
@@ -130,17 +126,17 @@ func (r *round) start(ctx context.Context) (stop func()) {
 		}
 		return dir
 	}
-	if r.redis, err = testenv.StartRedis(ctx, folder("redis"), redisExtra...); err != nil {
-		t.Fatal(err)
-	}
+	r.redis = startChaosRedis(ctx, t, r.kind, r.dir)
 	if r.mariadb, err = testenv.StartMariaDB(ctx, folder("mariadb")); err != nil {
 		t.Fatal(err)
 	}
 	r.sink = newBadSink(t, r.seed, r.totals)
-	r.rdb = r.redis.Client()
 	r.migrate(ctx)
 	names := scripts.Names()
-	upstream := map[string]string{"redis": r.redis.Addr, "mysql": r.mariadb.Addr, "sink": r.sink.host}
+	upstream := map[string]string{"mysql": r.mariadb.Addr, "sink": r.sink.host}
+	if r.kind == redisAlone {
+		upstream["redis"] = r.redis.address()
+	}
 	for i := range crew {
 		r.workers = append(r.workers, r.newWorker(t, i, upstream, names))
 	}
@@ -153,9 +149,10 @@ func (r *round) start(ctx context.Context) (stop func()) {
 		for _, w := range r.workers {
 			w.read()
 		}
-		_, _ = r.rdb.Close(), r.db.Close()
+		r.direct.Close()
+		_ = r.db.Close()
 		r.sink.close()
-		r.redis.Stop()
+		r.redis.stop()
 		r.mariadb.Stop()
 	}
 }
@@ -175,12 +172,16 @@ func (r *round) migrate(ctx context.Context) {
 		r.t.Fatal(err)
 	}
 	config := filepath.Join(r.dir, "direct.yaml") // without relays
-	if err := os.WriteFile(config, []byte(r.configuration(r.redis.Addr, r.mariadb.Addr)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(r.configuration(r.redis.address(), r.mariadb.Addr)), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
 	if out, err := r.fanfold("migrate"); err != nil {
 		r.t.Fatalf("migrate: %v %s", err, out)
 	}
+	if r.direct, err = open(config); err != nil {
+		r.t.Fatal(err)
+	}
+	r.redis.client, r.redis.partitions = r.direct.redis, r.direct.partitions
 	for _, statement := range []string{
 		`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
 		`CREATE TRIGGER follow AFTER UPDATE ON file_download_record FOR EACH ROW

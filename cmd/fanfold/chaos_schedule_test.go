@@ -14,7 +14,8 @@ const (
 	faultKill    = "kill"    // kill -9 of a worker at any time
 	faultTerm    = "term"    // a worker is asked to stop
 	faultZombie  = "zombie"  // SIGSTOP of a worker beyond its lease
-	faultRedis   = "redis"   // kill -9 of redis-server, and its restart
+	faultRedis   = "redis"   // kill -9 of a redis-server, and its restart
+	faultFreeze  = "freeze"  // SIGSTOP of a redis-server
 	faultFlush   = "flush"   // FLUSHALL
 	faultMySQL   = "mysql"   // MariaDB is stopped or killed, and started
 	faultSink    = "sink"    // the sink answers 503 and 412, hangs, cuts, loses answers
@@ -23,11 +24,25 @@ const (
 	faultHalf    = "half"    // half-open: what one worker and a server send is swallowed
 	faultDouble  = "double"  // entries come twice
 	faultCancel  = "cancel"  // somebody cancels a job
+
+	faultHandOver = "handover" // a replica of a master that is well is promoted
+	faultApart    = "apart"    // a master is cut off from other servers, and not from its clients
+	faultSlot     = "slot"     // the slot of a partition moves to another master
 )
 
-var faultKinds = []string{
-	faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFlush,
-	faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble, faultCancel,
+// faultKinds are those of a kind of Redis.
+func faultKinds(redis string) []string {
+	kinds := []string{
+		faultCrash, faultKill, faultTerm, faultZombie, faultRedis, faultFreeze, faultFlush,
+		faultMySQL, faultSink, faultLatency, faultCut, faultHalf, faultDouble, faultCancel,
+	}
+	if redis != redisAlone {
+		kinds = append(kinds, faultHandOver, faultApart)
+	}
+	if redis == redisCluster {
+		kinds = append(kinds, faultSlot)
+	}
+	return kinds
 }
 
 // fault is one entry of a schedule.
@@ -53,22 +68,27 @@ func (f fault) String() string {
 	return text
 }
 
-// servers are what a worker talks to.
-var servers = []string{"redis", "mysql", "sink"}
+// relays are what a worker reaches through relays of its own. The servers of a set tell clients
+// their addresses, so workers reach these directly.
+func relays(redis string) []string {
+	if redis == redisAlone {
+		return []string{"redis", "mysql", "sink"}
+	}
+	return []string{"mysql", "sink"}
+}
 
 // schedule makes the faults of one round from its seed alone: one about every
 // half second, and each kind that is on at least once.
-func schedule(seed uint64, kinds []string, storm time.Duration) []fault {
+func schedule(seed uint64, kinds, servers []string, storm time.Duration) []fault {
 	random := rand.New(rand.NewPCG(seed, 1))
 	weights := map[string]int{
-		faultKill: 4, faultTerm: 2, faultZombie: 4, faultRedis: 2, faultFlush: 1, faultMySQL: 2,
+		faultKill: 4, faultTerm: 2, faultZombie: 4, faultRedis: 2, faultFreeze: 1, faultFlush: 1, faultMySQL: 2,
 		faultSink: 4, faultLatency: 4, faultCut: 5, faultHalf: 4, faultCancel: 4,
+		faultHandOver: 2, faultApart: 2, faultSlot: 2,
 	}
 	var deck []string // crash and double go on all the time
-	for _, k := range faultKinds {
-		if slices.Contains(kinds, k) {
-			deck = append(deck, slices.Repeat([]string{k}, weights[k])...)
-		}
+	for _, k := range kinds {
+		deck = append(deck, slices.Repeat([]string{k}, weights[k])...)
 	}
 	if len(deck) == 0 {
 		return nil
@@ -86,7 +106,7 @@ func schedule(seed uint64, kinds []string, storm time.Duration) []fault {
 			f.lasts = seconds(0, 2)
 		case faultSink:
 			f.lasts = seconds(1, 3)
-		case faultLatency, faultHalf:
+		case faultLatency, faultHalf, faultFreeze, faultApart:
 			f.lasts = seconds(0.5, 4)
 		case faultCut:
 			f.lasts = seconds(0, 1)
@@ -120,9 +140,19 @@ var steps = []string{
 	"sink POST", "sink GET", "sink DELETE",
 }
 
+// stepsAt are the steps that relays see.
+func stepsAt(servers []string) (seen []string) {
+	for _, s := range steps {
+		if server, _, _ := strings.Cut(s, " "); slices.Contains(servers, server) {
+			seen = append(seen, s)
+		}
+	}
+	return seen
+}
+
 // crashOf gives the crash of a worker's n-th life. The lives of all workers go
 // through all steps, in an order that the seed makes.
-func crashOf(seed uint64, worker, life int) crash {
+func crashOf(seed uint64, steps []string, worker, life int) crash {
 	deck := rand.New(rand.NewPCG(seed, 2)).Perm(2 * len(steps))
 	card := deck[(worker+life*len(crew))%len(deck)]
 	random := rand.New(rand.NewPCG(seed, uint64(1000+worker)<<32|uint64(life)))

@@ -15,16 +15,19 @@ import (
 // TestChaosSchedule: a seed is a schedule, which has each kind of fault.
 func TestChaosSchedule(t *testing.T) {
 	t.Parallel()
-	one := schedule(7, faultKinds, 30*time.Second)
-	if !reflect.DeepEqual(one, schedule(7, faultKinds, 30*time.Second)) || reflect.DeepEqual(one, schedule(8, faultKinds, 30*time.Second)) {
-		t.Error("the schedule is not that of its seed")
-	}
-	for _, kind := range faultKinds {
-		if kind != faultCrash && kind != faultDouble && !slices.ContainsFunc(one, func(f fault) bool { return f.kind == kind }) {
-			t.Errorf("no %s in %s", kind, scheduleText(one))
+	for _, redis := range redisKinds {
+		kinds, servers := faultKinds(redis), relays(redis)
+		one := schedule(7, kinds, servers, 30*time.Second)
+		if !reflect.DeepEqual(one, schedule(7, kinds, servers, 30*time.Second)) || reflect.DeepEqual(one, schedule(8, kinds, servers, 30*time.Second)) {
+			t.Error("the schedule is not that of its seed")
+		}
+		for _, kind := range kinds {
+			if kind != faultCrash && kind != faultDouble && !slices.ContainsFunc(one, func(f fault) bool { return f.kind == kind }) {
+				t.Errorf("no %s in %s", kind, scheduleText(one))
+			}
 		}
 	}
-	for _, f := range schedule(7, []string{faultCut}, 30*time.Second) {
+	for _, f := range schedule(7, []string{faultCut}, []string{"mysql"}, 30*time.Second) {
 		if f.kind != faultCut {
 			t.Errorf("%s is off", f)
 		}
@@ -32,8 +35,8 @@ func TestChaosSchedule(t *testing.T) {
 	seen := map[crash]bool{}
 	for life := range 2 * len(steps) {
 		for worker := range crew {
-			c := crashOf(7, worker, life)
-			if c != crashOf(7, worker, life) {
+			c := crashOf(7, steps, worker, life)
+			if c != crashOf(7, steps, worker, life) {
 				t.Error("a crash is not that of its seed")
 			}
 			seen[crash{step: c.step, after: c.after}] = true

@@ -27,6 +27,7 @@ import (
 //
 //	CHAOS         how long; default one round
 //	CHAOS_SEED    of the first round; default from the clock
+//	CHAOS_REDIS   alone, sentinel or cluster; default alone
 //	CHAOS_FAULTS  kinds of faults, with commas between them; default all
 //	CHAOS_JOBS    of a round; default 1000
 //	CHAOS_STORM   how long things go wrong in a round; default 30s
@@ -35,7 +36,12 @@ import (
 // It runs alone in its package: it needs the machine.
 func TestChaos(t *testing.T) {
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("CHAOS_SEED"), strconv.FormatInt(time.Now().Unix()%1e6, 10)), 10, 64)
-	kinds := strings.Split(cmp.Or(os.Getenv("CHAOS_FAULTS"), strings.Join(faultKinds, ",")), ",")
+	redis := cmp.Or(os.Getenv("CHAOS_REDIS"), redisAlone)
+	if !slices.Contains(redisKinds, redis) {
+		t.Fatalf("CHAOS_REDIS: %q is none of %s", redis, strings.Join(redisKinds, ", "))
+	}
+	all := faultKinds(redis)
+	kinds := strings.Split(cmp.Or(os.Getenv("CHAOS_FAULTS"), strings.Join(all, ",")), ",")
 	jobs, jobsErr := strconv.Atoi(cmp.Or(os.Getenv("CHAOS_JOBS"), "1000"))
 	storm, stormErr := time.ParseDuration(cmp.Or(os.Getenv("CHAOS_STORM"), "30s"))
 	long, longErr := time.ParseDuration(cmp.Or(os.Getenv("CHAOS"), "0s"))
@@ -45,8 +51,8 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	for _, k := range kinds {
-		if k != "" && !slices.Contains(faultKinds, k) {
-			t.Fatalf("CHAOS_FAULTS: %q is none of %s", k, strings.Join(faultKinds, ", "))
+		if k != "" && !slices.Contains(all, k) {
+			t.Fatalf("CHAOS_FAULTS: %q is none of %s", k, strings.Join(all, ", "))
 		}
 	}
 	logging.Disable() // that Redis is away is no news here
@@ -61,7 +67,7 @@ func TestChaos(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		round := &round{t: t, seed: seed, kinds: kinds, storm: storm, jobs: jobs, dir: dir, totals: sum, checked: map[int]bool{}}
+		round := &round{t: t, seed: seed, kind: redis, kinds: kinds, storm: storm, jobs: jobs, dir: dir, totals: sum, checked: map[int]bool{}}
 		round.run(context.WithoutCancel(t.Context()))
 		sum.add("rounds", 1)
 		sum.add("jobs", jobs)
@@ -79,6 +85,27 @@ func TestChaos(t *testing.T) {
 		seed++
 	}
 	t.Logf("totals after %s:\n%s", time.Since(began).Round(time.Second), sum)
+}
+
+// TestChaosOfSets is one short round on a Sentinel set and one on a cluster, beside other tests.
+func TestChaosOfSets(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{redisSentinel, redisCluster} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			sum := &totals{n: map[string]int{}}
+			seed := uint64(time.Now().Unix() % 1e6)
+			round := &round{
+				t: t, seed: seed, kind: kind, kinds: faultKinds(kind), storm: 10 * time.Second, jobs: 200,
+				dir: t.TempDir(), totals: sum, checked: map[int]bool{},
+			}
+			round.run(context.WithoutCancel(t.Context()))
+			if len(round.violations) > 0 {
+				t.Errorf("CHAOS_SEED=%d breaks:\n  %s", seed, strings.Join(round.violations[:min(30, len(round.violations))], "\n  "))
+			}
+			t.Logf("totals:\n%s", sum)
+		})
+	}
 }
 
 // totals count what happened. They are safe for concurrent use.

@@ -27,7 +27,6 @@ var crew = []string{
 
 // worker is a place in the crew: a process of fanfold that is started again
 // whenever it has ended.
-
 type worker struct {
 	number  int
 	round   *round
@@ -54,12 +53,16 @@ func (r *round) newWorker(t testing.TB, number int, upstream map[string]string, 
 		config: filepath.Join(r.dir, fmt.Sprintf("worker%d.yaml", number)), log: filepath.Join(r.dir, fmt.Sprintf("worker%d.log", number)),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
-	for _, server := range servers {
-		w.proxies[server] = testmain.NewProxy(t, upstream[server])
+	for server, address := range upstream {
+		w.proxies[server] = testmain.NewProxy(t, address)
 		w.busy[server] = &sync.Mutex{}
 		w.taps[server] = newTap(t, server, w.proxies[server].Addr, names, w.die)
 	}
-	text := r.configuration(w.taps["redis"].addr(), w.taps["mysql"].addr())
+	relay := ""
+	if tap := w.taps["redis"]; tap != nil {
+		relay = tap.addr()
+	}
+	text := r.configuration(relay, w.taps["mysql"].addr())
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +116,7 @@ func (w *worker) start(c *exec.Cmd) error {
 		return err
 	}
 	w.process, w.calls = c.Process, 0
-	w.plan = crashOf(w.round.seed, w.number, w.life)
+	w.plan = crashOf(w.round.seed, stepsAt(relays(w.round.kind)), w.number, w.life)
 	w.life++
 	w.round.totals.add("processes", 1)
 	return nil
@@ -206,8 +209,8 @@ func (w *worker) stop() {
 		w.mu.Unlock()
 		<-w.done
 	}
-	for _, server := range servers {
-		w.taps[server].close()
+	for server, tap := range w.taps {
+		tap.close()
 		w.proxies[server].Close()
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -90,65 +89,64 @@ func (s *Sentinels) start(ctx context.Context, dir string, n *Network, settings 
 	return err
 }
 
-// Settled waits until all Sentinels say that the master is well, know each other, and have all
-// other servers as its replicas, whose data is up to date. It returns the master.
+// Settled waits until all Sentinels know each other and all servers, name the same master, and all
+// other servers are its replicas, whose data is up to date. It returns the master.
 func (s *Sentinels) Settled(ctx context.Context) (master *Redis, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	for i, address := range s.Addresses {
+	err = s.processes[0].await(ctx, func(ctx context.Context) error {
+		var err error
+		master, err = s.settled(ctx)
+		return err
+	})
+	return master, err
+}
+
+func (s *Sentinels) settled(ctx context.Context) (*Redis, error) {
+	port := ""
+	for _, address := range s.Addresses {
 		client := redis.NewSentinelClient(&redis.Options{Addr: address, DisableIdentity: true})
-		err = s.processes[i].await(ctx, func(ctx context.Context) error {
-			found, err := s.settled(ctx, client)
-			if master == nil {
-				master = found
-			}
-			if err == nil && master != found {
-				master, err = nil, errors.New("testenv: the Sentinels do not agree on the master")
-			}
-			return err
-		})
+		state, err := client.Master(ctx, s.Master).Result()
 		_ = client.Close()
 		if err != nil {
 			return nil, err
 		}
+		if state["flags"] != "master" || state["num-other-sentinels"] != strconv.Itoa(len(s.Addresses)-1) ||
+			state["num-slaves"] != strconv.Itoa(s.replicas) || port != "" && port != state["port"] {
+			return nil, fmt.Errorf("testenv: the Sentinels know different servers, or the master is not well: %v", state)
+		}
+		port = state["port"]
+	}
+	var master *Redis
+	for _, r := range s.Servers {
+		client := r.Client()
+		info, err := client.InfoMap(ctx, "replication").Result()
+		_ = client.Close()
+		if err != nil {
+			return nil, err
+		}
+		of := info["Replication"]
+		switch {
+		case r.relayPort() == port && of["role"] == "master":
+			master = r
+		case of["role"] != "slave" || of["master_port"] != port || of["master_link_status"] != "up":
+			return nil, fmt.Errorf("testenv: %s is no replica of port %s yet: %v", r.Addr, port, of)
+		}
+	}
+	if master == nil {
+		return nil, errors.New("testenv: no server is the master that the Sentinels name")
 	}
 	return master, nil
 }
 
-func (s *Sentinels) settled(ctx context.Context, client *redis.SentinelClient) (*Redis, error) {
-	state, err := client.Master(ctx, s.Master).Result()
-	if err != nil {
-		return nil, err
-	}
-	known, err := client.Sentinels(ctx, s.Master).Result()
-	if err != nil {
-		return nil, err
-	}
-	replicas, err := client.Replicas(ctx, s.Master).Result()
-	if err != nil {
-		return nil, err
-	}
-	if state["flags"] != "master" || len(known) < len(s.Addresses)-1 || len(replicas) < s.replicas {
-		return nil, errors.New("testenv: a Sentinel does not know all others, or the master is not well: " + state["flags"])
-	}
-	address := "127.0.0.1:" + state["port"]
-	for _, r := range replicas {
-		if r["flags"] != "slave" || r["master-link-status"] != "ok" || r["master-port"] != state["port"] {
-			return nil, fmt.Errorf("testenv: replica %s is %s, its link %s", r["name"], r["flags"], r["master-link-status"])
-		}
-	}
-	i := slices.IndexFunc(s.Servers, func(r *Redis) bool { return r.Addr == address })
-	if i < 0 {
-		return nil, errors.New("testenv: the Sentinels have an unknown master " + address)
-	}
-	return s.Servers[i], nil
-}
-
-// HandOver has the Sentinels promote a replica of a master that is well.
+// HandOver has the Sentinels promote a replica of a master that is well. They may refuse it for
+// some seconds after a failover.
 func (s *Sentinels) HandOver(ctx context.Context) error {
 	client := redis.NewSentinelClient(&redis.Options{Addr: s.Addresses[0], DisableIdentity: true})
 	defer client.Close()
-	return client.Failover(ctx, s.Master).Err()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return s.processes[0].await(ctx, func(ctx context.Context) error { return client.Failover(ctx, s.Master).Err() })
 }
 
 // Stop ends all of them.

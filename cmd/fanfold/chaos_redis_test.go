@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// What the Redis of a round is. CHAOS_REDIS names it.
+const (
+	redisAlone    = "alone"    // one server, which workers reach through their relays
+	redisSentinel = "sentinel" // a master, two replicas and three Sentinels
+	redisCluster  = "cluster"  // three masters, three replicas, and more partitions than masters
+)
+
+var redisKinds = []string{redisAlone, redisSentinel, redisCluster}
+
+// chaosPartitions is their number in a cluster.
+const chaosPartitions = 4
+
+// chaosRedis is the Redis of a round.
+type chaosRedis struct {
+	kind      string
+	dir       string
+	alone     *testenv.Redis
+	sentinels *testenv.Sentinels
+	cluster   *testenv.Cluster
+	network   *testenv.Network // between the servers of a set
+
+	down       sync.Mutex // held by who causes a fault
+	client     redis.UniversalClient
+	partitions scripts.Partitions
+}
+
+func startChaosRedis(ctx context.Context, t testing.TB, kind, dir string) *chaosRedis {
+	c := &chaosRedis{kind: kind, dir: filepath.Join(dir, "redis"), network: testenv.NewNetwork()}
+	// The whole append-only file of a server that is alone is kept: it is the judge's log.
+	settings := []string{"--auto-aof-rewrite-percentage", "0"}
+	var err error
+	switch kind {
+	case redisSentinel:
+		c.sentinels, err = testenv.StartSentinels(ctx, c.dir, 2, c.network, settings...)
+	case redisCluster:
+		c.cluster, err = testenv.StartCluster(ctx, c.dir, 3, c.network, settings...)
+	default:
+		c.alone, err = testenv.StartRedis(ctx, c.dir, settings...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// where is the value of redis in a configuration. A server that is alone is reached at the address
+// of a worker's relay.
+func (c *chaosRedis) where(relay string) string {
+	switch c.kind {
+	case redisSentinel:
+		return fmt.Sprintf("{sentinel: {master: %s, addresses: [%s]}}", c.sentinels.Master, strings.Join(c.sentinels.Addresses, ", "))
+	case redisCluster:
+		return fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(c.cluster.Addresses(), ", "), chaosPartitions)
+	}
+	return "redis://" + relay + "/0"
+}
+
+// address is that of a server that is alone.
+func (c *chaosRedis) address() string {
+	if c.alone == nil {
+		return ""
+	}
+	return c.alone.Addr
+}
+
+// servers are all of them.
+func (c *chaosRedis) servers() []*testenv.Redis {
+	switch c.kind {
+	case redisSentinel:
+		return c.sentinels.Servers
+	case redisCluster:
+		return c.cluster.Servers
+	}
+	return []*testenv.Redis{c.alone}
+}
+
+func (c *chaosRedis) stop() {
+	for _, r := range c.servers() {
+		r.Stop()
+	}
+	if c.sentinels != nil {
+		c.sentinels.Stop()
+	}
+	c.network.Close()
+}
+
+// cause makes a fault of a master happen, of that one which has the partition in a cluster, and
+// returns when the set is well again: two faults at once could take all that has a partition.
+func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
+	c.down.Lock()
+	defer c.down.Unlock()
+	if storm.Err() != nil {
+		return errTooLate
+	}
+	partition := c.partitions[f.worker%len(c.partitions)]
+	key := partition.Keys.Jobs()
+	master, err := c.master(ctx, key)
+	if err != nil {
+		return err
+	}
+	switch f.kind {
+	case faultRedis:
+		master.Kill()
+		elapse(ctx, f.lasts)
+		err = master.Start(ctx)
+	case faultFreeze:
+		master.Freeze()
+		elapse(ctx, f.lasts)
+		master.Thaw()
+	case faultFlush:
+		client := master.Client()
+		defer client.Close()
+		err = client.FlushAll(ctx).Err()
+	case faultApart:
+		c.network.CutOff(master)
+		elapse(ctx, f.lasts)
+		c.network.Heal()
+	case faultHandOver:
+		err = c.handOver(ctx, key)
+	case faultSlot:
+		err = c.cluster.MoveSlot(ctx, key)
+	}
+	if err == nil {
+		_, err = c.master(ctx, key)
+	}
+	return err
+}
+
+// master waits until all servers are well, and returns the one that has the key.
+func (c *chaosRedis) master(ctx context.Context, key string) (*testenv.Redis, error) {
+	switch c.kind {
+	case redisSentinel:
+		return c.sentinels.Settled(ctx)
+	case redisCluster:
+		if err := c.cluster.Settled(ctx); err != nil {
+			return nil, err
+		}
+		master, _, err := c.cluster.MasterOf(ctx, key)
+		return master, err
+	}
+	return c.alone, nil
+}
+
+func (c *chaosRedis) handOver(ctx context.Context, key string) error {
+	if c.kind == redisSentinel {
+		return c.sentinels.HandOver(ctx)
+	}
+	return c.cluster.HandOver(ctx, key)
+}
+
+// streams are all streams of all partitions.
+func (c *chaosRedis) streams() (all []string) {
+	for _, p := range c.partitions {
+		all = append(all, p.Keys.Jobs(), p.Keys.FanIn(), p.Keys.FanInLarge())
+		for _, listener := range []string{"src.a", "src.b", "src.c"} {
+			all = append(all, p.Keys.Task(listener))
+		}
+	}
+	return all
+}
+
+// plain is a key as one partition on one server has it.
+func (c *chaosRedis) plain(key string) string {
+	for _, p := range c.partitions {
+		if rest, ok := strings.CutPrefix(key, p.Keys.Hash); ok {
+			return "FileDownloadRecordEntity-" + rest
+		}
+		if rest, ok := strings.CutPrefix(key, p.Keys.Prefix); ok {
+			return "fanfold:" + rest
+		}
+	}
+	return key
+}
+
+// pushed is the partition into which a service pushes an id: the wrong one for two of 20 values of
+// the dice.
+func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
+	if dice == 1 || dice == 2 {
+		return c.partitions[len(id)%len(c.partitions)]
+	}
+	return c.partitions.Of(id)
+}
