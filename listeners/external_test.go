@@ -548,6 +548,28 @@ func TestExternalSilence(t *testing.T) {
 	o.ends()
 }
 
+// TestExternalStreamWithoutAReader has no consumers: a process that looks for silent workers is none,
+// also where XAUTOCLAIM would make it one.
+func TestExternalStreamWithoutAReader(t *testing.T) {
+	t.Parallel()
+	o := setupOutside(t, 0, nil)
+	runner, err := New(Options{
+		Redis: o.client, Scripts: o.s, Reports: map[string]*report.Report{"r": o.definition()}, Limits: o.limits, Consumer: "f",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first makes the group
+		if err := (&external{runner}).watchListener(t.Context(), "a", time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := o.client.XInfoConsumers(t.Context(), o.s.Keys.Task("a"), scripts.Group).Result()
+	if err != nil || len(found) > 0 {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
 // TestExternalThatSpeaksIsNotSilent, however long it takes; and who wakes up too late
 // is refused.
 func TestExternalThatSpeaksIsNotSilent(t *testing.T) {

@@ -67,10 +67,10 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 		return err
 	}
 	from := e.o.Scripts.Keys.Task(listener)
-	for start := "0-0"; ; {
+	for start := "-"; ; {
 		began := time.Now()
-		messages, next, err := e.o.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
-			Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, MinIdle: silence + behind, Start: start, Count: watchBatch,
+		idle, err := e.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+			Stream: from, Group: scripts.Group, Idle: silence + behind, Start: start, End: "+", Count: watchBatch,
 		}).Result()
 		if redis.HasErrorPrefix(err, "NOGROUP") {
 			// Before its service comes: from the first entry on.
@@ -80,6 +80,16 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 			}
 			return err
 		}
+		if err != nil || len(idle) == 0 {
+			return err
+		}
+		// Only what is found is claimed: XAUTOCLAIM makes this process a consumer of the stream
+		// that nobody reads (from Redis 7.2 on).
+		claim := &redis.XClaimArgs{Stream: from, Group: scripts.Group, Consumer: e.o.Consumer, MinIdle: silence + behind}
+		for _, p := range idle {
+			claim.Messages = append(claim.Messages, p.ID)
+		}
+		messages, err := e.o.Redis.XClaim(ctx, claim).Result()
 		if err != nil {
 			return err
 		}
@@ -95,10 +105,10 @@ func (e *external) watchListener(ctx context.Context, listener string, silence t
 				return err
 			}
 		}
-		if next == "0-0" || ctx.Err() != nil {
+		if len(idle) < watchBatch || ctx.Err() != nil {
 			return nil
 		}
-		start = next
+		start = "(" + idle[len(idle)-1].ID
 	}
 }
 

@@ -135,7 +135,7 @@ type crash struct {
 var steps = []string{
 	"redis start", "redis take", "redis append", "redis complete", "redis claim", "redis advance",
 	"redis publish", "redis settle", "redis ack", "redis move", "redis delay", "redis fail",
-	"redis keepalive", "redis due", "redis xreadgroup", "redis xautoclaim",
+	"redis keepalive", "redis due", "redis xreadgroup", "redis xclaim",
 	"mysql select record", "mysql update record", "mysql listener", "mysql commit",
 	"sink POST", "sink GET", "sink DELETE",
 }
