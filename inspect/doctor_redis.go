@@ -39,10 +39,38 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 		return fs
 	}
 	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
+	if len(d.o.Scripts) > 1 {
+		fs = append(fs, d.checkPartitions(ctx, len(masters)))
+	}
 	for _, s := range d.o.Scripts {
 		fs = append(fs, d.checkStreams(ctx, s)...)
 	}
 	return fs
+}
+
+// checkPartitions says on which master each partition is, and whether they have equal numbers.
+func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
+	const check = "redis partitions"
+	on := map[string][]string{}
+	most := 0
+	for _, s := range d.o.Scripts {
+		master, err := redisdb.Master(ctx, d.o.Redis, s.Keys.Wake())
+		if err != nil {
+			return newFinding(check, Warn, "", err, serverHint)
+		}
+		address := master.Options().Addr
+		on[address] = append(on[address], strings.TrimSuffix(s.Keys.Prefix, ":"))
+		most = max(most, len(on[address]))
+	}
+	var parts []string
+	for _, address := range slices.Sorted(maps.Keys(on)) {
+		parts = append(parts, address+" has "+strings.Join(on[address], " "))
+	}
+	var uneven error
+	if most*masters > len(d.o.Scripts) {
+		uneven = fmt.Errorf("%d of %d partitions are on one of %d masters", most, len(d.o.Scripts), masters)
+	}
+	return newFinding(check, Warn, strings.Join(parts, "; "), uneven, "that master works more than the others: let redis.partitions be a multiple of the number of masters, and give each an equal range of slots")
 }
 
 // checkScripts sends all scripts to the server.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestSentinelFailover promotes another Redis while two processes work. What the old one had not
@@ -68,6 +69,7 @@ func (s *stack) pushAgain(ids ...string) {
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	const jobs, slices = 600, 30
+	partitions := report.DefaultKeys.Partitions(report.Redis{Partitions: 8})
 	for name, fault := range map[string]func(ctx context.Context, c *testenv.Cluster) error{
 		"killed": func(_ context.Context, c *testenv.Cluster) error {
 			c.Servers[1].Kill()
@@ -79,11 +81,11 @@ func TestCluster(t *testing.T) {
 			return step.Wait(ctx, 5*time.Second)
 		},
 		"failover": func(ctx context.Context, c *testenv.Cluster) error {
-			return c.HandOver(ctx, "{fanfold:0}")
+			return c.HandOver(ctx, partitions[0].Prefix)
 		},
 		"slot moved": func(ctx context.Context, c *testenv.Cluster) error {
-			for partition := range 8 {
-				if err := c.MoveSlot(ctx, fmt.Sprintf("{fanfold:%d}", partition)); err != nil {
+			for _, keys := range partitions {
+				if err := c.MoveSlot(ctx, keys.Prefix); err != nil {
 					return err
 				}
 			}
@@ -98,7 +100,7 @@ func TestCluster(t *testing.T) {
 			}
 			t.Cleanup(cluster.Stop)
 			s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
-			s.where = fmt.Sprintf("{cluster: [%s], partitions: 8}", strings.Join(cluster.Addresses(), ", "))
+			s.where = fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(cluster.Addresses(), ", "), len(partitions))
 			s.begin(crowdReport, "limits: {lease: 2s, grace: 2s}")
 			for range 2 {
 				s.process("-c", s.config, "serve")
