@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -145,42 +147,69 @@ func TestExternalListener(t *testing.T) {
 	}
 }
 
+// example is a service of examples/external.
+type example struct {
+	name, file string
+	program    func(t *testing.T, file string) []string
+}
+
+// command runs it.
+func (e example) command(t *testing.T) []string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join("../../examples/external", e.name, e.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a program reads go test does not see: it repeats a cached result until something
+	// changes that the test itself has read.
+	if _, err := os.ReadFile(file); err != nil {
+		t.Fatal(err)
+	}
+	return e.program(t, file)
+}
+
+var examples = []example{
+	{"python", "service.py", func(t *testing.T, file string) []string {
+		// Debian's own has Debian's packages.
+		for _, python := range []string{"python3", "/usr/bin/python3"} {
+			if exec.Command(python, "-c", "import redis, zstandard").Run() == nil {
+				return []string{python, file}
+			}
+		}
+		t.Skip("no python3 with redis and zstandard: apt-get install python3-redis python3-zstandard")
+		return nil
+	}},
+	{"node", "service.js", func(t *testing.T, file string) []string {
+		if _, err := exec.LookPath("node"); err != nil {
+			t.Skip("no node: apt-get install nodejs npm")
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(file), "node_modules", "ioredis")); err != nil {
+			t.Skip("its packages are missing: npm install --prefix examples/external/node")
+		}
+		return []string{"node", file}
+	}},
+	{"go", "service.go", func(t *testing.T, file string) []string {
+		program := filepath.Join(t.TempDir(), "service")
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, filepath.Dir(file)).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return []string{program}
+	}},
+}
+
 // TestExternalExamples runs the services of examples/external, and kills them and
 // Fanfold in the midst.
 func TestExternalExamples(t *testing.T) {
 	t.Parallel()
-	folder, err := filepath.Abs("../../examples/external")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name, more string
-		command    func(t *testing.T) []string
-	}{
-		{"python", "limits: {compress: zstd, lease: 2s, grace: 1s}", func(t *testing.T) []string {
-			// Debian's own has Debian's packages.
-			for _, python := range []string{"python3", "/usr/bin/python3"} {
-				if exec.Command(python, "-c", "import redis, zstandard").Run() == nil {
-					return []string{python, filepath.Join(folder, "python", "service.py")}
-				}
-			}
-			t.Skip("no python3 with redis and zstandard: apt-get install python3-redis python3-zstandard")
-			return nil
-		}},
-		{"node", "limits: {lease: 2s, grace: 1s}", func(t *testing.T) []string {
-			if _, err := exec.LookPath("node"); err != nil {
-				t.Skip("no node: apt-get install nodejs npm")
-			}
-			if _, err := os.Stat(filepath.Join(folder, "node", "node_modules", "ioredis")); err != nil {
-				t.Skip("its packages are missing: npm install --prefix examples/external/node")
-			}
-			return []string{"node", filepath.Join(folder, "node", "service.js")}
-		}},
-	} {
+	for _, c := range examples {
+		more := "limits: {compress: zstd, lease: 2s, grace: 1s}"
+		if c.name == "node" {
+			more = "limits: {lease: 2s, grace: 1s}" // Debian's Node has no zstd
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			command := c.command(t)
-			s := newScored(t, 20_000, c.more)
+			s := newScored(t, 20_000, more)
 			service := s.example(command)
 			fanfold := s.process("-c", s.config, "serve")
 			s.process("-c", s.config, "serve")
@@ -225,6 +254,75 @@ func TestExternalExamples(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExternalPartitions runs the same services where there are several partitions: on one Redis,
+// of which one call reads all streams, and on a cluster.
+func TestExternalPartitions(t *testing.T) {
+	t.Parallel()
+	const partitions, users = 3, 50
+	flags := []string{"--partitions", strconv.Itoa(partitions)}
+	user := strings.TrimSpace(fenced(t, "docs/external.md", "sh")[1])
+	run := func(t *testing.T, s *stack, more ...string) {
+		s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
+		s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
+		s.process("-c", s.config, "serve")
+		for _, c := range examples {
+			t.Run(c.name, func(t *testing.T) {
+				s := s.in(t)
+				service := s.example(slices.Concat(c.command(t), flags, more))
+				defer kill(t, service)
+				var ids []string
+				used := map[*scripts.Scripts]bool{}
+				for range 4 * partitions {
+					ids = append(ids, s.insert("scored", `{"from": "2024-01-01"}`))
+					used[s.b.partitions.Of(ids[len(ids)-1])] = true
+				}
+				if len(used) != partitions {
+					t.Fatalf("the jobs are in %d partitions", len(used))
+				}
+				s.push(ids...)
+				for _, v := range s.wait(ids...) {
+					s.wantScores(v)
+				}
+				s.eventually("nothing is left", func() bool {
+					left := int64(0)
+					for _, p := range s.b.partitions {
+						left += s.b.redis.XLen(t.Context(), p.Keys.Reply()).Val() + s.b.redis.XLen(t.Context(), p.Keys.Task("vendor.scores")).Val()
+					}
+					return left == 0
+				})
+				for _, p := range s.b.partitions {
+					if n := s.b.redis.XLen(t.Context(), p.Keys.Quarantined()).Val(); n != 0 {
+						t.Errorf("%d entries in the quarantine of %s", n, p.Keys.Prefix)
+					}
+				}
+			})
+		}
+	}
+	t.Run("one Redis", func(t *testing.T) {
+		t.Parallel()
+		s := newStack(t, scored)
+		s.config = s.divided("three.yaml", partitions, scored)
+		s.b = s.open(s.config)
+		s.redisCLI(user)
+		run(t, s)
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), partitions, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cluster.Stop)
+		s := &stack{t: t, dir: t.TempDir()}
+		s.where = fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(cluster.Addresses(), ", "), partitions)
+		s.begin(scored)
+		for _, s.redis = range cluster.Servers { // each has its own users
+			s.redisCLI(user)
+		}
+		run(t, s, "--cluster")
+	})
 }
 
 // midst waits until some of the scores are there; the rest may come at any moment.

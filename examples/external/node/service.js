@@ -2,19 +2,54 @@
 // found. It may be killed at any time, and run any number of times beside itself.
 //
 //   node service.js redis://user:password@127.0.0.1:6379/0
+//   node service.js --partitions 4 redis://user:password@127.0.0.1:6379/0
+//   node service.js --partitions 8 --cluster redis://user:password@127.0.0.1:6379
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import zlib from 'node:zlib'
+import keySlot from 'cluster-key-slot'
 import Redis from 'ioredis'
 
 const LISTENER = 'vendor.scores'
-const TASKS = `fanfold:task:${LISTENER}`
 const GROUP = 'fanfold'
 const CONSUMER = `${hostname()}-${process.pid}`
 
-const redis = new Redis(process.argv[2] ?? 'redis://127.0.0.1:6379/0', { maxRetriesPerRequest: null })
-redis.on('error', (error) => console.error(error.message)) // it connects again by itself
+const { values: options, positionals: [url = 'redis://127.0.0.1:6379/0'] } = parseArgs({
+  allowPositionals: true,
+  options: {
+    partitions: { type: 'string', default: '1' }, // redis.partitions in Fanfold's configuration
+    cluster: { type: 'boolean', default: false } // the URL is that of a node of a Redis Cluster
+  }
+})
+
+/** A connection. A read that waits holds up what comes after it, so that readers have their own. */
+function connect () {
+  const { hostname: host, port, username, password } = new URL(url)
+  const redis = options.cluster
+    ? new Redis.Cluster([{ host, port }], { redisOptions: { username, password, maxRetriesPerRequest: null } })
+    : new Redis(url, { maxRetriesPerRequest: null })
+  redis.on('error', (error) => console.error(error.message)) // it connects again by itself
+  return redis
+}
+
+const redis = connect()
+
+/** What the keys of partition i of n begin with: docs/keys.md has the rule. */
+function tag (i, n) {
+  for (let k = 0; ; k++) {
+    const tag = `fanfold:${i}-${k}`
+    if (Math.floor(keySlot(tag) * n / 16384) === i) return `{${tag}}:`
+  }
+}
+
+/** The keys of each partition: its stream of tasks, where the answers go, and what a job's hash begins with. */
+const count = Number(options.partitions)
+const partitions = options.cluster || count > 1
+  ? Array.from({ length: count }, (_, i) => tag(i, count))
+    .map((tag) => ({ tasks: `${tag}task:${LISTENER}`, reply: `${tag}reply`, hash: `${tag}FileDownloadRecordEntity-` }))
+  : [{ tasks: `fanfold:task:${LISTENER}`, reply: 'fanfold:reply', hash: 'FileDownloadRecordEntity-' }]
 
 /** Runs a command until Redis takes it: it may be away, or full. Twice does no harm. */
 async function insist (command, ...args) {
@@ -29,17 +64,17 @@ async function insist (command, ...args) {
 }
 
 /** Tells Fanfold something of a task. */
-function say (task, type, fields = {}) {
-  return insist('xadd', 'fanfold:reply', '*', ...Object.entries({ ...task, type, ...fields }).flat())
+function say (keys, task, type, fields = {}) {
+  return insist('xadd', keys.reply, '*', ...Object.entries({ ...task, type, ...fields }).flat())
 }
 
 /** The values of a column that an earlier stage has found, chunk by chunk. */
-async function * values (id, listener, column) {
-  const found = await insist('hget', `FileDownloadRecordEntity-${id}`, `${listener}:found`)
+async function * values (job, listener, column) {
+  const found = await insist('hget', job, `${listener}:found`)
   const [, chunks] = / chunks=(\d+)/.exec(found ?? '') ?? [null, 0]
   for (let n = 0; n < Number(chunks); n++) {
     const field = `${listener}.${column}${n ? `#${n}` : ''}`
-    let text = await insist('hgetBuffer', `FileDownloadRecordEntity-${id}`, field)
+    let text = await insist('hgetBuffer', job, field)
     if (text === null) throw new Error('the job has ended')
     if (text.toString('hex', 0, 4) === '28b52ffd') text = zlib.zstdDecompressSync(text) // limits.compress; Node 22.15
     yield JSON.parse(text.toString())
@@ -60,38 +95,45 @@ function pairs (list) {
 }
 
 /** Does one task. */
-async function work (entry, { id, attempt }) {
+async function work (keys, entry, { id, attempt }) {
   const task = { id, attempt, listener: LISTENER, worker: randomUUID(), entry, consumer: CONSUMER }
-  await say(task, 'alive')
-  const beat = setInterval(() => say(task, 'alive'), 1000)
+  await say(keys, task, 'alive')
+  const beat = setInterval(() => say(keys, task, 'alive'), 1000)
   try {
-    const text = await insist('hget', `FileDownloadRecordEntity-${id}`, 'parameters')
+    const text = await insist('hget', keys.hash + id, 'parameters')
     if (text === null) return // the job has ended
     const parameters = JSON.parse(text)
     let number = 0
-    for await (const users of values(id, 'shop.users', 'user_id')) {
+    for await (const users of values(keys.hash + id, 'shop.users', 'user_id')) {
       for (let from = 0; from < users.length; from += 1000) {
-        while (await insist('xlen', 'fanfold:reply') > 100) await sleep(100) // Fanfold is slower: give it time
+        while (await insist('xlen', keys.reply) > 100) await sleep(100) // Fanfold is slower: give it time
         const rows = users.slice(from, from + 1000).map((user) => [user, score(user, parameters)])
-        await say(task, 'rows', { number: number++, rows: JSON.stringify(rows) })
+        await say(keys, task, 'rows', { number: number++, rows: JSON.stringify(rows) })
       }
     }
-    await say(task, 'done', { chunks: number })
+    await say(keys, task, 'done', { chunks: number })
   } catch (error) {
-    await say(task, 'failed', { error: error.message, ...(error.permanent && { permanent: 1 }) })
+    await say(keys, task, 'failed', { error: error.message, ...(error.permanent && { permanent: 1 }) })
   } finally {
     clearInterval(beat)
   }
 }
 
-for (;;) {
-  try {
-    const streams = await redis.xreadgroup('GROUP', GROUP, CONSUMER, 'COUNT', 1, 'BLOCK', 5000, 'STREAMS', TASKS, '>')
-    for (const [, entries] of streams ?? []) {
-      for (const [entry, fields] of entries) await work(entry, pairs(fields))
+/** Does the tasks of some partitions. COUNT is for each stream: their entries begin at once. */
+async function read (some) {
+  const reader = connect()
+  const streams = some.map((keys) => keys.tasks)
+  for (;;) {
+    try {
+      const found = await reader.xreadgroup('GROUP', GROUP, CONSUMER, 'COUNT', 1, 'BLOCK', 5000, 'STREAMS', ...streams, ...streams.map(() => '>'))
+      await Promise.all((found ?? []).flatMap(([stream, entries]) =>
+        entries.map(([entry, fields]) => work(some[streams.indexOf(stream)], entry, pairs(fields)))))
+    } catch (error) {
+      console.error(error.message) // Redis is away, or Fanfold has not made the group yet
+      await sleep(1000)
     }
-  } catch (error) {
-    console.error(error.message) // Redis is away, or Fanfold has not made the group yet
-    await sleep(1000)
   }
 }
+
+// One call reads all streams of one server; those of a cluster need a reader each.
+for (const some of options.cluster ? partitions.map((keys) => [keys]) : [partitions]) read(some)
