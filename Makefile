@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test build deps vet race fuzz chaos kills bench bench-full clean
+.PHONY: help demo test servers build deps vet race fuzz chaos kills bench bench-full clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -42,6 +42,12 @@ race: deps ## run all tests with the race detector (needs gcc)
 	@./.ci/examples
 	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
+
+servers: deps ## run the tests on Valkey 8, Redis 8 and servers like managed ones
+	@./.ci/deps zstd:zstd luac5.4:lua5.4
+	@./.ci/examples
+	@$(FAULTS)
+	@GO="$(GO)" TAGS="$(TAGS)" SERVERS="$(SERVERS)" ./.ci/servers
 
 fuzz: ## run each fuzz target for a minute
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
