@@ -32,7 +32,7 @@ func (d redisDoctor) checkNotifications(ctx context.Context, client *redis.Clien
 	}
 	missing, err := unheard(ctx, client, d.o.Scripts[i].Keys.Canary(fmt.Sprintf("doctor-%d", time.Now().UnixNano())))
 	if err != nil {
-		return newFinding(check, Warn, "", fmt.Errorf("cannot be tried: %w", err), "")
+		return newFinding(check, Warn, "", fmt.Errorf("cannot be tried: %w", err), "may this user use SUBSCRIBE, ZADD, SET and DEL, and is Redis full?")
 	}
 	if len(missing) > 0 {
 		err = fmt.Errorf("not published: %s", strings.Join(missing, ", "))

@@ -137,11 +137,15 @@ func checkSkew(check string, now time.Time, err error) Finding {
 }
 
 func checkEviction(policy string) Finding {
+	const check, hint = "redis eviction", "maxmemory-policy noeviction, in a Redis of Fanfold's own"
+	if policy == "" {
+		return newFinding(check, Warn, "", errors.New("INFO memory does not tell maxmemory_policy"), hint)
+	}
 	var err error
 	if policy != "noeviction" {
 		err = fmt.Errorf("maxmemory-policy is %s: Redis may drop the keys of running jobs", policy)
 	}
-	return newFinding("redis eviction", Fail, policy, err, "maxmemory-policy noeviction, in a Redis of Fanfold's own")
+	return newFinding(check, Fail, policy, err, hint)
 }
 
 // checkRedisMemory compares the memory in use with maxmemory.

@@ -31,6 +31,16 @@ func TestServerNames(t *testing.T) {
 	}
 }
 
+// TestEviction fails where Redis may drop keys, and warns where a server does not tell.
+func TestEviction(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[string]string{"noeviction": Pass, "volatile-ttl": Fail, "": Warn} {
+		if f := checkEviction(policy); f.Result != want {
+			t.Errorf("%q: %+v", policy, f)
+		}
+	}
+}
+
 // TestDoctorHearsEvents, and names those that it does not hear, also where CONFIG is refused.
 func TestDoctorHearsEvents(t *testing.T) {
 	t.Parallel()
