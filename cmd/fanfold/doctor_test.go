@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -262,5 +264,29 @@ func TestDoctorOfAnUnknownReport(t *testing.T) {
 	f := s.examined("records to be started")
 	if f.Result != inspect.Warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestDoctorOfACluster asks every master of a cluster, and hears the events of each.
+func TestDoctorOfACluster(t *testing.T) {
+	t.Parallel()
+	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
+	s.where = fmt.Sprintf("{cluster: [%s], partitions: 8}", cluster.Servers[0].Addr)
+	s.begin(oneReport)
+	out, code := s.fanfold("doctor")
+	for _, master := range cluster.Servers[:3] {
+		for _, check := range []string{"redis version", "redis eviction", "redis notifications"} {
+			if !regexp.MustCompile(`PASS +` + check + ` of ` + master.Addr).MatchString(out) {
+				t.Errorf("%d, no %s of %s in %s", code, check, master.Addr, out)
+			}
+		}
+	}
+	if !strings.Contains(out, "expired, del, set and zadd are heard") || code != exitOK {
+		t.Errorf("%d %s", code, out)
 	}
 }
