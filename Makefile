@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test servers build deps vet race fuzz chaos kills bench bench-full clean
+.PHONY: help demo test servers build deps vet race fuzz chaos soak kills bench bench-full clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -58,6 +58,9 @@ fuzz: ## run each fuzz target for a minute
 
 chaos: deps ## let everything break for TIME (1h), from SEED on, also with SENTINEL=1 or CLUSTER=1
 	CHAOS_REDIS=$(if $(CLUSTER),cluster,$(if $(SENTINEL),sentinel)) CHAOS=$(or $(TIME),1h) CHAOS_SEED=$(SEED) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestChaos$$' ./cmd/fanfold
+
+soak: deps ## live through a week of a company in TIME (30m)
+	SOAK=$(or $(TIME),30m) $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestSoak$$' ./cmd/fanfold
 
 kills: deps ## kill workers 100 times while an API makes jobs for them
 	HTTP_KILLS=100 $(GO) test -tags $(TAGS) -timeout 0 -count 1 -v -run '^TestWorkersAreKilledAroundSubmits$$' ./cmd/fanfold

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
-	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
 // watch looks at each record that is SUCCESS as soon as it is seen: its file is
@@ -121,37 +119,9 @@ func (r *round) drained(ctx context.Context) {
 // drainTime is how long what is left may take after the last record is final.
 const drainTime = time.Minute
 
-// lasting are the documented keys that have no TTL, or a long one (docs/keys.md).
-var lasting = []string{
-	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
-	"fanfold:events", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:fired",
-	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep",
-	"fanfold:task:src.a", "fanfold:task:src.b", "fanfold:task:src.c",
-}
-
 func (r *round) keys(ctx context.Context) {
-	masters, err := redisdb.Masters(ctx, r.redis.client)
-	if err != nil {
-		r.violated("masters: %v", err)
-	}
-	for _, master := range masters {
-		for all := master.Scan(ctx, 0, "*", 1000).Iterator(); all.Next(ctx); {
-			key := all.Val()
-			plain := r.redis.plain(key)
-			switch ttl := master.PTTL(ctx, key).Val(); {
-			case strings.HasPrefix(plain, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended"):
-				r.violated("the data %s is left of a job that has ended", key)
-			case ttl == -1 && !slices.Contains(lasting, plain):
-				r.violated("%s is left without a TTL", key)
-			case ttl > 20*time.Minute && !slices.Contains(lasting, plain):
-				r.violated("%s is left with a TTL of %s", key, ttl)
-			}
-		}
-	}
-	for _, p := range r.redis.partitions {
-		if entries := r.redis.client.XRangeN(ctx, p.Keys.Quarantined(), "-", "+", 3).Val(); len(entries) > 0 {
-			r.violated("in quarantine: %v", entries)
-		}
+	for _, text := range r.redis.left(ctx) {
+		r.violated("%s", text)
 	}
 }
 

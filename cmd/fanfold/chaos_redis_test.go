@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -195,4 +198,45 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 		return c.partitions[len(id)%len(c.partitions)]
 	}
 	return c.partitions.Of(id)
+}
+
+// lasting are the documented keys that have no TTL, or a long one (docs/keys.md).
+var lasting = []string{
+	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
+	"fanfold:events", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired",
+	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep",
+}
+
+// left tells which keys are there that jobs should not leave when they have ended.
+func (c *chaosRedis) left(ctx context.Context) (texts []string) {
+	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
+	masters, err := redisdb.Masters(ctx, c.client)
+	if err != nil {
+		say("masters: %v", err)
+	}
+	for _, master := range masters {
+		all := master.Scan(ctx, 0, "*", 1000).Iterator()
+		for all.Next(ctx) {
+			key := all.Val()
+			plain := c.plain(key)
+			lasts := slices.Contains(lasting, plain) || strings.HasPrefix(plain, "fanfold:task:")
+			switch ttl := master.PTTL(ctx, key).Val(); {
+			case strings.HasPrefix(plain, "FileDownloadRecordEntity-") && !strings.HasSuffix(key, ":ended"):
+				say("the data %s is left of a job that has ended", key)
+			case ttl == -1 && !lasts:
+				say("%s is left without a TTL", key)
+			case ttl > 20*time.Minute && !lasts:
+				say("%s is left with a TTL of %s", key, ttl)
+			}
+		}
+		if err := all.Err(); err != nil {
+			say("keys: %v", err)
+		}
+	}
+	for _, p := range c.partitions {
+		if entries := c.client.XRangeN(ctx, p.Keys.Quarantined(), "-", "+", 3).Val(); len(entries) > 0 {
+			say("in quarantine: %v", entries)
+		}
+	}
+	return texts
 }

@@ -157,6 +157,16 @@ func (r *round) start(ctx context.Context) (stop func()) {
 	}
 }
 
+// historyStatements have the database note every change of a record, in its order and in the same
+// transaction.
+var historyStatements = []string{
+	`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
+	`CREATE TRIGGER follow AFTER UPDATE ON file_download_record FOR EACH ROW
+		IF NOT (OLD.status <=> NEW.status AND OLD.attempt <=> NEW.attempt AND OLD.file <=> NEW.file) THEN
+			INSERT INTO history (id, attempt, was, status) VALUES (NEW.id, NEW.attempt, OLD.status, NEW.status);
+		END IF`,
+}
+
 // migrate makes the record table with its rows, and a history of it that the
 // database keeps by itself.
 func (r *round) migrate(ctx context.Context) {
@@ -182,13 +192,7 @@ func (r *round) migrate(ctx context.Context) {
 		r.t.Fatal(err)
 	}
 	r.redis.client, r.redis.partitions = r.direct.redis, r.direct.partitions
-	for _, statement := range []string{
-		`CREATE TABLE history (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT, attempt INT, was VARCHAR(16), status VARCHAR(16), at TIMESTAMP(6) DEFAULT NOW(6))`,
-		`CREATE TRIGGER follow AFTER UPDATE ON file_download_record FOR EACH ROW
-			IF NOT (OLD.status <=> NEW.status AND OLD.attempt <=> NEW.attempt AND OLD.file <=> NEW.file) THEN
-				INSERT INTO history (id, attempt, was, status) VALUES (NEW.id, NEW.attempt, OLD.status, NEW.status);
-			END IF`,
-	} {
+	for _, statement := range historyStatements {
 		if _, err := r.db.ExecContext(ctx, statement); err != nil {
 			r.t.Fatal(err)
 		}

@@ -108,7 +108,7 @@ func (c *Cluster) Settled(ctx context.Context) error {
 	defer cancel()
 	if err := c.await(ctx, "all nodes are well", func(info, nodes string) bool {
 		return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") &&
-			strings.Count(nodes, " connected") == len(c.Servers) && !strings.Contains(nodes, "fail") && strings.Count(nodes, "slave ") == c.masters
+			strings.Count(nodes, " connected") == len(c.Servers) && !strings.Contains(nodes, "fail") && followed(nodes) == c.masters
 	}); err != nil {
 		return err
 	}
@@ -127,6 +127,17 @@ func (c *Cluster) Settled(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// followed counts the masters that have a replica in the answer of CLUSTER NODES.
+func followed(nodes string) int {
+	masters := map[string]bool{}
+	for line := range strings.Lines(nodes) {
+		if words := strings.Fields(line); len(words) > 3 && strings.HasSuffix(words[2], "slave") {
+			masters[words[3]] = true
+		}
+	}
+	return len(masters)
 }
 
 // MasterOf returns the server that has a key now, and its replica.
