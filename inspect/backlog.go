@@ -36,10 +36,10 @@ func (b *backlog) ask(ctx context.Context, p redis.Pipeliner) {
 // summary is that of the entries that a process has read.
 func (b *backlog) summary() (redis.XPending, error) {
 	found, err := b.pending.Result()
-	if err != nil && missing(err) || err == nil && found == nil {
-		return redis.XPending{}, nil
-	} else if err != nil {
+	if err != nil && !missing(err) {
 		return redis.XPending{}, err
+	} else if found == nil {
+		found = &redis.XPending{}
 	}
 	return *found, b.length.Err()
 }

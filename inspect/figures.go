@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -32,15 +33,28 @@ type measure struct {
 	value func(now time.Time) (float64, error)
 }
 
-// Figures reads what is in Redis, in one round trip of commands that cost the same however
-// long the lists are, and in a second one where entries wait that no process has read. Where a
-// key is of another type, its figures are missing; any other error is that of Redis, and comes
-// with the figures of the servers that answered.
+// Figures reads what is in Redis: of each partition at once, in one round trip of commands that cost
+// the same however long the lists are, and in a second one where entries wait that no process has
+// read. Where a key is of another type, its figures are missing; any other error is that of Redis,
+// and comes with the figures of the partitions that answered.
 func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
-	all := measures(in)
-	var clock *redis.TimeCmd
+	parts := measures(in)
+	found, failed := make([][]Figure, len(parts)), make([]error, len(parts))
+	var group sync.WaitGroup
+	for i, s := range in.o.Scripts {
+		group.Go(func() { found[i], failed[i] = in.read(ctx, s, parts[i]) })
+	}
+	group.Wait()
+	return slices.Concat(found...), errors.Join(failed...)
+}
+
+// read reads the figures of a partition.
+func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure) (found []Figure, failed error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	_, _ = in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its error
-		clock = p.Time(ctx)
 		for _, m := range all {
 			if m.ask != nil {
 				m.ask(ctx, p)
@@ -56,11 +70,6 @@ func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 		}
 		return nil
 	})
-	now, failed := clock.Result()
-	if failed != nil { // other servers may answer
-		now = time.Now()
-	}
-	var found []Figure
 	for _, m := range all {
 		value, err := m.value(now)
 		var refused redis.Error
@@ -75,17 +84,19 @@ func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 	return found, failed
 }
 
-// measures lists what there is to read in all partitions.
-func measures(in *Inspector) (all []measure) {
+// measures lists what there is to read in each partition.
+func measures(in *Inspector) [][]measure {
+	parts := make([][]measure, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
-		for _, m := range in.measuresOf(s.Keys) {
-			if len(in.o.Scripts) > 1 {
-				m.Part = strconv.Itoa(i)
+		parts[i] = in.measuresOf(s.Keys)
+		for j := range parts[i] {
+			if len(parts) > 1 {
+				parts[i][j].Part = strconv.Itoa(i)
 			}
-			all = append(all, m)
 		}
 	}
-	return append(all, size("paused", in.o.Scripts.Home().Keys.PausedSet(), "Listeners and reports that are paused."))
+	parts[0] = append(parts[0], size("paused", in.o.Scripts.Home().Keys.PausedSet(), "Listeners and reports that are paused."))
+	return parts
 }
 
 // measuresOf lists what there is to read in a partition.

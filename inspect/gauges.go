@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,8 +12,8 @@ import (
 // max, not the sum.
 func NewGauges(in *Inspector) prometheus.Collector {
 	g := &gauges{in: in, descs: map[string]*prometheus.Desc{}}
-	g.up = prometheus.NewDesc("fanfold_redis_up", "1 if Redis answered this scrape; without it the lengths are missing.", nil, nil)
-	for _, f := range measures(in) {
+	g.up = prometheus.NewDesc("fanfold_redis_up", "1 if all of Redis answered this scrape, else 0: the figures of the partitions that did not are missing.", nil, nil)
+	for _, f := range slices.Concat(measures(in)...) {
 		var labels []string
 		if f.Label != "" {
 			labels = append(labels, f.Label)

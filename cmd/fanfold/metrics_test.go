@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/testenv"
 )
 
 // sample is a line of /metrics.
@@ -137,6 +139,41 @@ func TestLag(t *testing.T) {
 	s.b.redis.ZAdd(t.Context(), s.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
 	if late := sum(scrape(t, ab), "fanfold_delayed_overdue_seconds"); late < 59 || late > 90 {
 		t.Errorf("an id that was due a minute ago is late by %v s", late)
+	}
+}
+
+// TestMetricsWhileAMasterHangs has those of the partitions on the other masters.
+func TestMetricsWhileAMasterHangs(t *testing.T) {
+	t.Parallel()
+	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
+	s.where = fmt.Sprintf("{cluster: [%s], partitions: 3}", strings.Join(cluster.Addresses(), ", "))
+	s.begin(crowdReport)
+	read := func() (map[string]int, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		figures, err := s.b.inspect.Figures(ctx)
+		count := map[string]int{}
+		for _, f := range figures {
+			count[f.Part]++
+		}
+		return count, err
+	}
+	whole, err := read()
+	if err != nil || len(whole) != 4 { // of three partitions, and of all
+		t.Fatalf("%v %v", whole, err)
+	}
+	for _, r := range []*testenv.Redis{cluster.Servers[1], cluster.Servers[4]} { // with its replica
+		r.Freeze()
+		defer r.Thaw()
+	}
+	count, err := read()
+	if delete(whole, "1"); err == nil || !maps.Equal(count, whole) {
+		t.Errorf("%v, not %v: %v", count, whole, err)
 	}
 }
 
