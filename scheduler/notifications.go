@@ -19,22 +19,26 @@ const (
 
 // enable makes Redis publish keyspace notifications, beside those that it publishes
 // already, and tells whether it did not publish all of them until now. Where that is
-// refused, or the command is not there, the canary tells what that means.
-func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed bool) {
+// refused, or the command is not there, the canary tells what that means. An error is one of the
+// connection.
+func (s *Scheduler) enable(ctx context.Context, client *redis.Client) (changed bool, err error) {
 	settings, err := client.ConfigGet(ctx, notifySetting).Result()
 	if err == nil {
 		flags := withFlags(settings[notifySetting])
 		if flags == settings[notifySetting] {
-			return false
+			return false, nil
 		}
 		err = client.ConfigSet(ctx, notifySetting, flags).Err()
 		changed = err == nil
 	}
-	if isReply(err) && !s.refused {
+	if !isReply(err) {
+		return changed, err
+	}
+	if !s.refused {
 		s.refused = true
 		s.log.Info("Redis does not let its notifications be switched on: set them by hand, unless they are on", "setting", notifySetting, "needed", notifyFlags, "err", err)
 	}
-	return changed
+	return false, nil
 }
 
 // withFlags adds to flags what is missing there.

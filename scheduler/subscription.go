@@ -124,7 +124,10 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 	for {
 		// Somebody may have switched some of them off, of which the end of the canary
 		// tells nothing.
-		changed := s.enable(ctx, client)
+		changed, err := s.enable(ctx, client)
+		if err != nil {
+			return heard, fmt.Errorf("notifications: %w", err)
+		}
 		chirp, err := s.proves(ctx, e.canary)
 		if chirp && !e.all.Load() {
 			// It can be the end of one that an earlier subscription has set.

@@ -1,6 +1,7 @@
 package redisdb
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -79,11 +80,38 @@ func connectCluster(r report.Redis, poolSize int, readTimeout time.Duration) (re
 	if err != nil {
 		return nil, err
 	}
-	return redis.NewClusterClient(&redis.ClusterOptions{
+	c := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: r.Cluster, Username: r.User, Password: r.Password.Reveal(), TLSConfig: encrypt,
 		PoolSize: poolSize, ReadTimeout: readTimeout, ContextTimeoutEnabled: true, DisableIdentity: true,
 		ClusterStateReloadInterval: reloadEvery, FailingTimeoutSeconds: 1, DialerRetries: 1,
-	}), nil
+	})
+	c.OnNewNode(func(node *redis.Client) { node.AddHook(slotsHook{}) })
+	return c, nil
+}
+
+// slotsTimeout is how long a node may take to say which slots the nodes have. Then another one is
+// asked: go-redis asks one at a time, and one that hangs would hide for the whole read timeout who
+// has taken its place.
+const slotsTimeout = 300 * time.Millisecond
+
+// slotsHook bounds CLUSTER SLOTS by slotsTimeout.
+type slotsHook struct{}
+
+func (slotsHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (slotsHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (slotsHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if _, ok := cmd.(*redis.ClusterSlotsCmd); ok {
+			limited, cancel := context.WithTimeout(ctx, slotsTimeout)
+			defer cancel()
+			ctx = limited
+		}
+		return next(ctx, cmd)
+	}
 }
 
 // reloadEvery is how old what a client knows of its cluster may be. A node that is dead does not
