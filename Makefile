@@ -70,11 +70,11 @@ BENCH = cd bench && $(GO) run -tags $(TAGS) .
 bench: deps ## measure beside other systems, and print what was measured
 	@./.ci/deps rabbitmq-server:rabbitmq-server
 	$(BENCH)
-	$(BENCH) -table results.json -docs ../docs/benchmarks.md
+	$(BENCH) -table results.json -docs ../docs/benchmarks.md,../docs/scale.md
 
 bench-full: bench ## bench, and what takes long: joins of 10 million rows, a million jobs
 	$(BENCH) -large
-	$(BENCH) -table results.json -docs ../docs/benchmarks.md
+	$(BENCH) -table results.json -docs ../docs/benchmarks.md,../docs/scale.md
 
 clean: ## remove what was built and the demo's files
 	rm -rf fanfold out bench/bullmq/node_modules bench/duckdb/node_modules examples/external/node/node_modules

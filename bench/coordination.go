@@ -61,7 +61,7 @@ func coordination(ctx context.Context, o options, dir string, r *results) error 
 		if err != nil {
 			return err
 		}
-		p, err := newFanfold(s.redis, fanfoldOptions{listeners: 2, records: store})
+		p, err := newFanfold(s.at(), fanfoldOptions{listeners: 2, records: store})
 		if err != nil {
 			return err
 		}

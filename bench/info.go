@@ -48,3 +48,13 @@ func usedMemory(ctx context.Context, client *redis.Client, field string) (float6
 	bytes, err := strconv.ParseFloat(info["Memory"][field], 64)
 	return bytes / 1e6, err
 }
+
+// connections is how many clients Redis has beside this one.
+func connections(ctx context.Context, client *redis.Client) (float64, error) {
+	info, err := client.InfoMap(ctx, "clients").Result()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(info["Clients"]["connected_clients"])
+	return float64(n - 1), err
+}

@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/report"
 )
 
 // zadds adds one id after the other to the delayed set, due now, and measures how
 // long it takes to the listener.
 func zadds(ctx context.Context, server *testenv.Redis, records records, ids []string) ([]time.Duration, error) {
-	p, err := newFanfold(server, fanfoldOptions{
+	p, err := newFanfold(servers{redis: server}.at(), fanfoldOptions{
 		listeners: 1, records: records,
 		// Away from what was measured before.
-		keys: scripts.Keys{Prefix: "zadd:" + ids[0] + ":", Hash: "zadds-" + ids[0] + "-"},
+		keys: report.Keys{Prefix: "zadd:" + ids[0] + ":", Hash: "zadds-" + ids[0] + "-"},
 	})
 	if err != nil {
 		return nil, err

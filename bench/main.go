@@ -39,8 +39,9 @@ func main() {
 	profile := flag.String("profile", "", "write a CPU profile of Fanfold's coordination to this file, and measure nothing else")
 	out := flag.String("out", "results.json", "file of results")
 	table := flag.String("table", "", "print the results in this file as Markdown, targets first, and measure nothing")
-	docs := flag.String("docs", "", "with -table: write that into this page, between its two markers")
-	worker := flag.String("worker", "", "be one of the processes that are measured: address of Redis; not for you")
+	docs := flag.String("docs", "", "with -table: write that into these pages, with commas, between their markers")
+	worker := flag.String("worker", "", "be one of the processes that are measured: addresses of Redis; not for you")
+	partitions := flag.Int("partitions", 0, "with -worker: how many")
 	flag.Usage = func() {
 		fmt.Fprint(os.Stderr, usageText)
 		for _, p := range parts {
@@ -64,7 +65,7 @@ func main() {
 	var err error
 	switch {
 	case *worker != "":
-		err = beWorker(ctx, *worker)
+		err = beWorker(ctx, strings.Split(*worker, ","), *partitions)
 	case *table != "":
 		err = printTable(*table, *docs)
 	default:
@@ -116,6 +117,8 @@ var parts = []part{
 	{"waiting", "what an engine takes without jobs, with 100,000 things waiting", false, idleEngine},
 	{"processes", "jobs per second of 1, 2 and 4 processes", false, processes},
 	{"backlog", "jobs per second while 1,000 to 100,000 ids wait", false, backlog},
+	{"masters", "jobs per second and CPU on 1 and on 3 masters, of 1, 2, 4 and 8 processes", false, masters},
+	{"partitions", "what an engine takes without jobs, in 1, 8 and 32 partitions", false, idleDivided},
 	{"expired", "how late expired events are that nobody hurries", true, plainEvents},
 	{"join-large", "join with ten times the rows", true, joinLarge},
 	{"backlog-large", "backlog with 1,000,000 ids", true, backlogLarge},

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/dataset"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scheduler"
@@ -28,14 +29,12 @@ import (
 // of all listeners and writes a CSV and a manifest. It is told as folded when the
 // CSV is committed.
 type fanfold struct {
-	client, blocking *redis.Client
-	scripts          *scripts.Scripts
+	client, blocking redis.UniversalClient
+	partitions       scripts.Partitions
 	files            *memory
 	source           *numbers
-	engine           *engine.Engine
-	recovery         *recovery.Recovery
-	listeners        *listeners.Runner
-	scheduler        *scheduler.Scheduler
+	slots            *listeners.Slots
+	roles            []func(ctx context.Context) error // of all partitions
 }
 
 var _ delayer = (*fanfold)(nil)
@@ -48,47 +47,77 @@ type records interface {
 
 type fanfoldOptions struct {
 	listeners int
-	records   records      // nil: in memory
-	keys      scripts.Keys // zero: the default ones
-	consumer  string       // empty: there is one process
-	apart     bool         // records in memory are those of this process alone
+	records   records     // nil: in memory
+	keys      report.Keys // zero: the default ones
+	consumer  string      // empty: there is one process
+	apart     bool        // records in memory are those of this process alone
 }
 
 func startFanfold(_ context.Context, s servers, listeners int) (peer, error) {
-	return newFanfold(s.redis, fanfoldOptions{listeners: listeners})
+	return newFanfold(s.at(), fanfoldOptions{listeners: listeners})
 }
 
-func newFanfold(server *testenv.Redis, o fanfoldOptions) (*fanfold, error) {
+func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 	rep, err := benchReport(o.listeners)
 	if err != nil {
 		return nil, err
 	}
-	reports := map[string]*report.Report{rep.Name: rep}
-	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Grace: time.Minute, Lease: 10 * time.Second}
-	f := &fanfold{client: server.Client(), blocking: server.Client(), files: newMemory(o.apart), source: &numbers{}}
+	f = &fanfold{files: newMemory(o.apart), source: &numbers{}}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
 	if o.records == nil {
 		o.records = f.files
 	}
+	if o.keys == (report.Keys{}) {
+		o.keys = report.DefaultKeys
+	}
 	o.consumer = cmp.Or(o.consumer, "bench")
-	f.scripts = scripts.New(scripts.Options{Redis: f.client, Keys: o.keys})
-	if f.engine, err = engine.New(engine.Options{
-		Redis: f.blocking, Scripts: f.scripts, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: o.consumer,
-	}); err != nil {
-		return nil, err
+	// Connections are as those of fanfold serve.
+	all := o.keys.Partitions(at)
+	if f.client, err = redisdb.Connect(at, 10*runtime.GOMAXPROCS(0)+4*len(all), 0); err != nil {
+		return f, err
 	}
-	if f.recovery, err = recovery.New(recovery.Options{
-		Scripts: f.scripts, Jobs: f.engine, Records: o.records, Grace: limits.Grace, Rate: 500,
-	}); err != nil {
-		return nil, err
+	if f.blocking, err = redisdb.Connect(at, 13*len(all), redisdb.BlockingTimeout); err != nil {
+		return f, err
 	}
-	if f.listeners, err = listeners.New(listeners.Options{
-		Redis: f.blocking, Scripts: f.scripts, Reports: reports, Sources: map[string]listeners.Source{"numbers": f.source},
-		Limits: limits, Consumer: o.consumer,
-	}); err != nil {
-		return nil, err
+	for _, keys := range all {
+		f.partitions = append(f.partitions, scripts.New(scripts.Options{Redis: f.client, Keys: scripts.Keys(keys), Home: scripts.Keys(all[0])}))
 	}
-	f.scheduler, err = scheduler.New(scheduler.Options{Redis: f.client, Scripts: f.scripts, Consumer: o.consumer})
-	return f, err
+	limits := report.Limits{RunningJobs: 1000, Tasks: 64, Folds: 128, Rebuild: 500, Grace: time.Minute, Lease: 10 * time.Second}.Share(len(all))
+	f.slots = listeners.NewSlots(limits.Tasks)
+	for _, s := range f.partitions {
+		if err := f.add(s, o, map[string]*report.Report{rep.Name: rep}, limits); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// add adds the roles of one partition.
+func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*report.Report, limits report.Limits) error {
+	e, err := engine.New(engine.Options{
+		Redis: f.blocking, Scripts: s, Others: f.partitions, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: o.consumer,
+	})
+	if err != nil {
+		return err
+	}
+	r, err := recovery.New(recovery.Options{Scripts: s, Jobs: e, Records: o.records, Grace: limits.Grace, Rate: limits.Rebuild})
+	if err != nil {
+		return err
+	}
+	l, err := listeners.New(listeners.Options{
+		Redis: f.blocking, Scripts: s, Reports: reports, Sources: map[string]listeners.Source{"numbers": f.source},
+		Limits: limits, Slots: f.slots, Consumer: o.consumer,
+	})
+	if err != nil {
+		return err
+	}
+	t, err := scheduler.New(scheduler.Options{Redis: f.client, Scripts: s, Consumer: o.consumer})
+	f.roles = append(f.roles, e.Run, r.Run, l.Run, t.Run)
+	return err
 }
 
 // fanfoldPush is how many ids are pushed in one round trip.
@@ -98,7 +127,7 @@ func (f *fanfold) push(ctx context.Context, ids []string) error {
 	for some := range slices.Chunk(ids, fanfoldPush) {
 		if _, err := f.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, id := range some {
-				p.XAdd(ctx, &redis.XAddArgs{Stream: f.scripts.Keys.Jobs(), Values: []string{"id", id}})
+				p.XAdd(ctx, &redis.XAddArgs{Stream: f.partitions.Of(id).Keys.Jobs(), Values: []string{"id", id}})
 			}
 			return nil
 		}); err != nil {
@@ -109,25 +138,27 @@ func (f *fanfold) push(ctx context.Context, ids []string) error {
 }
 
 func (f *fanfold) pushAt(ctx context.Context, id string, at time.Time) error {
-	return f.client.ZAdd(ctx, f.scripts.Keys.Delayed(), redis.Z{Score: float64(at.UnixMilli()), Member: id}).Err()
+	return f.client.ZAdd(ctx, f.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(at.UnixMilli()), Member: id}).Err()
 }
 
 func (f *fanfold) run(ctx context.Context, tell told) error {
 	f.files.folded, f.source.started = tell.folded, tell.started
 	var group errgroup.Group
-	group.Go(func() error { return f.engine.Run(ctx) })
-	group.Go(func() error { return f.recovery.Run(ctx) })
-	group.Go(func() error { return f.listeners.Run(ctx) })
-	group.Go(func() error { return f.scheduler.Run(ctx) })
+	for _, role := range f.roles {
+		group.Go(func() error { return role(ctx) })
+	}
 	return group.Wait()
 }
 
 // hash goes when the job is settled: nothing of it is left to be done.
-func (f *fanfold) hash(id string) string { return f.scripts.Keys.Job(id) }
+func (f *fanfold) hash(id string) string { return f.partitions.Of(id).Keys.Job(id) }
 
 func (f *fanfold) close() {
-	_ = f.client.Close()
-	_ = f.blocking.Close()
+	for _, c := range []redis.UniversalClient{f.client, f.blocking} {
+		if c != nil {
+			_ = c.Close()
+		}
+	}
 }
 
 // benchReport is a report of n listeners without SQL.

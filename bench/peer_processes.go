@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
 )
 
 // fanfolds is Fanfold in processes of its own, each with all roles: this program
@@ -27,17 +27,21 @@ type fanfolds struct {
 	children []*child
 }
 
-func startFanfolds(ctx context.Context, server *testenv.Redis, processes int) (*fanfolds, error) {
+func startFanfolds(ctx context.Context, s servers, processes int) (*fanfolds, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	f := &fanfolds{}
-	if f.fanfold, err = newFanfold(server, fanfoldOptions{listeners: workerListeners}); err != nil {
+	if f.fanfold, err = newFanfold(s.at(), fanfoldOptions{listeners: workerListeners}); err != nil {
 		return nil, err
 	}
+	var addresses []string
+	for _, n := range s.nodes() {
+		addresses = append(addresses, n.Addr)
+	}
 	for range processes {
-		c, err := startChild(ctx, exec.CommandContext(ctx, self, "-worker", server.Addr))
+		c, err := startChild(ctx, exec.CommandContext(ctx, self, "-worker", strings.Join(addresses, ","), "-partitions", strconv.Itoa(s.partitions)))
 		if err != nil {
 			f.close()
 			return nil, err
@@ -83,8 +87,12 @@ func (f *fanfolds) close() {
 const workerListeners = 2
 
 // beWorker is such a process: it works when it is told to, until its input ends.
-func beWorker(ctx context.Context, addr string) error {
-	f, err := newFanfold(&testenv.Redis{Addr: addr}, fanfoldOptions{
+func beWorker(ctx context.Context, addresses []string, partitions int) error {
+	at := report.Redis{Cluster: addresses, Partitions: partitions}
+	if len(addresses) == 1 {
+		at.Cluster, at.URL = nil, report.Secret("redis://"+addresses[0])
+	}
+	f, err := newFanfold(at, fanfoldOptions{
 		listeners: workerListeners, consumer: "bench-" + strconv.Itoa(os.Getpid()), apart: true,
 	})
 	if err != nil {

@@ -69,16 +69,19 @@ func apart(ctx context.Context, dir string, processes, jobs int, what, system st
 		return err
 	}
 	defer server.Stop()
-	p, err := startFanfolds(ctx, server, processes)
+	s := servers{redis: server}
+	p, err := startFanfolds(ctx, s, processes)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	w, err := work(ctx, servers{redis: server}, p, idsOf("p", 0, jobs))
+	w, err := work(ctx, s, p, idsOf("p", 0, jobs))
 	if err != nil {
 		return fmt.Errorf("%s: %w", system, err)
 	}
-	peak, err := usedMemory(ctx, p.client, "used_memory_peak")
+	client := server.Client()
+	defer client.Close()
+	peak, err := usedMemory(ctx, client, "used_memory_peak")
 	if err != nil {
 		return err
 	}

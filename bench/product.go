@@ -100,9 +100,11 @@ func peakMemory(pid int) (mb float64, err error) {
 
 // cpu is what the process has used since it began, by its CPU clock: the times in
 // /proc/pid/stat are in steps of 10 ms, which is what an idle engine takes in two seconds.
-func (s *process) cpu() (time.Duration, error) {
+func (s *process) cpu() (time.Duration, error) { return clockOf(s.cmd.Process.Pid) }
+
+func clockOf(pid int) (time.Duration, error) {
 	var used unix.Timespec
-	err := unix.ClockGettime(int32(^s.cmd.Process.Pid<<3|2), &used) // as clock_getcpuclockid does
+	err := unix.ClockGettime(int32(^pid<<3|2), &used) // as clock_getcpuclockid does
 	return time.Duration(used.Nano()), err
 }
 

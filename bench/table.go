@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// The page has the results between these two lines.
-const (
-	tableBegin = "<!-- begin: written by bench -table -->\n"
-	tableEnd   = "<!-- end: written by bench -table -->\n"
-)
+// tables are what pages have between their begin, with that name, and end.
+var tables = map[string]func(list []result) string{"targets": markdown, "masters": mastersTable, "growth": growthTable, "day": dayTable}
 
-// printTable prints the results in a file as Markdown, or writes them into a page.
-func printTable(file, page string) error {
+const tableEnd = "<!-- end: written by bench -table -->\n"
+
+func tableBegin(name string) string { return "<!-- begin " + name + ": written by bench -table -->\n" }
+
+// printTable prints the results in a file as Markdown, or writes them into pages, with commas
+// between their names.
+func printTable(file, pages string) error {
 	list, err := readResults(file)
 	if err != nil {
 		return err
@@ -23,20 +25,44 @@ func printTable(file, page string) error {
 	if len(list) == 0 {
 		return fmt.Errorf("%s: no results: measure first", file)
 	}
-	if page == "" {
+	if pages == "" {
 		fmt.Print(markdown(list))
 		return nil
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
+	for page := range strings.SplitSeq(pages, ",") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		filled, err := withTables(string(text), list)
+		if err == nil {
+			err = os.WriteFile(page, []byte(filled), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
 	}
-	before, rest, begins := strings.Cut(string(text), tableBegin)
-	_, after, ends := strings.Cut(rest, tableEnd)
-	if !begins || !ends {
-		return errors.New(page + " does not have the two lines between which the results go")
+	return nil
+}
+
+// withTables fills in the tables of a page.
+func withTables(text string, list []result) (string, error) {
+	found := false
+	for name, table := range tables {
+		before, rest, begins := strings.Cut(text, tableBegin(name))
+		if !begins {
+			continue
+		}
+		_, after, ends := strings.Cut(rest, tableEnd)
+		if !ends {
+			return "", errors.New("the table " + name + " has no end")
+		}
+		text, found = before+tableBegin(name)+table(list)+tableEnd+after, true
 	}
-	return os.WriteFile(page, []byte(before+tableBegin+markdown(list)+tableEnd+after), 0o644)
+	if !found {
+		return "", errors.New("it has no table of results")
+	}
+	return text, nil
 }
 
 // markdown is the table of the targets. Ratios are Fanfold's median divided by the other one.

@@ -7,18 +7,20 @@ import (
 	"testing"
 )
 
-// TestDocsHaveTheResults: the page and the file of results say the same.
+// TestDocsHaveTheResults: the pages and the file of results say the same.
 func TestDocsHaveTheResults(t *testing.T) {
 	list, err := readResults("results.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../docs/benchmarks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(page), tableBegin+markdown(list)+tableEnd) {
-		t.Error("docs/benchmarks.md is not what results.json gives: run `go run . -table results.json -docs ../docs/benchmarks.md` in bench/")
+	for _, name := range []string{"benchmarks", "scale"} {
+		page, err := os.ReadFile("../docs/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filled, err := withTables(string(page), list); err != nil || filled != string(page) {
+			t.Errorf("docs/%s.md is not what results.json gives (%v): run `go run . -table results.json -docs ../docs/%s.md` in bench/", name, err, name)
+		}
 	}
 }
 

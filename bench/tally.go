@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -73,7 +74,9 @@ const (
 type worked struct {
 	pushed time.Duration // the pushing took this long
 	took   time.Duration // from the start of the peer until every job was folded and its hash gone
-	redis  float64       // CPU of Redis in that time, in s
+	redis  float64       // CPU of all Redis servers in that time, in s
+	// busiest is that of the one that has used most.
+	busiest float64
 
 	process time.Duration // CPU of this process in that time
 }
@@ -83,7 +86,7 @@ type worked struct {
 func work(ctx context.Context, s servers, p peer, ids []string) (w worked, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, workTimeout+time.Duration(len(ids))*workTimeoutJob, errors.New("it is stuck"))
 	defer cancel()
-	client := s.redis.Client()
+	client := s.client()
 	defer client.Close()
 	t := newTally(ids)
 	start := time.Now()
@@ -91,7 +94,7 @@ func work(ctx context.Context, s servers, p peer, ids []string) (w worked, err e
 		return w, fmt.Errorf("push: %w", err)
 	}
 	w.pushed = time.Since(start)
-	before, err := readUsage(ctx, client)
+	before, err := s.used(ctx)
 	if err != nil {
 		return w, err
 	}
@@ -109,8 +112,11 @@ func work(ctx context.Context, s servers, p peer, ids []string) (w worked, err e
 			}
 			if left == 0 {
 				w.took, w.process = time.Since(start), usedCPU()-began
-				after, err := readUsage(ctx, client)
-				w.redis = after.cpu - before.cpu
+				after, err := s.used(ctx)
+				for i := range after {
+					used := after[i] - before[i]
+					w.redis, w.busiest = w.redis+used, max(w.busiest, used)
+				}
 				return err
 			}
 			select {
@@ -141,17 +147,21 @@ func (t *tally) wait(ctx context.Context) error {
 }
 
 // hashes counts the hashes of these jobs.
-func hashes(ctx context.Context, client *redis.Client, p peer, ids []string) (n int64, err error) {
+func hashes(ctx context.Context, client redis.UniversalClient, p peer, ids []string) (n int64, err error) {
 	for some := range slices.Chunk(ids, 10_000) {
-		keys := make([]string, len(some))
-		for i, id := range some {
-			keys[i] = p.hash(id)
+		keys := map[string][]string{} // by hash tag: a command has keys of one slot
+		for _, id := range some {
+			key := p.hash(id)
+			tag, _, _ := strings.Cut(key, id)
+			keys[tag] = append(keys[tag], key)
 		}
-		left, err := client.Exists(ctx, keys...).Result()
-		if err != nil {
-			return 0, err
+		for _, of := range keys {
+			left, err := client.Exists(ctx, of...).Result()
+			if err != nil {
+				return 0, err
+			}
+			n += left
 		}
-		n += left
 	}
 	return n, nil
 }

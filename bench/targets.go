@@ -68,6 +68,7 @@ var targets = []target{
 	waitingTarget(1), waitingTarget(2), waitingTarget(3),
 	{"idle engine: CPU of the process", "", "% of a core", "<= 1", of(whatIdleCPU, nothingWaits)},
 	{"idle engine: CPU of Redis", "", "% of a core", "", of(whatIdleRedis, nothingWaits)},
+	busiest(1), busiest(2), busiest(4), busiest(8),
 	{"four processes: jobs/s", "one process", "", "", over(whatProcesses, inProcesses(4), whatProcesses, inProcesses(1))},
 	{"backlog of 100,000 ids: jobs/s", "a backlog of 10,000", "", ">= 0.9", over(whatBacklog, ofBacklog(100_000), whatBacklog, ofBacklog(10_000))},
 	{"backlog of 1,000,000 ids: jobs/s", "a backlog of 10,000", "", ">= 0.9", over(whatBacklog, ofBacklog(largeBacklog), whatBacklog, ofBacklog(10_000))},
@@ -90,6 +91,13 @@ func cheaper(system string) target {
 	return target{"coordination, 2 listeners: CPU of a job, Redis + process", system, "", "", func(f *figures) float64 {
 		return cpu(f, "fanfold") / cpu(f, system)
 	}}
+}
+
+// busiest compares the CPU of a job on a cluster's busiest Redis with that on a single one.
+func busiest(processes int) target {
+	what := whatMasters + withBusiest
+	return target{fmt.Sprintf("%d masters, processes: %d: CPU of a job, busiest Redis", clusterMasters, processes), "1 master", "", "<= 0.45",
+		over(what, onMasters(clusterMasters, processes), what, onMasters(1, processes))}
 }
 
 // waitingTarget asks whether what waits costs CPU, of Redis and the process together.

@@ -29,6 +29,7 @@ const (
 	whatIdleCommands = "idle engine, commands of Redis, with those in scripts"
 	whatIdleCommand  = "idle engine, command of Redis: "
 	whatIdleMemory   = "idle engine, memory of the process"
+	whatIdleClients  = "idle engine, connections to Redis"
 	whatIdleData     = "idle engine, memory that Redis takes for what waits"
 
 	nothingWaits = "fanfold, nothing waits"
@@ -36,28 +37,48 @@ const (
 
 // waiter is something that waits in Redis while an engine is idle.
 type waiter struct {
-	system string
-	add    func(p redis.Pipeliner, i int, due time.Time)
+	system     string
+	partitions int
+	add        func(p redis.Pipeliner, i int, due time.Time) // nil: nothing
 }
 
 var waiters = []waiter{
-	{nothingWaits, nil},
-	{"fanfold, 100,000 delayed ids", func(p redis.Pipeliner, i int, due time.Time) {
+	{nothingWaits, 1, nil},
+	{"fanfold, 100,000 delayed ids", 1, func(p redis.Pipeliner, i int, due time.Time) {
 		p.ZAdd(context.Background(), keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: strconv.Itoa(i)})
 	}},
-	{"fanfold, 100,000 timers, by ZADD", func(p redis.Pipeliner, i int, due time.Time) {
+	{"fanfold, 100,000 timers, by ZADD", 1, func(p redis.Pipeliner, i int, due time.Time) {
 		p.ZAdd(context.Background(), keys.Timers(), redis.Z{Score: float64(due.UnixMilli()), Member: "send_message-" + strconv.Itoa(i)})
 	}},
-	{"fanfold, 100,000 timers, by SET", func(p redis.Pipeliner, i int, due time.Time) {
+	{"fanfold, 100,000 timers, by SET", 1, func(p redis.Pipeliner, i int, due time.Time) {
 		p.Set(context.Background(), keys.Timer("send_message-"+strconv.Itoa(i)), "", time.Until(due))
 	}},
 }
 
+// idlePartitions are those of the engines that are idle in several partitions.
+var idlePartitions = []int{1, 8, 32}
+
+func ofPartitions(n int) string { return fmt.Sprintf("fanfold, %d partitions", n) }
+
+// idleDivided measures engines for which nothing waits, in several partitions.
+func idleDivided(ctx context.Context, o options, dir string, r *results) error {
+	var all []waiter
+	for _, n := range idlePartitions {
+		all = append(all, waiter{ofPartitions(n), n, nil})
+	}
+	return idleEngines(ctx, o, dir, r, all)
+}
+
 var keys = scripts.Keys(report.DefaultKeys)
 
-// idleEngine measures what fanfold serve takes that has nothing to do, and Redis
-// beside it. The cases run at the same time: it is CPU time that counts.
+// idleEngine measures engines for which something waits.
 func idleEngine(ctx context.Context, o options, dir string, r *results) error {
+	return idleEngines(ctx, o, dir, r, waiters)
+}
+
+// idleEngines measures what fanfold serve takes that has nothing to do, and Redis
+// beside it. The cases run at the same time: it is CPU time that counts.
+func idleEngines(ctx context.Context, o options, dir string, r *results, waiters []waiter) error {
 	program, err := buildProduct(ctx, filepath.Dir(dir))
 	if err != nil {
 		return err
@@ -91,6 +112,7 @@ func idleEngine(ctx context.Context, o options, dir string, r *results) error {
 // idleness is what was measured of one case.
 type idleness struct {
 	before, after, process float64  // MB: Redis without and with what waits, and the process
+	clients                float64  // connections of the process
 	windows                []window // one for each round
 }
 
@@ -116,6 +138,7 @@ func (w waiter) measure(ctx context.Context, rounds int, program, dir string, m 
 		return found, err
 	}
 	p, err := newProduct(ctx, program, dir, server, m, schema, map[string]any{
+		"redis": map[string]any{"url": server.URL(), "partitions": w.partitions},
 		"timers": map[string]any{"welcome": map[string]any{
 			"key": "send_message-{user}", "append": map[string]any{"stream": "messages", "fields": map[string]any{"user": "{user}"}},
 		}},
@@ -166,6 +189,9 @@ func (w waiter) measure(ctx context.Context, rounds int, program, dir string, m 
 		found.windows = append(found.windows, seen)
 	}
 	if found.process, err = serve.resident(); err != nil {
+		return found, err
+	}
+	if found.clients, err = connections(ctx, client); err != nil {
 		return found, err
 	}
 	found.after, err = usedMemory(ctx, client, "used_memory")
@@ -236,6 +262,7 @@ func (found idleness) add(r *results, w waiter) {
 		}
 	}
 	r.add(whatIdleMemory, w.system, "MB", found.process)
+	r.add(whatIdleClients, w.system, "connections", found.clients)
 	if w.add != nil {
 		r.add(whatIdleData, w.system, "MB", found.after-found.before)
 	}
