@@ -26,6 +26,16 @@ func (s Epoch) Write(ctx context.Context, value string) error {
 	return s.send(ctx, redis.NewStatusCmd(ctx, "set", s.Keys.Epoch(), value))
 }
 
+// Claim notes which installation the keys belong to, if that is not noted yet, and returns the one
+// that is. It belongs to the first partition.
+func (s Epoch) Claim(ctx context.Context, tag string) (owner string, err error) {
+	key := s.Keys.Installation()
+	if _, err := s.rdb.SetNX(ctx, key, tag, 0).Result(); err != nil {
+		return "", fmt.Errorf("claim %s: %w", key, err)
+	}
+	return s.get(ctx, key)
+}
+
 // First begins an epoch if there is none, and tells whether it did.
 func (s Epoch) First(ctx context.Context, value string) (bool, error) {
 	ok, err := s.rdb.SetNX(ctx, s.Keys.Epoch(), value, 0).Result()

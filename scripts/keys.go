@@ -89,6 +89,9 @@ func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
 // Epoch is the string that a Redis which has lost its memory has lost, too.
 func (k Keys) Epoch() string { return k.Prefix + "incarnation" }
 
+// Installation is the string that names the installation which the keys belong to.
+func (k Keys) Installation() string { return k.Prefix + "installation" }
+
 // Snapshot is the string with the version of the last snapshot in MySQL that Redis knows
 // of: an older copy of Redis knows an older one.
 func (k Keys) Snapshot() string { return k.Prefix + "snapshot" }
@@ -121,7 +124,7 @@ func (k Keys) Type(key string) string {
 		return "zset"
 	case k.TimerAnchors():
 		return "hash"
-	case k.Epoch(), k.Snapshot(), k.Wake():
+	case k.Epoch(), k.Installation(), k.Snapshot(), k.Wake():
 		return "string"
 	}
 	switch {

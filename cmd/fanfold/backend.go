@@ -162,8 +162,19 @@ func (b *backend) open() error {
 	return nil
 }
 
-// connected makes the function of a command from one that needs the backend.
+// connected makes the function of a command from one that needs the backend, and refuses a
+// configuration with other partitions than those that processes serve: their names differ.
 func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
+	return f.opened(func(c *cobra.Command, b *backend, args []string) error {
+		if noted, err := b.records.Partitions(c.Context()); err == nil && noted != "" && noted != b.divided() {
+			return b.otherPartitions(noted)
+		}
+		return run(c, b, args)
+	})
+}
+
+// opened is connected, with any partitions.
+func (f *flags) opened(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		b, err := open(f.config)
 		if err != nil {

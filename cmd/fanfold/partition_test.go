@@ -252,3 +252,40 @@ func TestManyPartitions(t *testing.T) {
 	s.wait(ids...)
 	s.checkCrowd(10)
 }
+
+// TestCommandsWithOtherPartitions: a command would push where no process reads.
+func TestCommandsWithOtherPartitions(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, crowdReport)
+	s.serve(s.config)
+	id := s.insertCrowd(1)[0]
+	s.eventually("the number is noted", func() bool { noted, err := s.b.records.Partitions(t.Context()); return err == nil && noted == "1" })
+	s.config = s.divided("four.yaml", 4, crowdReport)
+	for _, command := range []string{"retry", "submit", "cancel", "status", "why"} {
+		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with 1 partitions, and the configuration has 4 tagged") {
+			t.Errorf("%s: %d %s", command, code, out)
+		}
+	}
+	if out, _ := s.fanfold("doctor"); !strings.Contains(out, "Redis") {
+		t.Errorf("doctor: %s", out)
+	}
+}
+
+// TestKeysOfAnotherInstallation: a process does not touch keys that other records stand behind.
+func TestKeysOfAnotherInstallation(t *testing.T) {
+	t.Parallel()
+	first := newStack(t, crowdReport)
+	stop := first.serve(first.config)
+	second := &stack{t: t, dir: t.TempDir(), redis: first.redis, where: first.where}
+	second.begin(crowdReport)
+	key := first.b.partitions.Home().Keys.Installation()
+	first.eventually("the keys are claimed", func() bool { return first.b.redis.Get(t.Context(), key).Val() == first.installation() })
+	want := "belong to the installation " + first.installation() + ", and the records to " + second.installation()
+	if out, code := second.fanfold("serve"); code != exitUsage || !strings.Contains(out, want) {
+		t.Errorf("%d %s, not %q", code, out, want)
+	}
+	stop()
+	first.b.redis.Del(t.Context(), key)
+	second.serve(second.config)
+	second.wait(func() []string { ids := second.insertCrowd(1); second.push(ids...); return ids }()...)
+}

@@ -26,7 +26,7 @@ Before it, let all jobs end with the earlier configuration, and stop all process
 With --restart, jobs that still run are given up: their next attempts start, after
 limits.grace, when a process runs with the new configuration.`,
 		Args: cobra.NoArgs,
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if from == "" {
 				return usage(errors.New("--from: name the earlier configuration"))
 			}

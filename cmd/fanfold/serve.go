@@ -47,7 +47,7 @@ process at once, as if it was killed: others take its work over after the lease.
 
 With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
 the first signal on, and /metrics.`,
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if len(chosen) == 0 {
 				return usage(fmt.Errorf("--roles: none given: name some of %s", strings.Join(roles, ", ")))
 			}
@@ -101,6 +101,9 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 		return err
 	}
 	if err := b.notePartitions(ctx); err != nil {
+		return err
+	}
+	if err := b.claim(ctx); err != nil {
 		return err
 	}
 	handler := quiet.New(log.Handler(), time.Minute)
@@ -173,9 +176,34 @@ func (b *backend) notePartitions(ctx context.Context) error {
 	case errors.Is(err, recovery.ErrNoTables): // engine says what that means
 		return nil
 	case errors.Is(err, record.ErrPartitions):
-		return usage(fmt.Errorf("redis.partitions: jobs were started with %s partitions, and the configuration has %s: let all jobs end with the earlier configuration, stop all processes, and run fanfold repartition --from with that configuration", noted, now))
+		return b.otherPartitions(noted)
 	}
 	return err
+}
+
+// otherPartitions is the error of a configuration with other partitions than the noted ones.
+func (b *backend) otherPartitions(noted string) error {
+	return usage(fmt.Errorf("redis.partitions: jobs were started with %s partitions, and the configuration has %s: let all jobs end with the earlier configuration, stop all processes, and run fanfold repartition --from with that configuration", noted, b.divided()))
+}
+
+// claim refuses the keys of another installation, whose records are in another table: each would
+// take the other's ids for its own.
+func (b *backend) claim(ctx context.Context) error {
+	tag, err := b.records.Install(ctx)
+	if errors.Is(err, recovery.ErrNoTables) { // engine says what that means
+		return nil
+	} else if err != nil {
+		return err
+	}
+	keys := b.partitions.Home()
+	owner, err := keys.Epoch.Claim(ctx, tag)
+	if err != nil {
+		return unreachable(err)
+	}
+	if owner != tag {
+		return usage(fmt.Errorf("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s is gone, delete %s", keys.Keys.Prefix, owner, tag, owner, keys.Keys.Installation()))
+	}
+	return nil
 }
 
 // probe connects once to each source of the listeners that run here, and logs what does not let it. A process starts

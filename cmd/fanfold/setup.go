@@ -104,7 +104,7 @@ func newMigrate(f *flags) *cobra.Command {
 fanfold_firing), in the schema of the records, and the record table that
 records.table names; not that one if it is yours, with records.columns or
 records.statuses in the configuration. It may be run any number of times.`,
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			r, db := b.config.Records, b.databases[b.config.Records.Database]
 			done := []string{}
 			if len(r.Columns) == 0 && len(r.Statuses) == 0 {
@@ -132,7 +132,7 @@ func newDoctor(f *flags) *cobra.Command {
 		Short: "Check Redis, MySQL, APIs, the sink and the scratch folder, and report what is wrong",
 		Long: `Doctor looks at everything that the configuration names, writes and deletes one
 object in the sink and one scratch file, and changes nothing else. Exits with 1 if any check fails.`,
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()
 			all := b.inspect.Doctor(ctx)

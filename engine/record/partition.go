@@ -81,11 +81,15 @@ const (
 // ErrPartitions is returned if Redis was divided into another number of partitions before.
 var ErrPartitions = errors.New("record: another number of partitions")
 
+// Partitions returns into how many partitions Redis is divided, as NotePartitions has noted it;
+// empty where nothing is noted.
+func (s *Store) Partitions(ctx context.Context) (string, error) { return s.meta(ctx, s.db, partitions) }
+
 // NotePartitions notes into how many partitions Redis is divided, as text such as 8, if nothing
 // is noted yet. If something else is, it returns ErrPartitions with that.
 func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, err error) {
 	for range 2 {
-		if noted, err = s.meta(ctx, s.db, partitions); err != nil || noted == now {
+		if noted, err = s.Partitions(ctx); err != nil || noted == now {
 			return noted, err
 		}
 		if noted == "" { // perhaps of a version that knew no partitions
