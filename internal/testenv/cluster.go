@@ -176,15 +176,20 @@ func (c *Cluster) server(address string) *Redis {
 	return c.Servers[slices.IndexFunc(c.Servers, func(r *Redis) bool { return r.Addr == address })]
 }
 
-// HandOver has a replica of a master that is well take over its slots.
+// HandOver has a replica of a master that is well take over its slots. On a busy machine masters
+// can change just then: it is tried again.
 func (c *Cluster) HandOver(ctx context.Context, key string) error {
-	_, replica, err := c.MasterOf(ctx, key)
-	if err != nil {
-		return err
-	}
-	client := replica.Client()
-	defer client.Close()
-	return client.ClusterFailover(ctx).Err()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return c.Servers[0].proc.await(ctx, func(ctx context.Context) error {
+		_, replica, err := c.MasterOf(ctx, key)
+		if err != nil {
+			return err
+		}
+		client := replica.Client()
+		defer client.Close()
+		return client.ClusterFailover(ctx).Err()
+	})
 }
 
 // await waits until each node says something of CLUSTER INFO and CLUSTER NODES.
