@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -54,6 +55,12 @@ func masters(ctx context.Context, o options, dir string, r *results) error {
 		return err
 	}
 	defer cluster.Stop()
+	most := report.Redis{Partitions: clusterPartitions[len(clusterPartitions)-1]}
+	for i, keys := range report.DefaultKeys.Partitions(most) {
+		if err := cluster.MoveSlotTo(ctx, keys.Prefix, cluster.Servers[i%clusterMasters]); err != nil {
+			return fmt.Errorf("an even number of partitions on each master: %w", err)
+		}
+	}
 	for round := range o.rounds {
 		ids := idsOf("m", round, mastersJobs)
 		for _, n := range mastersProcesses {

@@ -48,30 +48,59 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	return fs
 }
 
-// checkPartitions says on which master each partition is, and whether they have equal numbers.
+// checkPartitions says on which master each partition is, and whether one has many more than others.
 func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 	const check = "redis partitions"
-	on := map[string][]string{}
-	most := 0
-	for _, s := range d.o.Scripts {
-		master, err := redisdb.Master(ctx, d.o.Redis, s.Keys.Wake())
-		if err != nil {
-			return newFinding(check, Warn, "", err, serverHint)
-		}
-		address := master.Options().Addr
-		on[address] = append(on[address], strings.TrimSuffix(s.Keys.Prefix, ":"))
-		most = max(most, len(on[address]))
+	n := len(d.o.Scripts)
+	on, err := d.spread(ctx, n)
+	if err != nil {
+		return newFinding(check, Warn, "", err, serverHint)
 	}
 	var parts []string
 	for _, address := range slices.Sorted(maps.Keys(on)) {
 		parts = append(parts, address+" has "+strings.Join(on[address], " "))
 	}
-	var uneven error
-	if most*masters > len(d.o.Scripts) {
-		uneven = fmt.Errorf("%d of %d partitions are on one of %d masters", most, len(d.o.Scripts), masters)
+	where := strings.Join(parts, "; ")
+	most := largest(on)
+	if even(most, n, masters) {
+		return pass(check, where)
 	}
-	return newFinding(check, Warn, strings.Join(parts, "; "), uneven, "that master works more than the others: let redis.partitions be a multiple of the number of masters, and give each an equal range of slots")
+	hint := "that master works more than the others: move the slot of a partition"
+	for other := n + 1; other <= 4*n+masters; other++ {
+		on, err := d.spread(ctx, other)
+		if err == nil && even(largest(on), other, masters) {
+			hint += fmt.Sprintf(", or take %d partitions, of which no master has more than %d", other, largest(on))
+			break
+		}
+	}
+	return newFinding(check, Warn, "", fmt.Errorf("%d of %d partitions are on one of %d masters: %s", most, n, masters, where), hint)
 }
+
+// spread returns the tags that each master would have of n partitions, by its address.
+func (d redisDoctor) spread(ctx context.Context, n int) (map[string][]string, error) {
+	on := map[string][]string{}
+	begin := strings.TrimSuffix(d.o.Scripts.Home().Keys.Prefix, "0}:")
+	for i := range n {
+		tag := begin + strconv.Itoa(i) + "}"
+		master, err := redisdb.Master(ctx, d.o.Redis, tag)
+		if err != nil {
+			return nil, err
+		}
+		address := master.Options().Addr
+		on[address] = append(on[address], tag)
+	}
+	return on, nil
+}
+
+func largest(on map[string][]string) (most int) {
+	for _, tags := range on {
+		most = max(most, len(tags))
+	}
+	return most
+}
+
+// even tells whether the master that has most of n partitions has at most a fifth more than its share.
+func even(most, n, masters int) bool { return 5*most*masters <= 6*n }
 
 // checkScripts sends all scripts to the server.
 func (d redisDoctor) checkScripts(ctx context.Context) Finding {

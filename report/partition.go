@@ -12,11 +12,8 @@ func Partition(id string, partitions int) int {
 }
 
 // Partitions returns the prefixes of each partition. One partition on one server has the plain
-// names. Others have a hash tag, such as {fanfold:3-16}, so that all keys of a partition are in one
-// slot of a Redis Cluster: {fanfold:3-16}:jobs, {fanfold:3-16}:FileDownloadRecordEntity-1111.
-//
-// Behind the number of the partition is the smallest one with which the slots of all partitions
-// are spread evenly: masters that have equal ranges of slots have as many partitions each.
+// names. Others have a hash tag, such as {fanfold:3}, so that all keys of a partition are in one
+// slot of a Redis Cluster: {fanfold:3}:jobs, {fanfold:3}:FileDownloadRecordEntity-1111.
 func (k Keys) Partitions(r Redis) []Keys {
 	n := max(1, r.Partitions)
 	if n == 1 && len(r.Cluster) == 0 {
@@ -24,31 +21,10 @@ func (k Keys) Partitions(r Redis) []Keys {
 	}
 	all := make([]Keys, n)
 	for i := range all {
-		begin := k.Prefix + strconv.Itoa(i) + "-"
-		spread := 0
-		for slot(begin+strconv.Itoa(spread))*n/slots != i {
-			spread++
-		}
-		tag := "{" + begin + strconv.Itoa(spread) + "}:"
+		tag := "{" + k.Prefix + strconv.Itoa(i) + "}:"
 		all[i] = Keys{Prefix: tag, Hash: tag + k.Hash}
 	}
 	return all
-}
-
-// slots is how many slots a Redis Cluster has.
-const slots = 1 << 14
-
-// slot is the slot of a hash tag: its CRC-16 (XMODEM) modulo their number.
-func slot(tag string) int {
-	crc := uint16(0)
-	for _, b := range []byte(tag) {
-		crc ^= uint16(b) << 8
-		for range 8 {
-			carry := crc >> 15
-			crc = crc<<1 ^ carry*0x1021
-		}
-	}
-	return int(crc) % slots
 }
 
 // Share is what one of several partitions may do in each process: at least one of each. The tasks

@@ -276,8 +276,19 @@ func TestDoctorOfACluster(t *testing.T) {
 	}
 	t.Cleanup(cluster.Stop)
 	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
-	s.where = fmt.Sprintf("{cluster: [%s], partitions: 8}", cluster.Servers[0].Addr)
+	s.where = fmt.Sprintf("{cluster: [%s], partitions: 3}", cluster.Servers[0].Addr)
 	s.begin(oneReport)
+	if f := s.finding("redis partitions"); f.Result != inspect.Warn || !strings.HasPrefix(f.Detail, "2 of 3 partitions are on one of 3 masters") ||
+		!strings.HasSuffix(f.Hint, "take 5 partitions, of which no master has more than 2") {
+		t.Errorf("%+v", f)
+	}
+	if err := cluster.MoveSlotTo(t.Context(), "{fanfold:2}", cluster.Servers[2]); err != nil {
+		t.Fatal(err)
+	}
+	s.b = s.open(s.config) // with the slots as they are now
+	if f := s.finding("redis partitions"); f.Result != inspect.Pass {
+		t.Errorf("%+v", f)
+	}
 	out, code := s.fanfold("doctor")
 	for _, master := range cluster.Servers[:3] {
 		for _, check := range []string{"redis version", "redis eviction", "redis notifications"} {

@@ -219,10 +219,6 @@ func (c *Cluster) await(ctx context.Context, what string, holds func(info, nodes
 func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
 	cluster := c.Client()
 	defer cluster.Close()
-	slot, err := cluster.ClusterKeySlot(ctx, key).Result()
-	if err != nil {
-		return err
-	}
 	from, err := cluster.MasterForKey(ctx, key)
 	if err != nil {
 		return err
@@ -241,7 +237,23 @@ func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
 	}); err != nil {
 		return err
 	}
-	to := c.server(target.Options().Addr)
+	return c.MoveSlotTo(ctx, key, c.server(target.Options().Addr))
+}
+
+// MoveSlotTo is MoveSlot to a certain master.
+func (c *Cluster) MoveSlotTo(ctx context.Context, key string, to *Redis) error {
+	cluster := c.Client()
+	defer cluster.Close()
+	slot, err := cluster.ClusterKeySlot(ctx, key).Result()
+	if err != nil {
+		return err
+	}
+	from, err := cluster.MasterForKey(ctx, key)
+	if err != nil || from.Options().Addr == to.Addr {
+		return err
+	}
+	target := to.Client()
+	defer target.Close()
 	ids := make([]string, 2)
 	for n, client := range []*redis.Client{from, target} {
 		if ids[n], err = client.Do(ctx, "cluster", "myid").Text(); err != nil {

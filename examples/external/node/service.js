@@ -9,7 +9,6 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import zlib from 'node:zlib'
-import keySlot from 'cluster-key-slot'
 import Redis from 'ioredis'
 
 const LISTENER = 'vendor.scores'
@@ -36,18 +35,10 @@ function connect () {
 
 const redis = connect()
 
-/** What the keys of partition i of n begin with: docs/keys.md has the rule. */
-function tag (i, n) {
-  for (let k = 0; ; k++) {
-    const tag = `fanfold:${i}-${k}`
-    if (Math.floor(keySlot(tag) * n / 16384) === i) return `{${tag}}:`
-  }
-}
-
 /** The keys of each partition: its stream of tasks, where the answers go, and what a job's hash begins with. */
 const count = Number(options.partitions)
 const partitions = options.cluster || count > 1
-  ? Array.from({ length: count }, (_, i) => tag(i, count))
+  ? Array.from({ length: count }, (_, i) => `{fanfold:${i}}:`)
     .map((tag) => ({ tasks: `${tag}task:${LISTENER}`, reply: `${tag}reply`, hash: `${tag}FileDownloadRecordEntity-` }))
   : [{ tasks: `fanfold:task:${LISTENER}`, reply: 'fanfold:reply', hash: 'FileDownloadRecordEntity-' }]
 

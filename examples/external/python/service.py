@@ -11,7 +11,6 @@ It needs redis (redis-py), and zstandard where limits.compress is zstd.
 """
 import argparse
 import collections
-import itertools
 import json
 import os
 import re
@@ -22,7 +21,6 @@ import time
 import uuid
 
 import redis
-from redis.crc import key_slot
 
 LISTENER = "vendor.scores"
 GROUP = "fanfold"
@@ -37,17 +35,11 @@ options = parser.parse_args()
 db = (redis.RedisCluster if options.cluster else redis.Redis).from_url(options.url)
 
 
-def tag(i, n):
-    """What the keys of partition i of n begin with: docs/keys.md has the rule."""
-    tags = (f"fanfold:{i}-{k}" for k in itertools.count())
-    return "{" + next(t for t in tags if key_slot(t.encode()) * n // 16384 == i) + "}:"
-
-
 # The keys of a partition: its stream of tasks, where the answers go, and what a job's hash begins with.
 Keys = collections.namedtuple("Keys", "tasks reply hash")
 if options.cluster or options.partitions > 1:
     PARTITIONS = [Keys(t + "task:" + LISTENER, t + "reply", t + "FileDownloadRecordEntity-")
-                  for t in (tag(i, options.partitions) for i in range(options.partitions))]
+                  for t in ("{fanfold:%d}:" % i for i in range(options.partitions))]
 else:
     PARTITIONS = [Keys("fanfold:task:" + LISTENER, "fanfold:reply", "FileDownloadRecordEntity-")]
 
