@@ -23,7 +23,7 @@ const maxSkew = 2 * time.Second
 func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	masters, err := redisdb.Masters(ctx, d.o.Redis)
 	if err != nil {
-		return Findings{newFinding("redis", Fail, "", err, "are the addresses right, and the servers up?")}
+		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
 	}
 	var fs Findings
 	for _, master := range masters {
@@ -35,7 +35,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 		}
 		fs = append(fs, found...)
 	}
-	if slices.ContainsFunc(fs, func(f Finding) bool { return f.Hint == serverHint }) {
+	if slices.ContainsFunc(fs, func(f Finding) bool { return f.Check == "redis" || strings.HasPrefix(f.Check, "redis of ") }) {
 		return fs
 	}
 	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
@@ -54,7 +54,7 @@ func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 	n := len(d.o.Scripts)
 	on, err := d.spread(ctx, n)
 	if err != nil {
-		return newFinding(check, Warn, "", err, serverHint)
+		return newFinding(check, Warn, "", err, d.hint(err))
 	}
 	var parts []string
 	for _, address := range slices.Sorted(maps.Keys(on)) {
@@ -112,15 +112,21 @@ func (d redisDoctor) checkScripts(ctx context.Context) Finding {
 	return newFinding("redis scripts", Fail, detail, err, "may this user run EVALSHA and SCRIPT LOAD?")
 }
 
-const serverHint = "is the URL right, and the server up?"
+// hint says what to look at where a server does not answer.
+func (d redisDoctor) hint(err error) string {
+	return cmp.Or(redisdb.Hint(d.o.Config.Redis, err), "are the addresses right, and the servers up?")
+}
 
 // checkServer checks one server.
 func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Findings {
 	info, err := client.InfoMap(ctx, "server", "memory", "persistence").Result()
-	if err != nil {
-		return Findings{newFinding("redis", Fail, "", err, serverHint)}
-	}
 	server := info["Server"]
+	if err != nil {
+		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
+	}
+	if err := redisdb.CheckMode(d.o.Config.Redis, server); err != nil {
+		return Findings{newFinding("redis", Fail, "", err, "correct redis in the configuration")}
+	}
 	fs := Findings{
 		newFinding("redis version", Fail, serverName(server), atLeast7(server["redis_version"]), "Fanfold needs Redis 7.0 or later"),
 	}

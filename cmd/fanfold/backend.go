@@ -256,10 +256,18 @@ func (b *backend) ping(ctx context.Context, some bool) error {
 	if some && answers > 0 {
 		err = nil
 	}
-	if errors.As(err, new(net.Error)) {
+	if hint := redisdb.Hint(b.config.Redis, err); hint != "" {
+		return unreachable(fmt.Errorf("redis: %w\n%s", err, hint))
+	} else if errors.As(err, new(net.Error)) {
 		return unreachable(err) // which names Redis
 	} else if err != nil {
 		return unreachable(fmt.Errorf("redis: %w", err))
+	}
+	// A user may not be allowed to ask.
+	if info, err := masters[0].InfoMap(ctx, "server").Result(); err == nil {
+		if err := redisdb.CheckMode(b.config.Redis, info["Server"]); err != nil {
+			return usage(fmt.Errorf("redis: %w", err))
+		}
 	}
 	if err := b.rows.PingContext(ctx); err != nil {
 		return unreachable(fmt.Errorf("database %s: %w", b.config.Records.Database, err))

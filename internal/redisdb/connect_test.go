@@ -121,6 +121,11 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
+	bare := report.Redis{URL: report.Secret("redis://" + address)}
+	err = connect(t, bare).Ping(t.Context()).Err()
+	if hint := Hint(bare, err); !strings.Contains(hint, "write rediss://") {
+		t.Errorf("without TLS: %v, hint %q", err, hint)
+	}
 }
 
 // TestSentinel follows the master to the server that is promoted.
@@ -152,5 +157,48 @@ func TestSentinel(t *testing.T) {
 	}
 	if o := Server(ctx, r, client, ""); o.Addr != s.Servers[1].Addr {
 		t.Errorf("the master is %s", o.Addr)
+	}
+}
+
+// TestHints: what a configuration has that does not fit to the servers is named.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	plain, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(plain.Stop)
+	node, err := testenv.StartRedis(t.Context(), t.TempDir(), "--cluster-enabled", "yes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(node.Stop)
+	for _, c := range []struct {
+		redis report.Redis
+		hint  string
+	}{
+		{report.Redis{Cluster: []string{plain.Addr}}, "write redis.url in place of redis.cluster"},
+		{report.Redis{Sentinel: report.Sentinel{Master: "m", Addresses: []string{plain.Addr}}}, "this server is no Sentinel"},
+		{report.Redis{URL: report.Secret("rediss://" + plain.Addr)}, "write redis:// or tls: false"},
+		{report.Redis{URL: report.Secret("redis://a:b@" + plain.Addr)}, "correct the user, its password"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		_, err := connect(t, c.redis).Get(ctx, "k").Result()
+		cancel()
+		if got := Hint(c.redis, err); !strings.Contains(got, c.hint) {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+	url := report.Redis{URL: report.Secret(node.URL())}
+	info, err := connect(t, url).InfoMap(t.Context(), "server").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckMode(url, info["Server"]); err == nil || !strings.Contains(err.Error(), "node of a Redis Cluster") {
+		t.Error(err)
+	}
+	url.Cluster = []string{node.Addr}
+	if err := CheckMode(url, info["Server"]); err != nil {
+		t.Error(err)
 	}
 }

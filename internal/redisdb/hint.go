@@ -1,0 +1,54 @@
+package redisdb
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Hint says what in the configuration can be the reason of an error; empty: nothing is known.
+func Hint(r report.Redis, err error) string {
+	if err == nil {
+		return ""
+	}
+	var slow net.Error
+	text := err.Error()
+	switch {
+	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "WRONGPASS"), redis.HasErrorPrefix(err, "NOPERM"):
+		return "correct the user, its password or its permissions"
+	case strings.Contains(text, "cluster support disabled"):
+		return "this server is no node of a Redis Cluster: write redis.url in place of redis.cluster"
+	case strings.Contains(strings.ToLower(text), "unknown command 'sentinel'"):
+		return "this server is no Sentinel: write the addresses of the Sentinels in redis.sentinel.addresses"
+	case strings.Contains(text, "No such master with that name"):
+		return "the Sentinels know no master of this name: correct redis.sentinel.master"
+	case encrypted(r) && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() || strings.Contains(text, "tls: first record does not look like a TLS handshake")):
+		return "does the server speak TLS at this port? If not, write redis:// or tls: false"
+	case !encrypted(r) && (errors.Is(err, io.EOF) || strings.Contains(text, "connection reset by peer")):
+		return "does the server speak TLS at this port? If so, write rediss:// or tls: true"
+	}
+	return ""
+}
+
+func encrypted(r report.Redis) bool {
+	scheme, _, _ := strings.Cut(r.URL.Reveal(), "://")
+	return r.Encrypt || scheme == "rediss" || scheme == "valkeys"
+}
+
+// CheckMode returns an error if a server that redis.url names is a node of a cluster or a Sentinel,
+// by its answer to INFO, section Server.
+func CheckMode(r report.Redis, server map[string]string) error {
+	switch mode := server["redis_mode"]; {
+	case mode == "cluster" && len(r.Cluster) == 0:
+		return errors.New("this server is a node of a Redis Cluster: write redis: {cluster: [host:port, …]} in place of a URL")
+	case mode == "sentinel":
+		return errors.New("this server is a Sentinel: write redis: {sentinel: {master: name, addresses: [host:port, …]}} in place of a URL")
+	}
+	return nil
+}
