@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -121,5 +122,36 @@ func TestCluster(t *testing.T) {
 			s.idle()
 			s.checkCrowd(jobs)
 		})
+	}
+}
+
+// TestStopWhileAClusterHangs: a process that is asked to stop ends before an orchestrator kills it,
+// although no server answers.
+func TestStopWhileAClusterHangs(t *testing.T) {
+	t.Parallel()
+	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
+	s.where = fmt.Sprintf("{cluster: [%s], partitions: 3}", strings.Join(cluster.Addresses(), ", "))
+	s.begin(crowdReport, "limits: {lease: 2s, grace: 2s, stop: 5s}")
+	c := s.process("-c", s.config, "serve")
+	ids := s.insertCrowd(10)
+	s.push(ids...)
+	s.wait(ids...)
+	for _, r := range cluster.Servers {
+		r.Freeze()
+		t.Cleanup(r.Thaw)
+	}
+	_ = step.Wait(t.Context(), time.Second) // reads are under way
+	_ = c.Process.Signal(syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(40 * time.Second):
+		t.Error("it does not stop")
 	}
 }

@@ -30,7 +30,7 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 				return err
 			}
 			if err := b.checkRecords(c.Context(), ids); err != nil {
-				return err
+				return fmt.Errorf("nothing is pushed: %w", err)
 			}
 			if due.given() {
 				list, err := b.delay(c.Context(), ids, due)

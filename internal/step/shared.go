@@ -18,6 +18,8 @@ const (
 	// shortBlock is how long a call may wait for entries where it is not for all Readers:
 	// the others join the next one.
 	shortBlock = 20 * time.Millisecond
+	// lastAnswer is how long a Reader that ends waits for the call that is under way.
+	lastAnswer = 2 * block
 	// MostShared is how many Readers should share one connection, since Redis looks at
 	// each of their streams in each call.
 	MostShared = 500
@@ -102,8 +104,14 @@ func (s *Shared) read(ctx context.Context, stream string, count int) ([]redis.XM
 	}
 	w.ended = true
 	s.mu.Unlock()
-	a := <-w.answer // what Redis gives now is this consumer's
-	return a.messages, a.err
+	late := time.NewTimer(lastAnswer)
+	defer late.Stop()
+	select {
+	case a := <-w.answer: // what Redis gives now is this consumer's
+		return a.messages, a.err
+	case <-late.C: // Redis hangs: others take over what it still gives
+		return nil, ctx.Err()
+	}
 }
 
 // gathered gives Readers that have just got something a moment to come back, and tells
