@@ -141,6 +141,7 @@ func TestAnEntryThatWaitedForLong(t *testing.T) {
 	client.Del(ctx, s.Keys.Job("ended"))
 	for range 3 {
 		task := firstTask(t, s, "l", "w")
+		task.Entry.ID = fmt.Sprint(time.Now().UnixMilli(), "-0")
 		if outcome, err := task.Load(ctx); outcome != OK || err != nil {
 			t.Errorf("%s, which is fresh: %v %v", task.ID, outcome, err)
 		}
