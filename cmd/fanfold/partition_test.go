@@ -94,8 +94,8 @@ func TestPartitions(t *testing.T) {
 // TestRepartition moves what waits, and nothing works on other partitions before.
 func TestRepartition(t *testing.T) {
 	t.Parallel()
-	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}\nlimits: {grace: 1s}"
-	s := newStack(t, crowdReport, timers)
+	timers := "timers: {call: {key: \"call-{n}\", append: {stream: called}}}"
+	s := newStack(t, crowdReport, timers) // no rebuild starts what is not pushed yet
 	earlier := s.config
 	stop := s.serve(earlier)
 	ids := s.insertCrowd(6)
@@ -109,7 +109,7 @@ func TestRepartition(t *testing.T) {
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
 	s.push(ids[5])
 	s.eventually("a job runs", func() bool { return s.b.redis.ZCard(t.Context(), s.b.partitions.Home().Keys.Deadlines()).Val() == 1 })
-	four := s.divided("four.yaml", 4, crowdReport, timers)
+	four := s.divided("four.yaml", 4, crowdReport, timers, "limits: {grace: 1s}")
 	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve: %d %s", code, out)
 	}
