@@ -154,8 +154,7 @@ func (c *chaosRedis) master(ctx context.Context, key string) (*testenv.Redis, er
 		if err := c.cluster.Settled(ctx); err != nil {
 			return nil, err
 		}
-		master, _, err := c.cluster.MasterOf(ctx, key)
-		return master, err
+		return c.cluster.Master(ctx, key)
 	}
 	return c.alone, nil
 }

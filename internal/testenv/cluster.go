@@ -150,25 +150,36 @@ func followed(nodes string) int {
 	return len(masters)
 }
 
-// MasterOf returns the server that has a key now, and its replica.
-func (c *Cluster) MasterOf(ctx context.Context, key string) (master, replica *Redis, err error) {
+// Master returns the server that has a key now.
+func (c *Cluster) Master(ctx context.Context, key string) (*Redis, error) {
 	client := c.Client()
 	defer client.Close()
 	node, err := client.MasterForKey(ctx, key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	return c.server(node.Options().Addr), nil
+}
+
+// replica returns a replica of the server that has a key now.
+func (c *Cluster) replica(ctx context.Context, key string) (*Redis, error) {
+	master, err := c.Master(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	node := master.Client()
+	defer node.Close()
 	id, err := node.Do(ctx, "cluster", "myid").Text()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	replicas, err := node.Do(ctx, "cluster", "replicas", id).StringSlice()
 	if err != nil || len(replicas) == 0 {
-		return nil, nil, errors.Join(errors.New("testenv: no replica of the master of "+key), err)
+		return nil, errors.Join(errors.New("testenv: no replica of the master of "+key), err)
 	}
 	_, address, _ := strings.Cut(replicas[0], " ")
 	address, _, _ = strings.Cut(address, "@")
-	return c.server(node.Options().Addr), c.server(address), nil
+	return c.server(address), nil
 }
 
 // server returns the one that has an address.
@@ -182,7 +193,7 @@ func (c *Cluster) HandOver(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	return c.Servers[0].proc.await(ctx, func(ctx context.Context) error {
-		_, replica, err := c.MasterOf(ctx, key)
+		replica, err := c.replica(ctx, key)
 		if err != nil {
 			return err
 		}
