@@ -1,6 +1,7 @@
 package redisdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -44,7 +45,7 @@ func encrypted(r report.Redis) bool {
 // CheckMode returns an error if a server that redis.url names is a node of a cluster or a Sentinel,
 // by its answer to INFO, section Server.
 func CheckMode(r report.Redis, server map[string]string) error {
-	switch mode := server["redis_mode"]; {
+	switch mode := cmp.Or(server["redis_mode"], server["server_mode"]); { // Redis, Valkey
 	case mode == "cluster" && len(r.Cluster) == 0:
 		return errors.New("this server is a node of a Redis Cluster: write redis: {cluster: [host:port, …]} in place of a URL")
 	case mode == "sentinel":
