@@ -108,8 +108,8 @@ func (k Keys) Slots(source string) string { return k.Prefix + "parallel:" + sour
 // Canary is the string with a TTL whose expiry proves that a subscriber receives events.
 func (k Keys) Canary(consumer string) string { return k.Prefix + "canary:" + consumer }
 
-// Type returns the type that a key must have, as TYPE names it; empty: not a key that
-// services and operators use.
+// Type returns the type that a key must have, as TYPE names it; empty: Fanfold has no key of this
+// name.
 func (k Keys) Type(key string) string {
 	if id, ok := strings.CutPrefix(key, k.Hash); ok {
 		if strings.HasSuffix(id, ":ended") {
@@ -132,8 +132,20 @@ func (k Keys) Type(key string) string {
 		return "stream"
 	case strings.HasPrefix(key, k.Waiting("")), strings.HasPrefix(key, k.Slots("")):
 		return "zset"
+	case strings.HasPrefix(key, k.Timer("")), strings.HasPrefix(key, k.Lock("")), strings.HasPrefix(key, k.Rate("")), strings.HasPrefix(key, k.Canary("")):
+		return "string"
 	}
 	return ""
+}
+
+// HoldsWork tells whether a key holds what is to be done later, or is kept for people: what no
+// record knows.
+func (k Keys) HoldsWork(key string) bool {
+	switch key {
+	case k.Jobs(), k.Delayed(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.TimerAnchors(), k.Fired(), k.WaitingFired(), k.Dead(), k.Quarantined():
+		return true
+	}
+	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.Timer(""))
 }
 
 // Field is the field of a job's hash that holds one chunk of a column, counted from 0.

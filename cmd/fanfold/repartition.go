@@ -18,11 +18,15 @@ func newRepartition(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repartition --from FILE",
 		Short: "Move what waits to another number of partitions, or to another Redis",
-		Long: `Repartition moves pushed and delayed ids, timers, pauses and the lists of dead and
+		Long: `Repartition moves pushed and delayed ids, the ids of paused reports, timers, also
+those that have fired and whose action is not done, pauses and the lists of dead and
 quarantined from the Redis and the partitions of an earlier configuration to those
-of --config. Both must name the same records.
+of --config. Both must name the same records. It deletes the other keys of the
+earlier partitions, the events included, and no key of another installation.
 
-Before it, let all jobs end with the earlier configuration, and stop all processes.
+Before it, let all jobs end with the earlier configuration, stop all processes, and
+stop services from pushing to the earlier partitions: it fails if something is added
+while it moves, and may be repeated.
 With --restart, jobs that still run are given up: their next attempts start, after
 limits.grace, when a process runs with the new configuration.`,
 		Args: cobra.NoArgs,

@@ -6,20 +6,22 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
 // Move moves all that waits from partitions to others, which may be in another Redis, or have some
-// of the same keys: pushed and delayed ids, timers, pauses, the list of dead jobs and the
-// quarantine. What else is in the old partitions is removed. Jobs that run are not moved: the next
-// pass over the records starts their next attempts. No process may work on either; Move may be
-// repeated after an error. It returns how many ids and timers it has moved.
+// of the same keys: pushed and delayed ids and those of paused reports, timers, timers that have
+// fired and whose action is not done, pauses, the list of dead jobs and the quarantine. What else
+// is in the old partitions is removed. Jobs that run are not moved: the next pass over the records
+// starts their next attempts. No process may work on either; Move may be repeated after an error,
+// also where something was added meanwhile. It returns how many ids and timers it has moved.
 func Move(ctx context.Context, from, to scripts.Partitions, source, target redis.UniversalClient) (moved int, err error) {
 	same, err := isSame(ctx, source, target, from.Home().Keys.Lock("move"))
 	if err != nil {
@@ -32,14 +34,9 @@ func Move(ctx context.Context, from, to scripts.Partitions, source, target redis
 		}
 		moved += m.moved
 	}
-	kept := map[string]bool{}
-	for _, s := range to {
-		for _, key := range waiting(s.Keys) {
-			kept[key] = same
-		}
-	}
 	for _, s := range from {
-		if err := remove(ctx, source, s.Keys, kept); err != nil {
+		stays := same && slices.ContainsFunc(to, func(other *scripts.Scripts) bool { return other.Keys.Prefix == s.Keys.Prefix })
+		if err := remove(ctx, source, s.Keys, stays); err != nil {
 			return moved, fmt.Errorf("remove %s: %w", s.Keys.Prefix, err)
 		}
 	}
@@ -57,11 +54,6 @@ func isSame(ctx context.Context, source, target redis.UniversalClient, key strin
 		err = nil
 	}
 	return found == token, err
-}
-
-// waiting are the keys of what Move moves.
-func waiting(k scripts.Keys) []string {
-	return []string{k.PausedSet(), k.PausedTimers(), k.Timers(), k.TimerAnchors(), k.Dead(), k.Delayed(), k.Jobs(), k.Quarantined()}
 }
 
 // mover moves what waits in one partition. It adds first, and removes then.
@@ -84,19 +76,85 @@ func (m *mover) move(ctx context.Context) error {
 		}
 		return m.to.Of(member).Keys.Delayed()
 	}
+	waiting, timers, err := m.adopt(ctx)
+	if err != nil {
+		return err
+	}
+	for _, key := range waiting {
+		report := strings.TrimPrefix(key, k.Waiting(""))
+		if err := m.set(ctx, key, of(func(k scripts.Keys) string { return k.Waiting(report) })); err != nil {
+			return err
+		}
+	}
 	return cmp.Or(
 		m.set(ctx, k.PausedSet(), func(string) string { return home.PausedSet() }),
 		m.set(ctx, k.PausedTimers(), of(scripts.Keys.PausedTimers)),
 		m.set(ctx, k.Timers(), of(scripts.Keys.Timers)),
 		m.set(ctx, k.Dead(), of(scripts.Keys.Dead)),
 		m.set(ctx, k.Delayed(), delayed),
+		m.set(ctx, k.WaitingFired(), func(member string) string {
+			name, _, _ := strings.Cut(member, " ")
+			return m.to.Of(name).Keys.WaitingFired()
+		}),
 		m.anchors(ctx, k.TimerAnchors()),
 		m.stream(ctx, k.Jobs(), func(e redis.XMessage) string {
 			id, _ := e.Values["id"].(string)
 			return m.to.Of(id).Keys.Jobs()
 		}),
+		m.stream(ctx, k.Fired(), func(e redis.XMessage) string {
+			name, _ := e.Values["name"].(string)
+			return m.to.Of(name).Keys.Fired()
+		}),
 		m.stream(ctx, k.Quarantined(), func(redis.XMessage) string { return home.Quarantined() }),
+		m.timerKeys(ctx, timers),
 	)
+}
+
+// adopt brings the set of timers in line with the keys that services have set, as a scheduler does.
+// It returns the sets of ids of paused reports, and the names of the timers that have a key.
+func (m *mover) adopt(ctx context.Context) (waiting, timers []string, err error) {
+	k := m.from.Keys
+	keys, err := known(ctx, m.source, k)
+	if err != nil {
+		return nil, nil, err
+	}
+	var events []scripts.TimerEvent
+	for _, key := range keys {
+		if name, ok := strings.CutPrefix(key, k.Timer("")); ok {
+			timers, events = append(timers, name), append(events, scripts.TimerEvent{Name: name, Event: "scan"})
+		} else if strings.HasPrefix(key, k.Waiting("")) {
+			waiting = append(waiting, key)
+		}
+	}
+	for some := range slices.Chunk(events, scanPage) {
+		if _, err := m.from.Timers.Adopt(ctx, some); err != nil {
+			return nil, nil, err
+		}
+	}
+	return waiting, timers, nil
+}
+
+// timerKeys moves the keys of timers, which services change and delete. Their values do not matter.
+func (m *mover) timerKeys(ctx context.Context, names []string) error {
+	for _, name := range names {
+		key, to := m.from.Keys.Timer(name), m.to.Of(name).Keys.Timer(name)
+		if m.stays(key, to) {
+			continue
+		}
+		end, err := m.source.PExpireTime(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		if end > 0 {
+			if err := m.target.Do(ctx, "set", to, "", "nx", "pxat", end.Milliseconds()).Err(); err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+		}
+		if err := m.source.Unlink(ctx, key).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stays tells whether a key is in the new partitions what it was in the old ones.
@@ -188,29 +246,4 @@ func (m *mover) stream(ctx context.Context, key string, to func(redis.XMessage) 
 		}
 		from = "(" + page[len(page)-1].ID
 	}
-}
-
-// remove removes the keys of a partition but for those that are kept.
-func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys, kept map[string]bool) error {
-	masters, err := redisdb.Masters(ctx, client)
-	if err != nil {
-		return err
-	}
-	for _, master := range masters {
-		for _, prefix := range []string{k.Prefix, k.Hash} {
-			keys := master.Scan(ctx, 0, prefix+"*", scanPage).Iterator()
-			for keys.Next(ctx) {
-				if kept[keys.Val()] {
-					continue
-				}
-				if err := client.Unlink(ctx, keys.Val()).Err(); err != nil {
-					return err
-				}
-			}
-			if err := keys.Err(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

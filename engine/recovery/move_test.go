@@ -1,0 +1,180 @@
+package recovery
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// moveBench has partitions with names of their own.
+type moveBench struct {
+	t      *testing.T
+	client *redis.Client
+	keys   report.Keys
+}
+
+func newMoveBench(t *testing.T) moveBench {
+	t.Helper()
+	client := testmain.SharedRedis(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	name := testmain.Name(t)
+	return moveBench{t, client, report.Keys{Prefix: name + ":", Hash: name + "-"}}
+}
+
+// divided returns a number of partitions; one has the plain names.
+func (b moveBench) divided(n int) (p scripts.Partitions) {
+	all := b.keys.Partitions(report.Redis{Partitions: n})
+	for _, k := range all {
+		p = append(p, scripts.New(scripts.Options{Redis: b.client, Keys: scripts.Keys(k), Home: scripts.Keys(all[0])}))
+	}
+	return p
+}
+
+func (b moveBench) left(prefix string) []string {
+	b.t.Helper()
+	keys, err := b.client.Keys(b.t.Context(), prefix+"*").Result()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return keys
+}
+
+// TestMove moves timers in each state that they can be in, and the ids of paused reports, from plain
+// names to partitions, to other ones with the same names, and back.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	b := newMoveBench(t)
+	ctx := t.Context()
+	names := []string{"call-1", "call-2", "call-3", "call-4", "call-5"}
+	at := time.Now().Add(time.Hour).UnixMilli()
+	due := float64(at)
+	all := b.divided(1)
+	for _, name := range names {
+		k := all.Of(name).Keys
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Fired(), Values: []string{"name", name, "due", "1", "late", "0", "try", "2"}})
+		b.client.ZAdd(ctx, k.WaitingFired(), redis.Z{Score: due, Member: name + " 1 0 3"})
+		b.client.ZAdd(ctx, k.Waiting("paused"), redis.Z{Score: due, Member: name})
+		b.client.Do(ctx, "set", k.Timer(name), "x", "pxat", at) // no scheduler has seen it
+	}
+	b.client.ZAdd(ctx, all.Home().Keys.Timers(), redis.Z{Score: due - 1000, Member: names[0]}) // the key counts
+	b.client.ZAdd(ctx, all.Home().Keys.PausedTimers(), redis.Z{Score: due - 1000, Member: names[1]})
+	b.client.ZAdd(ctx, all.Home().Keys.Deadlines(), redis.Z{Score: due, Member: "7"})
+	b.client.HSet(ctx, all.Home().Keys.Job("7"), "job", "x")
+	for _, n := range []int{4, 7, 2, 1} {
+		to := b.divided(n)
+		if _, err := Move(ctx, all, to, b.client, b.client); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			s := to.Of(name)
+			k, set := s.Keys, s.Keys.Timers()
+			if name == names[1] {
+				set = k.PausedTimers()
+			}
+			found := 0
+			for _, e := range b.client.XRange(ctx, k.Fired(), "-", "+").Val() {
+				if e.Values["name"] == name && e.Values["try"] == "2" {
+					found++
+				}
+			}
+			if found != 1 {
+				t.Errorf("%d partitions: %s is %d times among those that have fired", n, name, found)
+			}
+			for key, member := range map[string]string{k.WaitingFired(): name + " 1 0 3", k.Waiting("paused"): name, set: name} {
+				if score, err := b.client.ZScore(ctx, key, member).Result(); err != nil || score != due {
+					t.Errorf("%d partitions: %s in %s: %.0f %v", n, member, key, score, err)
+				}
+			}
+			if end := b.client.PExpireTime(ctx, k.Timer(name)).Val().Milliseconds(); end != at {
+				t.Errorf("%d partitions: the key of %s ends at %d", n, name, end)
+			}
+		}
+		of := map[string]bool{}
+		for _, s := range to {
+			of[s.Keys.Prefix] = true
+		}
+		for _, s := range all {
+			if left := b.left(s.Keys.Prefix); !of[s.Keys.Prefix] && len(left) > 0 || b.client.Exists(ctx, s.Keys.Job("7"), s.Keys.Installation()).Val() > 0 {
+				t.Errorf("left: %q", left)
+			}
+		}
+		all = to
+	}
+}
+
+// TestMoveBesideOtherInstallations: whose prefixes begin with this one, also as the keys of timers do.
+func TestMoveBesideOtherInstallations(t *testing.T) {
+	t.Parallel()
+	b := newMoveBench(t)
+	ctx := t.Context()
+	old := b.divided(1)
+	k := old.Home().Keys
+	var others []string
+	for _, o := range []scripts.Keys{
+		{Prefix: k.Prefix + "b:", Hash: k.Hash + "b-"}, {Prefix: k.Timer("b:"), Hash: k.Hash + "t-"}, {Prefix: k.Prefix + "b:c:", Hash: k.Prefix + "d-"},
+	} {
+		b.client.XAdd(ctx, &redis.XAddArgs{Stream: o.Jobs(), Values: []string{"id", "5"}})
+		b.client.HSet(ctx, o.Job("5"), "job", "x")
+		b.client.Set(ctx, o.Timer("call-1"), "", time.Hour)
+		b.client.Set(ctx, o.Installation(), "other", 0)
+		others = append(others, o.Jobs(), o.Job("5"), o.Timer("call-1"), o.Installation())
+	}
+	b.client.Set(ctx, k.Prefix+"of-no-one", "", 0)
+	others = append(others, k.Prefix+"of-no-one")
+	// Names that look like the one of another installation.
+	b.client.Set(ctx, k.Timer("installation"), "", time.Hour)
+	b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Task("installation"), Values: []string{"id", "5"}})
+	b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Task("one"), Values: []string{"id", "5"}})
+	b.client.ZAdd(ctx, k.Waiting("installation"), redis.Z{Score: 1e13, Member: "5"})
+	b.client.ZAdd(ctx, k.Waiting("one"), redis.Z{Score: 1e13, Member: "6"})
+	b.client.Set(ctx, k.Installation(), "this", 0)
+	to := b.divided(4)
+	if _, err := Move(ctx, old, to, b.client, b.client); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.client.Exists(ctx, others...).Val(); n != int64(len(others)) {
+		t.Errorf("%d of %d keys of others are left", n, len(others))
+	}
+	if left := b.left(k.Prefix); len(left) != len(others)-2 { // two hashes have other prefixes
+		t.Errorf("left: %q", left)
+	}
+	waits := b.client.ZScore(ctx, to.Of("5").Keys.Waiting("installation"), "5").Val() + b.client.ZScore(ctx, to.Of("6").Keys.Waiting("one"), "6").Val()
+	if due := b.client.ZScore(ctx, to.Of("installation").Keys.Timers(), "installation").Val(); due == 0 || waits != 2e13 {
+		t.Errorf("the timer is due at %.0f, ids wait since %.0f", due, waits)
+	}
+}
+
+// TestRemoveRefusesWork that was added after the move.
+func TestRemoveRefusesWork(t *testing.T) {
+	t.Parallel()
+	b := newMoveBench(t)
+	ctx := t.Context()
+	s := b.divided(1).Home()
+	k := s.Keys
+	for key, add := range map[string]func() error{
+		k.Jobs(): func() error {
+			return b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Jobs(), Values: []string{"id", "5"}}).Err()
+		},
+		k.Waiting("r"):    func() error { return b.client.ZAdd(ctx, k.Waiting("r"), redis.Z{Score: 1, Member: "5"}).Err() },
+		k.TimerAnchors():  func() error { return b.client.HSet(ctx, k.TimerAnchors(), "call-1", "x").Err() },
+		k.Timer("call-1"): func() error { return b.client.Set(ctx, k.Timer("call-1"), "", time.Hour).Err() },
+	} {
+		if err := add(); err != nil {
+			t.Fatal(err)
+		}
+		if err := remove(ctx, b.client, k, false); err == nil || !strings.Contains(err.Error(), key) || b.client.Exists(ctx, key).Val() != 1 {
+			t.Errorf("%s: %v", key, err)
+		}
+		b.client.Del(ctx, key)
+	}
+	b.client.XGroupCreateMkStream(ctx, k.Jobs(), scripts.Group, "0")
+	if err := remove(ctx, b.client, k, false); err != nil || len(b.left(k.Prefix)) > 0 {
+		t.Errorf("an empty stream: %v", err)
+	}
+}

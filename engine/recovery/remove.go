@@ -1,0 +1,124 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// known returns the keys of a partition that Fanfold has names for, without the hashes of jobs. The
+// keys of another installation whose prefix begins with this one are not among them.
+func known(ctx context.Context, client redis.UniversalClient, k scripts.Keys) (found []string, err error) {
+	node, err := redisdb.Master(ctx, client, k.Jobs())
+	if err != nil {
+		return nil, err
+	}
+	var others []string // prefixes
+	keys := node.Scan(ctx, 0, k.Prefix+"*", scanPage).Iterator()
+	for keys.Next(ctx) {
+		key := keys.Val()
+		if strings.HasPrefix(key, k.Hash) {
+			continue
+		}
+		if other, ok := strings.CutSuffix(key, scripts.Keys{}.Installation()); ok && other != k.Prefix {
+			// A timer, or what belongs to a listener, can have this name, too.
+			kind, err := node.Type(ctx, key).Result()
+			if err != nil {
+				return nil, err
+			}
+			if end, err := node.PTTL(ctx, key).Result(); err != nil {
+				return nil, err
+			} else if kind == "string" && end < 0 {
+				others = append(others, other)
+			}
+		}
+		if k.Type(key) != "" {
+			found = append(found, key)
+		}
+	}
+	return slices.DeleteFunc(found, func(key string) bool {
+		return slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(key, other) })
+	}), keys.Err()
+}
+
+// remove removes the jobs that run in a partition, and its keys. Those that hold work stay if that
+// stays in this partition, and must be empty otherwise. The hashes of jobs that have ended expire.
+func remove(ctx context.Context, client redis.UniversalClient, k scripts.Keys, stays bool) error {
+	for {
+		ids, err := client.ZRange(ctx, k.Deadlines(), 0, scanPage-1).Result()
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			break
+		}
+		if _, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, id := range ids {
+				p.Unlink(ctx, k.Job(id))
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if err := client.ZRem(ctx, k.Deadlines(), ids).Err(); err != nil {
+			return err
+		}
+	}
+	keys, err := known(ctx, client, k)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		switch {
+		case !k.HoldsWork(key):
+			err = client.Unlink(ctx, key).Err()
+		case !stays:
+			err = removeEmpty(ctx, client, key, k.Type(key))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeEmpty removes a key that holds no work any more.
+func removeEmpty(ctx context.Context, client redis.UniversalClient, key, kind string) error {
+	added := fmt.Errorf("something was added to %s meanwhile: stop what pushes there, and repeat this", key)
+	err := client.Watch(ctx, func(tx *redis.Tx) error {
+		n, err := size(ctx, tx, key, kind)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return added
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Unlink(ctx, key).Err() })
+		return err
+	}, key)
+	if errors.Is(err, redis.TxFailedErr) {
+		return added
+	}
+	return err
+}
+
+// size returns how much work a key holds. A timer's key without a TTL holds none.
+func size(ctx context.Context, tx *redis.Tx, key, kind string) (int64, error) {
+	switch kind {
+	case "stream":
+		return tx.XLen(ctx, key).Result()
+	case "zset":
+		return tx.ZCard(ctx, key).Result()
+	case "hash":
+		return tx.HLen(ctx, key).Result()
+	}
+	end, err := tx.PTTL(ctx, key).Result()
+	return int64(max(0, end)), err
+}
