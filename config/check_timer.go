@@ -110,7 +110,7 @@ func (k *checker) checkAppend(timer timerSection) {
 		}
 	}
 	keys := k.config.Keys
-	if s.Has("stream") && (strings.HasPrefix(a.Stream, keys.Prefix) || strings.HasPrefix(strings.TrimPrefix(a.Stream, "{"), keys.Hash)) {
+	if s.Has("stream") && (strings.HasPrefix(strings.TrimPrefix(a.Stream, "{"), keys.Prefix) || strings.HasPrefix(a.Stream, keys.Hash)) {
 		s.Get("stream").Problem("a key of Fanfold's own", "Choose a name that does not begin with keys.prefix or keys.hash")
 	}
 }

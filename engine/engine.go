@@ -26,15 +26,15 @@ const triggerBatch = 100
 
 // Options configures an Engine. The fields up to Consumer are needed.
 type Options struct {
-	Redis    redis.UniversalClient // for blocking reads
-	Scripts  *scripts.Scripts      // of its partition
-	Others   scripts.Partitions    // all partitions; nil: there is one
-	Records  Records
-	Sink     sink.Sink
-	Reports  map[string]*report.Report // by name
-	Limits   report.Limits
-	Consumer string       // unique for this process
-	Log      *slog.Logger // nil: silent
+	Redis      redis.UniversalClient // for blocking reads
+	Scripts    *scripts.Scripts      // of its partition
+	Partitions scripts.Partitions    // all partitions; nil: there is one
+	Records    Records
+	Sink       sink.Sink
+	Reports    map[string]*report.Report // by name
+	Limits     report.Limits
+	Consumer   string       // unique for this process
+	Log        *slog.Logger // nil: silent
 
 	// Installation is the tag in the names of its files, see NewTag: by it two
 	// installations that share a sink tell their files apart. Empty: none is known, and
@@ -71,8 +71,8 @@ func New(o Options) (*Engine, error) {
 	if o.Installation != "" && !ValidTag(o.Installation) {
 		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
 	}
-	if o.Others == nil {
-		o.Others = scripts.Partitions{o.Scripts}
+	if o.Partitions == nil {
+		o.Partitions = scripts.Partitions{o.Scripts}
 	}
 	o.SweepEvery, o.OrphanAge = cmp.Or(o.SweepEvery, sweepEvery), cmp.Or(o.OrphanAge, orphanAge)
 	e := &Engine{o: o, made: time.Now(), log: o.Log, jobs: newJobMetrics(o.Metrics), definitions: map[string]*report.Report{}, plans: map[*report.Report]scripts.Plan{}}
@@ -101,7 +101,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.largeReader().Run(ctx) })
 	group.Go(func() error { return e.release(ctx) })
 	group.Go(func() error { return e.findOrphans(ctx) })
-	if e.o.Scripts == e.o.Others.Home() {
+	if e.o.Scripts == e.o.Partitions.Home() {
 		group.Go(func() error {
 			return step.Every(ctx, e.log, e.o.SweepEvery/10, "delete orphaned files", e.sweepDaily)
 		})

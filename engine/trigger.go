@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
@@ -49,22 +50,35 @@ func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Resul
 	return results
 }
 
+const (
+	// homeTime is how long the pushes of a batch to other partitions may take.
+	homeTime = time.Second
+	// homeAgain is when an id whose partition does not answer is tried again.
+	homeAgain = 5 * time.Second
+)
+
 // sendHome pushes the ids of other partitions to these, and returns the entries of this one. The
-// results of the others are set.
+// results of the others are set. An id whose partition does not answer waits in the delayed set of
+// this one, so that it holds up no other.
 func (e *Engine) sendHome(ctx context.Context, entries []step.Entry, results []step.Result) []step.Entry {
-	if len(e.o.Others) == 1 {
+	if len(e.o.Partitions) == 1 {
 		return entries
 	}
+	limited, cancel := context.WithTimeout(ctx, homeTime)
+	defer cancel()
 	ours := slices.Clone(entries)
 	for i, entry := range entries {
 		id := entry.Fields["id"]
-		home := e.o.Others.Of(id)
+		home := e.o.Partitions.Of(id)
 		if !report.ValidID(id) || home == e.o.Scripts || entry.Deliveries > maxDeliveries {
 			continue
 		}
 		ours[i].Fields = nil
 		results[i] = step.Result{Kind: step.Void}
-		if err := e.insist(ctx, "push an id to its partition", func() error { return home.Streams.Push(ctx, entry.Fields) }); err != nil {
+		if home.Streams.Push(limited, entry.Fields) == nil {
+			continue
+		}
+		if err := e.insist(ctx, "delay an id of another partition", func() error { return e.o.Scripts.Clock.Delay(ctx, id, homeAgain) }); err != nil {
 			results[i] = step.Result{Kind: step.Elsewhere, Err: err}
 		}
 	}

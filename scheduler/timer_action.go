@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -181,9 +182,15 @@ func (t *Timers) append(ctx context.Context, f *firing) error {
 	for _, name := range slices.Sorted(maps.Keys(f.Append.Fields)) {
 		fields = append(fields, name, f.Append.Fields[name].Fill(f.values, nil))
 	}
-	return step.Insist(ctx, t.log, "append for a timer", func() error {
-		return final(t.scripts.Streams.Append(ctx, f.Append.Stream, appended, fields...))
-	})
+	err := t.scripts.Streams.Append(ctx, f.Append.Stream, appended, fields...)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, scripts.ErrBroken):
+		return backoff.Permanent(err)
+	}
+	// The stream may be on another server: what waits for that keeps no slot.
+	return fmt.Errorf("%w: %w", ErrOutage, err)
 }
 
 // final says of an error of Redis whether the same would fail again.

@@ -30,6 +30,9 @@ func (s Epoch) Write(ctx context.Context, value string) error {
 // that is. It belongs to the first partition.
 func (s Epoch) Claim(ctx context.Context, tag string) (owner string, err error) {
 	key := s.Keys.Installation()
+	if owner, err = s.get(ctx, key); err != nil || owner != "" {
+		return owner, err // a full Redis refuses to set a key, also one that is there
+	}
 	if _, err := s.rdb.SetNX(ctx, key, tag, 0).Result(); err != nil {
 		return "", fmt.Errorf("claim %s: %w", key, err)
 	}

@@ -285,6 +285,15 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 		t.Errorf("%d %s, not %q", code, out, want)
 	}
 	stop()
+	first.b.redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that a key that is there cannot be set
+	log := &keptLog{}
+	stop = first.serveInto(log)
+	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
+	stop()
+	if whose := log.lines("whose keys"); len(whose) > 0 {
+		t.Error(whose)
+	}
+	first.b.redis.ConfigSet(t.Context(), "maxmemory", "0")
 	first.b.redis.Del(t.Context(), key)
 	second.serve(second.config)
 	second.wait(func() []string { ids := second.insertCrowd(1); second.push(ids...); return ids }()...)

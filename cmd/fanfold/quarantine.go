@@ -96,7 +96,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 // partition.
 func (b *backend) quarantined(entry string) (*scripts.Scripts, string) {
 	if partition, id, ok := strings.Cut(entry, ":"); ok {
-		if n, err := strconv.Atoi(partition); err == nil && n < len(b.partitions) {
+		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(b.partitions) {
 			return b.partitions[n], id
 		}
 		return nil, id

@@ -117,7 +117,7 @@ func (b *backend) beforeEngine(ctx context.Context, log *slog.Logger) error {
 // lost.
 func (b *backend) engine(_ context.Context, p partition, consumer string) (runner, error) {
 	e, err := engine.New(engine.Options{
-		Redis: b.blocking, Scripts: p.Scripts, Others: b.partitions, Records: b.records, Sink: b.files,
+		Redis: b.blocking, Scripts: p.Scripts, Partitions: b.partitions, Records: b.records, Sink: b.files,
 		Reports: b.config.Reports, Limits: p.limits, Consumer: consumer, Log: p.log,
 		Installation: b.tag, Metrics: p.metrics,
 	})

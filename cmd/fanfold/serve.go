@@ -103,7 +103,7 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	if err := b.notePartitions(ctx); err != nil {
 		return err
 	}
-	if err := b.claim(ctx); err != nil {
+	if err := b.claim(ctx, log); err != nil {
 		return err
 	}
 	handler := quiet.New(log.Handler(), time.Minute)
@@ -188,7 +188,7 @@ func (b *backend) otherPartitions(noted string) error {
 
 // claim refuses the keys of another installation, whose records are in another table: each would
 // take the other's ids for its own.
-func (b *backend) claim(ctx context.Context) error {
+func (b *backend) claim(ctx context.Context, log *slog.Logger) error {
 	tag, err := b.records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) { // engine says what that means
 		return nil
@@ -198,7 +198,8 @@ func (b *backend) claim(ctx context.Context) error {
 	keys := b.partitions.Home()
 	owner, err := keys.Epoch.Claim(ctx, tag)
 	if err != nil {
-		return unreachable(err)
+		log.Warn("whose keys these are is not known: another installation may use them", "key", keys.Keys.Installation(), "err", err)
+		return nil
 	}
 	if owner != tag {
 		return usage(fmt.Errorf("keys.prefix: the keys %s… in this Redis belong to the installation %s, and the records to %s: give one of them another keys.prefix and keys.hash; if %s is gone, delete %s", keys.Keys.Prefix, owner, tag, owner, keys.Keys.Installation()))
