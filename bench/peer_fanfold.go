@@ -99,7 +99,7 @@ func newFanfold(at report.Redis, o fanfoldOptions) (f *fanfold, err error) {
 // add adds the roles of one partition.
 func (f *fanfold) add(s *scripts.Scripts, o fanfoldOptions, reports map[string]*report.Report, limits report.Limits) error {
 	e, err := engine.New(engine.Options{
-		Redis: f.blocking, Scripts: s, Others: f.partitions, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: o.consumer,
+		Redis: f.blocking, Scripts: s, Partitions: f.partitions, Records: o.records, Sink: f.files, Reports: reports, Limits: limits, Consumer: o.consumer,
 	})
 	if err != nil {
 		return err

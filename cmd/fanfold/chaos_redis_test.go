@@ -52,6 +52,8 @@ func startChaosRedis(ctx context.Context, t testing.TB, kind, dir string) *chaos
 	case redisSentinel:
 		c.sentinels, err = testenv.StartSentinels(ctx, c.dir, 2, c.network, settings...)
 	case redisCluster:
+		// A busy machine alone is no reason for a failover.
+		settings = append(settings, "--cluster-node-timeout", "2000")
 		c.cluster, err = testenv.StartCluster(ctx, c.dir, 3, c.network, settings...)
 	default:
 		c.alone, err = testenv.StartRedis(ctx, c.dir, settings...)

@@ -227,15 +227,29 @@ func (c *Cluster) await(ctx context.Context, what string, holds func(info, nodes
 }
 
 // MoveSlot moves the slot of a key, with all keys in it, to another master, while clients use them.
+// On a busy machine masters can change just then: it is tried again.
 func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return c.Servers[0].proc.await(ctx, func(ctx context.Context) error {
+		to, err := c.other(ctx, key)
+		if err != nil {
+			return err
+		}
+		return c.MoveSlotTo(ctx, key, to)
+	})
+}
+
+// other returns the master that comes after the one that has a key, by address.
+func (c *Cluster) other(ctx context.Context, key string) (*Redis, error) {
 	cluster := c.Client()
 	defer cluster.Close()
 	from, err := cluster.MasterForKey(ctx, key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var mu sync.Mutex
-	var target *redis.Client // the next one of the masters, by address
+	var target *redis.Client
 	if err := cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -246,9 +260,9 @@ func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
 		}
 		return nil
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	return c.MoveSlotTo(ctx, key, c.server(target.Options().Addr))
+	return c.server(target.Options().Addr), nil
 }
 
 // MoveSlotTo is MoveSlot to a certain master.
@@ -261,6 +275,12 @@ func (c *Cluster) MoveSlotTo(ctx context.Context, key string, to *Redis) error {
 	}
 	from, err := cluster.MasterForKey(ctx, key)
 	if err != nil || from.Options().Addr == to.Addr {
+		return err
+	}
+	// What a move that failed has left.
+	if err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+		return node.Do(ctx, "cluster", "setslot", slot, "stable").Err()
+	}); err != nil {
 		return err
 	}
 	target := to.Client()
