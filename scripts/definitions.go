@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// AnnounceEvery is how often a process says which definitions it has.
+	// AnnounceEvery is how often a process says that it runs, and which definitions it has.
 	AnnounceEvery = 2 * time.Second
-	// DefinitionSilence is how long a definition is not announced before it counts as
-	// one that no process has.
+	// DefinitionSilence is how long a process is silent before it counts as one that has
+	// ended, and a definition as one that no process has.
 	DefinitionSilence = 8 * time.Second
 	// definitionKept is how long a definition stays that no process has.
 	definitionKept = 7 * 24 * time.Hour
@@ -23,25 +23,48 @@ const (
 // → when one has said so last.
 func (k Keys) Definitions() string { return k.Prefix + "definitions" }
 
+// Processes is the sorted set of the processes that run: process → when it has said so last.
+func (k Keys) Processes() string { return k.Prefix + "processes" }
+
 // DefinitionMember names a definition in Definitions.
 func DefinitionMember(report, hash string) string { return report + "/" + hash }
 
 // Announce says that this process has definitions, which are members of Definitions.
 func (s Definitions) Announce(ctx context.Context, definitions []string) error {
-	return s.announce(ctx, "", definitions)
+	return s.announce(ctx, s.home.Definitions(), "", definitionKept, definitions)
+}
+
+// AnnounceProcess says that a process runs, whatever it does.
+func (s Definitions) AnnounceProcess(ctx context.Context, process string) error {
+	return s.announce(ctx, s.home.Processes(), "", DefinitionSilence, []string{process})
+}
+
+// EndProcess says that a process does nothing any more.
+func (s Definitions) EndProcess(ctx context.Context, process string) error {
+	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Processes(), process))
+}
+
+// Processes returns the processes that run. One that was killed is among them for DefinitionSilence,
+// and while others run for AnnounceEvery longer.
+func (s Definitions) Processes(ctx context.Context) ([]string, error) {
+	found, err := s.rdb.ZRange(ctx, s.home.Processes(), 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("processes: %w", err)
+	}
+	return found, nil
 }
 
 // NoteWanted notes definitions that jobs need and that no process is known to have had.
 func (s Definitions) NoteWanted(ctx context.Context, definitions []string) error {
-	return s.announce(ctx, "NX", definitions)
+	return s.announce(ctx, s.home.Definitions(), "NX", definitionKept, definitions)
 }
 
-func (s Definitions) announce(ctx context.Context, only string, definitions []string) error {
-	args := []any{only, definitionKept.Milliseconds()}
-	for _, d := range definitions {
-		args = append(args, d)
+func (s Definitions) announce(ctx context.Context, key, only string, kept time.Duration, members []string) error {
+	args := []any{only, kept.Milliseconds()}
+	for _, m := range members {
+		args = append(args, m)
 	}
-	_, err := s.outcome(ctx, call(ctx, "announce", []string{s.home.Definitions()}, args...))
+	_, err := s.outcome(ctx, call(ctx, "announce", []string{key}, args...))
 	return err
 }
 

@@ -59,3 +59,26 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("TTL %v", ttl)
 	}
 }
+
+// TestProcesses: one that runs says so again, one that ends says so, and one that is silent is
+// removed by others, or with the key.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	client.ZAdd(ctx, s.Keys.Processes(), redis.Z{Member: "silent", Score: float64(time.Now().Add(-2 * DefinitionSilence).UnixMilli())})
+	for _, process := range []string{"one", "two", "one"} {
+		if err := s.Definitions.AnnounceProcess(ctx, process); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Definitions.EndProcess(ctx, "two"); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := s.Definitions.Processes(ctx); err != nil || len(found) != 1 || found[0] != "one" {
+		t.Errorf("%q %v", found, err)
+	}
+	if ttl := client.PTTL(ctx, s.Keys.Processes()).Val(); ttl <= 0 || ttl > DefinitionSilence {
+		t.Errorf("TTL %v", ttl)
+	}
+}

@@ -120,7 +120,7 @@ func (k Keys) Type(key string) string {
 	switch key {
 	case k.Jobs(), k.FanIn(), k.FanInLarge(), k.Reply(), k.Fired(), k.Quarantined(), k.Events():
 		return "stream"
-	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions():
+	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions(), k.Processes():
 		return "zset"
 	case k.TimerAnchors():
 		return "hash"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -118,8 +119,7 @@ func TestRepartition(t *testing.T) {
 	}
 	stop()
 	ids = append(ids, s.insert("crowd", `{"job": 7}`))
-	s.push(ids[6])                                                       // nobody reads it
-	s.b.redis.Del(t.Context(), s.b.partitions.Home().Keys.Definitions()) // as after 8 seconds
+	s.push(ids[6]) // nobody reads it
 	if out, code := s.fanfold("-c", four, "repartition", "--from", earlier); code == exitOK || !strings.Contains(out, "1 jobs run") {
 		t.Errorf("while a job runs: %d %s", code, out)
 	}
@@ -170,7 +170,6 @@ func TestRepartition(t *testing.T) {
 	s.push(queued)
 	for _, n := range []int{6, 3} {
 		earlier := s.config
-		s.b.redis.Del(t.Context(), s.b.partitions.Home().Keys.Definitions()) // as after 8 seconds
 		s.config = s.divided(fmt.Sprint(n, ".yaml"), n, crowdReport, timers)
 		if out, code := s.fanfold("repartition", "--from", earlier, "--restart"); code != exitOK {
 			t.Fatalf("%d %s", code, out)
@@ -191,6 +190,34 @@ func TestRepartition(t *testing.T) {
 	}
 	s.serve(s.config)
 	s.wait(queued)
+}
+
+// TestRepartitionRefusesAnyRole: a process that has no definitions to announce works on the earlier
+// partitions, too.
+func TestRepartitionRefusesAnyRole(t *testing.T) {
+	t.Parallel()
+	for _, role := range roles {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			s := newStack(t, crowdReport)
+			process := s.process("-c", s.config, "serve", "--roles", role)
+			s.eventually("it runs", func() bool {
+				processes, err := s.b.partitions.Home().Definitions.Processes(t.Context())
+				return err == nil && len(processes) == 1
+			})
+			four := s.divided("four.yaml", 4, crowdReport)
+			if out, code := s.fanfold("-c", four, "repartition", "--from", s.config); code == exitOK || !strings.Contains(out, fmt.Sprintf("-%d-", process.Process.Pid)) {
+				t.Errorf("while it runs: %d %s", code, out)
+			}
+			if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = process.Process.Wait()
+			if out, code := s.fanfold("-c", four, "repartition", "--from", s.config); code != exitOK {
+				t.Errorf("after its end: %d %s", code, out)
+			}
+		})
+	}
 }
 
 // TestListenersOfAProcess divides the listeners of a report between two processes; doctor and the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,14 +65,14 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 	case err != nil && !errors.Is(err, recovery.ErrNoTables):
 		return 0, err
 	}
+	processes, err := old.partitions.Home().Definitions.Processes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if len(processes) > 0 {
+		return 0, fmt.Errorf("processes still run with the earlier configuration: stop them and repeat this, 10 seconds later if one was killed: %s", strings.Join(processes, ", "))
+	}
 	for _, p := range old.partitions {
-		seen, err := p.Definitions.Seen(ctx)
-		if err != nil {
-			return 0, err
-		}
-		if seen.AnyLive() {
-			return 0, errors.New("processes still run with the earlier configuration: stop them, wait for 10 seconds and repeat this")
-		}
 		running, err := p.Jobs.Running(ctx)
 		if err != nil {
 			return 0, err

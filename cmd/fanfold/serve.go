@@ -121,6 +121,11 @@ func serve(ctx context.Context, b *backend, roles []string, log *slog.Logger) er
 	defer b.seen.Tell(nil)
 	engine.SetPace()
 	consumer := consumerName()
+	end, err := b.announceProcess(ctx, log, consumer)
+	if err != nil {
+		return err
+	}
+	defer end()
 	a, err := b.admin(ctx, log)
 	if err != nil {
 		return err
@@ -243,4 +248,28 @@ func (b *backend) announce(ctx context.Context, log *slog.Logger) error {
 	return step.Every(ctx, log, scripts.AnnounceEvery, "announce definitions", func(ctx context.Context) error {
 		return b.partitions.Home().Definitions.Announce(ctx, ours)
 	})
+}
+
+// announceProcess tells until end is called that a process runs, also while it stops and its work
+// ends: fanfold repartition waits for that.
+func (b *backend) announceProcess(ctx context.Context, log *slog.Logger, process string) (end func(), err error) {
+	definitions := b.partitions.Home().Definitions
+	if err := definitions.AnnounceProcess(ctx, process); err != nil {
+		return nil, unreachable(err)
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = step.Every(running, log, scripts.AnnounceEvery, "announce this process", func(ctx context.Context) error {
+			return definitions.AnnounceProcess(ctx, process)
+		})
+	}()
+	return func() {
+		cancel()
+		<-done
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = definitions.EndProcess(limited, process) // or it is silent, and counts as ended a little later
+	}, nil
 }
