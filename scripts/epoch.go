@@ -26,11 +26,17 @@ func (s Epoch) Write(ctx context.Context, value string) error {
 	return s.send(ctx, redis.NewStatusCmd(ctx, "set", s.Keys.Epoch(), value))
 }
 
+// Installation returns which installation the keys belong to; empty: that is not noted. It belongs to
+// the first partition, like Claim.
+func (s Epoch) Installation(ctx context.Context) (tag string, err error) {
+	return s.get(ctx, s.Keys.Installation())
+}
+
 // Claim notes which installation the keys belong to, if that is not noted yet, and returns the one
-// that is. It belongs to the first partition.
+// that is.
 func (s Epoch) Claim(ctx context.Context, tag string) (owner string, err error) {
 	key := s.Keys.Installation()
-	if owner, err = s.get(ctx, key); err != nil || owner != "" {
+	if owner, err = s.Installation(ctx); err != nil || owner != "" {
 		return owner, err // a full Redis refuses to set a key, also one that is there
 	}
 	if _, err := s.rdb.SetNX(ctx, key, tag, 0).Result(); err != nil {

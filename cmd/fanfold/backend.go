@@ -162,12 +162,12 @@ func (b *backend) open() error {
 	return nil
 }
 
-// connected makes the function of a command from one that needs the backend, and refuses a
-// configuration with other partitions than those that processes serve: their names differ.
+// connected makes the function of a command from one that needs the backend, and refuses the keys of
+// other partitions or of another installation.
 func (f *flags) connected(run func(c *cobra.Command, b *backend, args []string) error) func(*cobra.Command, []string) error {
 	return f.opened(func(c *cobra.Command, b *backend, args []string) error {
-		if noted, err := b.records.Partitions(c.Context()); err == nil && noted != "" && noted != b.divided() {
-			return b.otherPartitions(noted)
+		if err := b.checkOwner(c.Context()); err != nil {
+			return err
 		}
 		return run(c, b, args)
 	})

@@ -129,9 +129,7 @@ func (c *chaosRedis) cause(ctx, storm context.Context, f fault) error {
 		elapse(ctx, f.lasts)
 		master.Thaw()
 	case faultFlush:
-		client := master.Client()
-		defer client.Close()
-		err = client.FlushAll(ctx).Err()
+		err = c.flush(ctx, key)
 	case faultApart:
 		c.network.CutOff(master)
 		elapse(ctx, f.lasts)
@@ -166,6 +164,22 @@ func (c *chaosRedis) handOver(ctx context.Context, key string) error {
 		return c.sentinels.HandOver(ctx)
 	}
 	return c.cluster.HandOver(ctx, key)
+}
+
+// flush empties the master of a key. On a busy machine masters can change just then.
+func (c *chaosRedis) flush(ctx context.Context, key string) error {
+	for {
+		master, err := c.master(ctx, key)
+		if err != nil {
+			return err
+		}
+		client := master.Client()
+		err = client.FlushAll(ctx).Err()
+		_ = client.Close()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // streams are all streams of all partitions.

@@ -136,6 +136,9 @@ object in the sink and one scratch file, and changes nothing else. Exits with 1 
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()
 			all := b.inspect.Doctor(ctx)
+			if err := b.checkOwner(ctx); err != nil {
+				all = append(all, inspect.Finding{Check: "keys", Result: inspect.Fail, Detail: err.Error()})
+			}
 			if err := f.printFindings(c, all); err != nil {
 				return err
 			}

@@ -27,8 +27,12 @@ func Hint(r report.Redis, err error) string {
 		return "this server is no node of a Redis Cluster: write redis.url in place of redis.cluster"
 	case strings.Contains(strings.ToLower(text), "unknown command 'sentinel'"):
 		return "this server is no Sentinel: write the addresses of the Sentinels in redis.sentinel.addresses"
-	case strings.Contains(text, "No such master with that name"):
+	case strings.Contains(text, "No such master with that name"), r.Sentinel.Master != "" && errors.Is(err, redis.Nil), strings.Contains(text, "unreachable: redis: nil"):
 		return "the Sentinels know no master of this name: correct redis.sentinel.master"
+	case strings.Contains(text, "READONLY"):
+		return "this server is a replica: write the address of its master, or redis.sentinel"
+	case strings.Contains(text, "unknown authority"):
+		return "write the authority that signed the server's certificate in redis.ca_file"
 	case encrypted(r) && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() || strings.Contains(text, "tls: first record does not look like a TLS handshake")):
 		return "does the server speak TLS at this port? If not, write redis:// or tls: false"
 	case !encrypted(r) && (errors.Is(err, io.EOF) || strings.Contains(text, "connection reset by peer")):
