@@ -436,7 +436,7 @@ func TestARedisThatIsAwayUsesNoTry(t *testing.T) {
 	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
 	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": reading{}}
-	err := b.runner.read(t.Context(), b.runner.newTask(b.task("c", "")))
+	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))
 	// Nobody has found anything: that is what Redis says once it can be asked.
 	if !errors.Is(err, ErrPermanent) || errors.Is(err, errLate) {
 		t.Errorf("%v", err)
@@ -473,7 +473,7 @@ func TestARedisThatIsAwayWhileAQueryRuns(t *testing.T) {
 			b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
 			b.runner.o.Scripts = b.s
 			b.runner.o.Sources = map[string]Source{"db": stalled{}}
-			err := b.runner.read(t.Context(), b.runner.newTask(b.task("c", "")))
+			err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))
 			if errors.Is(err, ErrOutage) != (away > 0) || errors.Is(err, errLeft) {
 				t.Errorf("%v", err)
 			}

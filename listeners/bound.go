@@ -4,16 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
 )
 
 const (
-	// slotPatience is how long a worker waits for a slot of a source before it gives
-	// the task up for a while.
+	// slotPatience is how long a worker waits for a slot, of its process or of a source, before
+	// it gives the task up for a while.
 	slotPatience = time.Second
 	// slotPoll is how often it polls.
 	slotPoll = 50 * time.Millisecond
@@ -21,63 +19,21 @@ const (
 	freeTime = 5 * time.Second
 )
 
-// Slots bound how many tasks of one listener run at once in a process, in all partitions
-// together. They are safe for concurrent use.
-type Slots struct {
-	tasks int
-	mu    sync.Mutex
-	of    map[string]*slots // by listener
-}
-
-// slots are those of one listener.
-type slots struct {
-	taken   chan struct{}
-	waiting atomic.Int64 // tasks that wait for one
-}
-
-// NewSlots returns Slots for that many tasks of each listener.
-func NewSlots(tasks int) *Slots { return &Slots{tasks: tasks, of: map[string]*slots{}} }
-
-func (s *Slots) listener(name string) *slots {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	of := s.of[name]
-	if of == nil {
-		of = &slots{taken: make(chan struct{}, s.tasks)}
-		s.of[name] = of
-	}
-	return of
-}
-
-// take takes a slot, waiting for it, until leave is called.
-func (s *slots) take(ctx context.Context) error {
-	select {
-	case s.taken <- struct{}{}:
-		return nil
-	default:
-	}
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
-	select {
-	case s.taken <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for a slot: %w", ctx.Err())
-	}
-}
-
-func (s *slots) leave() { <-s.taken }
-
 // slot takes one of the slots of a source, which all processes share, until release is called.
-func (r *Runner) slot(ctx context.Context, t *task, source string) (release func(), err error) {
+func (r *Runner) slot(ctx context.Context, t *task, source string, place *place) (release func(), err error) {
 	slots := r.o.Bounds[source].Parallel
 	if slots == 0 {
 		return func() {}, nil
 	}
 	who, lease := r.o.Consumer+"/"+t.Entry.Stream+"/"+t.Entry.ID, r.o.Limits.Lease
 	for end := time.Now().Add(slotPatience); ; {
-		held, err := insist(ctx, r, "take slot", func() (bool, error) { return r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease) })
-		if err != nil {
+		var held bool
+		if err := place.without(func() error {
+			return r.insist(ctx, "take slot", func() (err error) {
+				held, err = r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease)
+				return err
+			})
+		}); err != nil {
 			return nil, away(err)
 		}
 		if held {

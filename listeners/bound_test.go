@@ -2,13 +2,10 @@ package listeners
 
 import (
 	"context"
-	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/ask"
-	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -73,7 +70,7 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := &limit{Patience: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
+	limit := &limit{place: &place{}, Patience: ask.NewPatience(t.Context(), 500*time.Millisecond, errLate)}
 	defer limit.Stop()
 	turn := r.turn("db", limit)
 	for range 2 {
@@ -86,49 +83,5 @@ func TestWaitingForATurnTakesNoTime(t *testing.T) {
 	}
 	if limit.Over() {
 		t.Error("the task is late, which has only waited")
-	}
-}
-
-// TestSlotsOfAProcess are those of all its Runners: no more tasks are at work, and none is read
-// while one waits.
-func TestSlotsOfAProcess(t *testing.T) {
-	t.Parallel()
-	const tasks, jobs = 2, 20
-	var now, most atomic.Int64
-	b := prepare(t, minutely, report.Limits{Tasks: tasks, Stop: time.Second}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
-		n := now.Add(1)
-		defer now.Add(-1)
-		for {
-			before := most.Load()
-			if n <= before || most.CompareAndSwap(before, n) {
-				break
-			}
-		}
-		if err := step.Wait(ctx, 5*time.Millisecond); err != nil {
-			return err
-		}
-		return one(out)
-	})
-	for i := range jobs {
-		start(t, b.s, fmt.Sprint("j", i), "{}", plan(b.runner.o.Reports["r"]))
-	}
-	slots := NewSlots(tasks)
-	for _, consumer := range []string{"c", "d", "e"} {
-		b.run(consumer, func(o *Options) { o.Slots = slots })
-	}
-	b.until("all are done", func(*scripts.State) bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn()).Val() == jobs+1 })
-	if most.Load() != tasks {
-		t.Errorf("%d tasks at once, not %d", most.Load(), tasks)
-	}
-	r, err := New(b.runner.o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := r.slots.listener("a")
-	for _, waiting := range []int64{0, 1} {
-		a.waiting.Store(waiting)
-		if n, err := r.admit(t.Context(), "a"); err != nil || n != tasks*int(1-waiting) {
-			t.Errorf("%d wait, %d are admitted: %v", waiting, n, err)
-		}
 	}
 }

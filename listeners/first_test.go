@@ -159,7 +159,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 		entry.Fields[name], _ = value.(string)
 	}
 	for range 2 { // as if the answer to the first call had been lost
-		step.Singles(&tasks{b.runner, "a"}, time.Minute, &b.runner.leases)(ctx, []step.Entry{entry})
+		step.Singles(b.runner.tasks(ctx, "a"), time.Minute, &b.runner.leases)(ctx, []step.Entry{entry})
 		now := b.client.XRange(ctx, task, "-", "+").Val()
 		if len(now) != 1 || now[0].ID == entry.ID || now[0].Values["id"] != "1" || now[0].Values["attempt"] != "1" {
 			t.Errorf("%+v was put back as %+v", entry, now)

@@ -103,12 +103,13 @@ func (r *Runner) Run(ctx context.Context) error {
 	shared, end := r.shared(ctx, len(names))
 	defer end()
 	for i, listener := range names {
+		tasks := r.tasks(ctx, listener)
 		reader := step.New(step.Options{
 			Redis: r.o.Redis, Shared: shared[i/step.MostShared], Stream: r.o.Scripts.Keys.Task(listener), Scripts: r.o.Scripts, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
-			Handle:   step.Singles(&tasks{r, listener}, r.o.Limits.Lease, &r.leases),
+			Handle:   step.Singles(tasks, r.o.Limits.Lease, &r.leases),
 			Patience: r.o.Limits.Stop,
-			Admit:    func(ctx context.Context) (int, error) { return r.admit(ctx, listener) },
+			Admit:    tasks.admit,
 		})
 		group.Go(func() error { return reader.Run(ctx) })
 	}
@@ -129,16 +130,6 @@ func (r *Runner) shared(ctx context.Context, listeners int) (all []*step.Shared,
 		cancel()
 		running.Wait()
 	}
-}
-
-// admit returns how many tasks of a listener may be under way here: none that is new
-// while it is paused, or while one waits for a slot, which another process may have.
-func (r *Runner) admit(ctx context.Context, listener string) (int, error) {
-	paused, err := r.paused(ctx, listener)
-	if err != nil || paused || r.slots.listener(listener).waiting.Load() > 0 {
-		return 0, err
-	}
-	return r.o.Limits.Tasks, nil
 }
 
 func (r *Runner) paused(ctx context.Context, listener string) (bool, error) {

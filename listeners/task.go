@@ -15,7 +15,9 @@ import (
 // tasks does the tasks of one listener: claim, query, and what follows from how that ended.
 type tasks struct {
 	*Runner
+	share    *share
 	listener string
+	stop     <-chan struct{} // closed: none is begun any more
 }
 
 // task is one that is under way.
@@ -28,6 +30,21 @@ var (
 	_ step.Handler[*task] = (*tasks)(nil)
 	_ step.Step           = (*task)(nil)
 )
+
+// tasks returns what does the tasks of a listener until ctx ends.
+func (r *Runner) tasks(ctx context.Context, listener string) *tasks {
+	return &tasks{r, &share{slots: r.slots.listener(listener)}, listener, ctx.Done()}
+}
+
+// admit returns how many tasks may be under way here: none that is new while the listener is
+// paused.
+func (r *tasks) admit(ctx context.Context) (int, error) {
+	paused, err := r.paused(ctx, r.listener)
+	if err != nil || paused {
+		return 0, err
+	}
+	return r.share.free(), nil
+}
 
 func (t *task) Job() string { return t.ID }
 
@@ -126,6 +143,8 @@ func resultOf(err error) step.Result {
 		return step.Result{Kind: step.Void}
 	case errors.Is(err, errLeft):
 		return step.Result{Kind: step.Elsewhere, Err: err}
+	case errors.Is(err, step.ErrStopping):
+		return step.Result{Kind: step.Stopping}
 	case errors.As(err, &waiting):
 		return step.Result{Kind: step.Waiting, After: waiting.time, Err: errors.New(waiting.what)}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +31,7 @@ var (
 func ofReport(err error) error { return marked{err, errReport} }
 
 // read has the source read the task's data, stores it and completes the task.
-func (r *Runner) read(ctx context.Context, t *task) error {
+func (r *tasks) read(ctx context.Context, t *task) error {
 	rep, listener := r.definitions[t.Definition], t.listener
 	if listener == nil {
 		return Permanent(ofReport(fmt.Errorf("report %s has no such listener", rep.Name)))
@@ -41,20 +40,19 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 	if err != nil {
 		return Permanent(ofReport(err))
 	}
-	slots := r.slots.listener(listener.Name)
-	if err := slots.take(ctx); err != nil {
+	if err := r.share.take(ctx, r.stop, slotPatience); err != nil {
 		return err
 	}
-	leave := sync.OnceFunc(slots.leave)
-	defer leave()
-	release, err := r.slot(ctx, t, listener.Source)
+	place := &place{r.share, ctx, true}
+	defer place.leave()
+	release, err := r.slot(ctx, t, listener.Source, place)
 	if err != nil {
 		return err
 	}
 	defer release()
 	var began atomic.Pointer[time.Time] // the chunks are stored beside the reading
 	began.Store(new(time.Now()))
-	limit, giveUp := &limit{}, context.CancelFunc(nil)
+	limit, giveUp := &limit{place: place}, context.CancelFunc(nil)
 	if listener.Timeout > 0 {
 		limit.Patience = ask.NewPatience(ctx, listener.Timeout+patience, errLate)
 		ctx, giveUp = limit.Context(), limit.Stop
@@ -79,7 +77,7 @@ func (r *Runner) read(ctx context.Context, t *task) error {
 			return r.values(ctx, limit, t.ID, from, column)
 		},
 	}, out)
-	leave() // the last chunk is the work of Redis
+	place.leave() // the last chunk is the work of Redis
 	if err == nil {
 		err = out.Close()
 	}
@@ -106,7 +104,8 @@ var errLate = errors.New("listeners: timed out")
 // limit ends a task that takes too long. Time in which Redis is asked, or the task waits
 // for a turn, does not count: that is not the task's fault.
 type limit struct {
-	*ask.Patience               // nil: no limit
+	*ask.Patience // nil: no limit
+	place         *place
 	away          time.Duration // for how long Redis was
 }
 
@@ -116,7 +115,7 @@ const slow = time.Second
 // without runs f, which asks Redis.
 func (l *limit) without(f func() error) error {
 	began := time.Now()
-	err := l.Stopped(f)
+	err := l.Stopped(func() error { return l.place.without(f) })
 	if took := time.Since(began); took >= slow {
 		l.away += took
 	}

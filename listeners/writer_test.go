@@ -186,7 +186,7 @@ func TestASourceThatFailsWhileAChunkIsStored(t *testing.T) {
 	b.s = scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
 	b.runner.o.Scripts = b.s
 	b.runner.o.Sources = map[string]Source{"db": failing{hook.entered}}
-	err := b.runner.read(t.Context(), b.runner.newTask(b.task("c", "")))
+	err := b.runner.tasks(t.Context(), "a").read(t.Context(), b.runner.newTask(b.task("c", "")))
 	if err == nil || err.Error() != "bad data" {
 		t.Errorf("%v", err)
 	}

@@ -1,0 +1,177 @@
+package listeners
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/dataset"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// TestSlotsOfAProcess are those of all its Runners: no more tasks are at work, and none is read
+// while one waits.
+func TestSlotsOfAProcess(t *testing.T) {
+	t.Parallel()
+	const tasks, jobs = 2, 20
+	var now, most atomic.Int64
+	b := prepare(t, minutely, report.Limits{Tasks: tasks, Stop: time.Second}, func(ctx context.Context, _ int64, out *Writer, _ Task) error {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for {
+			before := most.Load()
+			if n <= before || most.CompareAndSwap(before, n) {
+				break
+			}
+		}
+		if err := step.Wait(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+		return one(out)
+	})
+	for i := range jobs {
+		start(t, b.s, fmt.Sprint("j", i), "{}", plan(b.runner.o.Reports["r"]))
+	}
+	slots := NewSlots(tasks)
+	for _, consumer := range []string{"c", "d", "e"} {
+		b.run(consumer, func(o *Options) { o.Slots = slots })
+	}
+	b.until("all are done", func(*scripts.State) bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn()).Val() == jobs+1 })
+	if most.Load() != tasks {
+		t.Errorf("%d tasks at once, not %d", most.Load(), tasks)
+	}
+}
+
+// TestASlotThatOthersHave leaves a Runner the rest of them, and at least one task, which waits in
+// line.
+func TestASlotThatOthersHave(t *testing.T) {
+	t.Parallel()
+	all := NewSlots(2).listener("a")
+	here, there := &share{slots: all}, &share{slots: all}
+	for _, want := range []int{2, 1, 1} {
+		if n := here.free(); n != want {
+			t.Errorf("%d have one or wait there, %d are free here", there.wanted.Load(), n)
+		}
+		if n := there.free(); n != 2 {
+			t.Errorf("%d are free there", n)
+		}
+		_ = there.take(t.Context(), nil, time.Millisecond)
+	}
+	if here.free() != 1 || len(all.taken) != 2 {
+		t.Errorf("%d are free, %d taken", here.free(), len(all.taken))
+	}
+}
+
+// TestATaskWithoutASlot of its process is left to another process, and begins no more in one that
+// stops.
+func TestATaskWithoutASlot(t *testing.T) {
+	t.Parallel()
+	begun, finish := make(chan string, 3), make(chan struct{})
+	b := prepare(t, minutely, report.Limits{Tasks: 1, Stop: 20 * time.Second}, func(ctx context.Context, _ int64, out *Writer, task Task) error {
+		begun <- task.ID
+		select {
+		case <-finish:
+			return one(out)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	task := b.s.Keys.Task("a")
+	slots := NewSlots(1)
+	var stops []func()
+	for _, consumer := range []string{"c", "d"} {
+		stops = append(stops, b.run(consumer, func(o *Options) { o.Slots = slots }))
+	}
+	<-begun
+	start(t, b.s, "2", "{}", plan(b.runner.o.Reports["r"]))
+	b.until("it is handed back", func(*scripts.State) bool {
+		return b.client.ZScore(t.Context(), b.s.Keys.Delayed(), "2/1/a").Err() == nil && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
+	})
+	state, err := b.s.Jobs.Read(t.Context(), "2")
+	if err != nil || state.Tasks["a"].Tries != 0 || state.Tasks["a"].Waits != "one of the 1 slots of a process" {
+		t.Errorf("%+v %v", state, err)
+	}
+	start(t, b.s, "3", "{}", plan(b.runner.o.Reports["r"]))
+	b.until("one more waits", func(*scripts.State) bool { return slots.listener("a").wanted.Load() == 2 })
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		go stops[0]()
+		stops[1]()
+		stops[0]()
+	}()
+	b.until("it is handed back at the stop", func(*scripts.State) bool {
+		return slots.listener("a").wanted.Load() == 1 && b.client.XLen(t.Context(), task).Val() == 2 && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
+	})
+	b.run("idle", nil)
+	if id := <-begun; id != "3" {
+		t.Errorf("%s has begun", id)
+	}
+	close(finish)
+	<-stopped
+	if len(begun) > 0 {
+		t.Errorf("%s has begun after the stop", <-begun)
+	}
+}
+
+// TestAnOutageOfOnePartition leaves the slots to the tasks of others; then the task goes on, within
+// the bound.
+func TestAnOutageOfOnePartition(t *testing.T) {
+	t.Parallel()
+	away, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(away.Stop)
+	client := away.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	begun, kill, well, finish := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var after atomic.Bool // the task of the healthy partition has ended
+	b := prepare(t, minutely, report.Limits{Tasks: 1, Stop: 20 * time.Second}, func(_ context.Context, _ int64, out *Writer, task Task) error {
+		if task.ID == "1" {
+			close(well)
+			<-finish
+			after.Store(true)
+			return one(out)
+		}
+		close(begun)
+		<-kill
+		if err := out.Columns([]dataset.Column{{Name: "c", Kind: report.KindInteger}}); err != nil {
+			return err
+		}
+		for i := range 2*dataset.MaxChunkRows + 1 {
+			out.Builder().Int(0, int64(i))
+			if err := out.EndRow(); err != nil {
+				return err
+			}
+		}
+		if !after.Load() {
+			return Permanent(fmt.Errorf("two tasks at once"))
+		}
+		return nil
+	})
+	other := scripts.New(scripts.Options{Redis: client, Keys: b.s.Keys})
+	start(t, other, "2", "{}", plan(b.runner.o.Reports["r"]))
+	slots := NewSlots(1)
+	b.run("c", func(o *Options) { o.Slots, o.Redis, o.Scripts = slots, client, other })
+	<-begun
+	away.Kill()
+	close(kill)
+	b.run("c", func(o *Options) { o.Slots = slots })
+	<-well
+	if err := away.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.until("the other one waits for its slot", func(*scripts.State) bool { return slots.listener("a").wanted.Load() == 2 })
+	close(finish)
+	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	b.until("the other one is done", func(*scripts.State) bool {
+		s, err := other.Jobs.Read(t.Context(), "2")
+		return err == nil && s.Tasks["a"].Done
+	})
+}
