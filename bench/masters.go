@@ -50,17 +50,15 @@ func masters(ctx context.Context, o options, dir string, r *results) error {
 		return err
 	}
 	defer single.Stop()
-	cluster, err := testenv.StartMasters(ctx, mkdir(dir, "cluster"), clusterMasters)
+	var prefixes []string
+	for _, keys := range report.DefaultKeys.Partitions(report.Redis{Partitions: clusterPartitions[len(clusterPartitions)-1]}) {
+		prefixes = append(prefixes, keys.Prefix)
+	}
+	cluster, err := testenv.StartMasters(ctx, mkdir(dir, "cluster"), clusterMasters, prefixes...)
 	if err != nil {
 		return err
 	}
 	defer cluster.Stop()
-	most := report.Redis{Partitions: clusterPartitions[len(clusterPartitions)-1]}
-	for i, keys := range report.DefaultKeys.Partitions(most) {
-		if err := cluster.MoveSlotTo(ctx, keys.Prefix, cluster.Servers[i%clusterMasters]); err != nil {
-			return fmt.Errorf("an even number of partitions on each master: %w", err)
-		}
-	}
 	for round := range o.rounds {
 		ids := idsOf("m", round, mastersJobs)
 		for _, n := range mastersProcesses {

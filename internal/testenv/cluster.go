@@ -32,23 +32,23 @@ func StartCluster(ctx context.Context, dir string, masters int, n *Network, sett
 }
 
 // StartMasters is StartCluster without replicas, for measurements: a master that has no time to
-// answer is not taken for dead.
-func StartMasters(ctx context.Context, dir string, masters int) (*Cluster, error) {
-	return startCluster(ctx, dir, masters, 0, nil, []string{"--cluster-node-timeout", "60000"})
+// answer is not taken for dead. The slots of the keys go to the masters by turns.
+func StartMasters(ctx context.Context, dir string, masters int, keys ...string) (*Cluster, error) {
+	return startCluster(ctx, dir, masters, 0, nil, []string{"--cluster-node-timeout", "60000"}, keys...)
 }
 
-func startCluster(ctx context.Context, dir string, masters, replicas int, n *Network, settings []string) (*Cluster, error) {
+func startCluster(ctx context.Context, dir string, masters, replicas int, n *Network, settings []string, even ...string) (*Cluster, error) {
 	c := &Cluster{masters: masters}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := c.start(ctx, dir, replicas, n, settings); err != nil {
+	if err := c.start(ctx, dir, replicas, n, settings, even); err != nil {
 		c.Stop()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Network, settings []string) error {
+func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Network, settings, even []string) error {
 	settings = append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no",
 		"--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"}, settings...)
 	var buses []int // the ports for other nodes, or their relays
@@ -69,14 +69,8 @@ func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Networ
 		}
 		c.Servers, buses = append(c.Servers, r), append(buses, bus)
 	}
-	for i, r := range c.Servers[:c.masters] {
-		client := r.Client()
-		from, to := i*clusterSlots/c.masters, (i+1)*clusterSlots/c.masters-1
-		err := client.ClusterAddSlotsRange(ctx, from, to).Err()
-		_ = client.Close()
-		if err != nil {
-			return fmt.Errorf("testenv: slots of node %d: %w", i, err)
-		}
+	if err := c.addSlots(ctx, even); err != nil {
+		return err
 	}
 	first := c.Servers[0].Client()
 	defer first.Close()
@@ -109,6 +103,38 @@ func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Networ
 		return err
 	}
 	return c.Settled(ctx)
+}
+
+// addSlots gives each master an equal range of slots, and the slots of some keys to the masters by
+// turns.
+func (c *Cluster) addSlots(ctx context.Context, even []string) error {
+	of := map[int]int{}
+	for i, key := range even {
+		client := c.Servers[0].Client()
+		slot, err := client.ClusterKeySlot(ctx, key).Result()
+		_ = client.Close()
+		if err != nil {
+			return err
+		}
+		of[int(slot)] = i % c.masters
+	}
+	slots := make([][]int, c.masters)
+	for slot := range clusterSlots {
+		master, ok := of[slot]
+		if !ok {
+			master = slot * c.masters / clusterSlots
+		}
+		slots[master] = append(slots[master], slot)
+	}
+	for i, some := range slots {
+		client := c.Servers[i].Client()
+		err := client.ClusterAddSlots(ctx, some...).Err()
+		_ = client.Close()
+		if err != nil {
+			return fmt.Errorf("testenv: slots of node %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 // Settled waits until all nodes agree that all slots have a master, each master has a replica, and
