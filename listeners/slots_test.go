@@ -162,8 +162,14 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	<-begun
 	away.Kill()
 	close(kill)
+	// Before that a task would wait for a second and then for a scheduler, which there is none here.
+	b.until("the slot is free", func(*scripts.State) bool { return slots.listener("a").wanted.Load() == 0 })
 	b.run("c", func(o *Options) { o.Slots = slots })
-	<-well
+	select {
+	case <-well:
+	case <-time.After(time.Minute):
+		t.Fatal("the task of the healthy partition does not begin")
+	}
 	if err := away.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -302,7 +302,9 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 func TestKeysOfAnotherInstallation(t *testing.T) {
 	t.Parallel()
 	first := newStack(t, crowdReport)
-	stop := first.serve(first.config)
+	log := &keptLog{}
+	stop := first.serveInto(log)
+	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
 	second := &stack{t: t, dir: t.TempDir(), redis: first.redis, where: first.where}
 	second.begin(crowdReport)
 	key := first.b.partitions.Home().Keys.Installation()
@@ -313,7 +315,7 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 	}
 	stop()
 	first.b.redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that a key that is there cannot be set
-	log := &keptLog{}
+	log = &keptLog{}
 	stop = first.serveInto(log)
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
 	stop()
