@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +24,7 @@ func (r *round) rage(ctx context.Context, list []fault) {
 	}
 	storm, calm := context.WithTimeout(ctx, r.storm)
 	defer calm()
+	var missed atomic.Int64
 	var all sync.WaitGroup
 	all.Go(func() { r.push(ctx) })
 	all.Go(func() { r.watch(storm) })
@@ -35,7 +37,12 @@ func (r *round) rage(ctx context.Context, list []fault) {
 			if err := r.cause(ctx, storm, f); errors.Is(err, errTooLate) {
 				return
 			} else if err != nil && ctx.Err() == nil {
-				r.violated("the test could not cause %s: %v", f, err)
+				// Masters of a set change by themselves on a busy machine: that is no fault of Fanfold.
+				r.t.Logf("the test could not cause %s: %v", f, err)
+				if missed.Add(1) > maxMissed {
+					r.violated("the test could not cause %d faults, the last one %s: %v", missed.Load(), f, err)
+				}
+				return
 			}
 			r.totals.add("fault "+f.kind, 1)
 		})
@@ -45,6 +52,9 @@ func (r *round) rage(ctx context.Context, list []fault) {
 		w.crashing.Store(false)
 	}
 }
+
+// maxMissed is how many faults of a round may fail to happen.
+const maxMissed = 2
 
 // errTooLate: the servers were not well again before the storm was over.
 var errTooLate = errors.New("the storm is over")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -294,10 +295,15 @@ func TestALockedRecordOfAnotherAttempt(t *testing.T) {
 
 const lockWaits = "SELECT COUNT(*) FROM information_schema.INNODB_TRX x JOIN information_schema.PROCESSLIST p ON p.ID = x.trx_mysql_thread_id WHERE x.trx_state = 'LOCK WAIT' AND p.DB = DATABASE()"
 
-// waitFor polls until the query gives a number above 0. The server renews
-// INNODB_TRX only for those who ask less often than every 100 ms.
+// polls is held by the test that asks for lock waits. The server renews INNODB_TRX only if nobody
+// has asked for 100 ms.
+var polls sync.Mutex
+
+// waitFor polls until the query gives a number above 0.
 func waitFor(t *testing.T, db *sql.DB, query string) {
 	t.Helper()
+	polls.Lock()
+	defer polls.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(150 * time.Millisecond)
