@@ -12,7 +12,8 @@
 // Permanent, Outage and Wait in source.go. After its last try the job fails, or goes on without
 // the listener, as its OnFailure says. What a task must know in its next try it remembers
 // (memo.go); what it has begun elsewhere can be ended (Canceler, cancel.go). Slots and rate
-// limits of a source, which all processes share, are in Redis: bound.go.
+// limits of a source, which all processes share, are in Redis: bound.go. How many tasks of a
+// listener run at once in a process, in all partitions together, is in slots.go.
 //
 // The stream of an external listener is read by a service. What that says in fanfold:reply
 // (reply.go) is applied by the same scripts, with the service's worker as the owner:

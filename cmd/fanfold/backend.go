@@ -263,10 +263,12 @@ func (b *backend) ping(ctx context.Context, some bool) error {
 	} else if err != nil {
 		return unreachable(fmt.Errorf("redis: %w", err))
 	}
-	// A user may not be allowed to ask.
-	if info, err := masters[0].InfoMap(ctx, "server").Result(); err == nil {
-		if err := redisdb.CheckMode(b.config.Redis, info["Server"]); err != nil {
-			return usage(fmt.Errorf("redis: %w", err))
+	if len(b.config.Redis.Cluster) == 0 { // in a cluster the first one may be the one that hangs
+		// A user may not be allowed to ask.
+		if info, err := masters[0].InfoMap(ctx, "server").Result(); err == nil {
+			if err := redisdb.CheckMode(b.config.Redis, info["Server"]); err != nil {
+				return usage(fmt.Errorf("redis: %w", err))
+			}
 		}
 	}
 	if err := b.rows.PingContext(ctx); err != nil {

@@ -14,7 +14,7 @@
 //     snapshot.go, changes.go, blob.go.
 //
 // Each partition of Redis has a Recovery of its own. Move, in move.go, takes what waits to other
-// partitions while no process runs.
+// partitions while no process runs, and remove.go deletes the keys that are left.
 //
 // Without the tables of the store jobs are found all the same; due times and timers are
 // lost with Redis's memory.

@@ -1,3 +1,3 @@
 // Package redisdb answers one question: how does a process connect to its Redis, whichever
-// form that has?
+// form that has, and what in the configuration is wrong where it cannot (hint.go)?
 package redisdb
