@@ -61,7 +61,7 @@ func main() {
 		log.Fatal(err)
 	}
 	s := &service{consumer: fmt.Sprintf("%s-%d", host, os.Getpid()), unzip: unzip, redis: redis.NewUniversalClient(&redis.UniversalOptions{
-		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, IsClusterMode: *cluster,
+		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, TLSConfig: o.TLSConfig, IsClusterMode: *cluster,
 	})}
 	of := report.Redis{Partitions: *partitions}
 	if *cluster {

@@ -25,9 +25,10 @@ const { values: options, positionals: [url = 'redis://127.0.0.1:6379/0'] } = par
 
 /** A connection. A read that waits holds up what comes after it, so that readers have their own. */
 function connect () {
-  const { hostname: host, port, username, password } = new URL(url)
+  const { protocol, hostname: host, port, username, password } = new URL(url)
+  const tls = protocol === 'rediss:' ? {} : undefined
   const redis = options.cluster
-    ? new Redis.Cluster([{ host, port }], { redisOptions: { username, password, maxRetriesPerRequest: null } })
+    ? new Redis.Cluster([{ host, port }], { redisOptions: { username, password, tls, maxRetriesPerRequest: null } })
     : new Redis(url, { maxRetriesPerRequest: null })
   redis.on('error', (error) => console.error(error.message)) // it connects again by itself
   return redis
