@@ -115,7 +115,7 @@ func fanfoldLines(text string) string {
 // TestAdminWithoutRedis is alive, not ready, and still has its own metrics.
 func TestAdminWithoutRedis(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStackAlone(t, nil, oneReport)
 	b := s.open(s.config)
 	b.config.Admin = address(t)
 	ctx, cancel := context.WithCancel(t.Context())

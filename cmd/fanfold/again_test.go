@@ -193,7 +193,7 @@ func end(t *testing.T, p *exec.Cmd, signal os.Signal) {
 // once. They wait, and come to their end one after the other.
 func TestAFullRedisDrains(t *testing.T) {
 	t.Parallel()
-	s := newStackOn(t, []string{"--maxmemory", "32mb"}, `
+	s := newStackAlone(t, []string{"--maxmemory", "32mb"}, `
   big:
     retry: {delay: 200ms}
     stages: [{listeners: [{name: one, database: db, query: "SELECT seq AS k, REPEAT('x', 100) AS v FROM seq_1_to_30000"}]}]
@@ -340,7 +340,7 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 // back before anything is taken over from them.
 func TestARedisOutageUsesNoTry(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, strings.Replace(slowReport, "stages:", "retry: 0\n    stages:", 1), "limits: {lease: 3s, grace: 5m}")
+	s := newStackAlone(t, nil, strings.Replace(slowReport, "stages:", "retry: 0\n    stages:", 1), "limits: {lease: 3s, grace: 5m}")
 	for range 2 {
 		s.process("-c", s.config, "serve")
 	}

@@ -69,11 +69,11 @@ func startChaosRedis(ctx context.Context, t testing.TB, kind, dir string) *chaos
 func (c *chaosRedis) where(relay string) string {
 	switch c.kind {
 	case redisSentinel:
-		return fmt.Sprintf("{sentinel: {master: %s, addresses: [%s]}}", c.sentinels.Master, strings.Join(c.sentinels.Addresses, ", "))
+		return whereSentinels(c.sentinels, 1)
 	case redisCluster:
-		return fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(c.cluster.Addresses(), ", "), chaosPartitions)
+		return whereCluster(c.cluster, chaosPartitions)
 	}
-	return "redis://" + relay + "/0"
+	return whereAlone(relay, 1)
 }
 
 // address is that of a server that is alone.

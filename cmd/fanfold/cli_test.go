@@ -15,7 +15,7 @@ import (
 // TestExitCodes are those of the table in the README.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStackAlone(t, nil, oneReport)
 	s.serve(s.config)
 	broken := filepath.Join(s.dir, "broken.yaml")
 	if err := os.WriteFile(broken, []byte("redis: 7\nreports: {x: {}}\n"), 0o600); err != nil {
@@ -120,7 +120,7 @@ func TestJSON(t *testing.T) {
 // TestDoctor finds what is wrong, one thing at a time.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStackAlone(t, nil, oneReport)
 	ctx := t.Context()
 	finding := func(check string) inspect.Finding {
 		t.Helper()

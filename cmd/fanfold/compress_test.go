@@ -30,7 +30,7 @@ const compressedSQL = "SELECT o.id, o.customer, o.note, o.paid, h.state, c.name 
 // held is locked.
 func newCompressed(t *testing.T) *stack {
 	t.Helper()
-	s := newStack(t, compressedYAML, "limits: {compress: zstd, stop: 1s, lease: 2s}")
+	s := newStackAlone(t, nil, compressedYAML, "limits: {compress: zstd, stop: 1s, lease: 2s}")
 	for _, statement := range []string{
 		"CREATE TABLE orders (id INT PRIMARY KEY, customer INT, note VARCHAR(80), paid DATETIME)",
 		`INSERT INTO orders SELECT seq, seq * 7919 % 500, IF(seq % 5, CONCAT('note "', seq, '" über ', seq % 97), NULL), '2024-01-01' + INTERVAL seq MINUTE FROM seq_1_to_25000`,
@@ -75,9 +75,7 @@ func (s *stack) startHeld() (id string) {
 
 func (s *stack) field(id, name string) []byte {
 	s.t.Helper()
-	client := s.redis.Client()
-	defer client.Close()
-	value, err := client.HGet(s.t.Context(), "FileDownloadRecordEntity-"+id, name).Bytes()
+	value, err := s.b.redis.HGet(s.t.Context(), s.b.partitions.Home().Keys.Job(id), name).Bytes()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -86,9 +84,7 @@ func (s *stack) field(id, name string) []byte {
 
 func (s *stack) setField(id, name string, value []byte) {
 	s.t.Helper()
-	client := s.redis.Client()
-	defer client.Close()
-	if err := client.HSet(s.t.Context(), "FileDownloadRecordEntity-"+id, name, value).Err(); err != nil {
+	if err := s.b.redis.HSet(s.t.Context(), s.b.partitions.Home().Keys.Job(id), name, value).Err(); err != nil {
 		s.t.Fatal(err)
 	}
 }

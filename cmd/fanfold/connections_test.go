@@ -21,7 +21,7 @@ func TestManyListenersShareConnections(t *testing.T) {
 		}
 		text.WriteString("    join: {key: k}\n")
 	}
-	s := newStack(t, text.String(), "databases: {db: {dsn: \"{dsn}\", max_connections: 5}}")
+	s := newStackAlone(t, nil, text.String(), "databases: {db: {dsn: \"{dsn}\", max_connections: 5}}")
 	s.process("-c", s.config, "serve")
 	var ids []string
 	for r := range reports {

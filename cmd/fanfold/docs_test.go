@@ -32,7 +32,7 @@ func fenced(t *testing.T, page, language string) []string {
 // TestRecipes runs every redis-cli line of docs/keys.md against a live job.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, `
+	s := newStackAlone(t, nil, `
   recipe:
     stages:
       - listeners:
@@ -64,12 +64,11 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// redisCLI runs a line of shell, with this stack's port after redis-cli; -e makes
+// redisCLI runs a line of shell, with this stack's options after redis-cli; -e makes
 // an error of Redis one of redis-cli.
 func (s *stack) redisCLI(line string) string {
 	s.t.Helper()
-	_, port, _ := strings.Cut(s.redis.Addr, ":")
-	out, err := exec.CommandContext(s.t.Context(), "sh", "-euc", strings.ReplaceAll(line, "redis-cli ", "redis-cli -e -p "+port+" ")).CombinedOutput()
+	out, err := exec.CommandContext(s.t.Context(), "sh", "-euc", strings.ReplaceAll(line, "redis-cli ", "redis-cli -e "+s.cli+" ")).CombinedOutput()
 	if err != nil {
 		s.t.Errorf("%s: %v: %s", line, err, out)
 	}

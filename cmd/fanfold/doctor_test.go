@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -37,7 +36,7 @@ func (s *stack) examined(check string) inspect.Finding {
 // TestDoctorOfAFullRedis tells how full it is.
 func TestDoctorOfAFullRedis(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStackAlone(t, nil, oneReport)
 	if f := s.examined("redis memory"); f.Result != inspect.Pass || !strings.Contains(f.Detail, "without maxmemory") {
 		t.Errorf("%+v", f)
 	}
@@ -202,7 +201,7 @@ func TestQuarantineRemovesManyEntries(t *testing.T) {
 // entries that it searches, and asks for all records of a report at once.
 func TestDoctorOfALongQueue(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 1s}")
+	s := newStackAlone(t, nil, oneReport, "limits: {grace: 1s}")
 	ctx := t.Context()
 	for range 5 {
 		s.insert("slow", "")
@@ -270,14 +269,7 @@ func TestDoctorOfAnUnknownReport(t *testing.T) {
 // TestDoctorOfACluster asks every master of a cluster, and hears the events of each.
 func TestDoctorOfACluster(t *testing.T) {
 	t.Parallel()
-	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Stop)
-	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
-	s.where = fmt.Sprintf("{cluster: [%s], partitions: 3}", cluster.Servers[0].Addr)
-	s.begin(oneReport)
+	s, cluster := newStackOnCluster(t, 3, oneReport)
 	if f := s.finding("redis partitions"); f.Result != inspect.Warn || !strings.HasPrefix(f.Detail, "2 of 3 partitions are on one of 3 masters") ||
 		!strings.HasSuffix(f.Hint, "take 5 partitions, of which no master has more than 2") {
 		t.Errorf("%+v", f)

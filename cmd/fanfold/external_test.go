@@ -17,7 +17,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -38,7 +37,7 @@ const scored = `
 // newScored is a stack with the report, and with so many users.
 func newScored(t *testing.T, users int, more ...string) *stack {
 	t.Helper()
-	s := newStack(t, scored, more...)
+	s := newStackAlone(t, nil, scored, more...)
 	s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
 	s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
 	s.redisCLI(strings.TrimSpace(fenced(t, "docs/external.md", "sh")[0]))
@@ -233,9 +232,7 @@ func TestExternalExamples(t *testing.T) {
 			id = s.insert("scored", `{"from": "2024-01-01"}`)
 			s.push(id)
 			s.midst(id)
-			if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			s.flushAll()
 			s.wantScores(s.wait(id)[0])
 
 			// It finds nothing, and what can never work.
@@ -302,7 +299,7 @@ func TestExternalPartitions(t *testing.T) {
 	}
 	t.Run("one Redis", func(t *testing.T) {
 		t.Parallel()
-		s := newStack(t, scored)
+		s := newStackAlone(t, nil, scored)
 		s.config = s.divided("three.yaml", partitions, scored)
 		s.b = s.open(s.config)
 		s.redisCLI(user)
@@ -310,15 +307,10 @@ func TestExternalPartitions(t *testing.T) {
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), partitions, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(cluster.Stop)
-		s := &stack{t: t, dir: t.TempDir()}
-		s.where = fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(cluster.Addresses(), ", "), partitions)
-		s.begin(scored)
-		for _, s.redis = range cluster.Servers { // each has its own users
+		s, cluster := newStackOnCluster(t, partitions, scored)
+		s.redis = cluster.Servers[0]
+		for _, server := range cluster.Servers { // each has its own users
+			s.cli = cliOptions(server)
 			s.redisCLI(user)
 		}
 		run(t, s, "--cluster")

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -28,14 +26,7 @@ func TestSentinelFailover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			servers, err := testenv.StartSentinels(t.Context(), t.TempDir(), 2, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(servers.Stop)
-			s := &stack{t: t, dir: t.TempDir(), redis: servers.Servers[0]}
-			s.where = fmt.Sprintf("{sentinel: {master: %s, addresses: [%s]}}", servers.Master, strings.Join(servers.Addresses, ", "))
-			s.begin(crowdReport, "limits: {lease: 2s, grace: 2s}")
+			s, servers := newStackOnSentinels(t, crowdReport, "limits: {lease: 2s, grace: 2s}")
 			for range 2 {
 				s.process("-c", s.config, "serve")
 			}
@@ -95,14 +86,7 @@ func TestCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(cluster.Stop)
-			s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
-			s.where = fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(cluster.Addresses(), ", "), len(partitions))
-			s.begin(crowdReport, "limits: {lease: 2s, grace: 2s}")
+			s, cluster := newStackOnCluster(t, len(partitions), crowdReport, "limits: {lease: 2s, grace: 2s}")
 			for range 2 {
 				s.process("-c", s.config, "serve")
 			}
@@ -129,14 +113,7 @@ func TestCluster(t *testing.T) {
 // although no server answers.
 func TestStopWhileAClusterHangs(t *testing.T) {
 	t.Parallel()
-	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Stop)
-	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
-	s.where = fmt.Sprintf("{cluster: [%s], partitions: 3}", strings.Join(cluster.Addresses(), ", "))
-	s.begin(crowdReport, "limits: {lease: 2s, grace: 2s, stop: 5s}")
+	s, cluster := newStackOnCluster(t, 3, crowdReport, "limits: {lease: 2s, grace: 2s, stop: 5s}")
 	c := s.process("-c", s.config, "serve")
 	ids := s.insertCrowd(10)
 	s.push(ids...)

@@ -336,9 +336,7 @@ func TestFilesOfLostAttempts(t *testing.T) {
 	}
 	s.eventually("the files of lost attempts are deleted", func() bool { return len(inSink()) == 2 })
 	s.idle()
-	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	s.flushAll()
 	if err := os.WriteFile(s.dir+"/files/"+two+".gz", []byte("late"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestKEDA(t *testing.T) {
 	if len(deployments) != 2 || scaled.Kind != "ScaledObject" || scaled.APIVersion != "keda.sh/v1alpha1" || scaled.Spec.ScaleTargetRef.Name != deployments[1].Metadata.Name {
 		t.Fatalf("%+v scales %+v", scaled, deployments)
 	}
-	s := newStack(t, `
+	s := newStackAlone(t, nil, `
   scaled:
     stages:
       - listeners:

@@ -9,7 +9,7 @@ import (
 // TestMessages say what is wrong, where, and what helps.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, `timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
+	s := newStackAlone(t, nil, oneReport, `timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	id := s.insert("slow", "")
 	text, err := os.ReadFile(s.config)
 	if err != nil {

@@ -145,14 +145,7 @@ func TestLag(t *testing.T) {
 // TestMetricsWhileAMasterHangs has those of the partitions on the other masters.
 func TestMetricsWhileAMasterHangs(t *testing.T) {
 	t.Parallel()
-	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Stop)
-	s := &stack{t: t, dir: t.TempDir(), redis: cluster.Servers[0]}
-	s.where = fmt.Sprintf("{cluster: [%s], partitions: 4}", strings.Join(cluster.Addresses(), ", "))
-	s.begin(crowdReport)
+	s, cluster := newStackOnCluster(t, 4, crowdReport)
 	read := func() (map[string]int, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

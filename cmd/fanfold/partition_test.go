@@ -14,15 +14,6 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// divided writes the configuration of a stack with another number of partitions.
-func (s *stack) divided(name string, partitions int, reports string, more ...string) string {
-	s.t.Helper()
-	was := s.where
-	defer func() { s.where = was }()
-	s.where = fmt.Sprintf("{url: \"%s\", partitions: %d}", s.redis.URL(), partitions)
-	return s.write(name, reports, more...)
-}
-
 // TestPartitions runs jobs, timers and commands in four partitions on one server. An id is moved to
 // its own, wherever it is pushed.
 func TestPartitions(t *testing.T) {
@@ -286,10 +277,14 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 	s := newStack(t, crowdReport)
 	s.serve(s.config)
 	id := s.insertCrowd(1)[0]
-	s.eventually("the number is noted", func() bool { noted, err := s.b.records.Partitions(t.Context()); return err == nil && noted == "1" })
+	s.eventually("the number is noted", func() bool {
+		noted, err := s.b.records.Partitions(t.Context())
+		return err == nil && noted == s.b.divided()
+	})
+	was := s.b.divided()
 	s.config = s.divided("four.yaml", 4, crowdReport)
 	for _, command := range []string{"retry", "submit", "cancel", "status", "why"} {
-		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with 1 partitions, and the configuration has 4 tagged") {
+		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with "+was+" partitions, and the configuration has 4 tagged") {
 			t.Errorf("%s: %d %s", command, code, out)
 		}
 	}
@@ -301,12 +296,12 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 // TestKeysOfAnotherInstallation: a process does not touch keys that other records stand behind.
 func TestKeysOfAnotherInstallation(t *testing.T) {
 	t.Parallel()
-	first := newStack(t, crowdReport)
+	first := newStackAlone(t, nil, crowdReport)
 	log := &keptLog{}
 	stop := first.serveInto(log)
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
 	second := &stack{t: t, dir: t.TempDir(), redis: first.redis, where: first.where}
-	second.begin(crowdReport)
+	second.begin(1, crowdReport)
 	key := first.b.partitions.Home().Keys.Installation()
 	first.eventually("the keys are claimed", func() bool { return first.b.redis.Get(t.Context(), key).Val() == first.installation() })
 	want := "belong to the installation " + first.installation() + ", and the records to " + second.installation()

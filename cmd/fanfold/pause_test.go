@@ -157,9 +157,7 @@ func TestAPauseOutlivesRedis(t *testing.T) {
 	s.must("pause listener first", "listener/first")
 	s.must("pause report two", "report/two")
 	s.inSnapshot(2)
-	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	s.flushAll()
 	s.eventually("they are paused again", func() bool {
 		found, err := s.b.partitions.Home().Gate.Paused(t.Context())
 		return err == nil && len(found) == 2

@@ -76,7 +76,7 @@ func TestRedisIsDownIsSaidOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStack(t, twoListeners)
+			s := newStackAlone(t, nil, twoListeners)
 			var log keptLog
 			stop := s.serveInto(&log)
 			s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })

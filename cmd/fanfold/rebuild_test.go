@@ -114,11 +114,11 @@ func (s *stack) started(id string) time.Time {
 	return time.Time{}
 }
 
+const lossLimits = "limits: {grace: 2s, lease: 1s, running_jobs: 20}"
+
 // testLoss has Redis lose its memory in the middle of a run: jobs wait, run and
 // have ended, ids are due later, and timers are set.
-func testLoss(t *testing.T, lose func(*stack)) {
-	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 1s, running_jobs: 20}")
+func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	s.audit()
 	for range 2 {
 		s.serve(s.config)
@@ -160,16 +160,14 @@ func testLoss(t *testing.T, lose func(*stack)) {
 
 // TestFlushAll in the middle of a run loses nothing.
 func TestFlushAll(t *testing.T) {
-	testLoss(t, func(s *stack) {
-		if err := s.b.redis.FlushAll(s.t.Context()).Err(); err != nil {
-			s.t.Fatal(err)
-		}
-	})
+	t.Parallel()
+	testLoss(t, newStack(t, oneReport, lossLimits), (*stack).flushAll)
 }
 
 // TestRedisIsReplaced by an empty one, in the middle of a run.
 func TestRedisIsReplaced(t *testing.T) {
-	testLoss(t, func(s *stack) {
+	t.Parallel()
+	testLoss(t, newStackAlone(t, nil, oneReport, lossLimits), func(s *stack) {
 		dir := s.redisDir()
 		s.redis.Kill()
 		if err := os.RemoveAll(filepath.Join(dir, "appendonlydir")); err != nil {
@@ -222,7 +220,7 @@ func (s *stack) redisDir() string {
 // are others than those that run.
 func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 1s}")
+	s := newStackAlone(t, nil, oneReport, "limits: {grace: 2s, lease: 1s}")
 	s.audit()
 	s.serveRebuilding(s.config, nil)
 	old := s.insert("slow", `{"seconds": 2}`)
@@ -249,7 +247,7 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 // before does not.
 func TestTimersOverARestartOfRedis(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 1s}")
+	s := newStackAlone(t, nil, oneReport, "limits: {grace: 2s, lease: 1s}")
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
 	add := func(set, member string) { s.b.redis.ZAdd(ctx, set, redis.Z{Score: tomorrow, Member: member}) }
@@ -440,9 +438,7 @@ func TestWithoutTheTables(t *testing.T) {
 	id := s.insert("slow", `{"seconds": 1}`)
 	s.push(id)
 	s.eventually("the job runs", func() bool { return s.reads("one") == 1 })
-	if err := s.b.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	s.flushAll()
 	s.checkFinals([]string{id})
 	if n := strings.Count(lines.String(), "fanfold migrate makes the tables"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, lines.String())

@@ -172,8 +172,8 @@ func newWeek(t *testing.T, kind string, hour time.Duration, jobs int) *week {
 	t.Cleanup(w.redis.stop)
 	w.api = httptest.NewServer(http.HandlerFunc(w.score))
 	t.Cleanup(w.api.Close)
-	w.stack = &stack{t: t, dir: t.TempDir(), where: w.redis.where(w.redis.address())}
-	w.begin(weekReports(1, w.minute()), w.above())
+	w.stack = &stack{t: t, dir: t.TempDir(), where: func(int) string { return w.redis.where(w.redis.address()) }}
+	w.begin(1, weekReports(1, w.minute()), w.above())
 	w.redis.client, w.redis.partitions = w.b.redis, w.b.partitions
 	for _, statement := range historyStatements {
 		w.exec(statement)

@@ -21,18 +21,20 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// stack is what a test of the whole needs: a redis-server of its own, a schema,
-// a folder for files and a configuration.
+// stack is what a test of the whole needs: a Redis of its own, a schema, a folder for files and a
+// configuration.
 type stack struct {
 	t      testing.TB
-	redis  *testenv.Redis
-	where  string // the value of redis in its configuration
+	redis  *testenv.Redis              // the server, if it is alone
+	cli    string                      // the options with which redis-cli reaches Redis
+	where  func(partitions int) string // the value of redis in its configuration
 	schema string
 	db     *sql.DB
 	dir    string
@@ -40,33 +42,94 @@ type stack struct {
 	b      *backend
 }
 
+// stackOn is the variable that says on what newStack starts stacks: redisAlone, redisSentinel or
+// redisCluster.
+const stackOn = "FANFOLD_TEST_ON"
+
 // newStack starts a stack. Reports is the YAML below "reports:", in which
 // {schema} stands for the schema's name; the database is named db. More is put
 // above it, such as limits; databases in it replace that one, with {dsn} for it.
 func newStack(t testing.TB, reports string, more ...string) *stack {
 	t.Helper()
-	return newStackOn(t, nil, reports, more...)
+	switch kind := cmp.Or(os.Getenv(stackOn), redisAlone); kind {
+	case redisAlone:
+		return newStackAlone(t, nil, reports, more...)
+	case redisSentinel:
+		s, _ := newStackOnSentinels(t, reports, more...)
+		return s
+	case redisCluster:
+		s, _ := newStackOnCluster(t, 1, reports, more...)
+		return s
+	default:
+		t.Fatalf("%s is %q, and not one of %q", stackOn, kind, redisKinds)
+		return nil
+	}
 }
 
-// newStackOn is newStack on a redis-server with more settings.
-func newStackOn(t testing.TB, settings []string, reports string, more ...string) *stack {
+// newStackAlone is newStack on one server in any case, for tests that stop it, or that need more
+// settings.
+func newStackAlone(t testing.TB, settings []string, reports string, more ...string) *stack {
 	t.Helper()
-	s := &stack{t: t, dir: t.TempDir()}
-	var err error
-	if s.redis, err = testenv.StartRedis(t.Context(), t.TempDir(), settings...); err != nil {
+	server, err := testenv.StartRedis(t.Context(), t.TempDir(), settings...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.redis.Stop)
-	s.where = s.redis.URL()
-	s.begin(reports, more...)
+	t.Cleanup(server.Stop)
+	s := &stack{t: t, dir: t.TempDir(), redis: server, cli: cliOptions(server), where: func(partitions int) string { return whereAlone(server.Addr, partitions) }}
+	s.begin(1, reports, more...)
 	return s
 }
 
+// newStackOnSentinels is newStack on a master with two replicas and three Sentinels.
+func newStackOnSentinels(t testing.TB, reports string, more ...string) (*stack, *testenv.Sentinels) {
+	t.Helper()
+	set, err := testenv.StartSentinels(t.Context(), t.TempDir(), 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(set.Stop)
+	s := &stack{t: t, dir: t.TempDir(), cli: cliOptions(set.Servers[0]), where: func(partitions int) string { return whereSentinels(set, partitions) }}
+	s.begin(1, reports, more...)
+	return s, set
+}
+
+// newStackOnCluster is newStack on three masters with a replica each.
+func newStackOnCluster(t testing.TB, partitions int, reports string, more ...string) (*stack, *testenv.Cluster) {
+	t.Helper()
+	cluster, err := testenv.StartCluster(t.Context(), t.TempDir(), 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	s := &stack{t: t, dir: t.TempDir(), cli: "-c " + cliOptions(cluster.Servers[0]), where: func(partitions int) string { return whereCluster(cluster, partitions) }}
+	s.begin(partitions, reports, more...)
+	return s, cluster
+}
+
+func cliOptions(server *testenv.Redis) string {
+	_, port, _ := strings.Cut(server.Addr, ":")
+	return "-p " + port
+}
+
+// The values of redis in a configuration.
+
+func whereAlone(address string, partitions int) string {
+	return fmt.Sprintf("{url: \"redis://%s/0\", partitions: %d}", address, partitions)
+}
+
+func whereSentinels(set *testenv.Sentinels, partitions int) string {
+	return fmt.Sprintf("{sentinel: {master: %s, addresses: [%s]}, partitions: %d}", set.Master, strings.Join(set.Addresses, ", "), partitions)
+}
+
+func whereCluster(cluster *testenv.Cluster, partitions int) string {
+	return fmt.Sprintf("{cluster: [%s], partitions: %d}", strings.Join(cluster.Addresses(), ", "), partitions)
+}
+
 // begin makes the schema and the configuration of a stack that has a Redis.
-func (s *stack) begin(reports string, more ...string) {
+func (s *stack) begin(partitions int, reports string, more ...string) {
 	s.t.Helper()
 	s.schema, s.db = testmain.Schema(s.t)
-	s.config = s.write("fanfold.yaml", reports, more...)
+	s.config = s.divided("fanfold.yaml", partitions, reports, more...)
 	s.b = s.open(s.config)
 	if out, code := s.fanfold("migrate"); code != exitOK {
 		s.t.Fatalf("migrate: %d %s", code, out)
@@ -83,11 +146,17 @@ func (s *stack) in(t *testing.T) *stack {
 // write writes a configuration of this stack.
 func (s *stack) write(name, reports string, more ...string) string {
 	s.t.Helper()
+	return s.divided(name, 1, reports, more...)
+}
+
+// divided writes a configuration of this stack with so many partitions.
+func (s *stack) divided(name string, partitions int, reports string, more ...string) string {
+	s.t.Helper()
 	above := strings.Join(more, "\n")
 	if !strings.Contains(above, "databases:") {
 		above += "\ndatabases: {db: {dsn: \"{dsn}\"}}"
 	}
-	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s", s.where, s.dir, above, reports)
+	text := fmt.Sprintf("redis: %s\nrecords: {database: db}\nsink: file://%s/files\n%s\nreports:\n%s", s.where(partitions), s.dir, above, reports)
 	text = strings.NewReplacer("{schema}", s.schema, "{dsn}", testmain.SharedMariaDB(s.t).DSN(s.schema)).Replace(text)
 	file := filepath.Join(s.dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -350,6 +419,18 @@ func (s *stack) status(id string) string {
 		s.t.Fatal(err)
 	}
 	return statuses[0]
+}
+
+// flushAll makes Redis forget all it has.
+func (s *stack) flushAll() {
+	s.t.Helper()
+	masters, err := redisdb.Masters(s.t.Context(), s.b.redis)
+	for _, m := range masters {
+		err = errors.Join(err, m.FlushAll(s.t.Context()).Err())
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // reads is how many entries of a listener's stream workers have read and not yet done.

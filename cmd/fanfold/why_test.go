@@ -136,12 +136,12 @@ const twoListeners = `
 // TestWhyAJobRuns tells what a running job waits for.
 func TestWhyAJobRuns(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, twoListeners, "limits: {lease: 1s, running_jobs: 1, stop: 1s}")
+	s := newStackAlone(t, nil, twoListeners, "limits: {lease: 1s, running_jobs: 1, stop: 1s}")
 	id, next := s.insert("two", ""), s.insert("two", "")
 	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
 	s.push(id)
 	s.eventually("the job has started", func() bool { return s.ask(id).Job == scripts.StatusRun })
-	s.because(id, inspect.KindNoWorker, "fanfold:task:", "--roles listeners")
+	s.because(id, inspect.KindNoWorker, s.b.partitions.Home().Keys.Task(""), "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
 	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query runs for")
 	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since.IsZero() || v.Steps[0].Try != 1 || len(v.Upcoming) != 1 {
