@@ -59,7 +59,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 		return v, err
 	}
 	if !r.Status.Final() {
-		found, err := in.o.Scripts.Home().Gate.Paused(ctx)
+		found, err := in.o.Scripts.Of(id).Gate.Paused(ctx)
 		if err != nil {
 			return v, err
 		}

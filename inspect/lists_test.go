@@ -160,7 +160,7 @@ func TestPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	for _, member := range []string{scripts.PausedReport("two"), scripts.PausedListener("a")} {
-		if _, err := b.o.Scripts.Home().Gate.Pause(t.Context(), member); err != nil {
+		if _, err := b.o.Scripts.Pause(t.Context(), member); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestJob(t *testing.T) {
 	if err != nil || v.Status != report.Pending || v.Job != "" || v.Listeners != nil || v.Paused != nil {
 		t.Errorf("%+v %v", v, err)
 	}
-	if _, err := b.o.Scripts.Home().Gate.Pause(ctx, scripts.PausedReport("two")); err != nil {
+	if _, err := b.o.Scripts.Pause(ctx, scripts.PausedReport("two")); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := b.Job(ctx, id); err != nil || !slices.Equal(v.Paused, []string{"report/two"}) {
@@ -196,7 +196,7 @@ func TestJob(t *testing.T) {
 	if _, err := b.o.Scripts.Home().Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: two.Hash(), Timeout: time.Hour, Listeners: "a,b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.o.Scripts.Home().Gate.Pause(ctx, scripts.PausedListener("b")); err != nil {
+	if _, err := b.o.Scripts.Pause(ctx, scripts.PausedListener("b")); err != nil {
 		t.Fatal(err)
 	}
 	v, err = b.Job(ctx, id)

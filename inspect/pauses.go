@@ -19,7 +19,7 @@ type Pause struct {
 
 // Pauses lists what is paused, by name.
 func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
-	found, err := in.o.Scripts.Home().Gate.Paused(ctx)
+	found, err := in.o.Scripts.Paused(ctx)
 	if err != nil {
 		return nil, err
 	}

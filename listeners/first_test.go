@@ -151,7 +151,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 	t.Parallel()
 	b := prepare(t, minutely, report.Limits{}, func(_ context.Context, _ int64, out *Writer, _ Task) error { return one(out) })
 	ctx, task := t.Context(), b.s.Keys.Task("a")
-	if _, err := b.s.Gate.Pause(ctx, scripts.PausedListener("a")); err != nil {
+	if _, err := (scripts.Partitions{b.s}).Pause(ctx, scripts.PausedListener("a")); err != nil {
 		t.Fatal(err)
 	}
 	entry := step.Entry{ID: b.delivered("c"), Deliveries: 1, Fields: map[string]string{}}

@@ -24,9 +24,6 @@ const pausedListener = "listener/"
 // pausesTime is how long what is paused is cached.
 const pausesTime = 500 * time.Millisecond
 
-// pausesAgain is how much later it is read again after the server did not answer.
-const pausesAgain = 5 * time.Second
-
 // pauses caches what is paused.
 type pauses struct {
 	mu    sync.Mutex
@@ -36,7 +33,7 @@ type pauses struct {
 
 // Paused returns what is paused.
 func (s Gate) Paused(ctx context.Context) (Pauses, error) {
-	members, err := s.rdb.ZRangeWithScores(ctx, s.home.PausedSet(), 0, -1).Result()
+	members, err := s.rdb.ZRangeWithScores(ctx, s.Keys.PausedSet(), 0, -1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("what is paused: %w", err)
 	}
@@ -48,41 +45,31 @@ func (s Gate) Paused(ctx context.Context) (Pauses, error) {
 	return found, nil
 }
 
-// IsPaused tells whether a member is paused. The answer is at most half a second old, and older
-// while the server that knows it does not answer: the jobs of other servers go on.
+// IsPaused tells whether a member is paused. The answer is at most half a second old.
 func (s Gate) IsPaused(ctx context.Context, member string) (bool, error) {
 	s.paused.mu.Lock()
 	defer s.paused.mu.Unlock()
 	if s.paused.known == nil || time.Since(s.paused.at) > pausesTime {
-		limited, cancel := ctx, func() {}
-		if s.paused.known != nil {
-			limited, cancel = context.WithTimeout(ctx, pausesTime)
-		}
-		found, err := s.Paused(limited)
-		cancel()
-		switch {
-		case err == nil:
-			s.paused.known, s.paused.at = found, time.Now()
-		case s.paused.known == nil:
+		found, err := s.Paused(ctx)
+		if err != nil {
 			return false, err
-		default:
-			s.paused.at = time.Now().Add(pausesAgain)
 		}
+		s.paused.known, s.paused.at = found, time.Now()
 	}
 	_, ok := s.paused.known[member]
 	return ok, nil
 }
 
-// Pause pauses a member, if it is not paused already, and returns since when it is.
-func (s Gate) Pause(ctx context.Context, member string) (since time.Time, err error) {
+// pause pauses a member, if it is not paused already, and returns since when it is.
+func (s Gate) pause(ctx context.Context, member string) (since time.Time, err error) {
 	now, err := s.Now(ctx)
 	if err != nil {
 		return since, err
 	}
-	if err := s.rdb.ZAddNX(ctx, s.home.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
+	if err := s.rdb.ZAddNX(ctx, s.Keys.PausedSet(), redis.Z{Member: member, Score: float64(now.UnixMilli())}).Err(); err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
-	at, err := s.rdb.ZScore(ctx, s.home.PausedSet(), member).Result()
+	at, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), member).Result()
 	if err != nil {
 		return since, fmt.Errorf("pause %s: %w", member, err)
 	}
@@ -105,13 +92,12 @@ func (s Gate) extendAll(ctx context.Context, found Pauses) error {
 	return nil
 }
 
-// unpause ends a pause, and tells whether there was one.
-func (s Gate) unpause(ctx context.Context, member string) (bool, error) {
-	n, err := s.rdb.ZRem(ctx, s.home.PausedSet(), member).Result()
-	if err != nil {
-		return false, fmt.Errorf("resume %s: %w", member, err)
+// unpause ends a pause, if there is one.
+func (s Gate) unpause(ctx context.Context, member string) error {
+	if err := s.rdb.ZRem(ctx, s.Keys.PausedSet(), member).Err(); err != nil {
+		return fmt.Errorf("resume %s: %w", member, err)
 	}
-	return n > 0, nil
+	return nil
 }
 
 // extend moves the deadline of a job that waits for a listener that is paused: OK,
@@ -151,7 +137,7 @@ func (s Gate) Park(ctx context.Context, report, id string) error {
 	}
 	// Read after that: a resume of the report may have released the others before this one
 	// was added, or removes it just now since it has pushed it before.
-	_, err := s.rdb.ZScore(ctx, s.home.PausedSet(), PausedReport(report)).Result()
+	_, err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), PausedReport(report)).Result()
 	if errors.Is(err, redis.Nil) {
 		s.paused.mu.Lock()
 		s.paused.known = nil // what is released now must not be parked again

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -135,11 +134,11 @@ func TestParked(t *testing.T) {
 	t.Parallel()
 	s, client := newScripts(t)
 	ctx := t.Context()
-	since, err := s.Gate.Pause(ctx, PausedReport("r"))
+	since, err := (Partitions{s}).Pause(ctx, PausedReport("r"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.Gate.Pause(ctx, PausedReport("r")); err != nil || !again.Equal(since) {
+	if again, err := (Partitions{s}).Pause(ctx, PausedReport("r")); err != nil || !again.Equal(since) {
 		t.Errorf("paused since %v, and then since %v %v", since, again, err)
 	}
 	if paused, err := s.Gate.IsPaused(ctx, PausedReport("r")); !paused || err != nil {
@@ -170,37 +169,5 @@ func TestParked(t *testing.T) {
 	}
 	if fmt.Sprint(ids) != "[2 1 3 4]" || client.Exists(ctx, s.Keys.Waiting("r")).Val() != 0 {
 		t.Errorf("pushed: %v", ids)
-	}
-}
-
-// TestPausesOfAServerThatIsAway are those that were known, so that other servers go on.
-func TestPausesOfAServerThatIsAway(t *testing.T) {
-	t.Parallel()
-	server, err := testenv.StartRedis(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
-	client := server.Client()
-	t.Cleanup(func() { _ = client.Close() })
-	gate := New(Options{Redis: client}).Gate
-	if _, err := gate.Pause(t.Context(), PausedReport("r")); err != nil {
-		t.Fatal(err)
-	}
-	known := func(want bool) {
-		t.Helper()
-		gate.paused.at = time.Time{} // long ago
-		if is, err := gate.IsPaused(t.Context(), PausedReport("r")); is != want || err != nil {
-			t.Errorf("%v %v", is, err)
-		}
-	}
-	known(true)
-	server.Freeze()
-	known(true)
-	server.Thaw()
-	server.Kill()
-	known(true)
-	if _, err := New(Options{Redis: client}).Gate.IsPaused(t.Context(), PausedReport("r")); err == nil {
-		t.Error("nothing is known, and it answers")
 	}
 }

@@ -18,7 +18,7 @@ type Options struct {
 	Redis redis.UniversalClient
 	// Keys names the keys of the partition; the zero value means report.DefaultKeys.
 	Keys Keys
-	// Home names those that all partitions share: what is paused, which definitions processes
+	// Home names those that all partitions share: which processes run, which definitions they
 	// have, and the limits of sources. The zero value means Keys.
 	Home Keys
 	// EventsCap is about how many events the events stream keeps; 0 means 100,000.

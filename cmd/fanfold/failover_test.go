@@ -109,6 +109,43 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestStartWhileAMasterIsAway: the partitions of the other masters work.
+func TestStartWhileAMasterIsAway(t *testing.T) {
+	t.Parallel()
+	partitions := report.DefaultKeys.Partitions(report.Redis{Partitions: 4})
+	prefixes := make([]string, len(partitions))
+	for i, keys := range partitions {
+		prefixes[i] = keys.Prefix
+	}
+	cluster, err := testenv.StartMasters(t.Context(), t.TempDir(), 2, prefixes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Stop)
+	s := &stack{t: t, dir: t.TempDir(), where: func(partitions int) string { return whereCluster(cluster, partitions) }}
+	s.begin(len(partitions), crowdReport)
+	var there, all []string
+	for _, id := range s.insertCrowd(20) {
+		if prefix := s.b.partitions.Of(id).Keys.Prefix; prefix == prefixes[1] || prefix == prefixes[3] {
+			there = append(there, id)
+		}
+		all = append(all, id)
+	}
+	cluster.Servers[0].Stop()
+	s.process("-c", s.config, "serve")
+	s.push(there...)
+	s.eventually("their jobs end", func() bool {
+		return s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'SUCCESS'") == len(there)
+	})
+	if err := cluster.Servers[0].Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.pushAgain(all...)
+	s.wait(all...)
+	s.idle()
+	s.checkCrowd(20)
+}
+
 // TestStopWhileAClusterHangs: a process that is asked to stop ends before an orchestrator kills it,
 // although no server answers.
 func TestStopWhileAClusterHangs(t *testing.T) {

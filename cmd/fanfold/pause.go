@@ -87,7 +87,7 @@ func (f *flags) named(use, short string, names func(*backend) []string, run func
 
 // pause pauses a member and says since when it is.
 func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
-	since, err := b.partitions.Home().Gate.Pause(c.Context(), member)
+	since, err := b.partitions.Pause(c.Context(), member)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func TestAPauseOutlivesRedis(t *testing.T) {
 	s.inSnapshot(2)
 	s.flushAll()
 	s.eventually("they are paused again", func() bool {
-		found, err := s.b.partitions.Home().Gate.Paused(t.Context())
+		found, err := s.b.partitions.Paused(t.Context())
 		return err == nil && len(found) == 2
 	})
 }

@@ -87,7 +87,7 @@ func (m *mover) move(ctx context.Context) error {
 		}
 	}
 	return cmp.Or(
-		m.set(ctx, k.PausedSet(), func(string) string { return home.PausedSet() }),
+		m.pauses(ctx),
 		m.set(ctx, k.PausedTimers(), of(scripts.Keys.PausedTimers)),
 		m.set(ctx, k.Timers(), of(scripts.Keys.Timers)),
 		m.set(ctx, k.Dead(), of(scripts.Keys.Dead)),
@@ -192,6 +192,25 @@ func (m *mover) set(ctx context.Context, key string, to func(member string) stri
 		cursor = next
 	}
 	return nil
+}
+
+// pauses moves what is paused to all partitions.
+func (m *mover) pauses(ctx context.Context) error {
+	found, err := m.source.ZRangeWithScores(ctx, m.from.Keys.PausedSet(), 0, -1).Result()
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	stays := false
+	for _, s := range m.to {
+		if err := m.target.ZAddNX(ctx, s.Keys.PausedSet(), found...).Err(); err != nil {
+			return err
+		}
+		stays = stays || m.stays(m.from.Keys.PausedSet(), s.Keys.PausedSet())
+	}
+	if stays {
+		return nil
+	}
+	return m.source.Del(ctx, m.from.Keys.PausedSet()).Err()
 }
 
 // anchors moves the fields of a hash.
