@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/fanfold/fanfold/internal/redisdb"
@@ -105,8 +106,10 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	level := slog.LevelDebug
 	if s.subscribed {
 		s.metrics.again.Inc()
+		level = slog.LevelInfo
 	}
 	s.subscribed = true
 	received := make(chan struct{})
@@ -149,7 +152,11 @@ func (s *Scheduler) session(ctx context.Context) (heard bool, err error) {
 			}
 			s.hears.Store(true)
 			s.metrics.heard.Set(1)
-			s.log.Debug("keyspace notifications are heard", "all", all)
+			server := "" // after a failover it is another one
+			if info, err := client.ClientInfo(ctx).Result(); err == nil {
+				server = info.LAddr
+			}
+			s.log.Log(ctx, level, "keyspace notifications are heard", "server", server, "all", all)
 		}
 		if step.Wait(ctx, s.pace.canary) != nil {
 			return heard, context.Cause(ctx)

@@ -23,6 +23,7 @@ type Watch struct {
 	Type func(key string) string
 
 	nodes map[string]*Watch // of a cluster, by address
+	part  bool              // this is one of them
 
 	mu    sync.Mutex
 	log   *slog.Logger // nil: nothing is written
@@ -58,7 +59,7 @@ func (w *Watch) node(address string) *Watch {
 		w.nodes = map[string]*Watch{}
 	}
 	if w.nodes[address] == nil {
-		w.nodes[address] = &Watch{Type: w.Type, log: ofNode(w.log, address)}
+		w.nodes[address] = &Watch{Type: w.Type, part: true, log: ofNode(w.log, address)}
 	}
 	return w.nodes[address]
 }
@@ -135,14 +136,22 @@ func (w *Watch) saw(began time.Time, err error, down bool) error {
 	case down && w.down.IsZero() && !w.heard.After(began):
 		w.down = time.Now()
 		if w.log != nil {
-			w.log.Error("Redis is down: workers wait for it, and outages do not count as tries", "err", err)
+			message := "Redis is down: workers wait for it, and outages do not count as tries"
+			if w.part {
+				message = "a node of Redis is down: the jobs of its partitions wait for it or its replica, and outages do not count as tries"
+			}
+			w.log.Error(message, "err", err)
 		}
 	case down:
 	case err == nil || errors.As(err, &answer):
 		w.heard = time.Now()
 		if !w.down.IsZero() && began.After(w.down) {
 			if w.log != nil {
-				w.log.Warn("Redis is back", "after", time.Since(w.down).Round(time.Millisecond))
+				message := "Redis is back"
+				if w.part {
+					message = "a node of Redis is back"
+				}
+				w.log.Warn(message, "after", time.Since(w.down).Round(time.Millisecond))
 			}
 			w.down, w.back = time.Time{}, w.heard
 		}
