@@ -81,7 +81,7 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("push: %w", err)
+		return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again, each counts once", err)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("delay: %w", err)
+			return nil, fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again, each counts once", err)
 		}
 	}
 	return list, nil
