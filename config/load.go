@@ -2,6 +2,8 @@ package config
 
 import (
 	_ "embed"
+	"maps"
+	"slices"
 
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
@@ -22,6 +24,20 @@ type Config struct {
 	Reports     map[string]*report.Report
 	Timers      report.Timers   // the longest prefix first
 	Warnings    decode.Problems // what works, but probably not as intended
+}
+
+// ReportNames returns the names of the reports, sorted.
+func (c *Config) ReportNames() []string { return slices.Sorted(maps.Keys(c.Reports)) }
+
+// ListenerNames returns the names of the listeners of all reports, sorted, each once.
+func (c *Config) ListenerNames() []string {
+	names := map[string]bool{}
+	for _, r := range c.Reports {
+		for _, l := range r.Listeners() {
+			names[l.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Load reads and proves a configuration file. name is used in messages only. The error

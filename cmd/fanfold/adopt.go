@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -43,11 +44,11 @@ this by itself, after limits.grace.`,
 			if given != 1 {
 				return usage(errors.New("give ids, --report NAME or --all"))
 			}
-			if name != "" && b.config.Reports[name] == nil {
+			if name != "" && b.Config.Reports[name] == nil {
 				return usage(b.noReport(name))
 			}
 			if listed {
-				for _, s := range b.partitions {
+				for _, s := range b.Partitions {
 					found, _, err := s.Definitions.Orphans(c.Context())
 					if err != nil {
 						return err
@@ -72,7 +73,7 @@ this by itself, after limits.grace.`,
 	}
 	c.Flags().StringVar(&name, "report", "", "all such jobs of this report")
 	c.Flags().BoolVar(&all, "all", false, "all such jobs")
-	if err := c.RegisterFlagCompletionFunc("report", f.complete((*backend).reportNames)); err != nil {
+	if err := c.RegisterFlagCompletionFunc("report", f.complete((*config.Config).ReportNames)); err != nil {
 		panic(err) // the flag is not there
 	}
 	return c
@@ -94,7 +95,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 		return fmt.Errorf("record %s: %w: %s", id, engine.ErrNotAdopted, fmt.Sprintf(format, args...))
 	}
 	const goesOn = "goes on: a process has its definition"
-	r, err := b.inspect.Record(ctx, id)
+	r, err := b.Inspect.Record(ctx, id)
 	switch {
 	case err != nil:
 		return "", err
@@ -103,11 +104,11 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	case r.Status.Final():
 		return "", needless{refuse("it is %s; fanfold retry %s runs it again", r.Status, id), fmt.Sprintf("has ended: %s", r.Status)}
 	}
-	definition := b.config.Reports[r.Report]
+	definition := b.Config.Reports[r.Report]
 	if definition == nil {
 		return "", refuse("its report %q is not in this configuration; add it, or end the job with fanfold cancel %s", r.Report, id)
 	}
-	state, err := b.partitions.Of(id).Jobs.Read(ctx, id)
+	state, err := b.Partitions.Of(id).Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob) || err == nil && state.Attempt < r.Attempt:
 		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace", r.Attempt, id)
@@ -117,7 +118,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 		return "", needless{refuse("its job is about to end"), "is about to end"}
 	}
 	old, today := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())
-	seen, err := b.partitions.Home().Definitions.Seen(ctx)
+	seen, err := b.Partitions.Home().Definitions.Seen(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +137,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 	if !seen.Live(today) {
 		return "", refuse("no process has the definition of report %s in this configuration, either: start fanfold serve with it, or name the configuration that the processes use with --config", r.Report)
 	}
-	ok, err := engine.Adopt(ctx, b.records, b.partitions.Of(id), definition, r)
+	ok, err := engine.Adopt(ctx, b.Records, b.Partitions.Of(id), definition, r)
 	switch {
 	case ok && err != nil:
 		return fmt.Sprintf("adopted, attempt %d, but not yet in Redis: %v", r.Attempt+1, err), nil
@@ -158,7 +159,7 @@ func (b *backend) settled(ctx context.Context, member string) (scripts.Seen, err
 	defer tick.Stop()
 	var first time.Time
 	for {
-		seen, err := b.partitions.Home().Definitions.Seen(ctx)
+		seen, err := b.Partitions.Home().Definitions.Seen(ctx)
 		if err != nil || !seen.Live(member) {
 			return seen, err
 		}

@@ -31,7 +31,7 @@ func (s *stack) stuck() string {
 	id := s.insert("mended", "")
 	s.push(id)
 	s.eventually("a try has failed", func() bool {
-		state, err := s.b.partitions.Home().Jobs.Read(s.t.Context(), id)
+		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
 		return err == nil && strings.Contains(state.Tasks["one"].Error, "timed out")
 	})
 	stop()
@@ -71,9 +71,9 @@ func TestAJobWhoseDefinitionIsGone(t *testing.T) {
 	}
 	s.eventually("the log says what to do", func() bool { return strings.Contains(log.String(), "fanfold adopt --report mended") })
 	// Its entry comes and goes each second meanwhile.
-	handed := s.b.redis.XInfoStream(t.Context(), s.b.partitions.Home().Keys.Task("one")).Val().EntriesAdded
+	handed := s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.Home().Keys.Task("one")).Val().EntriesAdded
 	s.eventually("it was handed back five times more", func() bool {
-		return s.b.redis.XInfoStream(t.Context(), s.b.partitions.Home().Keys.Task("one")).Val().EntriesAdded >= handed+5
+		return s.b.Redis.XInfoStream(t.Context(), s.b.Partitions.Home().Keys.Task("one")).Val().EntriesAdded >= handed+5
 	})
 	for _, line := range []string{"handed back", "fanfold adopt"} {
 		if n := strings.Count(log.String(), line); n != 1 {
@@ -138,13 +138,13 @@ func TestAdoptAll(t *testing.T) {
 	if out, code := s.fanfold("cancel", running); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	state := scripts.Start{ID: pending, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: s.b.config.Reports["mended"].Hash(), Timeout: time.Hour, Listeners: "nobody"}}
-	if _, err := s.b.partitions.Home().Jobs.Start(t.Context(), "", state); err != nil {
+	state := scripts.Start{ID: pending, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: s.b.Config.Reports["mended"].Hash(), Timeout: time.Hour, Listeners: "nobody"}}
+	if _, err := s.b.Partitions.Home().Jobs.Start(t.Context(), "", state); err != nil {
 		t.Fatal(err)
 	}
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", pending)
 	s.eventually("the old definition is there again", func() bool {
-		seen, err := s.b.partitions.Home().Definitions.Seen(t.Context())
+		seen, err := s.b.Partitions.Home().Definitions.Seen(t.Context())
 		return err == nil && seen.Live(scripts.DefinitionMember("mended", state.Definition))
 	})
 	refused("it goes on there", exitFailure, pending)
@@ -169,7 +169,7 @@ func TestAnAdoptThatDied(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, mended("20", ""), "limits: {lease: 1s, grace: 1s}")
 	id := s.stuck()
-	if started, err := s.b.records.Start(t.Context(), []engine.Run{{ID: id, Attempt: 1}}); err != nil || !started[0] {
+	if started, err := s.b.Records.Start(t.Context(), []engine.Run{{ID: id, Attempt: 1}}); err != nil || !started[0] {
 		t.Fatal(started, err)
 	}
 	s.serve(s.write("new.yaml", mended("0", ""), "limits: {lease: 1s, grace: 1s}"))
@@ -212,7 +212,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	start := func(id, definition string, attempt int64) {
 		t.Helper()
 		job := scripts.Start{ID: id, Attempt: attempt, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "mended", Definition: definition, Timeout: time.Hour, Listeners: "nobody"}}
-		if outcomes, err := s.b.partitions.Home().Jobs.Start(ctx, "", job); err != nil || outcomes[0] != scripts.OK {
+		if outcomes, err := s.b.Partitions.Home().Jobs.Start(ctx, "", job); err != nil || outcomes[0] != scripts.OK {
 			t.Fatal(outcomes, err)
 		}
 	}
@@ -225,8 +225,8 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	}
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS' WHERE id = ?", ids[2])
 	s.eventually("a process has the new definition", func() bool {
-		seen, err := s.b.partitions.Home().Definitions.Seen(ctx)
-		return err == nil && seen.Live(scripts.DefinitionMember("mended", s.b.config.Reports["mended"].Hash()))
+		seen, err := s.b.Partitions.Home().Definitions.Seen(ctx)
+		return err == nil && seen.Live(scripts.DefinitionMember("mended", s.b.Config.Reports["mended"].Hash()))
 	})
 	// The first one is held up in its record, with all of them listed.
 	tx, err := s.db.BeginTx(ctx, nil)
@@ -245,7 +245,7 @@ func TestAdoptOfWhatChangesMeanwhile(t *testing.T) {
 	})
 	start(ids[0], "another", 2)
 	announce := func() {
-		if err := s.b.partitions.Home().Definitions.Announce(ctx, []string{scripts.DefinitionMember("mended", "taken")}); err != nil {
+		if err := s.b.Partitions.Home().Definitions.Announce(ctx, []string{scripts.DefinitionMember("mended", "taken")}); err != nil {
 			t.Error(err)
 		}
 	}

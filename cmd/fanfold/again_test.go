@@ -23,7 +23,7 @@ import (
 // retries is how often an event retry came for a step, and how often it counted.
 func (s *stack) retries(id, step string) (all, counted int) {
 	s.t.Helper()
-	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.partitions.Home().Keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
 		if m.Values["event"] == "retry" && m.Values["id"] == id && m.Values["step"] == step {
 			all++
 			if m.Values["counts"] == "1" {
@@ -110,7 +110,7 @@ const slowReport = `
 func (s *stack) taken(id string) {
 	s.t.Helper()
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.partitions.Home().Jobs.Read(s.t.Context(), id)
+		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 }
@@ -125,7 +125,7 @@ func TestSIGTERM(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil || !state.Tasks["one"].Done || state.Tasks["one"].Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -143,7 +143,7 @@ func TestSIGTERMHandsBack(t *testing.T) {
 	s.push(id)
 	s.taken(id)
 	end(t, p, syscall.SIGTERM)
-	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil || state.Tasks["one"].Done || state.Tasks["one"].Owner != "" || state.Tasks["one"].Tries != 0 {
 		t.Errorf("%+v %v", state, err)
 	}
@@ -228,23 +228,23 @@ func (s *stack) ready() string {
 	s.t.Helper()
 	ctx := s.t.Context()
 	id := s.insert("slow", "")
-	if _, err := s.b.records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
+	if _, err := s.b.Records.Start(ctx, []engine.Run{{ID: id}}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.readyWith(id, s.b.config.Reports["slow"].Hash())
+	s.readyWith(id, s.b.Config.Reports["slow"].Hash())
 	return id
 }
 
 // readyWith starts a job with a definition, and completes its task.
 func (s *stack) readyWith(id, hash string) {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.partitions.Home()
+	ctx, sc := s.t.Context(), s.b.Partitions.Home()
 	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{
 		ID: id, Attempt: 1, Parameters: []byte("{}"), Plan: scripts.Plan{Report: "slow", Definition: hash, Timeout: time.Hour, Listeners: "one"},
 	}); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, entry := range s.b.redis.XRange(ctx, sc.Keys.Task("one"), "-", "+").Val() {
+	for _, entry := range s.b.Redis.XRange(ctx, sc.Keys.Task("one"), "-", "+").Val() {
 		if entry.Values["id"] != id {
 			continue
 		}
@@ -261,16 +261,16 @@ func (s *stack) readyWith(id, hash string) {
 // claim has a worker take over a job whose barrier is reached.
 func (s *stack) claim(id, worker string) *scripts.Fold {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.partitions.Home()
+	ctx, sc := s.t.Context(), s.b.Partitions.Home()
 	state, err := sc.Jobs.Read(ctx, id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_ = s.b.redis.XGroupCreateMkStream(ctx, sc.Keys.FanIn(), scripts.Group, "0").Err()
-	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: worker, Streams: []string{sc.Keys.FanIn(), ">"}, Block: -1}).Err(); err != nil && !errors.Is(err, redis.Nil) {
+	_ = s.b.Redis.XGroupCreateMkStream(ctx, sc.Keys.FanIn(), scripts.Group, "0").Err()
+	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: worker, Streams: []string{sc.Keys.FanIn(), ">"}, Block: -1}).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		s.t.Fatal(err)
 	}
-	claimed, _, err := s.b.redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: sc.Keys.FanIn(), Group: scripts.Group, Consumer: worker, Start: "0"}).Result()
+	claimed, _, err := s.b.Redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{Stream: sc.Keys.FanIn(), Group: scripts.Group, Consumer: worker, Start: "0"}).Result()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -323,11 +323,11 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	s := newStack(t, oneReport, "limits: {stop: 100ms, lease: 10m}")
 	id := s.ready()
 	files := &hangingSink{Sink: s.dirSink(), hangs: make(chan struct{})}
-	stop := s.serveWith(s.b.records, files)
+	stop := s.serveWith(s.b.Records, files)
 	<-files.hangs
 	stop()
 	// Its file was small, so it is published before its object is begun.
-	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusPublishing {
 		t.Errorf("%+v %v", state, err)
 	}

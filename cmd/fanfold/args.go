@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/config"
 	"github.com/spf13/cobra"
 )
 
@@ -58,11 +60,11 @@ func takesNames(c *cobra.Command) bool {
 // meantName completes a command whose word listener or report was left out.
 func (f *flags) meantName(c *cobra.Command, name string) []string {
 	var meant []string
-	config, err := loadConfig(f.config)
+	config, err := process.LoadConfig(f.config)
 	if err == nil && config.Reports[name] != nil {
 		meant = append(meant, c.CommandPath()+" report "+name)
 	}
-	if err == nil && slices.Contains((&backend{config: config}).listenerNames(), name) {
+	if err == nil && slices.Contains(config.ListenerNames(), name) {
 		meant = append(meant, c.CommandPath()+" listener "+name)
 	}
 	return meant
@@ -89,13 +91,13 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // complete has a shell offer the names that a configuration has, instead of files.
-func (f *flags) complete(names func(b *backend) []string) cobra.CompletionFunc {
+func (f *flags) complete(names func(*config.Config) []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		config, err := loadConfig(f.config)
+		config, err := process.LoadConfig(f.config)
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(&backend{config: config}), cobra.ShellCompDirectiveNoFileComp
+		return names(config), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -45,7 +45,7 @@ const cancelTries = 100
 // can be interrupted after that, an engine finishes.
 func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string, err error) {
 	for range cancelTries {
-		r, err := b.inspect.Record(ctx, id)
+		r, err := b.Inspect.Record(ctx, id)
 		if err != nil {
 			return "", err
 		}
@@ -60,7 +60,7 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
 		} else {
 			outcome = "cancelled"
-			ok, err := b.records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt, Pending: true}, reason)
+			ok, err := b.Records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt, Pending: true}, reason)
 			if err != nil {
 				return "", err
 			}
@@ -79,18 +79,18 @@ func (b *backend) cancel(ctx context.Context, id, reason string) (outcome string
 				return "", err
 			}
 		}
-		keys := b.partitions.Of(id).Keys
-		if err := b.redis.ZRem(ctx, keys.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
+		keys := b.Partitions.Of(id).Keys
+		if err := b.Redis.ZRem(ctx, keys.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
 			return "", err
 		}
-		return outcome, b.redis.ZRem(ctx, keys.Waiting(r.Report), id).Err()
+		return outcome, b.Redis.ZRem(ctx, keys.Waiting(r.Report), id).Err()
 	}
 	return "", fmt.Errorf("record %s: %w: it changes all the time", id, errNotCancelled)
 }
 
 // stop stops the job of a record, if there is one, and tells whether there is.
 func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (runs bool, err error) {
-	outcome, status, err := b.partitions.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
+	outcome, status, err := b.Partitions.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
 	switch {
 	case err != nil:
 		return false, err
@@ -107,10 +107,10 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (run
 // the files, of an earlier run or of an attempt that Redis has lost.
 func (b *backend) finish(ctx context.Context, r engine.Record, reason string) error {
 	if r.Attempt > 0 {
-		entry := &redis.XAddArgs{Stream: b.partitions.Of(r.ID).Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
-		if err := b.redis.XAdd(ctx, entry).Err(); err != nil {
+		entry := &redis.XAddArgs{Stream: b.Partitions.Of(r.ID).Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
+		if err := b.Redis.XAdd(ctx, entry).Err(); err != nil {
 			return err
 		}
 	}
-	return b.partitions.Of(r.ID).Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
+	return b.Partitions.Of(r.ID).Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
 }

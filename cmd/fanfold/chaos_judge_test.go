@@ -198,7 +198,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 		return 0, err
 	}
 	defer b.Close()
-	tag, err := b.records.Installation(ctx)
+	tag, err := b.Records.Installation(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -208,7 +208,7 @@ func (r *round) sweep(ctx context.Context) (deleted int, err error) {
 	}
 	defer files.Close()
 	e, err := engine.New(engine.Options{
-		Redis: b.redis, Scripts: b.partitions.Home(), Records: b.records, Sink: files, Consumer: "judge", Installation: tag, OrphanAge: 1,
+		Redis: b.Redis, Scripts: b.Partitions.Home(), Records: b.Records, Sink: files, Consumer: "judge", Installation: tag, OrphanAge: 1,
 	})
 	if err != nil {
 		return 0, err

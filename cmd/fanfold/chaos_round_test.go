@@ -191,7 +191,7 @@ func (r *round) migrate(ctx context.Context) {
 	if r.direct, err = open(config); err != nil {
 		r.t.Fatal(err)
 	}
-	r.redis.client, r.redis.partitions = r.direct.redis, r.direct.partitions
+	r.redis.client, r.redis.partitions = r.direct.Redis, r.direct.Partitions
 	for _, statement := range historyStatements {
 		if _, err := r.db.ExecContext(ctx, statement); err != nil {
 			r.t.Fatal(err)

@@ -89,7 +89,7 @@ func (s *stack) running() string {
 	id := s.insert("slow", `{"seconds": 2}`)
 	s.push(id)
 	s.eventually("PROCESSING", func() bool {
-		v, err := s.b.inspect.Job(s.t.Context(), id)
+		v, err := s.b.Inspect.Job(s.t.Context(), id)
 		return err == nil && v.Status == report.Processing
 	})
 	return id
@@ -152,7 +152,7 @@ func TestDoctor(t *testing.T) {
 	}
 	set := func(name, value string) {
 		t.Helper()
-		if err := s.b.redis.ConfigSet(ctx, name, value).Err(); err != nil {
+		if err := s.b.Redis.ConfigSet(ctx, name, value).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	s.push("1")
-	s.b.redis.XGroupCreateMkStream(ctx, s.b.partitions.Home().Keys.Jobs(), "fanfold", "0")
+	s.b.Redis.XGroupCreateMkStream(ctx, s.b.Partitions.Home().Keys.Jobs(), "fanfold", "0")
 	if f := finding("stream fanfold:jobs"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "1 entries") {
 		t.Errorf("%+v", f)
 	}
@@ -232,13 +232,13 @@ func TestRetryOfSeveral(t *testing.T) {
 		strings.Count(out, "pushed") != 2 || strings.Count(out, "refused") != 3 || strings.Contains(out, "engine: ") || strings.Contains(out, "record: still") {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Jobs()).Val(); n != 2 {
+	if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs()).Val(); n != 2 {
 		t.Errorf("%d are pushed", n)
 	}
 	if out, code := s.fanfold("retry", runs); code != exitFailure || !strings.Contains(out, "refused") {
 		t.Errorf("%d %s", code, out)
 	}
-	if out, code := s.fanfold("retry", "no id", last); code != exitUsage || s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Jobs()).Val() != 2 {
+	if out, code := s.fanfold("retry", "no id", last); code != exitUsage || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs()).Val() != 2 {
 		t.Errorf("%d %s", code, out)
 	}
 	s.serve(s.config)

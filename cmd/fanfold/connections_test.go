@@ -35,7 +35,7 @@ func TestManyListenersShareConnections(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	list, err := s.b.redis.ClientList(t.Context()).Result()
+	list, err := s.b.Redis.ClientList(t.Context()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}

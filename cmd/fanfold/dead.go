@@ -37,7 +37,7 @@ func chosen(j inspect.DeadJob, report string, matches func(string) bool) bool {
 func newDeadList(f *flags) *cobra.Command {
 	var report string
 	c := listing(f, "List dead jobs with their reasons, the newest first", deadMatch, func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-		list, err := b.inspect.Dead(c.Context(), func(j inspect.DeadJob) bool { return chosen(j, report, matches) }, limit)
+		list, err := b.Inspect.Dead(c.Context(), func(j inspect.DeadJob) bool { return chosen(j, report, matches) }, limit)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ still be run again with fanfold retry.`,
 				return sweep.run(f, c, b, b.discardPage)
 			}
 			for _, id := range ids {
-				if n, err := b.redis.ZRem(c.Context(), b.partitions.Of(id).Keys.Dead(), id).Result(); err != nil {
+				if n, err := b.Redis.ZRem(c.Context(), b.Partitions.Of(id).Keys.Dead(), id).Result(); err != nil {
 					return err
 				} else if n == 0 {
 					return coded{fmt.Errorf("%s is not on the list of dead jobs; those before it are discarded", id), exitNotFound}
@@ -84,9 +84,9 @@ still be run again with fanfold retry.`,
 
 // discardPage removes jobs from the list, whatever their records say.
 func (b *backend) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
-	if _, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	if _, err := b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, j := range page {
-			p.ZRem(ctx, b.partitions.Of(j.ID).Keys.Dead(), j.ID)
+			p.ZRem(ctx, b.Partitions.Of(j.ID).Keys.Dead(), j.ID)
 		}
 		return nil
 	}); err != nil {
@@ -149,7 +149,7 @@ func (d *deadSweep) run(f *flags, c *cobra.Command, b *backend, change func(cont
 	}
 	result := swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
 	stay, seen := 0, 0
-	for page, err := range b.inspect.DeadPages(c.Context(), false, func([]inspect.DeadJob) int { return stay }) {
+	for page, err := range b.Inspect.DeadPages(c.Context(), false, func([]inspect.DeadJob) int { return stay }) {
 		if err != nil {
 			return errors.Join(d.print(f, c, result), err)
 		}

@@ -17,7 +17,7 @@ func (s *stack) kill(ids ...string) {
 	s.t.Helper()
 	for i, id := range ids {
 		s.exec("UPDATE file_download_record SET status = 'FAILED', attempt = 1, error = ? WHERE id = ?", "reason "+id, id)
-		s.b.redis.ZAdd(s.t.Context(), s.b.partitions.Home().Keys.Dead(), redis.Z{Score: float64(1717200000000 + i), Member: id})
+		s.b.Redis.ZAdd(s.t.Context(), s.b.Partitions.Home().Keys.Dead(), redis.Z{Score: float64(1717200000000 + i), Member: id})
 	}
 }
 
@@ -58,11 +58,11 @@ func TestDead(t *testing.T) {
 	if out, code := s.fanfold("dead", "discard", "--all", "--match", "sl*"); code != exitOK || !strings.Contains(out, "discarded") {
 		t.Errorf("%d %s", code, out)
 	}
-	left := s.b.redis.ZRange(t.Context(), s.b.partitions.Home().Keys.Dead(), 0, -1).Val()
-	if len(left) != 2 || s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Jobs()).Val() != 0 {
+	left := s.b.Redis.ZRange(t.Context(), s.b.Partitions.Home().Keys.Dead(), 0, -1).Val()
+	if len(left) != 2 || s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Jobs()).Val() != 0 {
 		t.Errorf("left: %v", left)
 	}
-	if r, err := s.b.inspect.Job(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
+	if r, err := s.b.Inspect.Job(t.Context(), ids[0]); err != nil || r.Status != report.Failed {
 		t.Errorf("%+v %v", r, err)
 	}
 	for _, c := range []struct {
@@ -93,8 +93,8 @@ func TestRetryAll(t *testing.T) {
 	for i := range jobs {
 		all = append(all, redis.Z{Score: 1717200000000, Member: strconv.Itoa(i + 1)})
 	}
-	ctx, dead, stream := t.Context(), s.b.partitions.Home().Keys.Dead(), s.b.partitions.Home().Keys.Jobs()
-	s.b.redis.ZAdd(ctx, dead, all...)
+	ctx, dead, stream := t.Context(), s.b.Partitions.Home().Keys.Dead(), s.b.Partitions.Home().Keys.Jobs()
+	s.b.Redis.ZAdd(ctx, dead, all...)
 	sweep := func(args ...string) swept {
 		t.Helper()
 		out, code := s.fanfold(append([]string{"retry", "--all", "-o", "json"}, args...)...)
@@ -108,7 +108,7 @@ func TestRetryAll(t *testing.T) {
 		r.Left["the record is gone"] != 1 || r.Left["the record is CANCELLED"] != 1 {
 		t.Errorf("%+v", r)
 	}
-	if n := s.b.redis.XLen(ctx, stream).Val(); n != 0 {
+	if n := s.b.Redis.XLen(ctx, stream).Val(); n != 0 {
 		t.Errorf("a dry run pushed %d", n)
 	}
 	if r := sweep("--match", "reason 51?8"); r.Done != 10 || r.ByReport["slow"] != 10 {
@@ -120,10 +120,10 @@ func TestRetryAll(t *testing.T) {
 	if r := sweep("--report", "slow"); r.Done != jobs/2-2-10-1001 {
 		t.Errorf("%+v", r)
 	}
-	if n := s.b.redis.XLen(ctx, stream).Val(); n != jobs/2-2 {
+	if n := s.b.Redis.XLen(ctx, stream).Val(); n != jobs/2-2 {
 		t.Errorf("%d were pushed", n)
 	}
-	if n := s.b.redis.ZCard(ctx, dead).Val(); n != jobs/2+2 {
+	if n := s.b.Redis.ZCard(ctx, dead).Val(); n != jobs/2+2 {
 		t.Errorf("%d are still dead", n)
 	}
 	if n := s.number("SELECT COUNT(*) FROM file_download_record WHERE status = 'PENDING' AND error IS NULL AND report = 'slow'"); n != jobs/2-2 {

@@ -30,7 +30,7 @@ func newDelay(f *flags) *cobra.Command {
 func newDelayList(f *flags) *cobra.Command {
 	return listing(f, "List what is due later, the next one first", "only members like this, such as '1111*' or '*/@fanin'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-			list, err := b.inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
+			list, err := b.Inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ job itself and its retries. A scheduler moves them at once.`,
 
 // hurry makes members due now.
 func (b *backend) hurry(ctx context.Context, members []string) error {
-	now, err := b.partitions.Home().Now(ctx)
+	now, err := b.Partitions.Home().Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ job whose retry is removed fails at its deadline.`,
 // ofMembers does something to members of the delayed sets of all partitions: one that a set does
 // not have must not matter.
 func (b *backend) ofMembers(ctx context.Context, members []string, do func(p redis.Pipeliner, delayed, member string)) error {
-	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, m := range members {
-			for _, s := range b.partitions {
+			for _, s := range b.Partitions {
 				do(p, s.Keys.Delayed(), m)
 			}
 		}
@@ -135,7 +135,7 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 		members = append(members, a)
 	}
 	found := []string{}
-	for _, s := range b.partitions {
+	for _, s := range b.Partitions {
 		scores, err := s.Epoch.Scores(ctx, s.Keys.Delayed(), members)
 		if err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (b *backend) namedMembers(ctx context.Context, args []string) ([]string, er
 	members = found
 	for _, a := range args {
 		if left[a] {
-			return nil, coded{fmt.Errorf("%s is not in %s", a, b.partitions.Home().Keys.Delayed()), exitNotFound}
+			return nil, coded{fmt.Errorf("%s is not in %s", a, b.Partitions.Home().Keys.Delayed()), exitNotFound}
 		}
 	}
 	slices.Sort(members)

@@ -38,22 +38,22 @@ func TestParseTime(t *testing.T) {
 func TestSubmitLater(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.partitions.Home().Keys.Delayed()
+	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Delayed()
 	one, two := s.insert("slow", ""), s.insert("slow", "")
-	now := s.b.redis.Time(ctx).Val()
+	now := s.b.Redis.Time(ctx).Val()
 	if out, code := s.fanfold("submit", one, "--in", "10m"); code != exitOK || !strings.Contains(out, "10m0s") {
 		t.Fatalf("%d %s", code, out)
 	}
-	if due := time.UnixMilli(int64(s.b.redis.ZScore(ctx, key, one).Val())).Sub(now); due < 10*time.Minute || due > 12*time.Minute {
+	if due := time.UnixMilli(int64(s.b.Redis.ZScore(ctx, key, one).Val())).Sub(now); due < 10*time.Minute || due > 12*time.Minute {
 		t.Errorf("due in %v", due)
 	}
 	if out, code := s.fanfold("submit", two, "--at", "2034-01-01T00:00:00Z", "-o", "json"); code != exitOK || !json.Valid([]byte(out)) {
 		t.Fatalf("%d %s", code, out)
 	}
-	if due := s.b.redis.ZScore(ctx, key, two).Val(); due != 2019686400000 {
+	if due := s.b.Redis.ZScore(ctx, key, two).Val(); due != 2019686400000 {
 		t.Errorf("due at %f", due)
 	}
-	if n := s.b.redis.XLen(ctx, s.b.partitions.Home().Keys.Jobs()).Val(); n != 0 {
+	if n := s.b.Redis.XLen(ctx, s.b.Partitions.Home().Keys.Jobs()).Val(); n != 0 {
 		t.Errorf("%d ids were pushed", n)
 	}
 	for _, c := range []struct {
@@ -78,10 +78,10 @@ func TestSubmitLater(t *testing.T) {
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.partitions.Home().Keys.Delayed()
+	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Delayed()
 	id := s.insert("slow", "")
 	far := float64(time.Now().Add(time.Hour).UnixMilli())
-	s.b.redis.ZAdd(ctx, key,
+	s.b.Redis.ZAdd(ctx, key,
 		redis.Z{Score: far, Member: id}, redis.Z{Score: far + 1, Member: id + "/1/one"}, redis.Z{Score: far + 2, Member: "7/1/@trigger"},
 		redis.Z{Score: far + 3, Member: "8/2/@fanin"}, redis.Z{Score: far + 4, Member: "no member/"}, redis.Z{Score: math.Inf(1), Member: "9"},
 		redis.Z{Score: 2019686400, Member: "10"})
@@ -117,22 +117,22 @@ func TestDelay(t *testing.T) {
 	if out, code := s.fanfold("delay", "run", id, "9"); code != exitOK || !strings.Contains(out, id+"/1/one") {
 		t.Fatalf("%d %s", code, out)
 	}
-	now := float64(s.b.redis.Time(ctx).Val().UnixMilli())
+	now := float64(s.b.Redis.Time(ctx).Val().UnixMilli())
 	for _, m := range []string{id, id + "/1/one", "9"} {
-		if due := s.b.redis.ZScore(ctx, key, m).Val(); due > now || due < now-1e6 {
+		if due := s.b.Redis.ZScore(ctx, key, m).Val(); due > now || due < now-1e6 {
 			t.Errorf("%s is due at %f, now is %f", m, due, now)
 		}
 	}
-	if err := s.b.hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.b.redis.ZCard(ctx, key).Val() != 7 {
+	if err := s.b.hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.b.Redis.ZCard(ctx, key).Val() != 7 {
 		t.Errorf("what was moved comes again: %v", err)
 	}
-	if s.b.redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {
+	if s.b.Redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {
 		t.Error("a member was changed that was not named")
 	}
 	if out, code := s.fanfold("delay", "rm", "no member/", "8"); code != exitOK {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.redis.ZCard(ctx, key).Val(); n != 5 {
+	if n := s.b.Redis.ZCard(ctx, key).Val(); n != 5 {
 		t.Errorf("%d members are left", n)
 	}
 	for _, c := range []struct {

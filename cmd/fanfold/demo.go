@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/demo"
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
@@ -80,7 +81,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	}
 	defer b.Close()
 	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables} {
-		if _, err := migrate(ctx, b.databases["user"], b.config.Records.Table); err != nil {
+		if _, err := migrate(ctx, b.Databases["user"], b.Config.Records.Table); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	serving, stop := context.WithCancelCause(ctx)
 	served := make(chan error, 1)
 	go func() {
-		served <- serve(serving, b, roles, d.flags.logger(logFile))
+		served <- b.Serve(serving, process.Roles, d.flags.logger(logFile))
 		stop(errors.New("fanfold serve has ended; see " + logFile.Name()))
 	}()
 	defer func() {
@@ -104,7 +105,7 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 	if d.full {
 		d.say("The vendor of vendor.scores is %s, and a service reads fanfold:task:%s.", servers.Vendor, demo.ServiceListener)
 		go func() {
-			if err := (demo.Service{Redis: b.blocking}).Run(serving); err != nil {
+			if err := (demo.Service{Redis: b.Blocking}).Run(serving); err != nil {
 				stop(err)
 			}
 		}()
@@ -139,12 +140,12 @@ func (d *demoRun) push(ctx context.Context, b *backend, servers *demo.Servers) (
 	if d.full {
 		name = demoFullReport
 	}
-	id, err := b.records.Insert(ctx, name, []byte(demoParameters))
+	id, err := b.Records.Insert(ctx, name, []byte(demoParameters))
 	if err != nil {
 		return "", err
 	}
 	d.say("\nA service writes a record …\n  INSERT INTO file_download_record (report, parameters) VALUES ('%s', '%s');  -- id %s", name, demoParameters, id)
-	args := append(slices.Clone(servers.RedisCLI), "XADD", b.partitions.Of(id).Keys.Jobs(), "*", "id", id)
+	args := append(slices.Clone(servers.RedisCLI), "XADD", b.Partitions.Of(id).Keys.Jobs(), "*", "id", id)
 	d.say("… and pushes its id:\n  %s\n", shellLine(args))
 	if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("redis-cli: %w: %s", err, out)

@@ -42,7 +42,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 	}
 	set := func(most string) {
 		t.Helper()
-		if err := s.b.redis.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
+		if err := s.b.Redis.ConfigSet(t.Context(), "maxmemory", most).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 	if f := s.examined("redis memory"); f.Result != inspect.Pass {
 		t.Errorf("%+v", f)
 	}
-	s.b.redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
+	s.b.Redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
 	set("105mb")
 	if f := s.examined("redis memory"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "limits.memory") {
 		t.Errorf("%+v", f)
@@ -72,7 +72,7 @@ func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, `limits: {grace: 10m, stop: 1s}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
-	ctx, sc := t.Context(), s.b.partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.Home()
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
 		if f := s.examined(check); f.Result != inspect.Pass {
 			t.Errorf("%+v", f)
@@ -105,11 +105,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		t.Errorf("%+v", f)
 	}
 	past := float64(time.Now().Add(-time.Minute).UnixMilli())
-	s.b.redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "beep-1"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "beep-1"})
 	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
 		t.Errorf("%+v", f)
 	}
-	s.b.redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "boop-1"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "boop-1"})
 	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
 		t.Errorf("%+v", f)
 	}
@@ -136,25 +136,25 @@ func TestDoctorOfADeadService(t *testing.T) {
 	s := newStack(t, `
   outside: {stages: [{listeners: [{name: vendor.scores, kind: external, columns: [k]}]}]}
 `)
-	ctx, stream := t.Context(), s.b.partitions.Home().Keys.Task("vendor.scores")
+	ctx, stream := t.Context(), s.b.Partitions.Home().Keys.Task("vendor.scores")
 	read := func(count int64) {
 		t.Helper()
-		err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
+		err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}, Count: count, Block: -1}).Err()
 		if err != nil && err != redis.Nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.b.redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(); err != nil {
+	if err := s.b.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(); err != nil {
 		t.Fatal(err)
 	}
 	add := func() string {
-		return s.b.redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Val()
+		return s.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Val()
 	}
 	// Redis knows a consumer once it has got an entry.
 	first := add()
 	read(1)
-	s.b.redis.XAck(ctx, stream, scripts.Group, first)
-	s.b.redis.XDel(ctx, stream, first)
+	s.b.Redis.XAck(ctx, stream, scripts.Group, first)
+	s.b.Redis.XDel(ctx, stream, first)
 	if f := s.examined("stream " + stream); f.Result != inspect.Pass || !strings.Contains(f.Detail, "1 consumers") {
 		t.Errorf("%+v", f)
 	}
@@ -176,9 +176,9 @@ func TestDoctorOfADeadService(t *testing.T) {
 func TestQuarantineRemovesManyEntries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, key := t.Context(), s.b.partitions.Home().Keys.Quarantined()
+	ctx, key := t.Context(), s.b.Partitions.Home().Keys.Quarantined()
 	entries := []string{"1-1"}
-	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range scanPage + 10 {
 			entries = append(entries, fmt.Sprintf("2-%d", i+1))
 			p.XAdd(ctx, &redis.XAddArgs{Stream: key, ID: entries[i+1], Values: []string{"reason", "none"}})
@@ -192,7 +192,7 @@ func TestQuarantineRemovesManyEntries(t *testing.T) {
 	if out, code := s.fanfold(append([]string{"quarantine", "rm"}, entries...)...); code != exitNotFound || !strings.Contains(out, want) {
 		t.Errorf("%d %s", code, out)
 	}
-	if n := s.b.redis.XLen(ctx, key).Val(); n != 0 {
+	if n := s.b.Redis.XLen(ctx, key).Val(); n != 0 {
 		t.Errorf("%d are left", n)
 	}
 }
@@ -208,16 +208,16 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	}
 	parked, last := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
 	if f := s.examined("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
 		t.Errorf("%+v", f)
 	}
-	if stats := s.b.redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
+	if stats := s.b.Redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
 		t.Errorf("records are asked for one by one:\n%s", stats)
 	}
-	_, err := s.b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range 10_000 {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.partitions.Home().Keys.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: s.b.Partitions.Home().Keys.Jobs(), Values: []string{"id", fmt.Sprint(1_000_000 + i)}})
 		}
 		return nil
 	})

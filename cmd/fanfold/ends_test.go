@@ -58,7 +58,7 @@ func TestAJobThatFails(t *testing.T) {
 				t.Errorf("the reason does not name the listener: %s", v.Error)
 			}
 			s.noFiles(c.report)
-			if s.b.redis.ZScore(t.Context(), s.b.partitions.Home().Keys.Dead(), v.ID).Val() == 0 {
+			if s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Dead(), v.ID).Val() == 0 {
 				t.Error("the job is not listed as dead")
 			}
 		})
@@ -184,7 +184,7 @@ func TestManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Job.Record != v.ID || m.Job.Attempt != 1 || m.Rows != 20 || m.Bytes != int64(len(content)) || m.File != v.File ||
-		!strings.Contains(string(b), `"job": 3`) || m.Definition != s.b.config.Reports["crowd"].Hash() {
+		!strings.Contains(string(b), `"job": 3`) || m.Definition != s.b.Config.Reports["crowd"].Hash() {
 		t.Errorf("%s", b)
 	}
 	if len(m.Listeners) != 3 || m.Listeners[2].Name != "src.c" || m.Listeners[2].Stage != 2 || m.Listeners[2].Rows != 20 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -41,7 +42,7 @@ func FuzzEntries(f *testing.F) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	b := s.open(s.config)
-	go func() { done <- serve(ctx, b, roles, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
 	f.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -53,8 +54,8 @@ func FuzzEntries(f *testing.F) {
 	s.push(id)
 	var entry string
 	s.eventually("a task of the service", func() bool {
-		streams, err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.partitions.Home().Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
+		streams, err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
+			Group: scripts.Group, Consumer: "c", Streams: []string{s.b.Partitions.Home().Keys.Task("x"), ">"}, Block: 10 * time.Millisecond,
 		}).Result()
 		if err == nil && len(streams) > 0 {
 			entry = streams[0].Messages[0].ID
@@ -114,12 +115,12 @@ type entryFuzz struct {
 func (e entryFuzz) run() {
 	e.t.Helper()
 	e.before = "-"
-	if newest, err := e.b.redis.XRevRangeN(e.t.Context(), e.b.partitions.Home().Keys.Quarantined(), "+", "-", 1).Result(); err != nil {
+	if newest, err := e.b.Redis.XRevRangeN(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined(), "+", "-", 1).Result(); err != nil {
 		e.t.Fatal(err)
 	} else if len(newest) > 0 {
 		e.before = "(" + newest[0].ID
 	}
-	k := e.b.partitions.Home().Keys
+	k := e.b.Partitions.Home().Keys
 	attempt, err := strconv.ParseInt(e.attempt, 10, 64)
 	task := report.ValidID(e.id) && err == nil && attempt > 0
 	switch e.place {
@@ -148,12 +149,12 @@ func (e entryFuzz) run() {
 func (e entryFuzz) append(stream string, sound bool, fields ...string) {
 	e.t.Helper()
 	ctx := e.t.Context()
-	entry, err := e.b.redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Result()
+	entry, err := e.b.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: fields}).Result()
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	e.eventually(fmt.Sprintf("%s %s leaves its stream: %q", stream, entry, fields), func() bool {
-		left, err := e.b.redis.XRange(ctx, stream, entry, entry).Result()
+		left, err := e.b.Redis.XRange(ctx, stream, entry, entry).Result()
 		return err == nil && len(left) == 0
 	})
 	if !sound && !e.quarantined(func(q map[string]any) bool { return q["stream"] == stream && q["entry"] == entry }) {
@@ -177,14 +178,14 @@ func (e entryFuzz) set(key string, sound bool) {
 	if at > float64(time.Now().UnixMilli()) && !timeless {
 		return // not due
 	}
-	if key == e.b.partitions.Home().Keys.Timers() && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
+	if key == e.b.Partitions.Home().Keys.Timers() && sound && !timeless && !strings.HasPrefix(e.id, "known-") {
 		return // it waits for a process that knows it
 	}
-	if err := e.b.redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
+	if err := e.b.Redis.ZAdd(ctx, key, redis.Z{Score: e.number, Member: e.id}).Err(); err != nil {
 		e.t.Fatal(err)
 	}
 	e.eventually(fmt.Sprintf("%q with %v leaves %s", e.id, e.number, key), func() bool {
-		score, err := e.b.redis.ZScore(ctx, key, e.id).Result()
+		score, err := e.b.Redis.ZScore(ctx, key, e.id).Result()
 		// It may have come again, to be looked for later.
 		return err == redis.Nil || sound && err == nil && score > float64(time.Now().UnixMilli()) && score < 1e14
 	})
@@ -198,7 +199,7 @@ func (e entryFuzz) set(key string, sound bool) {
 
 // quarantined tells whether one of the new entries of the quarantine is such a one.
 func (e entryFuzz) quarantined(is func(map[string]any) bool) bool {
-	found, err := e.b.redis.XRange(e.t.Context(), e.b.partitions.Home().Keys.Quarantined(), e.before, "+").Result()
+	found, err := e.b.Redis.XRange(e.t.Context(), e.b.Partitions.Home().Keys.Quarantined(), e.before, "+").Result()
 	if err != nil {
 		e.t.Fatal(err)
 	}

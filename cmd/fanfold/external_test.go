@@ -70,8 +70,8 @@ func TestExternalListener(t *testing.T) {
 	s.serve(s.config)
 	id := s.insert("scored", `{"from": "2024-01-01"}`)
 	s.push(id)
-	tasks, ctx := s.b.partitions.Home().Keys.Task("vendor.scores"), t.Context()
-	s.eventually("stage 2", func() bool { return s.b.redis.XLen(ctx, tasks).Val() == 1 })
+	tasks, ctx := s.b.Partitions.Home().Keys.Task("vendor.scores"), t.Context()
+	s.eventually("stage 2", func() bool { return s.b.Redis.XLen(ctx, tasks).Val() == 1 })
 	if out, _ := s.fanfold("why", id); !strings.Contains(out, "no worker reads "+tasks) || !strings.Contains(out, "start the service that reads "+tasks) {
 		t.Errorf("why says %s", out)
 	}
@@ -84,7 +84,7 @@ func TestExternalListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := streams[0].Messages[0]
-	job := s.b.partitions.Home().Keys.Job(id)
+	job := s.b.Partitions.Home().Keys.Job(id)
 	look, err := client.HMGet(ctx, job, "job", "parameters", "shop.users:found").Result()
 	if err != nil || len(look) != 3 || look[1] != `{"from":"2024-01-01"}` || look[1] != entry.Values["parameters"] ||
 		!strings.HasPrefix(fmt.Sprint(look[0]), "1 RUN 2 ") || !strings.Contains(fmt.Sprint(look[2]), " chunks=1 ") {
@@ -243,11 +243,11 @@ func TestExternalExamples(t *testing.T) {
 			if v := s.run("scored", `{"from": "2101-01-01"}`); v.Status != report.Failed || !strings.Contains(v.Error, "no scores from 2101-01-01 on") {
 				t.Errorf("%s %s", v.Status, v.Error)
 			}
-			if n := s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Quarantined()).Val(); n != 0 {
+			if n := s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Quarantined()).Val(); n != 0 {
 				t.Errorf("%d entries in the quarantine", n)
 			}
 			s.eventually("nothing is left", func() bool {
-				return s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Reply()).Val()+s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Task("vendor.scores")).Val() == 0
+				return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Reply()).Val()+s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Task("vendor.scores")).Val() == 0
 			})
 		})
 	}
@@ -273,7 +273,7 @@ func TestExternalPartitions(t *testing.T) {
 				used := map[*scripts.Scripts]bool{}
 				for range 4 * partitions {
 					ids = append(ids, s.insert("scored", `{"from": "2024-01-01"}`))
-					used[s.b.partitions.Of(ids[len(ids)-1])] = true
+					used[s.b.Partitions.Of(ids[len(ids)-1])] = true
 				}
 				if len(used) != partitions {
 					t.Fatalf("the jobs are in %d partitions", len(used))
@@ -284,13 +284,13 @@ func TestExternalPartitions(t *testing.T) {
 				}
 				s.eventually("nothing is left", func() bool {
 					left := int64(0)
-					for _, p := range s.b.partitions {
-						left += s.b.redis.XLen(t.Context(), p.Keys.Reply()).Val() + s.b.redis.XLen(t.Context(), p.Keys.Task("vendor.scores")).Val()
+					for _, p := range s.b.Partitions {
+						left += s.b.Redis.XLen(t.Context(), p.Keys.Reply()).Val() + s.b.Redis.XLen(t.Context(), p.Keys.Task("vendor.scores")).Val()
 					}
 					return left == 0
 				})
-				for _, p := range s.b.partitions {
-					if n := s.b.redis.XLen(t.Context(), p.Keys.Quarantined()).Val(); n != 0 {
+				for _, p := range s.b.Partitions {
+					if n := s.b.Redis.XLen(t.Context(), p.Keys.Quarantined()).Val(); n != 0 {
 						t.Errorf("%d entries in the quarantine of %s", n, p.Keys.Prefix)
 					}
 				}
@@ -321,7 +321,7 @@ func TestExternalPartitions(t *testing.T) {
 func (s *stack) midst(id string) {
 	s.t.Helper()
 	s.eventually("the service is at work", func() bool {
-		state, err := s.b.partitions.Home().Jobs.Read(s.t.Context(), id)
+		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
 		return err == nil && (state.Tasks["vendor.scores"].Rows > 0 || state.Status != scripts.StatusRun && state.Stage == 2)
 	})
 }

@@ -126,7 +126,7 @@ func TestStartWhileAMasterIsAway(t *testing.T) {
 	s.begin(len(partitions), crowdReport)
 	var there, all []string
 	for _, id := range s.insertCrowd(20) {
-		if prefix := s.b.partitions.Of(id).Keys.Prefix; prefix == prefixes[1] || prefix == prefixes[3] {
+		if prefix := s.b.Partitions.Of(id).Keys.Prefix; prefix == prefixes[1] || prefix == prefixes[3] {
 			there = append(there, id)
 		}
 		all = append(all, id)

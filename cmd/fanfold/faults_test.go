@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
@@ -73,8 +74,8 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	b := s.open(s.config)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	e, err := engine.New(engine.Options{
-		Redis: b.blocking, Scripts: b.partitions.Home(), Records: records, Sink: files,
-		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(),
+		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: records, Sink: files,
+		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Installation: s.installation(),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -83,7 +84,7 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 	group.Go(func() error { return e.Run(ctx) })
 	s.recover(ctx, &group, e, nil)
 	for _, role := range []string{"listeners", "scheduler"} {
-		r, err := b.role(ctx, role, consumerName(), (&flags{}).logger(testLog{s.t}))
+		r, err := b.Role(ctx, role, process.ConsumerName(), (&flags{}).logger(testLog{s.t}))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -103,8 +104,8 @@ func (s *stack) serveWith(records engine.Records, files sink.Sink) (stop func())
 // it any.
 func (s *stack) recover(ctx context.Context, group *errgroup.Group, e *engine.Engine, change func(*recovery.Options)) {
 	s.t.Helper()
-	limits := s.b.config.Limits
-	o := recovery.Options{Scripts: s.b.partitions.Home(), Jobs: e, Records: s.b.records, Grace: limits.Grace, Rate: limits.Rebuild}
+	limits := s.b.Config.Limits
+	o := recovery.Options{Scripts: s.b.Partitions.Home(), Jobs: e, Records: s.b.Records, Grace: limits.Grace, Rate: limits.Rebuild}
 	if change != nil {
 		change(&o)
 	}
@@ -131,7 +132,7 @@ func (s *stack) dirSink() sink.Sink {
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 1s, lease: 1s}")
-	records := &lossyRecords{Store: s.b.records}
+	records := &lossyRecords{Store: s.b.Records}
 	records.lose.Store(1)
 	s.serveWith(records, s.dirSink())
 	v := s.run("slow", "")
@@ -140,7 +141,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 	id := s.insert("slow", `{"seconds": 1}`)
 	s.push(id)
-	s.eventually("started", func() bool { return s.b.redis.Exists(t.Context(), s.b.partitions.Home().Keys.Job(id)).Val() == 1 })
+	s.eventually("started", func() bool { return s.b.Redis.Exists(t.Context(), s.b.Partitions.Home().Keys.Job(id)).Val() == 1 })
 	records.lose.Store(1)
 	if v := s.wait(id)[0]; v.Attempt != 1 {
 		t.Errorf("after the answer to the end was lost: %+v", v)
@@ -153,7 +154,7 @@ func TestLostAnswers(t *testing.T) {
 // published is a job whose worker died right after the commit of its file.
 func (s *stack) published(files sink.Sink) string {
 	s.t.Helper()
-	ctx, sc := s.t.Context(), s.b.partitions.Home()
+	ctx, sc := s.t.Context(), s.b.Partitions.Home()
 	id := s.ready()
 	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
 		s.t.Fatal(outcomes, err)
@@ -182,7 +183,7 @@ func TestAPublishedJobThatLostItsData(t *testing.T) {
 	for _, id := range []string{success, failing} {
 		s.loseData(id)
 	}
-	s.serveWith(s.b.records, files)
+	s.serveWith(s.b.Records, files)
 	s.idle()
 	if got := s.content(s.wait(success)[0]); got != "k,v\r\n1,0\r\n" {
 		t.Errorf("%q", got)
@@ -220,11 +221,11 @@ func TestARetryThatFails(t *testing.T) {
 		t.Fatalf("%d %s", code, out)
 	}
 	s.eventually("the second attempt runs", func() bool {
-		state, err := s.b.partitions.Home().Jobs.Read(t.Context(), first.ID)
+		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), first.ID)
 		return err == nil && state.Attempt == 2 && s.reads("one") == 1
 	})
 	s.content(first) // as long as it runs
-	s.b.redis.ZAdd(t.Context(), s.b.partitions.Home().Keys.Deadlines(), redis.Z{Score: 1, Member: first.ID})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Deadlines(), redis.Z{Score: 1, Member: first.ID})
 	s.setJob(first.ID, 4, "1")
 	if v := s.wait(first.ID)[0]; v.Status != report.Failed || v.Attempt != 2 {
 		t.Fatalf("%+v", v)
@@ -242,7 +243,7 @@ func TestASinkThatIsAway(t *testing.T) {
 	files := &brokenSink{Sink: s.dirSink()}
 	id := s.published(files)
 	files.away.Store(3)
-	s.serveWith(s.b.records, files)
+	s.serveWith(s.b.Records, files)
 	v := s.wait(id)[0]
 	if got := s.content(v); got != "k,v\r\n1,0\r\n" || v.Attempt != 1 {
 		t.Errorf("%q %+v", got, v)

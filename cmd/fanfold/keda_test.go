@@ -102,7 +102,7 @@ func TestKEDA(t *testing.T) {
 	start := func(d object) string {
 		spec, addr := d.Spec.Template.Spec, address(t)
 		c := spec.Containers[0]
-		if d.Kind != "Deployment" || spec.Grace <= int(s.b.config.Limits.Stop.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
+		if d.Kind != "Deployment" || spec.Grace <= int(s.b.Config.Limits.Stop.Seconds()) || d.Spec.Template.Metadata.Labels["app"] != d.Spec.Selector.MatchLabels["app"] {
 			t.Errorf("%+v", d)
 		}
 		if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Port != admin || d.Spec.Template.Metadata.Annotations["prometheus.io/port"] != strconv.Itoa(admin) {
@@ -137,8 +137,8 @@ func TestKEDA(t *testing.T) {
 		}
 	}
 	redis := fields["redis-streams"]
-	keys := s.b.partitions.Home().Keys
-	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.b.config.Limits.Tasks) {
+	keys := s.b.Partitions.Home().Keys
+	if redis["stream"] != keys.Task(listener) || redis["consumerGroup"] != scripts.Group || redis["pendingEntriesCount"] != strconv.Itoa(s.b.Config.Limits.Tasks) {
 		t.Errorf("%+v", redis)
 	}
 	query := regexp.MustCompile(`^sum\(max by \((\w+)\) \((fanfold_\w+)\{(\w+=".*")\}\)\)$`).FindStringSubmatch(fields["prometheus"]["query"])
@@ -156,7 +156,7 @@ func TestKEDA(t *testing.T) {
 	ids := []string{s.insert("scaled", ""), s.insert("scaled", "")}
 	s.push(ids...)
 	s.eventually("the listener without pods lags", func() bool { return lag(core) == 2 })
-	if n := s.b.redis.XLen(t.Context(), redis["stream"]).Val(); n != 2 {
+	if n := s.b.Redis.XLen(t.Context(), redis["stream"]).Val(); n != 2 {
 		t.Errorf("%d entries in %s", n, redis["stream"])
 	}
 	addr := start(deployments[1])
@@ -164,7 +164,7 @@ func TestKEDA(t *testing.T) {
 		s.content(v)
 	}
 	s.eventually("nothing lags", func() bool { return lag(core)+lag(addr) == 0 })
-	if pending, err := s.b.redis.XPending(t.Context(), redis["stream"], redis["consumerGroup"]).Result(); err != nil || pending.Count != 0 {
+	if pending, err := s.b.Redis.XPending(t.Context(), redis["stream"], redis["consumerGroup"]).Result(); err != nil || pending.Count != 0 {
 		t.Errorf("%+v %v", pending, err)
 	}
 }

@@ -23,7 +23,7 @@ func TestWhatRedisHasLost(t *testing.T) {
     stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]
     join: {key: k}
 `, "limits: {grace: 1s, lease: 1s}")
-	ctx, sc := t.Context(), s.b.partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.Home()
 	s.serve(s.config)
 	for _, listener := range []string{"a", "b"} {
 		if out, code := s.fanfold("pause", "listener", listener); code != exitOK {
@@ -35,8 +35,8 @@ func TestWhatRedisHasLost(t *testing.T) {
 	for _, id := range []string{message, data, double} {
 		s.eventually("it runs", func() bool { return s.ask(id).Job == scripts.StatusRun })
 	}
-	s.b.redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
-	s.b.redis.Del(ctx, sc.Keys.Job(data))
+	s.b.Redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
+	s.b.Redis.Del(ctx, sc.Keys.Job(data))
 	if v := s.ask(data); v.Kind != inspect.KindLost && v.Kind != inspect.KindLooking && v.Kind != inspect.KindStateless && v.Kind != inspect.KindDelayed {
 		t.Errorf("%+v", v)
 	}
@@ -58,9 +58,9 @@ func TestWhatRedisHasLost(t *testing.T) {
 		}
 	}
 	s.eventually("no entry is left", func() bool {
-		return s.b.redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.redis.XLen(ctx, sc.Keys.FanIn()).Val()+s.b.redis.XLen(ctx, sc.Keys.FanInLarge()).Val() == 0
+		return s.b.Redis.XLen(ctx, sc.Keys.Task("a")).Val()+s.b.Redis.XLen(ctx, sc.Keys.Task("b")).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanIn()).Val()+s.b.Redis.XLen(ctx, sc.Keys.FanInLarge()).Val() == 0
 	})
-	for _, e := range s.b.redis.XRange(ctx, sc.Keys.Events(), "-", "+").Val() {
+	for _, e := range s.b.Redis.XRange(ctx, sc.Keys.Events(), "-", "+").Val() {
 		if e.Values["event"] == "finished" && e.Values["id"] == double && e.Values["status"] != string(report.Success) {
 			t.Errorf("%v", e.Values)
 		}

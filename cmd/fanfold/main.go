@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
@@ -140,11 +141,11 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &c):
 		return c.code
-	case errors.As(err, &problems):
+	case errors.As(err, &problems), errors.Is(err, process.ErrConfig):
 		return exitUsage
 	case errors.Is(err, engine.ErrNoRecord), errors.Is(err, scripts.ErrNoTimer):
 		return exitNotFound
-	case refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
+	case errors.Is(err, process.ErrUnreachable), refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
 		return exitUnreachable
 	case strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage

@@ -30,7 +30,7 @@ func TestMessages(t *testing.T) {
 	empty := edited("empty.yaml", "records: {", "records: {table: not_migrated, ")
 	open := edited("open.yaml", "records: {", "admin: 0.0.0.0:0\nrecords: {")
 	public := edited("public.yaml", "records: {", "admin: 203.0.113.7:1\nadmin_public: true\nrecords: {")
-	_, mysqlPort, _ := strings.Cut(s.b.config.Databases["db"].DSN.Reveal(), "tcp(")
+	_, mysqlPort, _ := strings.Cut(s.b.Config.Databases["db"].DSN.Reveal(), "tcp(")
 	mysqlPort, _, _ = strings.Cut(mysqlPort, ")")
 	wrongServer := edited("server.yaml", s.redis.Addr, mysqlPort)
 	for _, c := range []struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/internal/testenv"
@@ -77,7 +78,7 @@ func TestLag(t *testing.T) {
 	ids := s.insertCrowd(jobs)
 	s.push(ids[:jobs/2]...)
 	for _, id := range ids[jobs/2:] {
-		s.b.redis.ZAdd(t.Context(), s.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
+		s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
 	}
 	// listener compares what a process tells of a listener.
 	var all []sample
@@ -136,7 +137,7 @@ func TestLag(t *testing.T) {
 	// Without a scheduler what is due stays.
 	kill(t, engine)
 	id := ids[0]
-	s.b.redis.ZAdd(t.Context(), s.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: id})
 	if late := sum(scrape(t, ab), "fanfold_delayed_overdue_seconds"); late < 59 || late > 90 {
 		t.Errorf("an id that was due a minute ago is late by %v s", late)
 	}
@@ -149,7 +150,7 @@ func TestMetricsWhileAMasterHangs(t *testing.T) {
 	read := func() (map[string]int, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		figures, err := s.b.inspect.Figures(ctx)
+		figures, err := s.b.Inspect.Figures(ctx)
 		count := map[string]int{}
 		for _, f := range figures {
 			count[f.Part]++
@@ -222,10 +223,10 @@ func TestMetricsInTheDocs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
 	d := described{metrics: map[string]string{}}
-	d.MustRegister(inspect.NewGauges(s.b.inspect))
-	s.b.metrics = d
-	for _, role := range roles {
-		if _, err := s.b.role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
+	d.MustRegister(inspect.NewGauges(s.b.Inspect))
+	s.b.Metrics = d
+	for _, role := range process.Roles {
+		if _, err := s.b.Role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,7 +49,7 @@ func TestPartial(t *testing.T) {
 	if bad := m.Listeners[1]; bad.OnFailure != "default" || !strings.Contains(bad.Error, "doesn't exist") || m.Listeners[2].Error != "" {
 		t.Errorf("%+v", m.Listeners)
 	}
-	if s.b.redis.ZCard(t.Context(), s.b.partitions.Home().Keys.Dead()).Val() != 0 {
+	if s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() != 0 {
 		t.Error("it is listed as dead")
 	}
 	for _, c := range []struct{ command, want string }{
@@ -64,7 +64,7 @@ func TestPartial(t *testing.T) {
 	if out, code := s.fanfold("retry", v.ID, "--wait"); code != exitOK || !strings.Contains(out, "SUCCESS") {
 		t.Fatalf("%d %s", code, out)
 	}
-	whole, err := s.b.inspect.Job(t.Context(), v.ID)
+	whole, err := s.b.Inspect.Job(t.Context(), v.ID)
 	if err != nil || s.content(whole) != "k,v,w\r\n1,one,10\r\n2,two,20\r\n" || whole.Error != "" {
 		t.Errorf("%+v %v", whole, err)
 	}
@@ -86,12 +86,12 @@ func TestPartialThatSilenceMakes(t *testing.T) {
 	s.push(id)
 	// Its one try was read by a worker that is silent since.
 	s.process("-c", s.config, "serve", "--roles", "engine")
-	ctx, stream := t.Context(), s.b.partitions.Home().Keys.Task("bad")
-	s.eventually("the job has started", func() bool { return s.b.redis.XLen(ctx, stream).Val() == 1 })
-	if err := s.b.redis.XGroupCreate(ctx, stream, scripts.Group, "0").Err(); err != nil {
+	ctx, stream := t.Context(), s.b.Partitions.Home().Keys.Task("bad")
+	s.eventually("the job has started", func() bool { return s.b.Redis.XLen(ctx, stream).Val() == 1 })
+	if err := s.b.Redis.XGroupCreate(ctx, stream, scripts.Group, "0").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{stream, ">"}}).Err(); err != nil {
+	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "w", Streams: []string{stream, ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.serve(s.config)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 )
@@ -27,12 +28,12 @@ func TestPartitions(t *testing.T) {
 	ids := s.insertCrowd(jobs)
 	all := map[string]bool{}
 	for i, id := range ids { // into each partition by turns
-		p := s.b.partitions[i%4]
-		all[s.b.partitions.Of(id).Keys.Prefix] = true
+		p := s.b.Partitions[i%4]
+		all[s.b.Partitions.Of(id).Keys.Prefix] = true
 		if i%2 == 0 {
-			s.b.redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs(), Values: []string{"id", id}})
+			s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: p.Keys.Jobs(), Values: []string{"id", id}})
 		} else {
-			s.b.redis.ZAdd(t.Context(), s.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
+			s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: float64(time.Now().Unix()), Member: id})
 		}
 	}
 	if len(all) != 4 {
@@ -41,14 +42,14 @@ func TestPartitions(t *testing.T) {
 	s.wait(ids...)
 	s.idle()
 	s.checkCrowd(jobs)
-	for i, p := range s.b.partitions {
+	for i, p := range s.b.Partitions {
 		n := 0
-		for _, e := range s.b.redis.XRange(t.Context(), p.Keys.Events(), "-", "+").Val() {
+		for _, e := range s.b.Redis.XRange(t.Context(), p.Keys.Events(), "-", "+").Val() {
 			id, _ := e.Values["id"].(string)
 			if e.Values["event"] == "finished" {
 				n++
 			}
-			if id != "" && s.b.partitions.Of(id) != p {
+			if id != "" && s.b.Partitions.Of(id) != p {
 				t.Errorf("partition %d has the event %v", i, e.Values)
 			}
 		}
@@ -61,8 +62,8 @@ func TestPartitions(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	s.b.redis.Set(t.Context(), s.b.partitions[1].Keys.Timer("call-8"), "", time.Second) // by a service, wherever
-	s.eventually("all timers have fired", func() bool { return s.b.redis.XLen(t.Context(), "called").Val() == 9 })
+	s.b.Redis.Set(t.Context(), s.b.Partitions[1].Keys.Timer("call-8"), "", time.Second) // by a service, wherever
+	s.eventually("all timers have fired", func() bool { return s.b.Redis.XLen(t.Context(), "called").Val() == 9 })
 	for _, command := range []string{"doctor", "status 1", "why 1", "list", "dead ls", "delay ls", "timer ls", "quarantine ls", "pause ls"} {
 		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK {
 			t.Errorf("%s: %d %s", command, code, out)
@@ -75,7 +76,7 @@ func TestPartitions(t *testing.T) {
 	more := s.insert("crowd", `{"job": 1}`)
 	s.push(more)
 	s.eventually("it waits", func() bool {
-		return s.b.redis.ZCard(t.Context(), s.b.partitions.Of(more).Keys.Waiting("crowd")).Val() == 1
+		return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Of(more).Keys.Waiting("crowd")).Val() == 1
 	})
 	if out, code := s.fanfold("resume", "report", "crowd"); code != exitOK {
 		t.Fatal(out)
@@ -100,7 +101,7 @@ func TestRepartition(t *testing.T) {
 	}
 	_ = step.Wait(t.Context(), time.Second) // until all processes know it
 	s.push(ids[5])
-	s.eventually("a job runs", func() bool { return s.b.redis.ZCard(t.Context(), s.b.partitions.Home().Keys.Deadlines()).Val() == 1 })
+	s.eventually("a job runs", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Deadlines()).Val() == 1 })
 	four := s.divided("four.yaml", 4, crowdReport, timers, "limits: {grace: 1s}")
 	if out, code := s.fanfold("-c", four, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
 		t.Errorf("serve: %d %s", code, out)
@@ -117,7 +118,7 @@ func TestRepartition(t *testing.T) {
 	if out, code := s.fanfold("-c", four, "repartition", "--from", earlier, "--restart"); code != exitOK || !strings.Contains(out, "to 4 tagged partitions") {
 		t.Fatalf("%d %s", code, out)
 	}
-	if left := s.b.redis.Keys(t.Context(), "fanfold:*").Val(); len(left) > 0 {
+	if left := s.b.Redis.Keys(t.Context(), "fanfold:*").Val(); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
 	if out, code := s.fanfold("-c", earlier, "serve"); code != exitUsage || !strings.Contains(out, "fanfold repartition") {
@@ -144,7 +145,7 @@ func TestRepartition(t *testing.T) {
 	if v := s.wait(ids[5])[0]; v.Attempt != 2 {
 		t.Errorf("the job that ran is %+v", v)
 	}
-	s.eventually("the timer has fired", func() bool { return s.b.redis.XLen(t.Context(), "called").Val() == 1 })
+	s.eventually("the timer has fired", func() bool { return s.b.Redis.XLen(t.Context(), "called").Val() == 1 })
 	stop()
 	// Other numbers of partitions, which have keys of the same names.
 	const later = 30
@@ -167,15 +168,15 @@ func TestRepartition(t *testing.T) {
 		}
 		s.b = s.open(s.config)
 		delayed, timers := 0, 0
-		for _, p := range s.b.partitions {
-			for _, id := range s.b.redis.ZRange(t.Context(), p.Keys.Delayed(), 0, -1).Val() {
-				if delayed++; s.b.partitions.Of(id) != p {
+		for _, p := range s.b.Partitions {
+			for _, id := range s.b.Redis.ZRange(t.Context(), p.Keys.Delayed(), 0, -1).Val() {
+				if delayed++; s.b.Partitions.Of(id) != p {
 					t.Errorf("%s is in %s", id, p.Keys.Prefix)
 				}
 			}
-			timers += int(s.b.redis.ZCard(t.Context(), p.Keys.Timers()).Val())
+			timers += int(s.b.Redis.ZCard(t.Context(), p.Keys.Timers()).Val())
 		}
-		if waits := s.b.redis.XLen(t.Context(), s.b.partitions.Of(queued).Keys.Jobs()).Val(); delayed != later || timers != later+1 || waits != 1 {
+		if waits := s.b.Redis.XLen(t.Context(), s.b.Partitions.Of(queued).Keys.Jobs()).Val(); delayed != later || timers != later+1 || waits != 1 {
 			t.Errorf("%d partitions: %d ids, %d timers, %d in the stream", n, delayed, timers, waits)
 		}
 	}
@@ -187,13 +188,13 @@ func TestRepartition(t *testing.T) {
 // partitions, too.
 func TestRepartitionRefusesAnyRole(t *testing.T) {
 	t.Parallel()
-	for _, role := range roles {
+	for _, role := range process.Roles {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			s := newStack(t, crowdReport)
 			process := s.process("-c", s.config, "serve", "--roles", role)
 			s.eventually("it runs", func() bool {
-				processes, err := s.b.partitions.Home().Definitions.Processes(t.Context())
+				processes, err := s.b.Partitions.Home().Definitions.Processes(t.Context())
 				return err == nil && len(processes) == 1
 			})
 			four := s.divided("four.yaml", 4, crowdReport)
@@ -226,7 +227,7 @@ func TestListenersOfAProcess(t *testing.T) {
 	ids := s.insertCrowd(3)
 	s.push(ids...)
 	workers := func(listener string) (n float64) {
-		figures, err := s.b.inspect.Figures(t.Context())
+		figures, err := s.b.Inspect.Figures(t.Context())
 		for _, f := range figures {
 			if f.Name == "tasks_workers" && f.Of == listener {
 				n = f.Value
@@ -238,7 +239,7 @@ func TestListenersOfAProcess(t *testing.T) {
 		return n
 	}
 	s.eventually("the first stage is done", func() bool {
-		return s.b.redis.XLen(t.Context(), s.b.partitions.Home().Keys.Task("src.c")).Val() == 3
+		return s.b.Redis.XLen(t.Context(), s.b.Partitions.Home().Keys.Task("src.c")).Val() == 3
 	})
 	if a, c := workers("src.a"), workers("src.c"); a != 1 || c != 0 {
 		t.Errorf("%v and %v workers", a, c)
@@ -278,10 +279,10 @@ func TestCommandsWithOtherPartitions(t *testing.T) {
 	s.serve(s.config)
 	id := s.insertCrowd(1)[0]
 	s.eventually("the number is noted", func() bool {
-		noted, err := s.b.records.Partitions(t.Context())
-		return err == nil && noted == s.b.divided()
+		noted, err := s.b.Records.Partitions(t.Context())
+		return err == nil && noted == s.b.Divided()
 	})
-	was := s.b.divided()
+	was := s.b.Divided()
 	s.config = s.divided("four.yaml", 4, crowdReport)
 	for _, command := range []string{"retry", "submit", "cancel", "status", "why"} {
 		if out, code := s.fanfold(command, id); code != exitUsage || !strings.Contains(out, "jobs were started with "+was+" partitions, and the configuration has 4 tagged") {
@@ -302,14 +303,14 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
 	second := &stack{t: t, dir: t.TempDir(), redis: first.redis, where: first.where}
 	second.begin(1, crowdReport)
-	key := first.b.partitions.Home().Keys.Installation()
-	first.eventually("the keys are claimed", func() bool { return first.b.redis.Get(t.Context(), key).Val() == first.installation() })
+	key := first.b.Partitions.Home().Keys.Installation()
+	first.eventually("the keys are claimed", func() bool { return first.b.Redis.Get(t.Context(), key).Val() == first.installation() })
 	want := "belong to the installation " + first.installation() + ", and the records to " + second.installation()
 	if out, code := second.fanfold("serve"); code != exitUsage || !strings.Contains(out, want) {
 		t.Errorf("%d %s, not %q", code, out, want)
 	}
 	stop()
-	first.b.redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that a key that is there cannot be set
+	first.b.Redis.ConfigSet(t.Context(), "maxmemory", "1mb") // so that a key that is there cannot be set
 	log = &keptLog{}
 	stop = first.serveInto(log)
 	first.eventually("it serves", func() bool { return len(log.lines("msg=serving")) > 0 })
@@ -317,8 +318,8 @@ func TestKeysOfAnotherInstallation(t *testing.T) {
 	if whose := log.lines("whose keys"); len(whose) > 0 {
 		t.Error(whose)
 	}
-	first.b.redis.ConfigSet(t.Context(), "maxmemory", "0")
-	first.b.redis.Del(t.Context(), key)
+	first.b.Redis.ConfigSet(t.Context(), "maxmemory", "0")
+	first.b.Redis.Del(t.Context(), key)
 	second.serve(second.config)
 	second.wait(func() []string { ids := second.insertCrowd(1); second.push(ids...); return ids }()...)
 }

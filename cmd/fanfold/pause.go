@@ -2,13 +2,13 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -28,17 +28,17 @@ The deadline of a job that waits for a listener runs on, unless its report has
 paused_deadline: waits.`,
 	}
 	c.AddCommand(
-		f.named("listener NAME", "Start no new task of a listener", (*backend).listenerNames, func(c *cobra.Command, b *backend, name string) error {
-			if !slices.Contains(b.listenerNames(), name) {
-				return usage(fmt.Errorf("unknown listener %q. Available: %s", name, strings.Join(b.listenerNames(), ", ")))
+		f.named("listener NAME", "Start no new task of a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
+			if !slices.Contains(b.Config.ListenerNames(), name) {
+				return usage(fmt.Errorf("unknown listener %q. Available: %s", name, strings.Join(b.Config.ListenerNames(), ", ")))
 			}
 			if b.isExternal(name) {
-				return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, b.partitions.Home().Keys.Task(name)))
+				return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, b.Partitions.Home().Keys.Task(name)))
 			}
 			return f.pause(c, b, scripts.PausedListener(name))
 		}),
-		f.named("report NAME", "Start no job of a report", (*backend).reportNames, func(c *cobra.Command, b *backend, name string) error {
-			if b.config.Reports[name] == nil {
+		f.named("report NAME", "Start no job of a report", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
+			if b.Config.Reports[name] == nil {
 				return usage(b.noReport(name))
 			}
 			return f.pause(c, b, scripts.PausedReport(name))
@@ -46,7 +46,7 @@ paused_deadline: waits.`,
 		&cobra.Command{
 			Use: "ls", Short: "List what is paused",
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-				list, err := b.inspect.Pauses(c.Context())
+				list, err := b.Inspect.Pauses(c.Context())
 				if err != nil {
 					return err
 				}
@@ -65,12 +65,12 @@ func newResume(f *flags) *cobra.Command {
 wait come first. What is not paused stays as it is.`,
 	}
 	c.AddCommand(
-		f.named("listener NAME", "Start tasks of a listener again", (*backend).listenerNames, func(c *cobra.Command, b *backend, name string) error {
-			was, err := b.partitions.ResumeListener(c.Context(), name)
+		f.named("listener NAME", "Start tasks of a listener again", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
+			was, err := b.Partitions.ResumeListener(c.Context(), name)
 			return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
 		}),
-		f.named("report NAME", "Start jobs of a report again", (*backend).reportNames, func(c *cobra.Command, b *backend, name string) error {
-			was, n, err := b.partitions.ResumeReport(c.Context(), name)
+		f.named("report NAME", "Start jobs of a report again", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
+			was, n, err := b.Partitions.ResumeReport(c.Context(), name)
 			return f.printResumed(c, scripts.PausedReport(name), was, n, err)
 		}),
 	)
@@ -78,7 +78,7 @@ wait come first. What is not paused stays as it is.`,
 }
 
 // named makes a command whose argument is one of the names of a configuration.
-func (f *flags) named(use, short string, names func(*backend) []string, run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
+func (f *flags) named(use, short string, names func(*config.Config) []string, run func(c *cobra.Command, b *backend, name string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: f.complete(names),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error { return run(c, b, args[0]) }),
@@ -87,7 +87,7 @@ func (f *flags) named(use, short string, names func(*backend) []string, run func
 
 // pause pauses a member and says since when it is.
 func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
-	since, err := b.partitions.Pause(c.Context(), member)
+	since, err := b.Partitions.Pause(c.Context(), member)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
 
 // isExternal tells whether a listener is not read by Fanfold.
 func (b *backend) isExternal(name string) bool {
-	for _, r := range b.config.Reports {
+	for _, r := range b.Config.Reports {
 		if l, _, ok := r.Listener(name); ok && l.Kind == report.External {
 			return true
 		}
@@ -127,21 +127,7 @@ func (f *flags) printResumed(c *cobra.Command, what string, was bool, released i
 	return f.print(c, r, table.Row{"resumed", "was paused", "ids pushed"}, []table.Row{{what, was, released}})
 }
 
-// reportNames are those of the configuration.
-func (b *backend) reportNames() []string { return slices.Sorted(maps.Keys(b.config.Reports)) }
-
 // noReport is the error of a report that is not in the configuration.
 func (b *backend) noReport(name string) error {
-	return fmt.Errorf("unknown report %q. Available: %s", name, strings.Join(b.reportNames(), ", "))
-}
-
-// listenerNames are those of all reports, each once.
-func (b *backend) listenerNames() []string {
-	names := map[string]bool{}
-	for _, r := range b.config.Reports {
-		for _, l := range r.Listeners() {
-			names[l.Name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
+	return fmt.Errorf("unknown report %q. Available: %s", name, strings.Join(b.Config.ReportNames(), ", "))
 }

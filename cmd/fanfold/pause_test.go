@@ -50,7 +50,7 @@ func TestPauseListener(t *testing.T) {
 		var state *scripts.State
 		s.eventually("its other listener is done", func() bool {
 			var err error
-			state, err = s.b.partitions.Home().Jobs.Read(t.Context(), id)
+			state, err = s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 			return err == nil && state.Tasks["first"].Done
 		})
 		return state.Status == scripts.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
@@ -61,14 +61,14 @@ func TestPauseListener(t *testing.T) {
 	s.must("doctor -o json", "listener/second is paused since ")
 	watched, code := s.start("watch", id)
 	s.eventually("the pause is shown", func() bool { return strings.Contains(watched.String(), id+" waits: listener/second is paused") })
-	state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
+	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Its deadline passes, and moves.
 	first := state.Deadline
 	s.eventually("its deadline has moved", func() bool {
-		state, err = s.b.partitions.Home().Jobs.Read(t.Context(), id)
+		state, err = s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 		return err == nil && state.Deadline.After(first)
 	})
 	if task := state.Tasks["second"]; state.Status != scripts.StatusRun || task.Tries != 0 || task.Owner != "" {
@@ -103,8 +103,8 @@ func TestPauseReport(t *testing.T) {
 	s.serve(s.config)
 	ids := []string{s.insert("two", ""), s.insert("two", ""), s.insert("two", ""), s.insert("two", "")}
 	s.push(ids[:3]...)
-	waiting := s.b.partitions.Home().Keys.Waiting("two")
-	s.eventually("they wait", func() bool { return s.b.redis.ZCard(t.Context(), waiting).Val() == 3 })
+	waiting := s.b.Partitions.Home().Keys.Waiting("two")
+	s.eventually("they wait", func() bool { return s.b.Redis.ZCard(t.Context(), waiting).Val() == 3 })
 	if v := s.run("other", ""); v.Status != report.Success {
 		t.Errorf("%+v", v)
 	}
@@ -139,9 +139,9 @@ func TestAResumeThatIsInterrupted(t *testing.T) {
 	s.must("pause report two", "report/two")
 	s.eventually("a push waits", func() bool {
 		s.push(s.insert("two", ""))
-		return s.b.redis.ZCard(t.Context(), s.b.partitions.Home().Keys.Waiting("two")).Val() > 0
+		return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Waiting("two")).Val() > 0
 	})
-	if err := s.b.redis.ZRem(t.Context(), s.b.partitions.Home().Keys.PausedSet(), scripts.PausedReport("two")).Err(); err != nil {
+	if err := s.b.Redis.ZRem(t.Context(), s.b.Partitions.Home().Keys.PausedSet(), scripts.PausedReport("two")).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("all are done", func() bool {
@@ -159,7 +159,7 @@ func TestAPauseOutlivesRedis(t *testing.T) {
 	s.inSnapshot(2)
 	s.flushAll()
 	s.eventually("they are paused again", func() bool {
-		found, err := s.b.partitions.Paused(t.Context())
+		found, err := s.b.Partitions.Paused(t.Context())
 		return err == nil && len(found) == 2
 	})
 }

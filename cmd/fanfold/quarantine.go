@@ -27,7 +27,7 @@ submit; then remove the entry. The oldest of about 10,000 are removed by themsel
 	}
 	list := listing(f, "List quarantined entries with their reasons, the newest first", "only those whose reason or fields are like this, such as '*no record*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-			list, err := b.inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
+			list, err := b.Inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				}
 			}
 			if all {
-				list, err := b.inspect.Quarantine(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
+				list, err := b.Inspect.Quarantine(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
 				if err != nil {
 					return err
 				}
@@ -68,7 +68,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 			}
 			var removed int64
 			for page := range slices.Chunk(entries, scanPage) {
-				cmds, err := b.redis.Pipelined(c.Context(), func(p redis.Pipeliner) error {
+				cmds, err := b.Redis.Pipelined(c.Context(), func(p redis.Pipeliner) error {
 					for _, e := range page {
 						s, id := b.quarantined(e)
 						p.XDel(c.Context(), s.Keys.Quarantined(), id)
@@ -83,7 +83,7 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 				}
 			}
 			if missing := len(entries) - int(removed); !all && missing > 0 {
-				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.partitions.Home().Keys.Quarantined()), exitNotFound}
+				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.Partitions.Home().Keys.Quarantined()), exitNotFound}
 			}
 			return f.printChanged(c, "removed", entries)
 		}),
@@ -96,10 +96,10 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 // partition.
 func (b *backend) quarantined(entry string) (*scripts.Scripts, string) {
 	if partition, id, ok := strings.Cut(entry, ":"); ok {
-		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(b.partitions) {
-			return b.partitions[n], id
+		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(b.Partitions) {
+			return b.Partitions[n], id
 		}
 		return nil, id
 	}
-	return b.partitions.Home(), entry
+	return b.Partitions.Home(), entry
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -43,7 +44,7 @@ func (s *stack) serveInto(log *keptLog) (stop func()) {
 	b := s.open(s.config)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, b, roles, slog.New(slog.NewTextHandler(log, nil))) }()
+	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.NewTextHandler(log, nil))) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -64,7 +65,7 @@ func TestRedisIsDownIsSaidOnce(t *testing.T) {
 			return func() error { return s.redis.Start(s.t.Context()) }
 		},
 		"hung": func(s *stack) func() error {
-			pid, err := strconv.Atoi(s.b.redis.InfoMap(s.t.Context(), "server").Val()["Server"]["process_id"])
+			pid, err := strconv.Atoi(s.b.Redis.InfoMap(s.t.Context(), "server").Val()["Server"]["process_id"])
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -109,16 +110,16 @@ func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 	var log keptLog
 	stop := s.serveInto(&log)
 	s.eventually("it serves", func() bool { return len(log.lines("msg=serving")) == 1 })
-	ctx, sc := t.Context(), s.b.partitions.Home()
-	s.b.redis.Set(ctx, sc.Keys.Task("quick"), "x", 0)
-	s.b.redis.Del(ctx, sc.Keys.Events())
-	s.b.redis.Set(ctx, sc.Keys.Events(), "x", 0)
+	ctx, sc := t.Context(), s.b.Partitions.Home()
+	s.b.Redis.Set(ctx, sc.Keys.Task("quick"), "x", 0)
+	s.b.Redis.Del(ctx, sc.Keys.Events())
+	s.b.Redis.Set(ctx, sc.Keys.Events(), "x", 0)
 	var members []redis.Z
 	for _, id := range numbers(50) {
 		s.insert("two", "")
 		members = append(members, redis.Z{Score: 0, Member: id})
 	}
-	s.b.redis.ZAdd(ctx, sc.Keys.Delayed(), members...)
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), members...)
 	named := func(key string) []string { return log.lines("the key " + key + " is a string, not a stream") }
 	s.eventually("both keys are named", func() bool { return len(named(sc.Keys.Task("quick"))) > 0 && len(named(sc.Keys.Events())) > 0 })
 	timer := time.NewTimer(4 * time.Second)
@@ -132,7 +133,7 @@ func TestAKeyOfTheWrongTypeIsNamed(t *testing.T) {
 			t.Errorf("%q", lines[0])
 		}
 	}
-	s.b.redis.Del(ctx, sc.Keys.Task("quick"), sc.Keys.Events())
+	s.b.Redis.Del(ctx, sc.Keys.Task("quick"), sc.Keys.Events())
 	stop()
 	if len(log.lines("more like this")) == 0 {
 		t.Errorf("nothing is counted: %q", log.lines("level="))

@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/report"
@@ -32,8 +33,8 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	ctx, cancel := context.WithCancel(s.t.Context())
 	log := slog.New(slog.NewTextHandler(testLog{s.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	e, err := engine.New(engine.Options{
-		Redis: b.blocking, Scripts: b.partitions.Home(), Records: b.records, Sink: s.dirSink(),
-		Reports: b.config.Reports, Limits: b.config.Limits, Consumer: consumerName(), Installation: s.installation(), Log: log,
+		Redis: b.Blocking, Scripts: b.Partitions.Home(), Records: b.Records, Sink: s.dirSink(),
+		Reports: b.Config.Reports, Limits: b.Config.Limits, Consumer: process.ConsumerName(), Installation: s.installation(), Log: log,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -41,14 +42,14 @@ func (s *stack) serveRebuilding(config string, change func(*recovery.Options)) (
 	var group errgroup.Group
 	group.Go(func() error { return e.Run(ctx) })
 	s.recover(ctx, &group, e, func(o *recovery.Options) {
-		part := b.records.Partition(0, 1)
-		o.Records, o.Store, o.Redis, o.SnapshotEvery, o.Metrics, o.Log = part, part, b.redis, 50*time.Millisecond, prometheus.NewRegistry(), log
+		part := b.Records.Partition(0, 1)
+		o.Records, o.Store, o.Redis, o.SnapshotEvery, o.Metrics, o.Log = part, part, b.Redis, 50*time.Millisecond, prometheus.NewRegistry(), log
 		if change != nil {
 			change(o)
 		}
 	})
 	for _, role := range []string{"listeners", "scheduler"} {
-		r, err := b.role(ctx, role, consumerName(), slog.New(slog.DiscardHandler))
+		r, err := b.Role(ctx, role, process.ConsumerName(), slog.New(slog.DiscardHandler))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ func (s *stack) inSnapshot(members int) {
 
 func (s *stack) snapshotSize() int {
 	s.t.Helper()
-	n, err := s.b.records.SnapshotMembers(s.t.Context())
+	n, err := s.b.Records.SnapshotMembers(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func (s *stack) snapshotSize() int {
 // server's clock.
 func (s *stack) started(id string) time.Time {
 	s.t.Helper()
-	for _, m := range s.b.redis.XRange(s.t.Context(), s.b.partitions.Home().Keys.Events(), "-", "+").Val() {
+	for _, m := range s.b.Redis.XRange(s.t.Context(), s.b.Partitions.Home().Keys.Events(), "-", "+").Val() {
 		if m.Values["id"] == id && m.Values["event"] == "started" {
 			ms, _, _ := strings.Cut(m.ID, "-")
 			n, _ := strconv.ParseInt(ms, 10, 64)
@@ -124,15 +125,15 @@ func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 		s.serve(s.config)
 	}
 	ctx := t.Context()
-	now := s.b.redis.Time(ctx).Val()
+	now := s.b.Redis.Time(ctx).Val()
 	due := now.Add(20 * time.Second)
 	later := []string{s.insert("slow", ""), s.insert("slow", "")}
 	for _, id := range later {
-		s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id})
+		s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: float64(due.UnixMilli()), Member: id})
 	}
 	tomorrow := float64(now.Add(24 * time.Hour).UnixMilli())
-	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Timers(), redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
-	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.PausedTimers(), redis.Z{Score: tomorrow, Member: "paused"})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Timers(), redis.Z{Score: tomorrow, Member: "send_message-42-welcome"})
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.PausedTimers(), redis.Z{Score: tomorrow, Member: "paused"})
 	s.inSnapshot(4)
 	var ids []string
 	for range 80 {
@@ -146,8 +147,8 @@ func testLoss(t *testing.T, s *stack, lose func(*stack)) {
 	})
 	lose(s)
 	s.eventually("timers are back", func() bool {
-		return s.b.redis.ZScore(ctx, s.b.partitions.Home().Keys.Timers(), "send_message-42-welcome").Val() == tomorrow &&
-			s.b.redis.ZScore(ctx, s.b.partitions.Home().Keys.PausedTimers(), "paused").Val() == tomorrow
+		return s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.Timers(), "send_message-42-welcome").Val() == tomorrow &&
+			s.b.Redis.ZScore(ctx, s.b.Partitions.Home().Keys.PausedTimers(), "paused").Val() == tomorrow
 	})
 	s.checkFinals(append(ids, later...))
 	for _, id := range later {
@@ -191,7 +192,7 @@ func TestRedisIsReplaced(t *testing.T) {
 // copyRedis returns a restart of Redis from what it has now.
 func (s *stack) copyRedis() (restart func()) {
 	s.t.Helper()
-	if err := s.b.redis.ConfigSet(s.t.Context(), "appendfsync", "always").Err(); err != nil {
+	if err := s.b.Redis.ConfigSet(s.t.Context(), "appendfsync", "always").Err(); err != nil {
 		s.t.Fatal(err)
 	}
 	data, backup := filepath.Join(s.redisDir(), "appendonlydir"), s.t.TempDir()
@@ -209,7 +210,7 @@ func (s *stack) copyRedis() (restart func()) {
 
 func (s *stack) redisDir() string {
 	s.t.Helper()
-	dir := s.b.redis.ConfigGet(s.t.Context(), "dir").Val()["dir"]
+	dir := s.b.Redis.ConfigGet(s.t.Context(), "dir").Val()["dir"]
 	if _, err := os.Stat(filepath.Join(dir, "appendonlydir")); err != nil {
 		s.t.Fatal(err)
 	}
@@ -250,14 +251,14 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 	s := newStackAlone(t, nil, oneReport, "limits: {grace: 2s, lease: 1s}")
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
-	add := func(set, member string) { s.b.redis.ZAdd(ctx, set, redis.Z{Score: tomorrow, Member: member}) }
+	add := func(set, member string) { s.b.Redis.ZAdd(ctx, set, redis.Z{Score: tomorrow, Member: member}) }
 	has := func(set string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, s.b.redis.ZRange(ctx, set, 0, -1).Val()); diff != "" {
+		if diff := cmp.Diff(want, s.b.Redis.ZRange(ctx, set, 0, -1).Val()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", set, diff)
 		}
 	}
-	delayed, timers, paused := s.b.partitions.Home().Keys.Delayed(), s.b.partitions.Home().Keys.Timers(), s.b.partitions.Home().Keys.PausedTimers()
+	delayed, timers, paused := s.b.Partitions.Home().Keys.Delayed(), s.b.Partitions.Home().Keys.Timers(), s.b.Partitions.Home().Keys.PausedTimers()
 	stop := s.serveRebuilding(s.config, nil)
 	add(timers, "a")
 	s.inSnapshot(1)
@@ -272,7 +273,7 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 	restart()
 	has(timers, "a")
 	stop = s.serveRebuilding(s.config, nil)
-	s.eventually("due times are back", func() bool { return s.b.redis.ZCard(ctx, delayed).Val() == 2 })
+	s.eventually("due times are back", func() bool { return s.b.Redis.ZCard(ctx, delayed).Val() == 2 })
 	s.eventually("a snapshot is made", func() bool {
 		add(timers, "d")
 		return s.snapshotSize() == 6
@@ -284,9 +285,9 @@ func TestTimersOverARestartOfRedis(t *testing.T) {
 	has(paused, "c")
 	stop()
 
-	s.b.redis.ZRem(ctx, timers, "a")
-	s.b.redis.ZRem(ctx, paused, "c")
-	s.b.redis.ZRem(ctx, delayed, later)
+	s.b.Redis.ZRem(ctx, timers, "a")
+	s.b.Redis.ZRem(ctx, paused, "c")
+	s.b.Redis.ZRem(ctx, delayed, later)
 	s.copyRedis()()
 	s.serveRebuilding(s.config, nil)
 	s.inSnapshot(3)
@@ -317,11 +318,11 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 	s.exec("UPDATE file_download_record SET error = 'other' WHERE id = ?", other)
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
-	s.b.redis.ZAdd(ctx, s.b.partitions.Home().Keys.Delayed(), redis.Z{Score: tomorrow, Member: later},
+	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: tomorrow, Member: later},
 		redis.Z{Score: tomorrow, Member: scripts.Later{ID: waiting, Attempt: 2, Step: scripts.StepTrigger}.String()})
 	bad := s.insert("slow", `{"seconds": "never"}`)
 	id := s.insert("slow", "")
-	inserted := s.b.redis.Time(ctx).Val()
+	inserted := s.b.Redis.Time(ctx).Val()
 	s.content(s.wait(id)[0])
 	if v := s.wait(bad)[0]; v.Status != report.Failed || !strings.Contains(v.Error, "never") {
 		t.Errorf("%+v", v)
@@ -410,7 +411,7 @@ func TestARebuildOfALargeTable(t *testing.T) {
 	s.audit()
 	s.exec(`INSERT INTO file_download_record (report, status, updated_at) SELECT 'slow',
 		IF(seq % 1000 = 0, 'PENDING', 'SUCCESS'), NOW(6) - INTERVAL IF(seq % 20000 = 0, 1, 9999) SECOND FROM seq_1_to_200000`)
-	records := &pagedRecords{Records: s.b.records}
+	records := &pagedRecords{Records: s.b.Records}
 	s.serveRebuilding(s.config, func(o *recovery.Options) { o.Records = records })
 	s.eventually("the old ones are done", func() bool { return s.number("SELECT COUNT(*) FROM finals") == 190 })
 	first, last := s.started("1000"), s.started("199000")
@@ -452,15 +453,15 @@ func TestAWalkFollowsOneOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	const every = 6 * time.Second
 	s := newStack(t, oneReport)
-	key := s.b.partitions.Home().Keys.Lock("rebuilt")
+	key := s.b.Partitions.Home().Keys.Lock("rebuilt")
 	began := time.Now()
 	s.serveRebuilding(s.config, func(o *recovery.Options) { o.PassEvery = every })
-	s.eventually("the walk of the start", func() bool { return s.b.redis.Exists(t.Context(), key).Val() == 1 })
+	s.eventually("the walk of the start", func() bool { return s.b.Redis.Exists(t.Context(), key).Val() == 1 })
 	// As if another one had made a walk, so that the first look of this one is too early.
 	ends := began.Add(every + every/12)
-	s.b.redis.Set(t.Context(), key, "another", time.Until(ends))
+	s.b.Redis.Set(t.Context(), key, "another", time.Until(ends))
 	s.eventually("this process walks", func() bool {
-		who, err := s.b.redis.Get(t.Context(), key).Result()
+		who, err := s.b.Redis.Get(t.Context(), key).Result()
 		return err == nil && who != "another"
 	})
 	if late := time.Since(ends); late > every/2 {

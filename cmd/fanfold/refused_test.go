@@ -20,7 +20,7 @@ databases: {db: {dsn: "{dsn}"}, locked: {dsn: "nobody:topsecret@{address}"}, now
 	}
 	reports := define("soon", "locked", "100ms") + define("missing", "nowhere", "100ms") + define("late", "locked", "1h")
 	s := newStack(t, oneReport)
-	dsn := s.b.config.Databases["db"].DSN.Reveal()
+	dsn := s.b.Config.Databases["db"].DSN.Reveal()
 	_, address, _ := strings.Cut(dsn, "@")
 	server := dsn[:strings.LastIndex(dsn, "/")]
 	s.config = s.write("locked.yaml", reports, strings.NewReplacer("{address}", address, "{server}", server).Replace(more))

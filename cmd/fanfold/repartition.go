@@ -44,7 +44,7 @@ limits.grace, when a process runs with the new configuration.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers are moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.divided(), b.divided())
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%d ids and timers are moved from %s to %s partitions: start the processes with the new configuration\n", moved, old.Divided(), b.Divided())
 			return err
 		}),
 	}
@@ -55,24 +55,24 @@ limits.grace, when a process runs with the new configuration.`,
 
 // moveFrom moves what waits from the partitions of an earlier configuration.
 func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int, error) {
-	if old.divided() == b.divided() && reflect.DeepEqual(old.config.Redis, b.config.Redis) {
+	if old.Divided() == b.Divided() && reflect.DeepEqual(old.Config.Redis, b.Config.Redis) {
 		return 0, usage(errors.New("--from: the same Redis and partitions as in --config"))
 	}
-	noted, err := b.records.NotePartitions(ctx, old.divided())
+	noted, err := b.Records.NotePartitions(ctx, old.Divided())
 	switch {
 	case errors.Is(err, record.ErrPartitions):
-		return 0, usage(fmt.Errorf("--from: jobs were started with %s partitions, and this configuration has %s", noted, old.divided()))
+		return 0, usage(fmt.Errorf("--from: jobs were started with %s partitions, and this configuration has %s", noted, old.Divided()))
 	case err != nil && !errors.Is(err, recovery.ErrNoTables):
 		return 0, err
 	}
-	processes, err := old.partitions.Home().Definitions.Processes(ctx)
+	processes, err := old.Partitions.Home().Definitions.Processes(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if len(processes) > 0 {
 		return 0, fmt.Errorf("processes still run with the earlier configuration: stop them and repeat this, 10 seconds later if one was killed: %s", strings.Join(processes, ", "))
 	}
-	for _, p := range old.partitions {
+	for _, p := range old.Partitions {
 		running, err := p.Jobs.Running(ctx)
 		if err != nil {
 			return 0, err
@@ -81,11 +81,11 @@ func (b *backend) moveFrom(ctx context.Context, old *backend, restart bool) (int
 			return 0, fmt.Errorf("%d jobs run in %s: let them end with the earlier configuration, or give them up with --restart", running, p.Keys.Prefix)
 		}
 	}
-	moved, err := recovery.Move(ctx, old.partitions, b.partitions, old.redis, b.redis)
+	moved, err := recovery.Move(ctx, old.Partitions, b.Partitions, old.Redis, b.Redis)
 	if err != nil {
 		return moved, err
 	}
-	if err := b.records.SetPartitions(ctx, b.divided()); err != nil && !errors.Is(err, recovery.ErrNoTables) {
+	if err := b.Records.SetPartitions(ctx, b.Divided()); err != nil && !errors.Is(err, recovery.ErrNoTables) {
 		return moved, err
 	}
 	return moved, nil

@@ -71,18 +71,18 @@ var errNotRetried = errors.New("not run again")
 
 // retry runs one record again.
 func (b *backend) retry(ctx context.Context, id string) error {
-	r, err := b.inspect.Record(ctx, id)
+	r, err := b.Inspect.Record(ctx, id)
 	if err != nil {
 		return err
 	}
-	if b.config.Reports[r.Report] == nil {
+	if b.Config.Reports[r.Report] == nil {
 		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
 	}
 	// One that is PENDING was perhaps not pushed: a push too many does nothing.
-	if r, err := b.records.Retry(ctx, id); err != nil && r.Status != report.Pending {
+	if r, err := b.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
 		return b.stillRunning(ctx, id, err)
 	}
-	if err := b.redis.ZRem(ctx, b.partitions.Of(id).Keys.Dead(), id).Err(); err != nil {
+	if err := b.Redis.ZRem(ctx, b.Partitions.Of(id).Keys.Dead(), id).Err(); err != nil {
 		return err
 	}
 	return b.push(ctx, []string{id})
@@ -93,7 +93,7 @@ func (b *backend) stillRunning(ctx context.Context, id string, err error) error 
 	if !errors.Is(err, record.ErrRunning) {
 		return err
 	}
-	if v, readErr := b.inspect.Job(ctx, id); readErr == nil && v.Orphan {
+	if v, readErr := b.Inspect.Job(ctx, id); readErr == nil && v.Orphan {
 		return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
 	}
 	return fmt.Errorf("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
@@ -105,7 +105,7 @@ func (b *backend) unableToRetry(j inspect.DeadJob) string {
 	switch {
 	case j.Status != report.Failed && j.Status != report.Pending:
 		return j.Note
-	case b.config.Reports[j.Report] == nil:
+	case b.Config.Reports[j.Report] == nil:
 		return "its report is not in the configuration"
 	}
 	return ""
@@ -117,15 +117,15 @@ func (b *backend) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool
 	for i, j := range page {
 		runs[i] = engine.Run{ID: j.ID, Attempt: j.Attempt}
 	}
-	done, err := b.records.RetryFailed(ctx, runs)
+	done, err := b.Records.RetryFailed(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
-	_, err = b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, j := range page {
 			if done[i] {
 				// In this order: a job that fails again at once is listed again.
-				keys := b.partitions.Of(j.ID).Keys
+				keys := b.Partitions.Of(j.ID).Keys
 				p.ZRem(ctx, keys.Dead(), j.ID)
 				p.XAdd(ctx, &redis.XAddArgs{Stream: keys.Jobs(), Values: []string{"id", j.ID}})
 			}

@@ -82,7 +82,7 @@ func TestAnIDThatIsUsedAgain(t *testing.T) {
 				if place == "in its query" {
 					seconds = 3
 				}
-				stop := s.serveWith(s.b.records, gated)
+				stop := s.serveWith(s.b.Records, gated)
 				id := s.insert("who", whoParameters("old", seconds))
 				s.push(id)
 				switch place {
@@ -123,7 +123,7 @@ func TestParametersThatAreTooLong(t *testing.T) {
 	for _, size := range []int{64 << 10, 10 << 20, 10 << 20, 10 << 20} {
 		long = append(long, s.insert("who", whoParameters(strings.Repeat("x", size), 0)))
 	}
-	records, err := s.b.records.Read(t.Context(), append(long, fits))
+	records, err := s.b.Records.Read(t.Context(), append(long, fits))
 	if err != nil || len(records) != 5 {
 		t.Fatal(len(records), err)
 	}
@@ -176,7 +176,7 @@ func TestAnIDThatIsUsedAgainAsItIsPublished(t *testing.T) {
 	s := newStack(t, whoReport, "limits: {lease: 5s, grace: 2s}")
 	gated := newGatedSink(s.dirSink(), true)
 	ended := make(chan struct{})
-	records := &meddlingRecords{Store: s.b.records, before: nothing, after: nothing, ended: sync.OnceFunc(func() { close(ended) })}
+	records := &meddlingRecords{Store: s.b.Records, before: nothing, after: nothing, ended: sync.OnceFunc(func() { close(ended) })}
 	var starts atomic.Int64
 	records.after = func() {
 		if starts.Add(1) == 2 {
@@ -206,11 +206,11 @@ func TestAnIDThatIsUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport, "limits: {lease: 1s, grace: 2s}")
 	id := s.insert("who", whoParameters("new", 0))
-	records := &meddlingRecords{Store: s.b.records, after: nothing, ended: nothing}
+	records := &meddlingRecords{Store: s.b.Records, after: nothing, ended: nothing}
 	records.before = sync.OnceFunc(func() {
-		if outcomes, err := s.b.partitions.Home().Jobs.Start(t.Context(), "", scripts.Start{
+		if outcomes, err := s.b.Partitions.Home().Jobs.Start(t.Context(), "", scripts.Start{
 			ID: id, Attempt: 1, Parameters: []byte(`{"seconds":"0","who":"old"}`),
-			Plan: scripts.Plan{Report: "who", Definition: s.b.config.Reports["who"].Hash(), Timeout: time.Hour, Listeners: "one"},
+			Plan: scripts.Plan{Report: "who", Definition: s.b.Config.Reports["who"].Hash(), Timeout: time.Hour, Listeners: "one"},
 		}); err != nil || outcomes[0] != scripts.OK {
 			t.Error(outcomes, err)
 		}

@@ -24,16 +24,16 @@ const evil = "\x1b[2Jx\x1b]0;title\x07y\rz\u009b31mq\u202er\x7f"
 func TestTerminalEscapes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport)
-	ctx, sc := t.Context(), s.b.partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.Home()
 	failed, strange := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = ? WHERE id = ?", "failed "+evil, failed)
 	s.exec("UPDATE file_download_record SET report = ?, file = ? WHERE id = ?", "r\x1b[2J\x07\r", "file:///\x1b[2J.csv", strange)
 	for key, member := range map[string]string{
 		sc.Keys.Dead(): failed, sc.Keys.Delayed(): "9/1/" + evil, sc.Keys.Timers(): "t" + evil, sc.Keys.PausedSet(): "listener/" + evil,
 	} {
-		s.b.redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
+		s.b.Redis.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: member})
 	}
-	s.b.redis.ZAdd(ctx, sc.Keys.Dead(), redis.Z{Score: 1, Member: failed})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Dead(), redis.Z{Score: 1, Member: failed})
 	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs(), "1-1", map[string]string{"id": "7" + evil}, "why "+evil); err != nil {
 		t.Fatal(err)
 	}

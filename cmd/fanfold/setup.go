@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine/record"
@@ -32,7 +33,7 @@ func newValidate(f *flags) *cobra.Command {
 				_, err := c.OutOrStdout().Write(config.Schema)
 				return err
 			}
-			config, err := loadConfig(f.config)
+			config, err := process.LoadConfig(f.config)
 			if err != nil {
 				return err
 			}
@@ -105,7 +106,7 @@ fanfold_firing), in the schema of the records, and the record table that
 records.table names; not that one if it is yours, with records.columns or
 records.statuses in the configuration. It may be run any number of times.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
-			r, db := b.config.Records, b.databases[b.config.Records.Database]
+			r, db := b.Config.Records, b.Databases[b.Config.Records.Database]
 			done := []string{}
 			if len(r.Columns) == 0 && len(r.Statuses) == 0 {
 				steps, err := record.Migrate(c.Context(), db, r.Table)
@@ -135,8 +136,8 @@ object in the sink and one scratch file, and changes nothing else. Exits with 1 
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()
-			all := b.inspect.Doctor(ctx)
-			if err := b.checkOwner(ctx); err != nil {
+			all := b.Inspect.Doctor(ctx)
+			if err := b.CheckOwner(ctx); err != nil {
 				all = append(all, inspect.Finding{Check: "keys", Result: inspect.Fail, Detail: err.Error()})
 			}
 			if err := f.printFindings(c, all); err != nil {

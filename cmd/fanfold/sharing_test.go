@@ -59,7 +59,7 @@ func agree(stacks ...*stack) string {
 	wanted := map[string]bool{}
 	for _, s := range stacks {
 		s.t.Helper()
-		records, err := s.b.records.List(s.t.Context(), "", 10000)
+		records, err := s.b.Records.List(s.t.Context(), "", 10000)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 	s.exec("UPDATE file_download_record SET parameters = ? WHERE id = ?", whoParameters("x", 30), ids[1])
 	s.must("retry "+ids[1], "pushed")
 	s.eventually("it runs", func() bool {
-		state, err := s.b.partitions.Home().Jobs.Read(t.Context(), ids[1])
+		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), ids[1])
 		return err == nil && state.Attempt == 2 && state.Tasks["two"].Owner != ""
 	})
 	s.must("cancel "+ids[1], "cancelled")
@@ -348,7 +348,7 @@ func TestARecordWhoseReportIsChanged(t *testing.T) {
 func (s *stack) sweep() {
 	s.t.Helper()
 	e, err := engine.New(engine.Options{
-		Redis: s.b.redis, Scripts: s.b.partitions.Home(), Records: s.b.records, Sink: s.dirSink(), Consumer: "sweep", Installation: s.installation(), OrphanAge: 1,
+		Redis: s.b.Redis, Scripts: s.b.Partitions.Home(), Records: s.b.Records, Sink: s.dirSink(), Consumer: "sweep", Installation: s.installation(), OrphanAge: 1,
 	})
 	if err != nil {
 		s.t.Fatal(err)

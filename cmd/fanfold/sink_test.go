@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 )
@@ -72,17 +73,17 @@ func TestASinkWithoutRoom(t *testing.T) {
 `, "limits: {lease: 1s}")
 	folder := s.mount()
 	b := s.open(s.config)
-	b.config.Admin = address(t)
+	b.Config.Admin = address(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- serve(ctx, b, roles, slog.New(slog.DiscardHandler)) }()
+	go func() { served <- b.Serve(ctx, process.Roles, slog.New(slog.DiscardHandler)) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})
-	ready := func() bool { code, _ := get(t, b.config.Admin, "/readyz"); return code == http.StatusOK }
+	ready := func() bool { code, _ := get(t, b.Config.Admin, "/readyz"); return code == http.StatusOK }
 	s.eventually("ready", ready)
 	filler := folder + "/filler"
 	for name, c := range map[string]struct {
@@ -116,11 +117,11 @@ func TestASinkWithoutRoom(t *testing.T) {
 		s.eventually(name+": some tries", func() bool { n, _ := s.retries(id, "@fanin"); return n > 3 })
 		var state string
 		s.eventually(name+": not ready", func() bool {
-			code, text := get(t, b.config.Admin, "/readyz")
+			code, text := get(t, b.Config.Admin, "/readyz")
 			state = text
 			return code == http.StatusServiceUnavailable
 		})
-		for _, text := range []string{state, s.b.redis.HGet(t.Context(), s.b.partitions.Home().Keys.Job(id), "@fanin:error").Val()} {
+		for _, text := range []string{state, s.b.Redis.HGet(t.Context(), s.b.Partitions.Home().Keys.Job(id), "@fanin:error").Val()} {
 			if !strings.HasPrefix(text, "sink: ") || strings.Count(text, "sink:") != 1 || strings.Count(text, c.reason) != 1 || !strings.HasSuffix(strings.TrimSpace(text), c.remedy) {
 				t.Errorf("%s: %q", name, text)
 			}

@@ -174,7 +174,7 @@ func newWeek(t *testing.T, kind string, hour time.Duration, jobs int) *week {
 	t.Cleanup(w.api.Close)
 	w.stack = &stack{t: t, dir: t.TempDir(), where: func(int) string { return w.redis.where(w.redis.address()) }}
 	w.begin(1, weekReports(1, w.minute()), w.above())
-	w.redis.client, w.redis.partitions = w.b.redis, w.b.partitions
+	w.redis.client, w.redis.partitions = w.b.Redis, w.b.Partitions
 	for _, statement := range historyStatements {
 		w.exec(statement)
 	}
@@ -301,8 +301,8 @@ func (w *week) failed() (ids []string) {
 func (w *week) live() {
 	w.version, w.deployed = 1, w.config
 	w.workers = []*exec.Cmd{w.start(w.admin), w.start(address(w.t)), w.start(address(w.t))}
-	timers := w.b.partitions.Of("nightly-1").Keys.Timers()
-	w.b.redis.ZAdd(w.t.Context(), timers, redis.Z{Score: float64(time.Now().Add(2 * w.hour).UnixMilli()), Member: "nightly-1"})
+	timers := w.b.Partitions.Of("nightly-1").Keys.Timers()
+	w.b.Redis.ZAdd(w.t.Context(), timers, redis.Z{Score: float64(time.Now().Add(2 * w.hour).UnixMilli()), Member: "nightly-1"})
 	total := 0.0
 	for hour := range hoursOfWeek {
 		total += arrivals(hour)
@@ -336,7 +336,7 @@ func (w *week) live() {
 	}
 	close(hours)
 	<-operated
-	w.b.redis.ZRem(w.t.Context(), timers, "nightly-1")
+	w.b.Redis.ZRem(w.t.Context(), timers, "nightly-1")
 	w.rest()
 	w.retryAll()
 	w.rest()
@@ -361,7 +361,7 @@ func (w *week) arrive(jobs int, from time.Time) {
 		if w.random.IntN(10) == 0 {
 			due := float64(time.Now().Add(time.Duration(w.random.Float64() * 2 * float64(w.hour))).UnixMilli())
 			push = func() error {
-				return w.b.redis.ZAdd(ctx, w.b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: due, Member: id}).Err()
+				return w.b.Redis.ZAdd(ctx, w.b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: due, Member: id}).Err()
 			}
 		}
 		for ctx.Err() == nil && push() != nil {
@@ -419,7 +419,7 @@ func (w *week) measure() footprint {
 		return 0
 	}
 	f := footprint{goroutines: metric("go_goroutines"), files: metric("process_open_fds"), memory: metric("process_resident_memory_bytes")}
-	master, err := w.redis.master(w.t.Context(), w.b.partitions.Home().Keys.Jobs())
+	master, err := w.redis.master(w.t.Context(), w.b.Partitions.Home().Keys.Jobs())
 	if err != nil {
 		w.t.Fatal(err)
 	}

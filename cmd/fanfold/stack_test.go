@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/inspect"
@@ -189,7 +190,7 @@ func (s *stack) serve(config string) (stop func()) {
 	b := s.open(config)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, b, roles, slog.New(slog.NewTextHandler(testLog{s.t}, nil))) }()
+	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.NewTextHandler(testLog{s.t}, nil))) }()
 	stopped := false
 	stop = func() {
 		if stopped {
@@ -258,7 +259,7 @@ func (s *stack) fanfold(args ...string) (string, int) {
 // installation is the tag in the names of this stack's files; empty without the tables.
 func (s *stack) installation() string {
 	s.t.Helper()
-	tag, err := s.b.records.Install(s.t.Context())
+	tag, err := s.b.Records.Install(s.t.Context())
 	if err != nil && !errors.Is(err, recovery.ErrNoTables) {
 		s.t.Fatal(err)
 	}
@@ -274,7 +275,7 @@ func (s *stack) fileName(report, id string, attempt int64) string {
 // insert writes a record and returns its id.
 func (s *stack) insert(report, parameters string) string {
 	s.t.Helper()
-	id, err := s.b.records.Insert(s.t.Context(), report, []byte(cmp.Or(parameters, "{}")))
+	id, err := s.b.Records.Insert(s.t.Context(), report, []byte(cmp.Or(parameters, "{}")))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -305,7 +306,7 @@ func (s *stack) wait(ids ...string) jobViews {
 	views, err := s.b.awaited(ctx, ids, io.Discard)
 	if err != nil {
 		for _, id := range ids {
-			if v, viewErr := s.b.inspect.Job(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
+			if v, viewErr := s.b.Inspect.Job(s.t.Context(), id); viewErr != nil || !v.Status.Final() {
 				s.t.Logf("%s: %+v %v", id, v, viewErr)
 			}
 		}
@@ -414,7 +415,7 @@ func numbers(n int) []string {
 // Redis does not know it.
 func (s *stack) status(id string) string {
 	s.t.Helper()
-	_, statuses, err := s.b.partitions.Home().Jobs.Attempts(s.t.Context(), []string{id})
+	_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(s.t.Context(), []string{id})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -424,7 +425,7 @@ func (s *stack) status(id string) string {
 // flushAll makes Redis forget all it has.
 func (s *stack) flushAll() {
 	s.t.Helper()
-	masters, err := redisdb.Masters(s.t.Context(), s.b.redis)
+	masters, err := redisdb.Masters(s.t.Context(), s.b.Redis)
 	for _, m := range masters {
 		err = errors.Join(err, m.FlushAll(s.t.Context()).Err())
 	}
@@ -436,7 +437,7 @@ func (s *stack) flushAll() {
 // reads is how many entries of a listener's stream workers have read and not yet done.
 func (s *stack) reads(listener string) int64 {
 	s.t.Helper()
-	pending, err := s.b.redis.XPending(s.t.Context(), s.b.partitions.Home().Keys.Task(listener), scripts.Group).Result()
+	pending, err := s.b.Redis.XPending(s.t.Context(), s.b.Partitions.Home().Keys.Task(listener), scripts.Group).Result()
 	if err != nil {
 		return 0
 	}
@@ -446,13 +447,13 @@ func (s *stack) reads(listener string) int64 {
 // setJob changes one word of a job's state.
 func (s *stack) setJob(id string, word int, value string) {
 	s.t.Helper()
-	key := s.b.partitions.Home().Keys.Job(id)
-	words := strings.Split(s.b.redis.HGet(s.t.Context(), key, "job").Val(), " ")
+	key := s.b.Partitions.Home().Keys.Job(id)
+	words := strings.Split(s.b.Redis.HGet(s.t.Context(), key, "job").Val(), " ")
 	if len(words) <= word {
 		s.t.Fatalf("the state of %s is %q", id, words)
 	}
 	words[word] = value
-	if err := s.b.redis.HSet(s.t.Context(), key, "job", strings.Join(words, " ")).Err(); err != nil {
+	if err := s.b.Redis.HSet(s.t.Context(), key, "job", strings.Join(words, " ")).Err(); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -460,10 +461,10 @@ func (s *stack) setJob(id string, word int, value string) {
 // loseData removes the columns of a job, and keeps its state.
 func (s *stack) loseData(id string) {
 	s.t.Helper()
-	key := s.b.partitions.Home().Keys.Job(id)
-	for field := range s.b.redis.HGetAll(s.t.Context(), key).Val() {
+	key := s.b.Partitions.Home().Keys.Job(id)
+	for field := range s.b.Redis.HGetAll(s.t.Context(), key).Val() {
 		if strings.Contains(field, ".") && !strings.Contains(field, ":") || strings.HasPrefix(field, "one.") {
-			if err := s.b.redis.HDel(s.t.Context(), key, field).Err(); err != nil {
+			if err := s.b.Redis.HDel(s.t.Context(), key, field).Err(); err != nil {
 				s.t.Fatal(err)
 			}
 		}

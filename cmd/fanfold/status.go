@@ -19,7 +19,7 @@ func newStatus(f *flags) *cobra.Command {
 		Short: "Show a record and where its job stands",
 		Args:  cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
-			v, err := b.inspect.Job(c.Context(), ids[0])
+			v, err := b.Inspect.Job(c.Context(), ids[0])
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func newList(f *flags) *cobra.Command {
 			if err := positive(limit); err != nil {
 				return err
 			}
-			records, err := b.records.List(c.Context(), s, limit)
+			records, err := b.Records.List(c.Context(), s, limit)
 			if err != nil {
 				return err
 			}

@@ -56,12 +56,12 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 
 // checkRecords proves that each id has a record of a known report without a final status.
 func (b *backend) checkRecords(ctx context.Context, ids []string) error {
-	records, err := b.inspect.Records(ctx, ids)
+	records, err := b.Inspect.Records(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if r := records[id]; b.config.Reports[r.Report] == nil {
+		if r := records[id]; b.Config.Reports[r.Report] == nil {
 			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
 		} else if !r.Status.Known() {
 			return fmt.Errorf("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
@@ -74,9 +74,9 @@ func (b *backend) checkRecords(ctx context.Context, ids []string) error {
 
 // push appends ids to the stream of jobs.
 func (b *backend) push(ctx context.Context, ids []string) error {
-	_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, id := range ids {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: b.partitions.Of(id).Keys.Jobs(), Values: []string{"id", id}})
+			p.XAdd(ctx, &redis.XAddArgs{Stream: b.Partitions.Of(id).Keys.Jobs(), Values: []string{"id", id}})
 		}
 		return nil
 	})
@@ -88,16 +88,16 @@ func (b *backend) push(ctx context.Context, ids []string) error {
 
 // delay puts ids into the delayed set.
 func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect.Delayed, error) {
-	now, err := b.partitions.Home().Now(ctx)
+	now, err := b.Partitions.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	score := float64(due.from(now).UnixMilli())
 	var list []inspect.Delayed
 	for page := range slices.Chunk(ids, scanPage) {
-		_, err := b.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, id := range page {
-				p.ZAdd(ctx, b.partitions.Of(id).Keys.Delayed(), redis.Z{Score: score, Member: id})
+				p.ZAdd(ctx, b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: score, Member: id})
 				list = append(list, inspect.NewDelayed(id, score, now))
 			}
 			return nil

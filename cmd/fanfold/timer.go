@@ -22,7 +22,7 @@ when one fires is under timers in the configuration.`,
 	}
 	list := listing(f, "List timers, the next one first", "only names like this, such as 'send_message-42-*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
-			list, err := b.inspect.Timers(c.Context(), matches, limit)
+			list, err := b.Inspect.Timers(c.Context(), matches, limit)
 			if err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ when one fires is under timers in the configuration.`,
 			return t.Resume(ctx, name)
 		}),
 		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", func(ctx context.Context, b *backend, t scripts.Timers, name string) (time.Time, error) {
-			definition, _, _ := b.config.Timers.Match(name)
+			definition, _, _ := b.Config.Timers.Match(name)
 			return t.FireNow(ctx, name, !definition.Every.None())
 		}),
 		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
@@ -65,7 +65,7 @@ and looks first whether a definition matches the name. A paused timer is resumed
 			if err := due.check(false); err != nil {
 				return err
 			}
-			now, err := b.partitions.Home().Now(c.Context())
+			now, err := b.Partitions.Home().Now(c.Context())
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ and looks first whether a definition matches the name. A paused timer is resumed
 			if err := s.Timers.Set(c.Context(), names[0], due.from(now)); err != nil {
 				return err
 			}
-			return f.printTimers(c, []inspect.Timer{b.inspect.Timer(names[0], due.from(now), "set")})
+			return f.printTimers(c, []inspect.Timer{b.Inspect.Timer(names[0], due.from(now), "set")})
 		}),
 	}
 	c.Flags().Var((*span)(&due.in), "in", "from now, such as 90s, 24h or 1w")
@@ -87,9 +87,9 @@ and looks first whether a definition matches the name. A paused timer is resumed
 // ofTimer returns the partition that has a timer: its own, or the one into which a service has set
 // it.
 func (b *backend) ofTimer(ctx context.Context, name string) (*scripts.Scripts, error) {
-	for _, s := range b.partitions {
+	for _, s := range b.Partitions {
 		for _, set := range []string{s.Keys.Timers(), s.Keys.PausedTimers()} {
-			if len(b.partitions) == 1 {
+			if len(b.Partitions) == 1 {
 				return s, nil
 			}
 			found, err := s.Epoch.Scores(ctx, set, []string{name})
@@ -101,7 +101,7 @@ func (b *backend) ofTimer(ctx context.Context, name string) (*scripts.Scripts, e
 			}
 		}
 	}
-	return b.partitions.Of(name), nil
+	return b.Partitions.Of(name), nil
 }
 
 // newTimerChange makes a command that does something to timers by their names.
@@ -123,7 +123,7 @@ func newTimerChange(f *flags, verb, state, short string, change func(ctx context
 					due, err = change(c.Context(), b, s.Timers, name)
 				}
 				if err == nil {
-					changed = append(changed, b.inspect.Timer(name, due, state))
+					changed = append(changed, b.Inspect.Timer(name, due, state))
 				}
 				failed = errors.Join(failed, err)
 			}
@@ -142,7 +142,7 @@ func (b *backend) checkTimers(names []string, defined bool) error {
 		if !scripts.ValidTimer(name) {
 			return usage(fmt.Errorf("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name))
 		}
-		if _, _, ok := b.config.Timers.Match(name); defined && !ok {
+		if _, _, ok := b.Config.Timers.Match(name); defined && !ok {
 			return usage(fmt.Errorf("timer %s: no definition in timers matches this name", name))
 		}
 	}

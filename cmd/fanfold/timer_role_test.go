@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/scheduler"
 )
@@ -15,7 +16,7 @@ func TestSchedulerLooksWhetherTimersCanSubmit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, timersConfig)
 	start := func(b *backend) error {
-		_, err := b.role(t.Context(), "scheduler", "c1", slog.New(slog.DiscardHandler))
+		_, err := b.Role(t.Context(), "scheduler", "c1", slog.New(slog.DiscardHandler))
 		return err
 	}
 	if err := start(s.open(s.config)); err != nil {
@@ -38,7 +39,7 @@ func TestSubmitSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, timersConfig)
 	submit := func() error {
-		_, err := submitter{s.open(s.config).records}.Submit(t.Context(), "weekly-0", 1, "slow", []byte("{}"))
+		_, err := process.Submitter{Records: s.open(s.config).Records}.Submit(t.Context(), "weekly-0", 1, "slow", []byte("{}"))
 		return err
 	}
 	if _, err := s.db.Exec("ALTER TABLE file_download_record MODIFY id INT DEFAULT 0"); err != nil {

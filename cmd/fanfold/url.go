@@ -52,7 +52,7 @@ type link struct {
 // link finds the file of a record.
 func (b *backend) link(ctx context.Context, id string, expires time.Duration) (link, error) {
 	l := link{ID: id}
-	r, err := b.inspect.Record(ctx, id)
+	r, err := b.Inspect.Record(ctx, id)
 	switch {
 	case err != nil:
 		return l, err
@@ -65,13 +65,13 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		}
 		return l, jobFailed(fmt.Errorf("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id))
 	}
-	files, err := b.sink(ctx)
+	files, err := b.OpenSink(ctx)
 	if err != nil {
 		return l, err
 	}
 	name, ours := files.Name(r.File)
 	if !ours {
-		return l, fmt.Errorf("record %s has the file %q, which is not in %s", id, r.File, b.config.Sink)
+		return l, fmt.Errorf("record %s has the file %q, which is not in %s", id, r.File, b.Config.Sink)
 	}
 	switch files := files.(type) {
 	case *gcs.Sink:

@@ -32,7 +32,7 @@ func TestADefinitionThatChanges(t *testing.T) {
 	running := s.insert("changing", `{"seconds": 3}`)
 	s.push(running)
 	s.eventually("the old job runs", func() bool {
-		state, err := s.b.partitions.Home().Jobs.Read(t.Context(), running)
+		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), running)
 		return err == nil && state.Tasks["one"].Owner != ""
 	})
 	next := s.write("new.yaml", changing("new"), "limits: {lease: 2s}")
@@ -93,7 +93,7 @@ func TestARemovedReport(t *testing.T) {
 func TestAJobThatWasOnlyNotSettled(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s}")
-	ctx, sc := t.Context(), s.b.partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.Home()
 	id := s.insert("slow", "")
 	s.readyWith(id, "gone")
 	if outcomes, err := sc.Folds.Publish(ctx, s.claim(id, "dead")); err != nil || outcomes[0] != scripts.OK {
@@ -114,7 +114,7 @@ func (s *stack) startOnly(id string) {
 	p := s.process("-c", s.config, "serve", "--roles", "engine")
 	s.push(id)
 	s.eventually("started", func() bool {
-		return s.b.redis.Exists(s.t.Context(), s.b.partitions.Home().Keys.Job(id)).Val() == 1
+		return s.b.Redis.Exists(s.t.Context(), s.b.Partitions.Home().Keys.Job(id)).Val() == 1
 	})
 	_ = p.Process.Signal(os.Interrupt)
 	if err := p.Wait(); err != nil {
@@ -132,7 +132,7 @@ func TestADeadWorkersTask(t *testing.T) {
 	s.push(id)
 	var first string
 	s.eventually("the task is taken", func() bool {
-		state, err := s.b.partitions.Home().Jobs.Read(t.Context(), id)
+		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 		if err == nil {
 			first = state.Tasks["one"].Owner
 		}

@@ -26,7 +26,7 @@ with 0 where each job has made a file, and with 4 where one has not.`,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			slices.Sort(ids)
 			ids = slices.Compact(ids)
-			if _, err := b.inspect.Records(c.Context(), ids); err != nil {
+			if _, err := b.Inspect.Records(c.Context(), ids); err != nil {
 				return err
 			}
 			out := c.OutOrStdout()
@@ -53,7 +53,7 @@ func showsBars(terminal bool, output string, jobs int) bool {
 
 // watched follows jobs until their records are final.
 func (b *backend) watched(ctx context.Context, ids []string, show inspect.Watcher) (jobViews, error) {
-	views, err := b.inspect.Watch(ctx, ids, show)
+	views, err := b.Inspect.Watch(ctx, ids, show)
 	if err != nil {
 		return nil, goOn(ctx, err)
 	}

@@ -128,10 +128,10 @@ func TestWatchWithoutEvents(t *testing.T) {
 	out, code := s.start("watch", id)
 	s.push(id)
 	s.eventually("it runs", func() bool { return strings.Contains(out.String(), " running") })
-	if err := s.b.redis.Del(t.Context(), s.b.partitions.Home().Keys.Events()).Err(); err != nil {
+	if err := s.b.Redis.Del(t.Context(), s.b.Partitions.Home().Keys.Events()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.b.redis.Do(t.Context(), "XADD", s.b.partitions.Home().Keys.Events(), "1-1", "id", "other", "event", "done").Err(); err != nil {
+	if err := s.b.Redis.Do(t.Context(), "XADD", s.b.Partitions.Home().Keys.Events(), "1-1", "id", "other", "event", "done").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if got := code(); got != exitOK || !inOrder(out.String(), " done, 1 rows", id+" SUCCESS") {

@@ -22,7 +22,7 @@ A server that does not answer is an answer, too; the exit code is 3 only where
 there is no such record and no trace of the id.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
-			v, err := b.inspect.Why(c.Context(), ids[0])
+			v, err := b.Inspect.Why(c.Context(), ids[0])
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ there is no such record and no trace of the id.`,
 				_, err = fmt.Fprint(c.OutOrStdout(), explained(v))
 			}
 			if err == nil && v.Kind == inspect.KindNoRecord {
-				err = b.inspect.NoRecord(v.ID)
+				err = b.Inspect.NoRecord(v.ID)
 			}
 			return err
 		}),

@@ -54,62 +54,62 @@ func (s *stack) because(id string, want inspect.Kind, words ...string) inspect.V
 func TestWhyBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {lease: 1s, grace: 1h, running_jobs: 3}")
-	ctx, sc := t.Context(), s.b.partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.Home()
 	in := func(d time.Duration) float64 { return float64(time.Now().Add(d).UnixMilli()) }
 
 	id := s.insert("slow", "")
 	s.because(id, inspect.KindNotPushed, "was not pushed", "fanfold submit "+id)
-	s.b.redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(time.Hour), Member: id})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(time.Hour), Member: id})
 	if v := s.because(id, inspect.KindDelayed, "pushed for later"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
-	s.b.redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(-time.Hour), Member: id})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(-time.Hour), Member: id})
 	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
-	s.b.redis.ZRem(ctx, sc.Keys.Delayed(), id)
+	s.b.Redis.ZRem(ctx, sc.Keys.Delayed(), id)
 
-	s.b.redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(20 * time.Second), Member: "99999/3/@trigger"})
 	s.because("99999", inspect.KindLooking, "poll 3 of 3", "no such record")
 	s.because("88888", inspect.KindNoRecord)
 	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs(), "1-1", map[string]string{"id": "77777"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
 	s.because("77777", inspect.KindQuarantined, "nobody knows it")
-	s.b.redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(time.Hour), Member: "66666/1/no/step"})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: in(time.Hour), Member: "66666/1/no/step"})
 
 	before := s.insert("slow", "")
 	s.push(before, id)
 	s.because(id, inspect.KindNoWorker, "behind 1 other", "--roles engine")
-	s.b.redis.XGroupCreate(ctx, sc.Keys.Jobs(), scripts.Group, "0")
-	s.b.redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs(), scripts.Group, "busy")
+	s.b.Redis.XGroupCreate(ctx, sc.Keys.Jobs(), scripts.Group, "0")
+	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs(), scripts.Group, "busy")
 	s.because(id, inspect.KindQueued, "behind 1 other", "limits.running_jobs is 3")
 	for i := range 3 {
-		s.b.redis.ZAdd(ctx, sc.Keys.Deadlines(), redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
+		s.b.Redis.ZAdd(ctx, sc.Keys.Deadlines(), redis.Z{Score: in(time.Hour), Member: fmt.Sprint("other-", i)})
 	}
-	s.b.redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs(), scripts.Group, "busy too")
+	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Jobs(), scripts.Group, "busy too")
 	s.because(id, inspect.KindNoRoom, "3 jobs run")
-	if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Keys.Jobs(), ">"}}).Err(); err != nil {
+	if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Keys.Jobs(), ">"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.because(id, inspect.KindWorkerDead, "ghost")
 
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 3 WHERE id = ?", id)
-	s.b.redis.Del(ctx, sc.Keys.Jobs())
+	s.b.Redis.Del(ctx, sc.Keys.Jobs())
 	if v := s.because(id, inspect.KindStateless, "no state of attempt 3"); len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
-	s.b.redis.Set(ctx, sc.Keys.Job(id), "something else", 0)
-	s.b.redis.Set(ctx, sc.Keys.Job(before), "something else", 0)
+	s.b.Redis.Set(ctx, sc.Keys.Job(id), "something else", 0)
+	s.b.Redis.Set(ctx, sc.Keys.Job(before), "something else", 0)
 	if v := s.ask(id); v.Kind != inspect.KindBrokenState {
 		t.Errorf("%+v", v)
 	}
-	s.b.redis.Del(ctx, sc.Keys.Job(id))
+	s.b.Redis.Del(ctx, sc.Keys.Job(id))
 	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 4, Plan: scripts.Plan{Report: "slow", Definition: "x", Timeout: time.Hour, Listeners: "one"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.because(id, inspect.KindSuperseded, "attempt 4")
 
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'the story' WHERE id = ?", id)
-	s.b.redis.ZAdd(ctx, sc.Keys.Dead(), redis.Z{Score: in(-time.Hour), Member: id})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Dead(), redis.Z{Score: in(-time.Hour), Member: id})
 	s.because(id, inspect.KindEnded, "the story", "fanfold retry "+id, "listed as dead")
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'file:///x.csv' WHERE id = ?", id)
 	s.because(id, inspect.KindEnded, "file:///x.csv")
@@ -141,7 +141,7 @@ func TestWhyAJobRuns(t *testing.T) {
 	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
 	s.push(id)
 	s.eventually("the job has started", func() bool { return s.ask(id).Job == scripts.StatusRun })
-	s.because(id, inspect.KindNoWorker, s.b.partitions.Home().Keys.Task(""), "--roles listeners")
+	s.because(id, inspect.KindNoWorker, s.b.Partitions.Home().Keys.Task(""), "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
 	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query runs for")
 	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since.IsZero() || v.Steps[0].Try != 1 || len(v.Upcoming) != 1 {
@@ -193,16 +193,16 @@ func (s *stack) away(name, prefix string) string {
 func TestWhyAStepWaits(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, twoListeners, "limits: {lease: 1s}")
-	ctx, sc := t.Context(), s.b.partitions.Home()
+	ctx, sc := t.Context(), s.b.Partitions.Home()
 	id := s.insert("two", "")
 	s.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", id)
-	hash := s.b.config.Reports["two"].Hash()
+	hash := s.b.Config.Reports["two"].Hash()
 	if _, err := sc.Jobs.Start(ctx, "", scripts.Start{ID: id, Attempt: 1, Plan: scripts.Plan{Report: "two", Definition: hash, Timeout: time.Hour, Listeners: "quick,lazy.one"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"quick", "lazy.one"} {
-		s.b.redis.XGroupCreate(ctx, sc.Keys.Task(name), scripts.Group, "0")
-		if err := s.b.redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Keys.Task(name), ">"}}).Err(); err != nil {
+		s.b.Redis.XGroupCreate(ctx, sc.Keys.Task(name), scripts.Group, "0")
+		if err := s.b.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "ghost", Streams: []string{sc.Keys.Task(name), ">"}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,7 +210,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	s.because(id, inspect.KindWorkerDead, "worker ghost took it")
 	take := func(name string) *scripts.Task {
 		t.Helper()
-		entry := s.b.redis.XRange(ctx, sc.Keys.Task(name), "-", "+").Val()[0]
+		entry := s.b.Redis.XRange(ctx, sc.Keys.Task(name), "-", "+").Val()[0]
 		task, _ := sc.Tasks.New(scripts.Message{ID: id, Attempt: 1}, name, scripts.Entry{Stream: sc.Keys.Task(name), Group: scripts.Group, Consumer: "w", ID: entry.ID}, nil)
 		if outcome, err := task.Take(ctx, scripts.Take{Owner: "w/1", Known: []string{hash}}); err != nil || outcome != scripts.OK {
 			t.Fatal(outcome, err)
@@ -232,22 +232,22 @@ func TestWhyAStepWaits(t *testing.T) {
 	if _, err := lazy.Requeue(ctx, scripts.Again{Delay: time.Hour, Counts: true, Error: "deadlock found"}); err != nil {
 		t.Fatal(err)
 	}
-	s.b.redis.Del(ctx, sc.Keys.Task("lazy.one"))
+	s.b.Redis.Del(ctx, sc.Keys.Task("lazy.one"))
 	v := s.because(id, inspect.KindRetryWaiting, "deadlock found", "is tried again in 1h0m0s", "fanfold delay run "+id)
 	if v.Steps[0].Try != 2 || v.Steps[0].Next.IsZero() || len(v.Upcoming) != 2 {
 		t.Errorf("%+v", v)
 	}
 	member := id + "/1/lazy.one"
-	s.b.redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
+	s.b.Redis.ZAdd(ctx, sc.Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: member})
 	s.because(id, inspect.KindNoScheduler, "no scheduler has moved it")
-	s.b.redis.ZRem(ctx, sc.Keys.Delayed(), member)
-	s.b.redis.HDel(ctx, sc.Keys.Job(id), "lazy.one:next")
-	s.b.redis.XGroupCreateMkStream(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "0")
+	s.b.Redis.ZRem(ctx, sc.Keys.Delayed(), member)
+	s.b.Redis.HDel(ctx, sc.Keys.Job(id), "lazy.one:next")
+	s.b.Redis.XGroupCreateMkStream(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "0")
 	s.because(id, inspect.KindNoWorker)
-	s.b.redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive")
+	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive")
 	v = s.because(id, inspect.KindLost, "Redis has lost the message")
 	s.redisCLI(strings.Split(v.Remedies[0], " does it")[0])
-	s.b.redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive too")
+	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive too")
 	s.because(id, inspect.KindQueued, "0 tasks are before it")
 	s.setJob(id, 4, "1")
 	s.because(id, inspect.KindNoScheduler, "no scheduler has failed it")

@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"context"
@@ -36,23 +36,23 @@ type admin struct {
 
 // admin starts the admin server of the configuration, if it names one, and makes
 // the registry of the metrics. The server answers until close.
-func (b *backend) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
-	if b.config.Admin == "" {
+func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
+	if p.Config.Admin == "" {
 		return nil, nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", b.config.Admin)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.Config.Admin)
 	if err != nil {
-		return nil, usage(fmt.Errorf("admin: cannot listen on %s: %w", b.config.Admin, err))
+		return nil, ErrConfig.of(fmt.Errorf("admin: cannot listen on %s: %w", p.Config.Admin, err))
 	}
-	if !loopback(listener.Addr()) && !b.config.AdminPublic {
-		return nil, errors.Join(usage(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, or set admin_public: true in the configuration if a firewall protects it", b.config.Admin)), listener.Close())
+	if !loopback(listener.Addr()) && !p.Config.AdminPublic {
+		return nil, errors.Join(ErrConfig.of(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, or set admin_public: true in the configuration if a firewall protects it", p.Config.Admin)), listener.Close())
 	}
-	registry, err := b.newRegistry()
+	registry, err := p.NewRegistry()
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	b.metrics = registry
-	a := &admin{ctx: ctx, ready: b.ready}
+	p.Metrics = registry
+	a := &admin{ctx: ctx, ready: p.ready}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /readyz", a.readyz)
@@ -79,11 +79,11 @@ func loopback(addr net.Addr) bool {
 	return err == nil && at.Addr().IsLoopback()
 }
 
-// newRegistry has what the process and Redis tell; the roles add theirs.
-func (b *backend) newRegistry() (*prometheus.Registry, error) {
+// NewRegistry has what the process and Redis tell; the roles add theirs.
+func (p *Process) NewRegistry() (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), inspect.NewGauges(b.inspect),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), inspect.NewGauges(p.Inspect),
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)

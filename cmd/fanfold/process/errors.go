@@ -1,0 +1,23 @@
+package process
+
+// Kind says what is to be corrected after an error, and is matched by it with errors.Is.
+type Kind string
+
+const (
+	ErrConfig      Kind = "the configuration or what was asked for is wrong"
+	ErrUnreachable Kind = "a server cannot be reached, or does not let this account in"
+)
+
+func (k Kind) Error() string { return string(k) }
+
+// of gives an error a kind. Its text stays as it is.
+func (k Kind) of(err error) error { return kindOf{err, k} }
+
+type kindOf struct {
+	error
+	kind Kind
+}
+
+func (k kindOf) Unwrap() error { return k.error }
+
+func (k kindOf) Is(target error) bool { return target == k.kind }

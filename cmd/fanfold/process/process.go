@@ -1,0 +1,249 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/quiet"
+	"github.com/fanfold/fanfold/internal/redisdb"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/listeners/http"
+	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Process is a configuration with the connections that it names.
+type Process struct {
+	Config     *config.Config
+	Redis      redis.UniversalClient // for scripts and everything short
+	Blocking   redis.UniversalClient // for reads that wait
+	Partitions scripts.Partitions
+	Databases  map[string]*sql.DB
+	Rows       *sql.DB // of the records: short statements alone
+	Records    *record.Store
+	Inspect    *inspect.Inspector
+	Metrics    prometheus.Registerer // nil: none are asked for
+
+	seen    *quiet.Watch // what becomes of the clients of Redis
+	apis    map[string]*http.Source
+	files   *sink.Watched               // of an engine; nil: this process makes no files
+	sources map[string]listeners.Source // of listeners; nil: this process runs none
+	only    func(listener string) bool  // which listeners run here; nil: all
+	bounds  map[string]report.Bound     // of sources
+	slots   *listeners.Slots            // of tasks
+	tag     string                      // of the files of this installation; empty: not known
+	closers []io.Closer
+}
+
+// patience is how long a short statement may take in MySQL.
+const patience = 30 * time.Second
+
+// LoadConfig reads and proves the configuration file.
+func LoadConfig(file string) (*config.Config, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrConfig.of(fmt.Errorf("no configuration file %s: name one with --config or $FANFOLD_CONFIG", file))
+	} else if err != nil {
+		return nil, ErrConfig.of(err)
+	}
+	return config.Load(file, data, decode.Environment{
+		Lookup: os.LookupEnv,
+		ReadFile: func(name string) ([]byte, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(filepath.Dir(file), name)
+			}
+			return os.ReadFile(name)
+		},
+	})
+}
+
+// Open makes the clients of a configuration. Nothing is connected yet.
+func Open(file string) (*Process, error) {
+	config, err := LoadConfig(file)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Config: config, Databases: map[string]*sql.DB{}, apis: map[string]*http.Source{}}
+	if err := p.open(); err != nil {
+		p.Close()
+		return nil, ErrConfig.of(err)
+	}
+	return p, nil
+}
+
+func (p *Process) open() error {
+	var err error
+	all := p.Config.Keys.Partitions(p.Config.Redis)
+	// Each partition keeps one connection that watches its sets.
+	if p.Redis, err = redisdb.Connect(p.Config.Redis, 10*runtime.GOMAXPROCS(0)+4*len(all), 0); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.Redis)
+	waiting := 12 // the trigger, fan-in, timers, replies, and some for what does not wait
+	listeners := 0
+	for _, r := range p.Config.Reports {
+		for range r.Listeners() {
+			listeners++
+		}
+	}
+	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*(waiting+listeners/step.MostShared+1), redisdb.BlockingTimeout); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.Blocking)
+	for _, keys := range all {
+		p.Partitions = append(p.Partitions, scripts.New(scripts.Options{
+			Redis: p.Redis, Keys: scripts.Keys(keys), Home: scripts.Keys(all[0]), JobBytes: p.Config.Limits.JobBytes, Compress: p.Config.Limits.Compress,
+		}))
+	}
+	p.seen = &quiet.Watch{Type: p.Partitions.Type}
+	p.seen.On(p.Redis)
+	p.seen.On(p.Blocking)
+	for name, d := range p.Config.Databases {
+		if p.Databases[name], err = mysqldb.Connect(d, d.MaxConnections, 0); err != nil {
+			return fmt.Errorf("databases.%s: %w", name, err)
+		}
+		p.closers = append(p.closers, p.Databases[name])
+	}
+	apis := map[string]inspect.API{}
+	for name, api := range p.Config.APIs {
+		p.apis[name] = http.New(api, p.Config.Keys.Prefix)
+		apis[name] = p.apis[name]
+		p.closers = append(p.closers, p.apis[name])
+	}
+	// Records have connections of their own: their short statements do not wait
+	// behind long queries, and not for ever.
+	of := p.Config.Databases[p.Config.Records.Database]
+	var zone *time.Location // of the server
+	if of.TimeZone != "" {
+		zone, err = time.LoadLocation(of.TimeZone)
+	}
+	if err == nil {
+		p.Rows, err = mysqldb.ConnectRecords(of, of.MaxConnections, patience, zone)
+	}
+	if err != nil {
+		return fmt.Errorf("databases.%s: %w", of.Name, err)
+	}
+	p.closers = append(p.closers, p.Rows)
+	if p.Records, err = record.New(p.Rows, p.Config.Records); err != nil {
+		return fmt.Errorf("records: %w", err)
+	}
+	c := p.Config
+	p.Inspect = inspect.New(inspect.Options{
+		Config: inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink},
+		Redis:  p.Redis, Blocking: p.Blocking, Scripts: p.Partitions, Records: p.Records, Databases: p.Databases, APIs: apis, Sink: p.OpenSink,
+		Source: func(database string) (inspect.Preparer, error) { return p.source(database) },
+	})
+	return nil
+}
+
+// OpenSink opens the place where files go; Close closes it.
+func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
+	to := p.Config.Sink
+	var s sink.Sink
+	var err error
+	if to.Scheme == report.SchemeGCS {
+		s, err = gcs.New(ctx, to.Place, to.Prefix)
+	} else {
+		s, err = sink.NewDir(to.Place)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sink %s: %w", to, err)
+	}
+	p.closers = append(p.closers, s)
+	return s, nil
+}
+
+// source makes the source of a database's listeners. Queries are ended over
+// connections of their own, since all others may be in use; Close closes them.
+func (p *Process) source(name string) (*mysql.Source, error) {
+	side, err := mysqldb.Connect(p.Config.Databases[name], 2, patience)
+	if err != nil {
+		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", name, err))
+	}
+	p.closers = append(p.closers, side)
+	return mysql.New(p.Databases[name], side), nil
+}
+
+// ping proves that Redis and the records' database answer: every master, or some.
+func (p *Process) ping(ctx context.Context, some bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	masters, err := redisdb.Masters(ctx, p.Redis)
+	answers := 0
+	for _, master := range masters {
+		failed := master.Ping(ctx).Err()
+		if err = cmp.Or(err, failed); failed == nil {
+			answers++
+		}
+	}
+	if some && answers > 0 {
+		err = nil
+	}
+	if hint := redisdb.Hint(p.Config.Redis, err); hint != "" {
+		return ErrUnreachable.of(fmt.Errorf("redis: %w\n%s", err, hint))
+	} else if errors.As(err, new(net.Error)) {
+		return ErrUnreachable.of(err) // which names Redis
+	} else if err != nil {
+		return ErrUnreachable.of(fmt.Errorf("redis: %w", err))
+	}
+	if len(p.Config.Redis.Cluster) == 0 { // in a cluster the first one may be the one that hangs
+		// A user may not be allowed to ask.
+		if info, err := masters[0].InfoMap(ctx, "server").Result(); err == nil {
+			if err := redisdb.CheckMode(p.Config.Redis, info["Server"]); err != nil {
+				return ErrConfig.of(fmt.Errorf("redis: %w", err))
+			}
+		}
+	}
+	if err := p.Rows.PingContext(ctx); err != nil {
+		return ErrUnreachable.of(fmt.Errorf("database %s: %w", p.Config.Records.Database, err))
+	}
+	return nil
+}
+
+// ready tells why this process cannot work; nil: nothing is known against it. The sink
+// is judged by its last write.
+func (p *Process) ready(ctx context.Context) error {
+	if err := p.ping(ctx, false); err != nil || p.files == nil {
+		return err
+	}
+	return p.files.State(ctx)
+}
+
+// Close closes all connections.
+func (p *Process) Close() {
+	for _, c := range p.closers {
+		_ = c.Close()
+	}
+}
+
+// ConsumerName is unique for this process: host, process id, start.
+func ConsumerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixMilli()%1e6, 36)
+}

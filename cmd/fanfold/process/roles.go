@@ -1,0 +1,196 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/recovery"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/listeners"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Roles are what a process can do; any number of processes can do each.
+var Roles = []string{"engine", "listeners", "scheduler"}
+
+// Runner is a role at work.
+type Runner interface {
+	Run(ctx context.Context) error
+}
+
+// together is several Runners in one.
+type together []Runner
+
+// Run implements Runner.
+func (ts together) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, t := range ts {
+		group.Go(func() error { return t.Run(ctx) })
+	}
+	return group.Wait()
+}
+
+// Role makes one of the roles, for each partition.
+func (p *Process) Role(ctx context.Context, role, consumer string, log *slog.Logger) (Runner, error) {
+	make := p.scheduler
+	switch role {
+	case "engine":
+		if err := p.beforeEngine(ctx, log); err != nil {
+			return nil, err
+		}
+		make = p.engine
+	case "listeners":
+		if err := p.beforeListeners(); err != nil {
+			return nil, err
+		}
+		make = p.listeners
+	}
+	var all together
+	for i, s := range p.Partitions {
+		of := partition{Scripts: s, index: i, limits: p.Config.Limits.Share(len(p.Partitions)), metrics: p.Metrics, log: log}
+		if len(p.Partitions) > 1 {
+			of.log = log.With("partition", i)
+			if p.Metrics != nil {
+				of.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"partition": strconv.Itoa(i)}, p.Metrics)
+			}
+		}
+		r, err := make(ctx, of, consumer)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// partition is what the roles of one partition have of their own.
+type partition struct {
+	*scripts.Scripts
+	index   int
+	limits  report.Limits
+	metrics prometheus.Registerer
+	log     *slog.Logger
+}
+
+// beforeEngine opens what all engines of this process share, and checks it.
+func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
+	if err := p.Records.Check(ctx); err != nil {
+		return fmt.Errorf("%w; fanfold migrate makes the table, fanfold doctor says more", err)
+	}
+	files, err := p.OpenSink(ctx)
+	if err != nil {
+		return err
+	}
+	if d, ok := files.(*sink.Dir); ok {
+		if err := d.Make(); err != nil {
+			return err
+		}
+	}
+	p.files = sink.Watch(files)
+	if err := p.files.Check(ctx); err != nil {
+		log.Warn("the sink does not take files now: jobs will fail", "sink", p.Config.Sink.String(), "err", err)
+	}
+	if _, err := engine.CheckScratch(ctx); err != nil {
+		log.Warn("no scratch file can be written: large joins will fail", "hint", inspect.ScratchHint, "err", err)
+	}
+	p.tag, err = p.Records.Install(ctx)
+	if errors.Is(err, recovery.ErrNoTables) {
+		log.Warn("no file is ever deleted from the sink, since nothing tells whose it is: fanfold migrate makes the tables that name this installation", "err", err)
+		return nil
+	}
+	return err
+}
+
+// engine is the role that starts jobs and ends them, and gives back to Redis what it has
+// lost.
+func (p *Process) engine(_ context.Context, of partition, consumer string) (Runner, error) {
+	e, err := engine.New(engine.Options{
+		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Records: p.Records, Sink: p.files,
+		Reports: p.Config.Reports, Limits: of.limits, Consumer: consumer, Log: of.log,
+		Installation: p.tag, Metrics: of.metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
+	part := p.Records.Partition(of.index, len(p.Partitions))
+	r, err := recovery.New(recovery.Options{
+		Scripts: of.Scripts, Jobs: e, Records: part, Grace: of.limits.Grace, Rate: of.limits.Rebuild,
+		Store: part, Redis: p.Redis, Metrics: of.metrics, Log: of.log,
+	})
+	return together{e, r}, err
+}
+
+// beforeListeners opens the sources, which all partitions share.
+func (p *Process) beforeListeners() error {
+	p.sources, p.bounds = map[string]listeners.Source{}, map[string]report.Bound{}
+	p.slots = listeners.NewSlots(p.Config.Limits.Tasks)
+	for name, d := range p.Config.Databases {
+		source, err := p.source(name)
+		if err != nil {
+			return err
+		}
+		p.sources[name], p.bounds[name] = source, d.Bound
+	}
+	for name, a := range p.Config.APIs {
+		p.sources[name], p.bounds[name] = p.apis[name], a.Bound
+	}
+	return nil
+}
+
+// listeners is the role that runs queries and asks APIs.
+func (p *Process) listeners(_ context.Context, of partition, consumer string) (Runner, error) {
+	return listeners.New(listeners.Options{
+		Redis: p.Blocking, Scripts: of.Scripts, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.bounds,
+		Limits: of.limits, Slots: p.slots, Consumer: consumer, Log: of.log, Metrics: of.metrics,
+	})
+}
+
+// scheduler is the role that keeps time.
+func (p *Process) scheduler(ctx context.Context, of partition, consumer string) (Runner, error) {
+	if p.Config.Timers.Submit() {
+		// A database that is away now proves nothing.
+		if err := p.Records.CheckFirings(ctx); errors.Is(err, record.ErrNoFirings) || err != nil && !mysqldb.Away(err) {
+			return nil, fmt.Errorf("a timer submits a report: %w; fanfold migrate makes what it needs, fanfold doctor says more", err)
+		}
+	}
+	timers, err := scheduler.NewTimers(scheduler.TimerOptions{
+		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Submitter: Submitter{p.Records},
+		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.Stop, Consumer: consumer, Log: of.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := scheduler.New(scheduler.Options{
+		Redis: p.Redis, Scripts: of.Scripts, Consumer: consumer, Timers: timers, Metrics: of.metrics, Log: of.log,
+	})
+	return together{s, timers}, err
+}
+
+// Submitter is the record table for timers.
+type Submitter struct{ Records *record.Store }
+
+var _ scheduler.Submitter = Submitter{}
+
+// Submit implements scheduler.Submitter.
+func (s Submitter) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (string, error) {
+	id, err := s.Records.Submit(ctx, name, due, report, parameters)
+	switch {
+	case errors.Is(err, record.ErrNotCounted):
+		err = fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
+	case mysqldb.Away(err):
+		err = fmt.Errorf("%w: %w", scheduler.ErrOutage, err)
+	}
+	return id, err
+}
