@@ -75,6 +75,7 @@ func TestRoomsAreApart(t *testing.T) {
 	for room, apart := range map[string][]string{
 		"/report":        {""},
 		"/scripts":       {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/internal/ask", "/internal/mysqldb", "/internal/quiet", "/internal/step", "/internal/testenv", "/cmd"},
+		"/scripts/job":   {"/scripts", "/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/dataset":       {"/config", "/fold", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/format":        {"/config", "/fold", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},
 		"/fold":          {"/config", "/format", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/internal", "/cmd"},

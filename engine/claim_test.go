@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // twoStages is a report whose jobs advance.
@@ -48,7 +49,7 @@ func TestALostClaimIsNotAcknowledged(t *testing.T) {
 		t.Errorf("advance with the claim: %+v %v", end, err)
 	}
 	entries(0)
-	if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
+	if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Stage != 2 || state.Status != job.StatusRun {
 		t.Errorf("%+v %v", state, err)
 	}
 }
@@ -78,7 +79,7 @@ func TestAnEntryOfAPastStageIsAcknowledged(t *testing.T) {
 			client.XAdd(ctx, &redis.XAddArgs{Stream: s.Keys.FanIn(), Values: fields})
 		}
 		until(t, "no entry is left", func() bool { return client.XLen(ctx, s.Keys.FanIn()).Val() == 0 })
-		if state, err := s.Jobs.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != scripts.StatusRun {
+		if state, err := s.Jobs.Read(ctx, "1"); err != nil || state.Stage != 2 || state.Status != job.StatusRun {
 			t.Errorf("%q: %+v %v", fields, state, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // folds claims jobs and brings each on: into its next stage, or to its end.
@@ -47,9 +48,9 @@ func (c *claimed) Tries() (int64, report.Retry, string) {
 	}
 	try := c.State.Fold.Tries
 	switch c.Status {
-	case scripts.StatusFailing:
+	case job.StatusFailing:
 		retry.Retries = math.MaxInt32
-	case scripts.StatusPublishing: // workers that died do not end it: its file may exist
+	case job.StatusPublishing: // workers that died do not end it: its file may exist
 		try = min(try, int64(retry.Retries)+1)
 	}
 	return try, retry, c.State.Fold.Error
@@ -97,11 +98,11 @@ func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Resu
 
 // Work brings a claimed job on.
 func (e folds) Work(ctx context.Context, c *claimed) step.Result {
-	if e.failed != nil && c.Status == scripts.StatusFold {
+	if e.failed != nil && c.Status == job.StatusFold {
 		return resultOf(e.failed, c)
 	}
 	bring := e.forward
-	if c.Status == scripts.StatusFailing {
+	if c.Status == job.StatusFailing {
 		bring = e.finishFailed
 	}
 	end, err := bring(ctx, c.Fold)
@@ -130,7 +131,7 @@ func resultOf(err error, c *claimed) step.Result {
 	case errors.Is(err, sink.ErrRefused), errors.Is(err, errScratch):
 		r.Kind = step.Retry // may be so for ever
 	case errors.As(err, new(brokenError)):
-		r.Kind, r.Blame = step.Permanent, scripts.BlameReport
+		r.Kind, r.Blame = step.Permanent, job.BlameReport
 	default:
 		_, retry, _ := c.Tries()
 		r.After = outagePause(retry, c.Fence)
@@ -139,14 +140,14 @@ func resultOf(err error, c *claimed) step.Result {
 }
 
 // blame says whose fault it is that a job could not be brought on.
-func blame(err error) scripts.Blame {
+func blame(err error) job.Blame {
 	switch {
 	case errors.Is(err, errRecord):
-		return scripts.BlameRecords
+		return job.BlameRecords
 	case errors.Is(err, errSink), errors.Is(err, errScratch):
-		return scripts.BlameSink
+		return job.BlameSink
 	}
-	return scripts.BlameRedis
+	return job.BlameRedis
 }
 
 // outagePause is how long a job waits that a server was away for: it grows with the
@@ -163,7 +164,7 @@ func (e folds) End(ctx context.Context, c *claimed, v step.Verdict) step.Result 
 		if v.Blame == "" { // none of its workers lived to say why
 			reason = "fan-in: " + reason
 		}
-		end, err := e.fail(ctx, c.Fold, reason, v.Blame, c.Status == scripts.StatusPublishing)
+		end, err := e.fail(ctx, c.Fold, reason, v.Blame, c.Status == job.StatusPublishing)
 		result := e.conclude(ctx, c, end, err)
 		if result.Kind == step.Done || result.Kind == step.Elsewhere {
 			return result
@@ -171,9 +172,9 @@ func (e folds) End(ctx context.Context, c *claimed, v step.Verdict) step.Result 
 		tries, retry, _ := c.Tries()
 		v = step.Decide(result, tries, retry) // the job is FAILING now, so that is to requeue it
 	}
-	name := scripts.StepFanIn
-	if v.Again.Blame == scripts.BlameRecords {
-		name = scripts.StepRecord
+	name := job.StepFanIn
+	if v.Again.Blame == job.BlameRecords {
+		name = job.StepRecord
 	}
 	e.log.Warn("job is tried again", "job", c.ID, "attempt", c.Attempt, "step", name, "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
 	e.jobs.requeued.WithLabelValues(name, requeueReason(v.Again)).Inc()

@@ -11,17 +11,17 @@ import (
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // listenerData reads the columns of one listener from Redis, a chunk at a time. It
 // reads the chunks that the state lists and no other.
 type listenerData struct {
 	ctx      context.Context
-	scripts  *scripts.Scripts
-	state    *scripts.State
+	fold     *scripts.Fold
 	listener string
 	columns  []dataset.Column
-	task     scripts.TaskState
+	task     job.TaskState
 }
 
 // errOutage marks an error of a server that is away, which is not the job's
@@ -31,15 +31,15 @@ var errOutage = errors.New("engine: server is away")
 var _ fold.Dataset = (*listenerData)(nil)
 
 // datasets returns those columns of a job that its report needs.
-func (e *Engine) datasets(ctx context.Context, r *report.Report, state *scripts.State) (map[string]fold.Dataset, error) {
+func (e *Engine) datasets(ctx context.Context, r *report.Report, f *scripts.Fold) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
 	for listener, names := range fold.Needed(r) {
-		task := state.Tasks[listener]
+		task := f.Tasks[listener]
 		all, err := e.columns.parse(task.Columns)
 		if err != nil {
 			return nil, fmt.Errorf("columns of %s: %w", listener, err)
 		}
-		d := &listenerData{ctx: ctx, scripts: e.o.Scripts, state: state, listener: listener, task: task}
+		d := &listenerData{ctx: ctx, fold: f, listener: listener, task: task}
 		for _, name := range names {
 			for _, c := range all {
 				if c.Name == name {
@@ -95,7 +95,7 @@ func (d *listenerData) Chunk(n int64, numbers []int) (*dataset.Chunk, error) {
 	for i, number := range numbers {
 		columns[i], names[i] = d.columns[number], d.columns[number].Name
 	}
-	fields, err := d.scripts.Folds.Claimed(d.ctx, d.state, d.listener, names, n)
+	fields, err := d.fold.Columns(d.ctx, d.listener, names, n)
 	if err != nil && !errors.Is(err, scripts.ErrNoChunk) {
 		return nil, fmt.Errorf("%w: %w", errOutage, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // push is one id that a service pushed, or that a rebuild found, and what is known of it.
@@ -43,7 +44,7 @@ func (p push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
 func (p *push) found(attempt int64, status string) {
 	p.attempt, p.broken, p.ended = attempt, status == scripts.StatusBroken, false
 	switch status {
-	case "", scripts.StatusBroken, scripts.StatusRun, scripts.StatusReady, scripts.StatusFold, scripts.StatusPublishing, scripts.StatusFailing:
+	case "", scripts.StatusBroken, job.StatusRun, job.StatusReady, job.StatusFold, job.StatusPublishing, job.StatusFailing:
 	default:
 		p.ended = true
 	}
@@ -65,7 +66,7 @@ const (
 type decision struct {
 	act    act
 	why    string
-	member scripts.Later
+	member job.Later
 	pause  time.Duration
 }
 
@@ -90,7 +91,7 @@ func decide(p push, grace time.Duration) decision {
 		// Another trigger may be between the record and the state right now.
 		return decision{
 			act: actLookLater, why: "the record is PROCESSING and has no state yet",
-			pause: grace - p.record.Age, member: scripts.Later{ID: p.id},
+			pause: grace - p.record.Age, member: job.Later{ID: p.id},
 		}
 	case p.paused:
 		return decision{act: actPark, why: "its report " + p.record.Report + " is paused"}
@@ -113,7 +114,7 @@ func decide(p push, grace time.Duration) decision {
 func (p push) lookLater(why string) decision {
 	return decision{
 		act: actLookLater, why: why, pause: report.RecordPolls[p.look],
-		member: scripts.Later{ID: p.id, Attempt: p.look + 1, Step: scripts.StepTrigger},
+		member: job.Later{ID: p.id, Attempt: p.look + 1, Step: job.StepTrigger},
 	}
 }
 
@@ -121,7 +122,7 @@ func (p push) lookLater(why string) decision {
 func (p push) lookSoon() decision {
 	return decision{
 		act: actLookLater, why: "another session has locked the record", pause: lockedPause,
-		member: scripts.Later{ID: p.id, Attempt: max(p.look, 1), Step: scripts.StepTrigger},
+		member: job.Later{ID: p.id, Attempt: max(p.look, 1), Step: job.StepTrigger},
 	}
 }
 

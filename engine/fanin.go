@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // fanInBatch is how many small jobs are folded as one batch: one round trip reads them, one
@@ -70,7 +71,7 @@ func (e *Engine) foldAlone(ctx context.Context, entry step.Entry, failed error) 
 // process that made its file may have been the last of its version.
 func (e folds) handBack(ctx context.Context, b barrier) step.Result {
 	state, err := e.o.Scripts.Jobs.Read(ctx, b.ID)
-	if err == nil && state.Attempt == b.Attempt && state.Status == scripts.StatusPublishing {
+	if err == nil && state.Attempt == b.Attempt && state.Status == job.StatusPublishing {
 		f, err := e.foreign(ctx, state)
 		if err != nil {
 			return step.Result{Kind: step.Elsewhere, Err: err}

@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // kept are records in memory, which change under their conditions.
@@ -294,12 +295,12 @@ func TestABatchOfSmallJobs(t *testing.T) {
 	f.ends("cancelled", report.Cancelled, "by hand")
 	f.ends("without-data", report.Failed, "a.v of job without-data")
 	until(t, "the unknown one is handed back", func() bool {
-		return slices.Equal(f.client.ZRange(ctx, f.s.Keys.Delayed(), 0, -1).Val(), []string{"unknown/1/" + scripts.StepFanIn})
+		return slices.Equal(f.client.ZRange(ctx, f.s.Keys.Delayed(), 0, -1).Val(), []string{"unknown/1/" + job.StepFanIn})
 	})
-	if state, err := f.s.Jobs.Read(ctx, "unknown"); err != nil || state.Status != scripts.StatusReady || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
+	if state, err := f.s.Jobs.Read(ctx, "unknown"); err != nil || state.Status != job.StatusReady || state.Fold.Tries != 0 || state.Fold.Next.IsZero() {
 		t.Errorf("unknown: %+v %v", state, err)
 	}
-	if _, err := f.client.ZScore(ctx, f.s.Keys.Delayed(), "unknown/1/"+scripts.StepFanIn).Result(); err != nil {
+	if _, err := f.client.ZScore(ctx, f.s.Keys.Delayed(), "unknown/1/"+job.StepFanIn).Result(); err != nil {
 		t.Errorf("unknown: %v", err)
 	}
 	f.emptied()
@@ -387,7 +388,7 @@ func TestASmallFileIsBegunAfterItsPublish(t *testing.T) {
 	t.Parallel()
 	f := newFanIn(t, report.Limits{Folds: 1})
 	f.sink.before = func(ctx context.Context, name string) {
-		if state, err := f.s.Jobs.Read(ctx, "1"); err != nil || state.Status != scripts.StatusPublishing {
+		if state, err := f.s.Jobs.Read(ctx, "1"); err != nil || state.Status != job.StatusPublishing {
 			t.Errorf("%s is begun before: %+v %v", name, state, err)
 		}
 	}
@@ -418,7 +419,7 @@ func TestALargeJobBesideSmallOnes(t *testing.T) {
 	f.succeeds("small-1", "in the same read")
 	f.succeeds("small-2", "after")
 	state, err := f.s.Jobs.Read(t.Context(), "large")
-	if err != nil || state.Status != scripts.StatusFold || !strings.HasPrefix(state.Worker, "c/") || state.Fence != 1 {
+	if err != nil || state.Status != job.StatusFold || !strings.HasPrefix(state.Worker, "c/") || state.Fence != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
 	close(finish)
@@ -534,7 +535,7 @@ func TestAWorkerThatDiesInAFold(t *testing.T) {
 					t.Fatal(outcomes, err)
 				}
 			}
-			var state *scripts.State
+			var state *job.State
 			f.sink.before = func(context.Context, string) { state, err = f.s.Jobs.Read(context.Background(), "1") }
 			folding(t, f.e)
 			f.succeeds("1", "x")
@@ -589,7 +590,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	close(finish)
 	stop()
 	state, err := f.s.Jobs.Read(t.Context(), "1")
-	if err != nil || state.Status != scripts.StatusFold || state.Worker != "new/1" || state.Fence != held.Fence || state.Fold.Tries != 1 {
+	if err != nil || state.Status != job.StatusFold || state.Worker != "new/1" || state.Fence != held.Fence || state.Fold.Tries != 1 {
 		t.Errorf("%+v %v", state, err)
 	}
 	if left := f.client.XRange(t.Context(), f.s.Keys.FanIn(), "-", "+").Val(); len(left) != 1 || left[0].ID != entry {
@@ -630,7 +631,7 @@ func TestASinkThatRefuses(t *testing.T) {
 	folding(t, f.e)
 	until(t, "it is requeued", func() bool { return f.client.ZCard(t.Context(), f.s.Keys.Delayed()).Val() == 1 })
 	state, err := f.s.Jobs.Read(t.Context(), "1")
-	if err != nil || state.Fold.Tries != 1 || state.Fold.Blame != scripts.BlameSink || state.Worker != "" {
+	if err != nil || state.Fold.Tries != 1 || state.Fold.Blame != job.BlameSink || state.Worker != "" {
 		t.Errorf("%+v %v", state, err)
 	}
 	f.emptied()

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Outcomes of a job whose record was changed from outside meanwhile.
@@ -78,7 +79,7 @@ type foreign struct {
 	running bool   // the record is still on its way with this attempt
 }
 
-func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, err error) {
+func (e *Engine) foreign(ctx context.Context, state *job.State) (f foreign, err error) {
 	err = e.onRecord(ctx, "read record", func() error {
 		f = foreign{outcome: outcomeSuperseded, detail: "the record was changed from outside"}
 		records, err := e.o.Records.Read(ctx, []string{state.ID})
@@ -105,7 +106,7 @@ func (e *Engine) foreign(ctx context.Context, state *scripts.State) (f foreign, 
 
 // removeFile deletes the file of a job that has ended without one, and its manifest.
 // Without a tag it is not certain that what lies there is this job's.
-func (e *Engine) removeFile(ctx context.Context, state *scripts.State) error {
+func (e *Engine) removeFile(ctx context.Context, state *job.State) error {
 	if e.o.Installation == "" {
 		return nil
 	}

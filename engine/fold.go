@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // ending is what a job has come to; without a status it goes on.
@@ -42,7 +43,7 @@ func (m made) abort() {
 // Everything may run again after a crash: the chunks are the same, so the file
 // is the same, and the object that exists already is adopted.
 func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (ending, error) {
-	if f.Status == scripts.StatusPublishing { // by an earlier claim
+	if f.Status == job.StatusPublishing { // by an earlier claim
 		// Most often the records were away, and still are: that is cheaper to know first.
 		found, err := e.foreign(ctx, f.State)
 		if err != nil {
@@ -67,7 +68,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (e
 	}
 	switch outcomes[0] {
 	case scripts.Late:
-		return e.fail(ctx, f, "deadline passed while the file was being made", scripts.BlameReport, false)
+		return e.fail(ctx, f, "deadline passed while the file was being made", job.BlameReport, false)
 	case scripts.OK:
 		return e.commit(ctx, r, f, m)
 	}
@@ -79,7 +80,7 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 	committed, err := m.writer.Commit()
 	if errors.Is(err, sink.ErrConflict) {
 		// That file is not ours.
-		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name. A file that lies here is deleted then, or by the daily sweep: move it first if it is yours", scripts.BlameSink, false)
+		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name. A file that lies here is deleted then, or by the daily sweep: move it first if it is yours", job.BlameSink, false)
 	}
 	if err != nil {
 		return ending{}, ofSink(err)
@@ -92,7 +93,7 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 }
 
 // create begins the object of a job's file.
-type create func(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error)
+type create func(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error)
 
 // make folds into a new object that is not yet committed. An error that would come again is
 // a brokenError.
@@ -109,7 +110,7 @@ func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold
 
 func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.Fold, begin create) (m made, err error) {
 	r := whole.Without(slices.Collect(maps.Keys(f.Omitted())))
-	sets, err := e.datasets(ctx, r, f.State)
+	sets, err := e.datasets(ctx, r, f)
 	if err != nil {
 		return made{}, err
 	}
@@ -131,7 +132,7 @@ func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.F
 }
 
 // create is a create that begins the object at once.
-func (e *Engine) create(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error) {
+func (e *Engine) create(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
 	parameters := sha256.Sum256(state.Parameters)
 	metadata := map[string]string{
 		"fanfold-record":     state.ID,
@@ -206,7 +207,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold,
 		}
 		return err
 	}); errors.Is(err, ErrRefused) {
-		return e.fail(ctx, f, Reason(err), scripts.BlameRecords, true)
+		return e.fail(ctx, f, Reason(err), job.BlameRecords, true)
 	} else if err != nil {
 		return ending{}, err
 	}
@@ -230,7 +231,7 @@ func withoutThese(omitted map[string]string) string {
 // fail fails a claimed job and ends it; with remove, its file may exist and is
 // deleted. Nothing is removed before the record has taken the failure: a claim that
 // was lost without noticing must not touch the file of the one that succeeded.
-func (e *Engine) fail(ctx context.Context, f *scripts.Fold, reason string, blame scripts.Blame, remove bool) (ending, error) {
+func (e *Engine) fail(ctx context.Context, f *scripts.Fold, reason string, blame job.Blame, remove bool) (ending, error) {
 	var outcome scripts.Outcome
 	if err := e.insist(ctx, "fail job", func() (err error) {
 		outcome, err = f.Fail(ctx, reason, blame, remove)

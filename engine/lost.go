@@ -6,7 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Lost is what became of records that Redis may have lost.
@@ -82,7 +82,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 func BeforeStart(id string) []string {
 	members := []string{id}
 	for i := range report.RecordPolls {
-		members = append(members, scripts.Later{ID: id, Attempt: int64(i + 1), Step: scripts.StepTrigger}.String())
+		members = append(members, job.Later{ID: id, Attempt: int64(i + 1), Step: job.StepTrigger}.String())
 	}
 	return members
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestLost: what runs, waits for its time, or cannot be started is not lost.
@@ -24,7 +24,7 @@ func TestLost(t *testing.T) {
 		log: slog.New(slog.DiscardHandler),
 	}
 	start(t, s, "runs", "d", time.Hour, "a")
-	for _, member := range []string{"due-later", scripts.Later{ID: "polled", Attempt: 2, Step: scripts.StepTrigger}.String()} {
+	for _, member := range []string{"due-later", job.Later{ID: "polled", Attempt: 2, Step: job.StepTrigger}.String()} {
 		if err := client.ZAdd(ctx, s.Keys.Delayed(), redis.Z{Score: 4e12, Member: member}).Err(); err != nil {
 			t.Fatal(err)
 		}

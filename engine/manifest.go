@@ -10,11 +10,11 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // writeManifest writes beside a job's file what it was made from.
-func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *scripts.State, made format.Made, committed sink.Committed) error {
+func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *job.State, made format.Made, committed sink.Committed) error {
 	m := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},
 		Definition: state.Definition, Parameters: state.Parameters,

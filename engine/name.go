@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // FileName is the name of a job's file: <report>/<id>-<attempt>-<tag>.csv, or .csv.gz
@@ -92,12 +92,12 @@ func contentType(r *report.Report) string {
 }
 
 // objectName is the name of a job's file.
-func (e *Engine) objectName(state *scripts.State, r *report.Report) string {
+func (e *Engine) objectName(state *job.State, r *report.Report) string {
 	return FileName{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: e.o.Installation, Gzip: r.CSV.Gzip}.String()
 }
 
 // fileNames are those that a job's file can have, whatever its definition is.
-func (e *Engine) fileNames(state *scripts.State) []string {
+func (e *Engine) fileNames(state *job.State) []string {
 	name := FileName{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: e.o.Installation}
 	packed := name
 	packed.Gzip = true

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestNames: a file has the name and type of its report.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	e := &Engine{o: Options{Installation: "abc234"}}
-	state := &scripts.State{ID: "1", Attempt: 2, Report: "r"}
+	state := &job.State{ID: "1", Attempt: 2, Report: "r"}
 	all := []string{"r/1-2-abc234.csv", "r/1-2-abc234.csv.gz"}
 	types := []string{"text/csv; charset=utf-8", "application/gzip"}
 	for i, r := range []*report.Report{{Name: "r"}, {Name: "r", CSV: report.CSV{Gzip: true}}} {

@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // draft is a small job on its way.
@@ -122,7 +123,7 @@ func (e *Engine) write(ctx context.Context, d *draft) (err error) {
 
 // createLater is a create that keeps the text in memory until it is committed: an object that
 // is begun may hold megabytes, and a batch has many.
-func (e *Engine) createLater(ctx context.Context, r *report.Report, state *scripts.State) (sink.Writer, error) {
+func (e *Engine) createLater(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
 	return &laterWriter{begin: func() (sink.Writer, error) { return e.create(ctx, r, state) }}, nil
 }
 

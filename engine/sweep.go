@@ -13,7 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 const (
@@ -69,7 +69,7 @@ func (e *Engine) sweepJob(ctx context.Context, report, id string, last int64) {
 
 // sweepAttempts is sweepJob for a job that may have left anything: it is not its record's
 // first attempt, or had several workers.
-func (e *Engine) sweepAttempts(ctx context.Context, state *scripts.State, last int64) {
+func (e *Engine) sweepAttempts(ctx context.Context, state *job.State, last int64) {
 	if state.Attempt > 1 || state.Fence > 1 {
 		e.sweepJob(ctx, state.Report, state.ID, last)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // read are records for tests of who reads them.
@@ -176,11 +176,11 @@ func TestSweepJob(t *testing.T) {
 	for _, name := range append(goes, stays...) {
 		put(t, root, name, 0)
 	}
-	e.sweepAttempts(t.Context(), &scripts.State{ID: "1", Attempt: 1, Fence: 1, Report: "r"}, 2)
+	e.sweepAttempts(t.Context(), &job.State{ID: "1", Attempt: 1, Fence: 1, Report: "r"}, 2)
 	if records.reads > 0 {
 		t.Error("a first attempt with one worker leaves nothing")
 	}
-	state := &scripts.State{ID: "1", Attempt: 3, Fence: 1, Report: "r"}
+	state := &job.State{ID: "1", Attempt: 3, Fence: 1, Report: "r"}
 	e.sweepAttempts(t.Context(), state, 2)
 	if n := len(files(t, root)); n != len(stays)+len(goes) || records.reads != 1 {
 		t.Errorf("%d files are left after %d reads", n, records.reads)

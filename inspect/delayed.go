@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Delayed is a member of the delayed set.
@@ -21,14 +22,14 @@ type Delayed struct {
 	Score  float64    `json:"-"`
 	Bad    string     `json:"bad,omitempty"` // why it will never run
 
-	later scripts.Later
+	later job.Later
 }
 
 // NewDelayed explains a member.
 func NewDelayed(member string, score float64, now time.Time) Delayed {
 	d := Delayed{Member: member, Score: score}
 	var err error
-	if d.later, err = scripts.ParseLater(member); err != nil {
+	if d.later, err = job.ParseLater(member); err != nil {
 		d.Bad, d.What = "means nothing: it is quarantined when it is due", "?"
 	} else {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
@@ -58,15 +59,15 @@ func dueTime(score float64) (time.Time, bool) {
 }
 
 // whatLater says what happens when a member is due.
-func whatLater(l scripts.Later) string {
+func whatLater(l job.Later) string {
 	switch l.Step {
 	case "":
 		return "job"
-	case scripts.StepTrigger:
+	case job.StepTrigger:
 		return "poll of the record"
-	case scripts.StepFanIn:
+	case job.StepFanIn:
 		return "retry of fan-in"
-	case scripts.StepRecord:
+	case job.StepRecord:
 		return "retry of the record"
 	}
 	return "retry of " + l.Step

@@ -115,7 +115,7 @@ func (in *Inspector) NoRecord(id string) error {
 
 // listeners lists the listeners of a job: those of its report in their order; those that
 // have a task, where the report is not in the configuration.
-func (j *job) listeners(ours *report.Report) []Listener {
+func (j *jobState) listeners(ours *report.Report) []Listener {
 	tasks := map[string]part{}
 	var views []Listener
 	for _, t := range j.Steps {
@@ -160,7 +160,7 @@ func (l *Listener) is(p part) {
 
 // pausedBy is what of the pauses a job waits for: its report before the start, when j is
 // nil or has ended; after that listeners that are not done.
-func (j *job) pausedBy(found scripts.Pauses, report string) []string {
+func (j *jobState) pausedBy(found scripts.Pauses, report string) []string {
 	if j == nil || !j.runs() {
 		if _, ok := found[scripts.PausedReport(report)]; ok {
 			return []string{scripts.PausedReport(report)}

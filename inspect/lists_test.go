@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestListsReadPages: a list that is longer than a page is whole, in its order, and ends at
@@ -200,7 +201,7 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err = b.Job(ctx, id)
-	if err != nil || v.Job != scripts.StatusRun || v.Stage != 1 || v.Deadline == nil || v.Orphan || !slices.Equal(v.Paused, []string{"listener/b"}) {
+	if err != nil || v.Job != job.StatusRun || v.Stage != 1 || v.Deadline == nil || v.Orphan || !slices.Equal(v.Paused, []string{"listener/b"}) {
 		t.Errorf("%+v %v", v, err)
 	}
 	if len(v.Listeners) != 2 || v.Listeners[0].Name != "a" || v.Listeners[1].State != "waiting" || v.Listeners[1].Stage != 1 {
@@ -212,14 +213,14 @@ func TestJob(t *testing.T) {
 func TestListeners(t *testing.T) {
 	t.Parallel()
 	next := now.Add(time.Minute)
-	j := running(scripts.StatusRun).Job
-	waits := func(s scripts.StepState, what string) scripts.TaskState {
+	j := running(job.StatusRun).Job
+	waits := func(s job.StepState, what string) job.TaskState {
 		s.Next = next
-		return scripts.TaskState{Stage: 1, StepState: s, Waits: what}
+		return job.TaskState{Stage: 1, StepState: s, Waits: what}
 	}
 	j.Steps = []part{
-		{"a", scripts.TaskState{Stage: 1, Done: true, Rows: 5}}, {"b", scripts.TaskState{Stage: 1, Owner: "w", Rows: 2}}, {"c", scripts.TaskState{Stage: 1, Done: true, Policy: "optional"}},
-		{"d", waits(scripts.StepState{Error: "cut"}, "")}, {"e", waits(scripts.StepState{Error: "cut"}, "job 5")}, {"f", scripts.TaskState{Stage: 1}},
+		{"a", job.TaskState{Stage: 1, Done: true, Rows: 5}}, {"b", job.TaskState{Stage: 1, Owner: "w", Rows: 2}}, {"c", job.TaskState{Stage: 1, Done: true, Policy: "optional"}},
+		{"d", waits(job.StepState{Error: "cut"}, "")}, {"e", waits(job.StepState{Error: "cut"}, "job 5")}, {"f", job.TaskState{Stage: 1}},
 	}
 	var got []string
 	for _, l := range j.listeners(nil) {
@@ -229,12 +230,12 @@ func TestListeners(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	j.Status = scripts.StatusFailing
+	j.Status = job.StatusFailing
 	if l := j.listeners(nil); l[1].State != "stopped" || l[0].State != "done" {
 		t.Errorf("%+v", l)
 	}
 	// Those of the report come in its order, with the stages that are still to come.
-	if l := running(scripts.StatusRun).Job.listeners(twoListeners); len(l) != 2 || l[0].Name != "a" || l[1].Stage != 1 {
+	if l := running(job.StatusRun).Job.listeners(twoListeners); len(l) != 2 || l[0].Name != "a" || l[1].Stage != 1 {
 		t.Errorf("%+v", l)
 	}
 }
@@ -327,7 +328,7 @@ func TestStatusOfWhatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	task, _ := b.o.Scripts.Home().Tasks.New(scripts.Message{ID: id, Attempt: 1}, "a", scripts.Entry{Stream: b.o.Scripts.Home().Keys.Task("a")}, nil)
-	if outcome, err := task.Fail(ctx, "no such table", scripts.BlameSource); err != nil || outcome != scripts.OK {
+	if outcome, err := task.Fail(ctx, "no such table", job.BlameSource); err != nil || outcome != scripts.OK {
 		t.Fatal(outcome, err)
 	}
 	v, err := b.Job(ctx, id)

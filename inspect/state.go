@@ -10,11 +10,12 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// job is what Redis knows of a job. This file alone reads the state that scripts keeps.
-type job struct {
-	*scripts.State
+// jobState is what Redis knows of a job. This file alone reads the state that scripts keeps.
+type jobState struct {
+	*job.State
 	Steps []part // its tasks, of all stages so far, in their order
 	FanIn part
 }
@@ -23,14 +24,14 @@ type job struct {
 // count, with the one that runs.
 type part struct {
 	Name string
-	scripts.TaskState
+	job.TaskState
 }
 
 // errBrokenState means that the key of a state holds something else.
 var errBrokenState = errors.New("not a state")
 
 // readJob reads the state of a job; nil where there is none.
-func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
+func readJob(ctx context.Context, s *scripts.Scripts, id string) (*jobState, error) {
 	state, err := s.Jobs.Read(ctx, id)
 	switch {
 	case errors.Is(err, scripts.ErrNoJob):
@@ -40,7 +41,7 @@ func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
 	case err != nil:
 		return nil, err
 	}
-	j := &job{State: state, FanIn: part{scripts.StepFanIn, scripts.TaskState{StepState: state.Fold, Owner: state.Worker}}}
+	j := &jobState{State: state, FanIn: part{job.StepFanIn, job.TaskState{StepState: state.Fold, Owner: state.Worker}}}
 	for name, t := range state.Tasks {
 		j.Steps = append(j.Steps, part{name, t})
 	}
@@ -52,37 +53,35 @@ func readJob(ctx context.Context, s *scripts.Scripts, id string) (*job, error) {
 }
 
 // querying tells whether the listeners of its stage are not all done.
-func (j *job) querying() bool { return j.Status == scripts.StatusRun }
+func (j *jobState) querying() bool { return j.Status == job.StatusRun }
 
 // committed tells whether its end is decided: neither its deadline nor a cancel counts.
-func (j *job) committed() bool {
-	return j.Status == scripts.StatusPublishing || j.Status == scripts.StatusFailing
+func (j *jobState) committed() bool {
+	return j.Status == job.StatusPublishing || j.Status == job.StatusFailing
 }
 
 // failing tells whether it is to end without a file.
-func (j *job) failing() bool { return j.Status == scripts.StatusFailing }
+func (j *jobState) failing() bool { return j.Status == job.StatusFailing }
 
 // runs tells whether it has not ended.
-func (j *job) runs() bool {
-	return j.querying() || j.committed() || j.Status == scripts.StatusReady || j.Status == scripts.StatusFold
-}
+func (j *jobState) runs() bool { return !j.Ended() }
 
 // member names its definition in the set of those that processes have.
-func (j *job) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
+func (j *jobState) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
 
 // needsDefinition tells whether only a process that has its definition continues it.
-func (j *job) needsDefinition() bool { return scripts.NeedsDefinition(j.Status) }
+func (j *jobState) needsDefinition() bool { return job.NeedsDefinition(j.Status) }
 
 // orphan tells whether no process has the definition that it needs, although some run.
-func (j *job) orphan(ours *report.Report, seen scripts.Seen) bool {
+func (j *jobState) orphan(ours *report.Report, seen scripts.Seen) bool {
 	return j.needsDefinition() && !j.of(ours) && seen.AnyLive() && !seen.Live(j.member())
 }
 
 // of tells whether it was started with a definition.
-func (j *job) of(r *report.Report) bool { return r != nil && r.Hash() == j.Definition }
+func (j *jobState) of(r *report.Report) bool { return r != nil && r.Hash() == j.Definition }
 
 // open are the steps that it waits for: listeners that are not done, or fan-in.
-func (j *job) open() []part {
+func (j *jobState) open() []part {
 	switch {
 	case !j.runs():
 		return nil

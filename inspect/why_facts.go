@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // askTime bounds how long one server is asked before it counts as away.
@@ -31,7 +32,7 @@ type facts struct {
 	RecordErr  error
 	Record     *engine.Record // nil: no such row
 	Report     *report.Report // of the record, or else of the job; nil: not in the configuration
-	Job        *job           // nil: Redis has no state of one
+	Job        *jobState      // nil: Redis has no state of one
 	JobErr     error          // the key of the state holds something else
 	Delayed    []Delayed      // the id's members of the delayed set, by due time
 	Running    int64          // jobs, in all processes
@@ -150,14 +151,14 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, error) {
 	members := engine.BeforeStart(f.ID)
 	if f.Job != nil {
-		steps := []string{scripts.StepFanIn, scripts.StepRecord}
+		steps := []string{job.StepFanIn, job.StepRecord}
 		for _, p := range f.Job.open() {
-			if p.Name != scripts.StepFanIn {
+			if p.Name != job.StepFanIn {
 				steps = append(steps, p.Name)
 			}
 		}
 		for _, step := range steps {
-			members = append(members, scripts.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
+			members = append(members, job.Later{ID: f.ID, Attempt: f.Job.Attempt, Step: step}.String())
 		}
 	}
 	scores, err := s.Epoch.Scores(ctx, f.Keys.Delayed(), members)
@@ -180,7 +181,7 @@ func (f *facts) open() []part {
 
 // streams are where the messages of a step go.
 func (f *facts) streams(step string) []string {
-	if step == scripts.StepFanIn {
+	if step == job.StepFanIn {
 		return []string{f.Keys.FanInLarge(), f.Keys.FanIn()}
 	}
 	return []string{f.Keys.Task(step)}
@@ -224,13 +225,13 @@ func (f *facts) orphan() bool {
 
 // retry is the member of the delayed set that brings a step back; nil where there is none.
 func (f *facts) retry(step string) *Delayed {
-	return f.member(func(of string) bool { return of == step || step == scripts.StepFanIn && of == scripts.StepRecord })
+	return f.member(func(of string) bool { return of == step || step == job.StepFanIn && of == job.StepRecord })
 }
 
 // push is the member of the delayed set by which the id is pushed, or its record looked
 // up again; nil where there is none.
 func (f *facts) push() *Delayed {
-	return f.member(func(of string) bool { return of == "" || of == scripts.StepTrigger })
+	return f.member(func(of string) bool { return of == "" || of == job.StepTrigger })
 }
 
 func (f *facts) member(is func(step string) bool) *Delayed {

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // missed is how long something may be due before a scheduler is missed.
@@ -129,7 +130,7 @@ func (s *step) judge() answer {
 	switch {
 	case s.orphan():
 		return answer{kind: KindNoDefinition, says: "it waits for a process with that definition" + tried}
-	case s.retries() && s.Blame == scripts.BlameRecords:
+	case s.retries() && s.Blame == job.BlameRecords:
 		return answer{kind: KindRecordsAway, says: failed, do: []string{tryNow + "; fanfold doctor checks the records' database"}, at: s.Next, then: attempt}
 	case s.phase == held && mysqldb.Refused(s.away):
 		return answer{kind: KindSourceRefuses, says: fmt.Sprintf("worker %s has it, and %s refuses the login from here: %v", s.Owner, s.source(), s.away), do: s.correct()}
@@ -156,7 +157,7 @@ func (s *step) judge() answer {
 			a.at, a.then = s.Now.Add(s.Limits.Lease), "by then another worker takes it over"
 		}
 		return a
-	case s.retries() && s.Blame == scripts.BlameSink:
+	case s.retries() && s.Blame == job.BlameSink:
 		return answer{kind: KindSinkFails, says: failed, do: []string{tryNow + "; fanfold doctor checks the sink"}, at: s.Next, then: attempt}
 	case s.retries():
 		return answer{kind: KindRetryWaiting, says: failed, do: []string{tryNow}, at: s.Next, then: attempt}
@@ -181,7 +182,7 @@ func (s *step) judge() answer {
 }
 
 // fold tells whether it is fan-in.
-func (s *step) fold() bool { return s.Name == scripts.StepFanIn }
+func (s *step) fold() bool { return s.Name == job.StepFanIn }
 
 // overdue tells whether its next try should have come.
 func (s *step) overdue() bool {
@@ -277,7 +278,7 @@ func (s *step) public() Step {
 
 // title is the name of a step in a sentence.
 func title(step string) string {
-	if step == scripts.StepFanIn {
+	if step == job.StepFanIn {
 		return "fan-in"
 	}
 	return step

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // now is when all that the tests know was found out.
@@ -40,13 +41,13 @@ func running(status string, changes ...change) *facts {
 	f := &facts{
 		Record: &engine.Record{ID: "1", Report: "r", Status: report.Processing, Attempt: 2},
 		Report: twoListeners,
-		Job: &job{
-			State: &scripts.State{Report: "r", Definition: twoListeners.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour), Target: 2},
-			Steps: []part{{"a", scripts.TaskState{Stage: 1}}, {"b", scripts.TaskState{Stage: 1}}}, FanIn: part{Name: scripts.StepFanIn},
+		Job: &jobState{
+			State: &job.State{Report: "r", Definition: twoListeners.Hash(), Attempt: 2, Stage: 1, Status: status, Deadline: now.Add(time.Hour), Target: 2},
+			Steps: []part{{"a", job.TaskState{Stage: 1}}, {"b", job.TaskState{Stage: 1}}}, FanIn: part{Name: job.StepFanIn},
 		},
 		Queues: map[string]queue{
 			"a": {Key: "ka", Whole: true, Consumers: alive}, "b": {Key: "kb", Whole: true, Consumers: alive},
-			scripts.StepFanIn: {Key: "kf", Whole: true, Consumers: alive},
+			job.StepFanIn: {Key: "kf", Whole: true, Consumers: alive},
 		},
 		Sources: map[string]error{}, Paused: scripts.Pauses{},
 	}
@@ -58,7 +59,7 @@ func running(status string, changes ...change) *facts {
 
 // querying are the facts of a job that waits for its listener a alone.
 func querying(changes ...change) *facts {
-	return running(scripts.StatusRun, append([]change{func(f *facts) { f.Job.Steps[1].Done, f.Job.Done = true, 1 }}, changes...)...)
+	return running(job.StatusRun, append([]change{func(f *facts) { f.Job.Steps[1].Done, f.Job.Done = true, 1 }}, changes...)...)
 }
 
 // recorded are the facts of a record whose id waits nowhere.
@@ -86,14 +87,14 @@ func owned(step string, lease time.Duration) change {
 	return func(f *facts) {
 		p := f.of(step)
 		p.Owner, p.Lease, p.Tries = "w/1", now.Add(lease), 1
-		if step != scripts.StepFanIn {
+		if step != job.StepFanIn {
 			p.Taken = now.Add(-time.Minute)
 		}
 	}
 }
 
 // fails has a step fail, and its next try come.
-func fails(step string, due time.Duration, text string, by scripts.Blame) change {
+func fails(step string, due time.Duration, text string, by job.Blame) change {
 	return func(f *facts) {
 		p := f.of(step)
 		p.Next, p.Error, p.Blame = now.Add(time.Second), text, by
@@ -186,7 +187,7 @@ type meaning struct {
 	words string // that are said
 }
 
-const fanIn = scripts.StepFanIn
+const fanIn = job.StepFanIn
 
 // beforeTheStart are meanings of records without a job that runs.
 var beforeTheStart = map[string]meaning{
@@ -201,7 +202,7 @@ var beforeTheStart = map[string]meaning{
 	"partial":                  {recorded(report.Partial), KindEnded, "It is without what some of its listeners should have given."},
 	"failed":                   {recorded(report.Failed, func(f *facts) { f.Record.Error, f.Dead = "no disk", now }), KindEnded, "It has failed: no disk"},
 	"failed, listed":           {recorded(report.Failed, func(f *facts) { f.Dead = now }), KindEnded, "fanfold dead discard 1"},
-	"failed, still winding up": {running(scripts.StatusFailing, func(f *facts) { f.Record.Status = report.Failed }), KindEnded, "Its state in Redis still exists"},
+	"failed, still winding up": {running(job.StatusFailing, func(f *facts) { f.Record.Status = report.Failed }), KindEnded, "Its state in Redis still exists"},
 	"cancelled":                {recorded(report.Cancelled, func(f *facts) { f.Record.Error = "by hand" }), KindEnded, "It was cancelled: by hand"},
 	"a status of its own":      {recorded("ODD"), KindEnded, "does not map"},
 
@@ -241,10 +242,10 @@ func inJobs(trigger string, idle time.Duration) change {
 
 // ofJobs are meanings of jobs that run.
 var ofJobs = map[string]meaning{
-	"all tasks in work":     {running(scripts.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query runs"},
+	"all tasks in work":     {running(job.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query runs"},
 	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query runs for 1m0s (try 1 of 3), with worker w/1"},
 	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
-	"the worst comes first": {running(scripts.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
+	"the worst comes first": {running(job.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
 	"asks an API":           {querying(reads(report.FromHTTP), owned("a", time.Second)), KindBarrier, "it asks API v, for 1m0s so far"},
 	"no listener is open":   {querying(func(f *facts) { f.Job.Steps[0].Done = true }), KindEnding, "on its way to fan-in"},
 	"deadline passed":       {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Minute) }), KindNoScheduler, "no scheduler has failed it"},
@@ -258,7 +259,7 @@ var ofJobs = map[string]meaning{
 	"a report that nobody has":       {querying(orphaned, func(f *facts) { f.Report = nil }), KindNoDefinition, "or fanfold cancel 1"},
 	"a definition, restarted":        {querying(orphaned, restarts), KindNoDefinition, "attempt 3 starts with today's definition"},
 	"a definition, last had":         {querying(orphaned), KindNoDefinition, "A process had it last 1m0s ago"},
-	"a definition, no longer needed": {running(scripts.StatusFailing, orphaned, owned(fanIn, time.Second)), KindEnding, "is ending the job"},
+	"a definition, no longer needed": {running(job.StatusFailing, orphaned, owned(fanIn, time.Second)), KindEnding, "is ending the job"},
 	"paused, and its deadline waits": {querying(func(f *facts) {
 		r := *f.Report
 		r.DeadlineWaits = true
@@ -269,7 +270,7 @@ var ofJobs = map[string]meaning{
 
 // ofSteps are meanings of what is known of a step.
 var ofSteps = map[string]meaning{
-	"records refused the end":   {running(scripts.StatusPublishing, fails("@record", time.Second, "records: away", scripts.BlameRecords)), KindRecordsAway, "checks the records' database"},
+	"records refused the end":   {running(job.StatusPublishing, fails("@record", time.Second, "records: away", job.BlameRecords)), KindRecordsAway, "checks the records' database"},
 	"source refuses, in work":   {querying(owned("a", time.Second), source(refuses)), KindSourceRefuses, "correct the DSN of database da"},
 	"source refuses, retried":   {querying(fails("a", time.Second, "x", ""), source(refuses)), KindSourceRefuses, "it is tried again in 1s (try 1 of 3)"},
 	"source away, in work":      {querying(owned("a", time.Second), source(away)), KindSourceAway, "worker w/1 has it, and database da does not answer from here: connection refused"},
@@ -280,33 +281,33 @@ var ofSteps = map[string]meaning{
 	"hurried, not moved":        {querying(fails("a", -time.Minute, "x", "")), KindNoScheduler, "its next try was due 1m0s ago, and no scheduler has moved it; the last try failed: x"},
 	"a poll that is not moved":  {querying(waits("a", -time.Minute)), KindNoScheduler, "no scheduler has moved it; it waits for API vendor"},
 	"handed back":               {querying(back("a", time.Second)), KindNoWorker, "has handed it back; it is offered again in 1s"},
-	"a fold handed back":        {running(scripts.StatusReady, back(fanIn, time.Second)), KindNoWorker, "It waits for fan-in: a process without its definition"},
+	"a fold handed back":        {running(job.StatusReady, back(fanIn, time.Second)), KindNoWorker, "It waits for fan-in: a process without its definition"},
 	"nobody reads":              {querying(unattended("a")), KindNoWorker, "no worker reads ka, which has 3 entries"},
 	"nobody reads, external":    {querying(reads(report.External), unattended("a")), KindNoWorker, "start the service that reads ka"},
-	"nobody reads the fold":     {running(scripts.StatusReady, unattended(fanIn)), KindNoWorker, "--roles engine"},
+	"nobody reads the fold":     {running(job.StatusReady, unattended(fanIn)), KindNoWorker, "--roles engine"},
 	"worker dead, another one":  {querying(owned("a", -time.Second), entered("a", 0, "w", 0)), KindWorkerDead, "by then another worker takes it over"},
 	"worker dead":               {querying(owned("a", -time.Second), entered("a", 0, "w", 0), unattended("a")), KindWorkerDead, "worker w/1 took it 1m0s ago (try 1 of 3) and is dead: its lease ended 1s ago"},
-	"fold, its worker dead":     {running(scripts.StatusPublishing, owned(fanIn, -time.Second), entered(fanIn, 0, "w", 0)), KindWorkerDead, "worker w/1 took it (try 1) and is dead"},
+	"fold, its worker dead":     {running(job.StatusPublishing, owned(fanIn, -time.Second), entered(fanIn, 0, "w", 0)), KindWorkerDead, "worker w/1 took it (try 1) and is dead"},
 	"reader silent":             {querying(entered("a", 0, "x", time.Minute)), KindWorkerDead, "worker x took it"},
 	"reader silent, no other":   {querying(entered("a", 0, "x", time.Minute), unattended("a")), KindWorkerDead, "No worker reads ka that could take it over."},
 	"external reader not yet":   {querying(reads(report.External), entered("a", 0, "x", 20*time.Second)), KindBarrier, "it runs for"},
-	"sink refused":              {running(scripts.StatusFold, fails(fanIn, time.Second, "sink: 503", scripts.BlameSink)), KindSinkFails, "it failed and is tried again in 1s (try 1 of 7): sink: 503"},
+	"sink refused":              {running(job.StatusFold, fails(fanIn, time.Second, "sink: 503", job.BlameSink)), KindSinkFails, "it failed and is tried again in 1s (try 1 of 7): sink: 503"},
 	"retry":                     {querying(fails("a", time.Second, "deadlock", "")), KindRetryWaiting, "it failed and is tried again in 1s (try 1 of 3): deadlock"},
-	"failing, retried":          {running(scripts.StatusFailing, fails("@record", time.Second, "x", ""), func(f *facts) { f.Job.Reason = "bad SQL" }), KindRetryWaiting, "The job is to fail: bad SQL"},
+	"failing, retried":          {running(job.StatusFailing, fails("@record", time.Second, "x", ""), func(f *facts) { f.Job.Reason = "bad SQL" }), KindRetryWaiting, "The job is to fail: bad SQL"},
 	"worker dead, message lost": {querying(owned("a", -time.Second)), KindLost, "is dead, and its entry is not in ka any more"},
-	"fold dead, message lost":   {running(scripts.StatusFold, owned(fanIn, -time.Second)), KindLost, "otherwise a scheduler does, within 10s"},
+	"fold dead, message lost":   {running(job.StatusFold, owned(fanIn, -time.Second)), KindLost, "otherwise a scheduler does, within 10s"},
 	"a retry that was removed":  {querying(fails("a", time.Second, "x", ""), func(f *facts) { f.Delayed = nil }), KindLost, "XADD ka '*' id 1 attempt 2"},
-	"an end that was removed":   {running(scripts.StatusPublishing, func(f *facts) { f.Job.FanIn.Next, f.Job.FanIn.Error = now.Add(time.Second), "x" }), KindLost, "otherwise a scheduler does"},
-	"message lost":              {running(scripts.StatusReady), KindLost, "XADD kf"},
+	"an end that was removed":   {running(job.StatusPublishing, func(f *facts) { f.Job.FanIn.Next, f.Job.FanIn.Error = now.Add(time.Second), "x" }), KindLost, "otherwise a scheduler does"},
+	"message lost":              {running(job.StatusReady), KindLost, "XADD kf"},
 	"in the queue":              {querying(entered("a", 4, "", 0)), KindQueued, "4 tasks are before it in ka, with 1 workers"},
-	"ready, in the queue":       {running(scripts.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are before it in kf"},
+	"ready, in the queue":       {running(job.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are before it in kf"},
 	"behind many":               {querying(unsearched("a")), KindQueued, "at least 10000 tasks are before it"},
 	"waits for a vendor":        {querying(waits("a", 7*time.Second)), KindWaiting, "it waits for API vendor: job 5 is queued; the next poll is in 7s"},
 	"read":                      {querying(entered("a", 0, "w", time.Second)), KindBarrier, "with worker w"},
 	"external, in work":         {querying(reads(report.External), owned("a", time.Second)), KindBarrier, "it runs for 1m0s"},
-	"ending":                    {running(scripts.StatusFailing, owned(fanIn, time.Second), func(f *facts) { f.Job.Reason = "bad SQL" }), KindEnding, "worker w/1 is ending the job: bad SQL"},
-	"folding":                   {running(scripts.StatusFold, owned(fanIn, time.Second)), KindFolding, "is making the file (try 1 of 7)"},
-	"fold read":                 {running(scripts.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is making the file"},
+	"ending":                    {running(job.StatusFailing, owned(fanIn, time.Second), func(f *facts) { f.Job.Reason = "bad SQL" }), KindEnding, "worker w/1 is ending the job: bad SQL"},
+	"folding":                   {running(job.StatusFold, owned(fanIn, time.Second)), KindFolding, "is making the file (try 1 of 7)"},
+	"fold read":                 {running(job.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is making the file"},
 }
 
 // pauses pauses a listener.

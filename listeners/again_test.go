@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
@@ -146,7 +147,7 @@ func (b *bundle) task(consumer, entry string) *scripts.Task {
 }
 
 // until polls until the state is as it should be.
-func (b *bundle) until(what string, leases func(*scripts.State) bool) *scripts.State {
+func (b *bundle) until(what string, leases func(*job.State) bool) *job.State {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
 	defer cancel()
@@ -207,7 +208,7 @@ func TestATaskIsTriedAgain(t *testing.T) {
 		return one(out)
 	})
 	for try := range int64(2) {
-		state := b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
+		state := b.until("a retry", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
 		if task := state.Tasks["a"]; task.Error != "the wind was wrong" || task.Owner != "" || !task.Next.Equal(b.delayed()) {
 			t.Errorf("%+v, delayed %v", task, b.delayed())
 		}
@@ -216,7 +217,7 @@ func TestATaskIsTriedAgain(t *testing.T) {
 		}
 		b.comes()
 	}
-	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done && s.Tasks["a"].Next.IsZero() })
+	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done && s.Tasks["a"].Next.IsZero() })
 }
 
 // TestTheLastTryFailsTheJob with the story.
@@ -224,10 +225,10 @@ func TestTheLastTryFailsTheJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return errors.New("no luck") })
 	for try := range int64(2) {
-		b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
+		b.until("a retry", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() && s.Tasks["a"].Tries == try+1 })
 		b.comes()
 	}
-	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	state := b.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 	if want := "listener a: no luck (try 3 of 3)"; state.Reason != want {
 		t.Errorf("%q, not %q", state.Reason, want)
 	}
@@ -237,7 +238,7 @@ func TestTheLastTryFailsTheJob(t *testing.T) {
 func TestAPermanentErrorFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, minutely, report.Limits{}, func(context.Context, int64, *Writer) error { return Permanent(errors.New("bad SQL")) })
-	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	state := b.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 	if state.Reason != "listener a: bad SQL" || !b.delayed().IsZero() {
 		t.Errorf("%q, delayed %v", state.Reason, b.delayed())
 	}
@@ -253,13 +254,13 @@ func TestAnOutageUsesNoTry(t *testing.T) {
 		return one(out)
 	})
 	for range 5 {
-		b.until("a pause", func(s *scripts.State) bool { return !b.delayed().IsZero() && s.Tasks["a"].Tries == 0 })
+		b.until("a pause", func(s *job.State) bool { return !b.delayed().IsZero() && s.Tasks["a"].Tries == 0 })
 		if in := time.Until(b.delayed()); in > 5*time.Second {
 			t.Errorf("it comes again in %v", in)
 		}
 		b.comes()
 	}
-	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done && s.Tasks["a"].Tries == 1 })
+	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done && s.Tasks["a"].Tries == 1 })
 }
 
 // TestPoisonStops: a task that ends each of its workers before they can say anything. The
@@ -279,7 +280,7 @@ func TestPoisonStops(t *testing.T) {
 		}
 	}
 	defer b.run("c", nil)()
-	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	state := b.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 	if state.Reason != "listener a: given up after 3 tries: worker dead/1 fell silent" || b.source.tries.Load() != 0 {
 		t.Errorf("%q, and %d tries more", state.Reason, b.source.tries.Load())
 	}
@@ -324,7 +325,7 @@ func TestAStopHandsBack(t *testing.T) {
 		t.Errorf("pending: %+v", p)
 	}
 	defer b.run("next", nil)()
-	state = b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	state = b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	if task := state.Tasks["a"]; task.Tries != 1 || task.Error != "" {
 		t.Errorf("%+v", task)
 	}
@@ -346,14 +347,14 @@ func TestAStopLetsWorkFinish(t *testing.T) {
 	<-started
 	go b.stop()
 	close(finish)
-	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 }
 
 // TestTooMuchDataFailsTheJob with what to do about it.
 func TestTooMuchDataFailsTheJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t, minutely, report.Limits{JobBytes: 2}, func(_ context.Context, _ int64, out *Writer) error { return one(out) })
-	state := b.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	state := b.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 	if !strings.Contains(state.Reason, "limits.job_bytes") {
 		t.Error(state.Reason)
 	}
@@ -373,7 +374,7 @@ func TestATaskThatTakesTooLong(t *testing.T) {
 				<-ctx.Done()
 				return end(ctx, out)
 			})
-			state := b.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+			state := b.until("a retry", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() })
 			if task := state.Tasks["a"]; task.Tries != 1 || !strings.Contains(task.Error, "timed out after 1ms") {
 				t.Errorf("%+v", task)
 			}

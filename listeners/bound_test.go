@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestATaskWithoutAPlace waits for one, and then for a turn, without using a try.
@@ -23,7 +24,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 		}
 		return one(out)
 	})
-	b.until("it waits", func(s *scripts.State) bool { return s.Tasks["a"].Waits != "" })
+	b.until("it waits", func(s *job.State) bool { return s.Tasks["a"].Waits != "" })
 	b.stop()
 	ctx := t.Context()
 	if held, err := b.s.Gate.TakeSlot(ctx, "db", "somebody", 1, time.Hour); !held || err != nil {
@@ -38,7 +39,7 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	waits := func(what string) {
 		t.Helper()
 		b.comes()
-		state := b.until(what, func(s *scripts.State) bool { return s.Tasks["a"].Waits == what && s.Tasks["a"].Owner == "" })
+		state := b.until(what, func(s *job.State) bool { return s.Tasks["a"].Waits == what && s.Tasks["a"].Owner == "" })
 		if task := state.Tasks["a"]; task.Tries != 0 || task.Error != "" {
 			t.Errorf("%+v", task)
 		}
@@ -53,8 +54,8 @@ func TestATaskWithoutAPlace(t *testing.T) {
 	}
 	b.client.Del(ctx, b.s.Keys.Rate("db"))
 	b.comes()
-	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
-	b.until("its place is given back", func(*scripts.State) bool { return b.client.ZCard(ctx, b.s.Keys.Slots("db")).Val() == 0 })
+	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
+	b.until("its place is given back", func(*job.State) bool { return b.client.ZCard(ctx, b.s.Keys.Slots("db")).Val() == 0 })
 	stop()
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // canceling is a source that ends what tasks have begun.
@@ -47,7 +47,7 @@ func TestACancelEntry(t *testing.T) {
 				}
 				return Wait(minutely.Delay, "vendor")
 			})
-			state := b.until("it waits", func(s *scripts.State) bool { return s.Tasks["a"].Waits != "" })
+			state := b.until("it waits", func(s *job.State) bool { return s.Tasks["a"].Waits != "" })
 			b.stop()
 			source := &canceling{counting: b.source, tasks: make(chan Task, 10), end: c.end}
 			stop := b.run("c", func(o *Options) { o.Sources = map[string]Source{"db": source} })

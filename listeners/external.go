@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // external does what external listeners need: it applies what their workers say by
@@ -176,8 +177,8 @@ func (e *external) handOn(ctx context.Context, entry step.Entry) error {
 }
 
 // look reads the state of a reply's job, as long as the reply can have an effect.
-func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
-	state, err := insist(ctx, e.Runner, "read state", func() (*scripts.State, error) {
+func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
+	state, err := insist(ctx, e.Runner, "read state", func() (*job.State, error) {
 		state, err := e.o.Scripts.Jobs.Read(ctx, a.ID)
 		return state, broken(err)
 	})
@@ -199,7 +200,7 @@ func (e *external) look(ctx context.Context, a reply) (*scripts.State, error) {
 		return state, nil // the same once more
 	case t.Done:
 		return nil, refused{"the task is done"}
-	case state.Status != scripts.StatusRun || t.Stage != state.Stage:
+	case state.Status != job.StatusRun || t.Stage != state.Stage:
 		return nil, refused{"the job is " + state.Status}
 	}
 	return state, nil

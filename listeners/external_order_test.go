@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestExternalOrders: rows come in reverse, in no order, and the end first, to one
@@ -81,8 +82,8 @@ func TestExternalTooFarBeforeItsTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.says("done", "chunks", fmt.Sprint(scripts.MaxAhead+1))
-	o.until("done", func(s *scripts.State) bool {
-		return s.Status == scripts.StatusReady && s.Tasks["a"].Rows == scripts.MaxAhead+1
+	o.until("done", func(s *job.State) bool {
+		return s.Status == job.StatusReady && s.Tasks["a"].Rows == scripts.MaxAhead+1
 	})
 }
 
@@ -124,7 +125,7 @@ func TestExternalRepliesOfTwoServices(t *testing.T) {
 	o.heard() // all of the heap is, although its first rows are missing
 	w.says("rows", "number", "0", "rows", `[[0,"r"]]`)
 	w.says("done", "chunks", fmt.Sprint(n))
-	o.until("done", func(s *scripts.State) bool { return s.Status == scripts.StatusReady && s.Tasks["a"].Rows == n })
+	o.until("done", func(s *job.State) bool { return s.Status == job.StatusReady && s.Tasks["a"].Rows == n })
 	info := o.client.XInfoStream(t.Context(), o.s.Keys.Reply()).Val()
 	if said := int64(n + 3); info.EntriesAdded != said {
 		t.Errorf("%d replies were appended, and %d were said: some went round", info.EntriesAdded, said)

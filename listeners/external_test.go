@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // outside is a job with an external listener, and processes that hear what its
@@ -181,7 +182,7 @@ func (o *outside) quarantined() (reasons []string) {
 // wantData compares the data of the listener, and that it is done.
 func (o *outside) wantData(c, d []string) {
 	o.t.Helper()
-	state := o.until("done", func(s *scripts.State) bool { return s.Status == scripts.StatusReady })
+	state := o.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
 	if n := state.Tasks["a"].Chunks; n != int64(len(c)) {
 		o.t.Fatalf("%d chunks, not %d", n, len(c))
 	}
@@ -331,7 +332,7 @@ func TestExternalThatFails(t *testing.T) {
 		w.says("failed", "error", "the wind was wrong")
 		w.says("failed", "error", "the wind was wrong") // its answer was lost
 		w.says("rows", "number", "1", "rows", `[[9,"late"]]`)
-		state := o.until("a retry", func(s *scripts.State) bool { return s.Tasks["a"].Tries == try+1 && s.Tasks["a"].Owner == "" })
+		state := o.until("a retry", func(s *job.State) bool { return s.Tasks["a"].Tries == try+1 && s.Tasks["a"].Owner == "" })
 		if task := state.Tasks["a"]; task.Error != "the wind was wrong" || !task.Next.Equal(o.delayed()) {
 			t.Errorf("%+v, delayed %v", task, o.delayed())
 		}
@@ -340,7 +341,7 @@ func TestExternalThatFails(t *testing.T) {
 		o.comes()
 	}
 	o.reads("w9").says("failed", "error", "no luck\nat all")
-	state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	state := o.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 	if want := "listener a: no luck\nat all (try 3 of 3)"; state.Reason != want {
 		t.Errorf("%q, not %q", state.Reason, want)
 	}
@@ -352,7 +353,7 @@ func TestExternalWorkerThatKeepsItsName(t *testing.T) {
 	t.Parallel()
 	o := setupOutside(t, 1, func(o *outside) { o.listener.Silence = 300 * time.Millisecond })
 	o.reads("host").says("failed", "error", "no luck")
-	state := o.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+	state := o.until("a retry", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() })
 	o.ends()
 	o.eventually("a later moment, as with every delay", func() bool {
 		now, err := o.s.Now(t.Context())
@@ -360,7 +361,7 @@ func TestExternalWorkerThatKeepsItsName(t *testing.T) {
 	})
 	o.comes()
 	o.reads("host").says("alive")
-	o.until("a silent one", func(s *scripts.State) bool { return s.Tasks["a"].Tries == 2 && !o.delayed().IsZero() })
+	o.until("a silent one", func(s *job.State) bool { return s.Tasks["a"].Tries == 2 && !o.delayed().IsZero() })
 	if got := fmt.Sprint(o.refusals()); got != "[host alive: this worker has given the task up: each entry that is read needs a new one]" {
 		t.Error(got)
 	}
@@ -400,7 +401,7 @@ func TestExternalThatCanNeverWork(t *testing.T) {
 			w := o.reads("w1")
 			w.says("alive")
 			w.says(c.say[0], c.say[1:]...)
-			state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+			state := o.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 			if !strings.HasPrefix(state.Reason, "listener a: ") || !strings.Contains(state.Reason, c.want) {
 				t.Errorf("%q, not %q", state.Reason, c.want)
 			}
@@ -473,7 +474,7 @@ func TestExternalChunkThatNeverComes(t *testing.T) {
 			w := o.reads("w1")
 			w.says("rows", "number", "0", "rows", `[[1,"a"]]`)
 			w.says(last[0], last[1:]...)
-			state := o.until("a retry", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+			state := o.until("a retry", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() })
 			if task := state.Tasks["a"]; task.Tries != 1 || task.Error != name {
 				t.Errorf("%+v", task)
 			}
@@ -503,7 +504,7 @@ func TestExternalChunkThatNeverComes(t *testing.T) {
 		w.says("rows", "number", "1", "rows", `[[1,"a"]]`)
 		o.heard()
 		w.says("done", "chunks", "1")
-		state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+		state := o.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 		if want := "listener a: done says 1 entries of rows, and there were 2"; state.Reason != want {
 			t.Errorf("%q", state.Reason)
 		}
@@ -534,14 +535,14 @@ func TestExternalSilence(t *testing.T) {
 		{"w2", "worker w1 fell silent"},
 		{"w3", "its entry was read, and nobody said anything for 300ms"},
 	} {
-		o.until(c.want, func(s *scripts.State) bool {
+		o.until(c.want, func(s *job.State) bool {
 			return s.Tasks["a"].Error == c.want && s.Tasks["a"].Owner == "" && !o.delayed().IsZero()
 		})
 		o.ends()
 		o.comes()
 		o.reads(c.worker)
 	}
-	state := o.until("failing", func(s *scripts.State) bool { return s.Status == scripts.StatusFailing })
+	state := o.until("failing", func(s *job.State) bool { return s.Status == job.StatusFailing })
 	if want := "listener a: given up after 3 tries: its entry was read, and nobody said anything for 300ms"; state.Reason != want {
 		t.Errorf("%q", state.Reason)
 	}
@@ -577,7 +578,7 @@ func TestExternalThatSpeaksIsNotSilent(t *testing.T) {
 	o := setupOutside(t, 2, func(o *outside) { o.listener.Silence = 1500 * time.Millisecond })
 	late := o.reads("late")
 	late.says("alive")
-	o.until("silent", func(s *scripts.State) bool {
+	o.until("silent", func(s *job.State) bool {
 		return s.Tasks["a"].Error == "worker late fell silent" && !o.delayed().IsZero()
 	})
 	o.ends()
@@ -689,7 +690,7 @@ func TestExternalInAFullRedis(t *testing.T) {
 	}
 	full("1mb")
 	o.process("f", o.definition())
-	state := o.until("it comes again", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() })
+	state := o.until("it comes again", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() })
 	if task := state.Tasks["a"]; task.Tries != 0 || !strings.Contains(task.Error, "Redis is full") || o.delayed().IsZero() {
 		t.Errorf("%+v", task)
 	}

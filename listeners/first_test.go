@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // fields are those of the job's hash that say something of its task, without its data.
@@ -69,7 +70,7 @@ func TestAFirstDeliveryIsNotTaken(t *testing.T) {
 				t.Errorf("pending: %+v", p)
 			}
 			close(finish)
-			state := b.until("done", func(s *scripts.State) bool { return s.Status == scripts.StatusReady })
+			state := b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
 			if task := state.Tasks["a"]; task.Rows != int64(rows) || task.Tries != 1 || task.Error != "" || task.Generation != 0 {
 				t.Errorf("%+v", task)
 			}
@@ -112,7 +113,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 	if took := time.Since(from); took < 200*time.Millisecond {
 		t.Errorf("it was taken over after %v, before the lease ended", took)
 	}
-	state := b.until("taken over", func(s *scripts.State) bool { return s.Tasks["a"].Owner != "" })
+	state := b.until("taken over", func(s *job.State) bool { return s.Tasks["a"].Owner != "" })
 	if task := state.Tasks["a"]; task.Tries != 2 || task.Error != "worker fell silent" || task.Generation != 1 || task.Chunks != 0 || state.Bytes != 0 {
 		t.Errorf("%+v, %d bytes", task, state.Bytes)
 	}
@@ -125,7 +126,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 			return late.Requeue(t.Context(), scripts.Again{Counts: true, Error: "late"})
 		},
 		"omit": func() (scripts.Outcome, error) { return late.Omit(t.Context(), "optional", "late") },
-		"fail": func() (scripts.Outcome, error) { return late.Fail(t.Context(), "late", scripts.BlameSource) },
+		"fail": func() (scripts.Outcome, error) { return late.Fail(t.Context(), "late", job.BlameSource) },
 	} {
 		if outcome, err := do(); outcome != scripts.Busy || err != nil {
 			t.Errorf("%s by a worker that is late: %v %v", what, outcome, err)
@@ -135,7 +136,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 		t.Errorf("pending: %+v", p)
 	}
 	close(finish)
-	state = b.until("done", func(s *scripts.State) bool { return s.Status == scripts.StatusReady })
+	state = b.until("done", func(s *job.State) bool { return s.Status == job.StatusReady })
 	if task := state.Tasks["a"]; task.Tries != 2 || task.Rows != 1 || state.Done != 1 {
 		t.Errorf("%+v, %d done", task, state.Done)
 	}
@@ -172,7 +173,7 @@ func TestAPausedListenerPutsItsEntryBack(t *testing.T) {
 	if _, err := (scripts.Partitions{b.s}).ResumeListener(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
-	state := b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	state := b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	if got := state.Tasks["a"]; got.Tries != 1 || got.Error != "" || b.source.tries.Load() != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -188,12 +189,12 @@ func TestAnUnknownDefinitionIsHandedBack(t *testing.T) {
 	other.Stages = []report.Stage{{Listeners: []report.Listener{other.Stages[0].Listeners[0]}}}
 	other.Stages[0].Listeners[0].Columns = []string{"c", "other"}
 	stop := b.run("new version", func(o *Options) { o.Reports = map[string]*report.Report{"r": &other} })
-	b.until("handed back", func(s *scripts.State) bool { return !s.Tasks["a"].Next.IsZero() && !b.delayed().IsZero() })
+	b.until("handed back", func(s *job.State) bool { return !s.Tasks["a"].Next.IsZero() && !b.delayed().IsZero() })
 	b.emptied(b.s.Keys.Task("a"))
 	stop()
 	b.run("old version", nil)
 	b.comes()
-	state := b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	state := b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 	if task := state.Tasks["a"]; task.Tries != 1 || task.Error != "" || b.source.tries.Load() != 1 {
 		t.Errorf("%+v", task)
 	}
@@ -220,8 +221,8 @@ func TestParametersThatNoEntryCarries(t *testing.T) {
 				t.Errorf("%.200v", entry.Values)
 			}
 			b.run("c", nil)
-			state := b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done || s.Status == scripts.StatusFailing })
-			if state.Status != scripts.StatusReady || !slices.Equal(b.fields(), []string{"a:found"}) {
+			state := b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done || s.Status == job.StatusFailing })
+			if state.Status != job.StatusReady || !slices.Equal(b.fields(), []string{"a:found"}) {
 				t.Errorf("%s %s, the state has %q", state.Status, state.Reason, b.fields())
 			}
 		})

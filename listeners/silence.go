@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // watchEvery is how often entries are looked for whose workers are silent.
@@ -150,7 +151,7 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 		return err
 	}
 	if state.Tasks[listener].Owner == "" {
-		later := scripts.Later{ID: a.ID, Attempt: attempt, Step: listener}
+		later := job.Later{ID: a.ID, Attempt: attempt, Step: listener}
 		err := e.o.Redis.ZScore(ctx, e.o.Scripts.Keys.Delayed(), later.String()).Err()
 		if err == nil {
 			return ack() // its try was given up, and the next one is on its way
@@ -166,7 +167,7 @@ func (e *external) silent(ctx context.Context, listener, entry string, fields ma
 
 // endSilent takes a task from its worker, unless that has spoken again, and gives it up:
 // that was a try.
-func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scripts.Task) error {
+func (e *external) endSilent(ctx context.Context, state *job.State, t *scripts.Task) error {
 	rep := e.definitions[state.Definition]
 	if rep == nil {
 		return nil // another process has its definition
@@ -187,7 +188,7 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scrip
 		return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)
 	}
 	// To be moved at once, and seen as on its way until then.
-	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence), Blame: scripts.BlameSource}
+	again := scripts.Again{Delay: time.Millisecond, Counts: true, Error: fmt.Sprintf("its entry was read, and nobody said anything for %s", l.Silence), Blame: job.BlameSource}
 	tries := t.Tries
 	if state.Tasks[t.Listener].Owner != "" {
 		// The worker's own take has counted.
@@ -199,7 +200,7 @@ func (e *external) endSilent(ctx context.Context, state *scripts.State, t *scrip
 	v := step.Verdict{Act: step.Requeue, Again: again}
 	if exhausted, ok := step.Exhausted(tries+1, l.Retry, again.Error); ok {
 		v = step.Decide(exhausted, tries, l.Retry)
-		v.Blame = scripts.BlameSource
+		v.Blame = job.BlameSource
 	}
 	if result := e.End(ctx, &task{t, l}, v); result.Kind == step.Elsewhere {
 		return result.Err

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestSlotsOfAProcess are those of all its Runners: no more tasks are at work, and none is read
@@ -41,7 +42,7 @@ func TestSlotsOfAProcess(t *testing.T) {
 	for _, consumer := range []string{"c", "d", "e"} {
 		b.run(consumer, func(o *Options) { o.Slots = slots })
 	}
-	b.until("all are done", func(*scripts.State) bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn()).Val() == jobs+1 })
+	b.until("all are done", func(*job.State) bool { return b.client.XLen(t.Context(), b.s.Keys.FanIn()).Val() == jobs+1 })
 	if most.Load() != tasks {
 		t.Errorf("%d tasks at once, not %d", most.Load(), tasks)
 	}
@@ -89,7 +90,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 	}
 	<-begun
 	start(t, b.s, "2", "{}", plan(b.runner.o.Reports["r"]))
-	b.until("it is handed back", func(*scripts.State) bool {
+	b.until("it is handed back", func(*job.State) bool {
 		return b.client.ZScore(t.Context(), b.s.Keys.Delayed(), "2/1/a").Err() == nil && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
 	})
 	state, err := b.s.Jobs.Read(t.Context(), "2")
@@ -97,7 +98,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 		t.Errorf("%+v %v", state, err)
 	}
 	start(t, b.s, "3", "{}", plan(b.runner.o.Reports["r"]))
-	b.until("one more waits", func(*scripts.State) bool { return slots.listener("a").wanted.Load() == 2 })
+	b.until("one more waits", func(*job.State) bool { return slots.listener("a").wanted.Load() == 2 })
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -105,7 +106,7 @@ func TestATaskWithoutASlot(t *testing.T) {
 		stops[1]()
 		stops[0]()
 	}()
-	b.until("it is handed back at the stop", func(*scripts.State) bool {
+	b.until("it is handed back at the stop", func(*job.State) bool {
 		return slots.listener("a").wanted.Load() == 1 && b.client.XLen(t.Context(), task).Val() == 2 && b.client.XPending(t.Context(), task, scripts.Group).Val().Count == 1
 	})
 	b.run("idle", nil)
@@ -163,7 +164,7 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	away.Kill()
 	close(kill)
 	// Before that a task would wait for a second and then for a scheduler, which there is none here.
-	b.until("the slot is free", func(*scripts.State) bool { return slots.listener("a").wanted.Load() == 0 })
+	b.until("the slot is free", func(*job.State) bool { return slots.listener("a").wanted.Load() == 0 })
 	b.run("c", func(o *Options) { o.Slots = slots })
 	select {
 	case <-well:
@@ -173,10 +174,10 @@ func TestAnOutageOfOnePartition(t *testing.T) {
 	if err := away.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.until("the other one waits for its slot", func(*scripts.State) bool { return slots.listener("a").wanted.Load() == 2 })
+	b.until("the other one waits for its slot", func(*job.State) bool { return slots.listener("a").wanted.Load() == 2 })
 	close(finish)
-	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
-	b.until("the other one is done", func(*scripts.State) bool {
+	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
+	b.until("the other one is done", func(*job.State) bool {
 		s, err := other.Jobs.Read(t.Context(), "2")
 		return err == nil && s.Tasks["a"].Done
 	})

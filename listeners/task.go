@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // tasks does the tasks of one listener: claim, query, and what follows from how that ended.
@@ -159,14 +160,14 @@ func resultOf(err error) step.Result {
 }
 
 // blame says whose fault the error of a task is.
-func blame(err error) scripts.Blame {
+func blame(err error) job.Blame {
 	switch {
 	case errors.Is(err, scripts.ErrFull), errors.Is(err, errRedis):
-		return scripts.BlameRedis
+		return job.BlameRedis
 	case errors.Is(err, errReport):
-		return scripts.BlameReport
+		return job.BlameReport
 	}
-	return scripts.BlameSource
+	return job.BlameSource
 }
 
 // End requeues a task, or gives it up: its job fails, or goes on without its listener.

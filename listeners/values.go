@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold/dataset"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Distinct opens the column of an earlier stage that the listener uses (From), and iterates
@@ -77,9 +77,9 @@ func insert[K comparable](set *map[K]struct{}, key K) bool {
 
 // values opens a column that an earlier stage found.
 func (r *Runner) values(ctx context.Context, limit *limit, id, listener, column string) (dataset.Column, iter.Seq2[[]byte, error], error) {
-	var state *scripts.State
+	var state *job.State
 	if err := limit.without(func() (err error) {
-		state, err = insist(ctx, r, "read state", func() (*scripts.State, error) { return r.o.Scripts.Jobs.Read(ctx, id) })
+		state, err = insist(ctx, r, "read state", func() (*job.State, error) { return r.o.Scripts.Jobs.Read(ctx, id) })
 		return err
 	}); err != nil {
 		return dataset.Column{}, nil, away(err)

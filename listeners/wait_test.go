@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestATaskThatWaits uses no try, however often it looks, is told from one that
@@ -32,7 +32,7 @@ func TestATaskThatWaits(t *testing.T) {
 		return Wait(10*time.Second, "vendor")
 	})
 	for look := range 6 {
-		state := b.until("it waits", func(s *scripts.State) bool {
+		state := b.until("it waits", func(s *job.State) bool {
 			next := s.Tasks["a"].Next
 			return s.Tasks["a"].Owner == "" && !next.IsZero() && next.Equal(b.delayed())
 		})
@@ -44,10 +44,10 @@ func TestATaskThatWaits(t *testing.T) {
 		}
 		b.comes()
 	}
-	state := b.until("a retry", func(s *scripts.State) bool { return s.Tasks["a"].Error != "" && !b.delayed().IsZero() })
+	state := b.until("a retry", func(s *job.State) bool { return s.Tasks["a"].Error != "" && !b.delayed().IsZero() })
 	if task := state.Tasks["a"]; task.Tries != 1 || task.Waits != "" {
 		t.Errorf("%+v", task)
 	}
 	b.comes()
-	b.until("done", func(s *scripts.State) bool { return s.Tasks["a"].Done })
+	b.until("done", func(s *job.State) bool { return s.Tasks["a"].Done })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // worker is an external worker as it says one thing.
@@ -18,7 +19,7 @@ type worker struct {
 	reply
 	listener *report.Listener
 	task     *scripts.Task
-	state    scripts.TaskState // of the task
+	state    job.TaskState // of the task
 	said     time.Time
 	ended    bool // nothing is left to do for the reply
 }
@@ -58,7 +59,7 @@ func (w *worker) take(ctx context.Context) error {
 	default:
 		return refused{"the job has moved on"}
 	}
-	w.state = scripts.TaskState{StepState: scripts.StepState{Tries: w.task.Tries}, Owner: w.Worker, Taken: w.said}
+	w.state = job.TaskState{StepState: job.StepState{Tries: w.task.Tries}, Owner: w.Worker, Taken: w.said}
 	if w.task.Tries > int64(w.listener.Retry.Retries)+1 {
 		w.ended = true
 		return w.fail(ctx, Permanent(fmt.Errorf("given up after %d tries: %s", w.task.Tries-1, w.task.Failure)))

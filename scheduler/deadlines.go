@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 const (
@@ -161,5 +162,5 @@ func (s *Scheduler) touchKeys(ctx context.Context, keys []string) error {
 // mayExpire tells whether a deadline means something to a job: later, it is being
 // finished.
 func mayExpire(status string) bool {
-	return status == scripts.StatusRun || status == scripts.StatusReady || status == scripts.StatusFold
+	return status == job.StatusRun || status == job.StatusReady || status == job.StatusFold
 }

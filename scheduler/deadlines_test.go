@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 func TestFailOverdue(t *testing.T) {
@@ -90,7 +91,7 @@ func TestTheDeadlineOfAnEarlierAttempt(t *testing.T) {
 	b.startAttempt("1", 2, "l", time.Hour)
 	b.start("2", time.Second) // until it fails, the other would have
 	b.allFail()
-	if attempts, statuses, err := b.s.Jobs.Attempts(ctx, []string{"1"}); err != nil || attempts[0] != 2 || statuses[0] != scripts.StatusRun {
+	if attempts, statuses, err := b.s.Jobs.Attempts(ctx, []string{"1"}); err != nil || attempts[0] != 2 || statuses[0] != job.StatusRun {
 		t.Errorf("%v %v %v", attempts, statuses, err)
 	}
 }
@@ -147,7 +148,7 @@ func TestTheWakeKey(t *testing.T) {
 	if wait, err := scheduler.failOverdue(ctx); err != nil || wait != pause {
 		t.Error(wait, err)
 	}
-	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"now", "late"}); err != nil || statuses[0] != scripts.StatusFailing || statuses[1] != scripts.StatusRun {
+	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"now", "late"}); err != nil || statuses[0] != job.StatusFailing || statuses[1] != job.StatusRun {
 		t.Errorf("%v %v", statuses, err)
 	}
 	b.client.ZRem(ctx, b.s.Keys.Deadlines(), "early", "late", "later", "now") // all are settled
@@ -227,7 +228,7 @@ func TestPublishingWins(t *testing.T) {
 	}
 	b.until("one fails, both are over", func() bool {
 		_, statuses, err := b.s.Jobs.Attempts(ctx, []string{"failing"})
-		return err == nil && statuses[0] == scripts.StatusFailing && time.Since(b.due["publishing"]) > 200*time.Millisecond
+		return err == nil && statuses[0] == job.StatusFailing && time.Since(b.due["publishing"]) > 200*time.Millisecond
 	})
 	before, begin := commands(t, b.client.(*redis.Client)), time.Now()
 	_ = step.Wait(ctx, 3*time.Second)
@@ -235,7 +236,7 @@ func TestPublishingWins(t *testing.T) {
 	if n := float64(commands(t, b.client.(*redis.Client))-before) / seconds; n > 200 {
 		t.Errorf("%.0f commands a second for nothing", n)
 	}
-	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"publishing"}); err != nil || statuses[0] != scripts.StatusPublishing {
+	if _, statuses, err := b.s.Jobs.Attempts(ctx, []string{"publishing"}); err != nil || statuses[0] != job.StatusPublishing {
 		t.Errorf("%v %v", statuses, err)
 	}
 	if b.client.ZCard(ctx, b.s.Keys.Deadlines()).Val() != 2 {

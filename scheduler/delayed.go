@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // moveDue moves what is due in the delayed set to the streams where it belongs,
@@ -50,7 +51,7 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string
 	var senseless []scripts.Refusal
 	streams, listeners := map[string][]scripts.Move{}, map[string]string{}
 	for _, member := range due.Members {
-		later, err := scripts.ParseLater(member)
+		later, err := job.ParseLater(member)
 		if err != nil {
 			senseless = append(senseless, scripts.Refusal{Member: member, Reason: err.Error()})
 			continue
@@ -81,14 +82,14 @@ func (s *Scheduler) move(ctx context.Context, due scripts.Due, broken map[string
 
 // target says to which stream a member goes, whose that is, if it is a listener's, and
 // as what it goes.
-func (s *Scheduler) target(member string, l scripts.Later) (stream, listener string, move scripts.Move) {
+func (s *Scheduler) target(member string, l job.Later) (stream, listener string, move scripts.Move) {
 	n := strconv.FormatInt(l.Attempt, 10)
 	switch l.Step {
 	case "":
 		return s.scripts.Keys.Jobs(), "", scripts.Move{Member: member, ID: l.ID}
-	case scripts.StepTrigger:
+	case job.StepTrigger:
 		return s.scripts.Keys.Jobs(), "", scripts.Move{Member: member, ID: l.ID, Field: "look", Value: n}
-	case scripts.StepFanIn, scripts.StepRecord:
+	case job.StepFanIn, job.StepRecord:
 		return s.scripts.Keys.FanIn(), "", scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}
 	default:
 		return s.scripts.Keys.Task(l.Step), l.Step, scripts.Move{Member: member, ID: l.ID, Field: "attempt", Value: n}

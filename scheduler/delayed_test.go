@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
@@ -18,7 +19,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 	b := shared(t)
 	scheduler, s, client, ctx := b.scheduler("a"), b.s, b.client, t.Context()
 	for _, member := range []string{
-		"1", "2/1/" + scripts.StepTrigger, "3/4/" + scripts.StepFanIn, "4/4/" + scripts.StepRecord, "5/6/some.listener", "{bad}", "7/8",
+		"1", "2/1/" + job.StepTrigger, "3/4/" + job.StepFanIn, "4/4/" + job.StepRecord, "5/6/some.listener", "{bad}", "7/8",
 	} {
 		if err := s.Clock.Delay(ctx, member, -time.Second); err != nil {
 			t.Fatal(err)
@@ -64,7 +65,7 @@ func TestMoveDueSendsEachMemberWhereItBelongs(t *testing.T) {
 			t.Errorf("%s: %q", member, r)
 		}
 	}
-	if len(reasons) != 7 || reasons["member={bad}"] != scripts.ErrMember.Error() {
+	if len(reasons) != 7 || reasons["member={bad}"] != job.ErrMember.Error() {
 		t.Errorf("in quarantine: %v", reasons)
 	}
 	if wait, err := scheduler.moveDue(ctx); err != nil || wait < 29*time.Minute {
@@ -88,7 +89,7 @@ func TestAStepThatNoJobHas(t *testing.T) {
 	if err := s.Clock.Delay(ctx, "2/1/l", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if outcome, err := b.task("2").Fail(ctx, "no luck", scripts.BlameSource); outcome != scripts.OK || err != nil {
+	if outcome, err := b.task("2").Fail(ctx, "no luck", job.BlameSource); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	if n := client.ZCard(ctx, s.Keys.Delayed()).Val(); n != 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/bsm/redislock"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // findLost finds, in one process at a time, jobs that wait for what Redis has lost,
@@ -42,14 +43,14 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 	}
 	wanted := map[string][]scripts.Message{} // by step
 	var failed error
-	for _, job := range found {
+	for _, f := range found {
 		switch {
-		case job.Err != nil: // a foreign key stands in its place: its deadline ends it
-		case job.State == nil:
-			failed = errors.Join(failed, s.pushLost(ctx, job.ID))
+		case f.Err != nil: // a foreign key stands in its place: its deadline ends it
+		case f.State == nil:
+			failed = errors.Join(failed, s.pushLost(ctx, f.ID))
 		default:
-			for _, step := range idleSteps(job.State, now) {
-				wanted[step] = append(wanted[step], scripts.Message{ID: job.ID, Attempt: job.State.Attempt})
+			for _, step := range idleSteps(f.State, now) {
+				wanted[step] = append(wanted[step], scripts.Message{ID: f.ID, Attempt: f.State.Attempt})
 			}
 		}
 	}
@@ -60,15 +61,15 @@ func (s *Scheduler) findLost(ctx context.Context) (time.Duration, error) {
 }
 
 // idleSteps are those that a job waits for and no worker holds.
-func idleSteps(state *scripts.State, now time.Time) (steps []string) {
-	if state.Status == scripts.StatusRun {
+func idleSteps(state *job.State, now time.Time) (steps []string) {
+	if state.Status == job.StatusRun {
 		for _, name := range state.Listeners {
 			if t := state.Tasks[name]; !t.Done && now.After(t.Lease) {
 				steps = append(steps, name)
 			}
 		}
 	} else {
-		steps = append(steps, scripts.StepFanIn)
+		steps = append(steps, job.StepFanIn)
 	}
 	return steps
 }
@@ -77,7 +78,7 @@ func idleSteps(state *scripts.State, now time.Time) (steps []string) {
 func (s *Scheduler) resend(ctx context.Context, step string, messages []scripts.Message) error {
 	var members []string
 	for _, m := range messages {
-		members = append(members, scripts.Later{ID: m.ID, Attempt: m.Attempt, Step: step}.String())
+		members = append(members, job.Later{ID: m.ID, Attempt: m.Attempt, Step: step}.String())
 	}
 	waits, err := s.scripts.Epoch.Scores(ctx, s.scripts.Keys.Delayed(), members)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestALostMessageIsSentAgain, whatever somebody has done to the stream: once, and only
@@ -92,7 +93,7 @@ func TestALostFanInIsSentAgain(t *testing.T) {
 	if outcome, err := b.task("1").Complete(t.Context(), chunk, 0); outcome != scripts.Already || err != nil {
 		t.Fatal(outcome, err)
 	}
-	if outcome, err := b.task("2").Fail(t.Context(), "no luck", scripts.BlameSource); outcome != scripts.OK || err != nil {
+	if outcome, err := b.task("2").Fail(t.Context(), "no luck", job.BlameSource); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	if err := b.client.Del(t.Context(), b.s.Keys.FanIn()).Err(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/group"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // together runs calls of Complete at the same time: the first round trip waits until all
@@ -143,11 +144,11 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		if broken := slices.Contains([]int{bad, garbage, lost}, i); (f == nil) != broken {
 			t.Fatalf("open %d: %v", i, f)
 		} else if broken {
-			folds[i] = &Fold{State: &State{ID: id(i), Attempt: 1, Stage: 1}, s: s.conn}
+			folds[i] = &Fold{State: &job.State{ID: id(i), Attempt: 1, Stage: 1}, s: s.conn}
 			ends[i] = End{folds[i], "SUCCESS", "x"}
 			continue
 		}
-		data, err := s.Folds.Claimed(ctx, f.State, "l", []string{"c"}, 0)
+		data, err := f.Columns(ctx, "l", []string{"c"}, 0)
 		if err != nil || string(data[0]) != fmt.Sprintf("[%d]", i) {
 			t.Errorf("data of %d: %s %v", i, data, err)
 		}
@@ -247,7 +248,7 @@ func TestMessagesComeFirst(t *testing.T) {
 		"fail": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", time.Hour, "l")
 			task := firstTask(t, s, "l", "w")
-			return func() (Outcome, error) { return task.Fail(t.Context(), "x", BlameSource) }
+			return func() (Outcome, error) { return task.Fail(t.Context(), "x", job.BlameSource) }
 		}},
 		"expire": {func(s *Scripts) string { return s.Keys.FanIn() }, func(t *testing.T, s *Scripts) func() (Outcome, error) {
 			started(t, s, "1", -time.Second, "l")

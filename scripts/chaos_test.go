@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestManyWorkersThatDie: workers that run at the same time die, fall silent for longer than
@@ -87,7 +89,7 @@ type chaos struct {
 }
 
 func (c *chaos) stream(step string) string {
-	if step == StepFanIn {
+	if step == job.StepFanIn {
 		return c.s.Keys.FanIn()
 	}
 	return c.s.Keys.Task(step)
@@ -125,12 +127,12 @@ func (c *chaos) moveAll(ctx context.Context) {
 		return
 	}
 	for _, member := range due.Members {
-		later, err := ParseLater(member)
+		later, err := job.ParseLater(member)
 		if err != nil {
 			c.t.Error(err)
 			continue
 		}
-		step, listener := StepFanIn, ""
+		step, listener := job.StepFanIn, ""
 		if later.Step[0] != '@' {
 			step, listener = later.Step, later.Step
 		}
@@ -206,7 +208,7 @@ func (w *chaosWorker) once(ctx context.Context) {
 	}
 	entry := Entry{Stream: stream, Group: Group, Consumer: w.name, ID: entries[0].ID}
 	var err error
-	if w.step == StepFanIn {
+	if w.step == job.StepFanIn {
 		err = w.fold(ctx, m, entry, fields, silent)
 	} else {
 		err = w.task(ctx, m, entry, fields, silent)
@@ -277,7 +279,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 			return errors.Join(err, w.told(ctx, e, outcome))
 		}
 	}
-	if f.Stage == 1 && len(f.ID)%2 == 0 && f.Status != StatusPublishing {
+	if f.Stage == 1 && len(f.ID)%2 == 0 && f.Status != job.StatusPublishing {
 		_, err := w.call(ctx, func() (Outcome, error) { return f.Advance(ctx, []string{"c"}) })
 		return err
 	}
@@ -286,7 +288,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 		return nil // the job has gone on meanwhile
 	}
 	if w.random.IntN(10) == 0 && f.claimed {
-		_, err := w.call(ctx, func() (Outcome, error) { return f.Requeue(ctx, StepFanIn, Again{Counts: true, Error: "later"}) })
+		_, err := w.call(ctx, func() (Outcome, error) { return f.Requeue(ctx, job.StepFanIn, Again{Counts: true, Error: "later"}) })
 		return err
 	}
 	outcome, err := w.call(ctx, func() (Outcome, error) {
@@ -320,7 +322,7 @@ func (w *chaosWorker) join(ctx context.Context, f *Fold) (string, error) {
 		fmt.Fprintf(&file, "%s: %d×", listener, is.Chunks)
 		var first string
 		for n := range is.Chunks {
-			fields, err := w.s.Folds.Claimed(ctx, f.State, listener, []string{"c"}, n)
+			fields, err := f.Columns(ctx, listener, []string{"c"}, n)
 			if err != nil {
 				return "", err
 			}

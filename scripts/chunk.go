@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Chunk is a part of a task's dataset.
@@ -34,7 +36,7 @@ func (c Chunk) bytes() int {
 // args appends field and value of every column.
 func (c Chunk) args(args []any, listener string) []any {
 	for i, name := range c.Names {
-		args = append(args, Field(listener, name, c.Number), c.Fields[i])
+		args = append(args, job.Field(listener, name, c.Number), c.Fields[i])
 	}
 	return args
 }
@@ -98,52 +100,45 @@ func (t *Task) store(ctx context.Context, script string, args []any) (Outcome, S
 // ErrNoChunk is returned if the data of a job is not what its state says.
 var ErrNoChunk = errors.New("scripts: chunk not found")
 
-// Claimed is Columns for a job as a worker has it: Open has read the data of a small one.
-func (s Folds) Claimed(ctx context.Context, state *State, listener string, columns []string, chunk int64) ([][]byte, error) {
-	if state.data == nil {
-		return s.Columns(ctx, state.ID, listener, columns, chunk)
-	}
-	fields := make([][]byte, len(columns))
-	for i, c := range columns {
-		text, ok := state.data[Field(listener, c, chunk)]
-		if !ok {
-			return nil, noChunk(state.ID, listener, c, chunk)
-		}
-		fields[i] = bytesOf(text)
-	}
-	return fields, nil
-}
-
-// bytesOf returns the bytes of a text without a copy, since a chunk is large. They
-// must not be changed.
-func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
-
-func noChunk(id, listener, column string, chunk int64) error {
-	return fmt.Errorf("%w: %s of job %s", ErrNoChunk, Field(listener, column, chunk), id)
-}
-
 // Columns returns one chunk of some of a listener's columns: for every column a JSON array,
 // which must not be changed. It returns ErrNoChunk if one of them does not exist.
 func (s Folds) Columns(ctx context.Context, id, listener string, columns []string, chunk int64) ([][]byte, error) {
+	return s.columns(ctx, nil, id, listener, columns, chunk)
+}
+
+// Columns is Folds.Columns for the job; Open has read those of a small one.
+func (f *Fold) Columns(ctx context.Context, listener string, columns []string, chunk int64) ([][]byte, error) {
+	return f.s.columns(ctx, f.data, f.ID, listener, columns, chunk)
+}
+
+// columns takes the fields from data; nil: from Redis.
+func (s *conn) columns(ctx context.Context, data map[string]string, id, listener string, columns []string, chunk int64) ([][]byte, error) {
 	if len(columns) == 0 {
 		return nil, nil
 	}
-	args := []any{"hmget", s.Keys.Job(id)}
-	for _, c := range columns {
-		args = append(args, Field(listener, c, chunk))
+	values, args := make([]any, len(columns)), []any{"hmget", s.Keys.Job(id)}
+	for i, c := range columns {
+		name := job.Field(listener, c, chunk)
+		args = append(args, name)
+		if text, ok := data[name]; ok {
+			values[i] = text
+		}
 	}
-	cmd := redis.NewSliceCmd(ctx, args...)
-	// A chunk can be large, and takes a round trip of its own.
-	if err := s.rdb.Process(ctx, cmd); err != nil {
-		return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
+	if data == nil {
+		cmd := redis.NewSliceCmd(ctx, args...)
+		// A chunk can be large, and takes a round trip of its own.
+		if err := s.rdb.Process(ctx, cmd); err != nil {
+			return nil, fmt.Errorf("chunk %d of %s: %w", chunk, listener, err)
+		}
+		values = cmd.Val()
 	}
 	fields := make([][]byte, len(columns))
-	for i, v := range cmd.Val() {
+	for i, v := range values {
 		text, ok := v.(string)
 		if !ok {
-			return nil, noChunk(id, listener, columns[i], chunk)
+			return nil, fmt.Errorf("%w: %s of job %s", ErrNoChunk, job.Field(listener, columns[i], chunk), id)
 		}
-		fields[i] = bytesOf(text)
+		fields[i] = unsafe.Slice(unsafe.StringData(text), len(text)) // not a copy, since a chunk is large
 	}
 	return fields, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/internal/group"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Complete stores the only chunk of a task, or says how many it has stored, counts its
@@ -124,7 +125,7 @@ func (s Tasks) completeCall(ctx context.Context, batch []*completion) *redis.Cmd
 	args := append(make([]any, 0, 7+len(names)+len(batch)*(7+len(names))),
 		len(batch), listener, Group, s.bytes, s.small, first.columns, len(names))
 	for _, name := range names {
-		args = append(args, Field(listener, name, 0))
+		args = append(args, job.Field(listener, name, 0))
 	}
 	for _, c := range batch {
 		t := c.task

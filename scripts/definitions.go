@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 const (
@@ -145,16 +147,15 @@ func (s Definitions) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 			return nil, seen, fmt.Errorf("states: %w", err)
 		}
 		for i, c := range cmds {
-			var state State
-			p := parser{}
-			if p.job(c.(*redis.StringCmd).Val(), &state); p.err != nil {
+			state, err := job.ParseLine(c.(*redis.StringCmd).Val())
+			if err != nil {
 				if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
 					return nil, seen, fmt.Errorf("states: %w", err)
 				}
 				continue // it has ended, or it is not a state
 			}
 			o := Orphan{ID: ids[i], Attempt: state.Attempt, Report: state.Report, Definition: state.Definition}
-			if !NeedsDefinition(state.Status) || seen.Live(o.Member()) {
+			if !job.NeedsDefinition(state.Status) || seen.Live(o.Member()) {
 				continue
 			}
 			o.Last = seen.Last[o.Member()]
@@ -164,14 +165,4 @@ func (s Definitions) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 			return found, seen, nil
 		}
 	}
-}
-
-// NeedsDefinition tells whether a job of this status goes on only in a process that has
-// its definition.
-func NeedsDefinition(status string) bool {
-	switch status {
-	case StatusRun, StatusReady, StatusFold, StatusPublishing:
-		return true
-	}
-	return false
 }

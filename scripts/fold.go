@@ -5,20 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Fold is a job whose barrier was reached, or that is to end, as one worker has it.
 type Fold struct {
-	*State
-	Entry   Entry // its message, which is acknowledged with the job's end; empty: none
-	claimed bool  // it has a fence of its own
+	*job.State
+	Entry   Entry             // its message, which is acknowledged with the job's end; empty: none
+	claimed bool              // it has a fence of its own
+	data    map[string]string // all fields, if the job is small; nil: Columns reads them
 	s       *conn
 }
 
@@ -110,13 +110,12 @@ func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
 			return nil, fmt.Errorf("read %s: %w", s.Keys.Job(j.ID), err)
 		}
-		state, err := parseState(j.ID, fields)
-		if err != nil || state.Attempt != j.Attempt || state.Stage != j.Stage || state.Status != StatusReady {
+		state, err := job.Parse(j.ID, fields)
+		if err != nil || state.Attempt != j.Attempt || state.Stage != j.Stage || state.Status != job.StatusReady {
 			continue
 		}
-		state.data = fields
 		state.Fold.Tries = 1
-		folds[i] = &Fold{State: state, Entry: j.Entry, s: s.conn}
+		folds[i] = &Fold{State: state, Entry: j.Entry, data: fields, s: s.conn}
 	}
 	return folds, nil
 }
@@ -124,7 +123,7 @@ func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 // Keep renews the lease of a job, and keeps its message from being taken over: OK, Busy if
 // the job is no longer this worker's, or Gone.
 func (f *Fold) Keep(ctx context.Context) (Outcome, error) {
-	return f.s.keep(ctx, f.ID, f.Attempt, StepFanIn, f.fence(), 0, f.Entry)
+	return f.s.keep(ctx, f.ID, f.Attempt, job.StepFanIn, f.fence(), 0, f.Entry)
 }
 
 // fence is that of a claim, as an argument; empty if the job is not claimed.
@@ -156,7 +155,7 @@ func (s Folds) Publish(ctx context.Context, folds ...*Fold) ([]Outcome, error) {
 		if !f.claimed { // Keep reads both at the same time
 			f.Fence, f.claimed = int64(o), true
 		}
-		f.Status, outcomes[i] = StatusPublishing, OK
+		f.Status, outcomes[i] = job.StatusPublishing, OK
 	}
 	return outcomes, err
 }
@@ -175,12 +174,12 @@ func (f *Fold) Advance(ctx context.Context, listeners []string) (Outcome, error)
 
 // Fail fails a claimed job; its claim goes on, in order to end it: OK, Already, Busy or Gone.
 // With remove, the worker that ends it removes its file.
-func (f *Fold) Fail(ctx context.Context, reason string, blame Blame, remove bool) (Outcome, error) {
-	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.Keys.FanIn()}})
+func (f *Fold) Fail(ctx context.Context, reason string, blame job.Blame, remove bool) (Outcome, error) {
+	outcome, _, err := f.s.fail(ctx, f.ID, f.Attempt, failure{by: job.StepFanIn, token: f.Fence, reason: reason, blame: blame, remove: remove, entry: Entry{Stream: f.s.Keys.FanIn()}})
 	return outcome, err
 }
 
-// Requeue gives up a claimed job, to be tried again: as StepFanIn, or as StepRecord if only
+// Requeue gives up a claimed job, to be tried again: as job.StepFanIn, or as job.StepRecord if only
 // its record is left to be changed. It acknowledges the job's entry: OK, Busy, or Gone.
 func (f *Fold) Requeue(ctx context.Context, step string, a Again) (Outcome, error) {
 	return f.s.requeue(ctx, f.ID, f.Attempt, step, f.Fence, f.s.stream(f.Entry), f.Entry, a)
@@ -201,45 +200,16 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 		args := append(make([]any, 0, 4+7*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
-			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, summary(e.State))
+			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary())
 		}
 		return call(ctx, "settle", keys, args...)
 	})
 }
 
-// summary says what the listeners of a job gave, for people who read it right after its end:
-// listener:rows:tries, with commas; rows are - if the job went on without the listener, and
-// empty if it was not done.
-func summary(s *State) string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(s.Tasks)) {
-		t := s.Tasks[name]
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(name)
-		switch {
-		case t.Policy != "":
-			b.WriteString(":-:")
-		case t.Done:
-			b.WriteByte(':')
-			b.WriteString(strconv.FormatInt(t.Rows, 10))
-			b.WriteByte(':')
-		default:
-			b.WriteString("::")
-		}
-		b.WriteString(strconv.FormatInt(t.Tries, 10))
-	}
-	if b.Len() == 0 {
-		return "-"
-	}
-	return b.String()
-}
-
 // HandBack leaves a job to a process that has its definition, after a second, and
 // acknowledges its entry.
 func (s Folds) HandBack(ctx context.Context, m Message, entry Entry) error {
-	return s.handBack(ctx, m.ID, m.Attempt, StepFanIn, entry)
+	return s.handBack(ctx, m.ID, m.Attempt, job.StepFanIn, entry)
 }
 
 // handBackAfter is how long a step waits that is handed back.

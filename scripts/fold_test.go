@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestAClaimBringsTheState as it has made it, also if Redis does not know the script.
@@ -24,10 +26,10 @@ func TestAClaimBringsTheState(t *testing.T) { // not parallel: others make Redis
 		if err != nil || outcome != OK {
 			t.Fatal(i, outcome, err)
 		}
-		if fold.Fence != int64(i+1) || fold.Worker != fmt.Sprint("w", i) || fold.Status != StatusFold || fold.Fold.Tries != int64(i+2) {
+		if fold.Fence != int64(i+1) || fold.Worker != fmt.Sprint("w", i) || fold.Status != job.StatusFold || fold.Fold.Tries != int64(i+2) {
 			t.Errorf("%+v", fold.State)
 		}
-		if fields, err := s.Folds.Claimed(ctx, fold.State, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
+		if fields, err := fold.Columns(ctx, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
 			t.Errorf("%q %v", fields, err)
 		}
 	}
@@ -60,10 +62,10 @@ func TestOpenBringsTheData(t *testing.T) {
 		t.Fatal(folds)
 	}
 	client.HDel(ctx, s.Keys.Job("good"), "l.c") // it is read no more
-	if fields, err := s.Folds.Claimed(ctx, good.State, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
+	if fields, err := good.Columns(ctx, "l", []string{"c"}, 0); err != nil || string(fields[0]) != "[1]" {
 		t.Errorf("%q %v", fields, err)
 	}
-	if _, err := s.Folds.Claimed(ctx, good.State, "l", []string{"d"}, 0); !errors.Is(err, ErrNoChunk) {
+	if _, err := good.Columns(ctx, "l", []string{"d"}, 0); !errors.Is(err, ErrNoChunk) {
 		t.Errorf("a column that does not exist: %v", err)
 	}
 	if _, err := s.Folds.Columns(ctx, "good", "l", []string{"c"}, 0); !errors.Is(err, ErrNoChunk) {
@@ -222,7 +224,7 @@ func TestTwoWorkersFoldASmallJob(t *testing.T) {
 					failed[w] = err
 					return
 				}
-				if outcome != OK || f.Status == StatusPublishing {
+				if outcome != OK || f.Status == job.StatusPublishing {
 					continue
 				}
 				outcomes, err := s.Folds.Publish(ctx, f)

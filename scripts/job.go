@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Margin is how long a job's hash outlives its deadline, and the last claim or renewal.
@@ -110,7 +112,7 @@ type failure struct {
 	by     string // a listener's name, StepFanIn or @deadline
 	token  int64  // its generation or fence
 	reason string
-	blame  Blame
+	blame  job.Blame
 	remove bool // its file may exist
 	entry  Entry
 	paused []any // the listeners that are, for the reason of a deadline

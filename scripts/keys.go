@@ -1,7 +1,6 @@
 package scripts
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/report"
@@ -146,12 +145,4 @@ func (k Keys) HoldsWork(key string) bool {
 		return true
 	}
 	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.Timer(""))
-}
-
-// Field is the field of a job's hash that holds one chunk of a column, counted from 0.
-func Field(listener, column string, chunk int64) string {
-	if chunk == 0 {
-		return listener + "." + column
-	}
-	return listener + "." + column + "#" + strconv.FormatInt(chunk, 10)
 }

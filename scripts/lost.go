@@ -2,13 +2,14 @@ package scripts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // A scheduler checks LostJobs running jobs every LostEvery for what Redis has lost.
@@ -17,47 +18,12 @@ const (
 	LostJobs  = 1000
 )
 
-// Found is a job that runs, as List finds it.
-type Found struct {
-	ID    string
-	State *State // nil: none
-	Err   error  // the state cannot be read
-}
-
-// List returns running jobs in the order of their deadlines: count of them, from an
-// offset on.
-func (s Jobs) List(ctx context.Context, offset, count int64) ([]Found, error) {
-	ids, err := s.rdb.ZRange(ctx, s.Keys.Deadlines(), offset, offset+count-1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("running jobs: %w", err)
-	}
-	cmds := make([]redis.Cmder, len(ids))
-	for i, id := range ids {
-		cmds[i] = s.stateCall(ctx, id)
-	}
-	if err := s.do(ctx, cmds...); err != nil {
-		return nil, fmt.Errorf("states: %w", err)
-	}
-	found := make([]Found, len(ids))
-	for i, id := range ids {
-		state, err := stateOf(id, cmds[i].(*redis.Cmd))
-		if errors.Is(err, ErrNoJob) {
-			err = nil
-		}
-		if err == nil && state != nil && state.ended() {
-			state = nil
-		}
-		found[i] = Found{ID: id, State: state, Err: err}
-	}
-	return found, nil
-}
-
 // Lost returns those of a step's messages that no worker will get, with the entry that was read
 // and is not pending (without ID: it does not exist). It searches the oldest hundred thousand
 // entries of a stream; if there are more, none is lost.
 func (s Streams) Lost(ctx context.Context, step string, wanted []Message) (map[Message]Entry, error) {
 	streams := []string{s.Keys.Task(step)}
-	if step == StepFanIn {
+	if step == job.StepFanIn {
 		streams = []string{s.Keys.FanIn(), s.Keys.FanInLarge()} // in the order in which a message moves
 	}
 	lost := make(map[Message]Entry, len(wanted))

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // expected are the fields of the hash but for times and texts for people.
@@ -34,9 +35,9 @@ func (m *machine) expected() map[string]string {
 	set(j.remove, "remove", "1")
 	open := "|"
 	names := slices.Concat(stages...)
-	for _, name := range append(names, StepFanIn) {
+	for _, name := range append(names, job.StepFanIn) {
 		is := &j.fold
-		if name != StepFanIn {
+		if name != job.StepFanIn {
 			if is = j.tasks[name]; is == nil {
 				continue
 			}
@@ -54,7 +55,7 @@ func (m *machine) expected() map[string]string {
 		set(is.taken, name+":taken", "T")
 		set(is.leased, name+":lease", "T")
 		set(is.writer != nil, name+":writer", "T")
-		if name == StepFanIn {
+		if name == job.StepFanIn {
 			continue
 		}
 		found := fmt.Sprintf(`chunks=%d rows=%d bytes=%d columns=[{"name":"c","type":"integer"}]`, is.chunks, is.chunks, 3*is.chunks)
@@ -67,7 +68,7 @@ func (m *machine) expected() map[string]string {
 			want[name+":part"] = found
 		}
 		for chunk := range is.chunks {
-			want[Field(name, "c", chunk)] = "[1]"
+			want[job.Field(name, "c", chunk)] = "[1]"
 		}
 		if !is.done {
 			if open += name; is.generation > 0 {
@@ -132,11 +133,11 @@ func (m *machine) agree(t *rapid.T) {
 	}
 	// Every step that is open has a message that leads to it.
 	for name, task := range m.job.tasks {
-		if m.job.status == StatusRun && !task.done && !m.lost[name] && !m.has(name) && !m.waitsLater(name) {
+		if m.job.status == job.StatusRun && !task.done && !m.lost[name] && !m.has(name) && !m.waitsLater(name) {
 			t.Fatalf("no message leads to task %s", name)
 		}
 	}
-	if m.job.status != StatusRun && !m.lost[StepFanIn] && !m.has(StepFanIn) && !m.waitsLater(StepFanIn) {
+	if m.job.status != job.StatusRun && !m.lost[job.StepFanIn] && !m.has(job.StepFanIn) && !m.waitsLater(job.StepFanIn) {
 		t.Fatalf("no message leads to the job, which is %s", m.job.status)
 	}
 }

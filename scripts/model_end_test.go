@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // end brings the job to its end. First, in every round, each entry goes to another worker
@@ -121,7 +123,7 @@ func (m *machine) work(t *rapid.T, h *mHand) {
 		m.completeTask(t, h, 0, is == nil || is.chunks > 0)
 	case outcome == ToFail:
 		m.settleFold(t, h, "FAILED")
-	case int(h.fold.Stage) < len(stages) && h.fold.Status != StatusPublishing:
+	case int(h.fold.Stage) < len(stages) && h.fold.Status != job.StatusPublishing:
 		m.advanceFold(t, h)
 	default:
 		switch m.publishFold(t, h, false) {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // told does what a worker does that is told that nothing is left for its entry.
@@ -150,9 +151,9 @@ func (m *machine) count(h *mHand, is *mStep) Outcome {
 	if j.done < j.target {
 		return OK
 	}
-	j.status = StatusReady
+	j.status = job.StatusReady
 	m.barriers[fmt.Sprintf("%d/%d", j.attempt, j.stage)]++
-	step := StepFanIn
+	step := job.StepFanIn
 	if j.bytes > maxSmall {
 		step = stepLarge
 	}
@@ -165,7 +166,7 @@ func (m *machine) counted(h *mHand) Outcome {
 	switch {
 	case !m.mine(h) || m.job.tasks[h.step] == nil || !m.job.tasks[h.step].done:
 		return Gone
-	case m.job.status == StatusReady:
+	case m.job.status == job.StatusReady:
 		return Already
 	}
 	return OK
@@ -236,7 +237,7 @@ func (m *machine) remember(t *rapid.T) {
 func (m *machine) drawAgain(t *rapid.T) Again {
 	return Again{
 		Delay: time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Hour, Counts: rapid.Bool().Draw(t, "counts"),
-		Error: rapid.SampledFrom([]string{"", "later"}).Draw(t, "error"), Blame: rapid.SampledFrom([]Blame{"", BlameSource}).Draw(t, "blame"),
+		Error: rapid.SampledFrom([]string{"", "later"}).Draw(t, "error"), Blame: rapid.SampledFrom([]job.Blame{"", job.BlameSource}).Draw(t, "blame"),
 	}
 }
 
@@ -285,12 +286,12 @@ func (m *machine) requeue(t *rapid.T) {
 
 func (m *machine) fail(t *rapid.T) {
 	h := m.drawHand(t, ofTask)
-	blame := rapid.SampledFrom([]Blame{"", BlameSource}).Draw(t, "blame")
+	blame := rapid.SampledFrom([]job.Blame{"", job.BlameSource}).Draw(t, "blame")
 	got, err := h.task.Fail(t.Context(), "broken", blame)
 	is := m.openTask(h)
 	want := OK
 	switch {
-	case m.mine(h) && m.job.status == StatusFailing:
+	case m.mine(h) && m.job.status == job.StatusFailing:
 		want = Already
 		m.ack(h)
 	case is == nil:
@@ -309,11 +310,11 @@ func (m *machine) fail(t *rapid.T) {
 // failing is a decision from outside of fan-in, which loses its claim.
 func (m *machine) failing() {
 	j := m.job
-	j.status, j.reason = StatusFailing, true
+	j.status, j.reason = job.StatusFailing, true
 	j.fold.owner, j.fold.entry, j.fold.waiting = "", "", false
 	j.fence++
 	m.forget()
-	m.send(StepFanIn, j.attempt, "stage", "0")
+	m.send(job.StepFanIn, j.attempt, "stage", "0")
 }
 
 // forget removes the tasks of the stage from the delayed set.
@@ -329,9 +330,9 @@ func (m *machine) cancel(t *rapid.T) {
 	switch j := m.job; {
 	case j == nil || attempt != j.attempt:
 		m.check(t, got, err, Gone)
-	case j.status == StatusFailing && j.cancelled:
+	case j.status == job.StatusFailing && j.cancelled:
 		m.check(t, got, err, Already)
-	case j.status == StatusFailing || j.status == StatusPublishing:
+	case j.status == job.StatusFailing || j.status == job.StatusPublishing:
 		m.check(t, got, err, Busy)
 	default:
 		m.check(t, got, err, OK)
@@ -341,7 +342,7 @@ func (m *machine) cancel(t *rapid.T) {
 			}
 		}
 		m.failing()
-		delete(m.delayed, member(j.attempt, StepFanIn))
+		delete(m.delayed, member(j.attempt, job.StepFanIn))
 		j.cancelled = true
 	}
 }
@@ -351,9 +352,9 @@ func (m *machine) expire(t *rapid.T) {
 	switch j := m.job; {
 	case j == nil:
 		m.check(t, got, err, Gone)
-	case j.status == StatusFailing:
+	case j.status == job.StatusFailing:
 		m.check(t, got, err, Already)
-	case !j.late || j.status == StatusPublishing:
+	case !j.late || j.status == job.StatusPublishing:
 		m.check(t, got, err, Busy)
 	default:
 		m.check(t, got, err, OK)
@@ -374,7 +375,7 @@ func (m *machine) open(t *rapid.T) {
 // openFold opens a small job, if it is READY.
 func (m *machine) openFold(t *rapid.T, h *mHand) bool {
 	folds, err := m.s.Folds.Open(t.Context(), []Small{{Message: h.message(), Stage: h.stage(), Entry: h.entry(m)}})
-	want := m.mine(h) && m.job.stage == h.stage() && m.job.status == StatusReady
+	want := m.mine(h) && m.job.stage == h.stage() && m.job.status == job.StatusReady
 	if err != nil || (folds[0] != nil) != want {
 		t.Fatalf("opened %v %v, the model says %v", folds[0], err, want)
 	}
@@ -398,27 +399,27 @@ func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
 	}
 	j, is := m.job, &m.job.fold
 	want := OK
-	if j.status == StatusFailing {
+	if j.status == job.StatusFailing {
 		want = ToFail
 	}
 	own := is.owner == "" && is.entry == h.e.id
 	switch {
-	case j.status == StatusRun && h.stage() < j.stage:
+	case j.status == job.StatusRun && h.stage() < j.stage:
 		want = Already
-	case j.status == StatusRun:
+	case j.status == job.StatusRun:
 		want = Gone
-	case j.status != StatusFailing && h.stage() != 0 && h.stage() != j.stage:
+	case j.status != job.StatusFailing && h.stage() != 0 && h.stage() != j.stage:
 		want = Already
-	case j.status != StatusFailing && h.step == StepFanIn && j.bytes > maxSmall:
+	case j.status != job.StatusFailing && h.step == job.StepFanIn && j.bytes > maxSmall:
 		if want = Gone; slices.Contains(m.streams[h.step], h.e) {
 			want = Large
 			m.ack(h)
 			m.send(stepLarge, j.attempt, "stage", fmt.Sprint(h.stage()), "bytes", fmt.Sprint(j.bytes), putBack, "1")
 		}
 	case is.owner == h.worker: // as before: an answer was lost
-	case (is.owner != "" || j.status == StatusPublishing) && m.doubles(h, is):
+	case (is.owner != "" || j.status == job.StatusPublishing) && m.doubles(h, is):
 		want = Gone
-	case (is.owner != "" || j.status == StatusPublishing) && !is.waiting && !h.silent && !own:
+	case (is.owner != "" || j.status == job.StatusPublishing) && !is.waiting && !h.silent && !own:
 		want = Busy
 	case !slices.Contains(m.streams[h.step], h.e):
 		want = Gone
@@ -427,8 +428,8 @@ func (m *machine) claimFold(t *rapid.T, h *mHand, lost bool) Outcome {
 			is.tries++
 			is.tried, is.failed, is.blamed = true, true, false
 		}
-		if j.status == StatusReady {
-			j.status = StatusFold
+		if j.status == job.StatusReady {
+			j.status = job.StatusFold
 		}
 		j.fence++
 		is.owner, is.entry, is.waiting = h.worker, h.e.id, false
@@ -452,7 +453,7 @@ func (m *machine) publish(t *rapid.T) {
 func (m *machine) publishFold(t *rapid.T, h *mHand, lost bool) Outcome {
 	f, claimed := h.fold, h.fold.claimed
 	if lost {
-		f = &Fold{State: new(State), Entry: f.Entry, claimed: f.claimed, s: f.s}
+		f = &Fold{State: new(job.State), Entry: f.Entry, claimed: f.claimed, s: f.s}
 		*f.State = *h.fold.State
 	}
 	fence := f.Fence
@@ -462,19 +463,19 @@ func (m *machine) publishFold(t *rapid.T, h *mHand, lost bool) Outcome {
 	}
 	want := Busy
 	switch j := m.job; {
-	case !m.mine(h) || j.stage != f.Stage || j.status == StatusRun || j.status == StatusReady && claimed:
+	case !m.mine(h) || j.stage != f.Stage || j.status == job.StatusRun || j.status == job.StatusReady && claimed:
 		want = Gone
-	case j.status == StatusReady || j.status == StatusFold && claimed && fence == j.fence:
+	case j.status == job.StatusReady || j.status == job.StatusFold && claimed && fence == j.fence:
 		if j.late {
 			want = Late
 			break
 		}
-		want, j.status = OK, StatusPublishing
+		want, j.status = OK, job.StatusPublishing
 		if !claimed {
 			j.fence++
 			j.fold.entry = h.e.id
 		}
-	case j.status == StatusPublishing && claimed && fence == j.fence, j.status == StatusPublishing && !claimed && j.fold.owner == "" && j.fold.entry == h.e.id:
+	case j.status == job.StatusPublishing && claimed && fence == j.fence, j.status == job.StatusPublishing && !claimed && j.fold.owner == "" && j.fold.entry == h.e.id:
 		want = OK
 	}
 	m.check(t, outcomes[0], nil, want)
@@ -493,16 +494,16 @@ func (m *machine) advanceFold(t *rapid.T, h *mHand) Outcome {
 	got, err := f.Advance(t.Context(), stages[f.Stage])
 	want := OK
 	switch {
-	case m.mine(h) && j.status == StatusRun && j.stage > f.Stage:
+	case m.mine(h) && j.status == job.StatusRun && j.stage > f.Stage:
 		m.ack(h)
 	case !m.mine(h) || j.stage != f.Stage:
 		want = Gone
 		m.ack(h)
-	case f.claimed && (f.Fence != j.fence || j.status != StatusFold) || !f.claimed && j.status != StatusReady:
+	case f.claimed && (f.Fence != j.fence || j.status != job.StatusFold) || !f.claimed && j.status != job.StatusReady:
 		want = m.replaced(h, &j.fold)
 	default:
 		gaveUp, left, waits := j.fold.gaveUp, j.fold.left, j.fold.waits
-		j.stage, j.status, j.fold = j.stage+1, StatusRun, mStep{gaveUp: gaveUp, left: left, waits: waits}
+		j.stage, j.status, j.fold = j.stage+1, job.StatusRun, mStep{gaveUp: gaveUp, left: left, waits: waits}
 		j.target++
 		j.tasks["c"] = &mStep{stage: 2}
 		m.send("c", j.attempt, "of", "r/d", "parameters", j.parameters)
@@ -522,9 +523,9 @@ func (m *machine) keepTheFold(t *rapid.T, h *mHand) Outcome {
 	case !m.mine(h):
 		want = Gone
 		m.ack(h)
-	case !f.claimed && j.status != StatusReady, f.claimed && f.Fence != j.fence:
+	case !f.claimed && j.status != job.StatusReady, f.claimed && f.Fence != j.fence:
 		want = m.replaced(h, &j.fold)
-	case f.claimed && (j.status == StatusRun || j.status == StatusReady):
+	case f.claimed && (j.status == job.StatusRun || j.status == job.StatusReady):
 		want = Busy
 	default:
 		h.e.with = h.worker // if it exists
@@ -536,7 +537,7 @@ func (m *machine) keepTheFold(t *rapid.T, h *mHand) Outcome {
 func (m *machine) requeueFold(t *rapid.T) {
 	h := m.drawHand(t, ofFold)
 	again := m.drawAgain(t)
-	step := rapid.SampledFrom([]string{StepFanIn, StepRecord}).Draw(t, "step")
+	step := rapid.SampledFrom([]string{job.StepFanIn, job.StepRecord}).Draw(t, "step")
 	f, j := h.fold, m.job
 	got, err := f.Requeue(t.Context(), step, again)
 	want := OK
@@ -548,7 +549,7 @@ func (m *machine) requeueFold(t *rapid.T) {
 		m.ack(h)
 	case f.Fence != j.fence:
 		want = m.replaced(h, &j.fold)
-	case j.status == StatusRun || j.status == StatusReady:
+	case j.status == job.StatusRun || j.status == job.StatusReady:
 		want = Busy
 	default:
 		j.fence++
@@ -564,17 +565,17 @@ func (m *machine) failFold(t *rapid.T) {
 
 func (m *machine) failTheFold(t *rapid.T, h *mHand, remove bool) Outcome {
 	f, j := h.fold, m.job
-	got, err := f.Fail(t.Context(), "broken", BlameSink, remove)
+	got, err := f.Fail(t.Context(), "broken", job.BlameSink, remove)
 	want := OK
 	switch {
 	case !m.mine(h):
 		want = Gone
-	case j.status == StatusFailing && f.Fence == j.fence:
+	case j.status == job.StatusFailing && f.Fence == j.fence:
 		want = Already
-	case f.Fence != j.fence || j.status == StatusRun || j.status == StatusReady:
+	case f.Fence != j.fence || j.status == job.StatusRun || j.status == job.StatusReady:
 		want = Busy
 	default:
-		j.status, j.reason, j.blamed, j.remove = StatusFailing, true, true, remove
+		j.status, j.reason, j.blamed, j.remove = job.StatusFailing, true, true, remove
 		m.forget()
 	}
 	m.check(t, got, err, want)
@@ -599,7 +600,7 @@ func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 	case !m.mine(h):
 		want = Gone
 		m.ack(h)
-	case j.status == StatusRun || j.status == StatusReady:
+	case j.status == job.StatusRun || j.status == job.StatusReady:
 		want = Busy
 	case f.Fence != j.fence:
 		want = m.replaced(h, &j.fold)

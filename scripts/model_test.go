@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestModel drives the scripts of one job in any order, with duplicates, stale attempts,
@@ -53,7 +54,7 @@ func TestModel(t *testing.T) {
 // stages are the listeners of the job's stages, steps all that has a stream.
 var (
 	stages = [][]string{{"a", "b"}, {"c"}}
-	steps  = []string{"a", "b", "c", StepFanIn, stepLarge}
+	steps  = []string{"a", "b", "c", job.StepFanIn, stepLarge}
 )
 
 // stepLarge is fan-in of jobs with more than maxSmall bytes: those to whose data two listeners
@@ -64,7 +65,7 @@ const (
 )
 
 // isFold tells whether a step is fan-in.
-func isFold(step string) bool { return step == StepFanIn || step == stepLarge }
+func isFold(step string) bool { return step == job.StepFanIn || step == stepLarge }
 
 // mEntry is an entry of a stream.
 type mEntry struct {
@@ -131,7 +132,7 @@ type machine struct {
 
 func (m *machine) stream(step string) string {
 	switch step {
-	case StepFanIn:
+	case job.StepFanIn:
 		return m.s.Keys.FanIn()
 	case stepLarge:
 		return m.s.Keys.FanInLarge()
@@ -185,7 +186,7 @@ func (m *machine) mine(h *mHand) bool {
 
 // openTask is the task of a hand if it is open; nil otherwise.
 func (m *machine) openTask(h *mHand) *mStep {
-	if !m.mine(h) || m.job.status != StatusRun || m.job.tasks[h.step] == nil || m.job.tasks[h.step].done {
+	if !m.mine(h) || m.job.status != job.StatusRun || m.job.tasks[h.step] == nil || m.job.tasks[h.step].done {
 		return nil
 	}
 	return m.job.tasks[h.step]
@@ -336,7 +337,7 @@ func (m *machine) start(t *rapid.T) {
 	m.check(t, outcomes[0], nil, OK)
 	m.attempt = next.Attempt
 	m.job = &mJob{
-		attempt: next.Attempt, parameters: string(next.Parameters), late: late, stage: 1, status: StatusRun, target: 2,
+		attempt: next.Attempt, parameters: string(next.Parameters), late: late, stage: 1, status: job.StatusRun, target: 2,
 		tasks: map[string]*mStep{"a": {stage: 1}, "b": {stage: 1}},
 	}
 	for _, l := range stages[0] {
@@ -350,7 +351,7 @@ func (m *machine) start(t *rapid.T) {
 func (m *machine) doubles(h *mHand, is *mStep) bool {
 	of := m.streams[h.step]
 	if isFold(h.step) {
-		of = slices.Concat(m.streams[StepFanIn], m.streams[stepLarge])
+		of = slices.Concat(m.streams[job.StepFanIn], m.streams[stepLarge])
 	}
 	return is.entry != "" && is.entry != h.e.id && slices.ContainsFunc(of, func(e *mEntry) bool { return e.id == is.entry && isPending(e) })
 }
@@ -462,7 +463,7 @@ func (m *machine) handBack(t *rapid.T) {
 	}
 	m.ack(h)
 	if m.mine(h) {
-		m.delayed[member(m.job.attempt, strings.Replace(h.step, stepLarge, StepFanIn, 1))] = true
+		m.delayed[member(m.job.attempt, strings.Replace(h.step, stepLarge, job.StepFanIn, 1))] = true
 		m.step(h.step).waiting = true
 	}
 }
@@ -481,12 +482,12 @@ func (m *machine) move(t *rapid.T) {
 }
 
 func (m *machine) moveMember(t *rapid.T, member string) {
-	later, err := ParseLater(member)
+	later, err := job.ParseLater(member)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.client.ZAdd(t.Context(), m.s.Keys.Delayed(), redis.Z{Member: member, Score: float64(time.Now().Add(-time.Minute).UnixMilli())})
-	step, listener := StepFanIn, ""
+	step, listener := job.StepFanIn, ""
 	if later.Step[0] != '@' {
 		step, listener = later.Step, later.Step
 	}
@@ -503,7 +504,7 @@ func (m *machine) moveMember(t *rapid.T, member string) {
 		if _, err := m.s.Clock.Refuse(t.Context(), strange, false); err != nil {
 			t.Fatal(err)
 		}
-	case listener != "" && (!current || m.job.status != StatusRun || m.job.tasks[listener].done):
+	case listener != "" && (!current || m.job.status != job.StatusRun || m.job.tasks[listener].done):
 		if len(late)+len(strange) != 0 {
 			t.Fatalf("moved %d, strange %d: the task is not to be done", len(late), len(strange))
 		}
@@ -519,7 +520,7 @@ func (m *machine) moveMember(t *rapid.T, member string) {
 // has tells whether a message leads to a step of the job.
 func (m *machine) has(step string) bool {
 	of := m.streams[step]
-	if step == StepFanIn {
+	if step == job.StepFanIn {
 		of = slices.Concat(of, m.streams[stepLarge])
 	}
 	return slices.ContainsFunc(of, func(e *mEntry) bool {
@@ -529,7 +530,7 @@ func (m *machine) has(step string) bool {
 
 // waitsLater tells whether a member of the delayed set leads to a step of the job.
 func (m *machine) waitsLater(step string) bool {
-	return m.delayed[member(m.job.attempt, step)] || step == StepFanIn && m.delayed[member(m.job.attempt, StepRecord)]
+	return m.delayed[member(m.job.attempt, step)] || step == job.StepFanIn && m.delayed[member(m.job.attempt, job.StepRecord)]
 }
 
 func (m *machine) resend(t *rapid.T) {
@@ -551,12 +552,12 @@ func (m *machine) resendStep(t *rapid.T, step string) {
 	}
 	got, err := m.s.Streams.Resend(t.Context(), message, step, entry)
 	want := OK
-	if step == StepFanIn {
-		if m.job.status == StatusRun {
+	if step == job.StepFanIn {
+		if m.job.status == job.StatusRun {
 			want = Gone
 		}
 	} else {
-		if task := m.job.tasks[step]; m.job.status != StatusRun || task == nil || task.done {
+		if task := m.job.tasks[step]; m.job.status != job.StatusRun || task == nil || task.done {
 			want = Gone
 		} else if task.leased {
 			want = Busy
@@ -570,7 +571,7 @@ func (m *machine) resendStep(t *rapid.T, step string) {
 		return
 	}
 	m.step(step).waiting = true
-	if step == StepFanIn {
+	if step == job.StepFanIn {
 		m.send(step, m.job.attempt, "stage", "0")
 	} else {
 		m.send(step, m.job.attempt)
@@ -593,15 +594,15 @@ func (m *machine) loseEntry(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.ack(&mHand{step: step, e: e})
-	m.lost[strings.Replace(step, stepLarge, StepFanIn, 1)] = true
+	m.lost[strings.Replace(step, stepLarge, job.StepFanIn, 1)] = true
 }
 
 func (m *machine) loseDelayed(t *rapid.T) {
 	gone := rapid.SampledFrom(slices.Sorted(maps.Keys(m.delayed))).Draw(t, "member")
 	m.client.ZRem(t.Context(), m.s.Keys.Delayed(), gone)
 	delete(m.delayed, gone)
-	later, _ := ParseLater(gone)
-	m.lost[strings.Replace(later.Step, StepRecord, StepFanIn, 1)] = true
+	later, _ := job.ParseLater(gone)
+	m.lost[strings.Replace(later.Step, job.StepRecord, job.StepFanIn, 1)] = true
 }
 
 func (m *machine) loseHash(t *rapid.T) {

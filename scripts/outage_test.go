@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestAFullRedisEmptiesItself: nothing new starts, and what runs comes to its end.
@@ -42,7 +43,7 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 	if outcome, _, err := s.Jobs.Expire(ctx, "overdue"); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
-	if outcome, err := takenOver(t, s, givenUp, "w2").Fail(ctx, "no more", BlameSource); err != nil || outcome != OK {
+	if outcome, err := takenOver(t, s, givenUp, "w2").Fail(ctx, "no more", job.BlameSource); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	if outcome, err := stored.Complete(ctx, Chunk{}, 0); err != nil || outcome != Already {
@@ -59,7 +60,7 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 		folds = append(folds, claimed(t, s, id, "w", want))
 	}
 	for _, fold := range folds {
-		if fold.Status != StatusFailing {
+		if fold.Status != job.StatusFailing {
 			if outcomes, err := s.Folds.Publish(ctx, fold); err != nil || outcomes[0] != OK {
 				t.Fatal(outcomes, err)
 			}

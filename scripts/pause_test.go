@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // pausedJob is a job of the listeners a and b that has run for an hour and whose deadline is
@@ -57,7 +59,7 @@ func TestADeadlineWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := state.Deadline.Sub(before)
-	if state.Status != StatusRun || moved < 10*time.Minute || moved > 11*time.Minute {
+	if state.Status != job.StatusRun || moved < 10*time.Minute || moved > 11*time.Minute {
 		t.Errorf("%s, moved by %s", state.Status, moved)
 	}
 	if at := deadlineOf(t, s, "1"); at != state.Deadline.UnixMilli() {

@@ -3,6 +3,8 @@ package scripts
 import (
 	"context"
 	"time"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Again says how a step is tried again that could not be done.
@@ -11,20 +13,8 @@ type Again struct {
 	Counts bool          // the try is one of those that the step has
 	Waits  bool          // nothing went wrong: a task waits, and Error says for what; it does not count
 	Error  string        // why; empty keeps what the state says
-	Blame  Blame
+	Blame  job.Blame
 }
-
-// Blame says whose fault an error is, so that people know where to begin.
-type Blame string
-
-// Who is to blame.
-const (
-	BlameSource  Blame = "source"  // the database or API of a listener, or its query
-	BlameRecords Blame = "records" // the database of the records
-	BlameSink    Blame = "sink"    // where files go
-	BlameRedis   Blame = "redis"
-	BlameReport  Blame = "report" // what the report's definition or its data demand
-)
 
 func (s *conn) requeue(ctx context.Context, id string, attempt int64, step string, token int64, stream string, e Entry, a Again) (Outcome, error) {
 	counts := "0"

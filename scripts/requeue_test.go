@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -134,7 +135,7 @@ func TestAStepThatWaitsKeepsItsHash(t *testing.T) {
 	ctx := t.Context()
 	ready(t, s, "1", time.Second)
 	fold := claimed(t, s, "1", "w", OK)
-	if _, err := fold.Requeue(ctx, StepFanIn, Again{Delay: time.Hour, Counts: true, Error: "403"}); err != nil {
+	if _, err := fold.Requeue(ctx, job.StepFanIn, Again{Delay: time.Hour, Counts: true, Error: "403"}); err != nil {
 		t.Fatal(err)
 	}
 	if ttl := client.PTTL(ctx, s.Keys.Job("1")).Val(); ttl < time.Hour {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
@@ -206,7 +207,7 @@ func TestScriptsWithoutTheirFirstLine(t *testing.T) {
 	if outcome, err := firstTask(t, s, "l", "w").Complete(t.Context(), chunkOf(0, "1"), 0); outcome != Already || err != nil {
 		t.Fatal(outcome, err)
 	}
-	if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Status != StatusReady {
+	if state, err := s.Jobs.Read(t.Context(), "1"); err != nil || state.Status != job.StatusReady {
 		t.Errorf("%+v %v", state, err)
 	}
 }

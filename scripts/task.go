@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Task is one listener's part of a job, as one worker has it.
@@ -99,7 +101,7 @@ func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 	}
 	if len(more) > 0 {
 		of, _ := more[0].(string)
-		t.Report, t.Definition = splitOf(of)
+		t.Report, t.Definition = job.SplitOf(of)
 	}
 	if outcome != OK {
 		return outcome, nil
@@ -119,17 +121,6 @@ func (t *Task) Take(ctx context.Context, how Take) (Outcome, error) {
 		t.Generation, t.writer = g, ""
 	}
 	return outcome, nil
-}
-
-// splitOf takes report/definition/digest apart.
-func splitOf(of string) (report, definition string) {
-	of, _ = cutLast(of)
-	return cutLast(of)
-}
-
-func cutLast(text string) (before, after string) {
-	i := max(0, strings.LastIndexByte(text, '/'))
-	return text[:i], strings.TrimPrefix(text[i:], "/")
 }
 
 func oneIf(is bool) string {
@@ -172,8 +163,8 @@ func (t *Task) HandBack(ctx context.Context) error {
 
 // Fail fails the job of a task that its worker cannot do, with a reason that names its listener,
 // and acknowledges its entry: OK, Already, Busy, or Gone.
-func (t *Task) Fail(ctx context.Context, reason string, blame Blame) (Outcome, error) {
-	outcome, _, err := t.s.fail(ctx, t.ID, t.Attempt, failure{by: t.Listener, token: t.Generation, reason: fmt.Sprintf(failedBy, t.Listener, reason), blame: blame, entry: t.Entry})
+func (t *Task) Fail(ctx context.Context, reason string, blame job.Blame) (Outcome, error) {
+	outcome, _, err := t.s.fail(ctx, t.ID, t.Attempt, failure{by: t.Listener, token: t.Generation, reason: job.ReasonOf(t.Listener, reason), blame: blame, entry: t.Entry})
 	return outcome, err
 }
 

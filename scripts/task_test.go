@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestARedisThatHasForgotten its last second delivers an entry for the first time twice, and
@@ -163,7 +165,7 @@ func TestADecisionOutlivesTheDeadline(t *testing.T) {
 		client.PExpire(ctx, s.Keys.Job(id), time.Minute)
 	}
 	task, _ := s.Tasks.New(Message{ID: "fails", Attempt: 1}, "l", Entry{}, nil)
-	if outcome, err := task.Fail(ctx, "it is broken", BlameSource); outcome != OK || err != nil {
+	if outcome, err := task.Fail(ctx, "it is broken", job.BlameSource); outcome != OK || err != nil {
 		t.Fatal(outcome, err)
 	}
 	if outcome, _, err := s.Jobs.Cancel(ctx, "cancelled", 1, "not needed"); outcome != OK || err != nil {
@@ -199,7 +201,7 @@ func TestBrokenKeys(t *testing.T) {
 			"complete": func() error { _, err := task.Complete(ctx, chunkOf(0, "1"), 0); return err },
 			"keep":     func() error { _, err := task.Keep(ctx); return err },
 			"requeue":  func() error { _, err := task.Requeue(ctx, Again{}); return err },
-			"fail":     func() error { _, err := task.Fail(ctx, "x", BlameSource); return err },
+			"fail":     func() error { _, err := task.Fail(ctx, "x", job.BlameSource); return err },
 			"omit":     func() error { _, err := task.Omit(ctx, "optional", "x"); return err },
 			"remember": func() error { _, err := task.Remember(ctx, []byte("x")); return err },
 			"claim": func() error {
@@ -208,8 +210,8 @@ func TestBrokenKeys(t *testing.T) {
 			},
 			"keep fold":    func() error { _, err := fold.Keep(ctx); return err },
 			"advance":      func() error { _, err := fold.Advance(ctx, []string{"m"}); return err },
-			"fail fold":    func() error { _, err := fold.Fail(ctx, "x", BlameSink, false); return err },
-			"requeue fold": func() error { _, err := fold.Requeue(ctx, StepFanIn, Again{}); return err },
+			"fail fold":    func() error { _, err := fold.Fail(ctx, "x", job.BlameSink, false); return err },
+			"requeue fold": func() error { _, err := fold.Requeue(ctx, job.StepFanIn, Again{}); return err },
 			"cancel":       func() error { _, _, err := s.Jobs.Cancel(ctx, "runs", 1, "x"); return err },
 			"expire":       func() error { _, _, err := s.Jobs.Expire(ctx, "runs"); return err },
 			"read":         func() error { _, err := s.Jobs.Read(ctx, "runs"); return err },

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // jobCommands are those about the job, whoever gives them.
@@ -19,10 +21,10 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return "done", p.client.Del(ctx, keys...).Err()
 	},
 	"push": func(p *player, ctx context.Context, _ words) (string, error) {
-		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Keys.Jobs(), Values: []string{"id", job}}).Err()
+		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.s.Keys.Jobs(), Values: []string{"id", jobID}}).Err()
 	},
 	"start": func(p *player, ctx context.Context, w words) (string, error) { // attempt listeners [timeout=] [parameters=] [report=] [definition=] [by=]
-		start := Start{ID: job, Attempt: w.number(1), Parameters: []byte(w.option("parameters", "{}"))}
+		start := Start{ID: jobID, Attempt: w.number(1), Parameters: []byte(w.option("parameters", "{}"))}
 		start.Plan = Plan{Report: w.option("report", "r"), Definition: w.option("definition", "d1"), Timeout: p.duration(w.option("timeout", "1h")), Listeners: w.at(2)}
 		if by, ok := w.options["by"]; ok {
 			start.Entry = p.hands[by].entry.ID
@@ -34,11 +36,11 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return outcomes[0].String(), nil
 	},
 	"cancel": func(p *player, ctx context.Context, w words) (string, error) { // attempt
-		outcome, status, err := p.s.Jobs.Cancel(ctx, job, w.number(1), "not needed")
+		outcome, status, err := p.s.Jobs.Cancel(ctx, jobID, w.number(1), "not needed")
 		return strings.TrimSpace(outcome.String() + " " + status), err
 	},
 	"expire": func(p *player, ctx context.Context, _ words) (string, error) {
-		outcome, _, err := p.s.Jobs.Expire(ctx, job)
+		outcome, _, err := p.s.Jobs.Expire(ctx, jobID)
 		return outcome.String(), err
 	},
 	"passed": func(p *player, ctx context.Context, _ words) (string, error) {
@@ -46,7 +48,7 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return fmt.Sprint(found.Passed), err
 	},
 	"due": func(p *player, ctx context.Context, w words) (string, error) { // member: its time has come
-		later, err := ParseLater(w.at(1))
+		later, err := job.ParseLater(w.at(1))
 		if err != nil {
 			return "", err
 		}
@@ -55,14 +57,14 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		if later.Step[0] != '@' {
 			stream, listener = p.s.Keys.Task(later.Step), later.Step
 		}
-		late, strange, err := p.s.Clock.Move(ctx, stream, listener, []Move{{Member: w.at(1), ID: job, Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
+		late, strange, err := p.s.Clock.Move(ctx, stream, listener, []Move{{Member: w.at(1), ID: jobID, Field: "attempt", Value: fmt.Sprint(later.Attempt)}})
 		if len(strange) > 0 {
 			return "strange: " + strange[0].Reason, err
 		}
 		return fmt.Sprintf("moved %d", len(late)), err
 	},
 	"resend": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: if its message is lost
-		m := Message{job, w.number(2)}
+		m := Message{jobID, w.number(2)}
 		lost, err := p.s.Streams.Lost(ctx, w.at(1), []Message{m})
 		entry, ok := lost[m]
 		if err != nil || !ok {
@@ -72,21 +74,21 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 		return outcome.String(), err
 	},
 	"push-again": func(p *player, ctx context.Context, _ words) (string, error) {
-		outcome, err := p.s.Clock.PushAgain(ctx, job)
+		outcome, err := p.s.Clock.PushAgain(ctx, jobID)
 		return outcome.String(), err
 	},
 	"lose": func(p *player, ctx context.Context, w words) (string, error) { // hash, tombstone, delayed, or the stream of a step
 		return "done", p.client.Del(ctx, p.key(w.at(1))).Err()
 	},
 	"double": func(p *player, ctx context.Context, w words) (string, error) { // step attempt: a message of it once more
-		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.key(w.at(1)), Values: []string{"id", job, "attempt", w.at(2)}}).Err()
+		return "done", p.client.XAdd(ctx, &redis.XAddArgs{Stream: p.key(w.at(1)), Values: []string{"id", jobID, "attempt", w.at(2)}}).Err()
 	},
 	"break": func(p *player, ctx context.Context, w words) (string, error) { // hash, …: it is a key of another type
 		p.client.Del(ctx, p.key(w.at(1)))
 		return "done", p.client.SetBit(ctx, p.key(w.at(1)), 1, 1).Err()
 	},
 	"fall-silent": func(p *player, ctx context.Context, w words) (string, error) { // listener: the lease of its owner ends
-		return "done", p.client.HSet(ctx, p.s.Keys.Job(job), w.at(1)+":lease", 1).Err()
+		return "done", p.client.HSet(ctx, p.s.Keys.Job(jobID), w.at(1)+":lease", 1).Err()
 	},
 }
 
@@ -94,14 +96,14 @@ var jobCommands = map[string]func(p *player, ctx context.Context, w words) (stri
 func (p *player) key(name string) string {
 	switch name {
 	case "hash":
-		return p.s.Keys.Job(job)
+		return p.s.Keys.Job(jobID)
 	case "tombstone":
-		return p.s.Keys.Ended(job)
+		return p.s.Keys.Ended(jobID)
 	case "delayed":
 		return p.s.Keys.Delayed()
 	case "events":
 		return p.s.Keys.Events()
-	case StepFanIn:
+	case job.StepFanIn:
 		return p.s.Keys.FanIn()
 	case "@jobs":
 		return p.s.Keys.Jobs()
@@ -134,7 +136,7 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 		if w.has("slowly") { // its take or claim comes later
 			return "its entry", nil
 		}
-		if w.at(1) == StepFanIn {
+		if w.at(1) == job.StepFanIn {
 			return p.claim(ctx, h, w, true)
 		}
 		return p.take(ctx, h.task, w, true)
@@ -159,7 +161,7 @@ var entryCommands = map[string]func(p *player, ctx context.Context, w words) (st
 	},
 	"stray": func(p *player, _ context.Context, w words) (string, error) { // step worker attempt= [generation=]: one that is made up
 		h := &hand{worker: w.at(2), step: w.at(1), entry: Entry{Stream: p.key(w.at(1)), Group: Group, Consumer: w.at(2), ID: "1-1"}}
-		p.give(h, map[string]string{"id": job, "attempt": w.option("attempt", "1"), "stage": w.option("stage", "0")})
+		p.give(h, map[string]string{"id": jobID, "attempt": w.option("attempt", "1"), "stage": w.option("stage", "0")})
 		if h.task != nil {
 			h.task.Generation = w.optionNumber("generation")
 		}
@@ -177,7 +179,7 @@ func (p *player) give(h *hand, fields map[string]string) string {
 		return "id " + fields["id"]
 	case !ok:
 		return fmt.Sprintf("it is none: %v", fields)
-	case h.step == StepFanIn:
+	case h.step == job.StepFanIn:
 		h.stage, _ = strconv.ParseInt(fields["stage"], 10, 64)
 		if fields["bytes"] != "" {
 			return fmt.Sprintf("stage %d, %s bytes", h.stage, fields["bytes"])
@@ -227,7 +229,7 @@ func (p *player) claim(ctx context.Context, h *hand, w words, silent bool) (stri
 
 // again reads how a step is tried again: delay counts|free|waits [error].
 func (p *player) again(w words, i int) Again {
-	return Again{Delay: p.duration(w.at(i)), Counts: w.at(i+1) == "counts", Waits: w.at(i+1) == "waits", Error: w.at(i + 2), Blame: Blame(w.option("blame", ""))}
+	return Again{Delay: p.duration(w.at(i)), Counts: w.at(i+1) == "counts", Waits: w.at(i+1) == "waits", Error: w.at(i + 2), Blame: job.Blame(w.option("blame", ""))}
 }
 
 // taskCommands are those of a worker that has a task; the word after the command is its name.
@@ -258,7 +260,7 @@ var taskCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 	"keep": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Keep(ctx) }),
 	"load": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Load(ctx) }),
 	"fail": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker reason
-		return t.Fail(ctx, w.at(2), BlameSource)
+		return t.Fail(ctx, w.at(2), job.BlameSource)
 	}),
 	"omit": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker reason
 		return t.Omit(ctx, "optional", w.at(2))
@@ -302,7 +304,7 @@ var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 	}),
 	"publish-lost": foldCommand(func(p *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { // its answer is lost
 		lost := *f
-		lost.State = new(State)
+		lost.State = new(job.State)
 		*lost.State = *f.State
 		outcomes, err := p.s.Folds.Publish(ctx, &lost)
 		return outcomes[0], err
@@ -312,7 +314,7 @@ var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 	}),
 	"keep": foldCommand(func(_ *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { return f.Keep(ctx) }),
 	"fail": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker reason [remove]
-		return f.Fail(ctx, w.at(2), BlameSink, w.has("remove"))
+		return f.Fail(ctx, w.at(2), job.BlameSink, w.has("remove"))
 	}),
 	"requeue": foldCommand(func(p *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker step delay counts|free [error]
 		return f.Requeue(ctx, w.at(2), p.again(w, 3))

@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 var update = flag.Bool("update", false, "write the transcripts anew")
@@ -78,7 +80,7 @@ func play(t *testing.T, script string) string {
 	return out.String()
 }
 
-const job = "1111"
+const jobID = "1111"
 
 // player plays the commands of a transcript on one job.
 type player struct {
@@ -168,7 +170,7 @@ func (p *player) run(ctx context.Context, command string) (string, error) {
 	if h == nil {
 		return "", fmt.Errorf("%s has nothing in hand, or the command is unknown", w.at(1))
 	}
-	if run, ok := foldCommands[w.at(0)]; ok && h.step == StepFanIn {
+	if run, ok := foldCommands[w.at(0)]; ok && h.step == job.StepFanIn {
 		return run(p, ctx, h, w)
 	}
 	if run, ok := taskCommands[w.at(0)]; ok && h.task != nil {
@@ -255,7 +257,7 @@ func (p *player) everything() (all []line) {
 			entries = append(entries, p.entries(stream)...)
 		}
 	}
-	hash := p.client.HGetAll(ctx, p.s.Keys.Job(job)).Val()
+	hash := p.client.HGetAll(ctx, p.s.Keys.Job(jobID)).Val()
 	fields := slices.Sorted(maps.Keys(hash))
 	slices.SortStableFunc(fields, func(a, b string) int { // the state comes first
 		return strings.Compare(strings.TrimPrefix("~"+a, "~job"), strings.TrimPrefix("~"+b, "~job"))
@@ -287,16 +289,16 @@ func (p *player) everything() (all []line) {
 			all = append(all, line{name, about(left), of})
 		}
 	}
-	ttl(p.s.Keys.Job(job), "ttl", "hash")
-	if ended, err := p.client.Get(ctx, p.s.Keys.Ended(job)).Result(); err == nil {
+	ttl(p.s.Keys.Job(jobID), "ttl", "hash")
+	if ended, err := p.client.Get(ctx, p.s.Keys.Ended(jobID)).Result(); err == nil {
 		add("ended", ended)
-		ttl(p.s.Keys.Ended(job), "ended ttl", "")
+		ttl(p.s.Keys.Ended(jobID), "ended ttl", "")
 	}
-	if at, err := p.client.ZScore(ctx, p.s.Keys.Deadlines(), job).Result(); err == nil {
+	if at, err := p.client.ZScore(ctx, p.s.Keys.Deadlines(), jobID).Result(); err == nil {
 		add("deadline in", about(time.Until(time.UnixMilli(int64(at)))))
 	}
 	ttl(p.s.Keys.Wake(), "wake in", "")
-	if p.client.ZScore(ctx, p.s.Keys.Dead(), job).Err() == nil {
+	if p.client.ZScore(ctx, p.s.Keys.Dead(), jobID).Err() == nil {
 		add("dead", "")
 	}
 	for _, member := range p.client.ZRange(ctx, p.s.Keys.Delayed(), 0, -1).Val() {

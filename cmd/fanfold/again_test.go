@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // retries is how often an event retry came for a step, and how often it counted.
@@ -328,7 +329,7 @@ func TestAStopHandsAFoldBack(t *testing.T) {
 	stop()
 	// Its file was small, so it is published before its object is begun.
 	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
-	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != scripts.StatusPublishing {
+	if err != nil || state.Worker != "" || state.Fold.Tries != 0 || state.Status != job.StatusPublishing {
 		t.Errorf("%+v %v", state, err)
 	}
 	s.serve(s.config)

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 func newCancel(f *flags) *cobra.Command {
@@ -94,7 +95,7 @@ func (b *backend) stop(ctx context.Context, r engine.Record, reason string) (run
 	switch {
 	case err != nil:
 		return false, err
-	case outcome == scripts.Busy && status == scripts.StatusPublishing:
+	case outcome == scripts.Busy && status == job.StatusPublishing:
 		return true, fmt.Errorf("record %s: %w: its file is being committed: it waits for the sink, and ends with its file or as FAILED; fanfold why %[1]s says more", r.ID, errNotCancelled)
 	case outcome == scripts.Busy:
 		return true, fmt.Errorf("record %s: %w: its job fails already", r.ID, errNotCancelled)

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestCancel: a job that runs stops within a moment, on the database's server too, and
@@ -193,7 +194,7 @@ func TestCancelThatIsInterrupted(t *testing.T) {
 	s.push(id)
 	s.eventually("it runs", func() bool {
 		_, statuses, err := s.b.Partitions.Home().Jobs.Attempts(t.Context(), []string{id})
-		return err == nil && statuses[0] == scripts.StatusRun
+		return err == nil && statuses[0] == job.StatusRun
 	})
 	if outcome, _, err := s.b.Partitions.Home().Jobs.Cancel(t.Context(), id, 1, "half"); outcome != scripts.OK || err != nil {
 		t.Fatal(outcome, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // What foreign hands put into Redis, by its number in a fuzzed input.
@@ -137,7 +138,7 @@ func (e entryFuzz) run() {
 	case intoFired:
 		e.append(k.Fired(), scripts.ValidTimer(e.id) && err == nil, "name", e.id, "due", e.attempt, e.name, e.value)
 	case intoDelayed:
-		_, err := scripts.ParseLater(e.id)
+		_, err := job.ParseLater(e.id)
 		e.set(k.Delayed(), err == nil)
 	case intoTimers:
 		e.set(k.Timers(), scripts.ValidTimer(e.id))

@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // scored is a report whose second stage is done by a service, as in docs/external.md.
@@ -322,7 +323,7 @@ func (s *stack) midst(id string) {
 	s.t.Helper()
 	s.eventually("the service is at work", func() bool {
 		state, err := s.b.Partitions.Home().Jobs.Read(s.t.Context(), id)
-		return err == nil && (state.Tasks["vendor.scores"].Rows > 0 || state.Status != scripts.StatusRun && state.Stage == 2)
+		return err == nil && (state.Tasks["vendor.scores"].Rows > 0 || state.Status != job.StatusRun && state.Stage == 2)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestWhatRedisHasLost: jobs whose messages or data are removed by hand end in success
@@ -33,7 +34,7 @@ func TestWhatRedisHasLost(t *testing.T) {
 	message, data, double := s.insert("one", ""), s.insert("one", ""), s.insert("two", "")
 	s.push(message, data, double)
 	for _, id := range []string{message, data, double} {
-		s.eventually("it runs", func() bool { return s.ask(id).Job == scripts.StatusRun })
+		s.eventually("it runs", func() bool { return s.ask(id).Job == job.StatusRun })
 	}
 	s.b.Redis.XTrimMaxLen(ctx, sc.Keys.Task("a"), 0)
 	s.b.Redis.Del(ctx, sc.Keys.Job(data))

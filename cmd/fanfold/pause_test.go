@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 const pauseReports = `
@@ -47,13 +48,13 @@ func TestPauseListener(t *testing.T) {
 	s.eventually("a task waits while the other one is done", func() bool {
 		id = s.insert("two", "")
 		s.push(id)
-		var state *scripts.State
+		var state *job.State
 		s.eventually("its other listener is done", func() bool {
 			var err error
 			state, err = s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 			return err == nil && state.Tasks["first"].Done
 		})
-		return state.Status == scripts.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
+		return state.Status == job.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
 	})
 	s.must("status "+id, "listener/second")
 	s.must("why "+id, "the listener is paused since")
@@ -71,7 +72,7 @@ func TestPauseListener(t *testing.T) {
 		state, err = s.b.Partitions.Home().Jobs.Read(t.Context(), id)
 		return err == nil && state.Deadline.After(first)
 	})
-	if task := state.Tasks["second"]; state.Status != scripts.StatusRun || task.Tries != 0 || task.Owner != "" {
+	if task := state.Tasks["second"]; state.Status != job.StatusRun || task.Tries != 0 || task.Owner != "" {
 		t.Errorf("%+v", state)
 	}
 	if v := s.run("runs", ""); v.Status != report.Failed || v.Error != "deadline passed in stage 1, waiting for second (paused)" {

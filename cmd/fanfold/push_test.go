@@ -10,7 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // oneReport is a report whose query takes as long as the record says.
@@ -228,7 +228,7 @@ func TestALockedRecordIsLookedAtSoon(t *testing.T) {
 		}
 	}
 	succeeded(ids[0], ids[2], ids[3])
-	delayed := scripts.Later{ID: ids[1], Attempt: 1, Step: scripts.StepTrigger}.String()
+	delayed := job.Later{ID: ids[1], Attempt: 1, Step: job.StepTrigger}.String()
 	s.eventually("the locked one waits among the delayed", func() bool {
 		return s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Delayed(), delayed).Err() == nil
 	})

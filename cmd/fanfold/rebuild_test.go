@@ -23,7 +23,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // serveRebuilding runs all roles, with a recovery whose options may be changed.
@@ -226,7 +226,7 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 	s.serveRebuilding(s.config, nil)
 	old := s.insert("slow", `{"seconds": 2}`)
 	s.push(old)
-	s.eventually("the first job runs", func() bool { return s.status(old) == scripts.StatusRun && s.reads("one") == 1 })
+	s.eventually("the first job runs", func() bool { return s.status(old) == job.StatusRun && s.reads("one") == 1 })
 	restart := s.copyRedis()
 	s.wait(old)
 	ids := []string{old}
@@ -234,7 +234,7 @@ func TestRedisIsRestoredFromAnOlderCopy(t *testing.T) {
 		ids = append(ids, s.insert("slow", `{"seconds": 1}`))
 	}
 	s.push(ids[1:]...)
-	s.eventually("the others run", func() bool { return s.status(ids[5]) == scripts.StatusRun && s.reads("one") > 0 })
+	s.eventually("the others run", func() bool { return s.status(ids[5]) == job.StatusRun && s.reads("one") > 0 })
 	restart()
 	if s.status(old) == "SUCCESS" || s.status(ids[5]) != "" {
 		t.Fatal("this is no older copy")
@@ -319,7 +319,7 @@ func TestAnIDThatIsNeverPushed(t *testing.T) {
 	ctx := t.Context()
 	tomorrow := float64(time.Now().Add(24 * time.Hour).UnixMilli())
 	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: tomorrow, Member: later},
-		redis.Z{Score: tomorrow, Member: scripts.Later{ID: waiting, Attempt: 2, Step: scripts.StepTrigger}.String()})
+		redis.Z{Score: tomorrow, Member: job.Later{ID: waiting, Attempt: 2, Step: job.StepTrigger}.String()})
 	bad := s.insert("slow", `{"seconds": "never"}`)
 	id := s.insert("slow", "")
 	inserted := s.b.Redis.Time(ctx).Val()

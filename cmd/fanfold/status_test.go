@@ -8,7 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestStatusRows: a job that has ended has no stage, a listener that never ran no try, and fan-in
@@ -21,7 +21,7 @@ func TestStatusRows(t *testing.T) {
 			{Name: "a", State: "failed", Tries: 1}, {Name: "b", State: "stopped"},
 		}},
 		"job=FOLD, stage 2; a=done, 5 rows, try 1; fan-in=waiting, try 2, next at " + inspect.Stamp(next) + ": sink: 503": {
-			Status: report.Processing, Job: scripts.StatusFold, Stage: 2, Listeners: []inspect.Listener{{Name: "a", State: "done", Rows: 5, Tries: 1}},
+			Status: report.Processing, Job: job.StatusFold, Stage: 2, Listeners: []inspect.Listener{{Name: "a", State: "done", Rows: 5, Tries: 1}},
 			FanIn: &inspect.Listener{Name: "@fanin", State: "waiting", Tries: 2, Next: &next, Why: "sink: 503"},
 		},
 	} {

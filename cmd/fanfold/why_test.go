@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // ask asks why, and runs every command that the answer names.
@@ -140,7 +141,7 @@ func TestWhyAJobRuns(t *testing.T) {
 	id, next := s.insert("two", ""), s.insert("two", "")
 	s.process("-c", s.config, "serve", "--roles", "engine,scheduler")
 	s.push(id)
-	s.eventually("the job has started", func() bool { return s.ask(id).Job == scripts.StatusRun })
+	s.eventually("the job has started", func() bool { return s.ask(id).Job == job.StatusRun })
 	s.because(id, inspect.KindNoWorker, s.b.Partitions.Home().Keys.Task(""), "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
 	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query runs for")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Kind says how one try of a step ended.
@@ -33,7 +34,7 @@ type Result struct {
 	Kind  Kind
 	After time.Duration // of Waiting: when the step is tried again; of Outage: the same, 0: as its retries say; of Retry: at the earliest
 	Err   error         // why; of Waiting: for what
-	Blame scripts.Blame
+	Blame job.Blame
 }
 
 // minWait keeps a step that waits for no time at all from being tried in a loop.
@@ -57,7 +58,7 @@ type Verdict struct {
 	Act   Act
 	Again scripts.Again // of Requeue
 	Err   error         // of GiveUp and Quarantine
-	Blame scripts.Blame // of GiveUp
+	Blame job.Blame     // of GiveUp
 }
 
 // Decide is the retry policy of all steps. Try is the number of the try that ended, from 1.

@@ -1,4 +1,4 @@
-package scripts
+package job
 
 import (
 	"encoding/json"
@@ -6,22 +6,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/fanfold/fanfold/report"
 )
 
-// parseState reads the fields of a job's hash. Fields of steps are "<step>:<what>".
-func parseState(id string, fields map[string]string) (*State, error) {
+// Parse reads the fields of a job's hash, or its tombstone as the field ended.
+func Parse(id string, fields map[string]string) (*State, error) {
 	p := parser{fields: fields}
 	state := &State{ID: id, Fold: p.step(StepFanIn), Tasks: map[string]TaskState{}}
 	if ended, ok := fields["ended"]; ok {
 		p.ended(ended, state)
 		return p.result(state)
 	}
-	if fields["job"] == "" {
-		return nil, fmt.Errorf("%w: %s", ErrNoJob, id)
-	}
-	open := p.job(fields["job"], state)
+	open := p.line(fields["job"], state)
 	state.Parameters, state.Worker = []byte(fields["parameters"]), fields[StepFanIn+":owner"]
 	state.Reason, state.Blame, state.Outcome, state.Remove = fields["reason"], Blame(fields["blame"]), fields["outcome"], fields["remove"] != ""
 	for i, stage := range strings.Split(fields["listeners"], ";") {
@@ -33,6 +28,24 @@ func parseState(id string, fields map[string]string) (*State, error) {
 	return p.result(state)
 }
 
+// Head reads how a line and a tombstone begin. Zero values mean that it is neither.
+func Head(text string) (attempt int64, status string) {
+	number, rest, _ := strings.Cut(text, " ")
+	attempt, _ = strconv.ParseInt(number, 10, 64)
+	status, _, _ = strings.Cut(rest, " ")
+	return attempt, status
+}
+
+// ParseLine reads what the field job alone says.
+func ParseLine(line string) (*State, error) {
+	var (
+		p     parser
+		state State
+	)
+	p.line(line, &state)
+	return &state, p.err
+}
+
 // parser reads texts and keeps the first error.
 type parser struct {
 	fields map[string]string
@@ -41,14 +54,14 @@ type parser struct {
 
 func (p *parser) result(state *State) (*State, error) {
 	if p.err != nil {
-		return nil, fmt.Errorf("%w: state of %s: %w", ErrBroken, state.ID, p.err)
+		return nil, fmt.Errorf("state of %s: %w", state.ID, p.err)
 	}
 	return state, nil
 }
 
-// job reads the line of a job (see lua/job.lua), and returns the generations of its open
+// line reads the line of a job (see lua/job.lua), and returns the generations of its open
 // listeners.
-func (p *parser) job(line string, state *State) map[string]int64 {
+func (p *parser) line(line string, state *State) map[string]int64 {
 	words := strings.Split(line, " ")
 	if len(words) != 11 {
 		p.err = fmt.Errorf("the field job is %.100q", line)
@@ -59,7 +72,7 @@ func (p *parser) job(line string, state *State) map[string]int64 {
 	done, target, _ := strings.Cut(words[5], "/")
 	state.Deadline, state.Started = time.UnixMilli(number(4)), time.UnixMilli(number(9))
 	state.Done, state.Target, state.Bytes = p.parse("job", done), p.parse("job", target), number(6)
-	state.Report, state.Definition = splitOf(words[10])
+	state.Report, state.Definition = SplitOf(words[10])
 	open := map[string]int64{}
 	for _, name := range strings.Split(strings.Trim(words[7], "|"), "|") {
 		name, generation, ok := strings.Cut(name, "#")
@@ -69,35 +82,6 @@ func (p *parser) job(line string, state *State) map[string]int64 {
 		}
 	}
 	return open
-}
-
-// ended reads a tombstone: attempt, outcome, report/definition/digest, what the listeners gave
-// (see summary), and the file or the reason.
-func (p *parser) ended(text string, state *State) {
-	words := strings.SplitN(text, " ", 5)
-	if len(words) != 5 {
-		p.err = fmt.Errorf("its end is %.100q", text)
-		return
-	}
-	state.Attempt, state.Status = p.parse("ended", words[0]), words[1]
-	state.Report, state.Definition = splitOf(words[2])
-	for part := range strings.SplitSeq(words[3], ",") {
-		if parts := strings.Split(part, ":"); len(parts) == 3 {
-			t := TaskState{Ends: -1, Done: parts[1] != ""}
-			t.Tries = p.parse("ended", parts[2])
-			if parts[1] == "-" {
-				t.Policy = "omitted"
-			} else if t.Done {
-				t.Rows = p.parse("ended", parts[1])
-			}
-			state.Tasks[parts[0]] = t
-		}
-	}
-	if report.Status(state.Status).HasFile() {
-		state.File = words[4]
-	} else {
-		state.Reason = words[4]
-	}
 }
 
 // task reads what a state says of a listener.
@@ -194,4 +178,15 @@ func (p *parser) fail(err error) {
 	if p.err == nil {
 		p.err = err
 	}
+}
+
+// SplitOf takes report/definition/digest apart.
+func SplitOf(of string) (report, definition string) {
+	of, _ = cutLast(of)
+	return cutLast(of)
+}
+
+func cutLast(text string) (before, after string) {
+	i := max(0, strings.LastIndexByte(text, '/'))
+	return text[:i], strings.TrimPrefix(text[i:], "/")
 }

@@ -1,0 +1,138 @@
+package job
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The statuses of a job that runs; see the package documentation. One that has
+// ended has its record's, DELETED or SUPERSEDED.
+const (
+	StatusRun        = "RUN"
+	StatusReady      = "READY"
+	StatusFold       = "FOLD"
+	StatusPublishing = "PUBLISHING"
+	StatusFailing    = "FAILING"
+)
+
+// State is a job's state as it was read.
+type State struct {
+	ID         string
+	Report     string
+	Definition string // hash
+	Parameters []byte // JSON object
+	Attempt    int64
+	Stage      int64
+	Status     string // see StatusRun and the others
+	Fence      int64
+	Worker     string    // who has claimed it; empty: it is not claimed, or was folded without a claim
+	Fold       StepState // fan-in: of the stage that it is in, and at the end the record
+	Started    time.Time
+	Deadline   time.Time
+	Done       int64
+	Target     int64
+	Bytes      int64    // of the data
+	Listeners  []string // of the stage that it is in
+	Reason     string   // why it fails
+	Blame      Blame    // whose fault that is
+	Outcome    string   // report.Cancelled if it is to end so; empty if it fails, or does not
+	Remove     bool     // it fails, and its file may exist
+	File       string   // what it made, once it has ended
+	Tasks      map[string]TaskState
+}
+
+// StepState is what a state says of the tries of a step.
+type StepState struct {
+	Tries int64     // that count, with the one that runs if that is known
+	Error string    // of the last try that failed; empty: none has
+	Blame Blame     // whose fault that was
+	Next  time.Time // when the next try comes; zero: none is waiting
+}
+
+// TaskState is a listener's part of a state.
+type TaskState struct {
+	StepState
+	Stage      int64
+	Generation int64     // 0: never taken over, so the pending list of its stream says whose it is
+	Owner      string    // who works on it; empty: only the pending list knows, or it was given up
+	Left       string    // the last owner that gave it up; empty: none
+	Lease      time.Time // of an external worker; zero: none
+	Taken      time.Time // when its owner was first known; zero: never
+	Chunks     int64     // from the first one on, without gap
+	Ends       int64     // how many there will be, if that was said; -1: it was not
+	Rows       int64
+	Bytes      int64
+	Done       bool
+	DoneAt     time.Time       // zero until done
+	Took       time.Duration   // of the query, from when it began; 0 until done
+	Columns    json.RawMessage // as given to Append; nil until the first chunk
+	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
+	Memo       []byte          // see Task.Remember; nil: none
+	Failed     string          // why it was given up, if its job goes on without it; it is Done then
+	Policy     string          // of its listener, if it was given up so
+}
+
+// ReasonOf is the reason of a job that one of its listeners fails.
+func ReasonOf(listener, reason string) string { return "listener " + listener + ": " + reason }
+
+// FailedBy tells whether a listener has failed the job.
+func (s *State) FailedBy(listener string) bool {
+	return strings.HasPrefix(s.Reason, ReasonOf(listener, ""))
+}
+
+// Omitted returns why the job has gone on without some of its listeners, by listener; nil if
+// it has all of them.
+func (s *State) Omitted() map[string]string {
+	var omitted map[string]string
+	for name, t := range s.Tasks {
+		if t.Policy == "" {
+			continue
+		}
+		if omitted == nil {
+			omitted = map[string]string{}
+		}
+		omitted[name] = t.Failed
+	}
+	return omitted
+}
+
+// Ended tells whether the state is a tombstone.
+func (s *State) Ended() bool {
+	switch s.Status {
+	case StatusRun, StatusReady, StatusFold, StatusPublishing, StatusFailing:
+		return false
+	}
+	return true
+}
+
+// NeedsDefinition tells whether a job of this status goes on only in a process that has
+// its definition.
+func NeedsDefinition(status string) bool {
+	switch status {
+	case StatusRun, StatusReady, StatusFold, StatusPublishing:
+		return true
+	}
+	return false
+}
+
+// Blame says whose fault an error is, so that people know where to begin.
+type Blame string
+
+// Who is to blame.
+const (
+	BlameSource  Blame = "source"  // the database or API of a listener, or its query
+	BlameRecords Blame = "records" // the database of the records
+	BlameSink    Blame = "sink"    // where files go
+	BlameRedis   Blame = "redis"
+	BlameReport  Blame = "report" // what the report's definition or its data demand
+)
+
+// Field is the field of a job's hash that holds one chunk of a column, counted from 0.
+func Field(listener, column string, chunk int64) string {
+	if chunk == 0 {
+		return listener + "." + column
+	}
+	return listener + "." + column + "#" + strconv.FormatInt(chunk, 10)
+}
