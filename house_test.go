@@ -84,7 +84,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/engine":        {"/config", "/listeners", "/scheduler", "/inspect"},
 		"/listeners":     {"/config", "/engine", "/scheduler", "/inspect"},
 		"/scheduler":     {"/config", "/engine", "/listeners", "/inspect"},
-		"/inspect":       {"/config", "/listeners", "/scheduler", "/cmd"},
+		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/cmd"},
 
 		"/internal/step":    {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/mysqldb": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},

@@ -42,6 +42,9 @@ func CheckScratch(ctx context.Context) (folder string, err error) {
 	return folder, err
 }
 
+// ScratchHint is what helps where CheckScratch fails.
+const ScratchHint = "set TMPDIR to a folder on a disk in which the process may make files; without one, a join of more than limits.fold_bytes fails"
+
 // scratch is a file without a name: no other process can open it, and its bytes are free
 // again when it is closed or the process ends, however that happens.
 type scratch struct {

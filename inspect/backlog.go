@@ -78,5 +78,5 @@ func (b *backlog) oldest(now time.Time) (float64, error) {
 	if oldest == "" {
 		return 0, nil
 	}
-	return since(now, entryTime(oldest)), nil
+	return since(now, scripts.EntryTime(oldest)), nil
 }

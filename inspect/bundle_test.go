@@ -13,7 +13,6 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -31,13 +30,7 @@ type bundle struct {
 // setup makes a bundle whose configuration has more at its top level.
 func setup(t *testing.T, more string) *bundle {
 	t.Helper()
-	return setupOn(t, testmain.SharedRedis(t), more)
-}
-
-// setupOn is setup on a Redis of the test's own.
-func setupOn(t *testing.T, server *testenv.Redis, more string) *bundle {
-	t.Helper()
-	name := testmain.Name(t)
+	server, name := testmain.SharedRedis(t), testmain.Name(t)
 	schema, _ := testmain.Schema(t)
 	dsn := testmain.SharedMariaDB(t).DSN(schema)
 	c, err := config.Load("test.yaml", fmt.Appendf(nil, `
@@ -71,7 +64,7 @@ reports:
 		t.Fatal(err)
 	}
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys(c.Keys), JobBytes: c.Limits.JobBytes})
-	in := Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink}
+	in := Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
 	return &bundle{t, New(Options{Config: in, Redis: client, Blocking: client, Scripts: scripts.Partitions{s}, Records: records, Databases: map[string]*sql.DB{"db": db}}), db}
 }
 

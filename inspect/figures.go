@@ -123,12 +123,16 @@ func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 		m.Label, m.Of = "report", name
 		all = append(all, m)
 	}
-	readers := in.readers()
-	for _, name := range slices.Sorted(maps.Keys(readers)) {
-		tasks := backlogFigures("tasks", k.Task(name), "Tasks of the listener that are not done, in work or not.")
-		tasks = append(tasks, workers("tasks_workers", k.Task(name), "Processes that run the listener, or workers of its external service.", readers[name]))
+	readers := in.Readers(k)
+	for _, stream := range slices.Sorted(maps.Keys(readers)) {
+		by := readers[stream]
+		if by.Listener == "" {
+			continue
+		}
+		tasks := backlogFigures("tasks", stream, "Tasks of the listener that are not done, in work or not.")
+		tasks = append(tasks, workers("tasks_workers", stream, "Processes that run the listener, or workers of its external service.", by))
 		for _, m := range tasks {
-			m.Label, m.Of = "listener", name
+			m.Label, m.Of = "listener", by.Listener
 			all = append(all, m)
 		}
 	}
@@ -186,7 +190,7 @@ func overdue(name, key, help string) measure {
 }
 
 // workers measures how many processes read a listener's stream.
-func workers(name, key, help string, by reader) measure {
+func workers(name, key, help string, by Reader) measure {
 	var c *redis.XInfoConsumersCmd
 	return measure{
 		Figure: Figure{Name: name, Help: help},
@@ -194,7 +198,7 @@ func workers(name, key, help string, by reader) measure {
 		value: func(time.Time) (n float64, err error) {
 			consumers, err := c.Result()
 			for _, one := range consumers {
-				if by.alive(one) {
+				if by.Alive(one) {
 					n++
 				}
 			}

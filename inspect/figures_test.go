@@ -119,8 +119,8 @@ func TestOverdue(t *testing.T) {
 // TestReaders: a service polls less often than a process of Fanfold.
 func TestReaders(t *testing.T) {
 	t.Parallel()
-	service := reader{polls: servicePolls, silence: 3 * time.Second}
-	ours := reader{polls: unreadAfter, silence: 30 * time.Second}
+	service := Reader{External: true, Silence: 3 * time.Second}
+	ours := Reader{Silence: 30 * time.Second}
 	for _, c := range []struct {
 		idle          time.Duration
 		pending       int64
@@ -130,8 +130,8 @@ func TestReaders(t *testing.T) {
 		{11 * time.Second, 1, false, true}, {time.Minute, 1, false, false},
 	} {
 		one := redis.XInfoConsumer{Idle: c.idle, Pending: c.pending}
-		if service.alive(one) != c.service || ours.alive(one) != c.ours {
-			t.Errorf("%+v: %v and %v", c, service.alive(one), ours.alive(one))
+		if service.Alive(one) != c.service || ours.Alive(one) != c.ours {
+			t.Errorf("%+v: %v and %v", c, service.Alive(one), ours.Alive(one))
 		}
 	}
 }

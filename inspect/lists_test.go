@@ -290,31 +290,6 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestDoctorSeesWhatStandsStill: an entry is in work, and no process lives.
-func TestDoctorSeesWhatStandsStill(t *testing.T) {
-	t.Parallel()
-	b := setup(t, "limits: {lease: 1s}")
-	ctx, stream := t.Context(), b.o.Scripts.Home().Keys.Task("a")
-	b.ok(b.o.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err())
-	b.ok(b.o.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err())
-	b.ok(b.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}}).Err())
-	check := func() Finding { return redisDoctor{b.Inspector}.checkStream(ctx, stream, b.ourReader()) }
-	if f := check(); f.Result != Pass {
-		t.Errorf("%+v", f)
-	}
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); ; <-tick.C {
-		f := check()
-		if f.Result == Warn && strings.Contains(f.Detail, "1 of them in work") && strings.Contains(f.Detail, "what they had in work stands still") {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%+v", f)
-		}
-	}
-}
-
 // TestStatusOfWhatFailed names the listener that has failed the job, and shows why fan-in waits.
 func TestStatusOfWhatFailed(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func (in *Inspector) Quarantine(ctx context.Context, meant func(Quarantined) boo
 
 func newQuarantined(m redis.XMessage) Quarantined {
 	text := func(field string) string { s, _ := m.Values[field].(string); return s }
-	return Quarantined{Entry: m.ID, At: entryTime(m.ID), Stream: text("stream"), Reason: text("reason"), Fields: text("fields")}
+	return Quarantined{Entry: m.ID, At: scripts.EntryTime(m.ID), Stream: text("stream"), Reason: text("reason"), Fields: text("fields")}
 }
 
 // searchQuarantine searches the newest entries of the quarantine for an id, and tells

@@ -6,39 +6,45 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
-// reader is what reads a stream.
-type reader struct {
-	name    string        // what an operator starts
-	polls   time.Duration // it polls more often than that, unless it works
-	silence time.Duration // after which one that works is considered dead
+// Reader is who reads a stream.
+type Reader struct {
+	Listener string        // whose tasks it has; empty: those of all jobs
+	External bool          // services read it, and otherwise processes of Fanfold
+	Silence  time.Duration // after which one that works is considered dead
 }
 
-// servicePolls is how often a service polls at least: docs/external.md has it wait for 5 seconds.
-const servicePolls = 10 * time.Second
+// How often a reader polls at least, unless it works.
+const (
+	ourPolls     = 3 * time.Second
+	servicePolls = 10 * time.Second // docs/external.md lets a service wait for 5 seconds
+)
 
-// ourReader is a process of Fanfold.
-func (in *Inspector) ourReader() reader {
-	return reader{"fanfold serve", unreadAfter, in.o.Config.Limits.Lease}
-}
-
-// readers are those of the listeners, by their names.
-func (in *Inspector) readers() map[string]reader {
-	all := map[string]reader{}
+// Readers tells who reads the streams of a partition, by their keys.
+func (in *Inspector) Readers(k scripts.Keys) map[string]Reader {
+	ours := Reader{Silence: in.o.Config.Limits.Lease}
+	all := map[string]Reader{k.Jobs(): ours, k.FanIn(): ours, k.FanInLarge(): ours, k.Fired(): ours}
 	for _, r := range in.o.Config.Reports {
 		for _, l := range r.Listeners() {
+			key := k.Task(l.Name)
 			if l.Kind == report.External {
-				all[l.Name] = reader{"the service of this listener", servicePolls, max(all[l.Name].silence, l.Silence)}
+				all[key] = Reader{l.Name, true, max(all[key].Silence, l.Silence)}
+				all[k.Reply()] = ours
 			} else {
-				all[l.Name] = in.ourReader()
+				all[key] = Reader{l.Name, false, ours.Silence}
 			}
 		}
 	}
 	return all
 }
 
-// alive tells whether a consumer waits for entries or works on one.
-func (r reader) alive(c redis.XInfoConsumer) bool {
-	return c.Idle < r.polls || c.Pending > 0 && c.Idle < r.silence
+// Alive tells whether a consumer waits for entries or works on one.
+func (r Reader) Alive(c redis.XInfoConsumer) bool {
+	polls := ourPolls
+	if r.External {
+		polls = servicePolls
+	}
+	return c.Idle < polls || c.Pending > 0 && c.Idle < r.Silence
 }

@@ -94,10 +94,3 @@ func searchQueue(ctx context.Context, rdb redis.UniversalClient, q *queue, id st
 	}
 	return nil
 }
-
-// entryTime is when an entry was appended.
-func entryTime(id string) time.Time {
-	ms, _, _ := strings.Cut(id, "-")
-	n, _ := strconv.ParseInt(ms, 10, 64)
-	return time.UnixMilli(n)
-}

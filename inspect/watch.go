@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Watcher is shown what becomes of jobs.
@@ -177,7 +178,7 @@ func (f *follower) next(ctx context.Context, limit time.Duration, take func(Even
 }
 
 func eventOf(entry redis.XMessage) Event {
-	e := Event{At: entryTime(entry.ID), Fields: map[string]string{}}
+	e := Event{At: scripts.EntryTime(entry.ID), Fields: map[string]string{}}
 	for name, value := range entry.Values {
 		e.Fields[name], _ = value.(string)
 	}

@@ -103,13 +103,13 @@ func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -0
 func When(at, now time.Time) string {
 	d := at.Sub(now)
 	if d < 0 {
-		return short(-d) + " ago"
+		return Short(-d) + " ago"
 	}
-	return "in " + short(d)
+	return "in " + Short(d)
 }
 
-// short is a duration that people can read.
-func short(d time.Duration) string {
+// Short is a duration that people can read.
+func Short(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
 	}

@@ -153,7 +153,7 @@ func (j *judged) running() answer {
 			"or start a process with the configuration as it was",
 		}}
 	case !job.committed() && j.Now.Sub(job.Deadline) > missed:
-		return answer{kind: KindNoScheduler, says: "Its deadline was " + When(job.Deadline, j.Now) + ", and no scheduler has failed it.", do: []string{schedulerMissing}}
+		return answer{kind: KindNoScheduler, says: "Its deadline was " + When(job.Deadline, j.Now) + ", and no scheduler has failed it.", do: []string{SchedulerMissing}}
 	case j.worst == nil:
 		return answer{kind: KindEnding, says: "All listeners are done, and the job is on its way to fan-in."}
 	}

@@ -30,13 +30,13 @@ func (j *judged) notes(v *Verdict) {
 		}
 	case KindQuarantined:
 		if r != nil && r.Status == report.Pending {
-			note("It is PENDING: once it has not changed for %s, it is started by itself. fanfold cancel %s makes sure that it is not.", short(grace), j.ID)
+			note("It is PENDING: once it has not changed for %s, it is started by itself. fanfold cancel %s makes sure that it is not.", Short(grace), j.ID)
 		}
 	case KindStateless:
 		if r.Age < grace {
-			coming(j.Now.Add(grace-r.Age), "its grace time of %s ends: the rebuild starts it with the next attempt", short(grace))
+			coming(j.Now.Add(grace-r.Age), "its grace time of %s ends: the rebuild starts it with the next attempt", Short(grace))
 		} else {
-			note("Its grace time of %s is over: the rebuild starts it with the next attempt, unless many are before it.", short(grace))
+			note("Its grace time of %s is over: the rebuild starts it with the next attempt, unless many are before it.", Short(grace))
 		}
 	case KindEnded:
 		if !j.Dead.IsZero() {

@@ -14,7 +14,7 @@ func (j *judged) delayed(d *Delayed) answer {
 		return answer{kind: KindDelayed, says: fmt.Sprintf("It waits in %s with the score %v, which is not a time: it is quarantined.", j.Keys.Delayed(), d.Score),
 			do: []string{"fanfold delay run " + j.ID}}
 	case j.Now.Sub(*d.Due) > missed:
-		return answer{kind: KindNoScheduler, says: "It was due " + When(*d.Due, j.Now) + ", and no scheduler has moved it.", do: []string{schedulerMissing}}
+		return answer{kind: KindNoScheduler, says: "It was due " + When(*d.Due, j.Now) + ", and no scheduler has moved it.", do: []string{SchedulerMissing}}
 	case d.later.Step == "":
 		return answer{kind: KindDelayed, says: "It was pushed for later and is due " + When(*d.Due, j.Now) + ".",
 			do: []string{"fanfold delay run " + j.ID + " runs it now"},
@@ -26,7 +26,7 @@ func (j *judged) delayed(d *Delayed) answer {
 
 // queued says what keeps an id that is in the stream of jobs.
 func (j *judged) queued(e *entry) answer {
-	read := fmt.Sprintf("The trigger %s read it %s ago and is ", e.Consumer, short(e.Idle))
+	read := fmt.Sprintf("The trigger %s read it %s ago and is ", e.Consumer, Short(e.Idle))
 	waits := "It waits in " + j.Keys.Jobs() + behind(e.Ahead)
 	switch alive := j.live(j.Jobs) > 0; {
 	case e.Consumer != "" && e.Idle > j.Limits.Lease && alive:
@@ -36,7 +36,7 @@ func (j *judged) queued(e *entry) answer {
 			more: []string{"No worker reads " + j.Keys.Jobs() + " that could take it over."}, do: []string{engineMissing}}
 	case e.Consumer != "":
 		return answer{kind: KindStarting, says: read + "starting it.",
-			more: []string{"If that process dies, another one takes over within " + short(j.Limits.Lease) + " of silence."}}
+			more: []string{"If that process dies, another one takes over within " + Short(j.Limits.Lease) + " of silence."}}
 	case !alive:
 		return answer{kind: KindNoWorker, says: waits + ", and no process reads that stream: none runs with the role engine.", do: []string{engineMissing}}
 	case j.Memory > j.Limits.Memory:
@@ -80,7 +80,7 @@ func (j *judged) nowhere() answer {
 		return answer{kind: KindQueued, says: fmt.Sprintf("The record is PENDING; if its id was pushed, at least %d others are before it.", j.Jobs.Searched), more: []string{j.others()}}
 	}
 	return answer{kind: KindNotPushed, says: "The record is PENDING, and its id was not pushed.", do: []string{submit}, more: []string{
-		fmt.Sprintf("It has not changed for %s; the id is neither in %s nor in %s.", short(r.Age), j.Keys.Jobs(), j.Keys.Delayed()),
-		fmt.Sprintf("Once it has not changed for %s, a rebuild starts it by itself, unless records.filter excludes it; a rebuild runs every few minutes.", short(j.Limits.Grace)),
+		fmt.Sprintf("It has not changed for %s; the id is neither in %s nor in %s.", Short(r.Age), j.Keys.Jobs(), j.Keys.Delayed()),
+		fmt.Sprintf("Once it has not changed for %s, a rebuild starts it by itself, unless records.filter excludes it; a rebuild runs every few minutes.", Short(j.Limits.Grace)),
 	}}
 }

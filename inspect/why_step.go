@@ -16,7 +16,7 @@ const missed = 5 * time.Second
 
 // What to do when no process does the work of a role.
 const (
-	schedulerMissing = "start fanfold serve --roles scheduler, or look at its log"
+	SchedulerMissing = "start fanfold serve --roles scheduler, or look at its log"
 	engineMissing    = "start fanfold serve --roles engine, or look at its log"
 	listenersMissing = "start fanfold serve --roles listeners, or look at its log"
 )
@@ -83,7 +83,7 @@ func newStep(f *facts, p part) step {
 	if e != nil && e.Consumer != "" && s.Lease.IsZero() {
 		s.Owner, s.Lease, s.Tries = cmp.Or(s.Owner, e.Consumer), f.Now.Add(silence-e.Idle), max(s.Tries, 1)
 		if s.Taken.IsZero() {
-			s.Taken = entryTime(e.ID)
+			s.Taken = scripts.EntryTime(e.ID)
 		}
 	}
 	gone := e == nil && s.queue.Whole && back == nil
@@ -143,14 +143,14 @@ func (s *step) judge() answer {
 	case isPaused:
 		return answer{kind: KindPaused, says: "the listener is paused since " + Stamp(paused), do: []string{"fanfold resume listener " + s.Name}}
 	case s.overdue():
-		return answer{kind: KindNoScheduler, says: "its next try was due " + next + ", and no scheduler has moved it" + before, do: []string{schedulerMissing}}
+		return answer{kind: KindNoScheduler, says: "its next try was due " + next + ", and no scheduler has moved it" + before, do: []string{SchedulerMissing}}
 	case s.phase == handed:
 		return answer{kind: KindNoWorker, says: "a process without its definition has handed it back; it is offered again " + next,
 			do: []string{"keep a process with the old configuration until its jobs are done"}}
 	case alone && s.phase >= unread:
 		return answer{kind: KindNoWorker, says: fmt.Sprintf("no worker reads %s, which has %d entries", s.queue.Key, s.queue.Length), do: []string{s.missing}}
 	case s.phase == expired:
-		a := answer{kind: KindWorkerDead, says: s.took() + ": its lease ended " + short(s.Now.Sub(s.Lease)) + " ago"}
+		a := answer{kind: KindWorkerDead, says: s.took() + ": its lease ended " + Short(s.Now.Sub(s.Lease)) + " ago"}
 		if alone {
 			a.more, a.do = []string{"No worker reads " + s.queue.Key + " that could take it over."}, []string{s.missing}
 		} else {
@@ -219,7 +219,7 @@ func (s *step) try() string {
 func (s *step) took() string {
 	ago := ""
 	if !s.Taken.IsZero() {
-		ago = " " + short(s.Now.Sub(s.Taken)) + " ago"
+		ago = " " + Short(s.Now.Sub(s.Taken)) + " ago"
 	}
 	return "worker " + s.Owner + " took it" + ago + s.try() + " and is dead"
 }
@@ -233,7 +233,7 @@ func (s *step) works() string {
 	case s.listener != nil && s.listener.Kind == report.External:
 		does = "it runs for "
 	}
-	does += short(s.Now.Sub(s.Taken))
+	does += Short(s.Now.Sub(s.Taken))
 	if s.listener != nil && s.listener.Kind == report.FromHTTP {
 		does += " so far"
 	}

@@ -141,7 +141,7 @@ func (e *external) apply(ctx context.Context, a reply, entry step.Entry, wrong e
 	w.task, _ = e.o.Scripts.Tasks.New(scripts.Message{ID: a.ID, Attempt: a.Attempt}, a.Listener,
 		scripts.Entry{Stream: e.o.Scripts.Keys.Task(a.Listener), Group: scripts.Group, Consumer: a.Consumer, ID: a.Entry}, nil)
 	w.task.Lease, w.task.Definition, w.task.Generation = l.Silence, state.Definition, w.state.Generation
-	w.said = entryTime(entry.ID)
+	w.said = scripts.EntryTime(entry.ID)
 	if err := e.ofAnother(ctx, a, w.task.Entry); err != nil {
 		return err
 	}
@@ -204,13 +204,6 @@ func (e *external) look(ctx context.Context, a reply) (*job.State, error) {
 		return nil, refused{"the job is " + state.Status}
 	}
 	return state, nil
-}
-
-// entryTime is when an entry was appended, by Redis's clock.
-func entryTime(id string) time.Time {
-	ms, _, _ := strings.Cut(id, "-")
-	n, _ := strconv.ParseInt(ms, 10, 64)
-	return time.UnixMilli(n)
 }
 
 // pending tells whether a task's entry is still to be done.

@@ -120,7 +120,7 @@ func (e *external) behind(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	now, err := e.o.Scripts.Now(ctx)
-	return max(0, now.Sub(entryTime(oldest[0].ID))), err
+	return max(0, now.Sub(scripts.EntryTime(oldest[0].ID))), err
 }
 
 // silent ends what an idle entry stands for, if it stands for anything.

@@ -71,7 +71,7 @@ func (w *worker) take(ctx context.Context) error {
 // which it had read before it took the task; a later one is somebody else's to do.
 func (w *worker) left(ctx context.Context) error {
 	w.ended = true
-	if entryTime(w.Entry).After(w.state.Taken) {
+	if scripts.EntryTime(w.Entry).After(w.state.Taken) {
 		return refused{"this worker has given the task up: each entry that is read needs a new one"}
 	}
 	if err := w.acknowledge(ctx); err != nil || w.Type == replyFailed { // that was said, perhaps by this reply

@@ -37,6 +37,13 @@ func ParseMessage(fields map[string]string) (Message, bool) {
 	return Message{fields["id"], attempt}, report.ValidID(fields["id"]) && err == nil && attempt > 0
 }
 
+// EntryTime is when an entry was appended, by Redis's clock.
+func EntryTime(id string) time.Time {
+	ms, _, _ := strings.Cut(id, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64)
+	return time.UnixMilli(n)
+}
+
 // Ack acknowledges entries of a stream and removes them, as one. It is the last act for a
 // message: its effect must exist in Redis or MySQL before.
 func (s Streams) Ack(ctx context.Context, stream string, entries ...string) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -122,31 +123,16 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
 	ctx := t.Context()
-	finding := func(check string) inspect.Finding {
-		t.Helper()
-		out, _ := s.fanfold("doctor", "-o", "json")
-		var all inspect.Findings
-		if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
-			t.Fatal(err, out)
-		}
-		for _, f := range all {
-			if strings.HasPrefix(f.Check, check) {
-				return f
-			}
-		}
-		t.Fatalf("no check %q in %s", check, out)
-		return inspect.Finding{}
-	}
 	s.dirSink()
 	out, code := s.fanfold("doctor")
-	if code != exitOK || strings.Contains(out, inspect.Fail) {
+	if code != exitOK || strings.Contains(out, doctor.Fail) {
 		t.Fatalf("a healthy installation: %d\n%s", code, out)
 	}
 	for _, check := range []string{
 		"redis version", "redis clock", "redis eviction", "redis persistence", "redis notifications", "redis scripts",
 		"stream fanfold:jobs", "database db", "clock of database db", "query slow / one", "records", "sink", "scratch files",
 	} {
-		if f := finding(check); f.Result != inspect.Pass {
+		if f := s.finding(check); f.Result != doctor.Pass {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -157,15 +143,15 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	s.exec("RENAME TABLE fanfold_snapshot TO elsewhere")
-	if f := finding("records that outlive redis"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
+	if f := s.finding("records that outlive redis"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
 		t.Errorf("%+v", f)
 	}
 	s.exec("RENAME TABLE elsewhere TO fanfold_snapshot")
-	if f := finding("records that outlive redis"); f.Result != inspect.Pass {
+	if f := s.finding("records that outlive redis"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 	set("maxmemory-policy", "allkeys-lru")
-	if f := finding("redis eviction"); f.Result != inspect.Fail || f.Hint == "" {
+	if f := s.finding("redis eviction"); f.Result != doctor.Fail || f.Hint == "" {
 		t.Errorf("%+v", f)
 	}
 	if _, code := s.fanfold("doctor"); code != exitFailure {
@@ -173,30 +159,30 @@ func TestDoctor(t *testing.T) {
 	}
 	set("maxmemory-policy", "noeviction")
 	set("notify-keyspace-events", "")
-	if f := finding("redis notifications"); f.Result != inspect.Warn {
+	if f := s.finding("redis notifications"); f.Result != doctor.Warn {
 		t.Errorf("%+v", f)
 	}
 	set("notify-keyspace-events", "AKE")
-	if f := finding("redis notifications"); f.Result != inspect.Pass {
+	if f := s.finding("redis notifications"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 	set("appendonly", "no")
-	if f := finding("redis persistence"); f.Result != inspect.Warn {
+	if f := s.finding("redis persistence"); f.Result != doctor.Warn {
 		t.Errorf("%+v", f)
 	}
 	s.push("1")
 	s.b.Redis.XGroupCreateMkStream(ctx, s.b.Partitions.Home().Keys.Jobs(), "fanfold", "0")
-	if f := finding("stream fanfold:jobs"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "1 entries") {
+	if f := s.finding("stream fanfold:jobs"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 entries") {
 		t.Errorf("%+v", f)
 	}
 	s.insert("slow", "") // which is pushed
 	s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	if f := finding("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "1 PENDING") {
+	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 PENDING") {
 		t.Errorf("%+v", f)
 	}
 	s.exec("ALTER TABLE file_download_record DROP COLUMN attempt")
-	if f := finding("records"); f.Result != inspect.Fail || !strings.Contains(f.Detail, "attempt") {
+	if f := s.finding("records"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "attempt") {
 		t.Errorf("%+v", f)
 	}
 	if err := os.WriteFile(s.dir+"/files-is-a-file", nil, 0o600); err != nil {
@@ -211,10 +197,10 @@ func TestDoctor(t *testing.T) {
 	if err := os.WriteFile(s.config, bytes.ReplaceAll(text, []byte("/files\n"), []byte("/files-is-a-file\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f := finding("query slow / one"); f.Result != inspect.Fail || !strings.Contains(f.Detail, "no_column") {
+	if f := s.finding("query slow / one"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "no_column") {
 		t.Errorf("%+v", f)
 	}
-	if f := finding("sink"); f.Result != inspect.Fail {
+	if f := s.finding("sink"); f.Result != doctor.Fail {
 		t.Errorf("%+v", f)
 	}
 }

@@ -13,31 +13,32 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// examined returns doctor's finding of a check.
-func (s *stack) examined(check string) inspect.Finding {
+// finding is what doctor says of the first check whose name begins so.
+func (s *stack) finding(check string) doctor.Finding {
 	s.t.Helper()
 	out, _ := s.fanfold("doctor", "-o", "json")
-	var all inspect.Findings
+	var all doctor.Findings
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
 		s.t.Fatal(err, out)
 	}
 	for _, f := range all {
-		if f.Check == check {
+		if strings.HasPrefix(f.Check, check) {
 			return f
 		}
 	}
 	s.t.Fatalf("no check %q in %s", check, out)
-	return inspect.Finding{}
+	return doctor.Finding{}
 }
 
 // TestDoctorOfAFullRedis tells how full it is.
 func TestDoctorOfAFullRedis(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)
-	if f := s.examined("redis memory"); f.Result != inspect.Pass || !strings.Contains(f.Detail, "without maxmemory") {
+	if f := s.finding("redis memory"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "without maxmemory") {
 		t.Errorf("%+v", f)
 	}
 	set := func(most string) {
@@ -47,16 +48,16 @@ func TestDoctorOfAFullRedis(t *testing.T) {
 		}
 	}
 	set("1gb")
-	if f := s.examined("redis memory"); f.Result != inspect.Pass {
+	if f := s.finding("redis memory"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 	s.b.Redis.Set(t.Context(), "ballast", strings.Repeat("x", 90<<20), 0)
 	set("105mb")
-	if f := s.examined("redis memory"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "limits.memory") {
+	if f := s.finding("redis memory"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "limits.memory") {
 		t.Errorf("%+v", f)
 	}
 	set("10mb")
-	if f := s.examined("redis memory"); f.Result != inspect.Fail || !strings.Contains(f.Detail, "refuses writes") {
+	if f := s.finding("redis memory"); f.Result != doctor.Fail || !strings.Contains(f.Detail, "refuses writes") {
 		t.Errorf("%+v", f)
 	}
 	// The message of a push says what it is about.
@@ -74,14 +75,14 @@ func TestDoctorOfWhatNobodyDoes(t *testing.T) {
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	ctx, sc := t.Context(), s.b.Partitions.Home()
 	for _, check := range []string{"quarantine", "timers", "records to be started", "definitions of running jobs"} {
-		if f := s.examined(check); f.Result != inspect.Pass {
+		if f := s.finding(check); f.Result != doctor.Pass {
 			t.Errorf("%+v", f)
 		}
 	}
 	if err := sc.Streams.Quarantine(ctx, sc.Keys.Jobs(), "1-1", map[string]string{"id": "7"}, "nobody knows it"); err != nil {
 		t.Fatal(err)
 	}
-	if f := s.examined("quarantine"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
+	if f := s.finding("quarantine"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "nobody knows it") || !strings.Contains(f.Hint, "fanfold quarantine ls") {
 		t.Errorf("%+v", f)
 	}
 	s.must("quarantine ls", "nobody knows it")
@@ -101,16 +102,16 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	s.must("quarantine rm "+entries[0].Entry, entries[0].Entry)
 	s.must("quarantine rm --all", "REMOVED")
-	if f := s.examined("quarantine"); f.Result != inspect.Pass {
+	if f := s.finding("quarantine"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 	past := float64(time.Now().Add(-time.Minute).UnixMilli())
 	s.b.Redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "beep-1"})
-	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
+	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "--roles scheduler") {
 		t.Errorf("%+v", f)
 	}
 	s.b.Redis.ZAdd(ctx, sc.Keys.Timers(), redis.Z{Score: past, Member: "boop-1"})
-	if f := s.examined("timers"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
+	if f := s.finding("timers"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "boop-1") || !strings.Contains(f.Detail, "no definition matches") {
 		t.Errorf("%+v", f)
 	}
 	s.must("timer ls", "overdue, no definition")
@@ -121,11 +122,11 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	later, forgotten := s.insert("slow", ""), s.insert("slow", "")
 	sc.Clock.Delay(ctx, later, time.Hour)
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id IN (?, ?)", id, later)
-	if f := s.examined("records to be started"); f.Result != inspect.Pass {
+	if f := s.finding("records to be started"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY WHERE id = ?", forgotten)
-	if f := s.examined("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
+	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, forgotten) {
 		t.Errorf("%+v", f)
 	}
 }
@@ -155,19 +156,19 @@ func TestDoctorOfADeadService(t *testing.T) {
 	read(1)
 	s.b.Redis.XAck(ctx, stream, scripts.Group, first)
 	s.b.Redis.XDel(ctx, stream, first)
-	if f := s.examined("stream " + stream); f.Result != inspect.Pass || !strings.Contains(f.Detail, "1 consumers") {
+	if f := s.finding("stream " + stream); f.Result != doctor.Pass || !strings.Contains(f.Detail, "1 consumers") {
 		t.Errorf("%+v", f)
 	}
 	for range 3 {
 		add()
 	}
 	s.eventually("it is missed", func() bool {
-		f := s.examined("stream " + stream)
-		return f.Result == inspect.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumers; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
+		f := s.finding("stream " + stream)
+		return f.Result == doctor.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumers; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
 	})
 	// One that works on an entry is heard within its silence.
 	read(1)
-	if f := s.examined("stream " + stream); f.Result != inspect.Pass {
+	if f := s.finding("stream " + stream); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 }
@@ -209,7 +210,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 	parked, last := s.insert("slow", ""), s.insert("slow", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
 	s.b.Redis.ZAdd(ctx, s.b.Partitions.Home().Keys.Waiting("slow"), redis.Z{Score: 1, Member: parked})
-	if f := s.examined("records to be started"); f.Result != inspect.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
+	if f := s.finding("records to be started"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "have no job") {
 		t.Errorf("%+v", f)
 	}
 	if stats := s.b.Redis.Info(ctx, "commandstats").Val(); strings.Contains(stats, "cmdstat_zscore:") {
@@ -225,7 +226,7 @@ func TestDoctorOfALongQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.push(last)
-	if f := s.examined("records to be started"); f.Result != inspect.Warn || strings.Contains(f.Detail, "have no job") || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "could not be compared") {
+	if f := s.finding("records to be started"); f.Result != doctor.Warn || strings.Contains(f.Detail, "have no job") || !strings.Contains(f.Detail, "6 PENDING and 0 PROCESSING") || !strings.Contains(f.Detail, "could not be compared") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -240,16 +241,16 @@ func TestDoctorOfADatabaseThatHangs(t *testing.T) {
 	defer silent.Close()
 	s := newStack(t, oneReport, `databases: {a: {dsn: "u@tcp(`+silent.Addr().String()+`)/x"}, db: {dsn: "{dsn}"}}`)
 	out, code := s.fanfold("doctor", "-o", "json")
-	var all inspect.Findings
+	var all doctor.Findings
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&all); err != nil {
 		t.Fatal(err, out)
 	}
-	if code != exitFailure || all.Count(inspect.Fail) != 1 || !all.Failed("database a") {
+	if code != exitFailure || all.Count(doctor.Fail) != 1 || !all.Failed("database a") {
 		t.Errorf("%d %s", code, out)
 	}
 	for _, check := range []string{"database db", "records", "scratch files"} {
-		if !slices.ContainsFunc(all, func(f inspect.Finding) bool { return f.Check == check && f.Result == inspect.Pass }) {
-			t.Errorf("%s is not %s: %s", check, inspect.Pass, out)
+		if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return f.Check == check && f.Result == doctor.Pass }) {
+			t.Errorf("%s is not %s: %s", check, doctor.Pass, out)
 		}
 	}
 }
@@ -260,8 +261,8 @@ func TestDoctorOfAnUnknownReport(t *testing.T) {
 	s := newStack(t, oneReport, "limits: {grace: 1s}")
 	id := s.insert("gone", "")
 	s.exec("UPDATE file_download_record SET updated_at = NOW() - INTERVAL 1 DAY")
-	f := s.examined("records to be started")
-	if f.Result != inspect.Warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
+	f := s.finding("records to be started")
+	if f.Result != doctor.Warn || !strings.Contains(f.Detail, "record "+id+` names report "gone"`) || strings.Contains(f.Hint, "submit") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -270,7 +271,7 @@ func TestDoctorOfAnUnknownReport(t *testing.T) {
 func TestDoctorOfACluster(t *testing.T) {
 	t.Parallel()
 	s, cluster := newStackOnCluster(t, 3, oneReport)
-	if f := s.finding("redis partitions"); f.Result != inspect.Warn || !strings.HasPrefix(f.Detail, "2 of 3 partitions are on one of 3 masters") ||
+	if f := s.finding("redis partitions"); f.Result != doctor.Warn || !strings.HasPrefix(f.Detail, "2 of 3 partitions are on one of 3 masters") ||
 		!strings.HasSuffix(f.Hint, "take 5 partitions, of which no master has more than 2") {
 		t.Errorf("%+v", f)
 	}
@@ -278,7 +279,7 @@ func TestDoctorOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.b = s.open(s.config) // with the slots as they are now
-	if f := s.finding("redis partitions"); f.Result != inspect.Pass {
+	if f := s.finding("redis partitions"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 	out, code := s.fanfold("doctor")

@@ -22,7 +22,7 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -291,10 +291,10 @@ func TestScratchFiles(t *testing.T) {
 	if log := p.Stderr.(*bytes.Buffer).String(); !strings.Contains(log, "no scratch file can be written") || !strings.Contains(log, "set TMPDIR") {
 		t.Errorf("no warning at the start: %s", log)
 	}
-	doctor := command("-c", s.config, "doctor", "-o", "json")
-	doctor.Env = append(doctor.Env, "TMPDIR="+missing)
-	var all inspect.Findings
-	out, err := doctor.Output()
+	check := command("-c", s.config, "doctor", "-o", "json")
+	check.Env = append(check.Env, "TMPDIR="+missing)
+	var all doctor.Findings
+	out, err := check.Output()
 	if err == nil || json.Unmarshal(out, &all) != nil || !all.Failed("scratch files") || !strings.Contains(string(out), missing) || !strings.Contains(string(out), "set TMPDIR") {
 		t.Errorf("doctor: %v, %s", err, out)
 	}

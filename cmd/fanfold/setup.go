@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -136,14 +136,14 @@ object in the sink and one scratch file, and changes nothing else. Exits with 1 
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()
-			all := b.Inspect.Doctor(ctx)
+			all := b.Examine(ctx)
 			if err := b.CheckOwner(ctx); err != nil {
-				all = append(all, inspect.Finding{Check: "keys", Result: inspect.Fail, Detail: err.Error()})
+				all = append(all, doctor.Finding{Check: "keys", Result: doctor.Fail, Detail: err.Error()})
 			}
 			if err := f.printFindings(c, all); err != nil {
 				return err
 			}
-			if n := all.Count(inspect.Fail); n > 0 {
+			if n := all.Count(doctor.Fail); n > 0 {
 				return fmt.Errorf("%d of %d checks failed", n, len(all))
 			}
 			return nil
@@ -151,8 +151,8 @@ object in the sink and one scratch file, and changes nothing else. Exits with 1 
 	}
 }
 
-func (f *flags) printFindings(c *cobra.Command, all inspect.Findings) error {
-	return printList(f, c, all, table.Row{"result", "check", "detail"}, func(f inspect.Finding) table.Row {
+func (f *flags) printFindings(c *cobra.Command, all doctor.Findings) error {
+	return printList(f, c, all, table.Row{"result", "check", "detail"}, func(f doctor.Finding) table.Row {
 		if f.Hint != "" {
 			f.Detail += "\n→ " + f.Hint
 		}
@@ -162,7 +162,7 @@ func (f *flags) printFindings(c *cobra.Command, all inspect.Findings) error {
 
 // coloured is a result as terminals show it.
 func coloured(result any) string {
-	colours := map[any]text.Color{inspect.Pass: text.FgGreen, inspect.Warn: text.FgYellow, inspect.Fail: text.FgRed}
+	colours := map[any]text.Color{doctor.Pass: text.FgGreen, doctor.Warn: text.FgYellow, doctor.Fail: text.FgRed}
 	return cmp.Or(colours[result], text.Reset).Sprint(result)
 }
 

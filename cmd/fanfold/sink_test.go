@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -15,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -39,23 +38,6 @@ func (s *stack) remount(folder string, flags uintptr) {
 	s.eventually("remounted", func() bool { // it is busy while a file is open for writing
 		return syscall.Mount("tmpfs", folder, "tmpfs", syscall.MS_REMOUNT|flags, "size=256k") == nil
 	})
-}
-
-// finding is what doctor says of a check.
-func (s *stack) finding(check string) inspect.Finding {
-	s.t.Helper()
-	out, _ := s.fanfold("doctor", "-o", "json")
-	var all inspect.Findings
-	if err := json.Unmarshal([]byte(out[:strings.LastIndex(out, "]")+1]), &all); err != nil {
-		s.t.Fatalf("%v: %s", err, out)
-	}
-	for _, f := range all {
-		if strings.HasPrefix(f.Check, check) {
-			return f
-		}
-	}
-	s.t.Fatalf("no check %q in %s", check, out)
-	return inspect.Finding{}
 }
 
 // TestASinkWithoutRoom is an outage, as is one that is mounted read-only: no try is used,
@@ -127,7 +109,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 			}
 		}
 		if name == "read-only" {
-			if f := s.finding("sink"); f.Result != inspect.Fail || !strings.Contains(f.Detail, c.remedy) {
+			if f := s.finding("sink"); f.Result != doctor.Fail || !strings.Contains(f.Detail, c.remedy) {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
@@ -139,7 +121,7 @@ func TestASinkWithoutRoom(t *testing.T) {
 			t.Errorf("%s: %d tries were used", name, counted)
 		}
 		s.eventually(name+": ready again", ready)
-		if f := s.finding("sink"); f.Result != inspect.Pass {
+		if f := s.finding("sink"); f.Result != doctor.Pass {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -227,27 +209,27 @@ func TestModesOfFiles(t *testing.T) {
 func TestDoctorOfFiles(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, whoReport)
-	if f := s.finding("sink"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "mkdir -p "+s.dir+"/files") {
+	if f := s.finding("sink"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "mkdir -p "+s.dir+"/files") {
 		t.Errorf("%+v", f)
 	}
 	if _, err := os.Stat(s.dir + "/files"); err == nil {
 		t.Error("doctor has made the folder")
 	}
-	if f := s.finding("installation"); f.Result != inspect.Pass || !strings.Contains(f.Detail, "none yet") {
+	if f := s.finding("installation"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "none yet") {
 		t.Errorf("%+v", f)
 	}
 	if tag := s.installation(); s.finding("installation").Detail != "files have the tag "+tag {
 		t.Errorf("not %s: %+v", tag, s.finding("installation"))
 	}
 	s.exec("RENAME TABLE fanfold_meta TO elsewhere")
-	if f := s.finding("installation"); f.Result != inspect.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
+	if f := s.finding("installation"); f.Result != doctor.Warn || !strings.Contains(f.Hint, "fanfold migrate") {
 		t.Errorf("%+v", f)
 	}
 	s.exec("RENAME TABLE elsewhere TO fanfold_meta")
 	longest := len("file://"+s.dir+"/files/") + len("who/-4294967295-abc234.csv") + 20
-	for characters, want := range map[int]string{20: inspect.Fail, longest - 1: inspect.Warn, longest: inspect.Pass} {
+	for characters, want := range map[int]string{20: doctor.Fail, longest - 1: doctor.Warn, longest: doctor.Pass} {
 		s.exec("ALTER TABLE file_download_record MODIFY file VARCHAR(" + strconv.Itoa(characters) + ") NULL")
-		if f := s.finding("file column"); f.Result != want || want != inspect.Pass && f.Hint == "" {
+		if f := s.finding("file column"); f.Result != want || want != doctor.Pass && f.Hint == "" {
 			t.Errorf("%d characters: %+v", characters, f)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/report"
 )
@@ -125,10 +125,10 @@ func TestDoctorOnTimeZones(t *testing.T) {
 		reports, more, result string
 		says                  []string
 	}{
-		{shown, "", inspect.Warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "the report r shows", "databases.ops.time_zone"}},
-		{shown, ", time_zone: Europe/Berlin", inspect.Pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are in Europe/Berlin"}},
-		{shown, ", time_zone: UTC", inspect.Pass, []string{"DATETIME columns are in UTC"}},
-		{given, "", inspect.Pass, []string{"+02:00", "DATETIME columns count as UTC"}},
+		{shown, "", doctor.Warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "the report r shows", "databases.ops.time_zone"}},
+		{shown, ", time_zone: Europe/Berlin", doctor.Pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are in Europe/Berlin"}},
+		{shown, ", time_zone: UTC", doctor.Pass, []string{"DATETIME columns are in UTC"}},
+		{given, "", doctor.Pass, []string{"+02:00", "DATETIME columns count as UTC"}},
 	} {
 		s.config = s.write("zones.yaml", test.reports, databases(test.more))
 		f := s.finding("time zone of database ops")
@@ -141,7 +141,7 @@ func TestDoctorOnTimeZones(t *testing.T) {
 			}
 		}
 	}
-	if f := s.finding("time zone of database db"); f.Result != inspect.Pass {
+	if f := s.finding("time zone of database db"); f.Result != doctor.Pass {
 		t.Errorf("%+v", f)
 	}
 }

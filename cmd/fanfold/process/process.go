@@ -24,6 +24,7 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/doctor"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/redisdb"
@@ -127,10 +128,8 @@ func (p *Process) open() error {
 		}
 		p.closers = append(p.closers, p.Databases[name])
 	}
-	apis := map[string]inspect.API{}
 	for name, api := range p.Config.APIs {
 		p.apis[name] = http.New(api, p.Config.Keys.Prefix)
-		apis[name] = p.apis[name]
 		p.closers = append(p.closers, p.apis[name])
 	}
 	// Records have connections of their own: their short statements do not wait
@@ -150,13 +149,28 @@ func (p *Process) open() error {
 	if p.Records, err = record.New(p.Rows, p.Config.Records); err != nil {
 		return fmt.Errorf("records: %w", err)
 	}
-	c := p.Config
-	p.Inspect = inspect.New(inspect.Options{
-		Config: inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Databases: c.Databases, Records: c.Records, Sink: c.Sink},
-		Redis:  p.Redis, Blocking: p.Blocking, Scripts: p.Partitions, Records: p.Records, Databases: p.Databases, APIs: apis, Sink: p.OpenSink,
-		Source: func(database string) (inspect.Preparer, error) { return p.source(database) },
-	})
+	p.Inspect = inspect.New(p.handles())
 	return nil
+}
+
+// handles are those of what operators ask about.
+func (p *Process) handles() inspect.Options {
+	c, apis := p.Config, map[string]inspect.API{}
+	for name, api := range p.apis {
+		apis[name] = api
+	}
+	return inspect.Options{
+		Config: inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records},
+		Redis:  p.Redis, Blocking: p.Blocking, Scripts: p.Partitions, Records: p.Records, Databases: p.Databases, APIs: apis,
+	}
+}
+
+// Examine checks all that the configuration names.
+func (p *Process) Examine(ctx context.Context) doctor.Findings {
+	return doctor.Examine(ctx, doctor.Options{
+		Options: p.handles(), Settings: p.Config.Databases, Sink: p.Config.Sink, OpenSink: p.OpenSink,
+		OpenSource: func(database string) (doctor.Preparer, error) { return p.source(database) },
+	})
 }
 
 // OpenSink opens the place where files go; Close closes it.

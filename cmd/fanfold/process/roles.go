@@ -13,7 +13,6 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/recovery"
 	"github.com/fanfold/fanfold/engine/sink"
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
@@ -103,7 +102,7 @@ func (p *Process) beforeEngine(ctx context.Context, log *slog.Logger) error {
 		log.Warn("the sink does not take files now: jobs will fail", "sink", p.Config.Sink.String(), "err", err)
 	}
 	if _, err := engine.CheckScratch(ctx); err != nil {
-		log.Warn("no scratch file can be written: large joins will fail", "hint", inspect.ScratchHint, "err", err)
+		log.Warn("no scratch file can be written: large joins will fail", "hint", engine.ScratchHint, "err", err)
 	}
 	p.tag, err = p.Records.Install(ctx)
 	if errors.Is(err, recovery.ErrNoTables) {

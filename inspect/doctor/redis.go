@@ -1,4 +1,4 @@
-package inspect
+package doctor
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
@@ -21,7 +22,7 @@ import (
 const maxSkew = 2 * time.Second
 
 func (d redisDoctor) checkRedis(ctx context.Context) Findings {
-	masters, err := redisdb.Masters(ctx, d.o.Redis)
+	masters, err := redisdb.Masters(ctx, d.Redis)
 	if err != nil {
 		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
 	}
@@ -39,10 +40,10 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 		return fs
 	}
 	fs = append(fs, d.checkScripts(ctx), d.checkPauses(ctx), d.checkDefinitions(ctx), d.checkQuarantine(ctx), d.checkTimersDue(ctx))
-	if len(d.o.Scripts) > 1 {
+	if len(d.Scripts) > 1 {
 		fs = append(fs, d.checkPartitions(ctx, len(masters)))
 	}
-	for _, s := range d.o.Scripts {
+	for _, s := range d.Scripts {
 		fs = append(fs, d.checkStreams(ctx, s)...)
 	}
 	return fs
@@ -51,7 +52,7 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 // checkPartitions says on which master each partition is, and whether one has many more than others.
 func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 	const check = "redis partitions"
-	n := len(d.o.Scripts)
+	n := len(d.Scripts)
 	on, err := d.spread(ctx, n)
 	if err != nil {
 		return newFinding(check, Warn, "", err, d.hint(err))
@@ -79,10 +80,10 @@ func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 // spread returns the tags that each master would have of n partitions, by its address.
 func (d redisDoctor) spread(ctx context.Context, n int) (map[string][]string, error) {
 	on := map[string][]string{}
-	begin := strings.TrimSuffix(d.o.Scripts.Home().Keys.Prefix, "0}:")
+	begin := strings.TrimSuffix(d.Scripts.Home().Keys.Prefix, "0}:")
 	for i := range n {
 		tag := begin + strconv.Itoa(i) + "}"
-		master, err := redisdb.Master(ctx, d.o.Redis, tag)
+		master, err := redisdb.Master(ctx, d.Redis, tag)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +105,7 @@ func even(most, n, masters int) bool { return 5*most*masters <= 6*n }
 
 // checkScripts sends all scripts to the server.
 func (d redisDoctor) checkScripts(ctx context.Context) Finding {
-	home := d.o.Scripts.Home()
+	home := d.Scripts.Home()
 	err, detail := home.Load(ctx), "all scripts load"
 	if home.Plain() {
 		detail += " without their first line, #!lua, which this server refuses: it does not check their keys"
@@ -114,7 +115,7 @@ func (d redisDoctor) checkScripts(ctx context.Context) Finding {
 
 // hint says what to look at where a server does not answer.
 func (d redisDoctor) hint(err error) string {
-	return cmp.Or(redisdb.Hint(d.o.Config.Redis, err), "are the addresses right, and the servers up?")
+	return cmp.Or(redisdb.Hint(d.Config.Redis, err), "are the addresses right, and the servers up?")
 }
 
 // checkServer checks one server.
@@ -124,7 +125,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 	if err != nil {
 		return Findings{newFinding("redis", Fail, "", err, d.hint(err))}
 	}
-	if err := redisdb.CheckMode(d.o.Config.Redis, server); err != nil {
+	if err := redisdb.CheckMode(d.Config.Redis, server); err != nil {
 		return Findings{newFinding("redis", Fail, "", err, "correct redis in the configuration")}
 	}
 	fs := Findings{
@@ -132,7 +133,7 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 	}
 	now, err := client.Time(ctx).Result()
 	fs = append(fs, checkSkew("redis clock", now, err))
-	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.o.Config.Limits.Memory))
+	fs = append(fs, checkEviction(info["Memory"]["maxmemory_policy"]), checkRedisMemory(info["Memory"], d.Config.Limits.Memory))
 	if info["Persistence"]["aof_enabled"] == "1" {
 		fs = append(fs, pass("redis persistence", "append-only file"))
 	} else {
@@ -208,11 +209,11 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 
 // checkPauses names what is paused: a pause may be forgotten.
 func (d redisDoctor) checkPauses(ctx context.Context) Finding {
-	list, err := d.Pauses(ctx)
+	list, err := d.in.Pauses(ctx)
 	if err == nil && len(list) > 0 {
 		var all []string
 		for _, p := range list {
-			text := p.What + " is paused since " + Stamp(p.Since)
+			text := p.What + " is paused since " + inspect.Stamp(p.Since)
 			if p.Waiting > 0 {
 				text += fmt.Sprintf(", %d ids wait", p.Waiting)
 			}
@@ -228,7 +229,7 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 	var found []scripts.Orphan
 	var seen scripts.Seen
 	var err error
-	for _, s := range d.o.Scripts {
+	for _, s := range d.Scripts {
 		some, known, failed := s.Definitions.Orphans(ctx)
 		found, seen, err = append(found, some...), known, cmp.Or(err, failed)
 	}
@@ -250,33 +251,32 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	var n int64
 	var err error
-	for _, s := range d.o.Scripts {
-		some, failed := d.o.Redis.XLen(ctx, s.Keys.Quarantined()).Result()
+	for _, s := range d.Scripts {
+		some, failed := d.Redis.XLen(ctx, s.Keys.Quarantined()).Result()
 		n, err = n+some, cmp.Or(err, failed)
 	}
 	if err == nil && n > 0 {
-		var newest []Quarantined
-		if newest, err = d.Quarantine(ctx, func(Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
-			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, Stamp(newest[0].At), newest[0].Reason)
+		var newest []inspect.Quarantined
+		if newest, err = d.in.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
+			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, inspect.Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
 	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine rm removes what is dealt with")
 }
 
+// maxTimers is how many timers are looked at, the next ones first.
+const maxTimers = 2000
+
 // checkTimersDue tells of timers that are overdue, and of those that no definition matches.
 func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 	const check = "timers"
-	now, err := d.o.Scripts.Home().Now(ctx)
-	var all []Timer
-	if err == nil {
-		all, err = d.Timers(ctx, func(string) bool { return true }, 2*pageSize)
-	}
+	all, err := d.in.Timers(ctx, func(string) bool { return true }, maxTimers)
 	var undefined, overdue []string
 	for _, t := range all {
-		paused := strings.HasPrefix(t.State, "paused")
-		if t.Definition == "" && (paused || t.overdue(now)) {
+		switch t.State {
+		case "paused, no definition", "overdue, no definition":
 			undefined = append(undefined, t.Name)
-		} else if t.overdue(now) && !paused {
+		case "overdue":
 			overdue = append(overdue, t.Name)
 		}
 	}
@@ -286,7 +286,7 @@ func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or fanfold timer rm removes them")
 	case len(overdue) > 0:
 		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
-		return newFinding(check, Warn, "", err, schedulerMissing)
+		return newFinding(check, Warn, "", err, inspect.SchedulerMissing)
 	}
 	return newFinding(check, Warn, "none is overdue", err, "")
 }

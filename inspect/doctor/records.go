@@ -1,4 +1,4 @@
-package inspect
+package doctor
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 // checkRecords checks the record table, and counts the rows that a start would take for
 // work to be done.
 func (d recordDoctor) checkRecords(ctx context.Context) Findings {
-	if err := d.o.Records.Check(ctx); err != nil {
+	if err := d.Records.Check(ctx); err != nil {
 		return Findings{newFinding("records", Fail, "", err, "fanfold migrate makes Fanfold's own table; records.columns maps one of yours; the account needs SELECT and UPDATE on it")}
 	}
 	fs := Findings{{Check: "records", Result: Pass, Detail: "table and columns are as configured"}}
@@ -28,7 +28,7 @@ func (d recordDoctor) checkRecords(ctx context.Context) Findings {
 
 // checkInstallation names the installation whose files these are.
 func (d recordDoctor) checkInstallation(ctx context.Context) Finding {
-	tag, err := d.o.Records.Installation(ctx)
+	tag, err := d.Records.Installation(ctx)
 	detail := "files have the tag " + tag
 	if tag == "" {
 		detail = "none yet: fanfold serve makes it"
@@ -40,9 +40,9 @@ func (d recordDoctor) checkInstallation(ctx context.Context) Finding {
 // checkSnapshot looks for the tables that outlive Redis.
 func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
 	members := 0
-	_, err := d.o.Records.Installation(ctx)
+	_, err := d.Records.Installation(ctx)
 	if err == nil {
-		members, err = d.o.Records.SnapshotMembers(ctx)
+		members, err = d.Records.SnapshotMembers(ctx)
 	}
 	return newFinding("records that outlive redis", Warn, fmt.Sprintf("a snapshot has %d ids, timers and pauses", members), err,
 		"fanfold migrate makes the tables; the account needs SELECT, INSERT, UPDATE and DELETE on them. Without them delayed ids and timers are lost with Redis's memory")
@@ -50,25 +50,25 @@ func (d recordDoctor) checkSnapshot(ctx context.Context) Finding {
 
 // checkTimerRecords proves that timers can insert records, if any does.
 func (d recordDoctor) checkTimerRecords(ctx context.Context) Finding {
-	if !d.o.Config.Timers.Submit() {
+	if !d.Config.Timers.Submit() {
 		return pass("records of timers", "no timer submits a report")
 	}
-	return newFinding("records of timers", Fail, "each is inserted once", d.o.Records.CheckFirings(ctx),
+	return newFinding("records of timers", Fail, "each is inserted once", d.Records.CheckFirings(ctx),
 		"fanfold migrate makes the table; the account needs INSERT on the records, and SELECT, INSERT, UPDATE and DELETE on the table")
 }
 
-// mostCompared is how many records are compared with Redis. An existing table that is
+// maxCompared is how many records, and ids of a partition, are compared. An existing table that is
 // connected for the first time can have many more.
-const mostCompared = 10_000
+const maxCompared = 10_000
 
 // checkStartable counts the records that a rebuild would start: old enough, and without a
 // job, and waiting nowhere.
 func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	const check, page = "records to be started", 500
 	const hint = "fanfold submit ID starts one at once; to keep rows out that do not belong to Fanfold, set records.filter"
-	grace := d.o.Config.Limits.Grace
-	pending, processing, err := d.o.Records.CountStartable(ctx, grace)
-	if err != nil || pending+processing > mostCompared {
+	grace := d.Config.Limits.Grace
+	pending, processing, err := d.Records.CountStartable(ctx, grace)
+	if err != nil || pending+processing > maxCompared {
 		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
 	}
 	queued, whole, err := d.queuedIDs(ctx)
@@ -76,12 +76,12 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	unknown, named := 0, "" // records whose report is not in the configuration: nothing starts them
 	for after, more := "", true; more && err == nil; {
 		var records, left []engine.Record
-		if records, err = d.o.Records.Startable(ctx, after, grace, page); err != nil {
+		if records, err = d.Records.Startable(ctx, after, grace, page); err != nil {
 			break
 		}
 		left, err = d.withoutJob(ctx, records, queued)
 		for _, r := range left {
-			if d.o.Config.Reports[r.Report] == nil {
+			if d.Config.Reports[r.Report] == nil {
 				unknown++
 				named = cmp.Or(named, fmt.Sprintf("record %s names report %q", r.ID, r.Report))
 				continue
@@ -98,7 +98,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case err != nil:
 		return newFinding(check, Warn, "", err, hint)
 	case len(counts) > 0 && !whole:
-		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.o.Scripts.Home().Keys.Jobs(), searched)
+		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.Scripts.Home().Keys.Jobs(), maxCompared)
 		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
@@ -112,21 +112,16 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 // queuedIDs are the oldest ids that wait to be started, and whether those are all.
 func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
 	queued, whole = map[string]bool{}, true
-	for _, s := range d.o.Scripts {
-		seen := 0
-		for page, err := range entries(ctx, d.o.Redis, s.Keys.Jobs(), false) {
-			if err != nil {
-				return nil, false, err
-			}
-			for _, m := range page {
-				id, _ := m.Values["id"].(string)
-				queued[id] = true
-			}
-			if seen += len(page); len(page) == pageSize && seen >= searched {
-				whole = false
-				break
-			}
+	for _, s := range d.Scripts {
+		entries, err := d.Redis.XRangeN(ctx, s.Keys.Jobs(), "-", "+", maxCompared).Result()
+		if err != nil {
+			return nil, false, err
 		}
+		for _, m := range entries {
+			id, _ := m.Values["id"].(string)
+			queued[id] = true
+		}
+		whole = whole && len(entries) < maxCompared
 	}
 	return queued, whole, nil
 }
@@ -135,8 +130,8 @@ func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, wh
 // their start or their report.
 func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
 	var left []engine.Record
-	for _, s := range d.o.Scripts {
-		ours := slices.DeleteFunc(slices.Clone(records), func(r engine.Record) bool { return !report.ValidID(r.ID) || d.o.Scripts.Of(r.ID) != s })
+	for _, s := range d.Scripts {
+		ours := slices.DeleteFunc(slices.Clone(records), func(r engine.Record) bool { return !report.ValidID(r.ID) || d.Scripts.Of(r.ID) != s })
 		some, err := withoutJobIn(ctx, s, ours, queued)
 		if err != nil {
 			return nil, err
@@ -189,13 +184,13 @@ func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Reco
 }
 
 func (d recordDoctor) checkSink(ctx context.Context) Finding {
-	s, err := d.o.Sink(ctx)
+	s, err := d.OpenSink(ctx)
 	if err == nil {
 		err = s.Check(ctx)
 	}
-	check := "sink " + d.o.Config.Sink.String()
+	check := "sink " + d.Sink.String()
 	if errors.Is(err, fs.ErrNotExist) {
-		return newFinding(check, Warn, "", err, "mkdir -p "+d.o.Config.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
+		return newFinding(check, Warn, "", err, "mkdir -p "+d.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
 	}
 	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
 }
@@ -203,10 +198,10 @@ func (d recordDoctor) checkSink(ctx context.Context) Finding {
 // checkFileColumn compares the file column with the names that files can have.
 func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	const check, hint = "file column", "ALTER TABLE … MODIFY it to VARCHAR(1024), or shorten the sink or the report's name"
-	file, id, err := d.o.Records.Widths(ctx)
+	file, id, err := d.Records.Widths(ctx)
 	var files sink.Sink
 	if err == nil {
-		files, err = d.o.Sink(ctx)
+		files, err = d.OpenSink(ctx)
 	}
 	if err != nil {
 		return newFinding(check, Fail, "", err, hint)
@@ -215,8 +210,8 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 		return pass(check, "it has no length that the database tells")
 	}
 	longest, first := "", ""
-	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {
-		r := d.o.Config.Reports[name]
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
+		r := d.Config.Reports[name]
 		if url := files.URL(engine.LongestFileName(r, id)); len(url) > len(longest) {
 			longest = url
 		}
@@ -234,10 +229,7 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and no file has more than %d", file, len(longest)), err, hint)
 }
 
-// ScratchHint is what helps where no scratch file can be made.
-const ScratchHint = "set TMPDIR to a folder on a disk in which the process may make files; without one, a join of more than limits.fold_bytes fails"
-
 func checkScratch(ctx context.Context) Finding {
 	folder, err := engine.CheckScratch(ctx)
-	return newFinding("scratch files", Fail, "one was written in "+folder, err, ScratchHint)
+	return newFinding("scratch files", Fail, "one was written in "+folder, err, engine.ScratchHint)
 }

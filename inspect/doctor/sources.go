@@ -1,4 +1,4 @@
-package inspect
+package doctor
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 // and sends it nothing.
 func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(d.o.Databases)) {
+	for _, name := range slices.Sorted(maps.Keys(d.Databases)) {
 		fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkDatabase(ctx, name) })...)
 		if !fs.Failed("database " + name) {
 			fs = append(fs, within(ctx, func(ctx context.Context) Findings { return d.checkQueries(ctx, name) })...)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.o.APIs)) {
-		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", d.Reach(ctx, name), "is its url right, and may this process reach it?"))
+	for _, name := range slices.Sorted(maps.Keys(d.APIs)) {
+		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", d.in.Reach(ctx, name), "is its url right, and may this process reach it?"))
 	}
 	return fs
 }
@@ -30,7 +30,7 @@ func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
 	var version string
 	var micros int64
-	err := d.o.Databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
+	err := d.Databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
 	hint := "is the server up, and the address in the DSN right?"
 	if mysqldb.Refused(err) {
 		hint = "correct the DSN of database " + name + ": its account, password or schema"
@@ -48,14 +48,14 @@ func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
 func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
 	check := "time zone of database " + name
 	var zone, system string
-	if err := d.o.Databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
+	if err := d.Databases[name].QueryRowContext(ctx, "SELECT @@global.time_zone, @@system_time_zone").Scan(&zone, &system); err != nil {
 		return newFinding(check, Warn, "", err, "")
 	}
 	if zone == "SYSTEM" {
 		zone = system
 	}
 	detail := fmt.Sprintf("the server's is %s; queries run in UTC", zone)
-	said := d.o.Config.Databases[name].TimeZone
+	said := d.Settings[name].TimeZone
 	if said != "" {
 		return pass(check, detail+", and DATETIME columns are in "+said)
 	}
@@ -72,8 +72,8 @@ func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
 
 // showsZones names the first report that shows datetimes of a database in a time zone.
 func (d sourceDoctor) showsZones(database string) string {
-	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {
-		r := d.o.Config.Reports[name]
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
+		r := d.Config.Reports[name]
 		if r.CSV.TimeZone == "" && !strings.Contains(r.CSV.Datetime, "ZZ") {
 			continue
 		}
@@ -87,13 +87,13 @@ func (d sourceDoctor) showsZones(database string) string {
 }
 
 func (d sourceDoctor) checkQueries(ctx context.Context, database string) Findings {
-	source, err := d.o.Source(database)
+	source, err := d.OpenSource(database)
 	if err != nil {
 		return Findings{newFinding("queries of "+database, Fail, "", err, "")}
 	}
 	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(d.o.Config.Reports)) {
-		for _, l := range d.o.Config.Reports[name].Listeners() {
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
+		for _, l := range d.Config.Reports[name].Listeners() {
 			if l.Source == database {
 				fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
 					source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))

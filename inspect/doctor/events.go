@@ -1,4 +1,4 @@
-package inspect
+package doctor
 
 import (
 	"context"
@@ -23,14 +23,14 @@ const eventTime = time.Second
 // and listens. The setting tells less, and many servers do not show it.
 func (d redisDoctor) checkNotifications(ctx context.Context, client *redis.Client) Finding {
 	const check = "redis notifications"
-	i := slices.IndexFunc(d.o.Scripts, func(s *scripts.Scripts) bool {
-		master, err := redisdb.Master(ctx, d.o.Redis, s.Keys.Wake())
+	i := slices.IndexFunc(d.Scripts, func(s *scripts.Scripts) bool {
+		master, err := redisdb.Master(ctx, d.Redis, s.Keys.Wake())
 		return err == nil && master.Options().Addr == client.Options().Addr
 	})
 	if i < 0 {
 		return pass(check, "no partition is on this server")
 	}
-	missing, err := unheard(ctx, client, d.o.Scripts[i].Keys.Canary(fmt.Sprintf("doctor-%d", time.Now().UnixNano())))
+	missing, err := unheard(ctx, client, d.Scripts[i].Keys.Canary(fmt.Sprintf("doctor-%d", time.Now().UnixNano())))
 	if err != nil {
 		return newFinding(check, Warn, "", fmt.Errorf("cannot be tried: %w", err), "may this user use SUBSCRIBE, ZADD, SET and DEL, and is Redis full?")
 	}

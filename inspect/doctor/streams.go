@@ -1,4 +1,4 @@
-package inspect
+package doctor
 
 import (
 	"context"
@@ -9,25 +9,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/redis/go-redis/v9"
 )
 
 // checkStreams tells of streams that have no reader, or that pile up.
 func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findings {
-	ours, listeners := d.ourReader(), map[string]bool{}
-	streams := map[string]reader{s.Keys.Jobs(): ours, s.Keys.FanIn(): ours, s.Keys.FanInLarge(): ours, s.Keys.Fired(): ours}
-	for name, reader := range d.readers() {
-		streams[s.Keys.Task(name)] = reader
-		if listeners[s.Keys.Task(name)] = reader == ours; reader != ours {
-			streams[s.Keys.Reply()] = ours
-		}
-	}
+	streams := d.in.Readers(s.Keys)
 	seen, err := s.Definitions.Seen(ctx)
 	serving := err == nil && seen.AnyLive() // processes that might each leave out the same listener
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(streams)) {
-		if serving && listeners[name] && !d.isRead(ctx, name, ours) {
+		if by := streams[name]; serving && by.Listener != "" && !by.External && !d.isRead(ctx, name, by) {
 			err := errors.New("processes run, and none of them runs this listener")
 			fs = append(fs, newFinding("stream "+name, Warn, "", err, "start fanfold serve with it: --listeners may leave it out everywhere"))
 			continue
@@ -37,24 +31,32 @@ func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findi
 	return fs
 }
 
-// isRead tells whether a worker reads a stream, or has not answered yet.
-func (d redisDoctor) isRead(ctx context.Context, name string, by reader) bool {
-	consumers, err := d.o.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
-	if err != nil && !missing(err) {
-		return true
+// readerOf is what an operator starts.
+func readerOf(by inspect.Reader) string {
+	if by.External {
+		return "the service of this listener"
 	}
-	return slices.ContainsFunc(consumers, by.alive)
+	return "fanfold serve"
 }
 
-func (d redisDoctor) checkStream(ctx context.Context, name string, by reader) Finding {
+// isRead tells whether a worker reads a stream, or has not answered yet.
+func (d redisDoctor) isRead(ctx context.Context, name string, by inspect.Reader) bool {
+	consumers, err := d.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
+	if err != nil && !redis.HasErrorPrefix(err, "NOGROUP") && !strings.Contains(err.Error(), "no such key") {
+		return true
+	}
+	return slices.ContainsFunc(consumers, by.Alive)
+}
+
+func (d redisDoctor) checkStream(ctx context.Context, name string, by inspect.Reader) Finding {
 	check := "stream " + name
-	groups, err := d.o.Redis.XInfoGroups(ctx, name).Result()
+	groups, err := d.Redis.XInfoGroups(ctx, name).Result()
 	if err != nil && strings.Contains(err.Error(), "no such key") {
 		return pass(check, "not there yet: fanfold serve makes it")
 	} else if err != nil {
 		return newFinding(check, Fail, "", err, "is this key something else than a stream?")
 	}
-	length, err := d.o.Redis.XLen(ctx, name).Result()
+	length, err := d.Redis.XLen(ctx, name).Result()
 	if err != nil {
 		return newFinding(check, Fail, "", err, "")
 	}
@@ -64,25 +66,25 @@ func (d redisDoctor) checkStream(ctx context.Context, name string, by reader) Fi
 		}
 		detail := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, g.Pending, g.Consumers)
 		if g.Consumers == 0 && length > 0 {
-			return newFinding(check, Warn, detail, errors.New(detail), "it has no reader: start "+by.name)
+			return newFinding(check, Warn, detail, errors.New(detail), "it has no reader: start "+readerOf(by))
 		}
-		consumers, err := d.o.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
+		consumers, err := d.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
 		if err != nil {
 			return newFinding(check, Fail, "", err, "")
 		}
-		if !slices.ContainsFunc(consumers, by.alive) {
+		if !slices.ContainsFunc(consumers, by.Alive) {
 			heard := lastHeard(consumers)
 			waits, failure := d.unread(ctx, name, g.LastDeliveredID)
 			switch {
 			case failure != nil:
 				return newFinding(check, Fail, "", failure, "")
 			case waits > unreadAfter:
-				err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, short(waits))
-			case g.Pending > 0 && heard > by.silence:
-				err = fmt.Errorf("%s; none of them was heard for %s: what they had in work stands still", detail, short(heard))
+				err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, inspect.Short(waits))
+			case g.Pending > 0 && heard > by.Silence:
+				err = fmt.Errorf("%s; none of them was heard for %s: what they had in work stands still", detail, inspect.Short(heard))
 			}
 		}
-		return newFinding(check, Warn, detail, err, "is it still running? Start "+by.name+", or look at its log")
+		return newFinding(check, Warn, detail, err, "is it still running? Start "+readerOf(by)+", or look at its log")
 	}
 	return pass(check, fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length))
 }
@@ -103,10 +105,10 @@ func lastHeard(consumers []redis.XInfoConsumer) (ago time.Duration) {
 
 // unread is how long the oldest entry has waited that no consumer has read; 0: there is none.
 func (d redisDoctor) unread(ctx context.Context, name, last string) (time.Duration, error) {
-	entries, err := d.o.Redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
+	entries, err := d.Redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	now, err := d.o.Scripts.Home().Now(ctx)
-	return now.Sub(entryTime(entries[0].ID)), err
+	now, err := d.Scripts.Home().Now(ctx)
+	return now.Sub(scripts.EntryTime(entries[0].ID)), err
 }

@@ -1,13 +1,32 @@
-package inspect
+package doctor
 
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts"
 )
+
+func TestMain(m *testing.M) { testmain.Main(m) }
+
+// on is the doctor of a Redis, with keys of the test's own.
+func on(t *testing.T, server *testenv.Redis) redisDoctor {
+	t.Helper()
+	options, err := redis.ParseURL(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: testmain.Name(t) + ":"}})
+	return redisDoctor{doctor{Options: Options{Options: inspect.Options{Redis: client, Scripts: scripts.Partitions{s}}}}}
+}
 
 // TestServerNames are those of the answers to INFO server.
 func TestServerNames(t *testing.T) {
@@ -61,12 +80,43 @@ func TestDoctorHearsEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(server.Stop)
-			b := setupOn(t, server, "")
-			f := redisDoctor{b.Inspector}.checkNotifications(t.Context(), b.o.Redis.(*redis.Client))
+			d := on(t, server)
+			f := d.checkNotifications(t.Context(), d.Redis.(*redis.Client))
 			if c.missing == "" && f.Result != Pass ||
 				c.missing != "" && (f.Result != Warn || !strings.HasSuffix(f.Detail, "not published: "+c.missing) || !strings.Contains(f.Hint, "by hand")) {
 				t.Errorf("%+v", f)
 			}
 		})
+	}
+}
+
+// TestDoctorSeesWhatStandsStill: an entry is in work, and no process lives.
+func TestDoctorSeesWhatStandsStill(t *testing.T) {
+	t.Parallel()
+	d := on(t, testmain.SharedRedis(t))
+	ctx, stream := t.Context(), d.Scripts.Home().Keys.Task("a")
+	for _, err := range []error{
+		d.Redis.XGroupCreateMkStream(ctx, stream, scripts.Group, "0").Err(),
+		d.Redis.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"id", "1", "attempt", "1"}}).Err(),
+		d.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{Group: scripts.Group, Consumer: "dead", Streams: []string{stream, ">"}}).Err(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func() Finding { return d.checkStream(ctx, stream, inspect.Reader{Silence: time.Second}) }
+	if f := check(); f.Result != Pass {
+		t.Errorf("%+v", f)
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); ; <-tick.C {
+		f := check()
+		if f.Result == Warn && strings.Contains(f.Detail, "1 of them in work") && strings.Contains(f.Detail, "what they had in work stands still") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%+v", f)
+		}
 	}
 }

@@ -1,10 +1,29 @@
-package inspect
+package doctor
 
 import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
+
+// Options are the handles of what is examined. Examine closes none of them.
+type Options struct {
+	inspect.Options
+	Settings   map[string]report.Database               // of the Databases, by name
+	Sink       report.SinkURL                           // as it is configured
+	OpenSink   func(context.Context) (sink.Sink, error) // opens the sink
+	OpenSource func(database string) (Preparer, error)  // opens what runs a database's queries
+}
+
+// Preparer runs the queries of listeners.
+type Preparer interface {
+	// Prepare has the server parse a listener's query.
+	Prepare(ctx context.Context, l *report.Listener) error
+}
 
 // Results of a check.
 const (
@@ -24,23 +43,30 @@ type Finding struct {
 // Findings are the results of all checks.
 type Findings []Finding
 
-// Doctor checks everything that the configuration names. It writes and deletes one object
+// Examine checks everything that the configuration names. It writes and deletes one object
 // in the sink, one scratch file and a key on each Redis, and changes nothing else.
-func (in *Inspector) Doctor(ctx context.Context) Findings {
-	all := within(ctx, redisDoctor{in}.checkRedis)
-	all = append(all, sourceDoctor{in}.checkSources(ctx)...)
-	d := recordDoctor{in}
-	if !all.Failed("database " + in.o.Config.Records.Database) {
+func Examine(ctx context.Context, o Options) Findings {
+	base := doctor{o, inspect.New(o.Options)}
+	all := within(ctx, redisDoctor{base}.checkRedis)
+	all = append(all, sourceDoctor{base}.checkSources(ctx)...)
+	d := recordDoctor{base}
+	if !all.Failed("database " + o.Config.Records.Database) {
 		all = append(all, within(ctx, d.checkRecords)...)
 	}
 	return append(all, within(ctx, d.checkSink), within(ctx, checkScratch))
 }
 
+// doctor has what the checks ask.
+type doctor struct {
+	Options
+	in *inspect.Inspector
+}
+
 // The checks, by what they ask.
 type (
-	redisDoctor  struct{ *Inspector }
-	sourceDoctor struct{ *Inspector } // databases and APIs of listeners
-	recordDoctor struct{ *Inspector } // the record table, and what it points to
+	redisDoctor  struct{ doctor }
+	sourceDoctor struct{ doctor } // databases and APIs of listeners
+	recordDoctor struct{ doctor } // the record table, and what it points to
 )
 
 // checkTime bounds each check: a server that hangs leaves time for the others.
