@@ -97,10 +97,20 @@ func (s *share) want(n int64) {
 	s.wanted.Add(n)
 }
 
+// try takes a slot that is free.
+func (s *share) try() bool {
+	select {
+	case s.taken <- struct{}{}:
+		s.want(1)
+		return true
+	default:
+		return false
+	}
+}
+
 // place is the slot of a task. It is used by one goroutine.
 type place struct {
 	*share
-	ctx  context.Context // of the task
 	held bool
 }
 
@@ -113,20 +123,16 @@ func (p *place) leave() {
 }
 
 // without runs f, which asks Redis. Where that is away, the slot is free meanwhile: the tasks of
-// other partitions can go on.
+// other partitions can go on. Afterwards the task goes on, with a slot if one is free. It does not
+// wait for one: it can hold a connection for which all tasks that have slots wait.
 func (p *place) without(f func() error) error {
 	if !p.held {
 		return f()
 	}
 	away := time.AfterFunc(slow, p.share.leave)
 	err := f()
-	if away.Stop() {
-		return err
+	if !away.Stop() {
+		p.held = p.try()
 	}
-	p.held = false
-	if again := p.take(p.ctx, nil, 0); again != nil {
-		return again
-	}
-	p.held = true
 	return err
 }

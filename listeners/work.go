@@ -43,7 +43,7 @@ func (r *tasks) read(ctx context.Context, t *task) error {
 	if err := r.share.take(ctx, r.stop, slotPatience); err != nil {
 		return err
 	}
-	place := &place{r.share, ctx, true}
+	place := &place{r.share, true}
 	defer place.leave()
 	release, err := r.slot(ctx, t, listener.Source, place)
 	if err != nil {
