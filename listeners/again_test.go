@@ -149,7 +149,7 @@ func (b *bundle) task(consumer, entry string) *scripts.Task {
 // until polls until the state is as it should be.
 func (b *bundle) until(what string, leases func(*job.State) bool) *job.State {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -160,7 +160,7 @@ func (b *bundle) until(what string, leases func(*job.State) bool) *job.State {
 		}
 		select {
 		case <-ctx.Done():
-			b.t.Fatalf("not within 30 s: %s: %+v %v", what, state, err)
+			b.t.Fatalf("not within a minute: %s: %+v %v", what, state, err)
 		case <-tick.C:
 		}
 	}

@@ -73,12 +73,12 @@ func TestACancelEntry(t *testing.T) {
 // emptied waits until a stream has no entry.
 func (b *bundle) emptied(stream string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
 	for b.client.XLen(ctx, stream).Val() > 0 {
 		select {
 		case <-ctx.Done():
-			b.t.Fatalf("not within 30 s: %s is empty", stream)
+			b.t.Fatalf("not within a minute: %s is empty", stream)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -135,7 +135,7 @@ func (w spoken) reply(kind string, fields ...string) *redis.XAddArgs {
 
 func (o *outside) eventually(what string, leases func() bool) {
 	o.t.Helper()
-	ctx, cancel := context.WithTimeout(o.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -143,7 +143,7 @@ func (o *outside) eventually(what string, leases func() bool) {
 		select {
 		case <-ctx.Done():
 			state, err := o.s.Jobs.Read(context.Background(), "1")
-			o.t.Fatalf("not within 30 s: %s: %+v %v; events %v; quarantine %v", what, state, err,
+			o.t.Fatalf("not within a minute: %s: %+v %v; events %v; quarantine %v", what, state, err,
 				o.client.XRange(context.Background(), o.s.Keys.Events(), "-", "+").Val(), o.client.XRange(context.Background(), o.s.Keys.Quarantined(), "-", "+").Val())
 		case <-tick.C:
 		}
