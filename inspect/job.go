@@ -79,7 +79,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 		fanIn.is(j.FanIn)
 		v.FanIn = &fanIn
 	}
-	if j.needsDefinition() && !j.of(ours) {
+	if j.NeedsDefinition() && !j.of(ours) {
 		seen, err := in.o.Scripts.Home().Definitions.Seen(ctx)
 		v.Orphan = err == nil && j.orphan(ours, seen)
 		return v, err

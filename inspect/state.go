@@ -69,12 +69,9 @@ func (j *jobState) runs() bool { return !j.Ended() }
 // member names its definition in the set of those that processes have.
 func (j *jobState) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
 
-// needsDefinition tells whether only a process that has its definition continues it.
-func (j *jobState) needsDefinition() bool { return job.NeedsDefinition(j.Status) }
-
 // orphan tells whether no process has the definition that it needs, although some run.
 func (j *jobState) orphan(ours *report.Report, seen scripts.Seen) bool {
-	return j.needsDefinition() && !j.of(ours) && seen.AnyLive() && !seen.Live(j.member())
+	return j.NeedsDefinition() && !j.of(ours) && seen.AnyLive() && !seen.Live(j.member())
 }
 
 // of tells whether it was started with a definition.

@@ -155,7 +155,7 @@ func (s Definitions) Orphans(ctx context.Context) ([]Orphan, Seen, error) {
 				continue // it has ended, or it is not a state
 			}
 			o := Orphan{ID: ids[i], Attempt: state.Attempt, Report: state.Report, Definition: state.Definition}
-			if !job.NeedsDefinition(state.Status) || seen.Live(o.Member()) {
+			if !state.NeedsDefinition() || seen.Live(o.Member()) {
 				continue
 			}
 			o.Last = seen.Last[o.Member()]

@@ -115,11 +115,7 @@ type Refusal struct {
 // schedulers try, and returns how many it moved. With timeless, members stay whose score is
 // a time by now.
 func (s Clock) Refuse(ctx context.Context, refusals []Refusal, timeless bool) (int64, error) {
-	flag := 0
-	if timeless {
-		flag = 1
-	}
-	args := []any{flag, QuarantineCap}
+	args := []any{oneIf(timeless), QuarantineCap}
 	for _, r := range refusals {
 		args = append(args, r.Member, r.Reason, excerpt(map[string]string{"member": r.Member}))
 	}

@@ -4,28 +4,11 @@
 // its header, and one method of a handle, which calls it by the name of its file: Jobs, Tasks,
 // Folds and the others of Scripts say what they are about, and Task and Fold are one task and
 // one job as a worker has them. keys.go names the keys. No other package writes to a job's hash.
+// What does not need Redis is not here: the package job reads what the scripts write.
 //
 // # The life of a state
 //
-// A job is a hash. Its field `job` is the state, one line that a person can read:
-//
-//	1 RUN 1 0 1763773822000 1/2 700 |users#2| 1763774422000 1763773222000 r/hash/digest
-//
-// These are the attempt, the status, the stage, the fence, the deadline, the listeners that
-// are done and those that there are, the bytes of the data, the open listeners with their
-// generations, the time when the hash expires, the start, and the report with the hash of
-// its definition and a digest of the parameters (lua/job.lua). The other fields are
-// parameters, listeners, queryDoneCount, queryTarget, the data (see Field), and what is
-// rarer, for every step:
-//
-//	<step>:owner, :entry        who took it over or claimed it, with which entry
-//	<step>:tries, :error, :blame, :next, :waits, :left, :generation
-//	                            how earlier tries ended, and when the next one comes
-//	<listener>:part, :writer    the chunks that are stored so far
-//	<listener>:found            what the listener gave: it is done
-//	<listener>:lease, :last, :ends, :memo
-//	                            of external workers, and what a try remembers
-//
+// A job is a hash, whose field `job` is the state; the package job explains them and reads them.
 // The statuses:
 //
 //	        start            complete (last)      claim             publish

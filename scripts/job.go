@@ -182,7 +182,7 @@ func (s Jobs) Cancel(ctx context.Context, id string, attempt int64, reason strin
 		} else if err != nil {
 			return 0, "", asError("cancel", err)
 		}
-		listeners = listeners[strings.LastIndexByte(listeners, ';')+1:]
+		listeners = job.LastStage(listeners)
 		keys := []string{s.Keys.Job(id), s.Keys.FanIn(), s.Keys.Events(), s.Keys.Delayed()}
 		for l := range strings.SplitSeq(listeners, ",") {
 			keys = append(keys, s.Keys.Task(l))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // Pauses are the members of the set of what is paused, with since when.
@@ -108,11 +110,11 @@ func (s Gate) extend(ctx context.Context, id string, paused Pauses, min time.Dur
 		return 0, err
 	}
 	waits, _ := have.Val()[0].(string)
-	job, _ := have.Val()[1].(string)
+	line, _ := have.Val()[1].(string)
 	listeners, _ := have.Val()[2].(string)
-	attempt, _, _ := strings.Cut(job, " ")
+	attempt, _ := job.Head(line)
 	args := []any{id, attempt, Margin.Milliseconds(), min.Milliseconds()}
-	for l := range strings.SplitSeq(listeners[strings.LastIndexByte(listeners, ';')+1:], ",") {
+	for l := range strings.SplitSeq(job.LastStage(listeners), ",") {
 		if since, ok := paused[PausedListener(l)]; ok {
 			args = append(args, l, since.UnixMilli())
 		}

@@ -67,8 +67,8 @@ func (t *Task) Load(ctx context.Context) (Outcome, error) {
 	}
 	state, _ := have.Val()[0].(string)
 	parameters, ok := have.Val()[1].(string)
-	attempt, _, _ := strings.Cut(state, " ")
-	switch ok = ok && attempt == strconv.FormatInt(t.Attempt, 10); {
+	attempt, _ := job.Head(state)
+	switch ok = ok && attempt == t.Attempt; {
 	case ok && strings.Contains(state, "|"+t.Listener+"#"):
 		return Busy, nil
 	case !ok || !strings.Contains(state, "|"+t.Listener+"|"):

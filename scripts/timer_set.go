@@ -56,13 +56,9 @@ func (s Timers) move(ctx context.Context, name, from, to string, key int) (time.
 // FireNow fires a timer now, whether it is set or not. One that repeats keeps
 // its next time.
 func (s Timers) FireNow(ctx context.Context, name string, repeats bool) (time.Time, error) {
-	flag := 0
-	if repeats {
-		flag = 1
-	}
 	now, err := s.outcome(ctx, call(ctx, "timer_now", []string{
 		s.Keys.Timers(), s.Keys.PausedTimers(), s.Keys.RecentTimers(), s.Keys.TimerAnchors(), s.Keys.Timer(name), s.Keys.Fired(), s.Keys.Events(),
-	}, name, flag, s.events))
+	}, name, oneIf(repeats), s.events))
 	return time.UnixMilli(int64(now)), err
 }
 

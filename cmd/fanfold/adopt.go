@@ -14,7 +14,6 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/fanfold/fanfold/scripts/job"
 )
 
 func newAdopt(f *flags) *cobra.Command {
@@ -115,7 +114,7 @@ func (b *backend) adopt(ctx context.Context, id string) (outcome string, err err
 		return "", refuse("Redis does not know its attempt %d; fanfold submit %s starts the next one after limits.grace", r.Attempt, id)
 	case err != nil:
 		return "", err
-	case state.Attempt > r.Attempt || !job.NeedsDefinition(state.Status):
+	case state.Attempt > r.Attempt || !state.NeedsDefinition():
 		return "", needless{refuse("its job is about to end"), "is about to end"}
 	}
 	old, today := scripts.DefinitionMember(state.Report, state.Definition), scripts.DefinitionMember(r.Report, definition.Hash())

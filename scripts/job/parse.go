@@ -36,6 +36,10 @@ func Head(text string) (attempt int64, status string) {
 	return attempt, status
 }
 
+// LastStage returns the listeners of the last stage, with commas, of what the field listeners
+// says: names with commas, stages with semicolons.
+func LastStage(listeners string) string { return listeners[strings.LastIndexByte(listeners, ';')+1:] }
+
 // ParseLine reads what the field job alone says.
 func ParseLine(line string) (*State, error) {
 	var (
@@ -59,7 +63,7 @@ func (p *parser) result(state *State) (*State, error) {
 	return state, nil
 }
 
-// line reads the line of a job (see lua/job.lua), and returns the generations of its open
+// line reads the line of a job (see lua/job.lua of scripts), and returns the generations of its open
 // listeners.
 func (p *parser) line(line string, state *State) map[string]int64 {
 	words := strings.Split(line, " ")

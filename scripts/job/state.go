@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The statuses of a job that runs; see the package documentation. One that has
-// ended has its record's, DELETED or SUPERSEDED.
+// The statuses of a job that runs; the documentation of scripts says what leads to them. One
+// that has ended has its record's, DELETED or SUPERSEDED.
 const (
 	StatusRun        = "RUN"
 	StatusReady      = "READY"
@@ -67,9 +67,9 @@ type TaskState struct {
 	Done       bool
 	DoneAt     time.Time       // zero until done
 	Took       time.Duration   // of the query, from when it began; 0 until done
-	Columns    json.RawMessage // as given to Append; nil until the first chunk
+	Columns    json.RawMessage // as given to scripts.Task.Append; nil until the first chunk
 	Waits      string          // what it waits for without a failure, such as a job elsewhere; Next says until when
-	Memo       []byte          // see Task.Remember; nil: none
+	Memo       []byte          // see scripts.Task.Remember; nil: none
 	Failed     string          // why it was given up, if its job goes on without it; it is Done then
 	Policy     string          // of its listener, if it was given up so
 }
@@ -107,15 +107,8 @@ func (s *State) Ended() bool {
 	return true
 }
 
-// NeedsDefinition tells whether a job of this status goes on only in a process that has
-// its definition.
-func NeedsDefinition(status string) bool {
-	switch status {
-	case StatusRun, StatusReady, StatusFold, StatusPublishing:
-		return true
-	}
-	return false
-}
+// NeedsDefinition tells whether only a process that has its definition continues the job.
+func (s *State) NeedsDefinition() bool { return !s.Ended() && s.Status != StatusFailing }
 
 // Blame says whose fault an error is, so that people know where to begin.
 type Blame string

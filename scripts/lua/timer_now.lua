@@ -2,7 +2,7 @@
 -- Fires a timer now, whatever time it is set for. One that repeats keeps its next time.
 -- KEYS  1 timers, 2 paused, 3 recent, 4 anchors, 5 the timer's key, 6 fired,
 --       7 events
--- ARGV  1 name, 2 whether it repeats (1 or 0), 3 cap of the events
+-- ARGV  1 name, 2 whether it repeats (1 or empty), 3 cap of the events
 -- Returns now, which is the due time of this firing (ms)
 -- Cost  O(log n)
 local timers, paused, recent, anchors, key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -13,7 +13,7 @@ local now = now()
 local due = int(now)
 -- Sent first: if that fails, the timer still exists.
 redis.call('XADD', fired, '*', 'name', name, 'due', due, 'late', '0')
-if ARGV[2] == '0' then
+if ARGV[2] == '' then
   redis.call('ZREM', timers, name)
   redis.call('ZREM', paused, name)
   redis.call('HDEL', anchors, name)
