@@ -49,6 +49,23 @@ func ValidListener(name string) bool {
 	return len(name) <= MaxListener && listenerForm.MatchString(name)
 }
 
+// maxTimerName bounds the name of a timer, in bytes.
+const maxTimerName = 200
+
+// ValidTimer tells whether a text can be the name of a timer: 1 to 200 printable
+// ASCII characters without space.
+func ValidTimer(name string) bool {
+	if len(name) == 0 || len(name) > maxTimerName {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // RecordPolls are the delays before a record that a pushed id names is read again: its
 // row may not be committed yet, or a configuration with its report may be on its way.
 // After the last one the id is quarantined.

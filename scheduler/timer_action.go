@@ -54,7 +54,7 @@ func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) +
 func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Result) {
 	f := &firing{name: entry.Fields["name"], entry: entry, of: t.Timers}
 	var err error
-	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !scripts.ValidTimer(f.name) {
+	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !report.ValidTimer(f.name) {
 		return f, t.failed(ctx, f, errors.New("not a firing: name and due are needed"))
 	}
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -67,7 +68,7 @@ func (t *Timers) adopt(ctx context.Context, events []scripts.TimerEvent) error {
 func (t *Timers) refuse(ctx context.Context, events []scripts.TimerEvent, outcomes []scripts.Outcome) error {
 	var refused []scripts.Firing
 	for i, e := range events {
-		if outcomes[i] == scripts.OK && !scripts.ValidTimer(e.Name) {
+		if outcomes[i] == scripts.OK && !report.ValidTimer(e.Name) {
 			t.log.Warn("quarantined", "key", t.scripts.Keys.Timers(), "why", reasonName)
 			refused = append(refused, scripts.Firing{DueTimer: scripts.DueTimer{Name: e.Name}, Verdict: scripts.TimerRefused, Reason: reasonName})
 		}

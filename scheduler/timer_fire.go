@@ -68,7 +68,7 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 		f.Reason = scripts.WhyTimeless(d.Score)
 		return f, true
 	}
-	if !scripts.ValidTimer(d.Name) {
+	if !report.ValidTimer(d.Name) {
 		f.Reason = reasonName
 		return f, true
 	}

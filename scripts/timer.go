@@ -14,23 +14,6 @@ import (
 // that come within milliseconds, or later in a process that hangs.
 const recentTimer = time.Minute
 
-// maxTimerName bounds the name of a timer, in bytes.
-const maxTimerName = 200
-
-// ValidTimer tells whether a text can be the name of a timer: 1 to 200 printable
-// ASCII characters without space.
-func ValidTimer(name string) bool {
-	if len(name) == 0 || len(name) > maxTimerName {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
-}
-
 // NoTime is the minimum score that is no time: in milliseconds it is after the year
 // 5138, and most likely it is in microseconds or nanoseconds.
 const NoTime = 1e14

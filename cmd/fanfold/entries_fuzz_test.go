@@ -136,12 +136,12 @@ func (e entryFuzz) run() {
 	case intoFanIn:
 		e.append(k.FanIn(), task, "id", e.id, "attempt", e.attempt, e.name, e.value)
 	case intoFired:
-		e.append(k.Fired(), scripts.ValidTimer(e.id) && err == nil, "name", e.id, "due", e.attempt, e.name, e.value)
+		e.append(k.Fired(), report.ValidTimer(e.id) && err == nil, "name", e.id, "due", e.attempt, e.name, e.value)
 	case intoDelayed:
 		_, err := job.ParseLater(e.id)
 		e.set(k.Delayed(), err == nil)
 	case intoTimers:
-		e.set(k.Timers(), scripts.ValidTimer(e.id))
+		e.set(k.Timers(), report.ValidTimer(e.id))
 	}
 }
 

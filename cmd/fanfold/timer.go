@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -139,7 +140,7 @@ func newTimerChange(f *flags, verb, state, short string, change func(ctx context
 // that a definition matches it.
 func (b *backend) checkTimers(names []string, defined bool) error {
 	for _, name := range names {
-		if !scripts.ValidTimer(name) {
+		if !report.ValidTimer(name) {
 			return usage(fmt.Errorf("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name))
 		}
 		if _, _, ok := b.Config.Timers.Match(name); defined && !ok {

@@ -51,7 +51,7 @@ func (m members) add(set string, all []redis.Z) {
 	for _, z := range all {
 		member, _ := z.Member.(string)
 		at := math.Ceil(z.Score) // nothing comes back before its time
-		if scripts.ValidTimer(member) && (set != setDelayed || report.ValidID(member)) && math.Abs(at) < 1<<53 {
+		if report.ValidTimer(member) && (set != setDelayed || report.ValidID(member)) && math.Abs(at) < 1<<53 {
 			m[set][member] = int64(at)
 		}
 	}
