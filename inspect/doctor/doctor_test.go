@@ -104,7 +104,7 @@ func TestDoctorSeesWhatStandsStill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check := func() Finding { return d.checkStream(ctx, stream, inspect.Reader{Silence: time.Second}) }
+	check := func() Finding { return d.checkStream(ctx, stream, inspect.Reader{Silence: time.Second}, false) }
 	if f := check(); f.Result != Pass {
 		t.Errorf("%+v", f)
 	}

@@ -9,84 +9,71 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
-	"github.com/redis/go-redis/v9"
 )
 
 // checkStreams tells of streams that have no reader, or that pile up.
 func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findings {
-	streams := d.in.Readers(s.Keys)
 	seen, err := s.Definitions.Seen(ctx)
 	serving := err == nil && seen.AnyLive() // processes that might each leave out the same listener
+	streams := d.in.Readers(s.Keys)
 	var fs Findings
-	for _, name := range slices.Sorted(maps.Keys(streams)) {
-		if by := streams[name]; serving && by.Listener != "" && !by.External && !d.isRead(ctx, name, by) {
-			err := errors.New("processes run, and none of them runs this listener")
-			fs = append(fs, newFinding("stream "+name, Warn, "", err, "start fanfold serve with it: --listeners may leave it out everywhere"))
-			continue
-		}
-		fs = append(fs, d.checkStream(ctx, name, streams[name]))
+	for _, key := range slices.Sorted(maps.Keys(streams)) {
+		fs = append(fs, d.checkStream(ctx, key, streams[key], serving))
 	}
 	return fs
 }
 
-// readerOf is what an operator starts.
-func readerOf(by inspect.Reader) string {
+func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Reader, serving bool) Finding {
+	check, start := "stream "+key, "fanfold serve"
 	if by.External {
-		return "the service of this listener"
+		start = "the service of this listener"
 	}
-	return "fanfold serve"
-}
-
-// isRead tells whether a worker reads a stream, or has not answered yet.
-func (d redisDoctor) isRead(ctx context.Context, name string, by inspect.Reader) bool {
-	consumers, err := d.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
-	if err != nil && !redis.HasErrorPrefix(err, "NOGROUP") && !strings.Contains(err.Error(), "no such key") {
-		return true
-	}
-	return slices.ContainsFunc(consumers, by.Alive)
-}
-
-func (d redisDoctor) checkStream(ctx context.Context, name string, by inspect.Reader) Finding {
-	check := "stream " + name
-	groups, err := d.Redis.XInfoGroups(ctx, name).Result()
-	if err != nil && strings.Contains(err.Error(), "no such key") {
-		return pass(check, "not there yet: fanfold serve makes it")
-	} else if err != nil {
+	groups, err := d.Redis.XInfoGroups(ctx, key).Result()
+	missing := err != nil && strings.Contains(err.Error(), "no such key")
+	if err != nil && !missing {
 		return newFinding(check, Fail, "", err, "is this key something else than a stream?")
 	}
-	length, err := d.Redis.XLen(ctx, name).Result()
+	length, err := d.Redis.XLen(ctx, key).Result()
 	if err != nil {
 		return newFinding(check, Fail, "", err, "")
 	}
-	for _, g := range groups {
-		if g.Name != scripts.Group {
-			continue
-		}
-		detail := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, g.Pending, g.Consumers)
-		if g.Consumers == 0 && length > 0 {
-			return newFinding(check, Warn, detail, errors.New(detail), "it has no reader: start "+readerOf(by))
-		}
-		consumers, err := d.Redis.XInfoConsumers(ctx, name, scripts.Group).Result()
-		if err != nil {
+	var group redis.XInfoGroup
+	var consumers []redis.XInfoConsumer
+	i := slices.IndexFunc(groups, func(g redis.XInfoGroup) bool { return g.Name == scripts.Group })
+	if i >= 0 {
+		group = groups[i]
+		if consumers, err = d.Redis.XInfoConsumers(ctx, key, scripts.Group).Result(); err != nil {
 			return newFinding(check, Fail, "", err, "")
 		}
-		if !slices.ContainsFunc(consumers, by.Alive) {
-			heard := lastHeard(consumers)
-			waits, failure := d.unread(ctx, name, g.LastDeliveredID)
-			switch {
-			case failure != nil:
-				return newFinding(check, Fail, "", failure, "")
-			case waits > unreadAfter:
-				err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, inspect.Short(waits))
-			case g.Pending > 0 && heard > by.Silence:
-				err = fmt.Errorf("%s; none of them was heard for %s: what they had in work stands still", detail, inspect.Short(heard))
-			}
-		}
-		return newFinding(check, Warn, detail, err, "is it still running? Start "+readerOf(by)+", or look at its log")
 	}
-	return pass(check, fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length))
+	detail, alive := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, group.Pending, group.Consumers), slices.ContainsFunc(consumers, by.Alive)
+	switch {
+	case serving && !alive && by.Listener != "" && !by.External:
+		return newFinding(check, Warn, "", errors.New("processes run, and none of them runs this listener"), "start fanfold serve with it: --listeners may leave it out everywhere")
+	case missing:
+		return pass(check, "not there yet: fanfold serve makes it")
+	case i < 0:
+		return pass(check, fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length))
+	case group.Consumers == 0 && length > 0:
+		return newFinding(check, Warn, "", errors.New(detail), "it has no reader: start "+start)
+	case alive:
+		return pass(check, detail)
+	}
+	heard := lastHeard(consumers)
+	waits, err := d.unread(ctx, key, group.LastDeliveredID)
+	switch {
+	case err != nil:
+		return newFinding(check, Fail, "", err, "")
+	case waits > unreadAfter:
+		err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, inspect.Short(waits))
+	case group.Pending > 0 && heard > by.Silence:
+		err = fmt.Errorf("%s; none of them was heard for %s: what they had in work stands still", detail, inspect.Short(heard))
+	}
+	return newFinding(check, Warn, detail, err, "is it still running? Start "+start+", or look at its log")
 }
 
 // unreadAfter is how long an unread entry may wait, although there are
