@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
@@ -24,24 +23,6 @@ type Preparer interface {
 	// Prepare has the server parse a listener's query.
 	Prepare(ctx context.Context, l *report.Listener) error
 }
-
-// Results of a check.
-const (
-	Pass = "PASS"
-	Warn = "WARN" // works, but not as well as it could
-	Fail = "FAIL" // does not work, or will lose something
-)
-
-// Finding is the result of one check.
-type Finding struct {
-	Check  string `json:"check"`
-	Result string `json:"result"`
-	Detail string `json:"detail"`
-	Hint   string `json:"hint,omitempty"`
-}
-
-// Findings are the results of all checks.
-type Findings []Finding
 
 // Examine checks everything that the configuration names. It writes and deletes one object
 // in the sink, one scratch file and a key on each Redis, and changes nothing else.
@@ -77,33 +58,4 @@ func within[T any](ctx context.Context, check func(context.Context) T) T {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	return check(ctx)
-}
-
-// Failed tells whether a check FAILed.
-func (fs Findings) Failed(check string) bool {
-	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Check == check && f.Result == Fail })
-}
-
-// Count is how many checks have a result.
-func (fs Findings) Count(result string) int {
-	var n int
-	for _, f := range fs {
-		if f.Result == result {
-			n++
-		}
-	}
-	return n
-}
-
-// newFinding makes a finding: PASS without an error, otherwise that result.
-func newFinding(check, result, detail string, err error, hint string) Finding {
-	if err == nil {
-		return Finding{Check: check, Result: Pass, Detail: detail}
-	}
-	return Finding{Check: check, Result: result, Detail: err.Error(), Hint: hint}
-}
-
-// pass is a finding that all is well.
-func pass(check, detail string) Finding {
-	return Finding{Check: check, Result: Pass, Detail: detail}
 }

@@ -1,0 +1,65 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink"
+)
+
+// checkSink writes and deletes an object.
+func (d recordDoctor) checkSink(ctx context.Context) Finding {
+	s, err := d.OpenSink(ctx)
+	if err == nil {
+		err = s.Check(ctx)
+	}
+	check := "sink " + d.Sink.String()
+	if errors.Is(err, fs.ErrNotExist) {
+		return newFinding(check, Warn, "", err, "mkdir -p "+d.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
+	}
+	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
+}
+
+// checkFileColumn compares the file column with the names that files can have.
+func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
+	const check, hint = "file column", "ALTER TABLE … MODIFY it to VARCHAR(1024), or shorten the sink or the report's name"
+	file, id, err := d.Records.Widths(ctx)
+	var files sink.Sink
+	if err == nil {
+		files, err = d.OpenSink(ctx)
+	}
+	if err != nil {
+		return newFinding(check, Fail, "", err, hint)
+	}
+	if file == 0 {
+		return pass(check, "it has no length that the database tells")
+	}
+	longest, first := "", ""
+	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
+		r := d.Config.Reports[name]
+		if url := files.URL(engine.LongestFileName(r, id)); len(url) > len(longest) {
+			longest = url
+		}
+		if url := files.URL(engine.FileName{Report: name, ID: "1", Attempt: 1, Tag: engine.NewTag(), Gzip: r.CSV.Gzip}.String()); len(url) > len(first) {
+			first = url
+		}
+	}
+	switch {
+	case len(first) > file:
+		err = fmt.Errorf("it takes %d characters, and the first file has %d, such as %s: its job fails", file, len(first), first)
+		return newFinding(check, Fail, "", err, hint)
+	case len(longest) > file:
+		err = fmt.Errorf("it takes %d characters, and a file can have %d, such as %s: its job would fail", file, len(longest), longest)
+	}
+	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and no file has more than %d", file, len(longest)), err, hint)
+}
+
+func checkScratch(ctx context.Context) Finding {
+	folder, err := engine.CheckScratch(ctx)
+	return newFinding("scratch files", Fail, "one was written in "+folder, err, engine.ScratchHint)
+}

@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// maxCompared is how many records, and ids of a partition, are compared. An existing table that is
+// connected for the first time can have many more.
+const maxCompared = 10_000
+
+// checkStartable counts the records that a rebuild would start: old enough, and without a
+// job, and waiting nowhere.
+func (d recordDoctor) checkStartable(ctx context.Context) Finding {
+	const check, page = "records to be started", 500
+	const hint = "fanfold submit ID starts one at once; to keep rows out that do not belong to Fanfold, set records.filter"
+	grace := d.Config.Limits.Grace
+	pending, processing, err := d.Records.CountStartable(ctx, grace)
+	if err != nil || pending+processing > maxCompared {
+		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
+	}
+	queued, whole, err := d.queuedIDs(ctx)
+	counts, example := map[report.Status]int{}, ""
+	unknown, named := 0, "" // records whose report is not in the configuration: nothing starts them
+	for after, more := "", true; more && err == nil; {
+		var records, left []engine.Record
+		if records, err = d.Records.Startable(ctx, after, grace, page); err != nil {
+			break
+		}
+		left, err = d.withoutJob(ctx, records, queued)
+		for _, r := range left {
+			if d.Config.Reports[r.Report] == nil {
+				unknown++
+				named = cmp.Or(named, fmt.Sprintf("record %s names report %q", r.ID, r.Report))
+				continue
+			}
+			counts[r.Status]++
+			example = cmp.Or(example, r.ID)
+		}
+		if more = len(records) == page; more {
+			after = records[len(records)-1].ID
+		}
+	}
+	stale := fmt.Sprintf("%d PENDING and %d PROCESSING records, such as %s, have not changed for %v and ", counts[report.Pending], counts[report.Processing], example, grace)
+	switch {
+	case err != nil:
+		return newFinding(check, Warn, "", err, hint)
+	case len(counts) > 0 && !whole:
+		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.Scripts.Home().Keys.Jobs(), maxCompared)
+		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
+	case len(counts) > 0:
+		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
+	case unknown > 0:
+		err = fmt.Errorf("%d records, of which %s, wait for reports that are not in this configuration: nothing starts them", unknown, named)
+		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
+	}
+	return pass(check, "none")
+}
+
+// queuedIDs are the oldest ids that wait to be started, and whether those are all.
+func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
+	queued, whole = map[string]bool{}, true
+	for _, s := range d.Scripts {
+		entries, err := d.Redis.XRangeN(ctx, s.Keys.Jobs(), "-", "+", maxCompared).Result()
+		if err != nil {
+			return nil, false, err
+		}
+		for _, m := range entries {
+			id, _ := m.Values["id"].(string)
+			queued[id] = true
+		}
+		whole = whole && len(entries) < maxCompared
+	}
+	return queued, whole, nil
+}
+
+// withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
+// their start or their report.
+func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
+	var left []engine.Record
+	for _, s := range d.Scripts {
+		ours := slices.DeleteFunc(slices.Clone(records), func(r engine.Record) bool { return !report.ValidID(r.ID) || d.Scripts.Of(r.ID) != s })
+		some, err := withoutJobIn(ctx, s, ours, queued)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, some...)
+	}
+	return left, nil
+}
+
+// withoutJobIn is withoutJob for records of one partition.
+func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(records))
+	var members []string
+	for i, r := range records {
+		ids[i] = r.ID
+		members = append(members, engine.BeforeStart(r.ID)...)
+	}
+	attempts, _, err := s.Jobs.Attempts(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	delayed, err := s.Epoch.Scores(ctx, s.Keys.Delayed(), members)
+	if err != nil {
+		return nil, err
+	}
+	parked := map[string]map[string]float64{} // by report
+	for _, r := range records {
+		if _, asked := parked[r.Report]; asked {
+			continue
+		}
+		if parked[r.Report], err = s.Epoch.Scores(ctx, s.Keys.Waiting(r.Report), ids); err != nil {
+			return nil, err
+		}
+	}
+	var left []engine.Record
+	for i, r := range records {
+		_, isParked := parked[r.Report][r.ID]
+		isDelayed := slices.ContainsFunc(engine.BeforeStart(r.ID), func(member string) bool {
+			_, ok := delayed[member]
+			return ok
+		})
+		if !isParked && !isDelayed && !queued[r.ID] && (r.Status == report.Pending || attempts[i] < r.Attempt) {
+			left = append(left, r)
+		}
+	}
+	return left, nil
+}

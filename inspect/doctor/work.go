@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// checkPauses names what is paused: a pause may be forgotten.
+func (d redisDoctor) checkPauses(ctx context.Context) Finding {
+	list, err := d.in.Pauses(ctx)
+	if err == nil && len(list) > 0 {
+		var all []string
+		for _, p := range list {
+			text := p.What + " is paused since " + inspect.Stamp(p.Since)
+			if p.Waiting > 0 {
+				text += fmt.Sprintf(", %d ids wait", p.Waiting)
+			}
+			all = append(all, text)
+		}
+		err = errors.New(strings.Join(all, "; "))
+	}
+	return newFinding("pauses", Warn, "nothing is paused", err, "fanfold resume listener NAME, or report NAME, ends one")
+}
+
+// checkDefinitions counts the running jobs whose definition no process has.
+func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
+	var found []scripts.Orphan
+	var seen scripts.Seen
+	var err error
+	for _, s := range d.Scripts {
+		some, known, failed := s.Definitions.Orphans(ctx)
+		found, seen, err = append(found, some...), known, cmp.Or(err, failed)
+	}
+	if err == nil && len(found) > 0 && seen.AnyLive() {
+		counts := map[string]int{}
+		for _, o := range found {
+			counts[o.Report]++
+		}
+		var all []string
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
+		}
+		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines, or until on_change: restart of their reports starts them anew", strings.Join(all, ", "), found[0].ID)
+	}
+	return newFinding("definitions of running jobs", Warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
+}
+
+// checkQuarantine tells of entries that were put aside.
+func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
+	var n int64
+	var err error
+	for _, s := range d.Scripts {
+		some, failed := d.Redis.XLen(ctx, s.Keys.Quarantined()).Result()
+		n, err = n+some, cmp.Or(err, failed)
+	}
+	if err == nil && n > 0 {
+		var newest []inspect.Quarantined
+		if newest, err = d.in.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
+			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, inspect.Stamp(newest[0].At), newest[0].Reason)
+		}
+	}
+	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine rm removes what is dealt with")
+}
+
+// maxTimers is how many timers are looked at, the next ones first.
+const maxTimers = 2000
+
+// checkTimersDue tells of timers that are overdue, and of those that no definition matches.
+func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
+	const check = "timers"
+	all, err := d.in.Timers(ctx, func(string) bool { return true }, maxTimers)
+	var undefined, overdue []string
+	for _, t := range all {
+		switch t.State {
+		case "paused, no definition", "overdue, no definition":
+			undefined = append(undefined, t.Name)
+		case "overdue":
+			overdue = append(overdue, t.Name)
+		}
+	}
+	switch {
+	case len(undefined) > 0:
+		err = fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0])
+		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or fanfold timer rm removes them")
+	case len(overdue) > 0:
+		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
+		return newFinding(check, Warn, "", err, inspect.SchedulerMissing)
+	}
+	return newFinding(check, Warn, "none is overdue", err, "")
+}
