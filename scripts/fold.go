@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -210,13 +209,4 @@ func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 // acknowledges its entry.
 func (s Folds) HandBack(ctx context.Context, m Message, entry Entry) error {
 	return s.handBack(ctx, m.ID, m.Attempt, job.StepFanIn, entry)
-}
-
-// handBackAfter is how long a step waits that is handed back.
-const handBackAfter = time.Second
-
-func (s *conn) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
-	_, err := s.outcome(ctx, call(ctx, "handback", []string{s.Keys.Job(id), s.Keys.Delayed(), e.Stream},
-		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID, e.Consumer))
-	return err
 }

@@ -144,11 +144,6 @@ func (t *Task) Keep(ctx context.Context) (Outcome, error) {
 	return t.s.keep(ctx, t.ID, t.Attempt, t.Listener, strconv.FormatInt(t.Generation, 10), t.Lease, t.Entry)
 }
 
-func (s *conn) keep(ctx context.Context, id string, attempt int64, step, token string, lease time.Duration, e Entry) (Outcome, error) {
-	return s.outcome(ctx, call(ctx, "keep", []string{s.Keys.Job(id), e.Stream},
-		attempt, step, token, millis(lease), Margin.Milliseconds(), e.Group, e.Consumer, e.ID))
-}
-
 // Requeue gives up a task, to be tried again: OK, Busy if it is no longer this worker's, or
 // Gone. It acknowledges the task's entry.
 func (t *Task) Requeue(ctx context.Context, a Again) (Outcome, error) {

@@ -16,6 +16,12 @@ type Again struct {
 	Blame  job.Blame
 }
 
+// keep, requeue and handBack do what the methods of a task and of a fold say.
+func (s *conn) keep(ctx context.Context, id string, attempt int64, step, token string, lease time.Duration, e Entry) (Outcome, error) {
+	return s.outcome(ctx, call(ctx, "keep", []string{s.Keys.Job(id), e.Stream},
+		attempt, step, token, millis(lease), Margin.Milliseconds(), e.Group, e.Consumer, e.ID))
+}
+
 func (s *conn) requeue(ctx context.Context, id string, attempt int64, step string, token int64, stream string, e Entry, a Again) (Outcome, error) {
 	counts := "0"
 	switch {
@@ -26,4 +32,13 @@ func (s *conn) requeue(ctx context.Context, id string, attempt int64, step strin
 	}
 	return s.outcome(ctx, call(ctx, "requeue", []string{s.Keys.Job(id), s.Keys.Delayed(), s.Keys.Events(), stream},
 		id, attempt, step, token, a.Delay.Milliseconds(), counts, a.Error, s.events, Margin.Milliseconds(), Group, e.ID, string(a.Blame)))
+}
+
+// handBackAfter is how long a step waits that is handed back.
+const handBackAfter = time.Second
+
+func (s *conn) handBack(ctx context.Context, id string, attempt int64, step string, e Entry) error {
+	_, err := s.outcome(ctx, call(ctx, "handback", []string{s.Keys.Job(id), s.Keys.Delayed(), e.Stream},
+		id, attempt, step, handBackAfter.Milliseconds(), Group, e.ID, e.Consumer))
+	return err
 }
