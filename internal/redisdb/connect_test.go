@@ -168,7 +168,7 @@ func TestHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(plain.Stop)
-	node, err := testenv.StartRedis(t.Context(), t.TempDir(), "--cluster-enabled", "yes")
+	node, err := testenv.StartNode(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

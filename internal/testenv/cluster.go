@@ -48,15 +48,11 @@ func startCluster(ctx context.Context, dir string, masters, replicas int, n *Net
 }
 
 func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Network, settings, even []string) error {
-	settings = append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no",
+	settings = append([]string{"--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no",
 		"--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"}, settings...)
 	var buses []int // the ports for other nodes, or their relays
 	for i := range c.masters + replicas {
-		bus, err := freePort()
-		if err != nil {
-			return err
-		}
-		r, err := newRedis(filepath.Join(dir, fmt.Sprint("node-", i)), append(slices.Clip(settings), "--cluster-port", strconv.Itoa(bus))...)
+		r, bus, err := newNode(filepath.Join(dir, fmt.Sprint("node-", i)), settings...)
 		if err == nil && n != nil {
 			bus, err = n.join(r, bus)
 		}
@@ -102,6 +98,24 @@ func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Networ
 		return err
 	}
 	return c.Settled(ctx)
+}
+
+// newNode makes a node of a cluster, which talks to others on a free port of its own.
+func newNode(dir string, settings ...string) (node *Redis, bus int, err error) {
+	if bus, err = freePort(); err != nil {
+		return nil, 0, err
+	}
+	node, err = newRedis(dir, append([]string{"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus)}, settings...)...)
+	return node, bus, err
+}
+
+// StartNode starts a node that is in no cluster and has no slots.
+func StartNode(ctx context.Context, dir string) (*Redis, error) {
+	node, _, err := newNode(dir)
+	if err != nil {
+		return nil, err
+	}
+	return node, node.Start(ctx)
 }
 
 // addSlots gives each master an equal range of slots, and the slots of some keys to the masters by
