@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"sync"
@@ -139,7 +140,10 @@ func (f *file) Commit() (sink.Committed, error) {
 	return committed, nil
 }
 
-func (*file) Abort()                                 {}
+func (*file) Abort() {}
+func (*memory) Open(context.Context, string) (io.ReadCloser, error) {
+	return nil, sink.ErrNoObject
+}
 func (*memory) Remove(context.Context, string) error { return nil }
 func (*memory) URL(name string) string               { return "memory:" + name }
 func (*memory) Name(url string) (string, bool)       { return url, true }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,6 +81,29 @@ func (d *Dir) Path(name string) (string, error) {
 		return "", d.failed("look at "+name, err)
 	}
 	return path, nil
+}
+
+// Open opens the file of an object. What is no file is refused: reading a pipe would wait.
+func (d *Dir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	path, err := d.Path(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a file")
+	}
+	if err != nil {
+		return nil, d.failed("read "+name, err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, d.failed("read "+name, err)
+	}
+	return file, nil
 }
 
 // Check writes and removes a hidden file. So it proves hard links, too. Where there is no

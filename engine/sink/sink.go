@@ -50,6 +50,10 @@ type Sink interface {
 	// behind; of a name that List gave for such a leftover, only that. If a writer
 	// still runs, its Commit fails or adopts. It is no error if nothing exists.
 	Remove(ctx context.Context, name string) error
+	// Open returns the bytes of an object as they are stored; its caller closes it. ctx is
+	// that of the whole read. Bytes that were damaged end in an error, if the place knows their
+	// checksum. The error matches ErrNoObject where there is none.
+	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	// List returns the objects whose names begin with prefix (<folder>/<begin>, or empty
 	// for all), and the leftovers of interrupted writes of such names, in any order. The
 	// sequence ends after an error.

@@ -23,7 +23,7 @@ import (
 const (
 	// lookTimeout bounds an operation without data: look, delete.
 	lookTimeout = 30 * time.Second
-	// stallTimeout bounds one call of Write or Commit; the slowest has a chunk to
+	// stallTimeout bounds one call of Write, Commit, Open or Read; the slowest has a chunk to
 	// send. It is longer than chunkRetry, which does not count for small objects.
 	stallTimeout = 2 * time.Minute
 	// firstPause and longestPause lie between the tries of one request.

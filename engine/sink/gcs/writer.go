@@ -35,14 +35,12 @@ var (
 
 // upload is an upload that is not finished.
 type upload struct {
+	transfer
 	ctx      context.Context // the caller's
-	cancel   context.CancelCauseFunc
-	upload   context.Context // ends with ctx, by cancel, or when a call stalls
 	object   *storage.ObjectHandle
 	url      string
 	out      *storage.Writer
 	metadata map[string]string
-	stall    time.Duration
 	taken    error // the service said that the name is taken; from then on bytes are only counted
 }
 
@@ -53,10 +51,9 @@ func (s *Sink) Create(ctx context.Context, o sink.Object) (sink.Writer, error) {
 	}
 	u := &upload{
 		ctx: ctx, object: s.object(o.Name), url: s.URL(o.Name),
-		metadata: maps.Clone(o.Metadata), stall: s.stall,
+		metadata: maps.Clone(o.Metadata), transfer: s.transfer(ctx),
 	}
-	u.upload, u.cancel = context.WithCancelCause(ctx)
-	u.out = u.object.If(storage.Conditions{DoesNotExist: true}).NewWriter(u.upload)
+	u.out = u.object.If(storage.Conditions{DoesNotExist: true}).NewWriter(u.within)
 	u.out.ContentType = o.ContentType
 	u.out.Metadata = u.metadata
 	u.out.ChunkSize = chunkSize
@@ -92,27 +89,12 @@ func taken(err error) bool {
 	return ok && answer.Code == http.StatusPreconditionFailed
 }
 
-// guard ends the upload if the call that it guards takes too long.
-func (u *upload) guard() (done func()) {
-	timer := time.AfterFunc(u.stall, func() { u.cancel(errStalled) })
-	return func() { timer.Stop() }
-}
-
 // refused marks an answer of the service that stays the same until somebody
 // changes the bucket or the grants.
 func refused(err error) error {
 	final := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
 	if answer, ok := errors.AsType[*googleapi.Error](err); ok && slices.Contains(final, answer.Code) {
 		return sink.Refused(err)
-	}
-	return err
-}
-
-// because adds why the upload was ended to the error that this caused.
-func (u *upload) because(err error) error {
-	err = refused(err)
-	if cause := context.Cause(u.upload); cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%w (%w)", cause, err)
 	}
 	return err
 }
@@ -144,7 +126,7 @@ func (u *upload) close() error {
 	if u.taken != nil {
 		return u.taken
 	}
-	if err := u.upload.Err(); err != nil {
+	if err := u.within.Err(); err != nil {
 		return err
 	}
 	defer u.guard()()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,32 @@ func removesLeftover(t *testing.T, p Place) {
 	begin(t.Context(), t, p, name, contents)
 	remove(t, p, name)
 	wantList(t, p)
+}
+
+func opens(t *testing.T, p Place) {
+	if _, err := p.Sink.Open(t.Context(), name); !errors.Is(err, sink.ErrNoObject) {
+		t.Fatalf("Open of nothing = %v, want ErrNoObject", err)
+	}
+	begin(t.Context(), t, p, name, "not committed")
+	if _, err := p.Sink.Open(t.Context(), name); !errors.Is(err, sink.ErrNoObject) {
+		t.Fatalf("Open before commit = %v, want ErrNoObject", err)
+	}
+	for object, want := range map[string]string{name: strings.Repeat(contents, 100_000), longer: "", "1-1.csv": contents} {
+		put(t, p, object, want)
+		r, err := p.Sink.Open(t.Context(), object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if closed := r.Close(); err != nil || closed != nil || string(got) != want {
+			t.Errorf("%s: %d bytes, not the %d that were written: %v, %v", object, len(got), len(want), err, closed)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Sink.Open(ctx, name); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open = %v, want Canceled", err)
+	}
 }
 
 func lists(t *testing.T, p Place) {
@@ -175,6 +202,9 @@ func badNames(t *testing.T, p Place) {
 	} {
 		if _, err := p.Sink.Create(t.Context(), object(bad)); !errors.Is(err, sink.ErrName) {
 			t.Errorf("Create(%q) = %v, want ErrName", bad, err)
+		}
+		if _, err := p.Sink.Open(t.Context(), bad); !errors.Is(err, sink.ErrName) {
+			t.Errorf("Open(%q) = %v, want ErrName", bad, err)
 		}
 		if err := p.Sink.Remove(t.Context(), bad); !errors.Is(err, sink.ErrName) {
 			t.Errorf("Remove(%q) = %v, want ErrName", bad, err)

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 		{"remove is idempotent", removes},
 		{"remove leaves the others", neighbours},
 		{"remove ends an interrupted write", removesLeftover},
+		{"open", opens},
 		{"list", lists},
 		{"list of interrupted writes", listsLeftover},
 		{"written again after an interrupted write", afterLeftover},
