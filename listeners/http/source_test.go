@@ -328,12 +328,12 @@ func TestNobodyThere(t *testing.T) {
 		}
 	}, report.HTTPResult{}, "$.v")
 	t.Cleanup(func() { close(stop) })
-	silent.api.Timeout = 20 * time.Millisecond
-	if err := silent.fails("no whole answer within 20ms", false); errors.Is(err, listeners.ErrOutage) {
+	silent.api.Timeout = 200 * time.Millisecond
+	if err := silent.fails("no whole answer within 200ms", false); errors.Is(err, listeners.ErrOutage) {
 		t.Error(err)
 	}
-	silent.api.Timeout, silent.listener.Timeout = time.Minute, 20*time.Millisecond
-	if err := silent.fails("timed out after 20ms", false); !errors.Is(err, ErrTimeout) {
+	silent.api.Timeout, silent.listener.Timeout = time.Minute, 200*time.Millisecond
+	if err := silent.fails("timed out after 200ms", false); !errors.Is(err, ErrTimeout) {
 		t.Error(err)
 	}
 	half := setup(t, func(w http.ResponseWriter, r *http.Request) {
