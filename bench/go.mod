@@ -35,4 +35,6 @@ require (
 	golang.org/x/sync v0.24.0
 )
 
+require github.com/adhocore/gronx v1.20.4 // indirect
+
 replace github.com/fanfold/fanfold => ../

@@ -25,10 +25,17 @@ func (k *checker) checkTimer(i int) {
 				"Begin the names of each with a text of their own")
 		}
 	}
-	if t.Every.Days > 0 && t.TimeZone != "" {
-		t.Every.Zone, _ = time.LoadLocation(t.TimeZone) // proved by its form
-	} else if t.Every.Days == 0 && s.Has("time_zone") && !s.Wrong("every") {
-		s.Get("time_zone").Problem("a time zone of a timer that does not repeat in calendar days", "Write every: 1d or 1w, or remove time_zone")
+	if every, cron := s.Get("every"), s.Get("cron"); every.Given() && cron.Given() {
+		cron.Problem("both every and cron", "Keep one of them")
+	}
+	switch zone, _ := time.LoadLocation(t.TimeZone); { // proved by its form
+	case s.Wrong("every", "cron", "time_zone") || t.TimeZone == "":
+	case !t.Cron.None():
+		t.Cron.Zone = zone
+	case t.Every.Calendar():
+		t.Every.Zone = zone
+	default:
+		s.Get("time_zone").Problem("a time zone of a timer that does not repeat by the calendar", "Write every: 1d, 1w or 1mo, or cron, or remove time_zone")
 	}
 	if after := s.Get("missed_after"); after.Given() && t.Missed == report.MissedOnce {
 		after.Problem("has no effect without missed: skip", "Write missed: skip, or remove missed_after")

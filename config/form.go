@@ -24,6 +24,7 @@ var language = decode.Language{
 	Types: map[reflect.Type]func(text string) (any, *report.Mistake){
 		reflect.TypeFor[report.Rate]():     textOf(report.ParseRate),
 		reflect.TypeFor[report.Every]():    textOf(report.ParseEvery),
+		reflect.TypeFor[report.Cron]():     textOf(report.ParseCron),
 		reflect.TypeFor[report.SinkURL]():  textOf(report.ParseSinkURL),
 		reflect.TypeFor[report.JSONPath](): textOf(report.ParseJSONPath),
 		reflect.TypeFor[report.Pattern]():  textOf(report.ParsePattern),

@@ -40,7 +40,9 @@ func (s *schema) of(t reflect.Type, tag reflect.StructTag) any {
 	case t == reflect.TypeFor[time.Duration]():
 		return pattern(durations)
 	case t == reflect.TypeFor[report.Every]():
-		return pattern(durations + `|^[1-9][0-9]{0,3}[dw]$`)
+		return pattern(durations + `|^[1-9][0-9]{0,3}(d|w|mo)$`)
+	case t == reflect.TypeFor[report.Cron]():
+		return pattern(`^\s*(\S+\s+){4}\S+\s*$`)
 	case t == reflect.TypeFor[report.Rate]():
 		return pattern(report.RateForm)
 	case t == reflect.TypeFor[report.SinkURL]():

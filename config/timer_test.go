@@ -36,6 +36,15 @@ func TestLoadTimers(t *testing.T) {
       body: '{"user":"{user}"}'
       timeout: 3s
     retry: {retries: 2, delay: 5s, backoff: exponential, max_delay: 1m}
+  office:
+    key: office
+    cron: 0 9  * * Mon-Fri
+    time_zone: Europe/Berlin
+    append: {stream: messages}
+  monthly:
+    key: monthly
+    every: 3mo
+    append: {stream: messages}
 `), testEnvironment())
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +67,10 @@ func TestLoadTimers(t *testing.T) {
 			Append: &report.Append{Stream: "messages", Fields: map[string]report.Template{"user": report.NewTemplate("{user}"), "type": report.NewTemplate("{type}")}},
 		},
 		{
+			Name: "monthly", Line: line + 27, Key: pattern("monthly"), Every: report.Every{Months: 3, Zone: time.UTC}, Missed: report.MissedOnce, MissedAfter: time.Minute, Retry: report.DefaultRetry,
+			Append: &report.Append{Stream: "messages"},
+		},
+		{
 			Name: "notify", Line: line + 12, Key: pattern("notify-{user}"), Every: report.Every{Exact: 36 * time.Hour}, Missed: report.MissedOnce, MissedAfter: time.Minute,
 			Retry: report.Retry{Retries: 2, Delay: 5 * time.Second, Exponential: true, MaxDelay: time.Minute},
 			Call: &report.Call{
@@ -68,6 +81,10 @@ func TestLoadTimers(t *testing.T) {
 		{
 			Name: "weekly", Line: line + 5, Key: pattern("weekly-{day}"), Every: report.Every{Days: 7, Zone: berlin}, TimeZone: "Europe/Berlin", Missed: report.MissedSkip, MissedAfter: 5 * time.Minute, Retry: report.DefaultRetry,
 			Submit: &report.Submit{Report: "orders", Parameters: map[string]report.Template{"since": report.NewTemplate("{day}")}},
+		},
+		{
+			Name: "office", Line: line + 22, Key: pattern("office"), Cron: report.Cron{Expression: "0 9 * * Mon-Fri", Zone: berlin}, TimeZone: "Europe/Berlin", Missed: report.MissedOnce, MissedAfter: time.Minute, Retry: report.DefaultRetry,
+			Append: &report.Append{Stream: "messages"},
 		},
 	}
 	zones := cmp.Comparer(func(a, b *time.Location) bool { return a == b || a != nil && b != nil && a.String() == b.String() })
@@ -85,6 +102,21 @@ var badTimers = []string{
 	"{key: a, every: 1m30, append: {stream: s}}",
 	"{key: a, every: 10ms, append: {stream: s}}",
 	"{key: a, every: 0d, append: {stream: s}}",
+	"{key: a, every: 1M, append: {stream: s}}",
+	"{key: a, every: 121mo, append: {stream: s}}",
+	"{key: a, every: 9999d, append: {stream: s}}",
+	"{key: a, every: 1d, cron: '0 9 * * *', append: {stream: s}}",
+	"{key: a, cron: '@daily', append: {stream: s}}",
+	"{key: a, cron: '0 0 9 * * *', append: {stream: s}}",
+	"{key: a, cron: '60 9 * * *', append: {stream: s}}",
+	"{key: a, cron: '0 9,24 * * *', append: {stream: s}}",
+	"{key: a, cron: '0 9 0 * *', append: {stream: s}}",
+	"{key: a, cron: '0 9 * 13 *', append: {stream: s}}",
+	"{key: a, cron: '0 9 * * mo-fr', append: {stream: s}}",
+	"{key: a, cron: '0 9 31 feb *', append: {stream: s}}",
+	"{key: a, cron: '0 9 29 2 */7', append: {stream: s}}",
+	"{key: a, cron: */5 * * * *, append: {stream: s}}",
+	"{key: a, cron: '0 9 * * 1-5', time_zone: Europe/Berlim, append: {stream: s}}",
 	"{key: a, every: 1d, time_zone: Europe/Berlim, append: {stream: s}}",
 	"{key: a, every: 1d, time_zone: Local, append: {stream: s}}",
 	"{key: a, every: 24h, time_zone: Europe/Berlin, append: {stream: s}}",

@@ -17,6 +17,7 @@ type Timer struct {
 	State      string     `json:"state"`         // set, overdue or paused, with "no definition" where none matches; or what was done
 	Due        *time.Time `json:"due,omitempty"` // nil: its score is no time
 	Every      string     `json:"every,omitempty"`
+	Cron       string     `json:"cron,omitempty"`
 	Definition string     `json:"definition,omitempty"` // empty: none matches, it will not fire
 }
 
@@ -68,7 +69,7 @@ func (in *Inspector) Timer(name string, due time.Time, state string) Timer {
 		t.Due = &due
 	}
 	if d, _, ok := in.o.Config.Timers.Match(name); ok {
-		t.Definition, t.Every = d.Name, d.Every.String()
+		t.Definition, t.Every, t.Cron = d.Name, d.Every.String(), d.Cron.String()
 	}
 	return t
 }

@@ -15,10 +15,12 @@ type Timer struct {
 	Line int    // in the configuration file
 	// form of the timers' names. The last `{name}` takes everything up to the text that follows it, each of the others a text without `-`; all take at least one character. If two definitions match, the one with the longer text before its first `{` counts; two with the same text there are refused
 	Key Pattern `yaml:"key" need:"Write the form of its names, such as send_message-{user}-{type}"`
-	// period after which it fires again: exact hours (`24h`, `90m`), or calendar days (`1d`, `2w`)
+	// period after which it fires again: exact hours (`24h`, `90m`), or calendar days, weeks and months (`1d`, `2w`, `1mo`)
 	Every Every `yaml:"every" unset:"once"`
-	// zone of calendar days: the time of day stays the same over daylight saving. A time that a day does not have is moved forward; of a time that it has twice, the first counts
-	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"` // as written: see Every.Zone
+	// in place of `every`: the times at which it fires again, as minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`
+	Cron Cron `yaml:"cron"`
+	// zone of calendar days and of `cron`: the time of day stays the same over daylight saving. A time that a day does not have is moved forward; of a time that it has twice, the first counts
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"` // as written: see Every.Zone and Cron.Zone
 	// what to do with a timer that no process fired within `missed_after`: `once` fires it once, however many of its times have passed; `skip` does not
 	Missed Missed `yaml:"missed" enum:"once,skip" default:"once"`
 	// only with `missed: skip`
@@ -36,44 +38,60 @@ type Timer struct {
 	Call *Call `yaml:"call"`
 }
 
-// Every says when a timer fires again.
+// Repeats tells whether it fires more than once.
+func (t *Timer) Repeats() bool { return !t.Every.None() || !t.Cron.None() }
+
+// Every says when a timer fires again. At most one of its periods is not zero.
 type Every struct {
-	Exact time.Duration  // always this long
-	Days  int            // or so many calendar days in Zone, at the same time of day
-	Zone  *time.Location // nil: UTC
+	Exact  time.Duration  // always this long
+	Days   int            // calendar days in Zone, at the same time of day
+	Months int            // the same of months, on the same day or on the last one of a shorter month
+	Zone   *time.Location // nil: UTC
 }
 
-var dayForm = regexp.MustCompile(`^([1-9][0-9]{0,3})([dw])$`)
+var calendarForm = regexp.MustCompile(`^([1-9][0-9]{0,3})(d|w|mo)$`)
 
-// ParseEvery reads a period such as 24h, 1d or 1w; calendar days are in UTC. The mistake
-// is nil if there is none.
-func ParseEvery(text string) (Every, *Mistake) {
-	const form = "Write exact hours such as 24h, or calendar days in time_zone: 1d, 1w"
-	if m := dayForm.FindStringSubmatch(text); m != nil {
+// ParseEvery reads a period such as 24h, 1d, 1w or 1mo; days, weeks and months are in UTC.
+// The mistake is nil if there is none.
+func ParseEvery(text string) (e Every, wrong *Mistake) {
+	const form = "Write exact hours such as 24h, or days, weeks or months in time_zone: 1d, 1w, 1mo"
+	const years = 10
+	if m := calendarForm.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1]) // four digits at most
-		if m[2] == "w" {
-			n *= 7
+		switch e.Zone = time.UTC; m[2] {
+		case "d":
+			e.Days = n
+		case "w":
+			e.Days = 7 * n
+		case "mo":
+			e.Months = n
 		}
-		return Every{Days: n, Zone: time.UTC}, nil
-	}
-	d, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
+	} else if d, err := time.ParseDuration(text); err == nil {
+		e.Exact = d
+	} else {
 		return Every{}, &Mistake{Message: "not a period", Remedy: form}
-	case d < time.Second || d > 10*366*24*time.Hour || d%time.Millisecond != 0:
-		return Every{}, &Mistake{Message: "not a period of 1s to ten years", Remedy: form}
 	}
-	return Every{Exact: d}, nil
+	if e.Calendar() && e.Days <= years*365 && e.Months <= years*12 {
+		return e, nil
+	} else if !e.Calendar() && e.Exact >= time.Second && e.Exact <= years*366*24*time.Hour && e.Exact%time.Millisecond == 0 {
+		return e, nil
+	}
+	return Every{}, &Mistake{Message: "not a period of 1s to ten years", Remedy: form}
 }
 
 // None tells whether the timer does not repeat.
-func (e Every) None() bool { return e.Exact == 0 && e.Days == 0 }
+func (e Every) None() bool { return e.Exact == 0 && !e.Calendar() }
+
+// Calendar tells whether the clock on the wall of Zone counts.
+func (e Every) Calendar() bool { return e.Days > 0 || e.Months > 0 }
 
 // String gives the period as it is written in the configuration.
 func (e Every) String() string {
 	switch {
 	case e.None():
 		return ""
+	case e.Months > 0:
+		return fmt.Sprintf("%dmo", e.Months)
 	case e.Days > 0 && e.Days%7 == 0:
 		return fmt.Sprintf("%dw", e.Days/7)
 	case e.Days > 0:

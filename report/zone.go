@@ -27,3 +27,14 @@ func OnDay(wall time.Time, zone *time.Location) time.Time {
 	}
 	return first
 }
+
+// Reaches returns when the clock on the wall of a zone first shows this or a later time: of
+// two such times it is the first; if there is none, it is the moment at which the clocks are
+// put forward.
+func Reaches(wall time.Time, zone *time.Location) time.Time {
+	at := OnDay(wall, zone)
+	if !AsWall(at).Equal(wall) {
+		at, _ = at.ZoneBounds()
+	}
+	return at
+}

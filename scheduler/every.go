@@ -1,47 +1,51 @@
 package scheduler
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
 )
 
-// wallForm is how the time of day is kept that a timer should have.
+// wallForm is how the time is kept from which the periods of a timer count.
 const wallForm = "2006-01-02T15:04:05.000"
 
 // nextTime returns the first time after now that is a whole number of periods after
 // due. The anchor is due, so that no lateness adds up.
 //
-// Calendar days keep the time of day. One that does not exist on a day, because
+// Calendar days and months keep the time of day. One that does not exist on a day, because
 // the clocks were put forward, comes later by as much; one that exists twice is
-// the first. Where due was such a time that came later, wall is the one that it
-// should have had, as nextTime returned it then; otherwise it is empty.
+// the first. Months keep the day, too: where a month does not have it, its last day counts.
+// Where due was such a time, wall is the one that its periods count from, as nextTime
+// returned it then; otherwise it is empty.
 func nextTime(e report.Every, due time.Time, wall string, now time.Time) (next time.Time, nextWall string) {
-	if e.Days == 0 {
+	if !e.Calendar() {
 		periods := max(0, now.Sub(due)/e.Exact) + 1
 		return due.Add(periods * e.Exact), ""
 	}
-	zone := e.Zone
-	if zone == nil {
-		zone = time.UTC
+	zone := cmp.Or(e.Zone, time.UTC)
+	anchor := report.AsWall(due.In(zone))
+	if t, err := time.Parse(wallForm, wall); err == nil {
+		anchor = t
 	}
-	should := report.AsWall(due.In(zone))
-	if wall != "" {
-		if t, err := time.Parse(wallForm, wall); err == nil {
-			should = t
+	// A month has at most 31 days: begin before the period that is looked for.
+	days := int(report.AsWall(now.In(zone)).Sub(anchor) / (24 * time.Hour))
+	for n := max(1, days/(e.Days+31*e.Months)-1); ; n++ {
+		should := addMonths(anchor, n*e.Months).AddDate(0, 0, n*e.Days)
+		next = report.OnDay(should, zone)
+		if !next.After(now) || !next.After(due) {
+			continue
 		}
-	}
-	// A day has 23 hours at least: begin before the day that is looked for.
-	period := time.Duration(e.Days) * 24 * time.Hour
-	should = should.AddDate(0, 0, e.Days*int(max(0, report.AsWall(now.In(zone)).Sub(should)/period-1)))
-	for {
-		should = should.AddDate(0, 0, e.Days)
-		if next = report.OnDay(should, zone); next.After(now) && next.After(due) {
-			break
+		if !report.AsWall(next.In(zone)).Equal(should) || e.Months > 0 && should.Day() != anchor.Day() {
+			nextWall = anchor.Format(wallForm)
 		}
+		return next, nextWall
 	}
-	if !report.AsWall(next.In(zone)).Equal(should) {
-		nextWall = should.Format(wallForm)
-	}
-	return next, nextWall
+}
+
+// addMonths keeps the day, or takes the last one of a shorter month.
+func addMonths(t time.Time, months int) time.Time {
+	first := t.AddDate(0, months, 1-t.Day())
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), last)-1)
 }

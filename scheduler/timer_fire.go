@@ -82,7 +82,10 @@ func (t *Timers) decide(d scripts.DueTimer, now time.Time) (f scripts.Firing, ok
 	if definition.Missed == report.MissedSkip && now.Sub(due) > definition.MissedAfter {
 		f.Verdict, f.Reason = scripts.TimerSkipped, "it was missed"
 	}
-	if !definition.Every.None() {
+	switch {
+	case !definition.Cron.None():
+		f.Next = definition.Cron.Next(now).UnixMilli()
+	case !definition.Every.None():
 		next, wall := nextTime(definition.Every, due, wallOf(d), now)
 		f.Next = next.UnixMilli()
 		if wall != "" {
@@ -103,8 +106,8 @@ const (
 	reasonNoMatch = "no definition in timers matches this name"
 )
 
-// wallOf is the time of day that a timer should have had, if its due time was
-// set by a firing, on a day that does not have that time.
+// wallOf is the time from which the periods of a timer count, if its due time was set by a
+// firing, on a day that does not have its time of day or in a month that does not have its day.
 func wallOf(d scripts.DueTimer) string {
 	due, wall, _ := strings.Cut(d.Anchor, " ")
 	if due != strconv.FormatInt(d.Due, 10) {

@@ -221,6 +221,46 @@ func TestTimersThatRepeat(t *testing.T) {
 	}
 }
 
+// TestTimersOfCron fire at the time that a service has set, then at those of the expression;
+// of all that were missed one fires, or none.
+func TestTimersOfCron(t *testing.T) {
+	t.Parallel()
+	of := func(key, expression string, missed report.Missed) *report.Timer {
+		return message(t, func(d *report.Timer) {
+			d.Key, _ = report.ParsePattern(key)
+			cron, wrong := report.ParseCron(expression)
+			if wrong != nil {
+				t.Fatalf("%+v", wrong)
+			}
+			cron.Zone = berlin(t)
+			d.Cron, d.Missed, d.Append.Fields = cron, missed, nil
+		})
+	}
+	b := newTimers(t, testmain.SharedRedis(t), of("now-{user}", "* * * * *", report.MissedOnce), of("once-{user}", "0 9 * * mon-fri", report.MissedOnce), of("skip-{user}", "0 9 1 jan *", report.MissedSkip))
+	b.score("now-1", 0)
+	b.zadd("once-1", -30*24*time.Hour)
+	b.zadd("skip-1", -30*24*time.Hour)
+	began := time.Now()
+	b.run("c1", false)
+	b.run("c2", false)
+	b.until("each is due again", func() bool {
+		return b.due("now-1") > began.UnixMilli() && b.due("once-1") > began.UnixMilli() && b.due("skip-1") > began.UnixMilli()
+	})
+	b.quiet("now-last")
+	if got := b.appended(); got["once-1"] != 1 || got["skip-1"] != 0 || got["now-1"] == 0 || got["now-1"] > 2 {
+		t.Errorf("%v", got)
+	}
+	for name, right := range map[string]func(at time.Time) bool{
+		"now-1":  func(at time.Time) bool { return at.Sub(began) < 2*time.Minute && at.Second() == 0 },
+		"once-1": func(at time.Time) bool { return at.Hour() == 9 && at.Minute() == 0 && at.Weekday()%6 != 0 },
+		"skip-1": func(at time.Time) bool { return at.YearDay() == 1 && at.Hour() == 9 },
+	} {
+		if at := time.UnixMilli(b.due(name)).In(berlin(t)); !right(at) {
+			t.Errorf("%s is due at %v", name, at)
+		}
+	}
+}
+
 // TestTimersOverARedisThatDies: SIGKILL, and what its append-only file has.
 func TestTimersOverARedisThatDies(t *testing.T) {
 	t.Parallel()
@@ -281,44 +321,57 @@ func TestTimersWithoutNotifications(t *testing.T) {
 	}
 }
 
-// TestTimerOverDaylightSaving in Redis: a day without half past two does not
-// move the days after it.
+// TestTimerOverDaylightSaving in Redis: a day without half past two, and a month without the
+// 31st, do not move what comes after them.
 func TestTimerOverDaylightSaving(t *testing.T) {
 	t.Parallel()
-	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := newTimers(t, testmain.SharedRedis(t), message(t, func(d *report.Timer) { d.Every = report.Every{Days: 1, Zone: zone} }))
-	timers, err := NewTimers(b.options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const name = "msg-1-night"
-	for _, day := range []struct{ now, next string }{
-		{"2024-03-30T02:30:00+01:00", "2024-03-31T03:30:00+02:00"},
-		{"2024-03-31T03:30:00+02:00", "2024-04-01T02:30:00+02:00"},
+	type firing struct{ now, next string }
+	for name, c := range map[string]struct {
+		every   report.Every
+		firings []firing
+	}{
+		"days": {report.Every{Days: 1, Zone: berlin(t)}, []firing{
+			{"2024-03-30T02:30:00+01:00", "2024-03-31T03:30:00+02:00"},
+			{"2024-03-31T03:30:00+02:00", "2024-04-01T02:30:00+02:00"},
+		}},
+		"months": {report.Every{Months: 1, Zone: berlin(t)}, []firing{
+			{"2024-01-31T02:30:00+01:00", "2024-02-29T02:30:00+01:00"},
+			{"2024-02-29T02:30:00+01:00", "2024-03-31T03:30:00+02:00"},
+			{"2024-03-31T03:30:00+02:00", "2024-04-30T02:30:00+02:00"},
+			{"2024-04-30T02:30:00+02:00", "2024-05-31T02:30:00+02:00"},
+		}},
 	} {
-		now, err := time.Parse(time.RFC3339, day.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.score(name, float64(now.UnixMilli()))
-		due, _, _, err := b.s.Timers.Due(t.Context(), 10, 0)
-		if err != nil || len(due) != 1 {
-			t.Fatalf("%+v %v", due, err)
-		}
-		firing, _ := timers.decide(due[0], now)
-		if got := time.UnixMilli(firing.Next).In(zone).Format(time.RFC3339); got != day.next {
-			t.Errorf("after %s: %s, want %s", day.now, got, day.next)
-		}
-		firings := []scripts.Firing{firing}
-		if _, err := b.s.Timers.Fire(t.Context(), firings); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.client.HGet(t.Context(), b.s.Keys.TimerAnchors(), name).Err(); err != redis.Nil {
-		t.Errorf("the anchor is left: %v", err)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newTimers(t, testmain.SharedRedis(t), message(t, func(d *report.Timer) { d.Every = c.every }))
+			timers, err := NewTimers(b.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const name = "msg-1-night"
+			for _, f := range c.firings {
+				now, err := time.Parse(time.RFC3339, f.now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.score(name, float64(now.UnixMilli()))
+				due, _, _, err := b.s.Timers.Due(t.Context(), 10, 0)
+				if err != nil || len(due) != 1 {
+					t.Fatalf("%+v %v", due, err)
+				}
+				firing, _ := timers.decide(due[0], now)
+				if got := time.UnixMilli(firing.Next).In(c.every.Zone).Format(time.RFC3339); got != f.next {
+					t.Errorf("after %s: %s, want %s", f.now, got, f.next)
+				}
+				firings := []scripts.Firing{firing}
+				if _, err := b.s.Timers.Fire(t.Context(), firings); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.client.HGet(t.Context(), b.s.Keys.TimerAnchors(), name).Err(); err != redis.Nil {
+				t.Errorf("the anchor is left: %v", err)
+			}
+		})
 	}
 }
 

@@ -71,8 +71,8 @@ func (k Keys) PausedTimers() string { return k.Prefix + "timers:paused" }
 // minute: name → time.
 func (k Keys) RecentTimers() string { return k.Prefix + "timers:recent" }
 
-// TimerAnchors is the hash of timers that fire later than they should, on a day
-// that does not have their time: name → due and the time of day.
+// TimerAnchors is the hash of timers that are due on a day without their time of day, or in
+// a month without their day: name → due, and the time from which their periods count.
 func (k Keys) TimerAnchors() string { return k.Prefix + "timers:anchors" }
 
 // Timer is the string with a TTL that a service sets for a timer.

@@ -38,7 +38,7 @@ when one fires is under timers in the configuration.`,
 		}),
 		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", func(ctx context.Context, b *backend, t scripts.Timers, name string) (time.Time, error) {
 			definition, _, _ := b.Config.Timers.Match(name)
-			return t.FireNow(ctx, name, !definition.Every.None())
+			return t.FireNow(ctx, name, definition.Repeats())
 		}),
 		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
 			return time.Time{}, t.Remove(ctx, name)
@@ -50,17 +50,20 @@ when one fires is under timers in the configuration.`,
 func newTimerSet(f *flags) *cobra.Command {
 	var due later
 	c := &cobra.Command{
-		Use:   "set NAME --in DURATION | --at TIME",
+		Use:   "set NAME [--in DURATION | --at TIME]",
 		Short: "Set a timer, in place of what it was set for before",
 		Long: `Set sets a timer, as a service does with
   redis-cli ZADD fanfold:timers "$(date -d '+24 hours' +%s)" NAME
-and looks first whether a definition matches the name. A paused timer is resumed.`,
+and looks first whether a definition matches the name. A paused timer is resumed.
+Where the definition has cron, neither --in nor --at means the next of its times.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
 			if err := b.checkTimers(names, true); err != nil {
 				return err
 			}
-			if c.Flags().Changed("in") == (due.at != "") {
+			definition, _, _ := b.Config.Timers.Match(names[0])
+			given := c.Flags().Changed("in") || due.at != ""
+			if !given && definition.Cron.None() || c.Flags().Changed("in") && due.at != "" {
 				return usage(errors.New("give one of --in and --at"))
 			}
 			if err := due.check(false); err != nil {
@@ -74,10 +77,14 @@ and looks first whether a definition matches the name. A paused timer is resumed
 			if err != nil {
 				return err
 			}
-			if err := s.Timers.Set(c.Context(), names[0], due.from(now)); err != nil {
+			at := due.from(now)
+			if !given {
+				at = definition.Cron.Next(now)
+			}
+			if err := s.Timers.Set(c.Context(), names[0], at); err != nil {
 				return err
 			}
-			return f.printTimers(c, []inspect.Timer{b.Inspect.Timer(names[0], due.from(now), "set")})
+			return f.printTimers(c, []inspect.Timer{b.Inspect.Timer(names[0], at, "set")})
 		}),
 	}
 	c.Flags().Var((*span)(&due.in), "in", "from now, such as 90s, 24h or 1w")
@@ -151,11 +158,11 @@ func (b *backend) checkTimers(names []string, defined bool) error {
 }
 
 func (f *flags) printTimers(c *cobra.Command, list []inspect.Timer) error {
-	return printList(f, c, list, table.Row{"name", "state", "due", "every", "definition"}, func(v inspect.Timer) table.Row {
+	return printList(f, c, list, table.Row{"name", "state", "due", "repeats", "definition"}, func(v inspect.Timer) table.Row {
 		due := ""
 		if v.Due != nil {
 			due = inspect.Stamp(*v.Due)
 		}
-		return table.Row{v.Name, v.State, due, v.Every, v.Definition}
+		return table.Row{v.Name, v.State, due, v.Every + v.Cron, v.Definition}
 	})
 }

@@ -21,6 +21,11 @@ timers:
     every: 1w
     time_zone: Europe/Berlin
     submit: {report: slow, parameters: {seconds: "{seconds}"}}
+  office:
+    key: office-{user}
+    cron: 0 9 * * mon-fri
+    time_zone: America/New_York
+    append: {stream: messages}
 `
 
 // TestTimerSubmitsAReport from SET … EX to the file.
@@ -102,6 +107,14 @@ func TestTimerCommands(t *testing.T) {
 	}
 	do(exitOK, "resumed", "resume", two)
 	s.eventually("resumed", func() bool { return messages(two) == 1 })
+	// One with cron needs no time.
+	do(exitOK, "0 9 * * mon-fri", "set", "office-1")
+	do(exitOK, "0 9 * * mon-fri", "ls", "--match", "office-*")
+	if out, _ := s.fanfold("timer", "ls", "-o", "json"); !strings.Contains(out, `"cron": "0 9 * * mon-fri"`) {
+		t.Error(out)
+	}
+	do(exitOK, "removed", "rm", "office-1")
+	do(exitUsage, "--in", "set", two)
 	// One that repeats keeps its next time when it is fired by hand.
 	do(exitOK, "weekly", "set", "weekly-0", "--at", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
 	due := s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Timers(), "weekly-0").Val()

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/adhocore/gronx"
+)
+
+// Cron says when a timer fires again: whenever the clock on the wall of Zone shows one of
+// the times of an expression.
+type Cron struct {
+	Expression string         // minute, hour, day of month, month, day of week; empty: none
+	Zone       *time.Location // nil: UTC
+}
+
+// cronFields are the fields of an expression, with the form of one item of their lists.
+var cronFields = [5]struct {
+	name string
+	form *regexp.Regexp
+}{
+	{"minute", cronItem(`[0-9]{1,2}`)},
+	{"hour", cronItem(`[0-9]{1,2}`)},
+	{"day of month", cronItem(`[0-9]{1,2}`, `l`, `[0-9]{1,2}w`)},
+	{"month", cronItem(`[0-9]{1,2}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec`)},
+	{"day of week", cronItem(weekday, `(`+weekday+`)l`, `(`+weekday+`)#[1-5]`)},
+}
+
+const weekday = `[0-7]|sun|mon|tue|wed|thu|fri|sat`
+
+// cronItem is the form of *, a value or a range, with steps or without, or of one of others.
+func cronItem(value string, others ...string) *regexp.Regexp {
+	usual := `(\*|(` + value + `)(-(` + value + `))?)(/[1-9][0-9]?)?`
+	return regexp.MustCompile(`^(` + strings.Join(append(others, usual), "|") + `)$`)
+}
+
+// cronRarest is the maximum number of years between two firings: from one 29 February to
+// the next. Redis takes a time that is more than ten years away for none.
+const cronRarest = 8
+
+// ParseCron reads an expression such as 0 9 * * mon-fri, in UTC. The mistake is nil if there
+// is none.
+func ParseCron(text string) (Cron, *Mistake) {
+	const form = `Write minute, hour, day of month, month and day of week, such as "0 9 * * mon-fri" or "30 18 L * *" for the last day of each month`
+	fields := strings.Fields(text)
+	if len(fields) != len(cronFields) {
+		return Cron{}, &Mistake{Message: "not a cron expression: it does not have five fields", Remedy: form}
+	}
+	for i, field := range fields {
+		for item := range strings.SplitSeq(field, ",") {
+			// Alone in its field, an item out of range is one that never comes.
+			alone := [5]string{"*", "*", "*", "*", "*"}
+			alone[i] = item
+			_, err := gronx.NextTickAfter(strings.Join(alone[:], " "), time.Unix(0, 0).UTC(), false)
+			if !cronFields[i].form.MatchString(strings.ToLower(item)) || err != nil {
+				return Cron{}, &Mistake{Message: "not a cron expression: its " + cronFields[i].name + " is not valid", Remedy: form}
+			}
+		}
+	}
+	c := Cron{Expression: strings.Join(fields, " "), Zone: time.UTC}
+	// The calendar repeats after 28 years.
+	for year := 2000; year < 2028; year++ {
+		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		if next := c.Next(from); next.IsZero() || next.After(from.AddDate(cronRarest+1, 0, 0)) {
+			return Cron{}, &Mistake{Message: "a date that never comes, or is years away", Remedy: "Choose a day that the months have"}
+		}
+	}
+	return c, nil
+}
+
+// None tells whether there is no expression.
+func (c Cron) None() bool { return c.Expression == "" }
+
+// String gives the expression as it is written in the configuration.
+func (c Cron) String() string { return c.Expression }
+
+// Next returns the first time after t; zero if there is none. Every time of the clock on the
+// wall counts once: one that does not exist, because the clocks are put forward, is the
+// moment at which they are; of one that exists twice it is the first.
+func (c Cron) Next(t time.Time) time.Time {
+	zone := cmp.Or(c.Zone, time.UTC)
+	// The expression is computed in a zone without changes of clocks.
+	for wall := AsWall(t.In(zone)); ; {
+		next, err := gronx.NextTickAfter(c.Expression, wall, false)
+		if err != nil {
+			return time.Time{}
+		}
+		if at := Reaches(next, zone); at.After(t) {
+			return at
+		}
+		wall = next // the second of two such times
+	}
+}
