@@ -88,7 +88,7 @@ func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure
 func measures(in *Inspector) [][]measure {
 	parts := make([][]measure, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
-		parts[i] = in.measuresOf(s.Keys)
+		parts[i] = append(in.measuresOf(s.Keys), memory(s))
 		for j := range parts[i] {
 			if len(parts) > 1 {
 				parts[i][j].Part = strconv.Itoa(i)
@@ -186,6 +186,18 @@ func overdue(name, key, help string) measure {
 			}
 			return late, err
 		},
+	}
+}
+
+// memory measures how full the server of a partition is. It asks on its own connection: a pipeline
+// to a cluster sends INFO, which names no key, to any server.
+func memory(s *scripts.Scripts) measure {
+	var used int
+	var err error
+	return measure{
+		Figure: Figure{Name: "redis_memory_used_ratio", Help: "How much of its maxmemory Redis uses, from 0 to 1; 0 if it has no limit. Above limits.memory no job is started."},
+		ask:    func(ctx context.Context, _ redis.Pipeliner) { used, err = s.MemoryUsed(ctx) },
+		value:  func(time.Time) (float64, error) { return float64(used) / 100, err },
 	}
 }
 

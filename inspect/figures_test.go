@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -114,6 +115,43 @@ func TestOverdue(t *testing.T) {
 	b.want("due", map[string]float64{"delayed_overdue_seconds ": 300, "timeout_overdue_seconds ": 600, "timers_overdue_seconds ": 420})
 	b.add(k.Delayed(), redis.Z{Score: ago(20 * time.Minute), Member: "milliseconds"})
 	b.want("both", map[string]float64{"delayed_overdue_seconds ": 1200})
+}
+
+// TestMemory reads how full a server is: nothing without a limit, and more than all where the limit
+// is lowered below what is used.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	client := server.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	used := func() (float64, error) {
+		m := memory(scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: "p:"}}))
+		m.ask(t.Context(), nil)
+		return m.value(time.Now())
+	}
+	if ratio, err := used(); err != nil || ratio != 0 {
+		t.Errorf("%v of no limit: %v", ratio, err)
+	}
+	if err := client.ConfigSet(t.Context(), "maxmemory", "1gb").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if ratio, err := used(); err != nil || ratio < 0 || ratio > 0.5 {
+		t.Errorf("%v of 1 GB: %v", ratio, err)
+	}
+	if err := client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if ratio, err := used(); err != nil || ratio <= 1 {
+		t.Errorf("%v of 1 byte: %v", ratio, err)
+	}
+	server.Stop()
+	if ratio, err := used(); err == nil {
+		t.Errorf("%v of a server that is away", ratio)
+	}
 }
 
 // TestReaders: a service polls less often than a process of Fanfold.

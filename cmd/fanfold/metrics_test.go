@@ -201,9 +201,22 @@ func (d described) Register(c prometheus.Collector) error {
 		if m[3] != "" {
 			labels = "`" + strings.ReplaceAll(m[3], ",", "`, `") + "`"
 		}
-		d.metrics[m[1]] = fmt.Sprintf("| `%s` | %s | %s |\n", m[1], labels, help)
+		d.metrics[m[1]] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", m[1], kindOf(c), labels, help)
 	}
 	return nil
+}
+
+// kindOf is the kind of the metrics of a collector, as Prometheus names it.
+func kindOf(c prometheus.Collector) string {
+	switch c.(type) {
+	case *prometheus.HistogramVec, prometheus.Histogram:
+		return "histogram"
+	case *prometheus.GaugeVec, prometheus.Gauge: // before Counter, whose methods a Gauge has
+		return "gauge"
+	case *prometheus.CounterVec, prometheus.Counter:
+		return "counter"
+	}
+	return "gauge" // of inspect
 }
 
 // MustRegister implements prometheus.Registerer.
@@ -230,7 +243,7 @@ func TestMetricsInTheDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows := "| metric | labels | meaning |\n|---|---|---|\n"
+	rows := "| metric | kind | labels | meaning |\n|---|---|---|---|\n"
 	for _, name := range slices.Sorted(maps.Keys(d.metrics)) {
 		rows += d.metrics[name]
 	}
