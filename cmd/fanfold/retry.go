@@ -58,7 +58,8 @@ is in Redis and is lost with its memory: fanfold list --status failed shows the 
 			if len(pushed) == 0 {
 				return refused
 			}
-			return worst(refused, f.waitFor(c, b, pushed))
+			_, err := f.waitFor(c, b, pushed)
+			return worst(refused, err)
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")

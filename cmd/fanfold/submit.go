@@ -43,7 +43,8 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 				return err
 			}
 			if wait {
-				return f.waitFor(c, b, ids)
+				_, err := f.waitFor(c, b, ids)
+				return err
 			}
 			return f.printNames(c, "pushed", ids)
 		}),
@@ -110,7 +111,7 @@ func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect
 }
 
 // waitFor waits for what was pushed, and prints what became of it.
-func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
+func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) (jobViews, error) {
 	errOut := c.ErrOrStderr()
 	wait := func() (jobViews, error) { return b.awaited(c.Context(), ids, errOut) }
 	if f.output == "table" && !screen.OnTerminal(errOut) && len(ids) <= show.MaxBars {
@@ -118,10 +119,10 @@ func (f *flags) waitFor(c *cobra.Command, b *backend, ids []string) error {
 	}
 	views, err := wait()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := views.print(f, c); err != nil {
-		return err
+		return nil, err
 	}
-	return views.failed()
+	return views, views.failed()
 }

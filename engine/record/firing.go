@@ -15,9 +15,13 @@ import (
 // timers submit.
 var ErrNoFirings = errors.New("record: timers cannot submit records here")
 
-// ErrNotCounted is returned by Submit where the database does not count the id of
-// the records, so that only their service can insert them.
-var ErrNotCounted = errors.New("record: the table's id is not counted by the database")
+// These are returned by Insert and Submit where only their service can insert records.
+var (
+	// ErrNotCounted: the database does not count their ids.
+	ErrNotCounted = errors.New("record: the table's id is not counted by the database")
+	// ErrFiltered: a new record would not be seen.
+	ErrFiltered = errors.New("record: a new row does not fulfil records.filter")
+)
 
 // firingTable is the table of what timers have submitted. It is Fanfold's, in
 // the record table's schema, also where that one is a service's.
@@ -111,13 +115,13 @@ func (s *Store) CheckFirings(ctx context.Context) error {
 	return nil
 }
 
-// insert makes a PENDING record.
-func (s *Store) insert(ctx context.Context, on execer, l *layout, of string, parameters []byte) (id string, err error) {
+// insert makes a PENDING record. After an error its caller rolls back.
+func (s *Store) insert(ctx context.Context, tx *sql.Tx, l *layout, of string, parameters []byte) (id string, err error) {
 	columns, args := s.columns["report"]+", "+s.columns["status"], []any{of, l.statuses[report.Pending]}
 	if column, ok := s.columns["parameters"]; ok && parameters != nil {
 		columns, args = columns+", "+column, append(args, string(parameters))
 	}
-	result, err := on.ExecContext(ctx, "INSERT INTO "+s.table+" ("+columns+") VALUES ("+marks(len(args))+")", args...)
+	result, err := tx.ExecContext(ctx, "INSERT INTO "+s.table+" ("+columns+") VALUES ("+marks(len(args))+")", args...)
 	if err != nil {
 		return "", err
 	}
@@ -127,6 +131,16 @@ func (s *Store) insert(ctx context.Context, on execer, l *layout, of string, par
 	}
 	if n == 0 {
 		return "", ErrNotCounted
+	}
+	if s.filter != "" {
+		var seen int
+		err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.table+" WHERE "+s.columns["id"]+" = ?"+s.filter, n).Scan(&seen)
+		if err != nil {
+			return "", err
+		}
+		if seen == 0 {
+			return "", ErrFiltered
+		}
 	}
 	return strconv.FormatInt(n, 10), nil
 }

@@ -165,3 +165,24 @@ func TestInsert(t *testing.T) {
 		t.Error("a row without an id was inserted")
 	}
 }
+
+// TestInsertOfWhatIsNotSeen leaves no row.
+func TestInsertOfWhatIsNotSeen(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{Filter: "report = 'funds' -- ours"})
+	if _, err := s.Insert(t.Context(), "users", []byte("{}")); !errors.Is(err, ErrFiltered) {
+		t.Errorf("a row that the filter hides: %v", err)
+	}
+	run(t, db, "CREATE TABLE uncounted (id INT DEFAULT 0 PRIMARY KEY, report VARCHAR(9), status VARCHAR(16), attempt INT, file TEXT, updated_at DATETIME)")
+	columns := map[string]string{"parameters": "-", "error": "-", "rows": "-"}
+	if _, err := store(t, db, report.Records{Table: "uncounted", Columns: columns}).Insert(t.Context(), "r", nil); !errors.Is(err, ErrNotCounted) {
+		t.Errorf("an id that nobody counts: %v", err)
+	}
+	var rows int
+	if err := db.QueryRow("SELECT (SELECT COUNT(*) FROM file_download_record) + (SELECT COUNT(*) FROM uncounted)").Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows are left, %v", rows, err)
+	}
+	if id, err := s.Insert(t.Context(), "funds", nil); err != nil || read(t, s, id).Report != "funds" {
+		t.Errorf("record %s: %v", id, err)
+	}
+}

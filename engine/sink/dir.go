@@ -103,8 +103,23 @@ func (d *Dir) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, d.failed("read "+name, err)
 	}
-	return file, nil
+	return &dirReader{ctx, file}, nil
 }
+
+// dirReader reads a file until its context ends.
+type dirReader struct {
+	ctx  context.Context
+	file *os.File
+}
+
+func (r *dirReader) Read(p []byte) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.file.Read(p)
+}
+
+func (r *dirReader) Close() error { return r.file.Close() }
 
 // Check writes and removes a hidden file. So it proves hard links, too. Where there is no
 // directory it makes none, and its error matches fs.ErrNotExist.

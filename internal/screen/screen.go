@@ -64,6 +64,14 @@ func Terminal(w io.Writer) (*os.File, int) {
 	return file, width
 }
 
+// Bytes is the writer behind a screen, for a file: what is no terminal obeys no character.
+func Bytes(w io.Writer) io.Writer {
+	if s, ok := w.(*Screen); ok && !OnTerminal(w) {
+		return s.out
+	}
+	return w
+}
+
 // OnTerminal tells whether a writer is a terminal's screen.
 func OnTerminal(w io.Writer) bool {
 	file, _ := Terminal(w)

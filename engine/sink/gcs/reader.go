@@ -74,6 +74,9 @@ func (d *download) failed(err error) error {
 
 // Read implements io.Reader.
 func (d *download) Read(p []byte) (int, error) {
+	if err := context.Cause(d.within); err != nil {
+		return 0, d.failed(err)
+	}
 	defer d.guard()()
 	n, err := d.in.Read(p)
 	if err != nil && err != io.EOF {

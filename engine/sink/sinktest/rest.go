@@ -100,7 +100,17 @@ func opens(t *testing.T, p Place) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	half, err := p.Sink.Open(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cancel()
+	if _, err := io.ReadAll(half); !errors.Is(err, context.Canceled) {
+		t.Errorf("Read after a cancel = %v, want Canceled", err)
+	}
+	if err := half.Close(); err != nil {
+		t.Error(err)
+	}
 	if _, err := p.Sink.Open(ctx, name); !errors.Is(err, context.Canceled) {
 		t.Errorf("Open = %v, want Canceled", err)
 	}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/process"
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/report"
+)
+
+func newRun(f *flags) *cobra.Command {
+	var given []string
+	var wait bool
+	var file string
+	c := &cobra.Command{
+		Use:   "run REPORT",
+		Short: "Insert a record, push its id, and bring its file",
+		Long: `Run inserts a PENDING record of a report and pushes its id, as a service does. It prints
+the id, or with --wait what became of the job: 4 is the exit code if it failed.
+
+  fanfold run tagged-withdrawals --param tag=vip --param from=2024-06-01 --file vip.csv
+
+The parameters are checked by the definition of the report before anything is inserted. A
+parameter with a default can be left out. The values of a list are several --param of its
+name, or one with a JSON array: --param 'ids=[1, 2]'.
+
+--file waits, too, and then brings the job's file from the sink, as it is there. FILE
+appears, or is replaced, once it has all bytes. --file - writes to standard output, and all
+messages go to standard error; what was written is the whole file only if the exit code is 0.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: f.complete((*config.Config).ReportNames),
+		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) (err error) {
+			r := b.Config.Reports[args[0]]
+			if r == nil {
+				return usage(b.noReport(args[0]))
+			}
+			parameters, err := typed(r, given)
+			if err != nil {
+				return usage(err)
+			}
+			if n, most := len(parameters), b.Config.Limits.Parameters; int64(n) > most {
+				return usage(fmt.Errorf("--param: %d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, most))
+			}
+			var to *target
+			if c.Flags().Changed("file") {
+				if to, err = newTarget(c, file); err != nil {
+					return usage(fmt.Errorf("--file %s: %w", file, err))
+				}
+				defer to.discard()
+			}
+			id, err := b.Records.Insert(c.Context(), r.Name, parameters)
+			if errors.Is(err, record.ErrNotCounted) || errors.Is(err, record.ErrFiltered) {
+				return fmt.Errorf("%w: only its service can insert rows; fanfold submit ID pushes one", err)
+			} else if err != nil {
+				return err
+			}
+			if err := b.push(c.Context(), []string{id}); err != nil {
+				return fmt.Errorf("record %s was inserted; fanfold submit %s pushes it: %w", id, id, err)
+			}
+			if !wait && to == nil {
+				return f.printNames(c, "pushed", []string{id})
+			}
+			views, err := f.waitFor(c, b, []string{id})
+			if err != nil || to == nil {
+				return err
+			}
+			if err := b.bring(c.Context(), views[0], to); err != nil {
+				return fmt.Errorf("record %s is %s, but its file was not brought: %w\nfanfold url %s prints where it is", id, views[0].Status, err, id)
+			}
+			return nil
+		}),
+	}
+	c.Flags().StringArrayVar(&given, "param", nil, "a parameter, as NAME=VALUE; once for each")
+	c.Flags().BoolVar(&wait, "wait", false, "wait for the job to end")
+	c.Flags().StringVar(&file, "file", "", "wait, and write the job's file to this one; - is standard output")
+	f.completeParam(c)
+	return c
+}
+
+// completeParam offers the names of the parameters of the report that the command line has.
+func (f *flags) completeParam(c *cobra.Command) {
+	err := c.RegisterFlagCompletionFunc("param", func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		config, err := process.LoadConfig(f.config)
+		if err == nil && len(args) > 0 && config.Reports[args[0]] != nil {
+			for _, p := range config.Reports[args[0]].Parameters {
+				names = append(names, p.Name+"=")
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+	if err != nil {
+		panic(err) // the flag is not there
+	}
+}
+
+// typed makes the parameters of a record, a JSON object, of texts such as tag=vip. The error
+// names everything that is wrong, with its remedy.
+func typed(r *report.Report, given []string) ([]byte, error) {
+	texts := map[string][]string{}
+	var wrong []string
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			wrong = append(wrong, fmt.Sprintf("--param %s: no value: write --param NAME=VALUE", report.Shorten(text)))
+			continue
+		}
+		texts[name] = append(texts[name], value)
+	}
+	values, names := map[string]any{}, []string{}
+	for _, p := range r.Parameters {
+		names = append(names, p.Name)
+		given, ok := texts[p.Name]
+		delete(texts, p.Name)
+		switch {
+		case !ok && p.Default == nil:
+			wrong = append(wrong, fmt.Sprintf("parameter %s (%s) is missing: give --param %s=VALUE", p.Name, p.Type, p.Name))
+			continue
+		case !ok:
+			continue
+		case len(given) > 1 && !p.List:
+			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times and is no list: give it once", p.Name, len(given)))
+			continue
+		}
+		value, mistake := p.Bind(parameterJSON(p, given))
+		if mistake != nil {
+			remedy := strings.ToLower(mistake.Remedy[:1]) + mistake.Remedy[1:]
+			wrong = append(wrong, fmt.Sprintf("--param %s=%s: it is %s: %s", p.Name, report.Shorten(strings.Join(given, " ")), mistake.Message, remedy))
+		}
+		values[p.Name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		hint := "it has " + r.ParameterList()
+		if near := decode.Nearest(name, names); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		wrong = append(wrong, fmt.Sprintf("--param %s: report %s has no such parameter: %s", report.Shorten(name), r.Name, hint))
+	}
+	if len(wrong) > 0 {
+		return nil, errors.New(strings.Join(wrong, "\n"))
+	}
+	return report.EncodeBound(values), nil
+}
+
+// parameterJSON is what the texts of a command line say, as a record would say it. Texts are
+// right for every type but the booleans: numbers may be strings.
+func parameterJSON(p report.Parameter, texts []string) json.RawMessage {
+	if whole := []byte(texts[0]); p.List && len(texts) == 1 && strings.HasPrefix(texts[0], "[") && json.Valid(whole) {
+		return whole
+	}
+	items := make([]any, len(texts))
+	for i, text := range texts {
+		items[i] = text
+		if p.Type == report.ParamBoolean && (text == "true" || text == "false") {
+			items[i] = text == "true"
+		}
+	}
+	if p.List {
+		return report.EncodeBound(items)
+	}
+	return report.EncodeBound(items[0])
+}
