@@ -44,7 +44,8 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	if err != nil {
 		return nil, ErrConfig.of(fmt.Errorf("admin: cannot listen on %s: %w", p.Config.Admin, err))
 	}
-	if !loopback(listener.Addr()) && !p.Config.AdminPublic {
+	local := loopback(listener.Addr())
+	if !local && !p.Config.AdminPublic {
 		return nil, errors.Join(ErrConfig.of(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, or set admin_public: true in the configuration if a firewall protects it", p.Config.Admin)), listener.Close())
 	}
 	registry, err := p.NewRegistry()
@@ -53,18 +54,7 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	}
 	p.Metrics = registry
 	a := &admin{ctx: ctx, ready: p.ready}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", a.livez)
-	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
-	}))
-	a.server = &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10,
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	a.server = newServer(a.routes(registry, local), log)
 	log.Info("admin server", "addr", listener.Addr().String())
 	a.served.Go(func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -72,6 +62,32 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 		}
 	})
 	return a, nil
+}
+
+// routes are what the server answers. Profiles cost processor time and show what the process does, and
+// the server has no login, so they exist only on a local server, also with admin_public: use an SSH
+// tunnel or kubectl port-forward to one on 127.0.0.1.
+func (a *admin) routes(registry *prometheus.Registry, local bool) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", a.livez)
+	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	}))
+	if local {
+		profiles(mux)
+	}
+	return mux
+}
+
+// newServer limits what a slow or large request can hold.
+func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 }
 
 func loopback(addr net.Addr) bool {

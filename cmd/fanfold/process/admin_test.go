@@ -1,8 +1,15 @@
 package process
 
 import (
+	"io"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // TestLoopback tells which addresses other machines can reach.
@@ -12,6 +19,64 @@ func TestLoopback(t *testing.T) {
 		at, err := net.ResolveTCPAddr("tcp", addr)
 		if err != nil || loopback(at) != want {
 			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+// TestProfilesAreLocal: they are served on loopback only, and only to who names it.
+func TestProfilesAreLocal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		local      bool
+		host, path string
+		want       int
+	}{
+		{true, "127.0.0.1:9464", "/debug/pprof/", 200}, {true, "localhost:9464", "/debug/pprof/heap", 200}, {true, "[::1]:9464", "/debug/pprof/goroutine", 200},
+		{true, "localhost", "/debug/pprof/symbol", 200}, {true, "127.0.0.1:9464", "/debug/pprof/cmdline", 404},
+		{true, "evil.example:9464", "/debug/pprof/heap", 403}, {true, "10.0.0.1:9464", "/debug/pprof/profile", 403}, {true, "", "/debug/pprof/", 403},
+		{false, "127.0.0.1:9464", "/debug/pprof/", 404}, {false, "127.0.0.1:9464", "/debug/pprof/profile", 404},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil)
+		r.Host = c.host
+		w := httptest.NewRecorder()
+		new(admin).routes(prometheus.NewRegistry(), c.local).ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%+v: %d", c, w.Code)
+		}
+	}
+}
+
+// TestAProfileTakesLongerThanTheTimeouts: a profile of 30 seconds outlasts those of the server. They
+// are shortened here, and so is the profile.
+func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
+	t.Parallel()
+	server := newServer(new(admin).routes(prometheus.NewRegistry(), true), slog.New(slog.DiscardHandler))
+	server.ReadTimeout, server.WriteTimeout = 200*time.Millisecond, 400*time.Millisecond
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close(); <-ended })
+	for _, path := range []string{"profile?seconds=1", "trace?seconds=1"} {
+		began := time.Now()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/debug/pprof/"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Close = true
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || len(body) < 100 {
+			t.Errorf("%s: %d, %d bytes, %v", path, response.StatusCode, len(body), err)
+		}
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("%s ended after %s", path, took)
 		}
 	}
 }
