@@ -195,7 +195,7 @@ func (l *draftListener) use(at decode.Setting, part report.HTTPRequest, may plac
 		case strings.Contains(u.Name, ".") && !may.values:
 			at.Problem(fmt.Sprintf("values of an earlier stage (:%s), which cannot be used here", u.Name), "Use them where the rows are asked for first")
 		default:
-			l.uses = append(l.uses, use{u.Name, u.List, "Put it into query or json", at})
+			l.uses = append(l.uses, use{u.Name, u.List, part.Path != "", "Put it into query or json", at})
 			sound = true
 		}
 		l.whole = l.whole && sound

@@ -36,7 +36,8 @@ type listeners []*draftListener
 type use struct {
 	name   string
 	list   bool   // any number of values may stand there
-	remedy string // if a list may not stand there
+	needed bool   // a value must stand there, not null
+	remedy string // if it may not stand there
 	at     decode.Setting
 }
 
@@ -98,7 +99,7 @@ func (l *draftListener) readQuery() {
 	}
 	l.Query, l.whole = query, true
 	for _, name := range query.Names() {
-		l.uses = append(l.uses, use{name, query.Listed(name), fmt.Sprintf("Write IN (:%s)", name), at})
+		l.uses = append(l.uses, use{name, query.Listed(name), false, fmt.Sprintf("Write IN (:%s)", name), at})
 	}
 	selected, known := query.SelectList()
 	l.Columns = l.f.Named

@@ -18,6 +18,9 @@ func (d *draft) resolve() {
 			if d.isList(u.name) && !u.list {
 				u.at.Problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", u.name), u.remedy)
 			}
+			if d.isOptional(u.name) && u.needed {
+				u.at.Problem(fmt.Sprintf(":%s can be null, which has no place in a path", u.name), u.remedy+", or remove default: null")
+			}
 			if strings.Contains(u.name, ".") {
 				d.resolveColumn(l, u)
 				continue
@@ -41,6 +44,11 @@ func (d *draft) isList(name string) bool {
 		}
 	}
 	return strings.Contains(name, ".")
+}
+
+// isOptional tells whether a name is that of a parameter that can be null.
+func (d *draft) isOptional(name string) bool {
+	return slices.ContainsFunc(d.Parameters, func(p report.Parameter) bool { return p.Name == name && p.Optional() })
 }
 
 func (d *draft) parameterNames() []string {

@@ -187,6 +187,7 @@ var badHTTP = []struct {
 	{"no columns", []string{"            columns:\n              id: $.user.id\n              score: {path: \"$['score']\", type: decimal, optional: true}\n", ""}},
 	{"paths", []string{"$.user.id", "user.id", "$['score']", "$..score", "rows: $.rows\n", "rows: $.rows[*]\n", "next: $.next", "next: $.x[-1]"}},
 	{"a type", []string{"type: decimal", "type: number"}},
+	{"an optional parameter in a path", []string{"team: integer", "team: {type: integer, default: null}"}},
 	{"an API of which it is not said whether it tells repetitions", []string{"    idempotency: none\n", ""}},
 	{"unknown where the API tells repetitions", []string{"idempotency: none", "idempotency: X-Request-Id"}},
 	{"an idempotency that is no header, or one of the headers", []string{"idempotency: none", "idempotency: X-Key"}},

@@ -18,9 +18,12 @@ type Parameter struct {
 	Type ParameterType `yaml:"type" short:"" default:"string"`
 	// `true`: the value is an array, for `IN (:name)`
 	List bool `yaml:"list" default:"false"`
-	// value if the record gives none
+	// value if the record gives none; `null`: the parameter is optional, and then NULL
 	Default *string `yaml:"default" raw:"" unset:"the record must give a value"` // its JSON; nil: none
 }
+
+// Optional tells whether the value can be null.
+func (p Parameter) Optional() bool { return p.Default != nil && *p.Default == "null" }
 
 // ParameterType is the type that a parameter's value must have.
 type ParameterType string

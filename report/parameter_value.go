@@ -18,7 +18,7 @@ var (
 func (p Parameter) Bind(raw json.RawMessage) (any, *Mistake) {
 	raw = bytes.TrimSpace(raw)
 	if string(raw) == "null" {
-		if p.Default != nil && *p.Default == "null" {
+		if p.Optional() {
 			return nil, nil
 		}
 		return nil, &Mistake{"null", "Give " + p.wanted()}
