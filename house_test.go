@@ -84,6 +84,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/engine":        {"/config", "/listeners", "/scheduler", "/inspect"},
 		"/listeners":     {"/config", "/engine", "/scheduler", "/inspect"},
 		"/scheduler":     {"/config", "/engine", "/listeners", "/inspect"},
+		"/dashboard":     {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show"},
 		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/cmd"},
 
 		"/internal/step":    {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},

@@ -25,6 +25,12 @@ type Delayed struct {
 	later job.Later
 }
 
+// Retry tells whether it is a step of a job that runs, and not an id that is to be started.
+func (d Delayed) Retry() bool { return d.later.Step != "" && d.later.Step != job.StepTrigger }
+
+// Step is what is to be done: a listener's name or one of the steps that job names; empty: the job.
+func (d Delayed) Step() string { return d.later.Step }
+
 // NewDelayed explains a member.
 func NewDelayed(member string, score float64, now time.Time) Delayed {
 	d := Delayed{Member: member, Score: score}

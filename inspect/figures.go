@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +25,10 @@ type Figure struct {
 	Part  string  `json:"partition,omitempty"`
 	Value float64 `json:"value"` // a number, or seconds
 }
+
+// Greatest tells whether it is an age or lateness in seconds: of several partitions the greatest
+// counts, and not their sum.
+func (f Figure) Greatest() bool { return strings.HasSuffix(f.Name, "_seconds") }
 
 // measure is a figure that is to be read.
 type measure struct {

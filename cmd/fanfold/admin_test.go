@@ -18,7 +18,7 @@ import (
 )
 
 // address is one that nobody listens at now.
-func address(t *testing.T) string {
+func address(t testing.TB) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

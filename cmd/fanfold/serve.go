@@ -11,7 +11,7 @@ import (
 
 func newServe(f *flags) *cobra.Command {
 	var chosen, only []string
-	var admin string
+	var admin, pages string
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Do the work: trigger jobs, run queries, make files, keep time",
@@ -30,6 +30,10 @@ At the first signal no more is begun, and what is under way may end for
 limits.stop; what is not done then is handed back. A second signal ends the
 process at once, as if it was killed: others take its work over after the lease.
 
+With --http it shows operators the jobs, the listeners and what is due in a browser.
+The dashboard is read only and has no login, so it listens on the loopback interface
+alone, such as --http 127.0.0.1:8080.
+
 With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
 the first signal on, and /metrics.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
@@ -47,12 +51,14 @@ the first signal on, and /metrics.`,
 			if c.Flags().Changed("admin") {
 				b.Config.Admin = admin
 			}
+			b.HTTP, b.Version = pages, version
 			return b.Serve(c.Context(), chosen, f.logger(c.ErrOrStderr()))
 		}),
 	}
 	c.Flags().StringSliceVar(&chosen, "roles", process.Roles, "what this process does")
 	offer(c, "roles", process.Roles...)
 	c.Flags().StringSliceVar(&only, "listeners", nil, "names or globs of the listeners whose queries it runs; default: all")
+	c.Flags().StringVar(&pages, "http", "", "host:port of the dashboard, on the loopback interface; default: none")
 	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c
 }

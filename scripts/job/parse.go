@@ -50,6 +50,20 @@ func ParseLine(line string) (*State, error) {
 	return &state, p.err
 }
 
+// OpenListeners returns the names of the listeners that a line waits for, in their order.
+func OpenListeners(line string) []string {
+	words := strings.Split(line, " ")
+	if len(words) != 11 {
+		return nil
+	}
+	var names []string
+	for _, open := range strings.FieldsFunc(words[7], func(r rune) bool { return r == '|' }) {
+		name, _, _ := strings.Cut(open, "#")
+		names = append(names, name)
+	}
+	return names
+}
+
 // parser reads texts and keeps the first error.
 type parser struct {
 	fields map[string]string

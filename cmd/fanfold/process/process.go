@@ -47,6 +47,8 @@ type Process struct {
 	Records    *record.Store
 	Inspect    *inspect.Inspector
 	Metrics    prometheus.Registerer // nil: none are asked for
+	HTTP       string                // host:port of the dashboard; empty: none
+	Version    string                // of the program
 
 	seen    *quiet.Watch // what becomes of the clients of Redis
 	apis    map[string]*http.Source

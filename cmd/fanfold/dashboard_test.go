@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// browse serves the dashboard of a stack and returns what gets its pages.
+func (s *stack) browse() (base string, page func(path string) (int, string)) {
+	s.t.Helper()
+	base = "http://" + address(s.t)
+	s.process("-c", s.config, "serve", "--http", strings.TrimPrefix(base, "http://"))
+	page = func(path string) (int, string) {
+		s.t.Helper()
+		r, err := http.Get(base + path)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return r.StatusCode, string(text)
+	}
+	s.eventually("the dashboard answers", func() bool { code, _ := page("/"); return code == http.StatusOK })
+	return base, page
+}
+
+// TestDashboard shows jobs in each of their states, as Redis and the records have them.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport+`
+  failing: {retry: {retries: 1, delay: 1h}, stages: [{listeners: [{name: broken, database: db, query: "SELECT k FROM there_is_none"}]}]}
+`, `limits: {stop: 1s}
+timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
+	_, page := s.browse()
+	has := func(path string, words ...string) {
+		t.Helper()
+		s.eventually(fmt.Sprintf("%s has %q", path, words), func() bool {
+			code, text := page(path)
+			for _, w := range words {
+				if !strings.Contains(text, w) {
+					return false
+				}
+			}
+			return code == http.StatusOK && !strings.Contains(text, "do not answer")
+		})
+	}
+	has("/", "every listener has some", "1 run", "answer")
+	done := s.insert("slow", `{"seconds": 0}`)
+	running := s.insert("slow", `{"seconds": 300}`)
+	failing := s.insert("failing", "")
+	s.push(done, running, failing)
+	s.wait(done)
+	has("/jobs", ">"+running+"</a>", "0 of 1")
+	has("/jobs?q="+running, ">"+running+"</a>")
+	has("/jobs?q=none", "No job is in this view.")
+	has("/jobs/"+running, "PROCESSING", "running", "See for yourself", "redis-cli")
+	has("/jobs/"+done, "SUCCESS", "file://")
+	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {
+		t.Fatal(out)
+	}
+	has("/", "listener/broken")
+	has("/listeners", "paused")
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Home().Keys.Delayed(), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "77"})
+	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
+		t.Fatal(out)
+	}
+	has("/due", "beep-1", ">77</a>")
+	has("/reports", "slow", "seconds")
+	// A dead job, in a group with others like it.
+	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'a <b>tale</b> of 17 rows' WHERE id = ?", done)
+	s.b.Redis.ZAdd(t.Context(), s.b.Partitions.Of(done).Keys.Dead(), redis.Z{Score: float64(time.Now().UnixMilli()), Member: done})
+	has("/dead", "1 ×", "a &lt;b&gt;tale&lt;/b&gt; of 17 rows")
+	for path, want := range map[string]int{"/jobs/999999": 404, "/jobs/" + url.PathEscape("../x"): 404, "/nothing": 404, "/assets/style.css": 200, "/assets/live.js": 200, "/assets/../dashboard.go": 404} {
+		if code, text := page(path); code != want {
+			t.Errorf("%s: %d, not %d: %.200s", path, code, want, text)
+		}
+	}
+}
+
+// TestDashboardOfAnIntruder: no other site, name, method or address gets a page.
+func TestDashboardOfAnIntruder(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	base, _ := s.browse()
+	ask := func(method, host, site string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, base+"/jobs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		if site != "" {
+			r.Header.Set("Sec-Fetch-Site", site)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return answer
+	}
+	for _, c := range []struct {
+		method, host, site string
+		want               int
+	}{
+		{"GET", "", "", 200},
+		{"GET", "localhost:1", "", 200},
+		{"GET", "evil.example", "", 421},
+		{"GET", "127.0.0.1.evil.example", "", 421},
+		{"POST", "", "cross-site", 403},
+		{"POST", "", "", 405},
+		{"DELETE", "", "", 405},
+	} {
+		if got := ask(c.method, c.host, c.site); got.StatusCode != c.want {
+			t.Errorf("%+v: %d", c, got.StatusCode)
+		}
+	}
+	h := ask("GET", "", "").Header
+	for name, want := range map[string]string{"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
+		if !strings.Contains(h.Get(name), want) {
+			t.Errorf("%s: %q", name, h.Get(name))
+		}
+	}
+	if out, code := s.fanfold("serve", "--http", "0.0.0.0:0"); code != exitUsage || !strings.Contains(out, "has no login") {
+		t.Errorf("%d %s", code, out)
+	}
+}

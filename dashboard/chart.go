@@ -1,0 +1,197 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+)
+
+// functions are those of the pages.
+var functions = template.FuncMap{
+	"countdown": countdown,
+	"stamp":     stamp,
+	"short":     inspect.Short,
+	"count":     count,
+	"bytes":     size,
+	"when":      when,
+	"nav":       func() []page { return menu },
+}
+
+// page is an entry of the menu.
+type page struct{ Name, Path, Title string }
+
+var menu = []page{
+	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"dead", "/dead", "Dead jobs"}, {"listeners", "/listeners", "Listeners"},
+	{"due", "/due", "Due later"}, {"reports", "/reports", "Reports"},
+}
+
+// when takes a time, or where one is.
+func when(at any, now time.Time) string {
+	if t, ok := at.(*time.Time); ok {
+		at = *t
+	}
+	t, _ := at.(time.Time)
+	return inspect.When(t, now)
+}
+
+// stamp takes what when takes.
+func stamp(at any) string {
+	if t, ok := at.(*time.Time); ok {
+		at = *t
+	}
+	t, _ := at.(time.Time)
+	return inspect.Stamp(t)
+}
+
+// count writes a number with spaces between thousands.
+func count(n any) string {
+	text := fmt.Sprintf("%.0f", number(n))
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	return text
+}
+
+func number(n any) float64 {
+	switch n := n.(type) {
+	case int:
+		return float64(n)
+	case int64:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return math.NaN()
+}
+
+// size writes bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d B", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d MB", n/1_000_000)
+}
+
+// chart is a line over the last hour, as SVG paths in a box of chartWidth by chartHeight.
+type chart struct {
+	Title, Last, Most string
+	Lines             []line
+}
+
+type line struct{ Class, Path string }
+
+const (
+	chartWidth  = 600
+	chartHeight = 80
+)
+
+// charts draws the last hour.
+func charts(points []point, now time.Time) []chart {
+	perMinute := func(of func(point) float64) []float64 {
+		all := make([]float64, len(points))
+		for i, p := range points {
+			if i > 0 {
+				if took := p.at.Sub(points[i-1].at).Minutes(); took > 0 {
+					all[i] = of(p) / took
+				}
+			}
+		}
+		return all
+	}
+	plain := func(of func(point) float64) []float64 {
+		all := make([]float64, len(points))
+		for i, p := range points {
+			all[i] = of(p)
+		}
+		return all
+	}
+	times := make([]time.Time, len(points))
+	for i, p := range points {
+		times[i] = p.at
+	}
+	whole := func(v float64) string { return count(v) }
+	seconds := func(v float64) string { return inspect.Short(time.Duration(v * float64(time.Second))) }
+	return []chart{
+		draw("Files a minute, and failures", whole, times, now,
+			series{"good", perMinute(func(p point) float64 { return p.succeeded })}, series{"bad", perMinute(func(p point) float64 { return p.failed })}),
+		draw("Jobs that run, and ids that wait", whole, times, now,
+			series{"good", plain(func(p point) float64 { return p.running })}, series{"calm", plain(func(p point) float64 { return p.waiting })}),
+		draw("Tasks that no worker has read", whole, times, now, series{"good", plain(func(p point) float64 { return p.lag })}),
+		draw("Age of the oldest task, and lateness", seconds, times, now,
+			series{"good", plain(func(p point) float64 { return p.oldest })}, series{"bad", plain(func(p point) float64 { return p.late })}),
+	}
+}
+
+type series struct {
+	class  string
+	values []float64
+}
+
+func draw(title string, says func(float64) string, times []time.Time, now time.Time, all ...series) chart {
+	most := 0.0
+	for _, s := range all {
+		for _, v := range s.values {
+			most = max(most, v)
+		}
+	}
+	c := chart{Title: title, Most: says(most)}
+	var last []string
+	for _, s := range all {
+		var path strings.Builder
+		for i, v := range s.values {
+			x := chartWidth * (1 - now.Sub(times[i]).Seconds()/hour.Seconds())
+			y := chartHeight - 2 - (chartHeight-4)*v/max(most, 1e-9)
+			fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], max(x, 0), y)
+		}
+		c.Lines = append(c.Lines, line{s.class, path.String()})
+		if n := len(s.values); n > 0 {
+			last = append(last, says(s.values[n-1]))
+		}
+	}
+	c.Last = strings.Join(last, " / ")
+	return c
+}
+
+// strip shows how much is due in each hour of the next day; what is overdue comes first.
+type strip struct {
+	Overdue int
+	Hours   [24]int
+}
+
+func (s *strip) add(now, due time.Time) {
+	switch h := int(math.Floor(due.Sub(now).Hours())); {
+	case h < 0:
+		s.Overdue++
+	case h < len(s.Hours):
+		s.Hours[h]++
+	}
+}
+
+// Bars are the heights of the hours, in percent of the highest.
+func (s strip) Bars() []bar {
+	most := max(s.Overdue, 1)
+	for _, n := range s.Hours {
+		most = max(most, n)
+	}
+	bars := []bar{{Label: "overdue", Count: s.Overdue, Height: 100 * s.Overdue / most, Late: s.Overdue > 0}}
+	for h, n := range s.Hours {
+		bars = append(bars, bar{Label: fmt.Sprintf("in %d to %d h", h, h+1), X: 12 * (h + 1), Count: n, Height: 100 * n / most})
+	}
+	return bars
+}
+
+type bar struct {
+	Label            string
+	X, Count, Height int
+	Late             bool
+}
+
+// Y is where a bar begins, from above.
+func (b bar) Y() int { return 100 - b.Height }

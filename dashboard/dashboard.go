@@ -1,0 +1,165 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Options are what a dashboard shows.
+type Options struct {
+	Inspect *inspect.Inspector
+	Reports map[string]*report.Report
+	// Ready tells what does not answer; nil: all do.
+	Ready func(context.Context) error
+	// Processes counts the processes that run.
+	Processes func(context.Context) (int, error)
+	Version   string
+	Log       *slog.Logger // nil: none
+}
+
+// Dashboard serves pages for operators.
+type Dashboard struct {
+	o       Options
+	sampler *sampler
+	handler http.Handler
+	streams chan struct{} // one for each browser that is told of changes
+}
+
+// maxStreams is how many browsers are told of changes at once.
+const maxStreams = 200
+
+// pageTime bounds what a page asks itself.
+const pageTime = 10 * time.Second
+
+//go:embed pages/*.html
+var pages embed.FS
+
+//go:embed assets
+var assets embed.FS
+
+// New makes a Dashboard. Its pages are as fresh as Run makes them.
+func New(o Options) *Dashboard {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Dashboard{o: o, sampler: newSampler(o.Inspect, o.Log), streams: make(chan struct{}, maxStreams)}
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", d.page("overview", d.overview))
+	mux.Handle("GET /jobs", d.page("jobs", d.jobs))
+	mux.Handle("GET /jobs/{id}", d.page("job", d.job))
+	mux.Handle("GET /dead", d.page("dead", d.dead))
+	mux.Handle("GET /listeners", d.page("listeners", d.listeners))
+	mux.Handle("GET /due", d.page("due", d.due))
+	mux.Handle("GET /reports", d.page("reports", d.reports))
+	mux.HandleFunc("GET /live", d.live)
+	files, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic(err) // the folder is part of the binary
+	}
+	mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServerFS(files)))
+	d.handler = guard(mux)
+	return d
+}
+
+// ServeHTTP implements http.Handler.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
+
+// Run keeps what the pages show up to date until ctx ends.
+func (d *Dashboard) Run(ctx context.Context) { d.sampler.run(ctx) }
+
+// view is what a page is made of.
+type view struct {
+	Page    string
+	Title   string
+	Version string
+	Now     time.Time
+	*sample
+	Content any
+}
+
+// errNotFound is the error of a page that does not exist.
+var errNotFound = errors.New("there is no such page")
+
+// page makes the handler of a page from what finds its content.
+func (d *Dashboard) page(name string, content func(ctx context.Context, r *http.Request, s *sample) (title string, v any, err error)) http.Handler {
+	t := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
+	failed := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/error.html"))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
+		defer cancel()
+		v := view{Page: name, Version: d.o.Version, Now: time.Now(), sample: d.sampler.look(ctx)}
+		var err error
+		code, made := http.StatusOK, t
+		if v.Title, v.Content, err = content(ctx, r, v.sample); err != nil {
+			code, made = http.StatusBadGateway, failed
+			if errors.Is(err, errNotFound) || errors.Is(err, engine.ErrNoRecord) {
+				code = http.StatusNotFound
+			}
+			v.Title, v.Content = "Not shown", engine.Reason(err)
+		}
+		var out bytes.Buffer // a page is whole, or an error
+		if err := made.Execute(&out, v); err != nil {
+			d.o.Log.Error("page", "page", name, "err", err)
+			http.Error(w, "This page cannot be shown: the log of the process says why.", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(code)
+		_, _ = out.WriteTo(w)
+	})
+}
+
+// beat is how often a stream that has nothing to say shows that it is there.
+const beat = 15 * time.Second
+
+// writeTime is how long a browser may take to receive a message.
+const writeTime = 10 * time.Second
+
+// live tells a browser, as server-sent events, that there is something new: the number of the sample.
+func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
+	select {
+	case d.streams <- struct{}{}:
+		defer func() { <-d.streams }()
+	default:
+		http.Error(w, fmt.Sprintf("%d browsers are told of changes already: reload the page by hand.", maxStreams), http.StatusServiceUnavailable)
+		return
+	}
+	to := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for last := int64(0); ; {
+		next := d.sampler.next()
+		text := ": \n\n"
+		if s := d.sampler.look(r.Context()); s.Number != last {
+			last = s.Number
+			text = "data: " + strconv.FormatInt(last, 10) + "\n\n"
+		}
+		if to.SetWriteDeadline(time.Now().Add(writeTime)) != nil {
+			return
+		}
+		if _, err := w.Write([]byte(text)); err != nil || to.Flush() != nil {
+			return
+		}
+		select {
+		case <-next:
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

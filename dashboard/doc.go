@@ -1,0 +1,13 @@
+// Package dashboard answers one question: what does a browser see?
+//
+// New makes a handler of pages for operators: the jobs that run, one job, dead jobs by their
+// error, listeners, what is due, reports. All pages are made on the server (pages/) and
+// work without JavaScript, which only keeps them up to date (assets/live.js).
+//
+// One sampler reads Redis for all browsers (sampler.go): at most every 2 seconds, and it rests ten
+// times as long as it has worked. While no browser looks it reads figures for the charts alone. The
+// page of one job asks at once.
+//
+// Every page is read only. Nothing here has a login: it is for the loopback interface, and answers
+// only where the Host header names that (guard.go).
+package dashboard

@@ -1,0 +1,246 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+)
+
+const (
+	// idleEvery is how often figures are read while nobody looks, for the charts.
+	idleEvery = 15 * time.Second
+	// liveEvery is how often everything is read, at most, while somebody looks.
+	liveEvery = 2 * time.Second
+	// looked is how long after a request somebody is taken to look.
+	looked = 30 * time.Second
+	// rest is how many times as long as it has worked a sampler rests.
+	rest = 10
+	// maxJobs is how many jobs that run are listed, and how many members of other lists.
+	maxJobs, maxListed = 20_000, 1000
+	// deadEvery is how often the records of dead jobs are read again.
+	deadEvery = 30 * time.Second
+	// maxEvents is how many events of each partition are read at once.
+	maxEvents = 5000
+	// sampleTime bounds a sample.
+	sampleTime = 20 * time.Second
+)
+
+// sample is what Redis and the records said at a time. It does not change.
+type sample struct {
+	Number  int64
+	At      time.Time
+	Err     error // nil: all of it was read
+	Jobs    []inspect.Running
+	Later   map[string][]inspect.Delayed // retries by the id of their job
+	Delayed []inspect.Delayed            // ids that are due later
+	Timers  []inspect.Timer
+	Pauses  []inspect.Pause
+	Dead    []inspect.DeadJob
+	Figures figures
+}
+
+// figures are sums over all partitions, of ages and lateness the greatest.
+type figures map[figure]float64
+
+// figure names one; of is a listener or a report, or empty.
+type figure struct{ name, of string }
+
+func (f figures) of(name, of string) float64 { return f[figure{name, of}] }
+
+// Of is the figure that is not of a listener or report.
+func (f figures) Of(name string) float64 { return f.of(name, "") }
+
+// sampler reads for all browsers.
+type sampler struct {
+	in   *inspect.Inspector
+	log  *slog.Logger
+	now  atomic.Pointer[sample]
+	seen atomic.Int64  // when somebody looked last, in unix milliseconds
+	wake chan struct{} // somebody looks again
+
+	mu      sync.Mutex
+	changed chan struct{} // closed with the next sample
+	history history
+
+	place inspect.Place // in the events
+	dead  time.Time     // when the records of dead jobs were read
+}
+
+func newSampler(in *inspect.Inspector, log *slog.Logger) *sampler {
+	s := &sampler{in: in, log: log, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	s.now.Store(&sample{})
+	return s
+}
+
+// look returns the newest sample. The first one waits for it, as long as ctx lasts.
+func (s *sampler) look(ctx context.Context) *sample {
+	last := s.seen.Swap(time.Now().UnixMilli())
+	if time.Since(time.UnixMilli(last)) > looked {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+		for now := s.now.Load(); now.At.IsZero() || time.Since(now.At) > looked; now = s.now.Load() {
+			select {
+			case <-s.next():
+			case <-ctx.Done():
+				return now
+			}
+		}
+	}
+	return s.now.Load()
+}
+
+// next is closed with the next sample.
+func (s *sampler) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// run samples until ctx ends.
+func (s *sampler) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		live := began.Sub(time.UnixMilli(s.seen.Load())) < looked
+		s.take(ctx, live)
+		pause := max(rest*time.Since(began), liveEvery)
+		if !live {
+			pause = max(pause, idleEvery)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-s.wake:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// take makes the next sample: figures, and the lists if somebody looks.
+func (s *sampler) take(ctx context.Context, live bool) {
+	limited, cancel := context.WithTimeout(ctx, sampleTime)
+	defer cancel()
+	before := s.now.Load()
+	next := &sample{Number: before.Number + 1, Dead: before.Dead}
+	next.Err = s.read(limited, next, live)
+	if next.Err != nil && ctx.Err() == nil {
+		s.log.Debug("sample for the dashboard", "err", next.Err)
+	}
+	next.At = time.Now()
+	s.now.Store(next)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// read fills a sample, as far as the servers answer.
+func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
+	found, err := s.in.Figures(ctx)
+	if err != nil {
+		return err
+	}
+	to.Figures = summed(found)
+	ended, place, err := s.in.Finished(ctx, s.place, maxEvents)
+	if err != nil {
+		return err
+	}
+	s.place = place
+	s.mu.Lock()
+	s.history.add(time.Now(), to.Figures, ended)
+	s.mu.Unlock()
+	if !live {
+		return nil
+	}
+	if to.Jobs, err = s.in.Running(ctx, maxJobs); err != nil {
+		return err
+	}
+	later, err := s.in.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxJobs)
+	if err != nil {
+		return err
+	}
+	to.Later = map[string][]inspect.Delayed{}
+	for _, d := range later {
+		if d.Retry() {
+			to.Later[d.ID] = append(to.Later[d.ID], d)
+		} else if len(to.Delayed) < maxListed {
+			to.Delayed = append(to.Delayed, d)
+		}
+	}
+	if to.Timers, err = s.in.Timers(ctx, func(string) bool { return true }, maxListed); err != nil {
+		return err
+	}
+	if to.Pauses, err = s.in.Pauses(ctx); err != nil {
+		return err
+	}
+	if len(to.Dead) != min(maxListed, int(to.Figures.of("jobs_dead", ""))) || time.Since(s.dead) > deadEvery {
+		to.Dead, err = s.in.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxListed)
+		s.dead = time.Now()
+	}
+	return err
+}
+
+// summed are the figures of all partitions together.
+func summed(found []inspect.Figure) figures {
+	all := figures{}
+	for _, f := range found {
+		key := figure{f.Name, f.Of}
+		if f.Greatest() {
+			all[key] = max(all[key], f.Value)
+		} else {
+			all[key] += f.Value
+		}
+	}
+	return all
+}
+
+// history is what the charts show: a point for each sample of the last hour.
+type history struct{ points []point }
+
+type point struct {
+	at                    time.Time
+	running, waiting, lag float64
+	succeeded, failed     float64 // since the point before
+	oldest, late          float64 // seconds
+}
+
+const hour = time.Hour
+
+func (h *history) add(at time.Time, f figures, ended map[report.Status]int) {
+	p := point{at: at, running: f.of("jobs_running", ""), waiting: f.of("jobs_waiting", "")}
+	for key, value := range f {
+		switch key.name {
+		case "tasks_lag":
+			p.lag += value
+		case "tasks_oldest_seconds":
+			p.oldest = max(p.oldest, value)
+		case "delayed_overdue_seconds", "timers_overdue_seconds", "timeout_overdue_seconds":
+			p.late = max(p.late, value)
+		}
+	}
+	for status, n := range ended {
+		if status.HasFile() {
+			p.succeeded += float64(n)
+		} else {
+			p.failed += float64(n)
+		}
+	}
+	for len(h.points) > 0 && at.Sub(h.points[0].at) > hour {
+		h.points = h.points[1:]
+	}
+	h.points = append(h.points, p)
+}
+
+// points returns a copy of those of the charts.
+func (s *sampler) points() []point {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]point(nil), s.history.points...)
+}
