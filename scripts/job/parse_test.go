@@ -2,6 +2,7 @@ package job
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,6 +62,12 @@ func TestParseLine(t *testing.T) {
 	}
 	if attempt, status := Head("none"); attempt != 0 || status != "" {
 		t.Error(attempt, status)
+	}
+	if open := OpenListeners("1 RUN 1 0 1763773822000 1/2 700 |users#2|b.c| 1763774422000 1763773222000 r/hash/digest"); !slices.Equal(open, []string{"users", "b.c"}) {
+		t.Errorf("%q are open", open)
+	}
+	if open := OpenListeners("1 READY 1 0 1763773822000 2/2 700 | 1763774422000 1763773222000 r/hash/digest"); open != nil {
+		t.Errorf("%q are open", open)
 	}
 	for _, text := range []string{"", "3 FOLD", "x" + line[1:]} {
 		if _, err := ParseLine(text); err == nil {
