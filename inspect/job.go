@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -26,6 +27,22 @@ type Job struct {
 	Paused    []string      `json:"paused,omitempty"` // that it waits for: report/<name>, listener/<name>
 	Listeners []Listener    `json:"listeners,omitempty"`
 	FanIn     *Listener     `json:"fan_in,omitempty"` // once the job waits for it
+
+	Parameters json.RawMessage `json:"parameters,omitempty"` // of the record, if they are JSON
+	Changed    *time.Time      `json:"changed,omitempty"`    // when the record was changed last
+}
+
+// OfRecord is what a record alone says of its job.
+func OfRecord(r engine.Record) Job {
+	v := Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
+	if json.Valid(r.Parameters) {
+		v.Parameters = r.Parameters
+	}
+	if r.Age < 50*365*24*time.Hour { // otherwise it is not known
+		changed := time.Now().Add(-r.Age).Truncate(time.Millisecond)
+		v.Changed = &changed
+	}
+	return v
 }
 
 // Listener is the part of a listener in a job.
@@ -50,7 +67,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	v := Job{ID: id, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
+	v := OfRecord(r)
 	if !v.Status.HasFile() {
 		v.File = "" // of an earlier attempt
 	}

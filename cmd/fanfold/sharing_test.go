@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 	"golang.org/x/sync/errgroup"
 )
@@ -59,7 +60,7 @@ func agree(stacks ...*stack) string {
 	wanted := map[string]bool{}
 	for _, s := range stacks {
 		s.t.Helper()
-		records, err := s.b.Records.List(s.t.Context(), "", 10000)
+		records, err := s.b.Records.List(s.t.Context(), record.Filter{}, 10000)
 		if err != nil {
 			s.t.Fatal(err)
 		}

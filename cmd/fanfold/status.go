@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/report"
@@ -36,6 +40,12 @@ func jobRows(v inspect.Job) []table.Row {
 	}
 	if v.Error != "" {
 		rows = append(rows, table.Row{"error", v.Error})
+	}
+	if text := parametersText(v); text != "" {
+		rows = append(rows, table.Row{"parameters", text})
+	}
+	if v.Changed != nil {
+		rows = append(rows, table.Row{"changed", inspect.Stamp(*v.Changed)})
 	}
 	if v.Job != "" {
 		job := v.Job
@@ -81,28 +91,57 @@ func stands(l inspect.Listener, reads bool) string {
 }
 
 func newList(f *flags) *cobra.Command {
-	var status string
+	var status, since, until string
+	var parameters []string
+	var of record.Filter
 	var limit int
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List records, most recently changed first",
-		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
-			s := report.Status(strings.ToUpper(status))
-			if s != "" && !slices.Contains(report.Statuses, s) {
+		Long: `List shows records, most recently changed first, with their parameters. Several filters
+must all be fulfilled:
+
+  fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
+
+--since and --until are about the last change of a record: a time, or how long ago it was.
+--param compares the text of a value, of a list its JSON as the database writes it.`,
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
+			of.Status = report.Status(strings.ToUpper(status))
+			if of.Status != "" && !slices.Contains(report.Statuses, of.Status) {
 				return usage(fmt.Errorf("--status: %q is none of PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED and CANCELLED", status))
+			}
+			if of.Since, err = ago("--since", since); err != nil {
+				return usage(err)
+			}
+			if of.Until, err = ago("--until", until); err != nil {
+				return usage(err)
+			}
+			of.Parameters = map[string]string{}
+			for _, text := range parameters {
+				name, value, ok := strings.Cut(text, "=")
+				if !ok || name == "" {
+					return usage(fmt.Errorf("--param %s: write NAME=VALUE", report.Shorten(text)))
+				}
+				of.Parameters[name] = value
 			}
 			if err := positive(limit); err != nil {
 				return err
 			}
-			records, err := b.Records.List(c.Context(), s, limit)
+			records, err := b.Records.List(c.Context(), of, limit)
 			if err != nil {
 				return err
 			}
-			var views jobViews
+			var views []inspect.Job
 			for _, r := range records {
-				views = append(views, inspect.Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error})
+				views = append(views, inspect.OfRecord(r))
 			}
-			return views.print(f, c)
+			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "changed", "parameters", "file (error)"}, func(v inspect.Job) table.Row {
+				changed := ""
+				if v.Changed != nil {
+					changed = inspect.Stamp(*v.Changed)
+				}
+				return table.Row{v.ID, v.Report, v.Status, v.Attempt, changed, parametersText(v), show.About(v)}
+			}, table.ColumnConfig{Number: 6, WidthMax: 30}, table.ColumnConfig{Number: 7, WidthMax: 60})
 		}),
 	}
 	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
@@ -111,8 +150,46 @@ func newList(f *flags) *cobra.Command {
 		statuses = append(statuses, string(s))
 	}
 	offer(c, "status", statuses...)
+	c.Flags().StringVar(&of.Report, "report", "", "only those of a report")
+	c.Flags().StringVar(&since, "since", "", "only those changed since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&until, "until", "", "only those not changed since then")
+	c.Flags().StringArrayVar(&parameters, "param", nil, "only those with this parameter, as NAME=VALUE; several must all be so")
 	c.Flags().IntVar(&limit, "limit", 50, "how many")
 	return c
+}
+
+// ago is how long ago a time was that is given as such, or as a duration; 0 for an empty text.
+func ago(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	var d span
+	if d.Set(text) == nil && d > 0 {
+		return time.Duration(d), nil
+	}
+	at, err := parseTime(text, time.Local)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %q is neither a duration such as 90s, 10m or 1d, nor a time such as 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds", flag, text)
+	}
+	return max(time.Since(at), time.Microsecond), nil
+}
+
+// parametersText are the parameters of a record as one types them.
+func parametersText(v inspect.Job) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(v.Parameters, &fields) != nil {
+		return report.Shorten(string(v.Parameters))
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		value := string(fields[name])
+		var text string
+		if fields[name][0] == '"' && json.Unmarshal(fields[name], &text) == nil {
+			value = text
+		}
+		texts = append(texts, report.Shorten(name+"="+value))
+	}
+	return strings.Join(texts, " ")
 }
 
 // jobViews are jobs in a list.

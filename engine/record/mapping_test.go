@@ -72,7 +72,7 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 	if pending, processing, err := s.CountStartable(t.Context(), 0); err != nil || pending+processing != 1 {
 		t.Errorf("startable: %d, %d, %v", pending, processing, err)
 	}
-	if list, err := s.List(t.Context(), "", 10); err != nil || len(list) != 3 {
+	if list, err := s.List(t.Context(), Filter{}, 10); err != nil || len(list) != 3 {
 		t.Errorf("list: %v, %v", list, err)
 	}
 	if _, err := db.Exec("SELECT secret FROM `" + schema + "`.Downloads"); err == nil {

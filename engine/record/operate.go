@@ -80,20 +80,46 @@ func (s *Store) retry(ctx context.Context, runs []engine.Run, from ...report.Sta
 	return results, nil
 }
 
-// List returns at most limit records, the one that was changed last first; only
-// those of a status, where one is given.
-func (s *Store) List(ctx context.Context, status report.Status, limit int) ([]engine.Record, error) {
+// Filter says which records List returns: those that fulfil all of it. The zero value is all.
+type Filter struct {
+	Status     report.Status
+	Report     string
+	Since      time.Duration     // they were changed at most so long ago, by the database's clock; 0: at any time
+	Until      time.Duration     // at least so long ago
+	Parameters map[string]string // name → text of the value: that of a text itself, and the JSON of anything else
+}
+
+// List returns at most limit records, the one that was changed last first.
+func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	where, args := "1 = 1", []any{}
-	if status != "" {
-		value, ok := l.statuses[status]
+	and := func(condition string, values ...any) { where, args = where+" AND "+condition, append(args, values...) }
+	if of.Status != "" {
+		value, ok := l.statuses[of.Status]
 		if !ok {
-			return nil, fmt.Errorf("record: no status %q", status)
+			return nil, fmt.Errorf("record: no status %q", of.Status)
 		}
-		where, args = s.columns["status"]+" = ?", append(args, value)
+		and(s.columns["status"]+" = ?", value)
+	}
+	if of.Report != "" {
+		and(s.columns["report"]+" = ?", of.Report)
+	}
+	if of.Since > 0 {
+		and(s.columns["updated"]+" >= NOW(6) - INTERVAL ? MICROSECOND", min(of.Since, ancient).Microseconds())
+	}
+	if of.Until > 0 {
+		and(s.columns["updated"]+" <= NOW(6) - INTERVAL ? MICROSECOND", min(of.Until, ancient).Microseconds())
+	}
+	for name, value := range of.Parameters {
+		column, ok := s.columns["parameters"]
+		if !ok {
+			return nil, errors.New("record: the table has no column for parameters")
+		}
+		// CASE, since the order of AND is the server's, and a text can be no JSON.
+		and("CASE WHEN JSON_VALID("+column+") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT("+column+", ?)) AS BINARY) END = CAST(? AS BINARY)", "$."+strconv.Quote(name), value)
 	}
 	return s.records(ctx, s.selection()+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,17 +112,56 @@ func TestReadOfManyIDs(t *testing.T) {
 	if err != nil || len(found) != 2500 {
 		t.Fatalf("%d records, %v", len(found), err)
 	}
-	newest, err := s.List(t.Context(), report.Pending, 3)
+	newest, err := s.List(t.Context(), Filter{Status: report.Pending}, 3)
 	if err != nil || len(newest) != 3 || newest[0].ID != "2500" {
 		t.Errorf("newest: %v, %v", newest, err)
 	}
-	if none, err := s.List(t.Context(), report.Failed, 3); err != nil || len(none) != 0 {
+	if none, err := s.List(t.Context(), Filter{Status: report.Failed}, 3); err != nil || len(none) != 0 {
 		t.Errorf("failed: %v, %v", none, err)
 	}
-	if all, err := s.List(t.Context(), "", 9999); err != nil || len(all) != 2500 {
+	if all, err := s.List(t.Context(), Filter{}, 9999); err != nil || len(all) != 2500 {
 		t.Errorf("all: %d, %v", len(all), err)
 	}
-	if _, err := s.List(t.Context(), "nonsense", 1); err == nil {
+	if _, err := s.List(t.Context(), Filter{Status: "nonsense"}, 1); err == nil {
 		t.Error("a status that does not exist was listed")
+	}
+}
+
+// TestListFilters: each condition holds on its own and with others, and no value is SQL.
+func TestListFilters(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	run(t, db, "ALTER TABLE file_download_record MODIFY parameters TEXT NULL, DROP CONSTRAINT IF EXISTS `parameters`")
+	for i, r := range [][2]string{
+		{"funds", `{"tag": "vip", "n": 7, "b": true, "l": [1, 2]}`}, {"funds", `{"tag": "VIP", "n": "7", "x": null}`},
+		{"users", `{"tag": "it's", "é": 1.50}`}, {"users", "no JSON"}, {"users", ""},
+	} {
+		run(t, db, "INSERT INTO file_download_record (id, report, parameters, updated_at) VALUES (?, ?, NULLIF(?, ''), NOW(6) - INTERVAL ? HOUR)", i+1, r[0], r[1], 10*i)
+	}
+	for want, f := range map[string]Filter{
+		"1 2 3 4 5": {},
+		"1 2":       {Report: "funds"},
+		"1":         {Parameters: map[string]string{"tag": "vip"}},
+		" 1 2":      {Parameters: map[string]string{"n": "7"}},
+		" 1":        {Parameters: map[string]string{"n": "7", "b": "true"}},
+		"  1":       {Parameters: map[string]string{"l": "[1, 2]"}},
+		"3":         {Parameters: map[string]string{"tag": "it's"}},
+		" 3":        {Parameters: map[string]string{"é": "1.50"}},
+		"2":         {Parameters: map[string]string{"x": "null"}},
+		"":          {Parameters: map[string]string{"tag": "' OR 1=1 -- "}},
+		" ":         {Parameters: map[string]string{`tag" OR "`: "vip"}, Report: "no' OR '1"},
+		"1 2 ":      {Since: 15 * time.Hour},
+		"4 5":       {Until: 25 * time.Hour},
+		"2 3":       {Since: 25 * time.Hour, Until: 5 * time.Hour, Status: report.Pending},
+		"  ":        {Status: report.Failed},
+	} {
+		list, err := s.List(t.Context(), f, 10)
+		var ids []string
+		for _, r := range list {
+			ids = append(ids, r.ID)
+		}
+		if got := strings.Join(ids, " "); err != nil || got != strings.TrimSpace(want) {
+			t.Errorf("%+v: %s, not %s: %v", f, got, want, err)
+		}
 	}
 }
