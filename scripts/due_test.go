@@ -48,7 +48,7 @@ func TestMoveAndRefuse(t *testing.T) {
 		t.Errorf("%+v", moved)
 	}
 	aside := client.XRange(ctx, s.Keys.Quarantined(), "-", "+").Val()
-	if len(aside) != 2 || fmt.Sprint(aside[1].Values) != "map[entry: fields:member=bad one reason:no member stream:"+s.Keys.Delayed()+"]" {
+	if len(aside) != 2 || fmt.Sprint(aside[1].Values) != "map[entry: fields:member=\"bad one\" reason:no member stream:"+s.Keys.Delayed()+"]" {
 		t.Errorf("%+v", aside)
 	}
 }

@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,12 +12,6 @@ import (
 
 // Group is the consumer group of every stream that Fanfold reads.
 const Group = "fanfold"
-
-// QuarantineCap is about how many entries the quarantine keeps.
-const QuarantineCap = 10_000
-
-// quarantined is the max size of what is kept of a foreign entry, in bytes.
-const quarantined = 1024
 
 // Entry names a message that a worker has.
 type Entry struct {
@@ -65,30 +58,6 @@ func (s Streams) Push(ctx context.Context, fields map[string]string) error {
 		args = append(args, name, value)
 	}
 	return s.send(ctx, redis.NewStringCmd(ctx, args...))
-}
-
-// Quarantine keeps an entry that cannot be used, with the reason; what is longer
-// than 1 KB of it is cut.
-func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
-	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined(), "maxlen", "~", QuarantineCap, "*",
-		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields))
-	if err := s.do(ctx, c); err != nil {
-		return err
-	}
-	return asError("quarantine", c.Err())
-}
-
-// excerpt returns fields as a text of limited size.
-func excerpt(fields map[string]string) string {
-	var text strings.Builder
-	for k, v := range fields {
-		fmt.Fprintf(&text, "%s=%s ", k, v)
-		if text.Len() > quarantined {
-			break
-		}
-	}
-	kept := strings.ToValidUTF8(text.String()[:min(text.Len(), quarantined)], "\uFFFD")
-	return strings.TrimSpace(kept)
 }
 
 // Renew renews the lease of an entry that a consumer works on. It is false if the entry is no

@@ -19,11 +19,11 @@ import (
 func newQuarantine(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "quarantine",
-		Short: "List and remove entries that could not be used",
+		Short: "See entries that could not be used, put them back or remove them",
 		Long: `Quarantine works on the entries that were put aside because they cannot be used:
 pushed ids without a record, malformed entries, timers that no definition matches.
-Nothing reads them again. Fix what the reason names and push the id with fanfold
-submit; then remove the entry. The oldest of about 10,000 are removed by themselves.`,
+Nothing reads them again. Fix what the reason names and put the entry back with
+requeue, or remove it. The oldest of about 10,000 are removed by themselves.`,
 	}
 	list := listing(f, "List quarantined entries with their reasons, the newest first", "only those whose reason or fields are like this, such as '*no record*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
@@ -35,7 +35,7 @@ submit; then remove the entry. The oldest of about 10,000 are removed by themsel
 				return table.Row{e.Entry, inspect.Stamp(e.At), e.Stream, e.Reason, e.Fields}
 			}, table.ColumnConfig{Number: 4, WidthMax: 60}, table.ColumnConfig{Number: 5, WidthMax: 60})
 		})
-	c.AddCommand(list, newQuarantineRemove(f))
+	c.AddCommand(list, newQuarantineShow(f), newQuarantineRequeue(f), newQuarantineRemove(f))
 	return c
 }
 
@@ -51,10 +51,8 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 			if all == (len(entries) > 0) {
 				return usage(errors.New("give entries as fanfold quarantine ls shows them, or --all"))
 			}
-			for _, e := range entries {
-				if s, _ := b.quarantined(e); !entryName.MatchString(e) || s == nil {
-					return usage(fmt.Errorf("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", e))
-				}
+			if err := b.checkEntries(entries); err != nil {
+				return err
 			}
 			if all {
 				list, err := b.Inspect.Quarantine(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
@@ -90,6 +88,16 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 	}
 	c.Flags().BoolVar(&all, "all", false, "remove all that are there now")
 	return c
+}
+
+// checkEntries proves the names of entries of the quarantine.
+func (b *backend) checkEntries(entries []string) error {
+	for _, e := range entries {
+		if s, _ := b.quarantined(e); !entryName.MatchString(e) || s == nil {
+			return usage(fmt.Errorf("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", e))
+		}
+	}
+	return nil
 }
 
 // quarantined returns the partition and the id of an entry of the quarantine; nil: there is no such

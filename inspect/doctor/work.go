@@ -67,7 +67,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, inspect.Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
-	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine rm removes what is dealt with")
+	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine requeue puts back what is mended, and rm removes the others")
 }
 
 // maxTimers is how many timers are looked at, the next ones first.

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// quarantineView is all that is known of a quarantined entry.
+type quarantineView struct {
+	inspect.Quarantined
+	Whole bool              `json:"whole"`           // all fields were kept
+	Parts map[string]string `json:"parts"`           // the fields, each by itself
+	Again string            `json:"again,omitempty"` // why it would be quarantined again, where that is known
+	Next  []string          `json:"next"`            // what to do
+}
+
+func newQuarantineShow(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ENTRY",
+		Short: "Show all that is known of a quarantined entry, and what to do",
+		Args:  cobra.ExactArgs(1),
+		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
+			found, err := b.findQuarantined(c.Context(), names)
+			if err != nil {
+				return err
+			}
+			v, err := b.viewQuarantined(c.Context(), found[0])
+			if err != nil {
+				return err
+			}
+			rows := []table.Row{{"entry", v.Entry}, {"when", inspect.Stamp(v.At)}, {"came from", strings.TrimSpace(v.Stream + " " + v.Origin)}, {"reason", v.Reason}}
+			for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
+				rows = append(rows, table.Row{"field " + name, v.Parts[name]})
+			}
+			if !v.Whole {
+				rows = append(rows, table.Row{"kept", "only a part: " + v.Fields})
+			}
+			if v.Again != "" {
+				rows = append(rows, table.Row{"still so", v.Again})
+			}
+			for _, next := range v.Next {
+				rows = append(rows, table.Row{"next", next})
+			}
+			return f.print(c, v, table.Row{"what", "is"}, rows, table.ColumnConfig{Number: 2, WidthMax: 100})
+		}),
+	}
+}
+
+// viewQuarantined adds to an entry what can be known of it now.
+func (b *backend) viewQuarantined(ctx context.Context, q inspect.Quarantined) (v quarantineView, err error) {
+	v.Quarantined = q
+	v.Parts, v.Whole = scripts.ParseExcerpt(q.Fields)
+	if v.Again, err = b.quarantinedAgain(ctx, v); err != nil {
+		return v, err
+	}
+	origin, requeue := b.Partitions.Origin(q.Stream), "fanfold quarantine requeue "+q.Entry
+	switch {
+	case !v.Whole:
+		v.Next = append(v.Next, "it was too long to be kept: have its sender send it again")
+	case origin == "delayed" || origin == "timers":
+		v.Next = append(v.Next, requeue+" --at TIME puts it back with a time that is right")
+	case v.Again != "":
+		v.Next = append(v.Next, "mend what the reason names; then "+requeue+" puts it back")
+	default:
+		v.Next = append(v.Next, requeue+" puts it back")
+	}
+	if id := v.Parts["id"]; v.Whole && id != "" {
+		v.Next = append(v.Next, "fanfold why "+id+" tells about the record and its job")
+	}
+	v.Next = append(v.Next, "fanfold quarantine rm "+q.Entry+" removes it")
+	return v, nil
+}
+
+// quarantinedAgain says why an entry would be quarantined once more for the reason that it was,
+// where that can be known; empty: it would not, or that is not known.
+func (b *backend) quarantinedAgain(ctx context.Context, v quarantineView) (why string, err error) {
+	id, origin := v.Parts["id"], b.Partitions.Origin(v.Stream)
+	if listener, ok := strings.CutPrefix(origin, "task:"); ok && !slices.Contains(b.Config.ListenerNames(), listener) {
+		return "the configuration has no listener " + listener, nil
+	}
+	switch {
+	case id != "" && !report.ValidID(id):
+		return "its id does not match ^" + report.IDForm + "$", nil
+	case origin == "fired":
+		if _, _, ok := b.Config.Timers.Match(v.Parts["name"]); !ok {
+			return "no definition in timers matches this name", nil
+		}
+	case origin == "jobs" && id != "":
+		r, err := b.Inspect.Record(ctx, id)
+		switch {
+		case errors.Is(err, engine.ErrNoRecord):
+			return "there is no record with exactly this id", nil
+		case err != nil:
+			return "", err
+		case !r.Status.Known():
+			return fmt.Sprintf("the record has the unknown status %q", r.Status), nil
+		case b.Config.Reports[r.Report] == nil:
+			return fmt.Sprintf("report %q is not in the configuration", r.Report), nil
+		}
+	}
+	if id == "" {
+		return "", nil
+	}
+	key := b.Partitions.Of(id).Keys.Job(id)
+	kind, err := b.Redis.Type(ctx, key).Result()
+	if err == nil && kind != "none" && kind != "hash" {
+		why = key + ", the key of its state, is not a hash but a " + kind
+	}
+	return why, err
+}
+
+// findQuarantined reads entries of the quarantine by their names.
+func (b *backend) findQuarantined(ctx context.Context, names []string) ([]inspect.Quarantined, error) {
+	if err := b.checkEntries(names); err != nil {
+		return nil, err
+	}
+	var found []inspect.Quarantined
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		s, id := b.quarantined(name)
+		q, ok, err := b.Inspect.QuarantinedEntry(ctx, s, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok:
+			return nil, coded{fmt.Errorf("%s is not in %s", name, s.Keys.Quarantined()), exitNotFound}
+		}
+		found = append(found, q)
+	}
+	return found, nil
+}
+
+func newQuarantineRequeue(f *flags) *cobra.Command {
+	var all bool
+	var match string
+	var due later
+	c := &cobra.Command{
+		Use:   "requeue ENTRY… | --all | --match PATTERN",
+		Short: "Put entries back into what they came from",
+		Long: `Requeue puts an entry back into the stream or sorted set that it came from, in the
+partition that it belongs to, and removes it from the quarantine then. What comes from a
+sorted set is due now, or as --in or --at say. An entry that would be quarantined again
+for the same reason is refused and stays, as far as that can be known: fanfold quarantine
+show says why. So does one that was longer than 1 KB, which was cut.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
+			if ways := len(names) > 0; ways == (all || match != "") || all && match != "" {
+				return usage(errors.New("give entries as fanfold quarantine ls shows them, --all or --match"))
+			}
+			if err := due.check(false); err != nil {
+				return err
+			}
+			entries, err := b.findQuarantined(c.Context(), names)
+			if err != nil {
+				return err
+			}
+			if len(names) == 0 {
+				matches, err := glob(match)
+				if err != nil {
+					return err
+				}
+				entries, err = b.Inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, 0)
+				if err != nil {
+					return err
+				}
+				slices.Reverse(entries) // the oldest first
+			}
+			now, err := b.Partitions.Home().Now(c.Context())
+			if err != nil {
+				return err
+			}
+			done := []outcome{}
+			var failed error
+			for _, q := range entries {
+				what, err := b.requeue(c.Context(), q, due.from(now))
+				if errors.Is(err, scripts.ErrNotRequeued) {
+					what = err.Error()
+					if len(names) > 0 {
+						failed = worst(failed, fmt.Errorf("%s: %w", q.Entry, err))
+					}
+				} else if err != nil {
+					return errors.Join(f.printRequeued(c, done), err)
+				}
+				done = append(done, outcome{ID: q.Entry, Outcome: what})
+			}
+			return cmp.Or(f.printRequeued(c, done), failed)
+		}),
+	}
+	c.Flags().BoolVar(&all, "all", false, "all that are there now; those that are refused stay")
+	c.Flags().StringVar(&match, "match", "", "those whose reason or fields are like this, such as '*no record*'; those that are refused stay")
+	c.Flags().Var((*span)(&due.in), "in", "what comes from a sorted set is due then, such as 90s, 24h or 1w from now")
+	c.Flags().StringVar(&due.at, "at", "", "the same at a time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	return c
+}
+
+func (f *flags) printRequeued(c *cobra.Command, done []outcome) error {
+	return printList(f, c, done, table.Row{"entry", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
+}
+
+// requeue puts one entry back, and says where.
+func (b *backend) requeue(ctx context.Context, q inspect.Quarantined, due time.Time) (string, error) {
+	v, err := b.viewQuarantined(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	if v.Again != "" {
+		return "", fmt.Errorf("%w: %s", scripts.ErrNotRequeued, v.Again)
+	}
+	s, id := b.quarantined(q.Entry)
+	key, err := b.Partitions.Requeue(ctx, s, scripts.Aside{Entry: id, Stream: q.Stream, Fields: q.Fields}, due)
+	return "is in " + key + " again", err
+}

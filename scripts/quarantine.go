@@ -1,0 +1,177 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// QuarantineCap is about how many entries the quarantine keeps.
+const QuarantineCap = 10_000
+
+// quarantined is the max size of what is kept of a foreign entry, in bytes.
+const quarantined = 1024
+
+// cutMark stands behind fields that are not whole.
+const cutMark = "…"
+
+// Quarantine keeps an entry that cannot be used, with the reason; what is longer
+// than 1 KB of it is cut.
+func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
+	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined(), "maxlen", "~", QuarantineCap, "*",
+		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields))
+	if err := s.do(ctx, c); err != nil {
+		return err
+	}
+	return asError("quarantine", c.Err())
+}
+
+// excerpt returns fields as a text of limited size, which ParseExcerpt reads: name=value,
+// with quotes where a text has spaces, quotes or characters that are not printable.
+func excerpt(fields map[string]string) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		// A text is cut before it is quoted, so that a large one costs little.
+		fmt.Fprintf(&text, " %s=%s", quoted(name), quoted(fields[name]))
+		if text.Len() > quarantined {
+			return strings.ToValidUTF8(text.String()[1:quarantined-len(cutMark)], "") + " " + cutMark
+		}
+	}
+	return strings.TrimPrefix(text.String(), " ")
+}
+
+func quoted(text string) string {
+	long := len(text) > quarantined
+	if q := strconv.Quote(text[:min(len(text), quarantined)]); long || q != `"`+text+`"` || strings.ContainsAny(text, " ="+cutMark) {
+		return q
+	}
+	return text
+}
+
+// ParseExcerpt reads the fields of a quarantined entry. Whole tells whether they are all that
+// the entry had.
+func ParseExcerpt(text string) (fields map[string]string, whole bool) {
+	fields = map[string]string{}
+	next := func(end string) (string, bool) {
+		if q, err := strconv.QuotedPrefix(text); err == nil && q[0] == '"' {
+			text = text[len(q):]
+			q, err = strconv.Unquote(q)
+			return q, err == nil
+		}
+		i := strings.IndexAny(text, end)
+		if i < 0 {
+			i = len(text)
+		}
+		word := text[:i]
+		text = text[i:]
+		return word, !strings.ContainsAny(word, `"`)
+	}
+	for text = strings.TrimLeft(text, " "); text != ""; text = strings.TrimLeft(text, " ") {
+		name, ok := next("= ")
+		value, assigned := "", strings.HasPrefix(text, "=")
+		if !ok || !assigned {
+			return fields, false
+		}
+		text = text[1:]
+		if value, ok = next(" "); !ok {
+			return fields, false
+		}
+		fields[name] = value
+	}
+	return fields, true
+}
+
+// ErrNotRequeued is matched by the refusals of Requeue.
+var ErrNotRequeued = errors.New("not requeued")
+
+// Aside is an entry of a quarantine.
+type Aside struct {
+	Entry  string // its name there
+	Stream string // the stream or sorted set that it came from
+	Fields string
+}
+
+// Origin returns the name of a stream or sorted set without the prefix of the keys and without
+// a partition, also of one of another number of partitions: jobs, task:<listener>, delayed.
+// It is empty if the key is not of Fanfold.
+func (p Partitions) Origin(stream string) string {
+	prefix := strings.TrimSuffix(strings.TrimPrefix(p.Home().Keys.Prefix, "{"), "0}:")
+	if name, ok := strings.CutPrefix(stream, prefix); ok {
+		return name
+	}
+	tagged, _ := strings.CutPrefix(stream, "{"+prefix)
+	if number, name, _ := strings.Cut(tagged, "}:"); len(tagged) < len(stream) && strings.Trim(number, "0123456789") == "" {
+		return name
+	}
+	return ""
+}
+
+// Requeue puts a quarantined entry back into the stream or sorted set that it came from, in
+// the partition that its id or the name of its timer belongs to, and removes it from the
+// quarantine of from then: a crash in between leaves it in both, which is as if it had been
+// sent twice. What comes from a sorted set is due at that time. It returns the key, or an error
+// that matches ErrNotRequeued where the entry cannot be used there.
+func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due time.Time) (key string, err error) {
+	refuse := func(why string) (string, error) { return "", fmt.Errorf("%w: %s", ErrNotRequeued, why) }
+	fields, whole := ParseExcerpt(a.Fields)
+	if !whole {
+		return refuse("more than 1 KB was cut when it was quarantined")
+	}
+	id, name := fields["id"], fields["name"]
+	member := "" // of a sorted set
+	switch origin := p.Origin(a.Stream); {
+	case origin == "delayed":
+		later, err := job.ParseLater(fields["member"])
+		if err != nil {
+			return refuse(err.Error())
+		}
+		key, member = p.Of(later.ID).Keys.Delayed(), later.String()
+	case (origin == "timers" || origin == "fired") && !report.ValidTimer(name):
+		return refuse("its name cannot be one of a timer")
+	case origin == "timers":
+		key, member = p.Of(name).Keys.Timers(), name
+	case origin == "fired":
+		key = p.Of(name).Keys.Fired()
+		delete(fields, "try")
+	case origin == "jobs", origin == "fanin", origin == "fanin:large", origin == "reply", strings.HasPrefix(origin, "task:"):
+		if !report.ValidID(id) {
+			return refuse("its id does not match ^" + report.IDForm + "$")
+		}
+		key = p.Of(id).Keys.Prefix + origin
+		if origin == "jobs" {
+			delete(fields, "look") // the record is looked for anew
+		}
+	default:
+		return refuse(a.Stream + " is no stream of Fanfold")
+	}
+	if member != "" {
+		n, err := from.rdb.ZAddNX(ctx, key, redis.Z{Score: float64(due.UnixMilli()), Member: member}).Result()
+		if err != nil {
+			return "", fmt.Errorf("requeue: %w", err)
+		} else if n == 0 {
+			return refuse(member + " is in " + key + " already")
+		}
+	} else {
+		var values []string
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			values = append(values, name, fields[name])
+		}
+		if err := from.Streams.Append(ctx, key, 0, values...); err != nil {
+			return "", err
+		}
+	}
+	if err := from.rdb.XDel(ctx, from.Keys.Quarantined(), a.Entry).Err(); err != nil {
+		return key, fmt.Errorf("%s is in %s again, and still in the quarantine: %w", a.Entry, key, err)
+	}
+	return key, nil
+}
