@@ -5,11 +5,10 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"time"
 )
 
-// profiles adds /debug/pprof, for go tool pprof. It has no command line: arguments are nobody's
-// business.
+// profiles adds /debug/pprof, for go tool pprof, except the command line of the process. A profile may
+// take longer than the server's timeouts: package pprof adds its time to that of the answer.
 func profiles(mux *http.ServeMux) {
 	for path, handler := range map[string]http.HandlerFunc{
 		"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile, "/debug/pprof/trace": pprof.Trace, "/debug/pprof/symbol": pprof.Symbol,
@@ -19,9 +18,6 @@ func profiles(mux *http.ServeMux) {
 				http.Error(w, "profiles are served to this machine only: ask 127.0.0.1 or localhost", http.StatusForbidden)
 				return
 			}
-			// The server's ReadTimeout would end a profile that takes longer. pprof itself extends
-			// the time to write by that of the profile.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 			handler(w, r)
 		})
 	}
