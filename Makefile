@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test servers build deps vet race fuzz chaos soak kills bench bench-full clean
+.PHONY: help demo test servers build deps vet race fuzz chaos soak kills bench bench-full packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -77,5 +77,14 @@ bench-full: bench ## bench, and what takes long: joins of 10 million rows, a mil
 	$(BENCH) -large
 	$(BENCH) -table results.json -docs ../docs/benchmarks.md,../docs/scale.md
 
+# The newest one whose modules the Go module proxy has, and that this project's Go can build.
+GORELEASER ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.16.0
+
+packages: ## build archives, deb and rpm packages in dist/, and check them
+	@./.ci/deps systemd-analyze:systemd dpkg-deb:dpkg rpm:rpm
+	$(GORELEASER) check
+	$(GORELEASER) release --snapshot --clean --skip=publish
+	./.ci/packages
+
 clean: ## remove what was built and the demo's files
-	rm -rf fanfold out bench/bullmq/node_modules bench/duckdb/node_modules examples/external/node/node_modules
+	rm -rf fanfold out dist bench/bullmq/node_modules bench/duckdb/node_modules examples/external/node/node_modules

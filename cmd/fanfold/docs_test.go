@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,38 +183,5 @@ func TestDemo(t *testing.T) {
 				t.Errorf("%d rows are as they should be", rows)
 			}
 		})
-	}
-}
-
-// TestCommandsOfDeploy: each command that the alert rules and the pages of deploy name exists, with
-// its flags.
-func TestCommandsOfDeploy(t *testing.T) {
-	t.Parallel()
-	named := regexp.MustCompile("`fanfold ([^`]+)`")
-	found := 0
-	for _, file := range []string{"prometheus/alerts.yaml", "README.md"} {
-		text, err := os.ReadFile(filepath.Join("../../deploy", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
-			found++
-			command, args, err := newRoot().Find(strings.Fields(m[1]))
-			if err == nil && !command.Runnable() {
-				err = errors.New("it needs a subcommand")
-			}
-			if err == nil {
-				err = command.ParseFlags(args)
-			}
-			if err == nil {
-				err = command.ValidateArgs(command.Flags().Args())
-			}
-			if err != nil {
-				t.Errorf("%s: fanfold %s: %v", file, m[1], err)
-			}
-		}
-	}
-	if found < 15 {
-		t.Errorf("only %d commands are named", found)
 	}
 }
