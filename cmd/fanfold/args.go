@@ -8,7 +8,9 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // checkArgs has a command and those below it refuse wrong arguments as wrong usage.
@@ -50,6 +52,24 @@ func (f *flags) unknown(c *cobra.Command, word string) error {
 		text += ": did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return fmt.Errorf("%s\n%s --help lists the commands", text, c.CommandPath())
+}
+
+// meantFlag adds to the error of an unknown flag the one that was probably meant.
+func meantFlag(c *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := decode.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return fmt.Errorf("%w: did you mean --%s?", err, near)
+	}
+	return fmt.Errorf("%w\n%s --help lists the flags", err, c.CommandPath())
 }
 
 // takesNames tells whether the commands below a command are for listeners and reports.

@@ -23,6 +23,13 @@ func TestUnknownWords(t *testing.T) {
 		{"status", "ID is missing\nUsage: fanfold status ID"},
 		{"doctor 7", `unknown argument "7": fanfold doctor takes none`},
 		{"status 1 2", "too many arguments: 1 2"},
+		{"quarantine requeu 1-1", "did you mean fanfold quarantine requeue?"},
+		{"list --limt 3", "unknown flag: --limt: did you mean --limit?"},
+		{"list --confg x", "did you mean --config?"},
+		{"list --frobnicate", "fanfold list --help lists the flags"},
+		{"pause report slwo", `unknown report "slwo". Did you mean "slow"? Available: r, slow`},
+		{"pause listener oen", `unknown listener "oen". Did you mean "one"? Available: one`},
+		{"adopt --report slo", `Did you mean "slow"?`},
 	} {
 		if out, code := s.fanfold(strings.Fields(c.args)...); code != exitUsage || !strings.Contains(out, c.want) {
 			t.Errorf("fanfold %s: %d %s", c.args, code, out)

@@ -94,7 +94,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 			return nil
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(meantFlag(c, err)) })
 	p := root.PersistentFlags()
 	p.StringVarP(&f.config, "config", "c", cmp.Or(os.Getenv("FANFOLD_CONFIG"), "fanfold.yaml"), "configuration file; also $FANFOLD_CONFIG")
 	p.StringVarP(&f.output, "output", "o", "table", "table or json")

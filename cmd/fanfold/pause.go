@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -30,7 +30,7 @@ paused_deadline: waits.`,
 	c.AddCommand(
 		f.named("listener NAME", "Start no new task of a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
 			if !slices.Contains(b.Config.ListenerNames(), name) {
-				return usage(fmt.Errorf("unknown listener %q. Available: %s", name, strings.Join(b.Config.ListenerNames(), ", ")))
+				return usage(fmt.Errorf("unknown listener %q. %s", name, decode.DidYouMean(name, b.Config.ListenerNames())))
 			}
 			if b.isExternal(name) {
 				return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, b.Partitions.Home().Keys.Task(name)))
@@ -129,5 +129,5 @@ func (f *flags) printResumed(c *cobra.Command, what string, was bool, released i
 
 // noReport is the error of a report that is not in the configuration.
 func (b *backend) noReport(name string) error {
-	return fmt.Errorf("unknown report %q. Available: %s", name, strings.Join(b.Config.ReportNames(), ", "))
+	return fmt.Errorf("unknown report %q. %s", name, decode.DidYouMean(name, b.Config.ReportNames()))
 }
