@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"html/template"
 	"strings"
 	"testing"
@@ -83,5 +84,29 @@ func TestPagesParse(t *testing.T) {
 		if _, err := template.New("layout.html").Funcs(functions).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+p.Name+".html"); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestTheFirstLook waits for the lists: figures alone are no answer.
+func TestTheFirstLook(t *testing.T) {
+	t.Parallel()
+	s := newSampler(nil, nil)
+	s.now.Store(&sample{Number: 1, At: time.Now()}) // by nobody's request
+	found := make(chan *sample)
+	go func() { found <- s.look(t.Context()) }()
+	<-s.wake
+	s.now.Store(&sample{Number: 2, At: time.Now(), Whole: true})
+	s.mu.Lock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	if got := <-found; got.Number != 2 {
+		t.Errorf("%+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.now.Store(&sample{Number: 3, At: time.Now().Add(-time.Hour), Whole: true})
+	if got := s.look(ctx); got.Number != 3 { // what there is, with its time
+		t.Errorf("%+v", got)
 	}
 }

@@ -34,6 +34,7 @@ const (
 type sample struct {
 	Number  int64
 	At      time.Time
+	Whole   bool  // somebody looked: the lists were read, and not the figures alone
 	Err     error // nil: all of it was read
 	Jobs    []inspect.Running
 	Later   map[string][]inspect.Delayed // retries by the id of their job
@@ -77,23 +78,25 @@ func newSampler(in *inspect.Inspector, log *slog.Logger) *sampler {
 	return s
 }
 
-// look returns the newest sample. The first one waits for it, as long as ctx lasts.
+// look returns the newest sample with all lists. If there is none yet, or nobody has looked for a
+// while, it waits for one as long as ctx lasts.
 func (s *sampler) look(ctx context.Context) *sample {
-	last := s.seen.Swap(time.Now().UnixMilli())
-	if time.Since(time.UnixMilli(last)) > looked {
+	s.seen.Store(time.Now().UnixMilli())
+	for {
+		next, now := s.next(), s.now.Load()
+		if now.Whole && time.Since(now.At) < looked {
+			return now
+		}
 		select {
 		case s.wake <- struct{}{}:
 		default:
 		}
-		for now := s.now.Load(); now.At.IsZero() || time.Since(now.At) > looked; now = s.now.Load() {
-			select {
-			case <-s.next():
-			case <-ctx.Done():
-				return now
-			}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return now
 		}
 	}
-	return s.now.Load()
 }
 
 // next is closed with the next sample.
@@ -109,7 +112,7 @@ func (s *sampler) run(ctx context.Context) {
 		began := time.Now()
 		live := began.Sub(time.UnixMilli(s.seen.Load())) < looked
 		s.take(ctx, live)
-		pause := max(rest*time.Since(began), liveEvery)
+		pause := min(max(rest*time.Since(began), liveEvery), looked/2)
 		if !live {
 			pause = max(pause, idleEvery)
 		}
@@ -128,7 +131,7 @@ func (s *sampler) take(ctx context.Context, live bool) {
 	limited, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
 	before := s.now.Load()
-	next := &sample{Number: before.Number + 1, Dead: before.Dead}
+	next := &sample{Number: before.Number + 1, Whole: live, Dead: before.Dead}
 	next.Err = s.read(limited, next, live)
 	if next.Err != nil && ctx.Err() == nil {
 		s.log.Debug("sample for the dashboard", "err", next.Err)
