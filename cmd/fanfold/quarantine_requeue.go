@@ -13,20 +13,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
-
-// quarantineView is all that is known of a quarantined entry.
-type quarantineView struct {
-	inspect.Quarantined
-	Whole bool              `json:"whole"`           // all fields were kept
-	Parts map[string]string `json:"parts"`           // the fields, each by itself
-	Again string            `json:"again,omitempty"` // why it would be quarantined again, where that is known
-	Next  []string          `json:"next"`            // what to do
-}
 
 func newQuarantineShow(f *flags) *cobra.Command {
 	return &cobra.Command{
@@ -38,7 +27,7 @@ func newQuarantineShow(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := b.viewQuarantined(c.Context(), found[0])
+			v, err := b.Inspect.QuarantinedDetails(c.Context(), found[0])
 			if err != nil {
 				return err
 			}
@@ -58,69 +47,6 @@ func newQuarantineShow(f *flags) *cobra.Command {
 			return f.print(c, v, table.Row{"what", "is"}, rows, table.ColumnConfig{Number: 2, WidthMax: 100})
 		}),
 	}
-}
-
-// viewQuarantined adds to an entry what can be known of it now.
-func (b *backend) viewQuarantined(ctx context.Context, q inspect.Quarantined) (v quarantineView, err error) {
-	v.Quarantined = q
-	v.Parts, v.Whole = scripts.ParseExcerpt(q.Fields)
-	if v.Again, err = b.quarantinedAgain(ctx, v); err != nil {
-		return v, err
-	}
-	origin, requeue := b.Partitions.Origin(q.Stream), "fanfold quarantine requeue "+q.Entry
-	switch {
-	case !v.Whole:
-		v.Next = append(v.Next, "it was too long to be kept: have its sender send it again")
-	case origin == "delayed" || origin == "timers":
-		v.Next = append(v.Next, requeue+" --at TIME puts it back with a time that is right")
-	case v.Again != "":
-		v.Next = append(v.Next, "mend what the reason names; then "+requeue+" puts it back")
-	default:
-		v.Next = append(v.Next, requeue+" puts it back")
-	}
-	if id := v.Parts["id"]; v.Whole && id != "" {
-		v.Next = append(v.Next, "fanfold why "+id+" tells about the record and its job")
-	}
-	v.Next = append(v.Next, "fanfold quarantine rm "+q.Entry+" removes it")
-	return v, nil
-}
-
-// quarantinedAgain says why an entry would be quarantined once more for the reason that it was,
-// where that can be known; empty: it would not, or that is not known.
-func (b *backend) quarantinedAgain(ctx context.Context, v quarantineView) (why string, err error) {
-	id, origin := v.Parts["id"], b.Partitions.Origin(v.Stream)
-	if listener, ok := strings.CutPrefix(origin, "task:"); ok && !slices.Contains(b.Config.ListenerNames(), listener) {
-		return "the configuration has no listener " + listener, nil
-	}
-	switch {
-	case id != "" && !report.ValidID(id):
-		return "its id does not match ^" + report.IDForm + "$", nil
-	case origin == "fired":
-		if _, _, ok := b.Config.Timers.Match(v.Parts["name"]); !ok {
-			return "no definition in timers matches this name", nil
-		}
-	case origin == "jobs" && id != "":
-		r, err := b.Inspect.Record(ctx, id)
-		switch {
-		case errors.Is(err, engine.ErrNoRecord):
-			return "there is no record with exactly this id", nil
-		case err != nil:
-			return "", err
-		case !r.Status.Known():
-			return fmt.Sprintf("the record has the unknown status %q", r.Status), nil
-		case b.Config.Reports[r.Report] == nil:
-			return fmt.Sprintf("report %q is not in the configuration", r.Report), nil
-		}
-	}
-	if id == "" {
-		return "", nil
-	}
-	key := b.Partitions.Of(id).Keys.Job(id)
-	kind, err := b.Redis.Type(ctx, key).Result()
-	if err == nil && kind != "none" && kind != "hash" {
-		why = key + ", the key of its state, is not a hash but a " + kind
-	}
-	return why, err
 }
 
 // findQuarantined reads entries of the quarantine by their names.
@@ -212,7 +138,7 @@ func (f *flags) printRequeued(c *cobra.Command, done []outcome) error {
 
 // requeue puts one entry back, and says where.
 func (b *backend) requeue(ctx context.Context, q inspect.Quarantined, due time.Time) (string, error) {
-	v, err := b.viewQuarantined(ctx, q)
+	v, err := b.Inspect.QuarantinedDetails(ctx, q)
 	if err != nil {
 		return "", err
 	}

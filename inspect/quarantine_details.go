@@ -1,0 +1,94 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// QuarantinedDetails is all that is known of a quarantined entry.
+type QuarantinedDetails struct {
+	Quarantined
+	Whole bool              `json:"whole"`           // all fields were kept
+	Parts map[string]string `json:"parts"`           // the fields, each by itself
+	Again string            `json:"again,omitempty"` // why it would be quarantined again, where that is known
+	Next  []string          `json:"next"`            // what to do
+}
+
+// QuarantinedDetails adds to an entry what can be known of it now.
+func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v QuarantinedDetails, err error) {
+	v.Quarantined = q
+	v.Parts, v.Whole = scripts.ParseExcerpt(q.Fields)
+	if v.Again, err = in.quarantinedAgain(ctx, v); err != nil {
+		return v, err
+	}
+	origin, requeue := in.o.Scripts.Origin(q.Stream), "fanfold quarantine requeue "+q.Entry
+	switch {
+	case !v.Whole:
+		v.Next = append(v.Next, "it was too long to be kept: have its sender send it again")
+	case origin == "delayed" || origin == "timers":
+		v.Next = append(v.Next, requeue+" --at TIME puts it back with a time that is right")
+	case v.Again != "":
+		v.Next = append(v.Next, "mend what the reason names; then "+requeue+" puts it back")
+	default:
+		v.Next = append(v.Next, requeue+" puts it back")
+	}
+	if id := v.Parts["id"]; v.Whole && id != "" {
+		v.Next = append(v.Next, "fanfold why "+id+" tells about the record and its job")
+	}
+	v.Next = append(v.Next, "fanfold quarantine rm "+q.Entry+" removes it")
+	return v, nil
+}
+
+// quarantinedAgain says why an entry would be quarantined once more for the reason that it was,
+// where that can be known; empty: it would not, or that is not known.
+func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails) (why string, err error) {
+	id, origin := v.Parts["id"], in.o.Scripts.Origin(v.Stream)
+	if listener, ok := strings.CutPrefix(origin, "task:"); ok && !in.knows(listener) {
+		return "the configuration has no listener " + listener, nil
+	}
+	switch {
+	case id != "" && !report.ValidID(id):
+		return "its id does not match ^" + report.IDForm + "$", nil
+	case origin == "fired":
+		if _, _, ok := in.o.Config.Timers.Match(v.Parts["name"]); !ok {
+			return "no definition in timers matches this name", nil
+		}
+	case origin == "jobs" && id != "":
+		r, err := in.Record(ctx, id)
+		switch {
+		case errors.Is(err, engine.ErrNoRecord):
+			return "there is no record with exactly this id", nil
+		case err != nil:
+			return "", err
+		case !r.Status.Known():
+			return fmt.Sprintf("the record has the unknown status %q", r.Status), nil
+		case in.o.Config.Reports[r.Report] == nil:
+			return fmt.Sprintf("report %q is not in the configuration", r.Report), nil
+		}
+	}
+	if id == "" {
+		return "", nil
+	}
+	key := in.o.Scripts.Of(id).Keys.Job(id)
+	kind, err := in.o.Redis.Type(ctx, key).Result()
+	if err == nil && kind != "none" && kind != "hash" {
+		why = key + ", the key of its state, is not a hash but a " + kind
+	}
+	return why, err
+}
+
+// knows tells whether a report of the configuration has a listener.
+func (in *Inspector) knows(listener string) bool {
+	for _, r := range in.o.Config.Reports {
+		if _, _, ok := r.Listener(listener); ok {
+			return true
+		}
+	}
+	return false
+}
