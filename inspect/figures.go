@@ -100,7 +100,6 @@ func measures(in *Inspector) [][]measure {
 			}
 		}
 	}
-	parts[0] = append(parts[0], size("paused", in.o.Scripts.Home().Keys.PausedSet(), "Listeners and reports that are paused."))
 	return parts
 }
 
@@ -115,6 +114,7 @@ func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 		[]measure{
 			size("jobs_running", k.Deadlines(), "Jobs that run, in all processes."),
 			overdue("timeout", k.Deadlines(), "How long ago the first deadline passed of a job that has not ended, 0 if none did: it grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
+			size("paused", k.PausedSet(), "Listeners and reports that are paused."),
 			size("jobs_delayed", k.Delayed(), "Ids and retries that are due later."),
 			overdue("delayed", k.Delayed(), "How long ago the first id or retry was due that is still delayed, 0 if none was: it grows while no scheduler runs."),
 			size("jobs_dead", k.Dead(), "Failed jobs that were neither run again nor discarded."),

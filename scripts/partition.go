@@ -2,7 +2,8 @@ package scripts
 
 import (
 	"context"
-	"maps"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -27,74 +28,85 @@ func (p Partitions) Type(key string) string {
 	return ""
 }
 
-// Paused returns what is paused in any of the partitions.
+// Paused returns what is paused in any of the partitions, and since when it first was.
 func (p Partitions) Paused(ctx context.Context) (Pauses, error) {
 	all := Pauses{}
-	for _, s := range p {
+	err := p.each(func(s *Scripts) error {
 		found, err := s.Gate.Paused(ctx)
-		if err != nil {
-			return nil, err
+		for what, since := range found {
+			if first, ok := all[what]; !ok || since.Before(first) {
+				all[what] = since
+			}
 		}
-		maps.Copy(all, found)
-	}
-	return all, nil
+		return err
+	})
+	return all, err
 }
 
 // Pause pauses a member in all partitions, where it is not paused already, and returns since when
-// it is. After an error it may be called again.
+// it is. Those whose server is away are named by the error; after it Pause may be called again.
 func (p Partitions) Pause(ctx context.Context, member string) (since time.Time, err error) {
-	for _, s := range p {
+	err = p.each(func(s *Scripts) error {
 		at, err := s.Gate.pause(ctx, member)
-		if err != nil {
-			return since, err
-		}
-		if since.IsZero() || at.Before(since) {
+		if err == nil && (since.IsZero() || at.Before(since)) {
 			since = at
 		}
-	}
-	return since, nil
+		return err
+	})
+	return since, err
 }
 
 // ResumeListener lets workers read a listener's streams again. First it moves the deadlines of
 // the jobs that wait for the listener, if their reports want that. It tells whether the
-// listener was paused; after an error it may be called again.
+// listener was paused. Partitions whose server is away are named by the error; after it
+// ResumeListener may be called again.
 func (p Partitions) ResumeListener(ctx context.Context, name string) (was bool, err error) {
-	for _, s := range p {
+	err = p.each(func(s *Scripts) error {
 		found, err := s.Gate.Paused(ctx)
-		if err != nil {
-			return was, err
-		}
 		if _, ok := found[PausedListener(name)]; !ok {
-			continue
+			return err
 		}
 		was = true
 		if err := s.Gate.extendAll(ctx, found); err != nil {
-			return was, err
+			return err
 		}
-		if err := s.Gate.unpause(ctx, PausedListener(name)); err != nil {
-			return was, err
-		}
-	}
-	return was, nil
+		return s.Gate.unpause(ctx, PausedListener(name))
+	})
+	return was, err
 }
 
 // ResumeReport lets the records of a report start again, those that wait first. It tells
-// whether the report was paused, and how many records have waited; after an error it may be called
-// again.
+// whether the report was paused, and how many records have waited. Partitions whose server is away
+// are named by the error; after it ResumeReport may be called again.
 func (p Partitions) ResumeReport(ctx context.Context, name string) (was bool, released int, err error) {
-	found, err := p.Paused(ctx)
-	if err != nil {
-		return false, 0, err
-	}
-	_, was = found[PausedReport(name)]
-	for _, s := range p {
+	err = p.each(func(s *Scripts) error {
+		found, err := s.Gate.Paused(ctx)
+		if err != nil {
+			return err
+		}
+		if _, ok := found[PausedReport(name)]; ok {
+			was = true
+		}
 		if err := s.Gate.unpause(ctx, PausedReport(name)); err != nil {
-			return was, released, err
+			return err
 		}
 		n, err := s.Gate.Release(ctx, name)
-		if released += n; err != nil {
-			return was, released, err
+		released += n
+		return err
+	})
+	return was, released, err
+}
+
+// each does something in every partition, also where it fails in others, and names those in the
+// error.
+func (p Partitions) each(do func(s *Scripts) error) error {
+	var failed error
+	for i, s := range p {
+		err := do(s)
+		if err != nil && len(p) > 1 {
+			err = fmt.Errorf("partition %d: %w", i, err)
 		}
+		failed = errors.Join(failed, err)
 	}
-	return was, released, nil
+	return failed
 }

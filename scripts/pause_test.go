@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
@@ -171,5 +172,60 @@ func TestParked(t *testing.T) {
 	}
 	if fmt.Sprint(ids) != "[2 1 3 4]" || client.Exists(ctx, s.Keys.Waiting("r")).Val() != 0 {
 		t.Errorf("pushed: %v", ids)
+	}
+}
+
+// TestPausesWhileAPartitionIsAway reach the others, and name the one that they do not reach.
+func TestPausesWhileAPartitionIsAway(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	away, err := testenv.StartRedis(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(away.Stop)
+	_, there := newScripts(t)
+	client := away.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	p := Partitions{New(Options{Redis: client}), New(Options{Redis: there})}
+	paused := func(s *Scripts, member string, want bool) {
+		t.Helper()
+		if err := s.rdb.ZScore(ctx, s.Keys.PausedSet(), member).Err(); (err == nil) != want {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+	members := []string{PausedListener("a"), PausedReport("r")}
+	away.Stop()
+	for _, member := range members {
+		if since, err := p.Pause(ctx, member); err == nil || !strings.HasPrefix(err.Error(), "partition 0: ") || since.IsZero() {
+			t.Errorf("%v %v", since, err)
+		}
+		paused(p[1], member, true)
+	}
+	if err := away.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, member := range members {
+		if since, err := p.Pause(ctx, member); err != nil || since.IsZero() {
+			t.Errorf("%v %v", since, err)
+		}
+		paused(p[0], member, true)
+	}
+	away.Stop()
+	if was, err := p.ResumeListener(ctx, "a"); !was || err == nil {
+		t.Errorf("%v %v", was, err)
+	}
+	if was, _, err := p.ResumeReport(ctx, "r"); !was || err == nil {
+		t.Errorf("%v %v", was, err)
+	}
+	if err := away.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, member := range members {
+		paused(p[1], member, false)
+		paused(p[0], member, true)
+	}
+	if found, err := p.Paused(ctx); err != nil || len(found) != 2 {
+		t.Errorf("%v %v", found, err)
 	}
 }

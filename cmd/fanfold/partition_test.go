@@ -132,6 +132,11 @@ func TestRepartition(t *testing.T) {
 			t.Errorf("%s: %d %s", command, code, out)
 		}
 	}
+	for i, p := range s.b.Partitions {
+		if n := s.b.Redis.ZCard(t.Context(), p.Keys.PausedSet()).Val(); n != 1 {
+			t.Errorf("partition %d knows %d pauses", i, n)
+		}
+	}
 	for _, command := range []string{"resume listener src.a", "delay run 3 4 5", "timer resume call-2", "timer fire call-1"} {
 		if out, code := s.fanfold(strings.Fields(command)...); code != exitOK {
 			t.Fatal(command, out)

@@ -88,7 +88,9 @@ func (f *flags) named(use, short string, names func(*config.Config) []string, ru
 // pause pauses a member and says since when it is.
 func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
 	since, err := b.Partitions.Pause(c.Context(), member)
-	if err != nil {
+	if err != nil && !since.IsZero() {
+		return fmt.Errorf("%s is paused in the other partitions; run this again once this one answers: %w", member, err)
+	} else if err != nil {
 		return err
 	}
 	return f.printPauses(c, []inspect.Pause{{What: member, Since: since}})
