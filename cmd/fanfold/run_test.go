@@ -131,7 +131,7 @@ func TestRunRefuses(t *testing.T) {
 		text string
 	}{
 		{nil, "REPORT is missing"},
-		{[]string{"type"}, `unknown report "type". Available: broken, large, typed`},
+		{[]string{"type"}, `unknown report "type". Did you mean "typed"? Available: broken, large, typed`},
 		{[]string{"typed"}, "parameter s (string) is missing: give --param s=VALUE"},
 		{[]string{"typed", "--param", "s"}, "--param s: no value: write --param NAME=VALUE\nparameter s"},
 		{[]string{"typed", "--param", "s=a", "--param", "s=b"}, "--param s is given 2 times and is no list: give it once"},
