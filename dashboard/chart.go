@@ -94,21 +94,24 @@ const (
 
 // charts draws the last hour.
 func charts(points []point, now time.Time) []chart {
-	perMinute := func(of func(point) float64) []float64 {
-		all := make([]float64, len(points))
-		for i, p := range points {
-			if i > 0 {
-				if took := p.at.Sub(points[i-1].at).Minutes(); took > 0 {
-					all[i] = of(p) / took
-				}
-			}
-		}
-		return all
-	}
 	plain := func(of func(point) float64) []float64 {
 		all := make([]float64, len(points))
 		for i, p := range points {
 			all[i] = of(p)
+		}
+		return all
+	}
+	// Each whole minute until now, the last one at the right edge.
+	minutes := make([]time.Time, 60)
+	for i := range minutes {
+		minutes[i] = now.Add(time.Duration(i-len(minutes)+1) * time.Minute)
+	}
+	perMinute := func(of func(point) float64) []float64 {
+		all := make([]float64, len(minutes))
+		for _, p := range points {
+			if ago := int(now.Sub(p.at) / time.Minute); ago >= 0 && ago < len(all) {
+				all[len(all)-1-ago] += of(p)
+			}
 		}
 		return all
 	}
@@ -119,7 +122,7 @@ func charts(points []point, now time.Time) []chart {
 	whole := func(v float64) string { return count(v) }
 	seconds := func(v float64) string { return inspect.Short(time.Duration(v * float64(time.Second))) }
 	return []chart{
-		draw("Files a minute, and failures", whole, times, now,
+		draw("Files a minute, and failures", whole, minutes, now,
 			series{"good", perMinute(func(p point) float64 { return p.succeeded })}, series{"bad", perMinute(func(p point) float64 { return p.failed })}),
 		draw("Jobs that run, and ids that wait", whole, times, now,
 			series{"good", plain(func(p point) float64 { return p.running })}, series{"calm", plain(func(p point) float64 { return p.waiting })}),

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,30 +10,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts/job"
+	"golang.org/x/sync/singleflight"
 )
 
 // overview is the content of the first page.
 type overview struct {
-	Away      string // what does not answer; empty: all do
-	Processes int    // that run; -1: not known
 	NoWorkers []string
 	Charts    []chart
 }
 
-func (d *Dashboard) overview(ctx context.Context, _ *http.Request, s *sample) (string, any, error) {
-	v := overview{Processes: -1, NoWorkers: d.noWorkers(s), Charts: charts(d.sampler.points(), time.Now())}
-	if err := errors.Join(d.o.Ready(ctx), s.Err); err != nil {
-		v.Away = err.Error()
-	}
-	if n, err := d.o.Processes(ctx); err == nil {
-		v.Processes = n
-	}
-	return "Overview", v, nil
+func (d *Dashboard) overview(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
+	return "Overview", overview{NoWorkers: d.noWorkers(s), Charts: charts(d.sampler.points(), time.Now())}, nil
 }
 
 // noWorkers names the listeners that nobody runs.
@@ -198,12 +190,54 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 	if !report.ValidID(id) {
 		return "", nil, fmt.Errorf("%w: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -", errNotFound)
 	}
-	v, err := d.o.Inspect.Job(ctx, id)
-	if err != nil && v.ID == "" {
-		return "", nil, err
+	v, err := d.asked.of(id, func() (oneJob, error) {
+		v, err := d.o.Inspect.Job(ctx, id)
+		if err != nil && v.ID == "" {
+			return oneJob{}, err
+		}
+		why, err := d.o.Inspect.Why(ctx, id)
+		if why.Kind != "" {
+			err = nil // that a server is away is an answer
+		}
+		return oneJob{v, why}, err
+	})
+	return "Job " + id, v, err
+}
+
+// verdicts are what pages have just said of jobs.
+type verdicts struct {
+	group singleflight.Group
+	mu    sync.Mutex
+	known map[string]verdict
+}
+
+type verdict struct {
+	at time.Time
+	oneJob
+}
+
+// of returns what is known of a job, and asks if that is older than verdictAge.
+func (v *verdicts) of(id string, ask func() (oneJob, error)) (oneJob, error) {
+	v.mu.Lock()
+	maps.DeleteFunc(v.known, func(_ string, one verdict) bool { return time.Since(one.at) > verdictAge })
+	one, ok := v.known[id]
+	v.mu.Unlock()
+	if ok {
+		return one.oneJob, nil
 	}
-	why, err := d.o.Inspect.Why(ctx, id)
-	return "Job " + id, oneJob{v, why}, err
+	found, err, _ := v.group.Do(id, func() (any, error) {
+		j, err := ask()
+		if err == nil {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			if v.known == nil {
+				v.known = map[string]verdict{}
+			}
+			v.known[id] = verdict{time.Now(), j}
+		}
+		return j, err
+	})
+	return found.(oneJob), err
 }
 
 // dead is the content of the page of dead jobs.

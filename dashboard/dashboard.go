@@ -30,19 +30,23 @@ type Options struct {
 	Log       *slog.Logger // nil: none
 }
 
+// verdictAge is how old what a page says of a job may be: several browsers ask once.
+const verdictAge = 2 * time.Second
+
 // Dashboard serves pages for operators.
 type Dashboard struct {
 	o       Options
 	sampler *sampler
 	handler http.Handler
 	streams chan struct{} // one for each browser that is told of changes
+	asked   verdicts
 }
 
 // maxStreams is how many browsers are told of changes at once.
 const maxStreams = 200
 
-// pageTime bounds what a page asks itself.
-const pageTime = 10 * time.Second
+// pageTime bounds what a page asks itself: servers that hang are waited for one after the other.
+const pageTime = 18 * time.Second
 
 //go:embed pages/*.html
 var pages embed.FS
@@ -55,7 +59,7 @@ func New(o Options) *Dashboard {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dashboard{o: o, sampler: newSampler(o.Inspect, o.Log), streams: make(chan struct{}, maxStreams)}
+	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams)}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", d.overview))
 	mux.Handle("GET /jobs", d.page("jobs", d.jobs))

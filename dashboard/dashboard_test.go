@@ -1,11 +1,17 @@
 package dashboard
 
 import (
+	"bufio"
 	"context"
-	"html/template"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // TestLoopback: what a page of another site can send as Host is refused.
@@ -77,20 +83,10 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestPagesParse, each with the layout.
-func TestPagesParse(t *testing.T) {
-	t.Parallel()
-	for _, p := range append(menu, page{Name: "job"}, page{Name: "error"}) {
-		if _, err := template.New("layout.html").Funcs(functions).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+p.Name+".html"); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestTheFirstLook waits for the lists: figures alone are no answer.
 func TestTheFirstLook(t *testing.T) {
 	t.Parallel()
-	s := newSampler(nil, nil)
+	s := newSampler(Options{})
 	s.now.Store(&sample{Number: 1, At: time.Now()}) // by nobody's request
 	found := make(chan *sample)
 	go func() { found <- s.look(t.Context()) }()
@@ -109,4 +105,90 @@ func TestTheFirstLook(t *testing.T) {
 	if got := s.look(ctx); got.Number != 3 { // what there is, with its time
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestPartitionsTogether: counts are added, of ages the greatest counts, and of workers the fewest.
+func TestPartitionsTogether(t *testing.T) {
+	t.Parallel()
+	f := summed([]inspect.Figure{
+		{Name: "tasks_lag", Of: "a", Part: "0", Value: 2}, {Name: "tasks_lag", Of: "a", Part: "1", Value: 3},
+		{Name: "tasks_oldest_seconds", Of: "a", Part: "0", Value: 2}, {Name: "tasks_oldest_seconds", Of: "a", Part: "1", Value: 3},
+		{Name: "tasks_workers", Of: "a", Part: "0", Value: 2}, {Name: "tasks_workers", Of: "a", Part: "1", Value: 0},
+	})
+	if f.of("tasks_lag", "a") != 5 || f.of("tasks_oldest_seconds", "a") != 3 || f.of("tasks_workers", "a") != 0 {
+		t.Errorf("%v", f)
+	}
+}
+
+// TestPages show what is known, with texts of others as text, whatever is missing.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	const evil = `<img src=x onerror=alert(1)>`
+	d := New(Options{Reports: map[string]*report.Report{}})
+	now := time.Now()
+	for name, s := range map[string]*sample{
+		"empty": {At: now, Whole: true},
+		"away":  {At: now, Whole: true, Err: errors.New(evil), Away: evil, Processes: -1},
+		"full": {
+			At: now, Whole: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
+			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},
+			Dead: []inspect.DeadJob{{ID: "3", Report: evil, Error: evil}}, Figures: figures{{"jobs_dead", ""}: 1},
+		},
+	} {
+		d.sampler.now.Store(s)
+		for _, p := range menu {
+			r, w := httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+p.Path, nil), httptest.NewRecorder()
+			d.ServeHTTP(w, r)
+			if text := w.Body.String(); w.Code != 200 || strings.Contains(text, "<img") || !strings.Contains(text, "</html>") {
+				t.Errorf("%s, %s: %d %s", name, p.Name, w.Code, text)
+			}
+		}
+	}
+}
+
+// TestLive tells browsers of new samples, as many of them as it may, until it ends.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	d := New(Options{})
+	d.sampler.now.Store(&sample{Number: 7, At: time.Now(), Whole: true})
+	server := httptest.NewServer(d)
+	ctx, cancel := context.WithCancel(t.Context())
+	ask := func() *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/live", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = answer.Body.Close() })
+		return answer
+	}
+	lines := bufio.NewScanner(ask().Body)
+	read := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == want {
+				return
+			}
+		}
+		t.Errorf("no %s: %v", want, lines.Err())
+	}
+	read("data: 7")
+	d.sampler.now.Store(&sample{Number: 8, At: time.Now(), Whole: true})
+	d.sampler.mu.Lock()
+	close(d.sampler.changed)
+	d.sampler.changed = make(chan struct{})
+	d.sampler.mu.Unlock()
+	read("data: 8")
+	for range maxStreams - 1 {
+		d.streams <- struct{}{}
+	}
+	if answer := ask(); answer.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%d", answer.StatusCode)
+	}
+	cancel()
+	server.Close() // which waits for the stream
 }

@@ -24,6 +24,8 @@ func guard(next http.Handler) http.Handler {
 		switch {
 		case !loopback(r.Host):
 			http.Error(w, "This server answers at a loopback address only, such as http://127.0.0.1.", http.StatusMisdirectedRequest)
+		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
+			http.Error(w, "Pages of other sites get nothing from here.", http.StatusForbidden)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "The dashboard is read only.", http.StatusMethodNotAllowed)

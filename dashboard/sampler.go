@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,8 +23,6 @@ const (
 	maxJobs, maxListed = 20_000, 1000
 	// deadEvery is how often the records of dead jobs are read again.
 	deadEvery = 30 * time.Second
-	// maxEvents is how many events of each partition are read at once.
-	maxEvents = 5000
 	// sampleTime bounds a sample.
 	sampleTime = 20 * time.Second
 )
@@ -43,6 +40,9 @@ type sample struct {
 	Pauses  []inspect.Pause
 	Dead    []inspect.DeadJob
 	Figures figures
+	Away    string // what does not answer; empty: all do
+	// Processes is how many processes run; -1: not known.
+	Processes int
 }
 
 // figures are sums over all partitions, of ages and lateness the greatest.
@@ -58,8 +58,7 @@ func (f figures) Of(name string) float64 { return f.of(name, "") }
 
 // sampler reads for all browsers.
 type sampler struct {
-	in   *inspect.Inspector
-	log  *slog.Logger
+	o    Options
 	now  atomic.Pointer[sample]
 	seen atomic.Int64  // when somebody looked last, in unix milliseconds
 	wake chan struct{} // somebody looks again
@@ -70,10 +69,11 @@ type sampler struct {
 
 	place inspect.Place // in the events
 	dead  time.Time     // when the records of dead jobs were read
+	died  float64       // how many were listed then
 }
 
-func newSampler(in *inspect.Inspector, log *slog.Logger) *sampler {
-	s := &sampler{in: in, log: log, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+func newSampler(o Options) *sampler {
+	s := &sampler{o: o, wake: make(chan struct{}, 1), changed: make(chan struct{})}
 	s.now.Store(&sample{})
 	return s
 }
@@ -131,13 +131,14 @@ func (s *sampler) take(ctx context.Context, live bool) {
 	limited, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
 	before := s.now.Load()
-	next := &sample{Number: before.Number + 1, Whole: live, Dead: before.Dead}
-	next.Err = s.read(limited, next, live)
+	next := *before // what cannot be read stays as it was
+	next.Number, next.Whole = before.Number+1, live
+	next.Err = s.read(limited, &next, live)
 	if next.Err != nil && ctx.Err() == nil {
-		s.log.Debug("sample for the dashboard", "err", next.Err)
+		s.o.Log.Debug("sample for the dashboard", "err", next.Err)
 	}
 	next.At = time.Now()
-	s.now.Store(next)
+	s.now.Store(&next)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.changed)
@@ -146,12 +147,12 @@ func (s *sampler) take(ctx context.Context, live bool) {
 
 // read fills a sample, as far as the servers answer.
 func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
-	found, err := s.in.Figures(ctx)
+	found, err := s.o.Inspect.Figures(ctx)
+	to.Figures = summed(found) // of the partitions that answer
 	if err != nil {
 		return err
 	}
-	to.Figures = summed(found)
-	ended, place, err := s.in.Finished(ctx, s.place, maxEvents)
+	ended, place, err := s.o.Inspect.Finished(ctx, s.place)
 	if err != nil {
 		return err
 	}
@@ -162,14 +163,21 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if !live {
 		return nil
 	}
-	if to.Jobs, err = s.in.Running(ctx, maxJobs); err != nil {
+	to.Away = ""
+	if err := s.o.Ready(ctx); err != nil {
+		to.Away = err.Error()
+	}
+	if to.Processes, err = s.o.Processes(ctx); err != nil {
+		to.Processes = -1
+	}
+	if to.Jobs, err = s.o.Inspect.Running(ctx, maxJobs); err != nil {
 		return err
 	}
-	later, err := s.in.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxJobs)
+	later, err := s.o.Inspect.Delayed(ctx, func(inspect.Delayed) bool { return true }, maxJobs)
 	if err != nil {
 		return err
 	}
-	to.Later = map[string][]inspect.Delayed{}
+	to.Later, to.Delayed = map[string][]inspect.Delayed{}, nil
 	for _, d := range later {
 		if d.Retry() {
 			to.Later[d.ID] = append(to.Later[d.ID], d)
@@ -177,28 +185,35 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 			to.Delayed = append(to.Delayed, d)
 		}
 	}
-	if to.Timers, err = s.in.Timers(ctx, func(string) bool { return true }, maxListed); err != nil {
+	if to.Timers, err = s.o.Inspect.Timers(ctx, func(string) bool { return true }, maxListed); err != nil {
 		return err
 	}
-	if to.Pauses, err = s.in.Pauses(ctx); err != nil {
+	if to.Pauses, err = s.o.Inspect.Pauses(ctx); err != nil {
 		return err
 	}
-	if len(to.Dead) != min(maxListed, int(to.Figures.of("jobs_dead", ""))) || time.Since(s.dead) > deadEvery {
-		to.Dead, err = s.in.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxListed)
-		s.dead = time.Now()
+	if died := to.Figures.of("jobs_dead", ""); died != s.died || time.Since(s.dead) > deadEvery {
+		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxListed); err != nil {
+			return err
+		}
+		s.dead, s.died = time.Now(), died
 	}
-	return err
+	return nil
 }
 
-// summed are the figures of all partitions together.
+// summed are the figures of all partitions together. A process is a worker of every partition: of
+// the workers the fewest count, since a partition without any stands still.
 func summed(found []inspect.Figure) figures {
 	all := figures{}
 	for _, f := range found {
 		key := figure{f.Name, f.Of}
-		if f.Greatest() {
-			all[key] = max(all[key], f.Value)
-		} else {
-			all[key] += f.Value
+		was, known := all[key]
+		switch {
+		case f.Name == "tasks_workers" && known:
+			all[key] = min(was, f.Value)
+		case f.Greatest():
+			all[key] = max(was, f.Value)
+		default:
+			all[key] = was + f.Value
 		}
 	}
 	return all

@@ -11,9 +11,8 @@ import (
 type Place []string
 
 // Finished counts how the jobs ended whose events come after a place, and returns the place
-// after them. Of each partition it reads at most limit events at once: the rest comes with the
-// next call.
-func (in *Inspector) Finished(ctx context.Context, from Place, limit int64) (map[report.Status]int, Place, error) {
+// after them. It reads them page by page.
+func (in *Inspector) Finished(ctx context.Context, from Place) (map[report.Status]int, Place, error) {
 	count, next := map[report.Status]int{}, make(Place, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
 		if from == nil {
@@ -26,16 +25,19 @@ func (in *Inspector) Finished(ctx context.Context, from Place, limit int64) (map
 			}
 			continue
 		}
-		found, err := in.o.Redis.XRangeN(ctx, s.Keys.Events(), "("+from[i], "+", limit).Result()
-		if err != nil {
-			return nil, nil, fmt.Errorf("events: %w", err)
-		}
 		next[i] = from[i]
-		for _, e := range found {
-			next[i] = e.ID
-			if status, ok := e.Values["status"].(string); ok && e.Values["event"] == "finished" {
-				count[report.Status(status)]++
+		for more := true; more; {
+			found, err := in.o.Redis.XRangeN(ctx, s.Keys.Events(), "("+next[i], "+", pageSize).Result()
+			if err != nil {
+				return nil, nil, fmt.Errorf("events: %w", err)
 			}
+			for _, e := range found {
+				next[i] = e.ID
+				if status, ok := e.Values["status"].(string); ok && e.Values["event"] == "finished" {
+					count[report.Status(status)]++
+				}
+			}
+			more = len(found) == pageSize
 		}
 	}
 	return count, next, nil

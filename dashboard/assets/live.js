@@ -14,6 +14,14 @@ function used (part) {
     (selection && !selection.isCollapsed && part.contains(selection.anchorNode))
 }
 
+// trouble says why the page is not up to date. The next answer takes its place.
+function trouble (text) {
+  const notice = document.createElement('p')
+  notice.className = 'bad notice'
+  notice.textContent = 'This page is not up to date: ' + text
+  document.getElementById('trouble').replaceChildren(notice)
+}
+
 async function update () {
   if (paused || document.hidden) return
   if (busy) {
@@ -24,6 +32,10 @@ async function update () {
   try {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    if (!answer.ok) {
+      trouble(next.querySelector('main')?.innerText.trim() || answer.statusText)
+      return
+    }
     for (const part of document.querySelectorAll('[data-live]')) {
       const fresh = next.getElementById(part.id)
       if (!fresh || used(part) || part.isEqualNode(fresh)) continue
@@ -34,7 +46,7 @@ async function update () {
       part.replaceWith(document.adoptNode(fresh))
     }
   } catch {
-    // The server is away: the stream below connects again by itself.
+    trouble('The server does not answer.')
   } finally {
     busy = false
     if (again) {
@@ -44,10 +56,27 @@ async function update () {
   }
 }
 
-const stream = new EventSource('/live')
-stream.onmessage = update
-document.addEventListener('visibilitychange', update)
-addEventListener('pagehide', () => stream.close())
+// A hidden page has no stream: browsers open few connections to a server.
+let stream = null
+
+function listen () {
+  if (document.hidden) {
+    stream?.close()
+    stream = null
+  } else if (!stream) {
+    stream = new EventSource('/live')
+    stream.onmessage = update
+    stream.onerror = () => trouble('The server does not answer.')
+  }
+}
+
+document.addEventListener('visibilitychange', listen)
+addEventListener('pageshow', listen)
+addEventListener('pagehide', () => {
+  stream?.close()
+  stream = null
+})
+listen()
 
 button.hidden = false
 button.addEventListener('click', () => {

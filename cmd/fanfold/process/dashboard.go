@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/dashboard"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
 // dashboard serves the dashboard on HTTP, if that is an address, until close is called.
@@ -24,8 +27,12 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 	if !loopback(listener.Addr()) {
 		return nil, errors.Join(ErrConfig.of(fmt.Errorf("--http: %s can be reached from other machines, and the dashboard has no login: listen on 127.0.0.1, and come through a tunnel such as ssh -L", p.HTTP)), listener.Close())
 	}
+	in, err := p.inspectAside()
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	d := dashboard.New(dashboard.Options{
-		Inspect: p.Inspect, Reports: p.Config.Reports, Ready: p.ready, Version: p.Version, Log: log,
+		Inspect: in, Reports: p.Config.Reports, Ready: p.ready, Version: p.Version, Log: log,
 		Processes: func(ctx context.Context) (int, error) {
 			all, err := p.Partitions.Home().Definitions.Processes(ctx)
 			return len(all), err
@@ -61,4 +68,20 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 		<-done
 		<-done
 	}, nil
+}
+
+// inspectAside makes an Inspector with connections of its own to the databases of listeners: whether
+// one answers must not depend on whether listeners have all of theirs in use.
+func (p *Process) inspectAside() (*inspect.Inspector, error) {
+	o := p.handles()
+	o.Databases = map[string]*sql.DB{}
+	for name, d := range p.Config.Databases {
+		db, err := mysqldb.Connect(d, 1, patience)
+		if err != nil {
+			return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", name, err))
+		}
+		o.Databases[name] = db
+		p.closers = append(p.closers, db)
+	}
+	return inspect.New(o), nil
 }

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// profiles adds /debug/pprof, for go tool pprof, except the command line of the process. A profile may
-// take longer than the server's timeouts: package pprof adds its time to that of the answer.
+// profiles adds /debug/pprof, for go tool pprof, except the command line of the process. Package pprof
+// adds the time of a profile to the server's time for an answer.
 func profiles(mux *http.ServeMux) {
 	for path, handler := range map[string]http.HandlerFunc{
 		"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile, "/debug/pprof/trace": pprof.Trace, "/debug/pprof/symbol": pprof.Symbol,

@@ -79,11 +79,6 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		return err
 	}
 	defer a.close()
-	leave, err := p.dashboard(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	var runners together
 	for _, role := range roles {
 		r, err := p.Role(ctx, role, consumer, log.With("role", role))
@@ -95,6 +90,11 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		}
 		runners = append(runners, r)
 	}
+	leave, err := p.dashboard(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, r := range runners {
 		group.Go(func() error {
