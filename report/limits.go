@@ -6,7 +6,7 @@ import "time"
 type Limits struct {
 	// jobs running at once, in all processes together; the others wait in `fanfold:jobs`. Processes that start jobs at the same moment can each exceed it by 100
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`
-	// tasks of one listener at once in one process
+	// tasks of one listener at once in one process; more for a while after an outage of Redis
 	Tasks int `yaml:"tasks" default:"16" min:"1" max:"10000"`
 	// files of large jobs made at once in one process; each may use `fold_bytes`
 	Folds int `yaml:"folds" default:"4" min:"1" max:"10000"`
