@@ -69,12 +69,7 @@ func connect(d report.Database, maxConnections int, patience time.Duration, zone
 	maps.Copy(variables, config.Params)
 	config.Params = variables
 	if zone != nil {
-		err = config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) error {
-			// The offset and not the name: many servers have no table of names.
-			config.Params["time_zone"] = time.Now().In(zone).Format("'-07:00'")
-			return nil
-		}))
-		if err != nil {
+		if err := config.Apply(mysql.BeforeConnect(inZone(zone))); err != nil {
 			return nil, errDSN
 		}
 	}
@@ -90,6 +85,17 @@ func connect(d report.Database, maxConnections int, patience time.Duration, zone
 		db.SetConnMaxLifetime(zoneTime)
 	}
 	return db, nil
+}
+
+// inZone has each connection begin in a time zone.
+func inZone(zone *time.Location) func(context.Context, *mysql.Config) error {
+	return func(_ context.Context, config *mysql.Config) error {
+		// The driver shares a map that is empty between connections that are made at once.
+		config.Params = maps.Clone(config.Params)
+		// The offset and not the name: many servers have no table of names.
+		config.Params["time_zone"] = time.Now().In(zone).Format("'-07:00'")
+		return nil
+	}
 }
 
 var errDSN = errors.New("mysqldb: not a data source name: write user:password@tcp(host:port)/schema?options")

@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/go-sql-driver/mysql"
 )
 
 func TestMain(m *testing.M) { testmain.Main(m) }
@@ -210,6 +211,18 @@ func TestTLS(t *testing.T) {
 		_ = db.Close()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestZoneOfConnections: those that are made at once share nothing that one of them writes.
+func TestZoneOfConnections(t *testing.T) {
+	t.Parallel()
+	shared := map[string]string{}
+	for range 2 {
+		config := &mysql.Config{Params: shared}
+		if err := inZone(time.UTC)(t.Context(), config); err != nil || config.Params["time_zone"] != "'+00:00'" || len(shared) != 0 {
+			t.Errorf("%v %v %v", config.Params, shared, err)
 		}
 	}
 }
