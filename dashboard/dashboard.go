@@ -20,8 +20,9 @@ import (
 
 // Options are what a dashboard shows.
 type Options struct {
-	Inspect *inspect.Inspector
-	Reports map[string]*report.Report
+	Inspect   *inspect.Inspector
+	Reports   map[string]*report.Report
+	Listeners []string // of all reports, by name
 	// Ready tells what does not answer; nil: all do.
 	Ready func(context.Context) error
 	// Processes counts the processes that run.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // TestLoopback: what a page of another site can send as Host is refused.
@@ -191,4 +192,36 @@ func TestLive(t *testing.T) {
 	}
 	cancel()
 	server.Close() // which waits for the stream
+}
+
+// TestViews have the jobs that they promise, and no job whose file is being made is stuck.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	running := func(id, status string, open ...string) inspect.Running {
+		return inspect.Running{ID: id, Status: status, Open: open, Started: now.Add(-time.Minute), Deadline: now.Add(time.Hour)}
+	}
+	late := running("late", job.StatusRun, "a")
+	late.Started = now.Add(-2 * time.Hour)
+	d := New(Options{})
+	s := &sample{
+		At: now, Whole: true, Figures: figures{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
+		Jobs: []inspect.Running{
+			running("runs", job.StatusRun, "a"), running("ready", job.StatusReady), running("folds", job.StatusFold), running("ends", job.StatusPublishing),
+			running("nobody", job.StatusRun, "b"), running("paused", job.StatusRun, "p"), running("lost", ""), running("again", job.StatusRun, "a"), late,
+		},
+		Later: map[string][]inspect.Delayed{"again": {inspect.NewDelayed("again/1/a", float64(now.Add(time.Minute).UnixMilli()), now)}},
+	}
+	for view, want := range map[string]string{
+		"all": "runs ready folds ends nobody paused lost again late", "stuck": "nobody paused lost", "late": "late", "retrying": "again",
+	} {
+		_, content, err := d.jobs(t.Context(), httptest.NewRequestWithContext(t.Context(), "GET", "/jobs?view="+view, nil), s)
+		var ids []string
+		for _, r := range content.(jobs).Rows {
+			ids = append(ids, r.ID)
+		}
+		if got := strings.Join(ids, " "); got != want || err != nil {
+			t.Errorf("%s: %s, not %s; %v", view, got, want, err)
+		}
+	}
 }

@@ -1,0 +1,154 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// jobs is the content of the page of running jobs.
+type jobs struct {
+	View, Query string
+	Views       []countedView
+	Rows        []row
+	More        int // jobs that match and are not shown
+}
+
+type countedView struct {
+	Name, Help string
+	Count      int
+}
+
+// row is one job.
+type row struct {
+	inspect.Running
+	Chips []chip
+	Left  time.Duration // until its deadline
+}
+
+// chip is a listener of a job's stage.
+type chip struct {
+	Name, State string // done, open, retry or paused
+	Says        string
+}
+
+// maxRows is how many jobs a page shows.
+const maxRows = 200
+
+// The saved views of jobs.
+var views = []struct {
+	name, help string
+	has        func(d *Dashboard, s *sample, r row) bool
+}{
+	{"all", "every job that runs", func(*Dashboard, *sample, row) bool { return true }},
+	{"retrying", "a step has failed and waits for its next try", func(_ *Dashboard, s *sample, r row) bool { return len(s.Later[r.ID]) > 0 }},
+	{"late", "more than half of the time to the deadline has passed", func(_ *Dashboard, _ *sample, r row) bool {
+		return !r.Started.IsZero() && r.Left < r.Deadline.Sub(r.Started)/2
+	}},
+	{"stuck", "it waits for what is paused, for a listener that nobody runs, or has lost its state", func(d *Dashboard, s *sample, r row) bool {
+		return r.Status == "" || r.Status == job.StatusRun && slices.ContainsFunc(r.Chips, func(c chip) bool {
+			return c.State == "paused" || c.State == "open" && s.Figures.of("tasks_workers", c.Name) == 0
+		})
+	}},
+}
+
+func (d *Dashboard) jobs(_ context.Context, r *http.Request, s *sample) (string, any, error) {
+	v := jobs{View: cmp.Or(r.FormValue("view"), views[0].name), Query: strings.TrimSpace(r.FormValue("q"))}
+	if len(v.Query) > 100 {
+		v.Query = v.Query[:100]
+	}
+	v.Views = make([]countedView, len(views))
+	for i, w := range views {
+		v.Views[i] = countedView{Name: w.name, Help: w.help}
+	}
+	paused := map[string]bool{}
+	for _, p := range s.Pauses {
+		paused[p.What] = true
+	}
+	for _, running := range s.Jobs {
+		if v.Query != "" && !strings.HasPrefix(running.ID, v.Query) && running.Report != v.Query {
+			continue
+		}
+		one := row{Running: running, Left: running.Deadline.Sub(s.At)}
+		one.Chips = d.chips(s, running, paused)
+		for i, w := range views {
+			if !w.has(d, s, one) {
+				continue
+			}
+			v.Views[i].Count++
+			switch {
+			case w.name != v.View:
+			case len(v.Rows) < maxRows:
+				v.Rows = append(v.Rows, one)
+			default:
+				v.More++
+			}
+		}
+	}
+	return "Jobs", v, nil
+}
+
+// chips are the listeners of a job's stage, or its fan-in.
+func (d *Dashboard) chips(s *sample, r inspect.Running, paused map[string]bool) []chip {
+	later := map[string]time.Time{}
+	for _, l := range s.Later[r.ID] {
+		if l.Due != nil {
+			later[l.Step()] = *l.Due
+		}
+	}
+	chipOf := func(name string, open bool) chip {
+		c := chip{Name: name, State: "done", Says: "done"}
+		next, waits := later[name]
+		switch {
+		case !open:
+		case paused["listener/"+name]:
+			c.State, c.Says = "paused", "paused"
+		case waits:
+			c.State, c.Says = "retry", "next try in "+countdown(next.Sub(s.At))
+		default:
+			c.State, c.Says = "open", "open"
+		}
+		return c
+	}
+	if r.Status == "" {
+		return []chip{{Name: "state", State: "retry", Says: "Redis has none"}}
+	}
+	if r.Status != job.StatusRun {
+		c := chipOf(job.StepFanIn, true)
+		c.Name, c.Says = "file", cmp.Or(map[bool]string{true: c.Says}[c.State != "open"], strings.ToLower(r.Status))
+		return []chip{c}
+	}
+	names := r.Open
+	if rep := d.o.Reports[r.Report]; rep != nil && int(r.Stage) <= len(rep.Stages) && r.Stage > 0 {
+		names = nil
+		for _, l := range rep.Stages[r.Stage-1].Listeners {
+			names = append(names, l.Name)
+		}
+	}
+	var all []chip
+	for _, name := range names {
+		all = append(all, chipOf(name, slices.Contains(r.Open, name)))
+	}
+	return all
+}
+
+// countdown is a time that is left, as 0:41 or 2:03:00.
+func countdown(d time.Duration) string {
+	if d < 0 {
+		return "now"
+	}
+	d = d.Round(time.Second)
+	hours, minutes, seconds := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
+	if hours > 0 {
+		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds)
+	}
+	return strconv.Itoa(minutes) + fmt.Sprintf(":%02d", seconds)
+}
