@@ -21,7 +21,7 @@ type checker struct {
 func check(r *decode.Reader, f *file) *Config {
 	c := &Config{
 		Databases: map[string]report.Database{}, APIs: map[string]report.API{}, Records: f.Records, Sink: f.Sink, Limits: f.Limits, Keys: f.Keys,
-		Admin: f.Admin, AdminPublic: f.AdminPublic, Reports: map[string]*report.Report{},
+		Admin: f.Admin, AdminPublic: f.AdminPublic, HTTP: f.HTTP, Reports: map[string]*report.Report{},
 	}
 	k := &checker{Reader: r, f: f, config: c, readers: map[string]*draftListener{}}
 	k.checkRedis()
@@ -31,6 +31,7 @@ func check(r *decode.Reader, f *file) *Config {
 			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, or set admin_public: true if a firewall protects it")
 		}
 	}
+	k.checkSite()
 	for i := range f.Databases {
 		k.addPassword(&f.Databases[i])
 		k.checkDatabaseTLS(&f.Databases[i])
@@ -66,6 +67,19 @@ func (k *checker) checkKeys() {
 		d := report.DefaultKeys
 		s.First("hash", "prefix").Problem("one of prefix and hash begins with the other", "Choose two that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
 	}
+}
+
+// minKey is how long a secret is that nobody guesses.
+const minKey = 32
+
+// checkSite proves that links are sealed with a secret.
+func (k *checker) checkSite() {
+	site, s := &k.config.HTTP, k.Of(&k.f.HTTP)
+	at := s.First("key", "key_file").Hidden()
+	if at.Given() && !s.Wrong("key", "key_file") && len(site.Key) < minKey {
+		at.Problem("a key that can be guessed", "Write 32 characters or more, such as openssl rand -base64 32 makes them")
+	}
+	site.URL = strings.TrimRight(site.URL, "/")
 }
 
 // addPassword puts the password into the DSN.

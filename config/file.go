@@ -32,6 +32,8 @@ type file struct {
 	Admin string `yaml:"admin" form:"address" unset:"none"`
 	// allows an address of the admin server that other machines can reach, such as `0.0.0.0:9464`
 	AdminPublic bool `yaml:"admin_public" default:"false"`
+	// what `serve --http` needs: see [HTTP](#http)
+	HTTP report.Site `yaml:"http"`
 	// reports, by name
 	Reports []reportFields `yaml:"reports" min:"1" need:"Define at least one report"`
 	// timers, by name: see [Timers](#timers)

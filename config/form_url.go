@@ -79,7 +79,7 @@ func badURL(text string) *report.Mistake {
 	ok := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" &&
 		u.User == nil && u.RawQuery == "" && !u.ForceQuery && !strings.Contains(text, "#") &&
 		pathForm.MatchString(u.EscapedPath()+"/") && !dotted(u.EscapedPath())
-	return unless(ok, "not the URL of an API", "")
+	return unless(ok, "not the URL of an HTTP server", "")
 }
 
 // badPath refuses what is no path of a request.

@@ -21,6 +21,7 @@ type Config struct {
 	Keys        report.Keys
 	Admin       string // host:port of the admin server; empty: none
 	AdminPublic bool
+	HTTP        report.Site
 	Reports     map[string]*report.Report
 	Timers      report.Timers   // the longest prefix first
 	Warnings    decode.Problems // what works, but probably not as intended

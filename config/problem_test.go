@@ -124,6 +124,8 @@ var badFiles = []struct {
 	{"an address with another port", []string{"sink:", "admin: localhost:http\nsink:"}},
 	{"an address that is a URL", []string{"sink:", "admin: http://localhost:9464\nsink:"}},
 	{"an address without host", []string{"sink:", "admin: :9464\nsink:"}},
+	{"a key that can be guessed", []string{"sink:", "http: {key: \"${USER_DB_PASSWORD}\", url: \"reports.example.com\"}\nsink:"}},
+	{"a key that is empty", []string{"sink:", "http: {key: \"${EMPTY}\", url: \"https://reports.example.com/?a=b\"}\nsink:"}},
 	{"an address that is a list", []string{"sink:", "admin: [::1]:9464\nsink:"}},
 
 	{"characters in keys", []string{"sink:", "keys: {prefix: \"fan fold:\", hash: \"{Record}-\"}\nsink:"}},
