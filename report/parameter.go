@@ -54,36 +54,76 @@ var ErrParameters = errors.New("report: parameters")
 // The error matches ErrParameters and names everything that is wrong: each
 // parameter with its value and the remedy, unknown names too.
 func (r *Report) Bind(raw []byte) (map[string]any, error) {
-	given, err := jsonFields(raw)
+	given, err := ParameterFields(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrParameters, err)
+		return nil, err
 	}
-	values := make(map[string]any, len(r.Parameters))
-	var wrong []string
+	for _, p := range r.Parameters {
+		if _, ok := given[p.Name]; !ok && p.Default != nil {
+			given[p.Name] = json.RawMessage(*p.Default)
+		}
+	}
+	values, wrong := r.Check(given)
+	if len(wrong) > 0 {
+		texts := make([]string, len(wrong))
+		for i, m := range wrong {
+			texts[i] = m.Error()
+		}
+		return nil, fmt.Errorf("%w: %s", ErrParameters, strings.Join(texts, "; "))
+	}
+	return values, nil
+}
+
+// ParameterMistake is what is wrong with one parameter.
+type ParameterMistake struct {
+	Name string
+	// Value is what is given, as JSON; nil: nothing is.
+	Value json.RawMessage
+	// Unknown says that the report has no parameter of this name.
+	Unknown bool
+	Mistake
+}
+
+// Error says all of it in one line.
+func (m *ParameterMistake) Error() string {
+	value := ""
+	if m.Value != nil && !m.Unknown {
+		value = " (value " + Shorten(string(m.Value)) + ")"
+	}
+	return fmt.Sprintf("%s is %s%s: %s", Shorten(m.Name), m.Message, value, lowerFirst(m.Remedy))
+}
+
+// Check turns those parameters that are given into values, as Bind does, without the defaults
+// of others. Wrong is everything that is wrong, in the order of the report; unknown names are
+// the last.
+func (r *Report) Check(given map[string]json.RawMessage) (values map[string]any, wrong []ParameterMistake) {
+	values = make(map[string]any, len(r.Parameters))
+	known := 0
 	for _, p := range r.Parameters {
 		text, ok := given[p.Name]
-		delete(given, p.Name)
 		if !ok && p.Default == nil {
-			wrong = append(wrong, fmt.Sprintf("%s is missing: give %s", p.Name, p.wanted()))
-			continue
+			wrong = append(wrong, ParameterMistake{Name: p.Name, Mistake: Mistake{"missing", "Give " + p.wanted()}})
 		}
 		if !ok {
-			text = json.RawMessage(*p.Default)
+			continue
 		}
+		known++
 		value, fault := p.Bind(text)
 		if fault != nil {
-			wrong = append(wrong, fmt.Sprintf("%s is %s (value %s): %s", p.Name, fault.Message, Shorten(string(text)), lowerFirst(fault.Remedy)))
+			wrong = append(wrong, ParameterMistake{Name: p.Name, Value: text, Mistake: *fault})
 			continue
 		}
 		values[p.Name] = value
 	}
+	if known == len(given) {
+		return values, wrong
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		wrong = append(wrong, fmt.Sprintf("%s is not known: the report has %s", Shorten(name), r.ParameterList()))
+		if !slices.ContainsFunc(r.Parameters, func(p Parameter) bool { return p.Name == name }) {
+			wrong = append(wrong, ParameterMistake{name, given[name], true, Mistake{"not known", "The report has " + r.ParameterList()}})
+		}
 	}
-	if len(wrong) > 0 {
-		return nil, fmt.Errorf("%w: %s", ErrParameters, strings.Join(wrong, "; "))
-	}
-	return values, nil
+	return values, wrong
 }
 
 // Canonical returns the parameters as JSON with defaults applied and keys
@@ -109,8 +149,17 @@ func (r *Report) ParameterList() string {
 	return Listing(names)
 }
 
-// jsonFields takes a JSON object apart. Other than encoding/json alone it
-// refuses a name that is given twice, and anything after the object.
+// ParameterFields takes parameters apart, a JSON object; nothing at all is an empty one. Other
+// than encoding/json alone it refuses a name that is given twice, and anything after the object.
+// The error matches ErrParameters.
+func ParameterFields(raw []byte) (map[string]json.RawMessage, error) {
+	fields, err := jsonFields(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrParameters, err)
+	}
+	return fields, nil
+}
+
 func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if text := bytes.TrimSpace(raw); len(text) == 0 || string(text) == "{}" {

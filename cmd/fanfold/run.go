@@ -115,34 +115,31 @@ func typed(r *report.Report, given []string) ([]byte, error) {
 		}
 		texts[name] = append(texts[name], value)
 	}
-	values, names := map[string]any{}, []string{}
+	object, types := map[string]json.RawMessage{}, map[string]report.Parameter{}
 	for _, p := range r.Parameters {
-		names = append(names, p.Name)
-		given, ok := texts[p.Name]
-		delete(texts, p.Name)
-		switch {
-		case !ok && p.Default == nil:
-			wrong = append(wrong, fmt.Sprintf("parameter %s (%s) is missing: give --param %s=VALUE", p.Name, p.Type, p.Name))
-			continue
-		case !ok:
-			continue
-		case len(given) > 1 && !p.List:
-			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times and is no list: give it once", p.Name, len(given)))
-			continue
-		}
-		value, mistake := p.Bind(parameterJSON(p, given))
-		if mistake != nil {
-			remedy := strings.ToLower(mistake.Remedy[:1]) + mistake.Remedy[1:]
-			wrong = append(wrong, fmt.Sprintf("--param %s=%s: it is %s: %s", p.Name, report.Shorten(strings.Join(given, " ")), mistake.Message, remedy))
-		}
-		values[p.Name] = value
+		types[p.Name] = p
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		hint := "it has " + r.ParameterList()
-		if near := decode.Nearest(name, names); near != "" {
-			hint = "did you mean " + near + "?"
+		p, given := types[name], texts[name]
+		if object[name] = parameterJSON(p, given); len(given) > 1 && p.Name != "" && !p.List {
+			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times and is no list: give it once", name, len(given)))
 		}
-		wrong = append(wrong, fmt.Sprintf("--param %s: report %s has no such parameter: %s", report.Shorten(name), r.Name, hint))
+	}
+	values, mistakes := r.Check(object)
+	for _, m := range mistakes {
+		remedy := strings.ToLower(m.Remedy[:1]) + m.Remedy[1:]
+		switch {
+		case m.Unknown:
+			hint := "it has " + r.ParameterList()
+			if near := decode.Nearest(m.Name, slices.Sorted(maps.Keys(types))); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			wrong = append(wrong, fmt.Sprintf("--param %s: report %s has no such parameter: %s", report.Shorten(m.Name), r.Name, hint))
+		case m.Value == nil:
+			wrong = append(wrong, fmt.Sprintf("parameter %s (%s) is missing: give --param %s=VALUE", m.Name, types[m.Name].Type, m.Name))
+		default:
+			wrong = append(wrong, fmt.Sprintf("--param %s=%s: it is %s: %s", m.Name, report.Shorten(strings.Join(texts[m.Name], " ")), m.Message, remedy))
+		}
 	}
 	if len(wrong) > 0 {
 		return nil, errors.New(strings.Join(wrong, "\n"))
