@@ -85,7 +85,8 @@ func TestRoomsAreApart(t *testing.T) {
 		"/listeners":     {"/config", "/engine", "/scheduler", "/inspect"},
 		"/scheduler":     {"/config", "/engine", "/listeners", "/inspect"},
 		"/dashboard":     {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show"},
-		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/cmd"},
+		"/operate":       {"/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
+		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/operate", "/cmd"},
 
 		"/internal/step":    {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/mysqldb": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/internal/mysqldb"
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/operate"
 	sqldriver "github.com/go-sql-driver/mysql"
 	"github.com/spf13/cobra"
 )
@@ -53,8 +53,8 @@ func (f *flags) opened(run func(c *cobra.Command, b *backend, args []string) err
 func (f *flags) withIDs(run func(c *cobra.Command, b *backend, ids []string) error) func(*cobra.Command, []string) error {
 	return f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 		for _, id := range ids {
-			if !report.ValidID(id) {
-				return usage(fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id))
+			if err := operate.CheckID(id); err != nil {
+				return err
 			}
 		}
 		return run(c, b, ids)

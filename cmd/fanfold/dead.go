@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/operate"
 )
 
 func newDead(f *flags) *cobra.Command {
@@ -66,13 +66,13 @@ still be run again with fanfold retry.`,
 				return err
 			}
 			if sweep.all {
-				return sweep.run(f, c, b, b.discardPage)
+				return sweep.run(f, c, b.Operate.Dead.Discard)
 			}
 			for _, id := range ids {
-				if n, err := b.Redis.ZRem(c.Context(), b.Partitions.Of(id).Keys.Dead(), id).Result(); err != nil {
+				if err := b.Operate.Dead.Remove(c.Context(), id); errors.Is(err, operate.ErrNotFound) {
+					return fmt.Errorf("%w; those before it are discarded", err)
+				} else if err != nil {
 					return err
-				} else if n == 0 {
-					return coded{fmt.Errorf("%s is not on the list of dead jobs; those before it are discarded", id), exitNotFound}
 				}
 			}
 			return f.printChanged(c, "discarded", ids)
@@ -80,19 +80,6 @@ still be run again with fanfold retry.`,
 	}
 	sweep.flags(c, "discard all that are on the list")
 	return c
-}
-
-// discardPage removes jobs from the list, whatever their records say.
-func (b *backend) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
-	if _, err := b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, j := range page {
-			p.ZRem(ctx, b.Partitions.Of(j.ID).Keys.Dead(), j.ID)
-		}
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("discard: %w", err)
-	}
-	return slices.Repeat([]bool{true}, len(page)), nil
 }
 
 // deadSweep is a change of many dead jobs.
@@ -103,9 +90,6 @@ type deadSweep struct {
 	dryRun bool
 	limit  int
 	past   string // what was done, in a word
-
-	// unable says why the change cannot be made to a job; empty: it can. Nil: to all.
-	unable func(inspect.DeadJob) string
 }
 
 func (d *deadSweep) flags(c *cobra.Command, what string) {
@@ -131,70 +115,19 @@ func (d *deadSweep) check(ids []string) error {
 	return nil
 }
 
-// swept is what a sweep has done or would do.
-type swept struct {
-	Would    int               `json:"would,omitempty"`
-	Done     int               `json:"done"`
-	Left     map[string]int    `json:"left,omitempty"` // why it was not done, and for how many
-	ByReport map[string]int    `json:"by_report,omitempty"`
-	Examples map[string]string `json:"examples,omitempty"` // by report: an id
-}
-
-// run changes the dead jobs that are chosen, a page at a time, and prints what was done.
-// Change tells for each whether it is done, and is then on the list no longer.
-func (d *deadSweep) run(f *flags, c *cobra.Command, b *backend, change func(context.Context, []inspect.DeadJob) ([]bool, error)) error {
+// run changes the dead jobs that are chosen, and prints what was done.
+func (d *deadSweep) run(f *flags, c *cobra.Command, change func(context.Context, operate.Sweep) (operate.Swept, error)) error {
 	matches, err := glob(d.match)
 	if err != nil {
 		return err
 	}
-	result := swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
-	stay, seen := 0, 0
-	for page, err := range b.Inspect.DeadPages(c.Context(), false, func([]inspect.DeadJob) int { return stay }) {
-		if err != nil {
-			return errors.Join(d.print(f, c, result), err)
-		}
-		var able []inspect.DeadJob
-		for _, j := range page {
-			if !chosen(j, d.report, matches) || d.limit > 0 && seen >= d.limit {
-				continue
-			}
-			if d.unable != nil {
-				if why := d.unable(j); why != "" {
-					result.Left[why]++
-					continue
-				}
-			}
-			able = append(able, j)
-			seen++
-		}
-		var done []bool
-		if stay = len(page); !d.dryRun && len(able) > 0 {
-			if done, err = change(c.Context(), able); err != nil {
-				return errors.Join(d.print(f, c, result), err)
-			}
-		}
-		for i, j := range able {
-			switch {
-			case d.dryRun:
-				result.Would++
-			case done[i]:
-				result.Done++
-				stay--
-			default:
-				result.Left["the record was changed from outside"]++
-				continue
-			}
-			result.ByReport[j.Report]++
-			result.Examples[j.Report] = j.ID
-		}
-		if d.limit > 0 && seen >= d.limit {
-			break
-		}
-	}
-	return d.print(f, c, result)
+	done, err := change(c.Context(), operate.Sweep{
+		Match: func(j inspect.DeadJob) bool { return chosen(j, d.report, matches) }, Limit: d.limit, DryRun: d.dryRun,
+	})
+	return errors.Join(d.print(f, c, done), err)
 }
 
-func (d *deadSweep) print(f *flags, c *cobra.Command, s swept) error {
+func (d *deadSweep) print(f *flags, c *cobra.Command, s operate.Swept) error {
 	var rows []table.Row
 	for _, report := range slices.Sorted(maps.Keys(s.ByReport)) {
 		rows = append(rows, table.Row{report, s.ByReport[report], s.Examples[report]})

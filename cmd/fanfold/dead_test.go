@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -95,10 +96,10 @@ func TestRetryAll(t *testing.T) {
 	}
 	ctx, dead, stream := t.Context(), s.b.Partitions.Home().Keys.Dead(), s.b.Partitions.Home().Keys.Jobs()
 	s.b.Redis.ZAdd(ctx, dead, all...)
-	sweep := func(args ...string) swept {
+	sweep := func(args ...string) operate.Swept {
 		t.Helper()
 		out, code := s.fanfold(append([]string{"retry", "--all", "-o", "json"}, args...)...)
-		var r swept
+		var r operate.Swept
 		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitOK {
 			t.Fatalf("%d %v %s", code, err, out)
 		}

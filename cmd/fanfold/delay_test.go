@@ -123,7 +123,7 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%s is due at %f, now is %f", m, due, now)
 		}
 	}
-	if err := s.b.hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.b.Redis.ZCard(ctx, key).Val() != 7 {
+	if err := s.b.Operate.Delayed.Hurry(ctx, []string{"moved-meanwhile"}); err != nil || s.b.Redis.ZCard(ctx, key).Val() != 7 {
 		t.Errorf("what was moved comes again: %v", err)
 	}
 	if s.b.Redis.ZScore(ctx, key, "8/2/@fanin").Val() != far+3 {

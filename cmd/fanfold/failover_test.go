@@ -53,7 +53,7 @@ func TestSentinelFailover(t *testing.T) {
 // pushAgain pushes ids until Redis takes them, as a service does.
 func (s *stack) pushAgain(ids ...string) {
 	s.t.Helper()
-	s.eventually("Redis takes ids", func() bool { return s.b.push(s.t.Context(), ids) == nil })
+	s.eventually("Redis takes ids", func() bool { return s.b.Operate.Jobs.Push(s.t.Context(), ids...) == nil })
 }
 
 // TestCluster runs jobs in partitions on three masters while one of them fails in each of several

@@ -26,6 +26,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -141,9 +142,9 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &c):
 		return c.code
-	case errors.As(err, &problems), errors.Is(err, process.ErrConfig):
+	case errors.As(err, &problems), errors.Is(err, process.ErrConfig), errors.Is(err, operate.ErrInput):
 		return exitUsage
-	case errors.Is(err, engine.ErrNoRecord), errors.Is(err, scripts.ErrNoTimer):
+	case errors.Is(err, engine.ErrNoRecord), errors.Is(err, scripts.ErrNoTimer), errors.Is(err, operate.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, process.ErrUnreachable), refusesLogin(err), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, mysql.ErrInvalidConn):
 		return exitUnreachable

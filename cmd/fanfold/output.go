@@ -12,9 +12,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/operate"
 )
 
 // print writes a result in the form that the user asked for: as JSON, or as a table. On a
@@ -103,23 +102,13 @@ func each(ids []string, do func(id string) (string, error)) (done []outcome, err
 		what, one := do(id)
 		if one != nil {
 			err, what = worst(err, one), "refused"
-			if !refusal(one) {
+			if !operate.Refused(one) {
 				return done, err
 			}
 		}
 		done = append(done, outcome{ID: id, Outcome: what})
 	}
 	return done, err
-}
-
-// refusal tells whether an error is about one record, and no other.
-func refusal(err error) bool {
-	for _, one := range []error{errNotCancelled, errNotRetried, engine.ErrNotAdopted, engine.ErrNoRecord, record.ErrRunning} {
-		if errors.Is(err, one) {
-			return true
-		}
-	}
-	return false
 }
 
 // worst joins errors. Their code is the highest one.

@@ -2,15 +2,13 @@ package main
 
 import (
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/config"
-	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -29,19 +27,12 @@ paused_deadline: waits.`,
 	}
 	c.AddCommand(
 		f.named("listener NAME", "Start no new task of a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
-			if !slices.Contains(b.Config.ListenerNames(), name) {
-				return usage(fmt.Errorf("unknown listener %q. %s", name, decode.DidYouMean(name, b.Config.ListenerNames())))
-			}
-			if b.isExternal(name) {
-				return usage(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, b.Partitions.Home().Keys.Task(name)))
-			}
-			return f.pause(c, b, scripts.PausedListener(name))
+			since, err := b.Operate.Pauses.Listener(c.Context(), name)
+			return f.printPaused(c, scripts.PausedListener(name), since, err)
 		}),
 		f.named("report NAME", "Start no job of a report", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
-			if b.Config.Reports[name] == nil {
-				return usage(b.noReport(name))
-			}
-			return f.pause(c, b, scripts.PausedReport(name))
+			since, err := b.Operate.Pauses.Report(c.Context(), name)
+			return f.printPaused(c, scripts.PausedReport(name), since, err)
 		}),
 		&cobra.Command{
 			Use: "ls", Short: "List what is paused",
@@ -66,11 +57,11 @@ wait come first. What is not paused stays as it is.`,
 	}
 	c.AddCommand(
 		f.named("listener NAME", "Start tasks of a listener again", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
-			was, err := b.Partitions.ResumeListener(c.Context(), name)
+			was, err := b.Operate.Pauses.ResumeListener(c.Context(), name)
 			return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
 		}),
 		f.named("report NAME", "Start jobs of a report again", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
-			was, n, err := b.Partitions.ResumeReport(c.Context(), name)
+			was, n, err := b.Operate.Pauses.ResumeReport(c.Context(), name)
 			return f.printResumed(c, scripts.PausedReport(name), was, n, err)
 		}),
 	)
@@ -85,25 +76,12 @@ func (f *flags) named(use, short string, names func(*config.Config) []string, ru
 	}
 }
 
-// pause pauses a member and says since when it is.
-func (f *flags) pause(c *cobra.Command, b *backend, member string) error {
-	since, err := b.Partitions.Pause(c.Context(), member)
-	if err != nil && !since.IsZero() {
-		return fmt.Errorf("%s is paused in the other partitions; run this again once this one answers: %w", member, err)
-	} else if err != nil {
+// printPaused prints since when something is paused.
+func (f *flags) printPaused(c *cobra.Command, what string, since time.Time, err error) error {
+	if err != nil {
 		return err
 	}
-	return f.printPauses(c, []inspect.Pause{{What: member, Since: since}})
-}
-
-// isExternal tells whether a listener is not read by Fanfold.
-func (b *backend) isExternal(name string) bool {
-	for _, r := range b.Config.Reports {
-		if l, _, ok := r.Listener(name); ok && l.Kind == report.External {
-			return true
-		}
-	}
-	return false
+	return f.printPauses(c, []inspect.Pause{{What: what, Since: since}})
 }
 
 func (f *flags) printPauses(c *cobra.Command, list []inspect.Pause) error {
@@ -127,9 +105,4 @@ func (f *flags) printResumed(c *cobra.Command, what string, was bool, released i
 		Released int    `json:"released"`
 	}{what, was, released}
 	return f.print(c, r, table.Row{"resumed", "was paused", "ids pushed"}, []table.Row{{what, was, released}})
-}
-
-// noReport is the error of a report that is not in the configuration.
-func (b *backend) noReport(name string) error {
-	return fmt.Errorf("unknown report %q. %s", name, decode.DidYouMean(name, b.Config.ReportNames()))
 }

@@ -3,17 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 func newQuarantine(f *flags) *cobra.Command {
@@ -39,8 +33,6 @@ requeue, or remove it. The oldest of about 10,000 are removed by themselves.`,
 	return c
 }
 
-var entryName = regexp.MustCompile(`^([0-9]+:)?[0-9]{1,20}-[0-9]{1,20}$`)
-
 func newQuarantineRemove(f *flags) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
@@ -50,9 +42,6 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 		RunE: f.connected(func(c *cobra.Command, b *backend, entries []string) error {
 			if all == (len(entries) > 0) {
 				return usage(errors.New("give entries as fanfold quarantine ls shows them, or --all"))
-			}
-			if err := b.checkEntries(entries); err != nil {
-				return err
 			}
 			if all {
 				list, err := b.Inspect.Quarantine(c.Context(), func(inspect.Quarantined) bool { return true }, 0)
@@ -64,23 +53,11 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 					entries = append(entries, e.Entry)
 				}
 			}
-			var removed int64
-			for page := range slices.Chunk(entries, scanPage) {
-				cmds, err := b.Redis.Pipelined(c.Context(), func(p redis.Pipeliner) error {
-					for _, e := range page {
-						s, id := b.quarantined(e)
-						p.XDel(c.Context(), s.Keys.Quarantined(), id)
-					}
-					return nil
-				})
-				if err != nil {
-					return err
-				}
-				for _, cmd := range cmds {
-					removed += cmd.(*redis.IntCmd).Val()
-				}
+			removed, err := b.Operate.Quarantine.Remove(c.Context(), entries)
+			if err != nil {
+				return err
 			}
-			if missing := len(entries) - int(removed); !all && missing > 0 {
+			if missing := len(entries) - removed; !all && missing > 0 {
 				return coded{fmt.Errorf("%d of %d entries are not in %s; the others are removed", missing, len(entries), b.Partitions.Home().Keys.Quarantined()), exitNotFound}
 			}
 			return f.printChanged(c, "removed", entries)
@@ -88,26 +65,4 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 	}
 	c.Flags().BoolVar(&all, "all", false, "remove all that are there now")
 	return c
-}
-
-// checkEntries proves the names of entries of the quarantine.
-func (b *backend) checkEntries(entries []string) error {
-	for _, e := range entries {
-		if s, _ := b.quarantined(e); !entryName.MatchString(e) || s == nil {
-			return usage(fmt.Errorf("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", e))
-		}
-	}
-	return nil
-}
-
-// quarantined returns the partition and the id of an entry of the quarantine; nil: there is no such
-// partition.
-func (b *backend) quarantined(entry string) (*scripts.Scripts, string) {
-	if partition, id, ok := strings.Cut(entry, ":"); ok {
-		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(b.Partitions) {
-			return b.Partitions[n], id
-		}
-		return nil, id
-	}
-	return b.Partitions.Home(), entry
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -23,7 +21,7 @@ func newQuarantineShow(f *flags) *cobra.Command {
 		Short: "Show all that is known of a quarantined entry, and what to do",
 		Args:  cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
-			found, err := b.findQuarantined(c.Context(), names)
+			found, err := b.Operate.Quarantine.Find(c.Context(), names)
 			if err != nil {
 				return err
 			}
@@ -49,26 +47,6 @@ func newQuarantineShow(f *flags) *cobra.Command {
 	}
 }
 
-// findQuarantined reads entries of the quarantine by their names.
-func (b *backend) findQuarantined(ctx context.Context, names []string) ([]inspect.Quarantined, error) {
-	if err := b.checkEntries(names); err != nil {
-		return nil, err
-	}
-	var found []inspect.Quarantined
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		s, id := b.quarantined(name)
-		q, ok, err := b.Inspect.QuarantinedEntry(ctx, s, id)
-		switch {
-		case err != nil:
-			return nil, err
-		case !ok:
-			return nil, coded{fmt.Errorf("%s is not in %s", name, s.Keys.Quarantined()), exitNotFound}
-		}
-		found = append(found, q)
-	}
-	return found, nil
-}
-
 func newQuarantineRequeue(f *flags) *cobra.Command {
 	var all bool
 	var match string
@@ -89,7 +67,7 @@ show says why. So does one that was longer than 1 KB, which was cut.`,
 			if err := due.check(false); err != nil {
 				return err
 			}
-			entries, err := b.findQuarantined(c.Context(), names)
+			entries, err := b.Operate.Quarantine.Find(c.Context(), names)
 			if err != nil {
 				return err
 			}
@@ -111,7 +89,7 @@ show says why. So does one that was longer than 1 KB, which was cut.`,
 			done := []outcome{}
 			var failed error
 			for _, q := range entries {
-				what, err := b.requeue(c.Context(), q, due.from(now))
+				what, err := b.Operate.Quarantine.Requeue(c.Context(), q, due.from(now))
 				if errors.Is(err, scripts.ErrNotRequeued) {
 					what = err.Error()
 					if len(names) > 0 {
@@ -134,18 +112,4 @@ show says why. So does one that was longer than 1 KB, which was cut.`,
 
 func (f *flags) printRequeued(c *cobra.Command, done []outcome) error {
 	return printList(f, c, done, table.Row{"entry", "outcome"}, func(o outcome) table.Row { return table.Row{o.ID, o.Outcome} })
-}
-
-// requeue puts one entry back, and says where.
-func (b *backend) requeue(ctx context.Context, q inspect.Quarantined, due time.Time) (string, error) {
-	v, err := b.Inspect.QuarantinedDetails(ctx, q)
-	if err != nil {
-		return "", err
-	}
-	if v.Again != "" {
-		return "", fmt.Errorf("%w: %s", scripts.ErrNotRequeued, v.Again)
-	}
-	s, id := b.quarantined(q.Entry)
-	key, err := b.Partitions.Requeue(ctx, s, scripts.Aside{Entry: id, Stream: q.Stream, Fields: q.Fields}, due)
-	return "is in " + key + " again", err
 }

@@ -2,17 +2,9 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-
-	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
 )
 
 func newRetry(f *flags) *cobra.Command {
@@ -41,12 +33,11 @@ is in Redis and is lost with its memory: fanfold list --status failed shows the 
 				return usage(errors.New("--wait goes with ids"))
 			}
 			if sweep.all {
-				sweep.unable = b.unableToRetry
-				return sweep.run(f, c, b, b.retryPage)
+				return sweep.run(f, c, b.Operate.Dead.Retry)
 			}
 			var pushed []string
 			done, refused := each(ids, func(id string) (string, error) {
-				if err := b.retry(c.Context(), id); err != nil {
+				if err := b.Operate.Jobs.Retry(c.Context(), id); err != nil {
 					return "", err
 				}
 				pushed = append(pushed, id)
@@ -65,76 +56,4 @@ is in Redis and is lost with its memory: fanfold list --status failed shows the 
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
 	sweep.flags(c, "run all dead jobs again")
 	return c
-}
-
-// errNotRetried is returned for a record that cannot run again.
-var errNotRetried = errors.New("not run again")
-
-// retry runs one record again.
-func (b *backend) retry(ctx context.Context, id string) error {
-	r, err := b.Inspect.Record(ctx, id)
-	if err != nil {
-		return err
-	}
-	if b.Config.Reports[r.Report] == nil {
-		return fmt.Errorf("record %s: %w: report %q is not in the configuration", id, errNotRetried, r.Report)
-	}
-	// One that is PENDING was perhaps not pushed: a push too many does nothing.
-	if r, err := b.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
-		return b.stillRunning(ctx, id, err)
-	}
-	if err := b.Redis.ZRem(ctx, b.Partitions.Of(id).Keys.Dead(), id).Err(); err != nil {
-		return err
-	}
-	return b.push(ctx, []string{id})
-}
-
-// stillRunning says the way out for a record that is not run again since its job runs.
-func (b *backend) stillRunning(ctx context.Context, id string, err error) error {
-	if !errors.Is(err, record.ErrRunning) {
-		return err
-	}
-	if v, readErr := b.Inspect.Job(ctx, id); readErr == nil && v.Orphan {
-		return fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
-	}
-	return fmt.Errorf("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
-}
-
-// unableToRetry says why a dead job cannot run again. One that is PENDING was
-// perhaps not pushed: a push too many does nothing.
-func (b *backend) unableToRetry(j inspect.DeadJob) string {
-	switch {
-	case j.Status != report.Failed && j.Status != report.Pending:
-		return j.Note
-	case b.Config.Reports[j.Report] == nil:
-		return "its report is not in the configuration"
-	}
-	return ""
-}
-
-// retryPage runs dead jobs again: a few statements and one round trip for all.
-func (b *backend) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
-	runs := make([]engine.Run, len(page))
-	for i, j := range page {
-		runs[i] = engine.Run{ID: j.ID, Attempt: j.Attempt}
-	}
-	done, err := b.Records.RetryFailed(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	_, err = b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, j := range page {
-			if done[i] {
-				// In this order: a job that fails again at once is listed again.
-				keys := b.Partitions.Of(j.ID).Keys
-				p.ZRem(ctx, keys.Dead(), j.ID)
-				p.XAdd(ctx, &redis.XAddArgs{Stream: keys.Jobs(), Values: []string{"id", j.ID}})
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("push: %w", err)
-	}
-	return done, nil
 }

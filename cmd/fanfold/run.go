@@ -13,7 +13,6 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -39,16 +38,13 @@ messages go to standard error; what was written is the whole file only if the ex
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete((*config.Config).ReportNames),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) (err error) {
-			r := b.Config.Reports[args[0]]
-			if r == nil {
-				return usage(b.noReport(args[0]))
+			r, err := b.Operate.Jobs.Report(args[0])
+			if err != nil {
+				return err
 			}
 			parameters, err := typed(r, given)
 			if err != nil {
 				return usage(err)
-			}
-			if n, most := len(parameters), b.Config.Limits.Parameters; int64(n) > most {
-				return usage(fmt.Errorf("--param: %d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, most))
 			}
 			var to *target
 			if c.Flags().Changed("file") {
@@ -57,14 +53,9 @@ messages go to standard error; what was written is the whole file only if the ex
 				}
 				defer to.discard()
 			}
-			id, err := b.Records.Insert(c.Context(), r.Name, parameters)
-			if errors.Is(err, record.ErrNotCounted) || errors.Is(err, record.ErrFiltered) {
-				return fmt.Errorf("%w: only its service can insert rows; fanfold submit ID pushes one", err)
-			} else if err != nil {
+			id, err := b.Operate.Jobs.Create(c.Context(), r.Name, parameters)
+			if err != nil {
 				return err
-			}
-			if err := b.push(c.Context(), []string{id}); err != nil {
-				return fmt.Errorf("record %s was inserted; fanfold submit %s pushes it: %w", id, id, err)
 			}
 			if !wait && to == nil {
 				return f.printNames(c, "pushed", []string{id})

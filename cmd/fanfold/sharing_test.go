@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 	"golang.org/x/sync/errgroup"
 )
@@ -260,7 +261,7 @@ func TestRetryAgainstCancel(t *testing.T) {
 		group.Go(func() error {
 			defer close(retried)
 			<-start
-			return retrying.retry(t.Context(), id)
+			return retrying.Operate.Jobs.Retry(t.Context(), id)
 		})
 		group.Go(func() error {
 			close(start)
@@ -268,8 +269,8 @@ func TestRetryAgainstCancel(t *testing.T) {
 			defer later.Stop()
 			<-later.C
 			for last := false; ; {
-				_, err := cancelling.cancel(t.Context(), id, "not now")
-				if !errors.Is(err, errNotCancelled) {
+				_, err := cancelling.Operate.Jobs.Cancel(t.Context(), id, "not now")
+				if !errors.Is(err, operate.ErrRefused) {
 					return err
 				} else if last {
 					return nil

@@ -357,7 +357,7 @@ func (w *week) arrive(jobs int, from time.Time) {
 			name = "vendor"
 		}
 		id := w.insert(name, fmt.Sprintf(`{"job": %d}`, w.random.IntN(1000)))
-		push := func() error { return w.b.push(ctx, []string{id}) }
+		push := func() error { return w.b.Operate.Jobs.Push(ctx, id) }
 		if w.random.IntN(10) == 0 {
 			due := float64(time.Now().Add(time.Duration(w.random.Float64() * 2 * float64(w.hour))).UnixMilli())
 			push = func() error {

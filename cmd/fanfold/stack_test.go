@@ -285,7 +285,7 @@ func (s *stack) insert(report, parameters string) string {
 // push pushes ids as a service does.
 func (s *stack) push(ids ...string) {
 	s.t.Helper()
-	if err := s.b.push(s.t.Context(), ids); err != nil {
+	if err := s.b.Operate.Jobs.Push(s.t.Context(), ids...); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"slices"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -29,17 +26,13 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 			if err := due.check(wait); err != nil {
 				return err
 			}
-			if err := b.checkRecords(c.Context(), ids); err != nil {
+			if err := b.Operate.Jobs.Check(c.Context(), ids); err != nil {
 				return fmt.Errorf("nothing is pushed: %w", err)
 			}
 			if due.given() {
-				list, err := b.delay(c.Context(), ids, due)
-				if err != nil {
-					return err
-				}
-				return f.printDelayed(c, list)
+				return f.delay(c, b, ids, due)
 			}
-			if err := b.push(c.Context(), ids); err != nil {
+			if err := b.Operate.Jobs.Push(c.Context(), ids...); err != nil {
 				return err
 			}
 			if wait {
@@ -55,59 +48,21 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 	return c
 }
 
-// checkRecords proves that each id has a record of a known report without a final status.
-func (b *backend) checkRecords(ctx context.Context, ids []string) error {
-	records, err := b.Inspect.Records(ctx, ids)
+// delay makes ids due later, and prints them.
+func (f *flags) delay(c *cobra.Command, b *backend, ids []string, due later) error {
+	now, err := b.Partitions.Home().Now(c.Context())
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if r := records[id]; b.Config.Reports[r.Report] == nil {
-			return fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report)
-		} else if !r.Status.Known() {
-			return fmt.Errorf("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
-		} else if r.Status.Final() {
-			return fmt.Errorf("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
-		}
+	at := due.from(now)
+	if err := b.Operate.Delayed.Add(c.Context(), ids, at); err != nil {
+		return err
 	}
-	return nil
-}
-
-// push appends ids to the stream of jobs.
-func (b *backend) push(ctx context.Context, ids []string) error {
-	_, err := b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, id := range ids {
-			p.XAdd(ctx, &redis.XAddArgs{Stream: b.Partitions.Of(id).Keys.Jobs(), Values: []string{"id", id}})
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again, each counts once", err)
-	}
-	return nil
-}
-
-// delay puts ids into the delayed set.
-func (b *backend) delay(ctx context.Context, ids []string, due later) ([]inspect.Delayed, error) {
-	now, err := b.Partitions.Home().Now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	score := float64(due.from(now).UnixMilli())
 	var list []inspect.Delayed
-	for page := range slices.Chunk(ids, scanPage) {
-		_, err := b.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, id := range page {
-				p.ZAdd(ctx, b.Partitions.Of(id).Keys.Delayed(), redis.Z{Score: score, Member: id})
-				list = append(list, inspect.NewDelayed(id, score, now))
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again, each counts once", err)
-		}
+	for _, id := range ids {
+		list = append(list, inspect.NewDelayed(id, float64(at.UnixMilli()), now))
 	}
-	return list, nil
+	return f.printDelayed(c, list)
 }
 
 // waitFor waits for what was pushed, and prints what became of it.

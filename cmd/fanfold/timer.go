@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/operate"
 )
 
 func newTimer(f *flags) *cobra.Command {
@@ -30,17 +28,10 @@ when one fires is under timers in the configuration.`,
 			return f.printTimers(c, list)
 		})
 	c.AddCommand(list, newTimerSet(f),
-		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
-			return t.Pause(ctx, name)
-		}),
-		newTimerChange(f, "resume", "resumed", "Let paused timers fire again, those at once whose time has passed", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
-			return t.Resume(ctx, name)
-		}),
-		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", func(ctx context.Context, b *backend, t scripts.Timers, name string) (time.Time, error) {
-			definition, _, _ := b.Config.Timers.Match(name)
-			return t.FireNow(ctx, name, definition.Repeats())
-		}),
-		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(ctx context.Context, _ *backend, t scripts.Timers, name string) (time.Time, error) {
+		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", operate.Timers.Pause),
+		newTimerChange(f, "resume", "resumed", "Let paused timers fire again, those at once whose time has passed", operate.Timers.Resume),
+		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", operate.Timers.Fire),
+		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(t operate.Timers, ctx context.Context, name string) (time.Time, error) {
 			return time.Time{}, t.Remove(ctx, name)
 		}),
 	)
@@ -58,7 +49,7 @@ and looks first whether a definition matches the name. A paused timer is resumed
 Where the definition has cron, neither --in nor --at means the next of its times.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
-			if err := b.checkTimers(names, true); err != nil {
+			if err := b.Operate.Timers.Check(names[0], true); err != nil {
 				return err
 			}
 			definition, _, _ := b.Config.Timers.Match(names[0])
@@ -73,15 +64,11 @@ Where the definition has cron, neither --in nor --at means the next of its times
 			if err != nil {
 				return err
 			}
-			s, err := b.ofTimer(c.Context(), names[0])
-			if err != nil {
-				return err
-			}
 			at := due.from(now)
 			if !given {
 				at = definition.Cron.Next(now)
 			}
-			if err := s.Timers.Set(c.Context(), names[0], at); err != nil {
+			if err := b.Operate.Timers.Set(c.Context(), names[0], at); err != nil {
 				return err
 			}
 			return f.printTimers(c, []inspect.Timer{b.Inspect.Timer(names[0], at, "set")})
@@ -92,44 +79,22 @@ Where the definition has cron, neither --in nor --at means the next of its times
 	return c
 }
 
-// ofTimer returns the partition that has a timer: its own, or the one into which a service has set
-// it.
-func (b *backend) ofTimer(ctx context.Context, name string) (*scripts.Scripts, error) {
-	for _, s := range b.Partitions {
-		for _, set := range []string{s.Keys.Timers(), s.Keys.PausedTimers()} {
-			if len(b.Partitions) == 1 {
-				return s, nil
-			}
-			found, err := s.Epoch.Scores(ctx, set, []string{name})
-			if err != nil {
-				return nil, err
-			}
-			if len(found) > 0 {
-				return s, nil
-			}
-		}
-	}
-	return b.Partitions.Of(name), nil
-}
-
 // newTimerChange makes a command that does something to timers by their names.
-func newTimerChange(f *flags, verb, state, short string, change func(ctx context.Context, b *backend, t scripts.Timers, name string) (time.Time, error)) *cobra.Command {
+func newTimerChange(f *flags, verb, state, short string, change func(t operate.Timers, ctx context.Context, name string) (time.Time, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " NAME…",
 		Short: short,
 		Args:  cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
-			if err := b.checkTimers(names, verb == "fire"); err != nil {
-				return err
+			for _, name := range names {
+				if err := b.Operate.Timers.Check(name, verb == "fire"); err != nil {
+					return err
+				}
 			}
 			var changed []inspect.Timer
 			var failed error
 			for _, name := range names {
-				var due time.Time
-				s, err := b.ofTimer(c.Context(), name)
-				if err == nil {
-					due, err = change(c.Context(), b, s.Timers, name)
-				}
+				due, err := change(b.Operate.Timers, c.Context(), name)
 				if err == nil {
 					changed = append(changed, b.Inspect.Timer(name, due, state))
 				}
@@ -141,20 +106,6 @@ func newTimerChange(f *flags, verb, state, short string, change func(ctx context
 			return failed
 		}),
 	}
-}
-
-// checkTimers proves that each name can be one, and, where that is asked for,
-// that a definition matches it.
-func (b *backend) checkTimers(names []string, defined bool) error {
-	for _, name := range names {
-		if !report.ValidTimer(name) {
-			return usage(fmt.Errorf("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name))
-		}
-		if _, _, ok := b.Config.Timers.Match(name); defined && !ok {
-			return usage(fmt.Errorf("timer %s: no definition in timers matches this name", name))
-		}
-	}
-	return nil
 }
 
 func (f *flags) printTimers(c *cobra.Command, list []inspect.Timer) error {

@@ -32,6 +32,7 @@ import (
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
+	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -46,6 +47,7 @@ type Process struct {
 	Rows       *sql.DB // of the records: short statements alone
 	Records    *record.Store
 	Inspect    *inspect.Inspector
+	Operate    *operate.Operator
 	Metrics    prometheus.Registerer // nil: none are asked for
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program
@@ -152,6 +154,7 @@ func (p *Process) open() error {
 		return fmt.Errorf("records: %w", err)
 	}
 	p.Inspect = inspect.New(p.handles())
+	p.Operate = operate.New(operate.Options{Config: p.handles().Config, Redis: p.Redis, Scripts: p.Partitions, Records: p.Records, Inspect: p.Inspect})
 	return nil
 }
 

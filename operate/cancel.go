@@ -1,0 +1,97 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// cancelTries bounds how often a record is read that changes all the time.
+const cancelTries = 100
+
+// Cancel cancels a record and its job, and says what was done. First the state decides, if there is one: what
+// can be interrupted after that, an engine finishes.
+func (j Jobs) Cancel(ctx context.Context, id, reason string) (outcome string, err error) {
+	for range cancelTries {
+		r, err := j.o.Inspect.Record(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		if r.Status.Final() && r.Status != report.Cancelled {
+			return "", notCancelled(id, "it is %s", r.Status)
+		}
+		runs, err := j.stop(ctx, r, reason)
+		if err != nil {
+			return "", err
+		}
+		if r.Status == report.Cancelled {
+			outcome, reason = "cancelled before", cmp.Or(r.Error, reason)
+		} else {
+			outcome = "cancelled"
+			ok, err := j.o.Records.Cancel(ctx, engine.Run{ID: id, Attempt: r.Attempt, Pending: true}, reason)
+			if err != nil {
+				return "", err
+			}
+			if !ok {
+				continue // somebody has started it, or it has ended
+			}
+			// The trigger may have been between record and state.
+			after, err := j.stop(ctx, r, reason)
+			if err != nil && !errors.Is(err, ErrRefused) {
+				return "", err
+			}
+			runs = runs || after || err != nil
+		}
+		if !runs {
+			if err := j.finish(ctx, r, reason); err != nil {
+				return "", err
+			}
+		}
+		keys := j.o.Scripts.Of(id).Keys
+		if err := j.o.Redis.ZRem(ctx, keys.Delayed(), engine.BeforeStart(id)).Err(); err != nil {
+			return "", err
+		}
+		return outcome, j.o.Redis.ZRem(ctx, keys.Waiting(r.Report), id).Err()
+	}
+	return "", notCancelled(id, "it changes all the time")
+}
+
+// stop stops the job of a record, if there is one, and tells whether there is.
+func (j Jobs) stop(ctx context.Context, r engine.Record, reason string) (runs bool, err error) {
+	outcome, status, err := j.o.Scripts.Of(r.ID).Jobs.Cancel(ctx, r.ID, r.Attempt, reason)
+	switch {
+	case err != nil:
+		return false, err
+	case outcome == scripts.Busy && status == job.StatusPublishing:
+		return true, notCancelled(r.ID, "its file is being committed: it waits for the sink, and ends with its file or as FAILED; fanfold why %s says more", r.ID)
+	case outcome == scripts.Busy:
+		return true, notCancelled(r.ID, "its job fails already")
+	}
+	return outcome != scripts.Gone, nil
+}
+
+// finish does for a cancelled record without a job what an engine does at the end of one:
+// it says so, also where an interrupted command may have said it before. An engine deletes
+// the files, of an earlier run or of an attempt that Redis has lost.
+func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error {
+	if r.Attempt > 0 {
+		entry := &redis.XAddArgs{Stream: j.o.Scripts.Of(r.ID).Keys.FanIn(), Values: []any{"id", r.ID, "attempt", r.Attempt, "report", r.Report}}
+		if err := j.o.Redis.XAdd(ctx, entry).Err(); err != nil {
+			return err
+		}
+	}
+	return j.o.Scripts.Of(r.ID).Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
+}
+
+// notCancelled is the error of a record that cannot be cancelled, or not any more.
+func notCancelled(id, format string, args ...any) error {
+	return ErrRefused.of(fmt.Errorf("record %s: not cancelled: %s", id, fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,157 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Dead changes the list of dead jobs.
+type Dead struct{ o Options }
+
+// Sweep chooses among the dead jobs.
+type Sweep struct {
+	Match  func(inspect.DeadJob) bool // which ones; nil: all
+	Limit  int                        // at most so many; 0: all
+	DryRun bool                       // change nothing, and tell what would be done
+	// Each is told after every page what is done so far; nil: nobody is told.
+	Each func(Swept)
+}
+
+// Swept is what a sweep has done or would do.
+type Swept struct {
+	Would    int               `json:"would,omitempty"`
+	Done     int               `json:"done"`
+	Left     map[string]int    `json:"left,omitempty"` // why it was not done, and for how many
+	ByReport map[string]int    `json:"by_report,omitempty"`
+	Examples map[string]string `json:"examples,omitempty"` // by report: an id
+}
+
+// Retry runs dead jobs again whose records are still FAILED, the oldest of each partition first.
+// A job that fails again meanwhile is not taken twice. With an error comes what was done until then.
+func (d Dead) Retry(ctx context.Context, s Sweep) (Swept, error) {
+	return d.sweep(ctx, s, d.unableToRetry, d.retryPage)
+}
+
+// Discard removes jobs from the list, whatever their records say; these stay as they are. With an
+// error comes what was done until then.
+func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
+	return d.sweep(ctx, s, func(inspect.DeadJob) string { return "" }, d.discardPage)
+}
+
+// Remove removes one job from the list.
+func (d Dead) Remove(ctx context.Context, id string) error {
+	n, err := d.o.Redis.ZRem(ctx, d.o.Scripts.Of(id).Keys.Dead(), id).Result()
+	if err == nil && n == 0 {
+		err = ErrNotFound.of(fmt.Errorf("%s is not on the list of dead jobs", id))
+	}
+	return err
+}
+
+// sweep changes the dead jobs that are chosen, a page at a time. Unable says why the change cannot
+// be made to a job; empty: it can. Change tells for each whether it is done, and is then on the
+// list no longer.
+func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) string, change func(context.Context, []inspect.DeadJob) ([]bool, error)) (Swept, error) {
+	result := Swept{Left: map[string]int{}, ByReport: map[string]int{}, Examples: map[string]string{}}
+	stay, seen := 0, 0
+	for page, err := range d.o.Inspect.DeadPages(ctx, false, func([]inspect.DeadJob) int { return stay }) {
+		if err != nil {
+			return result, err
+		}
+		var able []inspect.DeadJob
+		for _, j := range page {
+			if s.Match != nil && !s.Match(j) || s.Limit > 0 && seen >= s.Limit {
+				continue
+			}
+			if why := unable(j); why != "" {
+				result.Left[why]++
+				continue
+			}
+			able = append(able, j)
+			seen++
+		}
+		var done []bool
+		if stay = len(page); !s.DryRun && len(able) > 0 {
+			if done, err = change(ctx, able); err != nil {
+				return result, err
+			}
+		}
+		for i, j := range able {
+			switch {
+			case s.DryRun:
+				result.Would++
+			case done[i]:
+				result.Done++
+				stay--
+			default:
+				result.Left["the record was changed from outside"]++
+				continue
+			}
+			result.ByReport[j.Report]++
+			result.Examples[j.Report] = j.ID
+		}
+		if s.Each != nil {
+			s.Each(result)
+		}
+		if s.Limit > 0 && seen >= s.Limit {
+			break
+		}
+	}
+	return result, nil
+}
+
+// unableToRetry says why a dead job cannot run again. One that is PENDING was
+// perhaps not pushed: a push too many does nothing.
+func (d Dead) unableToRetry(j inspect.DeadJob) string {
+	switch {
+	case j.Status != report.Failed && j.Status != report.Pending:
+		return j.Note
+	case d.o.Config.Reports[j.Report] == nil:
+		return "its report is not in the configuration"
+	}
+	return ""
+}
+
+// retryPage runs dead jobs again: a few statements and one round trip for all.
+func (d Dead) retryPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
+	runs := make([]engine.Run, len(page))
+	for i, j := range page {
+		runs[i] = engine.Run{ID: j.ID, Attempt: j.Attempt}
+	}
+	done, err := d.o.Records.RetryFailed(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	_, err = d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, j := range page {
+			if done[i] {
+				// In this order: a job that fails again at once is listed again.
+				p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead(), j.ID)
+				d.o.push(ctx, p, j.ID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("push: %w", err)
+	}
+	return done, nil
+}
+
+func (d Dead) discardPage(ctx context.Context, page []inspect.DeadJob) ([]bool, error) {
+	if _, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, j := range page {
+			p.ZRem(ctx, d.o.Scripts.Of(j.ID).Keys.Dead(), j.ID)
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("discard: %w", err)
+	}
+	return slices.Repeat([]bool{true}, len(page)), nil
+}

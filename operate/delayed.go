@@ -1,0 +1,117 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Delayed changes what is due later: jobs and requeued steps.
+type Delayed struct{ o Options }
+
+// pageSize is how many members one round trip reads or changes.
+const pageSize = 1000
+
+// Add makes ids due at a time, in place of the one that they had.
+func (d Delayed) Add(ctx context.Context, ids []string, at time.Time) error {
+	for page := range slices.Chunk(ids, pageSize) {
+		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, id := range page {
+				p.ZAdd(ctx, d.o.Scripts.Of(id).Keys.Delayed(), redis.Z{Score: float64(at.UnixMilli()), Member: id})
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("delay: %w; some of the ids may have been delayed: submit all of them again, each counts once", err)
+		}
+	}
+	return nil
+}
+
+// Hurry makes members due now. One that a scheduler has moved meanwhile does not come again.
+func (d Delayed) Hurry(ctx context.Context, members []string) error {
+	now, err := d.o.Scripts.Home().Now(ctx)
+	if err != nil {
+		return err
+	}
+	return d.change(ctx, members, func(p redis.Pipeliner, delayed, member string) {
+		p.ZAddXX(ctx, delayed, redis.Z{Score: float64(now.UnixMilli()), Member: member})
+	})
+}
+
+// Remove removes members. Records are not changed.
+func (d Delayed) Remove(ctx context.Context, members []string) error {
+	return d.change(ctx, members, func(p redis.Pipeliner, delayed, member string) { p.ZRem(ctx, delayed, member) })
+}
+
+// change does something to members of the delayed sets of all partitions: one that a set does
+// not have must not matter.
+func (d Delayed) change(ctx context.Context, members []string, do func(p redis.Pipeliner, delayed, member string)) error {
+	for page := range slices.Chunk(members, pageSize) {
+		_, err := d.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, m := range page {
+				for _, s := range d.o.Scripts {
+					do(p, s.Keys.Delayed(), m)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Find returns the members that are named, sorted; for an id, all that it has: the job itself and its
+// retries. It is an error if a name finds nothing.
+func (d Delayed) Find(ctx context.Context, names []string) ([]string, error) {
+	left := map[string]bool{}
+	var ids, members []string
+	for _, name := range names {
+		left[name] = true
+		if report.ValidID(name) {
+			ids = append(ids, name)
+			continue
+		}
+		members = append(members, name)
+	}
+	found := []string{}
+	for _, s := range d.o.Scripts {
+		scores, err := s.Epoch.Scores(ctx, s.Keys.Delayed(), members)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.AppendSeq(found, maps.Keys(scores))
+		for cursor, more := uint64(0), len(ids) > 0; more; more = cursor != 0 {
+			var page []redis.Z
+			if page, cursor, err = s.Epoch.ScanSet(ctx, s.Keys.Delayed(), cursor, pageSize); err != nil {
+				return nil, err
+			}
+			for _, z := range page {
+				member, _ := z.Member.(string)
+				if id, _, _ := strings.Cut(member, "/"); slices.Contains(ids, id) {
+					found = append(found, member)
+					delete(left, id)
+				}
+			}
+		}
+	}
+	for _, m := range found {
+		delete(left, m)
+	}
+	for _, name := range names {
+		if left[name] {
+			return nil, ErrNotFound.of(fmt.Errorf("%s is not in %s", name, d.o.Scripts.Home().Keys.Delayed()))
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}

@@ -1,0 +1,108 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Jobs changes records and their jobs.
+type Jobs struct{ o Options }
+
+// Report finds a report by its name.
+func (j Jobs) Report(name string) (*report.Report, error) { return j.o.report(name) }
+
+// Create inserts a PENDING record of a report and pushes its id. Parameters are a JSON object
+// that the report's definition accepts. The id is returned with the error, too, where the record
+// is inserted and only the push failed.
+func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id string, err error) {
+	r, err := j.o.report(name)
+	if err != nil {
+		return "", err
+	}
+	if n, limit := len(parameters), j.o.Config.Limits.Parameters; int64(n) > limit {
+		return "", ErrInput.of(fmt.Errorf("%d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit))
+	}
+	id, err = j.o.Records.Insert(ctx, r.Name, parameters)
+	if errors.Is(err, record.ErrNotCounted) || errors.Is(err, record.ErrFiltered) {
+		return "", ErrRefused.of(fmt.Errorf("%w: only its service can insert rows; fanfold submit ID pushes one", err))
+	} else if err != nil {
+		return "", err
+	}
+	if err := j.Push(ctx, id); err != nil {
+		return id, fmt.Errorf("record %s was inserted; fanfold submit %s pushes it: %w", id, id, err)
+	}
+	return id, nil
+}
+
+// Check proves that each id has a record of a known report without a final status.
+func (j Jobs) Check(ctx context.Context, ids []string) error {
+	records, err := j.o.Inspect.Records(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if r := records[id]; j.o.Config.Reports[r.Report] == nil {
+			return ErrRefused.of(fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report))
+		} else if !r.Status.Known() {
+			return ErrRefused.of(fmt.Errorf("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status))
+		} else if r.Status.Final() {
+			return ErrRefused.of(fmt.Errorf("record %s is %s: fanfold retry %s runs it again", id, r.Status, id))
+		}
+	}
+	return nil
+}
+
+// Push appends ids to the streams of jobs.
+func (j Jobs) Push(ctx context.Context, ids ...string) error {
+	_, err := j.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, id := range ids {
+			j.o.push(ctx, p, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("push: %w; some of the ids may have been pushed: submit all of them again, each counts once", err)
+	}
+	return nil
+}
+
+func (o Options) push(ctx context.Context, p redis.Pipeliner, id string) {
+	p.XAdd(ctx, &redis.XAddArgs{Stream: o.Scripts.Of(id).Keys.Jobs(), Values: []string{"id", id}})
+}
+
+// Retry makes a record with a final status PENDING, and pushes its id. The job gets the next
+// attempt.
+func (j Jobs) Retry(ctx context.Context, id string) error {
+	r, err := j.o.Inspect.Record(ctx, id)
+	if err != nil {
+		return err
+	}
+	if j.o.Config.Reports[r.Report] == nil {
+		return ErrRefused.of(fmt.Errorf("record %s: not run again: report %q is not in the configuration", id, r.Report))
+	}
+	// One that is PENDING was perhaps not pushed: a push too many does nothing.
+	if r, err := j.o.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
+		return j.stillRunning(ctx, id, err)
+	}
+	if err := j.o.Redis.ZRem(ctx, j.o.Scripts.Of(id).Keys.Dead(), id).Err(); err != nil {
+		return err
+	}
+	return j.Push(ctx, id)
+}
+
+// stillRunning says the way out for a record that is not run again since its job runs.
+func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
+	if !errors.Is(err, record.ErrRunning) {
+		return err
+	}
+	if v, readErr := j.o.Inspect.Job(ctx, id); readErr == nil && v.Orphan {
+		return ErrRefused.of(fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id))
+	}
+	return ErrRefused.of(fmt.Errorf("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id))
+}

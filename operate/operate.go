@@ -1,0 +1,91 @@
+package operate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Options are the handles of what an Operator changes. It opens and closes none of them.
+type Options struct {
+	Config  inspect.Config
+	Redis   redis.UniversalClient
+	Scripts scripts.Partitions
+	Records *record.Store
+	Inspect *inspect.Inspector
+}
+
+// Operator makes the changes that operators ask for. It is safe for concurrent use.
+type Operator struct {
+	Jobs       Jobs
+	Dead       Dead
+	Delayed    Delayed
+	Timers     Timers
+	Quarantine Quarantine
+	Pauses     Pauses
+}
+
+// New makes an Operator. It changes nothing yet.
+func New(o Options) *Operator {
+	return &Operator{Jobs{o}, Dead{o}, Delayed{o}, Timers{o}, Quarantine{o}, Pauses{o}}
+}
+
+// Kind says why a change is not made, and is matched by its error with errors.Is.
+type Kind string
+
+const (
+	ErrInput    Kind = "what was asked for is not possible"
+	ErrNotFound Kind = "it does not exist"
+	ErrRefused  Kind = "its state does not allow it"
+)
+
+func (k Kind) Error() string { return string(k) }
+
+// of gives an error a kind. Its text stays as it is.
+func (k Kind) of(err error) error { return kindOf{err, k} }
+
+type kindOf struct {
+	error
+	kind Kind
+}
+
+func (k kindOf) Unwrap() error { return k.error }
+
+func (k kindOf) Is(target error) bool { return target == k.kind }
+
+// Refused tells whether an error is about the one thing that was to be changed, so that others
+// can still be.
+func Refused(err error) bool {
+	for _, one := range []error{ErrInput, ErrNotFound, ErrRefused, engine.ErrNotAdopted, engine.ErrNoRecord, record.ErrRunning, scripts.ErrNoTimer, scripts.ErrNotRequeued} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckID proves that a text can be the id of a record.
+func CheckID(id string) error {
+	if !report.ValidID(id) {
+		return ErrInput.of(fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id))
+	}
+	return nil
+}
+
+// report finds a report by its name.
+func (o Options) report(name string) (*report.Report, error) {
+	if r := o.Config.Reports[name]; r != nil {
+		return r, nil
+	}
+	return nil, ErrInput.of(fmt.Errorf("unknown report %q. %s", name, decode.DidYouMean(name, slices.Sorted(maps.Keys(o.Config.Reports)))))
+}

@@ -1,0 +1,100 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Quarantine changes entries that were put aside because they cannot be used.
+type Quarantine struct{ o Options }
+
+var entryName = regexp.MustCompile(`^([0-9]+:)?[0-9]{1,20}-[0-9]{1,20}$`)
+
+// Find reads entries by their names, sorted, each once.
+func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarantined, error) {
+	if err := q.check(names); err != nil {
+		return nil, err
+	}
+	var found []inspect.Quarantined
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		s, id := q.of(name)
+		entry, ok, err := q.o.Inspect.QuarantinedEntry(ctx, s, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok:
+			return nil, ErrNotFound.of(fmt.Errorf("%s is not in %s", name, s.Keys.Quarantined()))
+		}
+		found = append(found, entry)
+	}
+	return found, nil
+}
+
+// Requeue puts an entry back into what it came from, and says where. What comes from a sorted set is
+// due then. One that would be quarantined again is refused with ErrNotRequeued of scripts.
+func (q Quarantine) Requeue(ctx context.Context, entry inspect.Quarantined, due time.Time) (string, error) {
+	v, err := q.o.Inspect.QuarantinedDetails(ctx, entry)
+	if err != nil {
+		return "", err
+	}
+	if v.Again != "" {
+		return "", fmt.Errorf("%w: %s", scripts.ErrNotRequeued, v.Again)
+	}
+	s, id := q.of(entry.Entry)
+	key, err := q.o.Scripts.Requeue(ctx, s, scripts.Aside{Entry: id, Stream: entry.Stream, Fields: entry.Fields}, due)
+	return "is in " + key + " again", err
+}
+
+// Remove removes entries by their names, and tells how many there were.
+func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, err error) {
+	if err := q.check(names); err != nil {
+		return 0, err
+	}
+	for page := range slices.Chunk(names, pageSize) {
+		cmds, err := q.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, name := range page {
+				s, id := q.of(name)
+				p.XDel(ctx, s.Keys.Quarantined(), id)
+			}
+			return nil
+		})
+		if err != nil {
+			return removed, err
+		}
+		for _, cmd := range cmds {
+			removed += int(cmd.(*redis.IntCmd).Val())
+		}
+	}
+	return removed, nil
+}
+
+// check proves the names of entries.
+func (q Quarantine) check(names []string) error {
+	for _, name := range names {
+		if s, _ := q.of(name); !entryName.MatchString(name) || s == nil {
+			return ErrInput.of(fmt.Errorf("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", name))
+		}
+	}
+	return nil
+}
+
+// of returns the partition and the id of an entry; nil: there is no such partition.
+func (q Quarantine) of(name string) (*scripts.Scripts, string) {
+	if partition, id, ok := strings.Cut(name, ":"); ok {
+		if n, err := strconv.Atoi(partition); err == nil && n >= 0 && n < len(q.o.Scripts) {
+			return q.o.Scripts[n], id
+		}
+		return nil, id
+	}
+	return q.o.Scripts.Home(), name
+}

@@ -1,0 +1,90 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Timers changes timers. All methods but Check return ErrNoTimer of scripts where there is none.
+type Timers struct{ o Options }
+
+// Check proves that a text can be a timer's name, and, where that is asked for, that a definition
+// matches it.
+func (t Timers) Check(name string, defined bool) error {
+	if !report.ValidTimer(name) {
+		return ErrInput.of(fmt.Errorf("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name))
+	}
+	if _, _, ok := t.o.Config.Timers.Match(name); defined && !ok {
+		return ErrInput.of(fmt.Errorf("timer %s: no definition in timers matches this name", name))
+	}
+	return nil
+}
+
+// Set sets a timer, in place of what it was set for before.
+func (t Timers) Set(ctx context.Context, name string, at time.Time) error {
+	s, err := t.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.Set(ctx, name, at)
+}
+
+// Pause keeps a timer from firing; it keeps its time, which is returned.
+func (t Timers) Pause(ctx context.Context, name string) (due time.Time, err error) {
+	s, err := t.of(ctx, name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return s.Pause(ctx, name)
+}
+
+// Resume lets a paused timer fire again, at once if its time has passed, and returns that time.
+func (t Timers) Resume(ctx context.Context, name string) (due time.Time, err error) {
+	s, err := t.of(ctx, name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return s.Resume(ctx, name)
+}
+
+// Fire fires a timer now, set or not. One that repeats keeps its next time, which is returned.
+func (t Timers) Fire(ctx context.Context, name string) (due time.Time, err error) {
+	s, err := t.of(ctx, name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	definition, _, _ := t.o.Config.Timers.Match(name)
+	return s.FireNow(ctx, name, definition.Repeats())
+}
+
+// Remove removes a timer and its key.
+func (t Timers) Remove(ctx context.Context, name string) error {
+	s, err := t.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.Remove(ctx, name)
+}
+
+// of returns the timers of the partition that has one: its own, or the one into which a service
+// has set it.
+func (t Timers) of(ctx context.Context, name string) (scripts.Timers, error) {
+	if len(t.o.Scripts) > 1 {
+		for _, s := range t.o.Scripts {
+			for _, set := range []string{s.Keys.Timers(), s.Keys.PausedTimers()} {
+				found, err := s.Epoch.Scores(ctx, set, []string{name})
+				if err != nil {
+					return scripts.Timers{}, err
+				}
+				if len(found) > 0 {
+					return s.Timers, nil
+				}
+			}
+		}
+	}
+	return t.o.Scripts.Of(name).Timers, nil
+}
