@@ -102,7 +102,7 @@ func newMigrate(f *flags) *cobra.Command {
 		Use:   "migrate",
 		Short: "Make Fanfold's tables, or bring them up to date",
 		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_snapshot,
-fanfold_firing), in the schema of the records, and the record table that
+fanfold_firing, fanfold_request), in the schema of the records, and the record table that
 records.table names; not that one if it is yours, with records.columns or
 records.statuses in the configuration. It may be run any number of times.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {

@@ -60,7 +60,7 @@ func TestSubmitOncePerFiring(t *testing.T) {
 	if _, err := s.Submit(t.Context(), "weekly-43", 0, "r", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.QueryRow("SELECT COUNT(*) FROM fanfold_firing WHERE name = 'weekly-42'").Scan(&rows); err != nil || rows != firings-prunedFirings {
+	if err := db.QueryRow("SELECT COUNT(*) FROM fanfold_firing WHERE name = 'weekly-42'").Scan(&rows); err != nil || rows != firings-pruned {
 		t.Errorf("%d old firings are left, %v", rows, err)
 	}
 }

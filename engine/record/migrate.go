@@ -137,7 +137,8 @@ func migrations(table string) []migration {
 
 // tableMigrations are the steps to today's tables beside the record table, as migrations.
 func tableMigrations(schema string) []migration {
-	meta, snapshot, firing := tableName{schema, metaTable}.quoted(), tableName{schema, snapshotTable}.quoted(), tableName{schema, firingTable}.quoted()
+	meta, snapshot := tableName{schema, metaTable}.quoted(), tableName{schema, snapshotTable}.quoted()
+	firing, request := tableName{schema, firingTable}.quoted(), tableName{schema, requestTable}.quoted()
 	return []migration{
 		{"create table " + meta, "CREATE TABLE IF NOT EXISTS " + meta + ` (
 		name  VARBINARY(255) NOT NULL PRIMARY KEY,
@@ -157,6 +158,15 @@ func tableMigrations(schema string) []migration {
 		id      VARBINARY(64) NOT NULL,
 		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
 		PRIMARY KEY (records, name, due),
+		KEY made (made)
+	) ENGINE=InnoDB`},
+		{"create table " + request, "CREATE TABLE IF NOT EXISTS " + request + ` (
+		records VARBINARY(64) NOT NULL,
+		name    VARBINARY(200) NOT NULL,
+		digest  BINARY(32) NOT NULL,
+		id      VARBINARY(64) NOT NULL,
+		made    TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+		PRIMARY KEY (records, name),
 		KEY made (made)
 	) ENGINE=InnoDB`},
 	}

@@ -97,7 +97,7 @@ func TestMigrateWithTheGrantsOfTheDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	grants := regexp.MustCompile(`(?m)^GRANT .* TO migrator;$`).FindAllString(string(page), -1)
-	if len(grants) != 6 {
+	if len(grants) != 7 {
 		t.Fatalf("%d statements for migrator", len(grants))
 	}
 	schema, admin := pool(t)

@@ -140,25 +140,3 @@ func (s *Store) CountStartable(ctx context.Context, grace time.Duration) (pendin
 	}
 	return pending, processing, nil
 }
-
-// Insert makes a PENDING record and returns its id; parameters is a JSON object or nil. The
-// table's id must be one that the database counts, and its other columns must have defaults.
-// Errors: ErrNotCounted, ErrFiltered.
-func (s *Store) Insert(ctx context.Context, report string, parameters []byte) (id string, err error) {
-	l, err := s.known(ctx)
-	if err != nil {
-		return "", err
-	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return "", fmt.Errorf("record: insert: %w", err)
-	}
-	defer tx.Rollback()
-	if id, err = s.insert(ctx, tx, l, report, parameters); err == nil {
-		err = tx.Commit()
-	}
-	if err != nil {
-		return "", fmt.Errorf("record: insert: %w", err)
-	}
-	return id, nil
-}

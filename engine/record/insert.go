@@ -1,0 +1,174 @@
+package record
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// These are returned by Insert, InsertOnce and Submit where only their service can insert records.
+var (
+	// ErrNotCounted: the database does not count their ids.
+	ErrNotCounted = errors.New("record: the table's id is not counted by the database")
+	// ErrFiltered: a new record would not be seen.
+	ErrFiltered = errors.New("record: a new row does not fulfil records.filter")
+)
+
+// Insert makes a PENDING record and returns its id; parameters is a JSON object or nil. The
+// table's id must be one that the database counts, and its other columns must have defaults.
+// Errors: ErrNotCounted, ErrFiltered.
+func (s *Store) Insert(ctx context.Context, report string, parameters []byte) (id string, err error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return "", err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return "", fmt.Errorf("record: insert: %w", err)
+	}
+	defer tx.Rollback()
+	if id, err = s.insert(ctx, tx, l, report, parameters); err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		return "", fmt.Errorf("record: insert: %w", err)
+	}
+	return id, nil
+}
+
+// ErrOtherRequest is returned by InsertOnce for a key that was used for another record.
+var ErrOtherRequest = errors.New("record: the key was used for another request")
+
+// ErrNoRequests is returned by InsertOnce where there is no table of requests.
+var ErrNoRequests = errors.New("record: no table for the keys of requests")
+
+// requestTable is the table of requests that insert once. It is Fanfold's, in the record
+// table's schema, also where that one is a service's.
+const requestTable = "fanfold_request"
+
+// KeptRequests is how long the key of a request is known.
+const KeptRequests = 7 * 24 * time.Hour
+
+// requests is the ledger of what services have asked for.
+var requests = ledger{table: requestTable, columns: []string{"records", "name", "digest"}, keys: 2, kept: KeptRequests}
+
+// InsertOnce is Insert for a request that has a key of 1 to 200 bytes, which its caller has
+// chosen. Called again with the same key, report and parameters within KeptRequests it inserts nothing and
+// returns the same id, and before is true: key and record are in one transaction. With another
+// report or other parameters it returns ErrOtherRequest. The errors are those of Insert, and
+// ErrNoRequests.
+func (s *Store) InsertOnce(ctx context.Context, key, report string, parameters []byte) (id string, before bool, err error) {
+	digest := sha256.Sum256(append([]byte(report+"\x00"), parameters...))
+	row := []any{s.names.table, key, digest[:]}
+	id, before, err = s.insertOnce(ctx, requests, row, report, parameters)
+	if err == nil && before {
+		var same int
+		err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(requestTable)+" WHERE records = ? AND name = ? AND digest = ?", row...).Scan(&same)
+		if err == nil && same == 0 {
+			err = ErrOtherRequest
+		}
+	}
+	if serverError(err, errAccess, errTableAccess, errNoTable) {
+		err = fmt.Errorf("%w: %w", ErrNoRequests, err)
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("record: insert once: %w", err)
+	}
+	return id, before, nil
+}
+
+// ledger is a table of Fanfold's that knows for what records were inserted: its rows are keys,
+// each with the id of a record, and when they were made.
+type ledger struct {
+	table   string
+	columns []string // of a row, beside id and made
+	keys    int      // how many of them are the key
+	kept    time.Duration
+}
+
+// errDuplicate is the number of the server error for a key that is there.
+const errDuplicate = 1062
+
+// pruned bounds how many old rows of a ledger go with a new one.
+const pruned = 2
+
+// insertOnce inserts a PENDING record and the row of a ledger in one transaction. If there is
+// a row with that key, it returns the id that it has, and inserts nothing.
+func (s *Store) insertOnce(ctx context.Context, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
+	l, err := s.known(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	id, err = contended(ctx, func() (id string, err error) {
+		id, before, err = s.insertWith(ctx, l, in, row, report, parameters)
+		return id, err
+	})
+	if err == nil && !before {
+		// That it fails changes nothing: the next ones remove more.
+		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY made LIMIT "+strconv.Itoa(pruned), int64(in.kept.Seconds()))
+	}
+	return id, before, err
+}
+
+func (s *Store) insertWith(ctx context.Context, l *layout, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return "", false, err
+	}
+	defer tx.Rollback()
+	table, key := s.beside(in.table), row[:in.keys:in.keys]
+	where := " WHERE " + strings.Join(in.columns[:in.keys], " = ? AND ") + " = ?"
+	// The row comes first: a second caller waits here for the end of the first.
+	_, err = tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')", row...)
+	if serverError(err, errDuplicate) {
+		err = tx.QueryRowContext(ctx, "SELECT id FROM "+table+where+" FOR UPDATE", key...).Scan(&id)
+		return id, true, err
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if id, err = s.insert(ctx, tx, l, report, parameters); err != nil {
+		return "", false, err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE "+table+" SET id = ?"+where, append([]any{id}, key...)...); err != nil {
+		return "", false, err
+	}
+	return id, false, tx.Commit()
+}
+
+// insert makes a PENDING record. After an error its caller rolls back.
+func (s *Store) insert(ctx context.Context, tx *sql.Tx, l *layout, of string, parameters []byte) (id string, err error) {
+	columns, args := s.columns["report"]+", "+s.columns["status"], []any{of, l.statuses[report.Pending]}
+	if column, ok := s.columns["parameters"]; ok && parameters != nil {
+		columns, args = columns+", "+column, append(args, string(parameters))
+	}
+	result, err := tx.ExecContext(ctx, "INSERT INTO "+s.table+" ("+columns+") VALUES ("+marks(len(args))+")", args...)
+	if err != nil {
+		return "", err
+	}
+	n, err := result.LastInsertId()
+	if err != nil {
+		return "", err
+	}
+	if n == 0 {
+		return "", ErrNotCounted
+	}
+	if s.filter != "" {
+		var seen int
+		err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.table+" WHERE "+s.columns["id"]+" = ?"+s.filter, n).Scan(&seen)
+		if err != nil {
+			return "", err
+		}
+		if seen == 0 {
+			return "", ErrFiltered
+		}
+	}
+	return strconv.FormatInt(n, 10), nil
+}

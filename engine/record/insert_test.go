@@ -1,0 +1,73 @@
+package record
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// TestInsertOncePerKey however often, and by however many at once.
+func TestInsertOncePerKey(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{})
+	if _, _, err := s.InsertOnce(t.Context(), "k", "r", nil); !errors.Is(err, ErrNoRequests) {
+		t.Errorf("without the table: %v", err)
+	}
+	run(t, db, tableMigrations("")[3].statement)
+	if _, _, err := s.InsertOnce(t.Context(), "k", "r", []byte("no JSON")); err == nil {
+		t.Error("the row was taken")
+	}
+	const callers = 6
+	ids, befores := make([]string, callers), make([]bool, callers)
+	var g errgroup.Group
+	for i := range callers {
+		g.Go(func() (err error) {
+			ids[i], befores[i], err = s.InsertOnce(t.Context(), "k", "r", []byte(`{"a":1}`))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	first := 0
+	for i := range callers {
+		if ids[i] != ids[0] {
+			t.Errorf("%q", ids)
+		}
+		if !befores[i] {
+			first++
+		}
+	}
+	if first != 1 {
+		t.Errorf("%d callers were the first", first)
+	}
+	for name, c := range map[string]struct{ report, parameters string }{"another report": {"R", `{"a":1}`}, "other parameters": {"r", `{"a":2}`}} {
+		if id, _, err := s.InsertOnce(t.Context(), "k", c.report, []byte(c.parameters)); !errors.Is(err, ErrOtherRequest) || id != "" {
+			t.Errorf("%s: %q %v", name, id, err)
+		}
+	}
+	// Keys differ by case, and those of other record tables are others.
+	if id, before, err := s.InsertOnce(t.Context(), "K", "r", []byte(`{"a":1}`)); err != nil || before || id == ids[0] {
+		t.Errorf("%s %v %v", id, before, err)
+	}
+	if _, err := Migrate(t.Context(), db, "other"); err != nil {
+		t.Fatal(err)
+	}
+	if _, before, err := store(t, db, report.Records{Table: "other"}).InsertOnce(t.Context(), "k", "r", nil); err != nil || before {
+		t.Errorf("%v %v", before, err)
+	}
+	var rows int
+	if err := db.QueryRow("SELECT COUNT(*) FROM file_download_record").Scan(&rows); err != nil || rows != 2 {
+		t.Errorf("%d records, %v", rows, err)
+	}
+	run(t, db, "UPDATE fanfold_request SET made = NOW() - INTERVAL 8 DAY WHERE name = 'k'")
+	if _, _, err := s.InsertOnce(t.Context(), "new", "r", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, before, err := s.InsertOnce(t.Context(), "k", "r", nil); err != nil || before {
+		t.Errorf("a key of last week: %v %v", before, err)
+	}
+}
