@@ -88,14 +88,15 @@ func TestRoomsAreApart(t *testing.T) {
 		"/operate":       {"/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
 		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/operate", "/cmd"},
 
-		"/internal/step":    {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
-		"/internal/mysqldb": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
-		"/internal/redisdb": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
-		"/internal/screen":  {""},
-		"/internal/quiet":   {""},
-		"/cmd/fanfold/demo": {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},
-		"/internal/ask":     {""},
-		"/internal/group":   {""},
+		"/internal/step":     {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
+		"/internal/mysqldb":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
+		"/internal/download": {"/config", "/listeners", "/scheduler", "/inspect", "/dashboard", "/cmd"},
+		"/internal/redisdb":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
+		"/internal/screen":   {""},
+		"/internal/quiet":    {""},
+		"/cmd/fanfold/demo":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},
+		"/internal/ask":      {""},
+		"/internal/group":    {""},
 	} {
 		found := false
 		for _, r := range rooms {

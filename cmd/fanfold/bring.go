@@ -58,7 +58,7 @@ func newTarget(c *cobra.Command, path string) (*target, error) {
 
 // bring writes the file of a job to the target.
 func (b *backend) bring(ctx context.Context, v inspect.Job, to *target) error {
-	files, name, err := b.object(ctx, v.ID, v.File)
+	files, name, err := b.Object(ctx, v.ID, v.File)
 	if err != nil {
 		return err
 	}

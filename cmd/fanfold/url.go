@@ -65,7 +65,7 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		}
 		return l, jobFailed(fmt.Errorf("record %s is %s and has no file%s\nfanfold retry %s runs it again", id, r.Status, reason, id))
 	}
-	files, name, err := b.object(ctx, id, r.File)
+	files, name, err := b.Object(ctx, id, r.File)
 	if err != nil {
 		return l, err
 	}
@@ -78,16 +78,4 @@ func (b *backend) link(ctx context.Context, id string, expires time.Duration) (l
 		l.Path, err = files.Path(name)
 	}
 	return l, err
-}
-
-// object is the sink that has the file of a record, and the file's name in it.
-func (b *backend) object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {
-	if files, err = b.OpenSink(ctx); err != nil {
-		return nil, "", err
-	}
-	name, ours := files.Name(file)
-	if !ours {
-		return nil, "", fmt.Errorf("record %s has the file %q, which is not in %s", id, file, b.Config.Sink)
-	}
-	return files, name, nil
 }

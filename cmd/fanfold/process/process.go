@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,6 +56,8 @@ type Process struct {
 	seen    *quiet.Watch // what becomes of the clients of Redis
 	apis    map[string]*http.Source
 	files   *sink.Watched               // of an engine; nil: this process makes no files
+	reading sync.Mutex                  // of reads
+	reads   sink.Sink                   // of those who bring files; nil: none was asked for yet
 	sources map[string]listeners.Source // of listeners; nil: this process runs none
 	only    func(listener string) bool  // which listeners run here; nil: all
 	bounds  map[string]report.Bound     // of sources
@@ -193,6 +196,24 @@ func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
 	}
 	p.closers = append(p.closers, s)
 	return s, nil
+}
+
+// Object finds the sink that has the file of a record, and the file's name in it. The sink stays
+// open until Close.
+func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	if p.reads == nil {
+		// It outlives the request that was the first one to need it.
+		if p.reads, err = p.OpenSink(context.WithoutCancel(ctx)); err != nil {
+			return nil, "", err
+		}
+	}
+	name, ours := p.reads.Name(file)
+	if !ours {
+		return nil, "", fmt.Errorf("record %s has the file %q, which is not in %s", id, file, p.Config.Sink)
+	}
+	return p.reads, name, nil
 }
 
 // source makes the source of a database's listeners. Queries are ended over

@@ -1,0 +1,96 @@
+// Package download answers one question: how does a job's file leave over HTTP?
+//
+// A sink that signs URLs, such as a bucket, sends the browser there: the URL is made for that one
+// request. What lies in a directory is streamed. A client sees a file that is not whole as a
+// transfer that breaks off, never as a short file.
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/sink"
+)
+
+// Find finds the sink that has the file of a record, and the file's name in it.
+type Find func(ctx context.Context, id, file string) (files sink.Sink, name string, err error)
+
+// signer is a sink whose objects can be read elsewhere by whoever has a URL.
+type signer interface {
+	SignedURL(ctx context.Context, name string, until time.Time) (string, error)
+}
+
+const (
+	// LinkTime is how long a signed URL is good.
+	LinkTime = 5 * time.Minute
+	// writeTime is how long a client may take to receive a chunk of a file.
+	writeTime = 30 * time.Second
+	chunk     = 256 << 10
+)
+
+// Serve answers a GET or HEAD with the file of a record, which is what its file column says:
+// 302 to a signed URL, or 200 with the bytes. An error means that nothing is written yet; it
+// matches sink.ErrNoObject where the file is gone.
+func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) error {
+	files, name, err := find(r.Context(), id, file)
+	if err != nil {
+		return err
+	}
+	made, ok := engine.ParseFileName(name)
+	if !ok || made.ID != id {
+		return fmt.Errorf("record %s has the file %q, which no job of it has made", id, file)
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	if s, ok := files.(signer); ok {
+		url, err := s.SignedURL(r.Context(), name, time.Now().Add(LinkTime))
+		if err != nil {
+			return err
+		}
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Location", url)
+		w.WriteHeader(http.StatusFound)
+		return nil
+	}
+	in, err := files.Open(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	end, kind := ".csv", "text/csv; charset=utf-8"
+	if made.Gzip {
+		end, kind = ".csv.gz", "application/gzip"
+	}
+	h.Set("Content-Type", kind)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": made.Report + "-" + id + end}))
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	to := &patient{w, http.NewResponseController(w)}
+	if _, err := io.CopyBuffer(to, struct{ io.Reader }{in}, make([]byte, chunk)); err != nil {
+		panic(http.ErrAbortHandler) // the length is not known: this is how the client learns of it
+	}
+	return nil
+}
+
+// patient gives the client time for each chunk, whatever the server gives for a whole answer.
+type patient struct {
+	io.Writer
+	to *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (p *patient) Write(b []byte) (int, error) {
+	if err := p.to.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return p.Writer.Write(b)
+}
