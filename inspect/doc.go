@@ -4,7 +4,7 @@
 //
 // An Inspector is given handles, opens nothing and changes nothing. Its answers are plain
 // structs, which the command line prints and a dashboard shows. What is known of the state of
-// a job comes through the facts of one file, why_facts.go; the verdicts are made of facts alone
-// and need no server: why_job.go judges a job, why_push.go an id that waits for its start,
-// why_step.go a listener or fan-in.
+// a job comes through the facts of one file, why_facts.go. Verdicts are made of facts alone and
+// need no server: why_job.go and why_step.go name the facts of a job and of its steps, and the
+// tables why_rules_job.go and why_rules_step.go say which of them mean what, in which words.
 package inspect

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -114,23 +113,4 @@ func Short(d time.Duration) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
-}
-
-// behind says how many are before it.
-func behind(n int64) string {
-	switch n {
-	case 0:
-		return " as the next one"
-	case 1:
-		return " behind 1 other"
-	}
-	return fmt.Sprintf(" behind %d others", n)
-}
-
-// after puts something between two texts, unless the second is empty.
-func after(between, text string) string {
-	if text == "" {
-		return ""
-	}
-	return between + text
 }

@@ -1,15 +1,16 @@
 package inspect
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // answer is what keeps a job, or one of its steps.
@@ -22,8 +23,7 @@ type answer struct {
 	then string    // what that is
 }
 
-// judged is a job with what keeps its steps. The first case of a switch that holds is the
-// answer, so the order of the cases is the logic.
+// judged is a job with what keeps its steps.
 type judged struct {
 	*facts
 	steps []step
@@ -52,10 +52,20 @@ func diagnose(f *facts) Verdict {
 		v.Steps = append(v.Steps, s.public())
 		v.add(s.answer)
 	}
-	a := j.answer()
-	v.Kind, v.Summary = a.kind, a.says
+	k := j.known()
+	a := k.answer(jobRule)
+	if v.Kind, v.Summary = a.kind, a.says; v.Kind == "" {
+		v.Kind = j.worst.kind
+	}
 	v.add(a)
-	j.notes(&v)
+	k.is["="+string(v.Kind)] = true
+	for _, r := range notes {
+		a := k.answer(r)
+		if a.says != "" {
+			a.more = []string{a.says}
+		}
+		v.add(a)
+	}
 	if f.RecordErr != nil && f.RedisErr == nil {
 		if v.Summary != "" {
 			v.Details = slices.Insert(v.Details, 0, "By what Redis knows: "+v.Summary)
@@ -88,85 +98,94 @@ func (f *facts) runs() bool {
 	return f.Record == nil || f.Record.Attempt == f.Job.Attempt && f.Record.ID == f.ID && !f.Record.Status.Final()
 }
 
-// answer says what keeps a job. A job that runs is kept by its worst step, unless a case
-// before that one holds.
-func (j *judged) answer() answer {
-	r, retry := j.Record, []string{"fanfold retry " + j.ID + " runs it again"}
-	switch {
-	case redis.HasErrorPrefix(j.RedisErr, "WRONGTYPE"):
-		return answer{kind: KindWrongType, says: fmt.Sprintf("A key of Fanfold has another type: %v.", j.RedisErr),
-			more: []string{"Whatever needs that key waits; other jobs continue."},
-			do:   []string{"look at the key, and rename or delete it if it is not Fanfold's: what was lost is sent again"}}
-	case j.RedisErr != nil:
-		return answer{kind: KindRedisAway, says: fmt.Sprintf("Redis does not answer: %v.", j.RedisErr),
-			more: []string{"Nothing can go on until it does; workers wait for it, and outages do not count as tries."}}
-
-	// The record is final, or not this one.
-	case r != nil && r.ID != j.ID:
-		return answer{kind: KindOtherID, says: fmt.Sprintf("The database finds the record %q for this id: push exactly that.", r.ID)}
-	case r != nil && r.Status == report.Success:
-		return answer{kind: KindEnded, says: "It is done: " + r.File}
-	case r != nil && r.Status == report.Partial:
-		return answer{kind: KindEnded, says: "It is done in part: " + r.File,
-			more: []string{"It is " + cmp.Or(r.Error, "without what some of its listeners should have given") + "."},
-			do:   []string{"fanfold retry " + j.ID + " makes it again"}}
-	case r != nil && r.Status == report.Failed:
-		return answer{kind: KindEnded, says: "It has failed: " + cmp.Or(r.Error, "the record gives no reason"), do: retry}
-	case r != nil && r.Status == report.Cancelled:
-		return answer{kind: KindEnded, says: "It was cancelled" + after(": ", r.Error), do: retry}
-	case r != nil && r.Status.Final():
-		return answer{kind: KindEnded, says: fmt.Sprintf("Its status is %q, which this configuration does not map: it counts as final.", r.Status)}
-	case j.JobErr != nil:
-		return answer{kind: KindBrokenState, says: fmt.Sprintf("The key of its state holds something else: %v.", j.JobErr),
-			do: []string{"look at the key, and delete it if it is not Fanfold's"}}
-
-	case j.runs():
-		return j.running()
-	case j.Job != nil && r != nil && j.Job.Attempt > r.Attempt:
-		return answer{kind: KindSuperseded, says: fmt.Sprintf("Redis has attempt %d of the job, the record attempt %d: the record was changed.", j.Job.Attempt, r.Attempt),
-			more: []string{"The job ends as SUPERSEDED, without a file; then the record can be pushed again."}}
-	case j.push() != nil:
-		return j.delayed(j.push())
-	case j.Jobs.Entry != nil:
-		return j.queued(j.Jobs.Entry)
-	case j.Aside != nil:
-		return answer{kind: KindQuarantined, says: fmt.Sprintf("It was quarantined %s: %s.", When(j.Aside.At, j.Now), j.Aside.Reason),
-			more: []string{"It came by " + j.Aside.Stream + ". The record was not changed."},
-			do:   []string{"correct what the reason names, then fanfold submit " + j.ID}}
-	case j.RecordErr != nil:
-		return answer{kind: KindRecordsAway}
+// known names what was found, for the rules.
+func (j *judged) known() *known {
+	r, job, push, e, paused := j.Record, j.Job, j.push(), j.Jobs.Entry, time.Time{}
+	k := &known{outer: j.outer()}
+	k.is = map[string]bool{
+		"wrong-type": redis.HasErrorPrefix(j.RedisErr, "WRONGTYPE"), "redis-away": j.RedisErr != nil, "records-away": j.RecordErr != nil,
+		"record": r != nil, "report": j.Report != nil, "definition": j.definition() != nil, "broken-state": j.JobErr != nil,
+		"worst": j.worst != nil, "several": len(j.steps) > 1, "push": push != nil, "queued": e != nil, "aside": j.Aside != nil,
+		"alive": j.live(j.Jobs) > 0, "full-memory": j.Memory > j.Limits.Memory, "full": j.Running >= int64(j.Limits.RunningJobs),
+		"jobs-whole": j.Jobs.Whole, "aside-whole": j.AsideWhole, "dead": !j.Dead.IsZero(),
 	}
-	return j.nowhere()
-}
-
-// running says what keeps a job that runs.
-func (j *judged) running() answer {
-	job := j.Job
-	standsStill := fmt.Sprintf("It stands still: no process has the definition of report %s that it was started with (%s).", job.Report, job.Definition)
-	switch {
-	case j.orphan() && j.Report == nil:
-		return answer{kind: KindNoDefinition, says: standsStill,
-			do: []string{fmt.Sprintf("start a process with a configuration that has report %s as it was, or fanfold cancel %s", job.Report, j.ID)}}
-	case j.orphan():
-		return answer{kind: KindNoDefinition, says: standsStill, do: []string{
-			fmt.Sprintf("fanfold adopt %s starts its next attempt with today's definition; fanfold adopt --report %s does so for all such jobs of its report", j.ID, job.Report),
-			"or start a process with the configuration as it was",
-		}}
-	case !job.committed() && j.Now.Sub(job.Deadline) > missed:
-		return answer{kind: KindNoScheduler, says: "Its deadline was " + When(job.Deadline, j.Now) + ", and no scheduler has failed it.", do: []string{SchedulerMissing}}
-	case j.worst == nil:
-		return answer{kind: KindEnding, says: "All listeners are done, and the job is on its way to fan-in."}
+	k.text = map[string]string{
+		"redis-error": text(j.RedisErr), "records-error": text(j.RecordErr), "state-error": text(j.JobErr),
+		"memory": strconv.Itoa(j.Memory), "memory-max": strconv.Itoa(j.Limits.Memory), "jobs-searched": integer(j.Jobs.Searched),
+		"jobs-running": integer(j.Running), "jobs-max": strconv.Itoa(j.Limits.RunningJobs), "lease": Short(j.Limits.Lease), "grace": Short(j.Limits.Grace),
+		"polls": strconv.Itoa(len(report.RecordPolls)), "dead-since": Stamp(j.Dead),
+	}
+	k.at = map[string]time.Time{"takeover": j.Now.Add(j.Limits.Lease)}
+	if j.Report != nil {
+		k.is["restarts"] = j.Report.RestartOnChange
+	}
+	if d := j.definition(); d != nil {
+		k.is["deadline-waits"] = d.DeadlineWaits
+	}
+	if r != nil {
+		paused, k.is["report-paused"] = j.Paused[scripts.PausedReport(r.Report)], false
+		for status, name := range map[report.Status]string{report.Success: "success", report.Partial: "partial", report.Failed: "failed", report.Cancelled: "cancelled", report.Pending: "pending", report.Processing: "processing"} {
+			k.is[name] = r.Status == status
+		}
+		k.is["other-id"], k.is["final"], k.is["record-error"], k.is["report-paused"] = r.ID != j.ID, r.Status.Final(), r.Error != "", !paused.IsZero()
+		k.is["overtaken"], k.is["in-grace"] = job != nil && job.Attempt > r.Attempt, r.Age < j.Limits.Grace
+		k.text["record-id"], k.text["record-status"], k.text["report-quoted"] = strconv.Quote(r.ID), strconv.Quote(string(r.Status)), strconv.Quote(r.Report)
+		k.text["file"], k.text["record-error"], k.text["record-attempt"], k.text["record-age"] = r.File, r.Error, integer(r.Attempt), Short(r.Age)
+		k.text["report"], k.text["report-paused"], k.at["grace-over"] = r.Report, Stamp(paused), j.Now.Add(j.Limits.Grace-r.Age)
+	}
+	if job != nil {
+		last := j.Seen.Last[job.member()]
+		k.is["state"], k.is["state-runs"], k.is["seen"] = true, job.runs(), !last.IsZero()
+		k.is["deadline-missed"], k.is["deadline-ahead"] = !job.committed() && j.Now.Sub(job.Deadline) > missed, !j.Now.After(job.Deadline)
+		k.is["some-done"], k.text["done"], k.text["target"] = job.Done > 0 && job.Done < job.Target, integer(job.Done), integer(job.Target)
+		k.text["deadline"], k.at["deadline"], k.text["job-status"] = When(job.Deadline, j.Now), job.Deadline, job.Status
+		k.text["seen"], k.at["restart"], k.text["next-attempt"] = When(last, j.Now), last.Add(j.Limits.Grace), integer(job.Attempt+1)
+	}
+	if w := j.worst; w != nil {
+		k.is["worst-running"], k.is["worst-ending"] = w.kind == KindRunning, w.kind == KindEnding
+		k.text["worst-title"], k.text["worst-says"] = title(w.Name), w.says
 	}
 	var names []string
 	for _, s := range j.steps {
 		names = append(names, title(s.Name))
 	}
-	says := "It waits for " + strings.Join(names, ", ") + ": " + j.worst.says
-	if len(j.steps) > 1 {
-		says = "It waits for " + strings.Join(names, ", ") + ": " + title(j.worst.Name) + ": " + j.worst.says
+	k.text["names"] = strings.Join(names, ", ")
+	if push != nil {
+		k.is["push-due"], k.is["push-of-id"], k.text["poll"] = push.Due != nil, push.later.Step == "", integer(push.later.Attempt)
+		k.text["push-score"] = fmt.Sprint(push.Score)
+		if push.Due != nil {
+			k.is["push-missed"], k.text["push-due"], k.at["push-due"] = j.Now.Sub(*push.Due) > missed, When(*push.Due, j.Now), *push.Due
+		}
 	}
-	if j.worst.kind == KindRunning && job.Done > 0 && job.Done < job.Target {
-		return answer{kind: KindBarrier, says: fmt.Sprintf("%d of %d listeners are done. %s", job.Done, job.Target, says)}
+	if e != nil {
+		k.is["read"], k.is["silent"], k.text["reader"], k.text["read-ago"] = e.Consumer != "", e.Idle > j.Limits.Lease, e.Consumer, Short(e.Idle)
+		k.is["ids-before-none"], k.is["ids-before-one"], k.text["ids-before"] = e.Ahead == 0, e.Ahead == 1, integer(e.Ahead)
 	}
-	return answer{kind: j.worst.kind, says: says}
+	if a := j.Aside; a != nil {
+		k.text["aside-at"], k.text["aside-reason"], k.text["aside-stream"] = When(a.At, j.Now), a.Reason, a.Stream
+	}
+	return k
+}
+
+// outer names what the job and its steps both tell.
+func (f *facts) outer() *known {
+	k := &known{
+		is:   map[string]bool{"runs": f.runs(), "orphan": f.orphan()},
+		text: map[string]string{"id": f.ID, "cli": f.CLI, "jobs": f.Keys.Jobs(), "delayed": f.Keys.Delayed()},
+	}
+	if f.Job != nil {
+		k.is["failing"], k.is["committed"], k.text["reason"] = f.Job.failing(), f.Job.committed(), f.Job.Reason
+		k.text["job-attempt"], k.text["job-report"], k.text["definition"] = integer(f.Job.Attempt), f.Job.Report, f.Job.Definition
+	}
+	return k
+}
+
+func integer(n int64) string { return strconv.FormatInt(n, 10) }
+
+// text is that of an error; empty: there is none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

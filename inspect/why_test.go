@@ -3,7 +3,9 @@ package inspect
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -340,6 +342,78 @@ func TestDiagnose(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRulesNameWhatIsKnown: a name that is mistyped in a rule would never hold, or say nothing.
+func TestRulesNameWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, f := range []*facts{
+		querying(owned("a", time.Second), entered("a", 0, "w", 0)), recorded(report.Pending, inJobs("w", 0), pushed("1", 0), func(f *facts) { f.Aside = &Quarantined{} }),
+	} {
+		j := &judged{facts: f}
+		for _, p := range f.open() {
+			j.steps = append(j.steps, newStep(f, p))
+			j.worst = &j.steps[0]
+		}
+		for k := j.known(); k != nil; k = k.outer {
+			note(names, k)
+		}
+		if j.worst != nil {
+			note(names, j.worst.known(true))
+		}
+	}
+	for _, k := range severity {
+		names["="+string(k)] = true
+	}
+	for _, k := range []Kind{KindNoRecord, KindLooking, KindQuarantined, KindStateless, KindEnded, KindSuperseded} {
+		names["="+string(k)] = true
+	}
+	for name := range made {
+		names[name] = true
+	}
+	for name := range phrases {
+		names["{"+name] = true
+	}
+	names["tries"], names["{tries"] = true, true // see newStep
+	check := func(prefix, name string) {
+		if !names[prefix+name] {
+			t.Errorf("no fact or text is called %q", prefix+name)
+		}
+	}
+	for _, r := range slices.Concat([]rule{jobRule, stepRule}, notes, slices.Collect(maps.Values(phrases))) {
+		for _, b := range r {
+			for name := range strings.FieldsSeq(b.when) {
+				check("", strings.TrimPrefix(name, "!"))
+			}
+			for _, text := range slices.Concat([]string{b.says, b.then}, b.more, b.do) {
+				for _, found := range regexp.MustCompile(`\{[^}]*`).FindAllString(text, -1) {
+					check("", found)
+				}
+			}
+			if b.at != "" {
+				check("@", b.at)
+			}
+		}
+	}
+	for _, ways := range made {
+		for name := range strings.FieldsSeq(strings.Join(ways, " ")) {
+			check("", strings.TrimPrefix(name, "!"))
+		}
+	}
+}
+
+// note notes the names of facts, of texts and of times.
+func note(names map[string]bool, k *known) {
+	for name := range k.is {
+		names[name] = true
+	}
+	for name := range k.text {
+		names["{"+name] = true
+	}
+	for name := range k.at {
+		names["@"+name] = true
 	}
 }
 

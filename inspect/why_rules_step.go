@@ -1,0 +1,90 @@
+package inspect
+
+// severity has the kinds of steps. Of the steps of a job, the one whose kind comes first is
+// the worst.
+var severity = []Kind{
+	KindNoDefinition, KindRecordsAway, KindSourceRefuses, KindSourceAway, KindPaused, KindNoScheduler, KindNoWorker, KindWorkerDead,
+	KindSinkFails, KindRetryWaiting, KindLost, KindQueued, KindWaiting, KindRunning, KindEnding, KindFolding,
+}
+
+// made are facts that others make: each is a list of those that do. The first ones say where a step
+// stands: exactly one of them holds.
+var made = map[string][]string{
+	"held":      {"owner !lease-over"},                          // a worker has it and renews its lease
+	"vanished":  {"owner lease-over gone"},                      // the lease of its worker has ended, and its entry is gone
+	"expired":   {"owner lease-over !gone"},                     // the lease of its worker has ended
+	"handed":    {"!owner next !entry !gone !error !for-other"}, // a process without its definition has handed it back
+	"forgotten": {"!owner next gone"},                           // its next try has a time, and nothing brings it back
+	"later":     {"!owner next !entry !gone error", "!owner next !entry !gone for-other"},
+	"unread":    {"!owner entry"},               // its entry is in the stream
+	"unseen":    {"!owner !next !entry !whole"}, // its entry is not among those that were searched
+	"absent":    {"!owner !next !entry whole"},  // nothing leads to it
+
+	"gone":       {"!entry whole !back"},
+	"paused":     {"listener-paused !held"},             // unless a worker continues it
+	"overdue":    {"later past-due", "handed past-due"}, // its next try should have come
+	"comes":      {"later !overdue !paused"},            // its next try will come, and begin
+	"retries":    {"comes !for-other"},                  // the same, after one that failed
+	"unattended": {"alone-in unread", "alone-in unseen", "alone-in absent"},
+
+	"deadline-counts": {"runs !committed", "=superseded !committed"},
+}
+
+// stepRule says what keeps a step of a job that runs.
+var stepRule = rule{
+	{when: "orphan", kind: KindNoDefinition, says: "it waits for a process with that definition{tried}"},
+	{when: "retries blames-records", kind: KindRecordsAway, says: "{failed}", do: []string{"{try-now}; fanfold doctor checks the records' database"}, at: "next", then: "{attempt}"},
+	{when: "held source-refuses", kind: KindSourceRefuses, says: "worker {owner} has it, and {source} refuses the login from here: {source-error}", do: []string{"{correct}"}},
+	{when: "comes source-refuses", kind: KindSourceRefuses, says: "{source} refuses the login from here ({source-error}); {again}", do: []string{"{correct}"}, at: "next", then: "{attempt}"},
+	{when: "held source-away", kind: KindSourceAway, says: "worker {owner} has it, and {source} does not answer from here: {source-error}"},
+	{when: "comes source-away", kind: KindSourceAway, says: "{source} does not answer from here ({source-error}); {again}", do: []string{"{try-now}"}, at: "next", then: "{attempt}"},
+	{when: "paused", kind: KindPaused, says: "the listener is paused since {paused-since}", do: []string{"fanfold resume listener {name}"}},
+	{when: "overdue", kind: KindNoScheduler, says: "its next try was due {next}, and no scheduler has moved it{before}", do: []string{SchedulerMissing}},
+	{when: "handed", kind: KindNoWorker, says: "a process without its definition has handed it back; it is offered again {next}", do: []string{"keep a process with the old configuration until its jobs are done"}},
+	{when: "unattended", kind: KindNoWorker, says: "no worker reads {stream}, which has {length} entries", do: []string{"{missing}"}},
+	{when: "expired alone-in", kind: KindWorkerDead, says: "{took}: its lease ended {lease-over} ago", more: []string{"No worker reads {stream} that could take it over."}, do: []string{"{missing}"}},
+	{when: "expired", kind: KindWorkerDead, says: "{took}: its lease ended {lease-over} ago", at: "takeover", then: "by then another worker takes it over"},
+	{when: "retries blames-sink", kind: KindSinkFails, says: "{failed}", do: []string{"{try-now}; fanfold doctor checks the sink"}, at: "next", then: "{attempt}"},
+	{when: "retries", kind: KindRetryWaiting, says: "{failed}", do: []string{"{try-now}"}, at: "next", then: "{attempt}"},
+	{when: "vanished", kind: KindLost, says: "{took}, and its entry is not in {stream} any more: Redis has lost the message", do: []string{"{send}"}},
+	{when: "forgotten", kind: KindLost, says: "its next try was due {next}, and is neither in {delayed} nor in {stream} any more{before}", do: []string{"{send}"}},
+	{when: "absent", kind: KindLost, says: "it is neither in {stream} nor in {delayed}: Redis has lost the message", do: []string{"{send}"}},
+	{when: "unread", kind: KindQueued, says: "{entries-before} {others} are before it in {stream}, with {workers} workers"},
+	{when: "unseen", kind: KindQueued, says: "at least {stream-searched} {others} are before it in {stream}"},
+	{when: "comes", kind: KindWaiting, says: "{again}", do: []string{"fanfold delay run {id} polls now"}, at: "next", then: "{attempt}"},
+	{when: "!fold", kind: KindRunning, says: "{works}{tried}"},
+	{when: "failing", kind: KindEnding, says: "worker {owner} is ending the job: {reason}"},
+	{when: "", kind: KindFolding, says: "worker {owner} is making the file{try}{tried}"},
+}
+
+// phrases are parts of sentences.
+var phrases = map[string]rule{
+	"failed":       {{says: "it failed and is tried again {next}{try}: {error}"}},
+	"tried":        {{when: "error", says: "; the last try failed: {error}"}},
+	"before":       {{when: "for-other", says: "; it waits for {waits}"}, {says: "{tried}"}},
+	"again":        {{when: "for-other", says: "it waits for {waits}; the next poll is {next}"}, {says: "it is tried again {next}{try}"}},
+	"attempt":      {{when: "for-other", says: "the next poll of {title}"}, {says: "try {tries} of {title}"}},
+	"try":          {{when: "!tries"}, {when: "!tries-max", says: " (try {tries})"}, {says: " (try {tries} of {tries-max})"}},
+	"try-now":      {{says: "fanfold delay run {id} tries it now"}},
+	"took":         {{says: "worker {owner} took it{taken-ago}{try} and is dead"}},
+	"taken-ago":    {{when: "taken", says: " {taken} ago"}},
+	"works":        {{says: "{does}{try}, with worker {owner}{so-many-rows}"}},
+	"does":         {{when: "api", says: "it asks API {source-name}, for {taken} so far"}, {when: "external", says: "it runs for {taken}"}, {says: "its query runs for {taken}"}},
+	"so-many-rows": {{when: "rows", says: "; {rows} rows so far"}},
+	"others":       {{when: "fold", says: "jobs"}, {says: "tasks"}},
+	"source":       {{when: "api", says: "API {source-name}"}, {says: "database {source-name}"}},
+	"correct":      {{says: "correct the DSN of {source} or its account, and start the processes again where the DSN has changed"}},
+	"missing":      {{when: "fold", says: engineMissing}, {when: "external", says: "start the service that reads {stream}, or look at its log"}, {says: listenersMissing}},
+	"send":         {{says: "{cli} XADD {stream-in-shell} '*' id {id} attempt {job-attempt} does it at once; otherwise a scheduler does, within {lost-every} per {lost-jobs} running jobs"}},
+
+	"waits-for":  {{when: "several", says: "It waits for {names}: {worst-title}: {worst-says}"}, {says: "It waits for {names}: {worst-says}"}},
+	"stands":     {{says: "It stands still: no process has the definition of report {job-report} that it was started with ({definition})."}},
+	"read":       {{says: "The trigger {reader} read it {read-ago} ago and is "}},
+	"in-jobs":    {{when: "ids-before-none", says: "It waits in {jobs} as the next one"}, {when: "ids-before-one", says: "It waits in {jobs} behind 1 other"}, {says: "It waits in {jobs} behind {ids-before} others"}},
+	"running":    {{says: "{jobs-running} jobs run; limits.running_jobs is {jobs-max}."}},
+	"submit":     {{says: "fanfold submit {id}"}},
+	"retry":      {{says: "fanfold retry {id} runs it again"}},
+	"without":    {{when: "record-error", says: "{record-error}"}, {says: "without what some of its listeners should have given"}},
+	"why-failed": {{when: "record-error", says: "{record-error}"}, {says: "the record gives no reason"}},
+	"by-whom":    {{when: "record-error", says: ": {record-error}"}},
+}
