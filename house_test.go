@@ -97,6 +97,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/cmd/fanfold/demo":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},
 		"/internal/ask":      {""},
 		"/internal/group":    {""},
+		"/internal/past":     {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 	} {
 		found := false
 		for _, r := range rooms {

@@ -10,6 +10,7 @@
 //     the jobs fail, whose records the engine then changes; and decides the same of
 //     every job whose event was not heard;
 //   - lost.go finds running jobs of which Redis has lost a message or the data;
+//   - progress.go tells in the hash of a job how far it is, for people;
 //   - subscription.go hears what Redis tells of keys, and proves with a canary
 //     that it hears.
 //

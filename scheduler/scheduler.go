@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/internal/past"
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -66,6 +67,7 @@ type Scheduler struct {
 	expired atomic.Bool // the wake key has expired since failExpired
 	passed  int64       // of touchWake: the last deadline (ms) that it has read
 	lost    time.Time   // when this process last checked for lost messages
+	past    *past.Runs  // of the reports of this partition
 
 	// Of subscribe alone.
 	subscribed bool // once at least
@@ -87,6 +89,7 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		redis: o.Redis, scripts: o.Scripts, locks: redislock.New(o.Redis), name: o.Consumer, timers: o.Timers,
 		metrics: newMetrics(o.Metrics), log: o.Log, pace: defaultPace,
+		past:    past.New(o.Redis, o.Scripts.Keys.Events()),
 		delayed: step.NewBell(), deadlines: step.NewBell(), wake: step.NewBell(), sweeps: step.NewBell(),
 	}, nil
 }
@@ -100,6 +103,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	group.Go(func() error { return step.Loop(ctx, s.log, "fail what has expired", pause, s.wake, s.failExpired) })
 	group.Go(func() error { return step.Loop(ctx, s.log, "fail what is overdue", pause, s.sweeps, s.failOverdue) })
 	group.Go(func() error { return step.Loop(ctx, s.log, "find what is lost", pause, step.NewBell(), s.findLost) })
+	group.Go(func() error {
+		return step.Loop(ctx, s.log, "tell how far jobs are", s.pace.progress, step.NewBell(), s.tellProgress)
+	})
 	group.Go(func() error { return s.subscribe(ctx) })
 	return group.Wait()
 }

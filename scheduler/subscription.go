@@ -22,9 +22,10 @@ type pace struct {
 	again    time.Duration // before the next try where Redis is away
 	slow     time.Duration // before the next try where Redis tells nothing
 	lost     time.Duration // between two passes over running jobs
+	progress time.Duration // between two lines that tell how far a job is, and before the first one
 }
 
-var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: scripts.LostEvery}
+var defaultPace = pace{canary: 2 * time.Second, patience: time.Second, again: 500 * time.Millisecond, slow: 30 * time.Second, lost: scripts.LostEvery, progress: 2 * time.Second}
 
 var (
 	// errDeaf ends a subscription that has become silent.

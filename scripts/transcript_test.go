@@ -233,7 +233,7 @@ func (p *player) fields(values map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch value := values[name]; name {
 		case "id": // always the same
-		case "next":
+		case "next", "ms":
 			text = append(text, name+"=T")
 		default:
 			text = append(text, fmt.Sprintf("%s=%s", name, value))

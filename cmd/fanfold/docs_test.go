@@ -78,7 +78,7 @@ func (s *stack) redisCLI(line string) string {
 // TestConfigurationsInTheDocs load as they stand.
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
-	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "REDIS_PASSWORD": "p"}
+	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32)}
 	environment := decode.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(name string) ([]byte, error) {
@@ -98,7 +98,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 				// A part, such as another records section: it goes into the whole.
 				whole := fenced(t, "docs/configuration.md", "yaml")[0]
 				switch {
-				case strings.HasPrefix(block, "timers:"):
+				case strings.HasPrefix(block, "timers:"), strings.HasPrefix(block, "http:"):
 					block = whole + block
 				case strings.HasPrefix(block, "reports:"):
 					above, _, _ := strings.Cut(whole, "reports:\n")

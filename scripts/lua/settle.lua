@@ -14,7 +14,7 @@ for i = 1, jobs do
   local a, hash, tombstone = 7 * i - 2, KEYS[3 + 2 * i], KEYS[4 + 2 * i]
   local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local outcome, state, broken = -1, text('HGET', hash, 'job')
-  local was, is, its, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) .* (%S+)$')
+  local was, is, its, started, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) .* (%d+) (%S+)$')
   if broken or state and not was then
     outcome = -6
   elseif not state then
@@ -30,7 +30,7 @@ for i = 1, jobs do
     local file = status == 'SUCCESS' or status == 'PARTIAL'
     call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
     call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
-      'status', status, file and 'file' or 'reason', detail)
+      'status', status, 'report', match(of, '^(.*)/[^/]*/[^/]*$'), 'ms', int(now() - started), file and 'file' or 'reason', detail)
     gone[#gone + 1] = hash
     ended[#ended + 1] = id
     if status == 'FAILED' then

@@ -1,0 +1,111 @@
+package past
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+const (
+	// kept is how many runs of a report count.
+	kept = 50
+	// first is how many events are read of a stream at the first time, and maxRead later.
+	first, maxRead = 5000, 1000
+	// Every is how often the events are read, at most.
+	Every = 5 * time.Second
+	// enough is how many runs tell something.
+	enough = 3
+)
+
+// Runs knows how long the newest runs of each report took. It is safe for concurrent use.
+type Runs struct {
+	redis   redis.UniversalClient
+	streams []string // of events
+
+	mu   sync.Mutex
+	read time.Time         // when it was read last
+	last map[string]string // stream → the newest entry that was read
+	took map[string][]time.Duration
+}
+
+// New returns Runs of streams of events. It does no I/O.
+func New(client redis.UniversalClient, streams ...string) *Runs {
+	return &Runs{redis: client, streams: streams, last: map[string]string{}, took: map[string][]time.Duration{}}
+}
+
+// Of returns how long the newest runs of a report took. It reads what has ended since the last
+// call, at most once in the time Every. What cannot be read is left out: an error of Redis is no
+// reason not to answer, and is returned beside what is known.
+func (r *Runs) Of(ctx context.Context, report string) (Durations, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if time.Since(r.read) >= Every {
+		r.read = time.Now()
+		err = r.refresh(ctx)
+	}
+	all := slices.Clone(r.took[report])
+	slices.Sort(all)
+	return all, err
+}
+
+// refresh reads the newest events. If more than maxRead have come, the older ones are left out.
+func (r *Runs) refresh(ctx context.Context) error {
+	for _, stream := range r.streams {
+		from, count := "-", int64(first)
+		if last := r.last[stream]; last != "" {
+			from, count = "("+last, maxRead
+		}
+		entries, err := r.redis.XRevRangeN(ctx, stream, "+", from, count).Result()
+		if err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
+		for _, e := range slices.Backward(entries) {
+			r.last[stream] = e.ID
+			r.add(e.Values)
+		}
+	}
+	return nil
+}
+
+func (r *Runs) add(event map[string]any) {
+	text := func(name string) string {
+		value, _ := event[name].(string)
+		return value
+	}
+	ms, err := strconv.ParseInt(text("ms"), 10, 64)
+	if name := text("report"); err == nil && text("event") == "finished" && report.Status(text("status")).HasFile() {
+		all := append(r.took[name], time.Duration(ms)*time.Millisecond)
+		r.took[name] = all[max(0, len(all)-kept):]
+	}
+}
+
+// Durations are those of earlier runs, the shortest first.
+type Durations []time.Duration
+
+// Known tells whether there are enough of them to say something.
+func (d Durations) Known() bool { return len(d) >= enough }
+
+// At returns the duration that a part of the runs did not exceed: half of them with 0.5.
+func (d Durations) At(part float64) time.Duration {
+	return d[min(len(d)-1, int(part*float64(len(d))))]
+}
+
+// Left is how much longer a run takes that has taken so long, if it is one of the half of the runs
+// that take less. It is negative if it takes longer than those, and 0 if nothing is known.
+func (d Durations) Left(elapsed time.Duration) time.Duration {
+	if !d.Known() {
+		return 0
+	}
+	if left := d.At(0.5) - elapsed; left != 0 {
+		return left
+	}
+	return -1
+}
