@@ -98,6 +98,8 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/ask":      {""},
 		"/internal/group":    {""},
 		"/internal/past":     {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
+
+		"/cmd/fanfold/starter": {"/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd/fanfold/process"},
 	} {
 		found := false
 		for _, r := range rooms {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanfold/fanfold/cmd/fanfold/starter"
+)
+
+func newInit(f *flags) *cobra.Command {
+	var o starter.Options
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Look into databases and write a first configuration",
+		Long: `Init asks the databases for their tables, columns and indexes, and writes a commented
+configuration with a first report: two tables that have a column in common, from two
+databases if there are two.
+
+  export PLT_FUND_PASSWORD=… PLT_USER_PASSWORD=…
+  fanfold init --redis redis://127.0.0.1:6379/0 \
+    --database plt_fund=mysql://app@127.0.0.1:3306/plt_fund \
+    --database plt_user=mysql://app@127.0.0.1:3307/plt_user
+
+The password of the database NAME is read from the environment variable NAME_PASSWORD, in
+capitals, and that of Redis from REDIS_PASSWORD, if they are set; ${OTHER} in place of a
+password names another one: 'mysql://app:${OTHER}@host/schema'. The file names the
+variables, and holds no secret. A DSN as in a configuration is understood, too.
+
+Nothing is changed in the databases. A file that exists is not overwritten.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if _, err := os.Lstat(o.File); err == nil {
+				return usage(exists(o.File))
+			}
+			s, err := starter.New(o)
+			if err != nil {
+				return usage(err)
+			}
+			p, err := s.Propose(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := writeNew(o.File, p.Text); err != nil {
+				return err
+			}
+			return f.printProposal(c, o.File, p)
+		},
+	}
+	o.Lookup, o.Now = os.LookupEnv, time.Now()
+	c.Flags().StringVar(&o.Redis, "redis", "redis://127.0.0.1:6379/0", "URL of Redis, without password")
+	c.Flags().StringArrayVar(&o.Databases, "database", nil, "NAME=mysql://user@host:port/schema, without password; once for each")
+	c.Flags().StringVar(&o.Records, "records", "", "DATABASE or DATABASE.TABLE of the records; default: a table of Fanfold's that exists, or a new one in the first database")
+	c.Flags().StringVar(&o.Sink, "sink", "", "file:///directory or gs://bucket/prefix; default: the folder fanfold-files beside the file")
+	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "file to write")
+	return c
+}
+
+// writeNew writes a file that does not exist yet.
+func writeNew(name string, text []byte) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usage(exists(name))
+	} else if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+func exists(name string) error {
+	return fmt.Errorf("--out %s: the file exists and is not overwritten: name another one, or remove it", name)
+}
+
+// printProposal says what was written, and what to do next.
+func (f *flags) printProposal(c *cobra.Command, file string, p *starter.Proposal) error {
+	command, parameter := "fanfold", ""
+	if file != "fanfold.yaml" {
+		command += " -c " + file
+	}
+	if p.Parameter != "" {
+		parameter = " --param " + p.Parameter
+	}
+	next := []string{
+		command + " migrate", command + " doctor", command + " serve",
+		fmt.Sprintf("%s run %s%s --file %[2]s.csv", command, p.Report, parameter),
+	}
+	if f.output == "json" {
+		return printJSON(c.OutOrStdout(), struct {
+			File      string   `json:"file"`
+			Report    string   `json:"report"`
+			Records   string   `json:"records"`
+			Variables []string `json:"variables"`
+			Next      []string `json:"next"`
+		}{file, p.Report, p.Records, append([]string{}, p.Variables...), next})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Wrote %s. Its report %s shows %s.\n", file, p.Report, p.Joins)
+	if p.Exists {
+		fmt.Fprintf(&b, "The records are in the table %s, which exists.\n", p.Records)
+	}
+	if len(p.Similar) > 0 {
+		fmt.Fprintf(&b, "These tables look like one of records, too, and --records takes one: %s.\n", strings.Join(p.Similar, ", "))
+	}
+	if len(p.Variables) > 0 {
+		fmt.Fprintf(&b, "It names environment variables, which every fanfold command needs: %s.\n", strings.Join(p.Variables, ", "))
+	}
+	tables := "the table " + p.Records + ", and Fanfold's other tables"
+	if p.Exists {
+		tables = "Fanfold's own tables beside it"
+	}
+	fmt.Fprintf(&b, `
+Look at the file. Then:
+  %s    # makes %s
+  %s     # checks Redis, the databases, the queries and the sink
+  %s      # does the work; leave it running, and go on in another terminal
+  %s
+`, next[0], tables, next[1], next[2], next[3])
+	_, err := fmt.Fprint(c.OutOrStdout(), b.String())
+	return err
+}

@@ -1,0 +1,193 @@
+package starter
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// records is the table of the records, as the file names it.
+type records struct {
+	of       *source
+	table    string
+	exists   bool
+	columns  map[string]string // that have other names than Fanfold's
+	statuses map[string]string // that have other values
+	similar  []string          // tables that look like one, and are not taken without being named
+}
+
+// Names that services give to what Fanfold calls so; the first one is that of Fanfold's own table.
+var synonyms = map[string][]string{
+	"id":         {"id"},
+	"report":     {"report", "report_name", "report_type", "report_code", "file_type", "task_type", "type", "name"},
+	"parameters": {"parameters", "params", "parameter", "query_params", "query", "conditions", "request"},
+	"status":     {"status", "state"},
+	"attempt":    {"attempt", "attempts", "retry_count", "retries", "version"},
+	"file":       {"file", "file_url", "file_path", "file_name", "url", "path", "object"},
+	"error":      {"error", "error_message", "error_msg", "fail_reason", "failure", "reason", "message", "remark"},
+	"rows":       {"row_count", "rows", "total", "total_count", "record_count"},
+	"updated":    {"updated_at", "updated", "update_time", "updated_time", "modified_at", "modify_time", "gmt_modified", "last_modified"},
+}
+
+// Values that services give to a status.
+var statusWords = map[report.Status][]string{
+	report.Pending:    {"PENDING", "NEW", "CREATED", "WAITING", "QUEUED", "INIT"},
+	report.Processing: {"PROCESSING", "RUNNING", "IN_PROGRESS", "STARTED"},
+	report.Success:    {"SUCCESS", "SUCCEEDED", "DONE", "FINISHED", "COMPLETED", "OK"},
+	report.Partial:    {"PARTIAL", "INCOMPLETE"},
+	report.Failed:     {"FAILED", "FAILURE", "ERROR"},
+	report.Cancelled:  {"CANCELLED", "CANCELED", "ABORTED"},
+}
+
+var identifier = regexp.MustCompile("^" + report.Identifier + "$")
+
+// fits tells whether a column can be what Fanfold has of that name, as package record judges.
+func fits(name string, c *column) bool {
+	integer, text := strings.HasSuffix(c.kind, "int"), strings.Contains(c.kind, "char") || strings.HasSuffix(c.kind, "text")
+	switch name {
+	case "id", "status":
+		return integer || text || c.kind == "enum"
+	case "attempt", "rows":
+		return integer
+	case "updated":
+		return c.kind == "datetime" || c.kind == "timestamp"
+	case "parameters":
+		return text || c.kind == "json"
+	}
+	return text || c.kind == "enum" && name == "report"
+}
+
+// recordColumns maps the columns of a table to those of records. missing are the columns that
+// a record needs and the table does not have.
+func (t *table) recordColumns() (columns map[string]string, missing []string) {
+	columns = map[string]string{}
+	var taken []*column
+	for _, name := range slices.Sorted(maps.Keys(report.RecordColumns)) {
+		var found *column
+		for _, word := range synonyms[name] {
+			i := slices.IndexFunc(t.columns, func(c *column) bool { return folded(c.name) == folded(word) })
+			if i >= 0 && fits(name, t.columns[i]) && identifier.MatchString(t.columns[i].name) && !slices.Contains(taken, t.columns[i]) {
+				found = t.columns[i]
+				break
+			}
+		}
+		switch {
+		case found != nil:
+			if taken = append(taken, found); !strings.EqualFold(found.name, synonyms[name][0]) {
+				columns[name] = found.name
+			}
+		case report.RecordColumns[name]:
+			missing = append(missing, name)
+		default:
+			columns[name] = "-"
+		}
+	}
+	return columns, missing
+}
+
+// recordStatuses maps the values of an enum to statuses. Other columns take any text.
+func (t *table) recordStatuses(status *column) (map[string]string, error) {
+	if status.kind != "enum" {
+		return nil, nil
+	}
+	values := strings.Split(strings.TrimSuffix(strings.TrimPrefix(status.whole, "enum("), ")"), ",")
+	statuses, own := map[string]string{}, true
+	for _, s := range report.Statuses {
+		var value string
+		for _, word := range statusWords[s] {
+			if i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(strings.Trim(v, "'"), word) }); i >= 0 {
+				value = strings.Trim(values[i], "'")
+				break
+			}
+		}
+		if value == "" && s != report.Partial {
+			return nil, fmt.Errorf("column %s is %s, which has no value that means %s: add one, or write records.statuses yourself (docs/configuration.md)", status.name, status.whole, s)
+		}
+		if value != "" {
+			statuses[string(s)] = value
+			own = own && strings.EqualFold(value, string(s))
+		}
+	}
+	if own {
+		return nil, nil
+	}
+	return statuses, nil
+}
+
+// mine tells whether the table is as fanfold migrate makes it.
+func (t *table) mine() bool {
+	columns, missing := t.recordColumns()
+	return len(columns) == 0 && len(missing) == 0
+}
+
+// likely tells whether a table of a service could be one of records.
+func (t *table) likely() bool {
+	_, missing := t.recordColumns()
+	return len(missing) == 0 && likelyName.MatchString(t.name)
+}
+
+var likelyName = regexp.MustCompile(`(?i)download|export|report|record|task|job`)
+
+// findRecords chooses the table of the records: the one that was named; else one that exists
+// and is Fanfold's own; else a new one in the database that was named, or in the first one.
+func findRecords(sources []*source, in *source, named string) (*records, error) {
+	r := &records{of: in, table: named}
+	if named != "" {
+		i := slices.IndexFunc(in.tables, func(t *table) bool { return strings.EqualFold(t.name, named) })
+		if i < 0 {
+			return r, nil
+		}
+		return r, r.take(in.tables[i])
+	}
+	search := sources
+	if in != nil {
+		search = []*source{in}
+	}
+	for _, s := range search {
+		for _, t := range s.tables {
+			switch {
+			case t.mine() && !r.exists && identifier.MatchString(t.name):
+				r.of, r.table, r.exists = s, t.name, true
+			case t.likely():
+				r.similar = append(r.similar, s.name+"."+t.name)
+			}
+		}
+	}
+	if r.exists {
+		return r, nil
+	}
+	r.of, r.table = search[0], report.DefaultTable
+	for _, t := range r.of.tables {
+		if strings.EqualFold(t.name, r.table) {
+			return nil, fmt.Errorf("--records: database %s has a table %s that is not as fanfold migrate makes it: name another table, such as --records %[1]s.fanfold_record, or another database", r.of.name, r.table)
+		}
+	}
+	return r, nil
+}
+
+// take makes a table that exists the one of the records.
+func (r *records) take(t *table) error {
+	wrong := func(what string) error { return fmt.Errorf("--records %s.%s: %s", r.of.name, t.name, what) }
+	var missing []string
+	if r.columns, missing = t.recordColumns(); len(missing) > 0 {
+		return wrong("the table has no column for " + strings.Join(missing, ", ") + ": add them as docs/configuration.md says under Records, or leave the table out: then fanfold migrate makes one")
+	}
+	name := r.columns["status"]
+	if name == "" {
+		name = "status"
+	}
+	status := t.find(name)
+	if strings.HasSuffix(status.kind, "int") {
+		return wrong("its column " + name + " is an integer, and what the numbers mean is not known here: leave the table out, and write records.table and records.statuses yourself (docs/configuration.md)")
+	}
+	var err error
+	if r.statuses, err = t.recordStatuses(status); err != nil {
+		return wrong(err.Error())
+	}
+	r.table, r.exists = t.name, true
+	return nil
+}

@@ -1,0 +1,207 @@
+package starter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
+)
+
+func environment(values map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
+}
+
+// TestAddresses reads addresses, and takes passwords from the environment alone.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	env := environment(map[string]string{"FUND_PASSWORD": "s3cr3t:@/", "OTHER": "0ther", "DB_2_PASSWORD": "", "REDIS_PASSWORD": "r3dis"})
+	for text, want := range map[string]string{
+		"fund=mysql://app@db.internal/plt_fund?tls=true":       "app:${FUND_PASSWORD}@tcp(db.internal:3306)/plt_fund?tls=true",
+		"plt=mariadb://app@[::1]:3307/plt":                     "app@tcp([::1]:3307)/plt",
+		"plt=mysql://app:${OTHER}@h:1/plt":                     "app:${OTHER}@tcp(h:1)/plt",
+		"plt=app:${OTHER}@tcp(h:1)/plt":                        "app:${OTHER}@tcp(h:1)/plt",
+		"plt=app@unix(/run/mysqld.sock)/plt?collation=utf8mb4": "app@unix(/run/mysqld.sock)/plt?collation=utf8mb4",
+		"2=mysql://app@h/s":                                    "app:${DB_2_PASSWORD}@tcp(h:3306)/s",
+	} {
+		s, err := newSource(text, env)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got := strings.Trim(s.DSN(), `"`); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"redis://h:6379/0":              "redis://:${REDIS_PASSWORD}@h:6379/0",
+		"rediss://app@h/1?protocol=3":   "rediss://app:${REDIS_PASSWORD}@h/1?protocol=3",
+		"redis://:${OTHER}@h:6379":      "redis://:${OTHER}@h:6379",
+		"unix:///run/redis.sock?db=1":   "unix:///run/redis.sock?db=1",
+		"valkey://us$%7Bx%7D@h:6379/12": "valkey://us$%7Bx%7D:${REDIS_PASSWORD}@h:6379/12",
+	} {
+		if got, _, err := redisURL(text, env); err != nil || got != want {
+			t.Errorf("%s: %s, want %s; %v", text, got, want, err)
+		}
+	}
+}
+
+// TestWhatIsGivenWrong is answered with a remedy, and no error has a secret in it.
+func TestWhatIsGivenWrong(t *testing.T) {
+	t.Parallel()
+	env := environment(map[string]string{"ODD": "s3cr3t/#"})
+	good := []string{"a=mysql://app@h/s"}
+	for want, o := range map[string]Options{
+		"--database is missing":                              {Redis: "redis://h"},
+		"--database: an address without a name: write NAME=": {Redis: "redis://h", Databases: []string{"mysql://app:s3cr3t@h/s"}},
+		"not the URL of a MySQL":                             {Redis: "redis://h", Databases: []string{"a=postgres://app:s3cr3t@h/s"}},
+		"neither a URL nor a DSN":                            {Redis: "redis://h", Databases: []string{"a=app:s3cr3t@h"}},
+		"environment variable A_PASSWORD":                    {Redis: "redis://h", Databases: []string{"a=mysql://app:s3cr3t@h/s"}},
+		"put it into the environment variable B_C_PASSWORD":  {Redis: "redis://h", Databases: []string{"b-c=app:s3cr3t@tcp(h)/s"}},
+		"no user":   {Redis: "redis://h", Databases: []string{"a=mysql://h/s"}},
+		"no schema": {Redis: "redis://h", Databases: []string{"a=mysql://app@h"}},
+		"the environment variable NONE is not set":             {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
+		"not a data source name":                               {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=s3cr3t"}},
+		"given twice":                                          {Redis: "redis://h", Databases: []string{good[0], good[0]}},
+		"environment variable REDIS_PASSWORD":                  {Redis: "redis://:s3cr3t@h", Databases: good},
+		"not the URL of a Redis server":                        {Redis: "s3cr3t", Databases: good},
+		"the password in ODD has characters":                   {Redis: "redis://:${ODD}@h", Databases: good},
+		"--records b: no database has this name":               {Redis: "redis://h", Databases: good, Records: "b"},
+		"--records a.x-y: not a valid name of a table":         {Redis: "redis://h", Databases: good, Records: "a.x-y"},
+		"--sink: neither gs:// nor file://. Write gs://bucket": {Redis: "redis://h", Databases: good, Sink: "s3://s3cr3t"},
+	} {
+		o.File, o.Lookup = "fanfold.yaml", env
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}
+
+// schema makes tables of texts such as "vs_user: id bigint pk, name varchar, at datetime index".
+func schema(of *source, texts ...string) []*table {
+	var tables []*table
+	for _, text := range texts {
+		name, columns, _ := strings.Cut(text, ": ")
+		tb := &table{of: of, name: name, rows: true}
+		for c := range strings.SplitSeq(columns, ", ") {
+			words := strings.Fields(c)
+			last := words[len(words)-1]
+			kind, _, _ := strings.Cut(words[1], "(")
+			tb.columns = append(tb.columns, &column{name: words[0], kind: kind, whole: words[1], indexed: last == "pk" || last == "index", unique: last == "pk"})
+		}
+		tables = append(tables, tb)
+	}
+	of.tables = tables
+	return tables
+}
+
+// TestPicks chooses what people would choose.
+func TestPicks(t *testing.T) {
+	t.Parallel()
+	for want, given := range map[string][2][]string{
+		"fund.withdraw user_id created_at + user.vs_user id": {
+			{"payment: user_id bigint index, amount decimal", "withdraw: id bigint pk, user_id bigint index, amount decimal, created_at datetime index", "withdraw_bak: id bigint pk, user_id bigint index, amount decimal, created_at datetime index"},
+			{"vs_user: id bigint pk, name varchar, created_at datetime", "tag: user_id bigint index, tag varchar"},
+		},
+		"fund.orders customerId ordered_on + user.customers customer_id": {
+			{"orders: id bigint pk, customerId int, total decimal, updated_at timestamp index, ordered_on date index"},
+			{"customers: customer_id bigint pk, mail varchar", "sessions: customer_id varchar, token varchar"},
+		},
+		"fund.stock   + ": {{"stock: sku varchar, amount int, shelf int"}, {"rooms: id bigint pk, name varchar, floor int"}},
+	} {
+		fund, user := &source{name: "fund"}, &source{name: "user"}
+		all := picks(append(schema(fund, given[0]...), schema(user, given[1]...)...))
+		got := all[0].facts.of.name + "." + all[0].facts.name + " "
+		if p := all[0]; p.key != nil {
+			got += p.key.name
+		}
+		got += " "
+		if p := all[0]; p.date != nil {
+			got += p.date.name
+		}
+		got += " + "
+		if p := all[0]; p.other != nil {
+			got += p.other.of.name + "." + p.other.name + " " + p.same.name
+		}
+		if got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestRecordTables maps tables of services, and takes none that was not named.
+func TestRecordTables(t *testing.T) {
+	t.Parallel()
+	const (
+		mine    = "exports: id bigint pk, report varchar, parameters longtext, status varchar, attempt int, file varchar, row_count bigint, error text, created_at timestamp, updated_at timestamp"
+		foreign = "download_task: id bigint pk, report_type varchar, state enum('new','running','done','failed','canceled'), retry_count int, url varchar, gmt_modified datetime"
+		short   = "report_log: id bigint pk, name varchar, status varchar"
+		number  = "jobs: id bigint pk, report varchar, status int, attempt int, file varchar, updated_at timestamp"
+	)
+	tables := func() []*source {
+		a, b := &source{name: "a"}, &source{name: "b"}
+		schema(a, foreign, short, number)
+		schema(b, mine)
+		return []*source{a, b}
+	}
+	all := tables()
+	r, err := findRecords(all, nil, "")
+	if err != nil || r.of != all[1] || r.table != "exports" || !r.exists || len(r.columns) > 0 || r.Similar() != "a.download_task, a.jobs" {
+		t.Errorf("%+v %v", r, err)
+	}
+	if r, err = findRecords(all[:1], nil, ""); err != nil || r.of != all[0] || r.table != "file_download_record" || r.exists {
+		t.Errorf("%+v %v", r, err)
+	}
+	r, err = findRecords(all, all[0], "download_task")
+	if err != nil || r.Columns() != `attempt: "retry_count", error: "-", file: "url", parameters: "-", report: "report_type", rows: "-", status: "state", updated: "gmt_modified"` ||
+		r.Statuses() != `CANCELLED: "canceled", FAILED: "failed", PENDING: "new", PROCESSING: "running", SUCCESS: "done"` {
+		t.Errorf("%+v %v", r, err)
+	}
+	for named, want := range map[string]string{"report_log": "no column for attempt, file, updated", "jobs": "is an integer"} {
+		if _, err := findRecords(all, all[0], named); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", named, err)
+		}
+	}
+	all[0].tables[1].name = "file_download_record"
+	if _, err := findRecords(all[:1], nil, ""); err == nil || !strings.Contains(err.Error(), "--records a.fanfold_record") {
+		t.Error(err)
+	}
+}
+
+// TestOddNames proves that whatever tables and columns are called, the file is valid, with all that
+// it can have.
+func TestOddNames(t *testing.T) {
+	t.Parallel()
+	env := environment(map[string]string{"X": "s3cr3t", "REDIS_PASSWORD": "r"})
+	s, err := New(Options{File: "f.yaml", Redis: "redis://h", Sink: "gs://bucket/${x}", Databases: []string{"1-a=mysql://u:${X}@h/s", "null=mysql://u@h/s"}, Lookup: env, Now: time.Unix(1.7e9, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema(s.sources[0], "2024: user_id bigint index, odd varchar, ${y} varchar, é varchar, at date", "2024: id bigint pk")
+	schema(s.sources[1], "user: id bigint pk, at varchar, user_id int, Null varchar")
+	s.sources[0].tables[0].columns[1].name = `a "b': -`
+	all := picks(append(s.sources[0].tables[:1], s.sources[1].tables...))
+	d := &draft{pick: all[0], from: "2024-01-01", others: []string{"x.y"}}
+	d.facts0, d.other0 = d.factsQuery(quoted), d.otherQuery(quoted)
+	p, err := s.proposal(d, &records{of: s.sources[1], table: "t$", columns: map[string]string{"rows": "-"}, statuses: map[string]string{"PENDING": "${z}"}, similar: []string{"a.b"}})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, p.Text)
+	}
+	c, err := config.Load("f.yaml", p.Text, decode.Environment{Lookup: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.Reports["2024"]
+	if r == nil || c.Records.Statuses["PENDING"] != "${z}" || c.Sink.String() != "gs://bucket/${x}" || len(p.Variables) != 2 {
+		t.Errorf("%+v\n%s", c, p.Text)
+	}
+	var labels []string
+	for _, column := range r.CSV.Columns {
+		labels = append(labels, column.Label)
+	}
+	if got := strings.Join(labels, "|"); got != `user_id|a "b': -|${y}|é|at|id|user at|Null` {
+		t.Errorf("%s\n%s", got, p.Text)
+	}
+}
