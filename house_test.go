@@ -100,6 +100,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/past":     {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 
 		"/cmd/fanfold/starter": {"/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd/fanfold/process"},
+		"/internal/access":     {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/dashboard", "/cmd"},
 	} {
 		found := false
 		for _, r := range rooms {

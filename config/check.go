@@ -27,8 +27,8 @@ func check(r *decode.Reader, f *file) *Config {
 	k.checkRedis()
 	k.checkKeys()
 	if host, _, err := net.SplitHostPort(c.Admin); err == nil && !c.AdminPublic {
-		if ip := net.ParseIP(host); host == "" || ip != nil && !ip.IsLoopback() {
-			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, or set admin_public: true if a firewall protects it")
+		if ip := net.ParseIP(host); !c.HTTP.HasLogin() && (host == "" || ip != nil && !ip.IsLoopback()) {
+			k.Of(f).Get("admin").Problem("other machines can reach this address, and the server has no login", "Listen on 127.0.0.1, add http.users_file, or set admin_public: true if a firewall protects it")
 		}
 	}
 	k.checkSite()
@@ -72,7 +72,7 @@ func (k *checker) checkKeys() {
 // minKey is how long a secret is that nobody guesses.
 const minKey = 32
 
-// checkSite proves that links are sealed with a secret.
+// checkSite proves that links are sealed with a secret, and who may do what.
 func (k *checker) checkSite() {
 	site, s := &k.config.HTTP, k.Of(&k.f.HTTP)
 	at := s.First("key", "key_file").Hidden()
@@ -80,6 +80,20 @@ func (k *checker) checkSite() {
 		at.Problem("a key that can be guessed", "Write 32 characters or more, such as openssl rand -base64 32 makes them")
 	}
 	site.URL = strings.TrimRight(site.URL, "/")
+	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {
+		known, err := report.ParseUsers(site.Users.Reveal())
+		if err != nil {
+			users.Problem(err.Error(), "Write a line for each user with htpasswd -B")
+		}
+		for _, name := range site.Operators {
+			if err == nil && site.TrustedHeader.Name == "" && known[name] == "" {
+				s.Get("operators").Problem("an operator who is none of the users", "Correct the name, or add the user")
+			}
+		}
+	}
+	if len(site.Operators) > 0 && !site.HasLogin() && !s.Get("users").Given() && !s.Get("users_file").Given() {
+		s.Get("operators").Problem("operators without a login", "Add users_file or trusted_header")
+	}
 }
 
 // addPassword puts the password into the DSN.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"slices"
@@ -47,19 +48,23 @@ var language = decode.Language{
 		"table":       matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
 		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
 		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
-		"listener":    badListener,
-		"redis":       badRedis,
-		"server":      badServer,
-		"dsn":         badDSN,
-		"url":         badURL,
-		"path":        badPath,
-		"address":     badAddress,
-		"prefix":      badPrefix,
-		"zone":        badZone,
-		"condition":   report.CheckCondition,
-		"delimiter":   badDelimiter,
-		"date":        func(text string) *report.Mistake { return format.CheckForm(text, report.KindDate) },
-		"datetime":    func(text string) *report.Mistake { return format.CheckForm(text, report.KindDatetime) },
+		"user": func(text string) *report.Mistake {
+			return unless(report.ValidUser(text), "not a valid name of a user", "Use up to 100 letters, digits and . _ @ + -")
+		},
+		"network":   badNetwork,
+		"listener":  badListener,
+		"redis":     badRedis,
+		"server":    badServer,
+		"dsn":       badDSN,
+		"url":       badURL,
+		"path":      badPath,
+		"address":   badAddress,
+		"prefix":    badPrefix,
+		"zone":      badZone,
+		"condition": report.CheckCondition,
+		"delimiter": badDelimiter,
+		"date":      func(text string) *report.Mistake { return format.CheckForm(text, report.KindDate) },
+		"datetime":  func(text string) *report.Mistake { return format.CheckForm(text, report.KindDatetime) },
 	},
 }
 
@@ -107,6 +112,15 @@ func badServer(text string) *report.Mistake {
 	host, port, err := net.SplitHostPort(text)
 	n, portErr := strconv.ParseUint(port, 10, 16)
 	return unless(err == nil && portErr == nil && n > 0 && hostForm.MatchString(host), "not host:port", "Write the host and the port of a server, such as 10.0.0.7:26379")
+}
+
+// badNetwork refuses what is neither an address nor a network.
+func badNetwork(text string) *report.Mistake {
+	_, err := netip.ParseAddr(text)
+	if err != nil {
+		_, err = netip.ParsePrefix(text)
+	}
+	return unless(err == nil, "neither an IP address nor a network", "Write 127.0.0.1, or 10.0.0.0/24 for a network")
 }
 
 // badAddress refuses what is neither host:port nor empty.

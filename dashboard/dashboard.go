@@ -28,6 +28,7 @@ type Options struct {
 	// Processes counts the processes that run.
 	Processes func(context.Context) (int, error)
 	Version   string
+	Path      string       // before the path of every page; empty: none
 	Log       *slog.Logger // nil: none
 }
 
@@ -75,7 +76,7 @@ func New(o Options) *Dashboard {
 		panic(err) // the folder is part of the binary
 	}
 	mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServerFS(files)))
-	d.handler = guard(mux)
+	d.handler = mux
 	return d
 }
 
@@ -100,8 +101,8 @@ var errNotFound = errors.New("there is no such page")
 
 // page makes the handler of a page from what finds its content.
 func (d *Dashboard) page(name string, content func(ctx context.Context, r *http.Request, s *sample) (title string, v any, err error)) http.Handler {
-	t := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
-	failed := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/error.html"))
+	t := template.Must(template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"root": func() string { return d.o.Path }}).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
+	failed := template.Must(template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"root": func() string { return d.o.Path }}).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/error.html"))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
 		defer cancel()

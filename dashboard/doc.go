@@ -8,6 +8,5 @@
 // times as long as it has worked. While no browser looks it reads figures for the charts alone. The
 // page of one job asks at once.
 //
-// Every page is read only. Nothing here has a login: it is for the loopback interface, and answers
-// only where the Host header names that (guard.go).
+// Who may see a page is decided before a request comes here, by package internal/access.
 package dashboard

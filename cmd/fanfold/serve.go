@@ -31,8 +31,8 @@ limits.stop; what is not done then is handed back. A second signal ends the
 process at once, as if it was killed: others take its work over after the lease.
 
 With --http it shows operators the jobs, the listeners and what is due in a browser.
-The dashboard is read only and has no login, so it listens on the loopback interface
-alone, such as --http 127.0.0.1:8080.
+It listens on the loopback interface, such as --http 127.0.0.1:8080; any other address
+needs http.users_file or http.trusted_header in the configuration.
 
 With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
 the first signal on, and /metrics.`,
@@ -58,7 +58,7 @@ the first signal on, and /metrics.`,
 	c.Flags().StringSliceVar(&chosen, "roles", process.Roles, "what this process does")
 	offer(c, "roles", process.Roles...)
 	c.Flags().StringSliceVar(&only, "listeners", nil, "names or globs of the listeners whose queries it runs; default: all")
-	c.Flags().StringVar(&pages, "http", "", "host:port of the dashboard, on the loopback interface; default: none")
+	c.Flags().StringVar(&pages, "http", "", "host:port of the dashboard; default: none")
 	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c
 }

@@ -64,7 +64,7 @@ function listen () {
     stream?.close()
     stream = null
   } else if (!stream) {
-    stream = new EventSource('/live')
+    stream = new EventSource(document.documentElement.dataset.path + '/live')
     stream.onmessage = update
     stream.onerror = () => trouble('The server does not answer.')
   }

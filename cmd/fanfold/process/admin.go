@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -44,9 +44,14 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	if err != nil {
 		return nil, ErrConfig.of(fmt.Errorf("admin: cannot listen on %s: %w", p.Config.Admin, err))
 	}
-	local := loopback(listener.Addr())
-	if !local && !p.Config.AdminPublic {
-		return nil, errors.Join(ErrConfig.of(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, or set admin_public: true in the configuration if a firewall protects it", p.Config.Admin)), listener.Close())
+	local, settings := access.Loopback(listener.Addr().String()), p.Config.HTTP
+	settings.URL = "" // that of another server
+	site, err := access.New(settings, log)
+	if err != nil {
+		return nil, errors.Join(ErrConfig.of(err), listener.Close())
+	}
+	if !local && !site.HasLogin() && !p.Config.AdminPublic {
+		return nil, errors.Join(ErrConfig.of(fmt.Errorf("admin: %s can be reached from other machines, and the server has no login: listen on 127.0.0.1, add http.users_file to the configuration, or set admin_public: true there if a firewall protects it", p.Config.Admin)), listener.Close())
 	}
 	registry, err := p.NewRegistry()
 	if err != nil {
@@ -54,7 +59,7 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	}
 	p.Metrics = registry
 	a := &admin{ctx: ctx, ready: p.ready}
-	a.server = newServer(a.routes(registry, local), log)
+	a.server = newServer(a.routes(registry, site, local), log)
 	log.Info("admin server", "addr", listener.Addr().String())
 	a.served.Go(func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -64,20 +69,25 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	return a, nil
 }
 
-// routes are what the server answers. Profiles cost processor time and show what the process does, and
-// the server has no login, so they exist only on a local server, also with admin_public: use an SSH
-// tunnel or kubectl port-forward to one on 127.0.0.1.
-func (a *admin) routes(registry *prometheus.Registry, local bool) *http.ServeMux {
+// routes are what the server answers. Metrics need a login where other machines reach the server, if
+// there is one; probes need none. Profiles cost processor time and show what the process does, so they
+// exist only on a local server: use an SSH tunnel or kubectl port-forward to one on 127.0.0.1.
+func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /readyz", a.readyz)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+	var metrics http.Handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
-	}))
-	if local {
-		profiles(mux)
+	})
+	if !local && site.HasLogin() {
+		metrics = site.Login(metrics)
 	}
-	return mux
+	mux.Handle("GET /metrics", metrics)
+	if !local {
+		return mux // its names are those of the network
+	}
+	profiles(mux)
+	return site.Guard(mux)
 }
 
 // newServer limits what a slow or large request can hold.
@@ -88,11 +98,6 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-}
-
-func loopback(addr net.Addr) bool {
-	at, err := netip.ParseAddrPort(addr.String())
-	return err == nil && at.Addr().IsLoopback()
 }
 
 // NewRegistry has what the process and Redis tell; the roles add theirs.

@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
@@ -24,28 +24,29 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 	if err != nil {
 		return nil, ErrConfig.of(fmt.Errorf("--http: cannot listen on %s: %w", p.HTTP, err))
 	}
-	if !loopback(listener.Addr()) {
-		return nil, errors.Join(ErrConfig.of(fmt.Errorf("--http: %s can be reached from other machines, and the dashboard has no login: listen on 127.0.0.1, and come through a tunnel such as ssh -L", p.HTTP)), listener.Close())
+	site, err := access.New(p.Config.HTTP, log)
+	if err != nil {
+		return nil, errors.Join(ErrConfig.of(err), listener.Close())
+	}
+	if !site.HasLogin() && !access.Loopback(listener.Addr().String()) {
+		return nil, errors.Join(ErrConfig.of(fmt.Errorf("--http: %s can be reached from other machines: add http.users_file to the configuration, or listen on 127.0.0.1 and come through a tunnel such as ssh -L", p.HTTP)), listener.Close())
 	}
 	in, err := p.inspectAside()
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	d := dashboard.New(dashboard.Options{
-		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Version: p.Version, Log: log,
+		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Version: p.Version, Log: log, Path: site.Path(),
 		Processes: func(ctx context.Context) (int, error) {
 			all, err := p.Partitions.Home().Definitions.Processes(ctx)
 			return len(all), err
 		},
 	})
 	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // of server-sent events, which end with the server
-	server := &http.Server{
-		Handler:           d,
-		BaseContext:       func(net.Listener) context.Context { return streams },
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10,
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	mux := http.NewServeMux()
+	mux.Handle("/", site.Login(d))
+	server := newServer(site.Guard(site.Below(mux)), log)
+	server.BaseContext = func(net.Listener) context.Context { return streams }
 	done := make(chan struct{}, 2)
 	go func() {
 		d.Run(streams)
@@ -57,7 +58,7 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 		}
 		done <- struct{}{}
 	}()
-	log.Info("dashboard", "url", "http://"+listener.Addr().String()+"/")
+	log.Info("dashboard", "url", "http://"+listener.Addr().String()+site.Path()+"/")
 	return func() {
 		cut()
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)

@@ -1,0 +1,134 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Role is what a user may do.
+type Role int
+
+// The roles; each may do what the one before it may.
+const (
+	Viewer   Role = iota + 1 // reads
+	Operator                 // makes changes
+)
+
+// Who is the user of a request.
+type Who struct {
+	Name string // empty: there is no login
+	Role Role
+}
+
+// May tells whether the user has a role.
+func (w Who) May(r Role) bool { return w.Role >= r }
+
+// Operator tells whether the user may make changes.
+func (w Who) Operator() bool { return w.May(Operator) }
+
+type key struct{}
+
+// Of returns the user of a request that Login has let in.
+func Of(ctx context.Context) Who {
+	who, _ := ctx.Value(key{}).(Who)
+	return who
+}
+
+// Site lets requests in.
+type Site struct {
+	hosts     map[string]bool // that browsers may name, beside addresses of this machine
+	path      string          // before every path, such as /fanfold; empty: none
+	users     *users          // nil: none
+	header    string          // in which a proxy says who asks; empty: none does
+	proxies   []netip.Prefix
+	operators map[string]bool
+	readOnly  bool
+	log       *slog.Logger
+}
+
+// New makes the Site of a configuration, which has been proved.
+func New(c report.Site, log *slog.Logger) (*Site, error) {
+	s := &Site{hosts: map[string]bool{"localhost": true}, operators: map[string]bool{}, readOnly: c.ReadOnly, header: c.TrustedHeader.Name, log: log}
+	if c.URL != "" {
+		u, err := url.Parse(c.URL)
+		if err != nil {
+			return nil, fmt.Errorf("http.url: %w", err)
+		}
+		s.hosts[strings.ToLower(u.Hostname())] = true
+		s.path = strings.TrimRight(u.Path, "/")
+	}
+	if c.Users != "" {
+		known, err := report.ParseUsers(c.Users.Reveal())
+		if err != nil {
+			return nil, fmt.Errorf("http.users: %w", err)
+		}
+		s.users = newUsers(known)
+	}
+	for _, text := range c.TrustedHeader.Proxies {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			at, err := netip.ParseAddr(text)
+			if err != nil {
+				return nil, fmt.Errorf("http.trusted_header.proxies: %w", err)
+			}
+			network = netip.PrefixFrom(at, at.BitLen())
+		}
+		s.proxies = append(s.proxies, network)
+	}
+	for _, name := range c.Operators {
+		s.operators[name] = true
+	}
+	return s, nil
+}
+
+// Path comes before every path of the server, such as /fanfold; empty: nothing does.
+func (s *Site) Path() string { return s.path }
+
+// HasLogin tells whether the Site knows who asks.
+func (s *Site) HasLogin() bool { return s.users != nil || s.header != "" }
+
+// Loopback tells whether an address, with or without a port, is on the loopback interface.
+func Loopback(address string) bool {
+	at, ok := parse(host(address))
+	return ok && at.IsLoopback()
+}
+
+// host cuts the port off host:port.
+func host(address string) string {
+	if name, _, err := net.SplitHostPort(address); err == nil {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+}
+
+func parse(host string) (netip.Addr, bool) {
+	at, err := netip.ParseAddr(host)
+	return at.Unmap(), err == nil
+}
+
+// known tells whether a request names a host of this server. Another one comes from a page whose
+// own name was pointed at this machine (DNS rebinding).
+func (s *Site) known(r *http.Request) bool {
+	name := strings.ToLower(host(r.Host))
+	if s.hosts[name] {
+		return true
+	}
+	at, ok := parse(name)
+	if !ok {
+		return false
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local == nil {
+		return at.IsLoopback()
+	}
+	here, ok := parse(host(local.String()))
+	return ok && (here == at || here.IsLoopback() && at.IsLoopback())
+}

@@ -1,0 +1,59 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"sync"
+)
+
+// notes are what a handler adds to the line of its change.
+type notes struct {
+	mu   sync.Mutex
+	list []any
+}
+
+type noteKey struct{}
+
+// Note adds to the line that the log has of a change: keys and values, as slog takes them.
+func Note(ctx context.Context, args ...any) {
+	if n, ok := ctx.Value(noteKey{}).(*notes); ok {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.list = append(n.list, args...)
+	}
+}
+
+// change runs the handler of a change, and writes its line.
+func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http.Handler) {
+	n := &notes{}
+	seen := &answer{ResponseWriter: w}
+	defer func() { // also if the handler panics
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		s.audit(r, who, seen.code, n.list)
+	}()
+	next.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), noteKey{}, n)))
+	seen.code = cmp.Or(seen.code, http.StatusOK)
+}
+
+// audit writes the line of a change, made or refused.
+func (s *Site) audit(r *http.Request, who Who, code int, more []any) {
+	args := append([]any{"user", who.Name, "from", r.RemoteAddr, "method", r.Method, "path", shown(r.URL.Path), "answer", code}, more...)
+	s.log.Info("change", args...)
+}
+
+// answer notes the status of a response.
+type answer struct {
+	http.ResponseWriter
+	code int // 0: none yet
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(code int) {
+	a.code = code
+	a.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

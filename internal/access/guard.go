@@ -1,0 +1,45 @@
+package access
+
+import "net/http"
+
+// policy lets a page load what this server sends, and nothing else: no inline code runs.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// MaxBody is how long the body of a request may be, in bytes: longer than any parameters that
+// limits.parameters allows by default.
+const MaxBody = 1 << 20
+
+// Guard refuses what no page or service of this server sends, and tells browsers what pages may do.
+func (s *Site) Guard(next http.Handler) http.Handler {
+	next = http.NewCrossOriginProtection().Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !s.known(r):
+			http.Error(w, "This server does not answer under that name: ask it at http://127.0.0.1, or set http.url in its configuration.", http.StatusMisdirectedRequest)
+		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
+			http.Error(w, "Pages of other sites get nothing from here.", http.StatusForbidden)
+		default:
+			r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// Below takes Path off the paths of requests.
+func (s *Site) Below(next http.Handler) http.Handler {
+	if s.path == "" {
+		return next
+	}
+	mux := http.NewServeMux()
+	mux.Handle(s.path+"/", http.StripPrefix(s.path, next))
+	mux.Handle("GET /{$}", http.RedirectHandler(s.path+"/", http.StatusSeeOther))
+	return mux
+}
