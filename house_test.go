@@ -85,7 +85,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/listeners":     {"/config", "/engine", "/scheduler", "/inspect"},
 		"/scheduler":     {"/config", "/engine", "/listeners", "/inspect"},
 		"/dashboard":     {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show"},
-		"/operate":       {"/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
+		"/operate":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
 		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/operate", "/cmd"},
 
 		"/internal/step":     {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},

@@ -172,7 +172,7 @@ func refer(s decode.Section, field, name, what string, known []string) bool {
 	if at := s.Get(field); !at.Given() {
 		s.Missing(field, "Name one of "+what+": "+report.Listing(known))
 	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 { // without any, that has been said
-		at.Problem("no such "+strings.TrimSuffix(what, "s"), decode.DidYouMean(name, known))
+		at.Problem("no such "+strings.TrimSuffix(what, "s"), report.DidYouMean(name, known))
 	} else {
 		return true
 	}

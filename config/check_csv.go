@@ -91,10 +91,10 @@ func (d *draft) findColumn(at decode.Setting, name string) (report.CSVColumn, bo
 	case l != nil && !d.Join.Joins(l.Name):
 		at.Problem(l.Name+" is not joined, so no row has its columns", "Add it to join.listeners")
 	case l != nil:
-		at.Problem(fmt.Sprintf("%s gives no column %s", l.Name, ref.Column), decode.DidYouMean(ref.Column, l.Columns))
+		at.Problem(fmt.Sprintf("%s gives no column %s", l.Name, ref.Column), report.DidYouMean(ref.Column, l.Columns))
 	default:
-		remedy := decode.DidYouMean(name, full)
-		if near := decode.Nearest(name, bare); near != "" {
+		remedy := report.DidYouMean(name, full)
+		if near := report.Nearest(name, bare); near != "" {
 			remedy = fmt.Sprintf("Did you mean %q? Available: %s", near, report.Listing(full))
 		}
 		at.Problem("a column that no listener gives", remedy)

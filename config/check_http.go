@@ -21,7 +21,7 @@ func (l *draftListener) readHTTP() {
 	if known {
 		l.Source = f.API
 	} else if l.Has("api") {
-		l.Get("api").Problem("no such API", decode.DidYouMean(f.API, sortedKeys(apis)))
+		l.Get("api").Problem("no such API", report.DidYouMean(f.API, sortedKeys(apis)))
 	}
 	for _, column := range l.HTTP.Fields {
 		l.Columns = append(l.Columns, column.Name)

@@ -73,7 +73,7 @@ func (d *draft) checkJoined(i int, keysKnown bool) bool {
 	switch {
 	case !sound:
 	case l == nil && !d.nameless:
-		name.Problem("a listener that the report does not have", decode.DidYouMean(j.Listener, d.listeners.names()))
+		name.Problem("a listener that the report does not have", report.DidYouMean(j.Listener, d.listeners.names()))
 	case l != nil && before.Joins(j.Listener):
 		name.Problem("joined twice", "Remove one of them, or define a second listener with another name")
 		sound = false

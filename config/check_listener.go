@@ -167,7 +167,7 @@ func (l *draftListener) gives(column string, at decode.Setting) bool {
 	if !l.known || slices.Contains(l.Columns, column) {
 		return l.known
 	}
-	at.Problem(fmt.Sprintf("%s gives no column %s", l.Name, column), decode.DidYouMean(column, l.Columns))
+	at.Problem(fmt.Sprintf("%s gives no column %s", l.Name, column), report.DidYouMean(column, l.Columns))
 	return false
 }
 

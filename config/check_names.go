@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -61,7 +60,7 @@ func (d *draft) parameterNames() []string {
 
 func (d *draft) parameterRemedy(name string) string {
 	add := fmt.Sprintf("Add %s: string to the report's parameters", name)
-	if near := decode.Nearest(name, d.parameterNames()); near != "" {
+	if near := report.Nearest(name, d.parameterNames()); near != "" {
 		return fmt.Sprintf("Did you mean :%s? Or add %s: string to the report's parameters", near, name)
 	}
 	return add
@@ -84,7 +83,7 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 		return
 	case source.known && !slices.Contains(source.Columns, ref.Column):
 		source.source = true
-		u.at.Problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), decode.DidYouMean(ref.Column, source.Columns))
+		u.at.Problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), report.DidYouMean(ref.Column, source.Columns))
 		return
 	}
 	source.source = true
@@ -131,5 +130,5 @@ func (ls listeners) before(name string, l *draftListener) string {
 	if len(names) == 0 {
 		return "There is no earlier stage with columns"
 	}
-	return decode.DidYouMean(name, names)
+	return report.DidYouMean(name, names)
 }

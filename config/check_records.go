@@ -29,7 +29,7 @@ func checkColumns(s decode.Section, columns map[string]string) {
 		other := taken[strings.ToLower(column)]
 		switch {
 		case !known:
-			at.Problem("a record has no such column", decode.DidYouMean(name, sortedKeys(report.RecordColumns)))
+			at.Problem("a record has no such column", report.DidYouMean(name, sortedKeys(report.RecordColumns)))
 		case s.Wrong("columns." + name):
 		case column == "-" && required:
 			at.Problem("a column that a record must have", "Name the table's column, or add one to the table")
@@ -48,7 +48,7 @@ func checkStatuses(s decode.Section, statuses map[string]string) {
 	all := texts(report.Statuses)
 	for _, status := range sortedKeys(statuses) {
 		if !slices.Contains(all, status) {
-			s.Get("statuses."+status).Problem("a record has no such status", decode.DidYouMean(status, all))
+			s.Get("statuses."+status).Problem("a record has no such status", report.DidYouMean(status, all))
 		}
 	}
 	owner := map[string]string{} // value → status

@@ -76,7 +76,7 @@ func (s timerSection) checkTemplates(in decode.Section, field string, templates 
 func (s timerSection) checkNames(at decode.Setting, t report.Template) {
 	for _, name := range t.Names() {
 		if known := s.t.Key.Names(); s.Has("key") && !slices.Contains(known, name) {
-			at.Problem(fmt.Sprintf("unknown name {%s}: key has no such part", report.Shorten(name)), decode.DidYouMean(name, known))
+			at.Problem(fmt.Sprintf("unknown name {%s}: key has no such part", report.Shorten(name)), report.DidYouMean(name, known))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
@@ -87,5 +86,5 @@ func (o Options) report(name string) (*report.Report, error) {
 	if r := o.Config.Reports[name]; r != nil {
 		return r, nil
 	}
-	return nil, ErrInput.of(fmt.Errorf("unknown report %q. %s", name, decode.DidYouMean(name, slices.Sorted(maps.Keys(o.Config.Reports)))))
+	return nil, ErrInput.of(fmt.Errorf("unknown report %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(o.Config.Reports)))))
 }

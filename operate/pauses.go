@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -25,7 +24,7 @@ func (p Pauses) Listener(ctx context.Context, name string) (since time.Time, err
 	}
 	switch kind, ok := names[name]; {
 	case !ok:
-		return time.Time{}, ErrInput.of(fmt.Errorf("unknown listener %q. %s", name, decode.DidYouMean(name, slices.Sorted(maps.Keys(names)))))
+		return time.Time{}, ErrInput.of(fmt.Errorf("unknown listener %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(names)))))
 	case kind == report.External:
 		return time.Time{}, ErrInput.of(fmt.Errorf("listener %s is external and cannot be paused: stop the service that reads %s instead", name, p.o.Scripts.Home().Keys.Task(name)))
 	}

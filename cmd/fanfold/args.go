@@ -8,7 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
-	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/report"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -66,7 +66,7 @@ func meantFlag(c *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near := decode.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := report.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 		return fmt.Errorf("%w: did you mean --%s?", err, near)
 	}
 	return fmt.Errorf("%w\n%s --help lists the flags", err, c.CommandPath())

@@ -12,7 +12,6 @@ import (
 
 	"github.com/fanfold/fanfold/cmd/fanfold/process"
 	"github.com/fanfold/fanfold/config"
-	"github.com/fanfold/fanfold/config/decode"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -122,7 +121,7 @@ func typed(r *report.Report, given []string) ([]byte, error) {
 		switch {
 		case m.Unknown:
 			hint := "it has " + r.ParameterList()
-			if near := decode.Nearest(m.Name, slices.Sorted(maps.Keys(types))); near != "" {
+			if near := report.Nearest(m.Name, slices.Sorted(maps.Keys(types))); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			wrong = append(wrong, fmt.Sprintf("--param %s: report %s has no such parameter: %s", report.Shorten(m.Name), r.Name, hint))

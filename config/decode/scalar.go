@@ -50,7 +50,7 @@ func parseWord(text string, words []Word, t reflect.Type, tag reflect.StructTag)
 		names = append(names, w.File)
 	}
 	remedy := tag.Get("why")
-	if near := Nearest(text, names); near != "" {
+	if near := report.Nearest(text, names); near != "" {
 		remedy = strings.TrimSpace(fmt.Sprintf("Did you mean %q? ", near) + remedy)
 	}
 	return nil, &report.Mistake{Message: NoneOf(names), Remedy: remedy}

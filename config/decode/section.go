@@ -108,7 +108,7 @@ func (s *Section) read(fields []Field) {
 		// misspelt. A piece of a secret that an unquoted comma made a name is shown only
 		// if it is near a field's name.
 		e.Key.secret = true
-		near := Nearest(e.Name, known)
+		near := report.Nearest(e.Name, known)
 		remedy := "The fields are " + report.Listing(known)
 		switch {
 		case near != "":

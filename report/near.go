@@ -1,11 +1,9 @@
-package decode
+package report
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/fanfold/fanfold/report"
 )
 
 // DidYouMean is the remedy for a name that is not known: the Nearest one that
@@ -13,7 +11,7 @@ import (
 func DidYouMean(name string, known []string) string {
 	there := "None are defined"
 	if len(known) > 0 {
-		there = "Available: " + report.Listing(known)
+		there = "Available: " + Listing(known)
 	}
 	if near := Nearest(name, known); near != "" {
 		return fmt.Sprintf("Did you mean %q? %s", near, there)
