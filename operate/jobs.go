@@ -21,23 +21,52 @@ func (j Jobs) Report(name string) (*report.Report, error) { return j.o.report(na
 // that the report's definition accepts. The id is returned with the error, too, where the record
 // is inserted and only the push failed.
 func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id string, err error) {
+	id, _, err = j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
+		id, err = j.o.Records.Insert(ctx, report, parameters)
+		return id, false, err
+	})
+	return id, err
+}
+
+// CreateOnce is Create for a request that has a key of 1 to 200 bytes. Called again with the same
+// key, report and parameters within record.KeptRequests it makes no second record, and returns the id of the
+// first with before = true; it pushes that again if the record is still PENDING. The error
+// matches record.ErrOtherRequest where the key was used with another report or other parameters.
+func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byte) (id string, before bool, err error) {
+	return j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
+		return j.o.Records.InsertOnce(ctx, key, report, parameters)
+	})
+}
+
+func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert func(report string) (id string, before bool, err error)) (id string, before bool, err error) {
 	r, err := j.o.report(name)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if n, limit := len(parameters), j.o.Config.Limits.Parameters; int64(n) > limit {
-		return "", ErrInput.of(fmt.Errorf("%d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit))
+		return "", false, ErrInput.of(fmt.Errorf("%d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit))
 	}
-	id, err = j.o.Records.Insert(ctx, r.Name, parameters)
-	if errors.Is(err, record.ErrNotCounted) || errors.Is(err, record.ErrFiltered) {
-		return "", ErrRefused.of(fmt.Errorf("%w: only its service can insert rows; fanfold submit ID pushes one", err))
-	} else if err != nil {
-		return "", err
+	id, before, err = insert(r.Name)
+	switch {
+	case errors.Is(err, record.ErrNotCounted), errors.Is(err, record.ErrFiltered):
+		return "", false, ErrRefused.of(fmt.Errorf("%w: only its service can insert rows; fanfold submit ID pushes one", err))
+	case errors.Is(err, record.ErrOtherRequest):
+		return "", false, ErrRefused.of(err)
+	case errors.Is(err, record.ErrNoRequests):
+		return "", false, ErrRefused.of(fmt.Errorf("%w; fanfold migrate makes it", err))
+	case err != nil:
+		return "", false, err
+	}
+	if before {
+		// A push too many would do nothing but tell so, unless the record waits for one.
+		if was, err := j.o.Inspect.Record(ctx, id); err == nil && was.Status != report.Pending {
+			return id, true, nil
+		}
 	}
 	if err := j.Push(ctx, id); err != nil {
-		return id, fmt.Errorf("record %s was inserted; fanfold submit %s pushes it: %w", id, id, err)
+		return id, before, fmt.Errorf("record %s was inserted; fanfold submit %s pushes it: %w", id, id, err)
 	}
-	return id, nil
+	return id, before, nil
 }
 
 // Check proves that each id has a record of a known report without a final status.
