@@ -29,6 +29,8 @@ type signer interface {
 const (
 	// LinkTime is how long a signed URL is good.
 	LinkTime = 5 * time.Minute
+	// signTime bounds how long the signature is waited for.
+	signTime = 10 * time.Second
 	// writeTime is how long a client may take to receive a chunk of a file.
 	writeTime = 30 * time.Second
 	chunk     = 256 << 10
@@ -49,7 +51,9 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	if s, ok := files.(signer); ok {
-		url, err := s.SignedURL(r.Context(), name, time.Now().Add(LinkTime))
+		ctx, cancel := context.WithTimeout(r.Context(), signTime)
+		defer cancel()
+		url, err := s.SignedURL(ctx, name, time.Now().Add(LinkTime))
 		if err != nil {
 			return err
 		}
