@@ -19,7 +19,7 @@ demo: deps build ## make a report on private servers with sample data
 	./fanfold demo --dir out/demo
 
 test: deps vet ## run all tests
-	@./.ci/deps zstd:zstd luac5.4:lua5.4
+	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)
 	$(GO) test -tags $(TAGS) -parallel 8 -timeout 12m ./...
@@ -39,13 +39,13 @@ vet:
 	$(GO) vet -C internal/testenv/faults -tags $(TAGS) ./...
 
 race: deps ## run all tests with the race detector (needs gcc)
-	@./.ci/deps gcc:gcc zstd:zstd luac5.4:lua5.4
+	@./.ci/deps gcc:gcc zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 40m ./...
 
 servers: deps ## run the tests on Valkey 8, Redis 8 and servers like managed ones
-	@./.ci/deps zstd:zstd luac5.4:lua5.4
+	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4
 	@./.ci/examples
 	@$(FAULTS)
 	@GO="$(GO)" TAGS="$(TAGS)" SERVERS="$(SERVERS)" ./.ci/servers

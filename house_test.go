@@ -86,6 +86,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/scheduler":     {"/config", "/engine", "/listeners", "/inspect"},
 		"/dashboard":     {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show"},
 		"/operate":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
+		"/api":           {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
 		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/operate", "/cmd"},
 
 		"/internal/step":     {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},

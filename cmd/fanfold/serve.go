@@ -30,8 +30,8 @@ At the first signal no more is begun, and what is under way may end for
 limits.stop; what is not done then is handed back. A second signal ends the
 process at once, as if it was killed: others take its work over after the lease.
 
-With --http it shows operators the jobs, the listeners and what is due in a browser.
-It listens on the loopback interface, such as --http 127.0.0.1:8080; any other address
+With --http it shows operators the jobs, the listeners and what is due in a browser,
+and has an API for services at /api/v1/. It listens on the loopback interface, such as --http 127.0.0.1:8080; any other address
 needs http.users_file or http.trusted_header in the configuration.
 
 With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
@@ -58,7 +58,7 @@ the first signal on, and /metrics.`,
 	c.Flags().StringSliceVar(&chosen, "roles", process.Roles, "what this process does")
 	offer(c, "roles", process.Roles...)
 	c.Flags().StringSliceVar(&only, "listeners", nil, "names or globs of the listeners whose queries it runs; default: all")
-	c.Flags().StringVar(&pages, "http", "", "host:port of the dashboard; default: none")
+	c.Flags().StringVar(&pages, "http", "", "host:port of the dashboard and the API; default: none")
 	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c
 }

@@ -9,10 +9,12 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/dashboard"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
 // dashboard serves the dashboard on HTTP, if that is an address, until close is called.
@@ -42,9 +44,13 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 			return len(all), err
 		},
 	})
+	service := api.New(api.Options{
+		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Prefix: site.Path(), Log: log,
+	})
 	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // of server-sent events, which end with the server
 	mux := http.NewServeMux()
 	mux.Handle("/", site.Login(d))
+	mux.Handle(api.Root+"/", site.Login(service))
 	server := newServer(site.Guard(site.Below(mux)), log)
 	server.BaseContext = func(net.Listener) context.Context { return streams }
 	done := make(chan struct{}, 2)
@@ -71,8 +77,9 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 	}, nil
 }
 
-// inspectAside makes an Inspector with connections of its own to the databases of listeners: whether
-// one answers must not depend on whether listeners have all of theirs in use.
+// inspectAside makes an Inspector with connections of its own: whether a database of listeners
+// answers must not depend on whether they have all of theirs in use, and those who follow jobs
+// must not wait for workers, nor workers for them.
 func (p *Process) inspectAside() (*inspect.Inspector, error) {
 	o := p.handles()
 	o.Databases = map[string]*sql.DB{}
@@ -84,5 +91,12 @@ func (p *Process) inspectAside() (*inspect.Inspector, error) {
 		o.Databases[name] = db
 		p.closers = append(p.closers, db)
 	}
+	following, err := redisdb.Connect(p.Config.Redis, api.MaxStreams, redisdb.BlockingTimeout)
+	if err != nil {
+		return nil, err
+	}
+	p.closers = append(p.closers, following)
+	p.seen.On(following)
+	o.Blocking = following
 	return inspect.New(o), nil
 }

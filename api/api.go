@@ -1,0 +1,134 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/download"
+	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/report"
+)
+
+// Root is where the API is.
+const Root = "/api/v1"
+
+// Options are what an API answers from.
+type Options struct {
+	Inspect *inspect.Inspector // its client for reads that wait has MaxStreams connections
+	Operate *operate.Operator
+	Reports map[string]*report.Report
+	// Parameters is the max size of a record's parameters, in bytes.
+	Parameters int64
+	// Find finds the file of a record.
+	Find download.Find
+	// Prefix comes before Root in the addresses that are answered, such as /fanfold; empty: nothing.
+	Prefix string
+	Log    *slog.Logger // nil: none
+}
+
+// requestTime bounds what a request waits for servers: the answer is sent after that.
+const requestTime = 15 * time.Second
+
+// bodySlack is how much longer a body may be than the parameters in it.
+const bodySlack = 16 << 10
+
+// API answers services.
+type API struct {
+	o       Options
+	mux     *http.ServeMux
+	streams chan struct{} // one for each client that follows a job
+}
+
+// route is one operation. Its handler writes an answer, or returns an error and has written nothing.
+type route struct {
+	method, path string
+	handle       func(a *API, w http.ResponseWriter, r *http.Request) error
+	long         bool // it bounds its time itself
+}
+
+// routes are all operations.
+var routes = []route{
+	{"GET", "/reports", (*API).reports, false},
+	{"POST", "/reports/{report}/jobs", (*API).create, false},
+	{"GET", "/jobs/{id}", (*API).job, false},
+	{"GET", "/jobs/{id}/events", (*API).events, true},
+	{"GET", "/jobs/{id}/file", (*API).file, true},
+	{"POST", "/jobs/{id}/cancel", (*API).cancel, false},
+	{"POST", "/jobs/{id}/retry", (*API).retry, false},
+	{"GET", "/openapi.json", (*API).document, false},
+}
+
+// New makes an API. It asks nothing yet.
+func New(o Options) *API {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &API{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, MaxStreams)}
+	methods := map[string][]string{}
+	for _, one := range routes {
+		a.mux.Handle(one.method+" "+Root+one.path, a.handler(one))
+		methods[one.path] = append(methods[one.path], one.method)
+	}
+	for path, allowed := range methods {
+		if slices.Contains(allowed, "GET") {
+			allowed = append(allowed, "HEAD")
+		}
+		a.mux.HandleFunc(Root+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			a.problem(w, r, problem{Status: http.StatusMethodNotAllowed, Code: "method", Detail: r.Method + " does nothing here", Remedy: "Use " + strings.Join(allowed, " or ")})
+		})
+	}
+	a.mux.HandleFunc(Root+"/", func(w http.ResponseWriter, r *http.Request) {
+		a.problem(w, r, problem{Status: http.StatusNotFound, Code: "path", Detail: "there is nothing at this path", Remedy: "GET " + o.Prefix + Root + "/openapi.json lists what there is"})
+	})
+	return a
+}
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+// handler makes the handler of a route.
+func (a *API) handler(of route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		r.Body = http.MaxBytesReader(w, r.Body, a.o.Parameters+bodySlack)
+		if !of.long {
+			ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		if id := r.PathValue("id"); strings.Contains(of.path, "{id}") && !report.ValidID(id) {
+			a.problem(w, r, problem{Status: http.StatusBadRequest, Code: "id", Detail: fmt.Sprintf("%.80q is no id", id), Remedy: "An id is 1 to 64 of 0-9, A-Z, a-z, _ and -"})
+			return
+		}
+		if err := of.handle(a, w, r); err != nil {
+			a.problem(w, r, a.judge(r, err))
+		}
+	})
+}
+
+// answer writes a value as JSON.
+func (a *API) answer(w http.ResponseWriter, code int, v any) error {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = out.WriteTo(w)
+	return nil
+}
+
+// url is the address of something of a job.
+func (a *API) url(id, more string) string { return a.o.Prefix + Root + "/jobs/" + id + more }

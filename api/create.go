@@ -1,0 +1,117 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/report"
+)
+
+// created is a job that is on its way.
+type created struct {
+	ID     string `json:"id"`
+	Status string `json:"status"` // addresses
+	Events string `json:"events"`
+	File   string `json:"file"`
+	Pushed bool   `json:"pushed"` // false: Redis does not answer, and the job starts later
+}
+
+// create inserts the record of a job and pushes its id.
+func (a *API) create(w http.ResponseWriter, r *http.Request) error {
+	of := a.o.Reports[r.PathValue("report")]
+	if of == nil {
+		return problem{Status: http.StatusNotFound, Code: "report", Detail: "there is no report " + report.Shorten(r.PathValue("report")), Remedy: "The reports are " + report.Listing(slices.Sorted(maps.Keys(a.o.Reports)))}
+	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	body, err := jsonBody(r)
+	if err != nil {
+		return err
+	}
+	parameters, err := checked(of, body)
+	if err != nil {
+		return err
+	}
+	var id string
+	var before bool
+	if key == "" {
+		id, err = a.o.Operate.Jobs.Create(r.Context(), of.Name, parameters)
+	} else {
+		id, before, err = a.o.Operate.Jobs.CreateOnce(r.Context(), key, of.Name, parameters)
+	}
+	if id == "" {
+		return err
+	}
+	access.Note(r.Context(), "report", of.Name, "job", id)
+	if err != nil { // of the push: the record is there, and is started without one
+		a.o.Log.Warn("api: a record was inserted and not pushed: it starts once Redis answers", "job", id, "err", err)
+	}
+	if before {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	w.Header().Set("Location", a.url(id, ""))
+	return a.answer(w, http.StatusCreated, a.created(id, err == nil))
+}
+
+func (a *API) created(id string, pushed bool) created {
+	return created{ID: id, Status: a.url(id, ""), Events: a.url(id, "/events"), File: a.url(id, "/file"), Pushed: pushed}
+}
+
+// maxKey is the max length of an Idempotency-Key.
+const maxKey = 200
+
+// idempotencyKey is the header of that name; empty: none.
+func idempotencyKey(r *http.Request) (string, error) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	key := keys[0]
+	wrong := len(keys) > 1 || key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
+	if wrong {
+		return "", problem{Status: http.StatusBadRequest, Code: "key", Detail: "the Idempotency-Key cannot be used", Remedy: fmt.Sprintf("Send one, of 1 to %d printable ASCII characters, such as a new UUID", maxKey)}
+	}
+	return key, nil
+}
+
+// jsonBody reads the body of a request, if it has one.
+func jsonBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
+			return nil, err
+		}
+		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body did not arrive whole", Remedy: "Send the request again"}
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if len(body) > 0 && (err != nil || kind != "application/json") {
+		return nil, problem{Status: http.StatusUnsupportedMediaType, Code: "type", Detail: "the body is not said to be JSON", Remedy: "Send it with Content-Type: application/json"}
+	}
+	return body, nil
+}
+
+// checked are the parameters of a body as a record has them: those that it gives, each in the form of its type.
+func checked(of *report.Report, body []byte) ([]byte, error) {
+	given, err := report.ParameterFields(body)
+	if err != nil {
+		return nil, problem{Status: http.StatusBadRequest, Code: "body", Detail: strings.TrimPrefix(err.Error(), "report: "), Remedy: `Send an object such as {"from": "2024-06-01"}`}
+	}
+	values, wrong := of.Check(given)
+	if len(wrong) == 0 {
+		return report.EncodeBound(values), nil
+	}
+	p := problem{Status: http.StatusUnprocessableEntity, Code: "parameters", Detail: fmt.Sprintf("report %s does not take these parameters", of.Name), Remedy: "Correct each one of them"}
+	for _, m := range wrong {
+		p.Parameters = append(p.Parameters, badParameter{report.Shorten(m.Name), "it is " + m.Message, m.Remedy})
+	}
+	return nil, p
+}

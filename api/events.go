@@ -1,0 +1,94 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+)
+
+const (
+	// MaxStreams is how many clients follow jobs at once.
+	MaxStreams = 64
+	// beat is how often a stream that has nothing to say shows that it is there.
+	beat = 15 * time.Second
+	// writeTime is how long a client may take to receive a message.
+	writeTime = 10 * time.Second
+)
+
+// events follows a job as server-sent events, until its record is final.
+func (a *API) events(w http.ResponseWriter, r *http.Request) error {
+	select {
+	case a.streams <- struct{}{}:
+		defer func() { <-a.streams }()
+	default:
+		return problem{Status: http.StatusServiceUnavailable, Code: "streams", Detail: fmt.Sprintf("%d clients follow jobs already", MaxStreams), Remedy: "GET …/jobs/{id} every few seconds, or try again"}
+	}
+	id := r.PathValue("id")
+	if _, err := a.record(r, id); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	s := &stream{w: w, to: http.NewResponseController(w)}
+	if _, err := a.o.Inspect.Watch(r.Context(), []string{id}, s); err != nil && s.err == nil && r.Context().Err() == nil {
+		_ = s.send("problem", a.judge(r, err))
+	}
+	return nil
+}
+
+// stream shows a client what becomes of a job.
+type stream struct {
+	w    http.ResponseWriter
+	to   *http.ResponseController
+	last []byte    // what was shown of the job
+	at   time.Time // when something was written
+	err  error     // of a write: the client has gone
+}
+
+var _ inspect.Watcher = (*stream)(nil)
+
+// Look implements inspect.Watcher: it shows the job if it has changed.
+func (s *stream) Look(v inspect.Job) error {
+	same := v
+	same.Changed = nil // the time of its last change is counted back from now, and is never quite the same
+	text, err := json.Marshal(same)
+	switch {
+	case err != nil:
+		return err
+	case v.Status.Final():
+		return s.send("end", v)
+	case !bytes.Equal(text, s.last):
+		s.last = text
+		return s.send("job", v)
+	case time.Since(s.at) > beat:
+		return s.write(": \n\n")
+	}
+	return nil
+}
+
+// Event implements inspect.Watcher: what it says a look at the job shows.
+func (s *stream) Event(inspect.Event) error { return nil }
+
+func (s *stream) send(event string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.write("event: " + event + "\ndata: " + string(text) + "\n\n")
+}
+
+func (s *stream) write(text string) error {
+	s.at = time.Now()
+	if s.err = s.to.SetWriteDeadline(s.at.Add(writeTime)); s.err == nil {
+		_, s.err = s.w.Write([]byte(text))
+	}
+	if s.err == nil {
+		s.err = s.to.Flush()
+	}
+	return s.err
+}

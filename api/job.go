@@ -1,0 +1,86 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/internal/download"
+)
+
+// job tells how a job stands.
+func (a *API) job(w http.ResponseWriter, r *http.Request) error {
+	v, err := a.o.Inspect.Job(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return a.answer(w, http.StatusOK, v)
+}
+
+// file answers with the file of a job.
+func (a *API) file(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	of, err := a.record(r, id)
+	switch {
+	case err != nil:
+		return err
+	case !of.Status.Final():
+		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file yet", id, of.Status), Remedy: "GET " + a.url(id, "/events") + " tells when it has"}
+	case !of.Status.HasFile():
+		return problem{Status: http.StatusConflict, Code: "state", Detail: fmt.Sprintf("record %s is %s and has no file: %s", id, of.Status, cmp.Or(of.Error, "no reason is given")), Remedy: "POST " + a.url(id, "/retry") + " runs it again"}
+	}
+	return download.Serve(w, r, a.o.Find, id, of.File)
+}
+
+// record reads a record for a request that bounds its time itself.
+func (a *API) record(r *http.Request, id string) (engine.Record, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+	defer cancel()
+	return a.o.Inspect.Record(ctx, id)
+}
+
+// outcome is what became of a request to cancel.
+type outcome struct {
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"` // cancelled, or cancelled before
+}
+
+// maxReason is the max length of the reason of a cancellation.
+const maxReason = 1000
+
+// cancel cancels a job.
+func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
+	body, err := jsonBody(r)
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		Reason string `json:"reason"`
+	}
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &asked); err != nil {
+			return problem{Status: http.StatusBadRequest, Code: "body", Detail: "the body is no JSON object with a reason", Remedy: `Send an object such as {"reason": "asked for by mistake"}, or no body`}
+		}
+	}
+	if len(asked.Reason) > maxReason {
+		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: fmt.Sprintf("the reason has more than %d bytes", maxReason), Remedy: "Send a shorter one"}
+	}
+	id := r.PathValue("id")
+	done, err := a.o.Operate.Jobs.Cancel(r.Context(), id, cmp.Or(asked.Reason, "cancelled by HTTP"))
+	if err != nil {
+		return err
+	}
+	return a.answer(w, http.StatusOK, outcome{id, done})
+}
+
+// retry runs a job again.
+func (a *API) retry(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if err := a.o.Operate.Jobs.Retry(r.Context(), id); err != nil {
+		return err
+	}
+	return a.answer(w, http.StatusAccepted, a.created(id, true))
+}

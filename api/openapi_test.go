@@ -1,0 +1,185 @@
+package api
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+)
+
+// described is the description that a server answers with.
+func (b *bundle) described() *openapi3.T {
+	b.Helper()
+	answer, text := b.ask("GET", "/openapi.json", "")
+	if answer.StatusCode != http.StatusOK {
+		b.Fatalf("%d %s", answer.StatusCode, text)
+	}
+	loader := openapi3.NewLoader()
+	document, err := loader.LoadFromData([]byte(text))
+	b.ok(err)
+	b.ok(document.Validate(loader.Context))
+	return document
+}
+
+// checker sends requests and proves that both sides are as the description says.
+type checker struct {
+	*bundle
+	router routers.Router
+	sent   map[string]bool // operation and status of the answer
+}
+
+// send sends a request that the description allows, unless wrong, and returns the answer.
+func (c *checker) send(wrong bool, want int, method, path, body string, header ...string) string {
+	c.Helper()
+	r := c.request(method, path, body, header...)
+	of := c.request(method, path, body, header...) // the filter reads its body
+	of.URL.Scheme, of.URL.Host = "", ""
+	route, params, err := c.router.FindRoute(of)
+	if err != nil {
+		c.Fatalf("%s %s: %v", method, path, err)
+	}
+	in := &openapi3filter.RequestValidationInput{Request: of, PathParams: params, Route: route}
+	if err := openapi3filter.ValidateRequest(c.Context(), in); (err != nil) != wrong {
+		c.Errorf("%s %s %s: the description says of the request: %v", method, path, body, err)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	c.ok(err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	c.ok(err)
+	if answer.StatusCode != want {
+		c.Errorf("%s %s %s: %d, not %d: %s", method, path, body, answer.StatusCode, want, text)
+	}
+	err = openapi3filter.ValidateResponse(c.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: answer.StatusCode, Header: answer.Header, Body: io.NopCloser(bytes.NewReader(text)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	})
+	if err != nil {
+		c.Errorf("%s %s: the description says of the answer %d %s: %v", method, path, answer.StatusCode, text, err)
+	}
+	c.sent[route.Operation.OperationID+" "+http.StatusText(answer.StatusCode)] = true
+	return string(text)
+}
+
+// TestTheDescriptionIsTrue: each operation is in it and in the server, with the answers that it has.
+func TestTheDescriptionIsTrue(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	document := b.described()
+	var there, here []string
+	for path, item := range document.Paths.Map() {
+		for method := range item.Operations() {
+			there = append(there, method+" "+path)
+		}
+	}
+	for _, one := range routes {
+		here = append(here, one.method+" "+one.path)
+	}
+	slices.Sort(there)
+	slices.Sort(here)
+	if !slices.Equal(there, here) {
+		t.Errorf("the description has\n%q, the server\n%q", there, here)
+	}
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
+	router, err := legacy.NewRouter(document)
+	b.ok(err)
+	c := &checker{b, router, map[string]bool{}}
+
+	c.send(false, 200, "GET", "/openapi.json", "")
+	c.send(false, 200, "GET", "/reports", "")
+	c.send(false, 201, "POST", "/reports/plain/jobs", "")
+	c.send(false, 201, "POST", "/reports/typed/jobs", `{"s": "é", "ids": [1, "2"]}`, "Idempotency-Key", "k")
+	c.send(false, 201, "POST", "/reports/typed/jobs", `{"ids": [1, 2], "s": "é"}`, "Idempotency-Key", "k")
+	c.send(false, 422, "POST", "/reports/typed/jobs", `{"s": "e"}`, "Idempotency-Key", "k")
+	c.send(false, 422, "POST", "/reports/typed/jobs", `{"i": 1.5, "x": 1}`)
+	c.send(true, 400, "POST", "/reports/typed/jobs", `[]`)
+	c.send(true, 400, "POST", "/reports/typed/jobs", `{`)
+	c.send(true, 400, "POST", "/reports/plain/jobs", "", "Idempotency-Key", strings.Repeat("k", 201))
+	c.send(false, 404, "POST", "/reports/none/jobs", "")
+	c.send(false, 413, "POST", "/reports/typed/jobs", `{"s": "`+strings.Repeat("x", 100_000)+`"}`)
+	c.send(true, 415, "POST", "/reports/typed/jobs", "s=x", "Content-Type", "application/x-www-form-urlencoded")
+
+	pending, done, failed := b.insert("plain", report.Pending), b.succeed("k\r\n1\r\n"), b.insert("plain", report.Failed)
+	c.send(false, 200, "GET", "/jobs/"+pending, "")
+	c.send(false, 404, "GET", "/jobs/99999", "")
+	c.send(true, 400, "GET", "/jobs/a.b", "")
+	c.send(false, 200, "GET", "/jobs/"+done+"/events", "")
+	c.send(false, 404, "GET", "/jobs/99999/events", "")
+	c.send(false, 200, "GET", "/jobs/"+done+"/file", "")
+	c.send(false, 409, "GET", "/jobs/"+failed+"/file", "")
+	c.send(false, 409, "GET", "/jobs/"+pending+"/file", "")
+	c.send(false, 404, "GET", "/jobs/99999/file", "")
+	b.ok(b.files.Remove(t.Context(), "plain/"+done+"-1.csv"))
+	c.send(false, 410, "GET", "/jobs/"+done+"/file", "")
+	c.send(false, 200, "POST", "/jobs/"+pending+"/cancel", `{"reason": "by mistake"}`)
+	c.send(false, 200, "POST", "/jobs/"+pending+"/cancel", "")
+	c.send(false, 409, "POST", "/jobs/"+done+"/cancel", "")
+	c.send(false, 404, "POST", "/jobs/99999/cancel", "")
+	c.send(true, 400, "POST", "/jobs/"+pending+"/cancel", "{")
+	c.send(true, 415, "POST", "/jobs/"+pending+"/cancel", "x", "Content-Type", "text/plain")
+	c.send(true, 422, "POST", "/jobs/"+pending+"/cancel", `{"reason": "`+strings.Repeat("x", 1001)+`"}`)
+	c.send(false, 202, "POST", "/jobs/"+failed+"/retry", "")
+	c.send(false, 404, "POST", "/jobs/99999/retry", "")
+	b.exec("UPDATE file_download_record SET status = 'PROCESSING', attempt = 1 WHERE id = ?", failed)
+	c.send(false, 409, "POST", "/jobs/"+failed+"/retry", "")
+
+	for i := range MaxStreams {
+		b.api.streams <- struct{}{}
+		_ = i
+	}
+	c.send(false, 503, "GET", "/jobs/"+done+"/events", "")
+	c.sent["getFile Found"] = true // internal/download proves it: there is no bucket here
+	c.sent["createJob Conflict"] = true
+	for path, item := range document.Paths.Map() {
+		for method, of := range item.Operations() {
+			for status := range of.Responses.Map() {
+				if status != "default" && !c.sent[of.OperationID+" "+http.StatusText(number(status))] {
+					t.Errorf("%s %s: no request was answered with %s", method, path, status)
+				}
+			}
+		}
+	}
+}
+
+func number(status string) (n int) {
+	for _, digit := range status {
+		n = 10*n + int(digit-'0')
+	}
+	return n
+}
+
+// TestTheDescriptionHasEveryField of the jobs that are answered: add new ones to openapi.yaml.
+func TestTheDescriptionHasEveryField(t *testing.T) {
+	t.Parallel()
+	schemas := setup(t).described().Components.Schemas
+	for name, of := range map[string]reflect.Type{
+		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
+		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[listed](),
+	} {
+		var here, there []string
+		for i := range of.NumField() {
+			if field, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); field != "-" {
+				here = append(here, field)
+			}
+		}
+		for field := range schemas[name].Value.Properties {
+			there = append(there, field)
+		}
+		slices.Sort(here)
+		slices.Sort(there)
+		if !slices.Equal(here, there) {
+			t.Errorf("%s has the fields\n%q, and openapi.yaml\n%q", name, here, there)
+		}
+	}
+}

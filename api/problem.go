@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/operate"
+)
+
+// problem is an error as RFC 9457 has it, without a type of its own: Code tells it from others.
+type problem struct {
+	Title      string         `json:"title"` // of Status
+	Status     int            `json:"status"`
+	Code       string         `json:"code"`
+	Detail     string         `json:"detail"` // what is wrong
+	Remedy     string         `json:"remedy"` // what to do
+	Parameters []badParameter `json:"parameters,omitempty"`
+}
+
+// badParameter is a parameter that the report does not take.
+type badParameter struct {
+	Name   string `json:"name"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy"`
+}
+
+// Error implements error.
+func (p problem) Error() string { return p.Detail }
+
+// problem writes a problem.
+func (a *API) problem(w http.ResponseWriter, r *http.Request, p problem) {
+	p.Title = http.StatusText(p.Status)
+	text, err := json.Marshal(p)
+	if err != nil {
+		text = nil // texts can always be marshalled
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if p.Status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "5")
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(text, '\n'))
+}
+
+// judge makes a problem of what went wrong. What servers say is logged, and not told.
+func (a *API) judge(r *http.Request, err error) problem {
+	p, own := errors.AsType[problem](err)
+	long, tooLong := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case own:
+		return p
+	case tooLong:
+		return problem{Status: http.StatusRequestEntityTooLarge, Code: "body", Detail: fmt.Sprintf("the body has more than %d bytes", long.Limit),
+			Remedy: "Put long lists into a table that the queries read, or raise limits.parameters"}
+	case errors.Is(err, engine.ErrNoRecord):
+		return problem{Status: http.StatusNotFound, Code: "record", Detail: "there is no record " + r.PathValue("id"), Remedy: "Use the id that was answered when the job was created"}
+	case errors.Is(err, sink.ErrNoObject):
+		return problem{Status: http.StatusGone, Code: "file", Detail: "the file of record " + r.PathValue("id") + " was deleted", Remedy: "POST …/retry makes it again"}
+	case errors.Is(err, record.ErrOtherRequest):
+		return problem{Status: http.StatusUnprocessableEntity, Code: "key", Detail: "this Idempotency-Key was used for another report, or with other parameters", Remedy: "Use a new key for a new request, and the same one only to repeat a request"}
+	case errors.Is(err, operate.ErrRefused):
+		return problem{Status: http.StatusConflict, Code: "state", Detail: engine.Reason(err), Remedy: "GET …/jobs/{id} says how a job stands"}
+	case errors.Is(err, operate.ErrInput):
+		return problem{Status: http.StatusUnprocessableEntity, Code: "input", Detail: engine.Reason(err), Remedy: "Correct the request"}
+	}
+	if context.Cause(r.Context()) != context.Canceled { // otherwise the client has gone
+		a.o.Log.Error("api", "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	if refused(err) {
+		return problem{Status: http.StatusInternalServerError, Code: "failed", Detail: "a server refused what this request needs", Remedy: "The log of the process says what"}
+	}
+	return problem{Status: http.StatusServiceUnavailable, Code: "away", Detail: "the request could not be done now", Remedy: "Send it again; if it creates a job, with the same Idempotency-Key. The log of the process says more"}
+}
+
+// refused tells whether a server has answered, and would answer the same again.
+func refused(err error) bool {
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		text := answer.Error()
+		return !strings.HasPrefix(text, "LOADING ") && !strings.HasPrefix(text, "CLUSTERDOWN ") && !strings.HasPrefix(text, "READONLY ") && !strings.HasPrefix(text, "MASTERDOWN ") && !strings.HasPrefix(text, "OOM ")
+	}
+	return !mysqldb.Away(err)
+}

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/config"
+	"github.com/fanfold/fanfold/config/decode"
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/mysqldb"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/operate"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+func TestMain(m *testing.M) { testmain.Main(m) }
+
+// bundle is an API on servers of the package, with keys and a schema of its own. No engine runs.
+type bundle struct {
+	*testing.T
+	api    *API
+	url    string
+	db     *sql.DB
+	redis  *redis.Client
+	files  *sink.Dir
+	prefix string
+	log    strings.Builder
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	server, name := testmain.SharedRedis(t), testmain.Name(t)
+	schema, _ := testmain.Schema(t)
+	dsn := testmain.SharedMariaDB(t).DSN(schema)
+	c, err := config.Load("test.yaml", fmt.Appendf(nil, `
+redis: %s
+keys: {prefix: "%s:", hash: "%s-"}
+databases: {db: {dsn: %q}}
+records: {database: db}
+sink: file://%s
+reports:
+  typed:
+    parameters: {s: string, i: {type: integer, default: 7}, ids: {type: integer, list: true, default: null}}
+    stages: [{listeners: [{name: a, database: db, query: "SELECT :s AS k, :i AS i FROM DUAL WHERE 1 IN (:ids)"}]}]
+  plain: {stages: [{listeners: [{name: b, database: db, query: "SELECT 1 AS k"}]}]}
+`, server.URL(), name, name, dsn, t.TempDir()), decode.Environment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := redis.ParseURL(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{T: t, redis: redis.NewClient(options), prefix: name}
+	t.Cleanup(func() { _ = b.redis.Close() })
+	b.db, err = mysqldb.ConnectRecords(report.Database{DSN: report.Secret(dsn)}, 5, 0, nil)
+	b.ok(err)
+	t.Cleanup(func() { _ = b.db.Close() })
+	_, err = record.Migrate(t.Context(), b.db, c.Records.Table)
+	b.ok(err)
+	_, err = record.MigrateTables(t.Context(), b.db, c.Records.Table)
+	b.ok(err)
+	records, err := record.New(b.db, c.Records)
+	b.ok(err)
+	b.files, err = sink.NewDir(c.Sink.Place)
+	b.ok(err)
+	all := scripts.Partitions{scripts.New(scripts.Options{Redis: b.redis, Keys: scripts.Keys(c.Keys), JobBytes: c.Limits.JobBytes})}
+	of := inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
+	in := inspect.New(inspect.Options{Config: of, Redis: b.redis, Blocking: b.redis, Scripts: all, Records: records})
+	b.api = New(Options{
+		Inspect: in, Operate: operate.New(operate.Options{Config: of, Redis: b.redis, Scripts: all, Records: records, Inspect: in}),
+		Reports: c.Reports, Parameters: c.Limits.Parameters, Prefix: "/fanfold",
+		Find: func(_ context.Context, _, file string) (sink.Sink, string, error) {
+			name, _ := b.files.Name(file)
+			return b.files, name, nil
+		},
+		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
+	})
+	web := httptest.NewServer(http.StripPrefix("/fanfold", b.api))
+	t.Cleanup(web.Close)
+	b.url = web.URL + "/fanfold" + Root
+	return b
+}
+
+// ok ends the test on an error.
+func (b *bundle) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bundle) exec(statement string, args ...any) {
+	b.Helper()
+	_, err := b.db.ExecContext(b.Context(), statement, args...)
+	b.ok(err)
+}
+
+// records counts them.
+func (b *bundle) records() (n int) {
+	b.Helper()
+	b.ok(b.db.QueryRowContext(b.Context(), "SELECT COUNT(*) FROM file_download_record").Scan(&n))
+	return n
+}
+
+// insert makes a record with a status and returns its id.
+func (b *bundle) insert(report string, status report.Status) string {
+	b.Helper()
+	done, err := b.db.ExecContext(b.Context(), "INSERT INTO file_download_record (report, parameters, status) VALUES (?, '{}', ?)", report, status)
+	b.ok(err)
+	id, err := done.LastInsertId()
+	b.ok(err)
+	return fmt.Sprint(id)
+}
+
+// succeed makes a record with a file and returns its id.
+func (b *bundle) succeed(text string) string {
+	b.Helper()
+	id := b.insert("plain", report.Success)
+	name := engine.FileName{Report: "plain", ID: id, Attempt: 1}.String()
+	w, err := b.files.Create(b.Context(), sink.Object{Name: name})
+	b.ok(err)
+	defer w.Abort()
+	_, err = io.WriteString(w, text)
+	b.ok(err)
+	_, err = w.Commit()
+	b.ok(err)
+	b.exec("UPDATE file_download_record SET file = ?, attempt = 1 WHERE id = ?", b.files.URL(name), id)
+	return id
+}
+
+// request makes one, with header names and values.
+func (b *bundle) request(method, path, body string, header ...string) *http.Request {
+	b.Helper()
+	var from io.Reader
+	if body != "" {
+		from = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(b.Context(), method, b.url+path, from)
+	b.ok(err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
+// ask sends a request and returns the answer with its whole body.
+func (b *bundle) ask(method, path, body string, header ...string) (*http.Response, string) {
+	b.Helper()
+	answer, err := http.DefaultTransport.RoundTrip(b.request(method, path, body, header...))
+	b.ok(err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	b.ok(err)
+	return answer, string(text)
+}
