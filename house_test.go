@@ -147,7 +147,7 @@ func TestCommandLinksNoTests(t *testing.T) {
 	for _, d := range rooms[i].Deps {
 		for _, not := range []string{
 			"testing", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/fsouza/fake-gcs-server",
-			"github.com/google/go-cmp", module + "/internal/testenv/testmain", module + "/engine/sink/sinktest",
+			"github.com/google/go-cmp", "github.com/getkin/kin-openapi", module + "/internal/testenv/testmain", module + "/engine/sink/sinktest",
 			module + "/listeners/listenertest", module + "/dataset/datasettest",
 		} {
 			if within(d, not) {
