@@ -41,27 +41,34 @@ func (d *Dashboard) noWorkers(s *sample) []string {
 type dead struct {
 	Groups []group
 	Total  int // of the list in Redis
+	Sweeps []sweep
 }
 
 // group are dead jobs of a report with the same reason, but for numbers.
 type group struct {
 	Report, Reason string // that of the newest
+	Key            string
 	Jobs           []inspect.DeadJob
 	Last           time.Time
+}
+
+// keyOf is equal for the jobs of a group.
+func keyOf(j inspect.DeadJob) string {
+	return j.Report + "\n" + numbers.ReplaceAllString(j.Error, "0") + "\n" + j.Note
 }
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
 func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
-	v := dead{Total: int(s.Figures.of("jobs_dead", ""))}
-	at := map[[2]string]int{}
+	v := dead{Total: int(s.Figures.of("jobs_dead", "")), Sweeps: d.sweeps.list()}
+	at := map[string]int{}
 	for _, j := range s.Dead { // the newest first
-		key := [2]string{j.Report, numbers.ReplaceAllString(j.Error, "0") + j.Note}
+		key := keyOf(j)
 		i, ok := at[key]
 		if !ok {
 			i = len(v.Groups)
 			at[key] = i
-			v.Groups = append(v.Groups, group{Report: j.Report, Reason: cmp.Or(j.Error, j.Note), Last: j.When})
+			v.Groups = append(v.Groups, group{Key: key, Report: j.Report, Reason: cmp.Or(j.Error, j.Note), Last: j.When})
 		}
 		v.Groups[i].Jobs = append(v.Groups[i].Jobs, j)
 	}

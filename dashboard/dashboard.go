@@ -15,7 +15,10 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/operate"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Options are what a dashboard shows.
@@ -27,6 +30,7 @@ type Options struct {
 	Ready func(context.Context) error
 	// Processes counts the processes that run.
 	Processes func(context.Context) (int, error)
+	Operate   *operate.Operator
 	Version   string
 	Path      string       // before the path of every page; empty: none
 	Log       *slog.Logger // nil: none
@@ -39,9 +43,12 @@ const verdictAge = 2 * time.Second
 type Dashboard struct {
 	o       Options
 	sampler *sampler
+	failed  *template.Template
 	handler http.Handler
 	streams chan struct{} // one for each browser that is told of changes
 	asked   verdicts
+	said    outcomes
+	sweeps  sweeps
 }
 
 // maxStreams is how many browsers are told of changes at once.
@@ -62,6 +69,7 @@ func New(o Options) *Dashboard {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams)}
+	d.failed = d.template("error")
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", d.overview))
 	mux.Handle("GET /jobs", d.page("jobs", d.jobs))
@@ -70,6 +78,17 @@ func New(o Options) *Dashboard {
 	mux.Handle("GET /listeners", d.page("listeners", d.listeners))
 	mux.Handle("GET /due", d.page("due", d.due))
 	mux.Handle("GET /reports", d.page("reports", d.reports))
+	mux.Handle("POST /jobs/{id}/cancel", d.change(d.cancel))
+	mux.Handle("POST /jobs/{id}/retry", d.change(d.retry))
+	mux.Handle("POST /dead/retry", d.change(d.retryGroup))
+	mux.Handle("POST /dead/discard", d.change(d.discardGroup))
+	mux.Handle("POST /listeners/{name}/pause", d.change(d.pauseListener))
+	mux.Handle("POST /listeners/{name}/resume", d.change(d.resumeListener))
+	mux.Handle("POST /reports/{name}/pause", d.change(d.pauseReport))
+	mux.Handle("POST /reports/{name}/resume", d.change(d.resumeReport))
+	mux.Handle("POST /reports/{name}/run", d.change(d.run))
+	mux.Handle("POST /due/delayed", d.change(d.changeDelayed))
+	mux.Handle("POST /due/timers", d.change(d.changeTimer))
 	mux.HandleFunc("GET /live", d.live)
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
@@ -83,17 +102,31 @@ func New(o Options) *Dashboard {
 // ServeHTTP implements http.Handler.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handler.ServeHTTP(w, r) }
 
-// Run keeps what the pages show up to date until ctx ends.
-func (d *Dashboard) Run(ctx context.Context) { d.sampler.run(ctx) }
+// Run keeps what the pages show up to date, and changes many jobs at once, until ctx ends.
+func (d *Dashboard) Run(ctx context.Context) {
+	defer d.sweeps.wait()
+	d.sweeps.begin(ctx)
+	d.sampler.run(ctx)
+}
 
 // view is what a page is made of.
 type view struct {
 	Page    string
 	Title   string
 	Version string
+	Who     access.Who
+	Said    string // what the change before this page has done; empty: none was made
 	Now     time.Time
 	*sample
 	Content any
+}
+
+// view begins the view of a page for a request.
+func (d *Dashboard) view(ctx context.Context, r *http.Request, page string) view {
+	return view{
+		Page: page, Version: d.o.Version, Who: access.Of(r.Context()), Said: d.said.of(r.FormValue("said")),
+		Now: time.Now(), sample: d.sampler.look(ctx),
+	}
 }
 
 // errNotFound is the error of a page that does not exist.
@@ -101,31 +134,52 @@ var errNotFound = errors.New("there is no such page")
 
 // page makes the handler of a page from what finds its content.
 func (d *Dashboard) page(name string, content func(ctx context.Context, r *http.Request, s *sample) (title string, v any, err error)) http.Handler {
-	t := template.Must(template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"root": func() string { return d.o.Path }}).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
-	failed := template.Must(template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"root": func() string { return d.o.Path }}).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/error.html"))
+	t := d.template(name)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
 		defer cancel()
-		v := view{Page: name, Version: d.o.Version, Now: time.Now(), sample: d.sampler.look(ctx)}
+		v := d.view(ctx, r, name)
 		var err error
-		code, made := http.StatusOK, t
 		if v.Title, v.Content, err = content(ctx, r, v.sample); err != nil {
-			code, made = http.StatusBadGateway, failed
-			if errors.Is(err, errNotFound) || errors.Is(err, engine.ErrNoRecord) {
-				code = http.StatusNotFound
-			}
-			v.Title, v.Content = "Not shown", engine.Reason(err)
-		}
-		var out bytes.Buffer // a page is whole, or an error
-		if err := made.Execute(&out, v); err != nil {
-			d.o.Log.Error("page", "page", name, "err", err)
-			http.Error(w, "This page cannot be shown: the log of the process says why.", http.StatusInternalServerError)
+			d.fail(w, v, "Not shown", err)
 			return
 		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(code)
-		_, _ = out.WriteTo(w)
+		d.write(w, http.StatusOK, t, v)
 	})
+}
+
+// template parses the templates of a page.
+func (d *Dashboard) template(name string) *template.Template {
+	own := template.FuncMap{"root": func() string { return d.o.Path }}
+	return template.Must(template.New("layout.html").Funcs(functions).Funcs(own).ParseFS(pages, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
+}
+
+// fail answers with a page that says why there is no other.
+func (d *Dashboard) fail(w http.ResponseWriter, v view, title string, err error) {
+	code := http.StatusBadGateway
+	switch {
+	case errors.Is(err, errNotFound), errors.Is(err, engine.ErrNoRecord), errors.Is(err, operate.ErrNotFound), errors.Is(err, scripts.ErrNoTimer):
+		code = http.StatusNotFound
+	case errors.Is(err, operate.ErrInput):
+		code = http.StatusBadRequest
+	case operate.Refused(err):
+		code = http.StatusConflict
+	}
+	v.Title, v.Content = title, engine.Reason(err)
+	d.write(w, code, d.failed, v)
+}
+
+// write answers with a page: a whole one, or an error.
+func (d *Dashboard) write(w http.ResponseWriter, code int, t *template.Template, v view) {
+	var out bytes.Buffer
+	if err := t.Execute(&out, v); err != nil {
+		d.o.Log.Error("page", "page", v.Page, "err", err)
+		http.Error(w, "This page cannot be shown: the log of the process says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = out.WriteTo(w)
 }
 
 // beat is how often a stream that has nothing to say shows that it is there.

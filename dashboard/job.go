@@ -50,6 +50,13 @@ type verdict struct {
 	oneJob
 }
 
+// forget has the next page ask again.
+func (v *verdicts) forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	clear(v.known)
+}
+
 // of returns what is known of a job, and asks if that is older than verdictAge.
 func (v *verdicts) of(id string, ask func() (oneJob, error)) (oneJob, error) {
 	v.mu.Lock()

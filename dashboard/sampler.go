@@ -21,6 +21,8 @@ const (
 	rest = 10
 	// maxJobs is how many jobs that run are listed, and how many members of other lists.
 	maxJobs, maxListed = 20_000, 1000
+	// maxDead is how many dead jobs are read, the newest ones.
+	maxDead = 5000
 	// deadEvery is how often the records of dead jobs are read again.
 	deadEvery = 30 * time.Second
 	// sampleTime bounds a sample.
@@ -30,9 +32,10 @@ const (
 // sample is what Redis and the records said at a time. It does not change.
 type sample struct {
 	Number  int64
-	At      time.Time
-	Whole   bool  // somebody looked: the lists were read, and not the figures alone
-	Err     error // nil: all of it was read
+	Began   time.Time
+	At      time.Time // when all of it was read
+	Whole   bool      // somebody looked: the lists were read, and not the figures alone
+	Err     error     // nil: all of it was read
 	Jobs    []inspect.Running
 	Later   map[string][]inspect.Delayed // retries by the id of their job
 	Delayed []inspect.Delayed            // ids that are due later
@@ -87,15 +90,38 @@ func (s *sampler) look(ctx context.Context) *sample {
 		if now.Whole && time.Since(now.At) < looked {
 			return now
 		}
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		s.poke()
 		select {
 		case <-next:
 		case <-ctx.Done():
 			return now
 		}
+	}
+}
+
+// refresh waits for a sample that has what was changed before the call, for as long as ctx lasts.
+func (s *sampler) refresh(ctx context.Context) {
+	changed := time.Now()
+	s.seen.Store(changed.UnixMilli())
+	for {
+		next := s.next()
+		if s.now.Load().Began.After(changed) {
+			return
+		}
+		s.poke()
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poke has the next sample made at once.
+func (s *sampler) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -132,7 +158,7 @@ func (s *sampler) take(ctx context.Context, live bool) {
 	defer cancel()
 	before := s.now.Load()
 	next := *before // what cannot be read stays as it was
-	next.Number, next.Whole = before.Number+1, live
+	next.Number, next.Whole, next.Began = before.Number+1, live, time.Now()
 	next.Err = s.read(limited, &next, live)
 	if next.Err != nil && ctx.Err() == nil {
 		s.o.Log.Debug("sample for the dashboard", "err", next.Err)
@@ -192,7 +218,7 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 		return err
 	}
 	if died := to.Figures.of("jobs_dead", ""); died != s.died || time.Since(s.dead) > deadEvery {
-		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxListed); err != nil {
+		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err
 		}
 		s.dead, s.died = time.Now(), died

@@ -93,5 +93,5 @@ func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error 
 
 // notCancelled is the error of a record that cannot be cancelled, or not any more.
 func notCancelled(id, format string, args ...any) error {
-	return ErrRefused.of(fmt.Errorf("record %s: not cancelled: %s", id, fmt.Sprintf(format, args...)))
+	return ErrRefused.Because("record %s: not cancelled: %s", id, fmt.Sprintf(format, args...))
 }

@@ -49,7 +49,7 @@ func (d Dead) Discard(ctx context.Context, s Sweep) (Swept, error) {
 func (d Dead) Remove(ctx context.Context, id string) error {
 	n, err := d.o.Redis.ZRem(ctx, d.o.Scripts.Of(id).Keys.Dead(), id).Result()
 	if err == nil && n == 0 {
-		err = ErrNotFound.of(fmt.Errorf("%s is not on the list of dead jobs", id))
+		err = ErrNotFound.Because("%s is not on the list of dead jobs", id)
 	}
 	return err
 }

@@ -44,16 +44,16 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 		return "", false, err
 	}
 	if n, limit := len(parameters), j.o.Config.Limits.Parameters; int64(n) > limit {
-		return "", false, ErrInput.of(fmt.Errorf("%d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit))
+		return "", false, ErrInput.Because("%d bytes of parameters, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", n, limit)
 	}
 	id, before, err = insert(r.Name)
 	switch {
 	case errors.Is(err, record.ErrNotCounted), errors.Is(err, record.ErrFiltered):
-		return "", false, ErrRefused.of(fmt.Errorf("%w: only its service can insert rows; fanfold submit ID pushes one", err))
+		return "", false, ErrRefused.Because("%w: only its service can insert rows; fanfold submit ID pushes one", err)
 	case errors.Is(err, record.ErrOtherRequest):
-		return "", false, ErrRefused.of(err)
+		return "", false, ErrRefused.Because("%w", err)
 	case errors.Is(err, record.ErrNoRequests):
-		return "", false, ErrRefused.of(fmt.Errorf("%w; fanfold migrate makes it", err))
+		return "", false, ErrRefused.Because("%w; fanfold migrate makes it", err)
 	case err != nil:
 		return "", false, err
 	}
@@ -77,11 +77,11 @@ func (j Jobs) Check(ctx context.Context, ids []string) error {
 	}
 	for _, id := range ids {
 		if r := records[id]; j.o.Config.Reports[r.Report] == nil {
-			return ErrRefused.of(fmt.Errorf("record %s: report %q is not in the configuration", id, r.Report))
+			return ErrRefused.Because("record %s: report %q is not in the configuration", id, r.Report)
 		} else if !r.Status.Known() {
-			return ErrRefused.of(fmt.Errorf("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status))
+			return ErrRefused.Because("record %s has the unknown status %q: set it to PENDING, or map it under records.statuses", id, r.Status)
 		} else if r.Status.Final() {
-			return ErrRefused.of(fmt.Errorf("record %s is %s: fanfold retry %s runs it again", id, r.Status, id))
+			return ErrRefused.Because("record %s is %s: fanfold retry %s runs it again", id, r.Status, id)
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func (j Jobs) Retry(ctx context.Context, id string) error {
 		return err
 	}
 	if j.o.Config.Reports[r.Report] == nil {
-		return ErrRefused.of(fmt.Errorf("record %s: not run again: report %q is not in the configuration", id, r.Report))
+		return ErrRefused.Because("record %s: not run again: report %q is not in the configuration", id, r.Report)
 	}
 	// One that is PENDING was perhaps not pushed: a push too many does nothing.
 	if r, err := j.o.Records.Retry(ctx, id); err != nil && r.Status != report.Pending {
@@ -131,7 +131,7 @@ func (j Jobs) stillRunning(ctx context.Context, id string, err error) error {
 		return err
 	}
 	if v, readErr := j.o.Inspect.Job(ctx, id); readErr == nil && v.Orphan {
-		return ErrRefused.of(fmt.Errorf("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id))
+		return ErrRefused.Because("%w, and no process has the definition that it was started with: fanfold adopt %s restarts it with today's", err, id)
 	}
-	return ErrRefused.of(fmt.Errorf("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id))
+	return ErrRefused.Because("%w: fanfold why %s says what it waits for; fanfold cancel %s ends it, and then it can be retried", err, id, id)
 }

@@ -50,8 +50,10 @@ const (
 
 func (k Kind) Error() string { return string(k) }
 
-// of gives an error a kind. Its text stays as it is.
-func (k Kind) of(err error) error { return kindOf{err, k} }
+// Because makes an error of a kind from a format.
+func (k Kind) Because(format string, args ...any) error {
+	return kindOf{fmt.Errorf(format, args...), k}
+}
 
 type kindOf struct {
 	error
@@ -76,7 +78,7 @@ func Refused(err error) bool {
 // CheckID proves that a text can be the id of a record.
 func CheckID(id string) error {
 	if !report.ValidID(id) {
-		return ErrInput.of(fmt.Errorf("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id))
+		return ErrInput.Because("%.80q is no id: 1 to 64 of 0-9, A-Z, a-z, _ and -", id)
 	}
 	return nil
 }
@@ -86,5 +88,5 @@ func (o Options) report(name string) (*report.Report, error) {
 	if r := o.Config.Reports[name]; r != nil {
 		return r, nil
 	}
-	return nil, ErrInput.of(fmt.Errorf("unknown report %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(o.Config.Reports)))))
+	return nil, ErrInput.Because("unknown report %q. %s", name, report.DidYouMean(name, slices.Sorted(maps.Keys(o.Config.Reports))))
 }

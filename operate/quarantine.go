@@ -33,7 +33,7 @@ func (q Quarantine) Find(ctx context.Context, names []string) ([]inspect.Quarant
 		case err != nil:
 			return nil, err
 		case !ok:
-			return nil, ErrNotFound.of(fmt.Errorf("%s is not in %s", name, s.Keys.Quarantined()))
+			return nil, ErrNotFound.Because("%s is not in %s", name, s.Keys.Quarantined())
 		}
 		found = append(found, entry)
 	}
@@ -82,7 +82,7 @@ func (q Quarantine) Remove(ctx context.Context, names []string) (removed int, er
 func (q Quarantine) check(names []string) error {
 	for _, name := range names {
 		if s, _ := q.of(name); !entryName.MatchString(name) || s == nil {
-			return ErrInput.of(fmt.Errorf("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", name))
+			return ErrInput.Because("%.80q is no entry: fanfold quarantine ls shows their names, such as 1700000000000-0", name)
 		}
 	}
 	return nil

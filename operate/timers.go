@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fanfold/fanfold/report"
@@ -16,10 +15,10 @@ type Timers struct{ o Options }
 // matches it.
 func (t Timers) Check(name string, defined bool) error {
 	if !report.ValidTimer(name) {
-		return ErrInput.of(fmt.Errorf("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name))
+		return ErrInput.Because("%.80q is no timer's name: 1 to 200 printable ASCII characters without space", name)
 	}
 	if _, _, ok := t.o.Config.Timers.Match(name); defined && !ok {
-		return ErrInput.of(fmt.Errorf("timer %s: no definition in timers matches this name", name))
+		return ErrInput.Because("timer %s: no definition in timers matches this name", name)
 	}
 	return nil
 }

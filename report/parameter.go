@@ -41,6 +41,26 @@ const (
 // ParameterTypes are all of them.
 var ParameterTypes = []ParameterType{ParamString, ParamInteger, ParamDecimal, ParamBoolean, ParamDate, ParamDatetime}
 
+// FromTexts is what the texts of a command line or a form say, as a record would say it: one text,
+// or for a list one for each value, or one JSON array. Texts are right for every type but the
+// booleans: numbers may be strings.
+func (p Parameter) FromTexts(texts []string) json.RawMessage {
+	if whole := []byte(texts[0]); p.List && len(texts) == 1 && strings.HasPrefix(texts[0], "[") && json.Valid(whole) {
+		return whole
+	}
+	items := make([]any, len(texts))
+	for i, text := range texts {
+		items[i] = text
+		if p.Type == ParamBoolean && (text == "true" || text == "false") {
+			items[i] = text == "true"
+		}
+	}
+	if p.List {
+		return EncodeBound(items)
+	}
+	return EncodeBound(items[0])
+}
+
 // ErrParameters is matched by every error of Bind and Canonical: the record's
 // parameters are not what the report needs, and never will be.
 var ErrParameters = errors.New("report: parameters")

@@ -38,10 +38,11 @@ func (l *keptLog) lines(text string) (found []string) {
 	return found
 }
 
-// serveInto is serve with a log that is kept.
-func (s *stack) serveInto(log *keptLog) (stop func()) {
+// serveInto is serve with a log that is kept, and with a dashboard if an address is given.
+func (s *stack) serveInto(log *keptLog, http ...string) (stop func()) {
 	s.t.Helper()
 	b := s.open(s.config)
+	b.HTTP = strings.Join(http, "")
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Serve(ctx, process.Roles, slog.New(slog.NewTextHandler(log, nil))) }()

@@ -111,7 +111,7 @@ func typed(r *report.Report, given []string) ([]byte, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		p, given := types[name], texts[name]
-		if object[name] = parameterJSON(p, given); len(given) > 1 && p.Name != "" && !p.List {
+		if object[name] = p.FromTexts(given); len(given) > 1 && p.Name != "" && !p.List {
 			wrong = append(wrong, fmt.Sprintf("--param %s is given %d times and is no list: give it once", name, len(given)))
 		}
 	}
@@ -135,23 +135,4 @@ func typed(r *report.Report, given []string) ([]byte, error) {
 		return nil, errors.New(strings.Join(wrong, "\n"))
 	}
 	return report.EncodeBound(values), nil
-}
-
-// parameterJSON is what the texts of a command line say, as a record would say it. Texts are
-// right for every type but the booleans: numbers may be strings.
-func parameterJSON(p report.Parameter, texts []string) json.RawMessage {
-	if whole := []byte(texts[0]); p.List && len(texts) == 1 && strings.HasPrefix(texts[0], "[") && json.Valid(whole) {
-		return whole
-	}
-	items := make([]any, len(texts))
-	for i, text := range texts {
-		items[i] = text
-		if p.Type == report.ParamBoolean && (text == "true" || text == "false") {
-			items[i] = text == "true"
-		}
-	}
-	if p.List {
-		return report.EncodeBound(items)
-	}
-	return report.EncodeBound(items[0])
 }

@@ -1,6 +1,6 @@
 // Keeps a page up to date: when the server says that there is something new, the page is fetched
 // again, and its parts with data-live are replaced. A part that somebody uses stays as it is: one
-// with the focus, a selection, or while updates are paused.
+// with the focus, a selection, a form that was begun, or while updates are paused.
 'use strict'
 
 const button = document.getElementById('pause')
@@ -8,9 +8,16 @@ let paused = false
 let busy = false
 let again = false
 
+// typed tells whether a field of a form has another value than the page came with.
+function typed (form) {
+  return [...form.elements].some(field =>
+    field.checked !== field.defaultChecked || field.selectedIndex > 0 ||
+    (field.defaultValue !== undefined && field.value !== field.defaultValue))
+}
+
 function used (part) {
   const selection = document.getSelection()
-  return part.contains(document.activeElement) ||
+  return [...part.querySelectorAll('form')].some(typed) || part.contains(document.activeElement) ||
     (selection && !selection.isCollapsed && part.contains(selection.anchorNode))
 }
 

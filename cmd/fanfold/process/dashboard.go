@@ -38,7 +38,7 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 		return nil, errors.Join(err, listener.Close())
 	}
 	d := dashboard.New(dashboard.Options{
-		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Version: p.Version, Log: log, Path: site.Path(),
+		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Version: p.Version, Log: log, Path: site.Path(), Operate: p.Operate,
 		Processes: func(ctx context.Context) (int, error) {
 			all, err := p.Partitions.Home().Definitions.Processes(ctx)
 			return len(all), err

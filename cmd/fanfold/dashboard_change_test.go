@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// browser sends forms to the dashboard of a stack, as a user.
+type browser struct {
+	s              *stack
+	base           string
+	name, password string
+}
+
+func (b browser) send(method, path string, fields ...string) (int, string) {
+	b.s.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	r, err := http.NewRequestWithContext(b.s.t.Context(), method, b.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if b.name != "" {
+		r.SetBasicAuth(b.name, b.password)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.s.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// does posts a form, and proves what the page after it says.
+func (b browser) does(path string, code int, says string, fields ...string) {
+	b.s.t.Helper()
+	if got, text := b.send("POST", path, fields...); got != code || !strings.Contains(text, says) {
+		b.s.t.Errorf("%s %q: %d, not %d and %q:\n%s", path, fields, got, code, says, text)
+	}
+}
+
+// TestDashboardChanges: what an operator can do in a browser is done, and what cannot be done is said.
+func TestDashboardChanges(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport+`
+  failing: {retry: {retries: 0}, stages: [{listeners: [{name: broken, database: db, query: "SELECT k FROM there_is_none"}]}]}
+  typed: {parameters: {n: integer, since: {type: date, default: null}, tags: {type: string, list: true}, yes: boolean}, stages: [{listeners: [{name: t, database: db, query: "SELECT :n AS n FROM DUAL WHERE :yes AND 'a' IN (:tags) AND :since IS NULL"}]}]}
+`, `limits: {stop: 1s}
+timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
+	base, page := s.browse()
+	b := browser{s: s, base: base}
+	has := func(id string, status report.Status, attempt int64) func() bool {
+		return func() bool {
+			r, err := s.b.Inspect.Record(t.Context(), id)
+			return err == nil && r.Status == status && r.Attempt == attempt
+		}
+	}
+
+	b.does("/reports/typed/run", 200, "was inserted and pushed", "p.n", "7", "p.tags", "a\r\nb", "p.yes", "true")
+	b.does("/reports/typed/run", 400, "n is not an integer", "p.n", "x", "p.tags", "a", "p.yes", "true")
+	b.does("/reports/none/run", 400, "unknown report")
+	s.eventually("the record of the form succeeds", has("1", report.Success, 1))
+	b.does("/jobs/1/retry", 200, "Job 1 was pushed again.")
+	s.eventually("it succeeds again", has("1", report.Success, 2))
+
+	runs := s.insert("slow", `{"seconds": 300}`)
+	s.push(runs)
+	s.eventually("it runs", has(runs, report.Processing, 1))
+	b.does("/jobs/"+runs+"/retry", 409, "fanfold cancel "+runs+" ends it")
+	b.does("/jobs/"+runs+"/cancel", 200, "Job "+runs+": cancelled.", "reason", "no longer <i>needed</i>")
+	if _, text := page("/jobs/" + runs); !strings.Contains(text, "cancelled in the dashboard: no longer &lt;i&gt;needed") {
+		t.Errorf("no reason: %s", text)
+	}
+	b.does("/jobs/999999/cancel", 404, "no such record")
+	b.does("/jobs/"+url.PathEscape("../x")+"/cancel", 400, "is no id")
+
+	b.does("/listeners/sleeper/pause", 400, "unknown listener")
+	b.does("/listeners/broken/pause", 200, "is paused")
+	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("%v %v", list, err)
+	}
+	b.does("/listeners/broken/resume", 200, "works again")
+	b.does("/reports/slow/pause", 200, "is paused")
+	b.does("/reports/slow/resume", 200, "begin again; 0 ids")
+	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("%v %v", list, err)
+	}
+
+	// Dead jobs, as a group.
+	var dead []string
+	for range 5 {
+		dead = append(dead, s.insert("failing", ""))
+	}
+	s.push(dead...)
+	s.eventually("all are dead", func() bool {
+		n, _ := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Result()
+		return n == 5
+	})
+	group := ""
+	s.eventually("they are a group", func() bool {
+		_, text := page("/dead")
+		_, rest, ok := strings.Cut(text, `name="group" value="`)
+		group, _, _ = strings.Cut(rest, `"`)
+		return ok && strings.Contains(text, "5 ×")
+	})
+	group = strings.NewReplacer("&#39;", "'", "&#34;", `"`, "&amp;", "&", "&lt;", "<", "&gt;", ">").Replace(group)
+	b.does("/dead/retry", 200, "Run again: begun.", "group", group, "of", "5", "dry", "1")
+	s.eventually("the dry run says what would be", func() bool { _, text := page("/dead"); return strings.Contains(text, "5 jobs would be") })
+	b.does("/dead/retry", 200, "Run again: begun.", "group", group, "of", "5")
+	s.eventually("they ran again, and are dead again", func() bool {
+		_, text := page("/dead")
+		return strings.Contains(text, "5 jobs done") && has(dead[4], report.Failed, 2)() && s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() == 5
+	})
+	b.does("/dead/discard", 200, "Discard: begun.", "group", group, "of", "5")
+	s.eventually("none is listed", func() bool { return s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.Dead()).Val() == 0 })
+	b.does("/dead/retry", 400, "no group", "of", "x")
+
+	// What is due later.
+	later := s.insert("slow", `{"seconds": 0}`)
+	if out, code := s.fanfold("submit", later, "--in", "1h"); code != exitOK {
+		t.Fatal(out)
+	}
+	b.does("/due/delayed", 200, later+" is due now.", "member", later, "action", "run")
+	s.wait(later)
+	b.does("/due/delayed", 404, "is not in", "member", later, "action", "run")
+	if out, code := s.fanfold("timer", "set", "beep-1", "--in", "2h"); code != exitOK {
+		t.Fatal(out)
+	}
+	b.does("/due/timers", 200, "is paused", "name", "beep-1", "action", "pause")
+	b.does("/due/timers", 200, "was resumed", "name", "beep-1", "action", "resume")
+	b.does("/due/timers", 200, "was fired", "name", "beep-1", "action", "fire")
+	s.eventually("the message is there", func() bool { return s.b.Redis.XLen(t.Context(), "messages").Val() == 1 })
+	b.does("/due/timers", 404, "no such timer", "name", "beep-2", "action", "remove")
+	b.does("/due/timers", 400, "no timer", "name", "a b", "action", "remove")
+	b.does("/due/timers", 400, "no such action", "name", "beep-1", "action", "explode")
+}
+
+// TestDashboardRoles: without a password nobody sees a page, a viewer changes nothing, every change
+// is a line of the log, and all of it is below the path of a proxy.
+func TestDashboardRoles(t *testing.T) {
+	t.Parallel()
+	lines := ""
+	for _, name := range []string{"oncall", "reader"} {
+		h, err := bcrypt.GenerateFromPassword([]byte(name+"-password"), bcrypt.MinCost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += name + ":" + string(h) + "\n"
+	}
+	users := filepath.Join(t.TempDir(), "users.htpasswd")
+	if err := os.WriteFile(users, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newStack(t, oneReport, fmt.Sprintf(`limits: {stop: 1s}
+http: {url: "https://reports.example.com/fanfold", users_file: %q, operators: [oncall]}`, users))
+	at := address(t)
+	var log keptLog
+	s.serveInto(&log, at)
+	base := "http://" + at
+	nobody, reader, oncall := browser{s: s, base: base}, browser{s, base, "reader", "reader-password"}, browser{s, base, "oncall", "oncall-password"}
+	s.eventually("the dashboard answers", func() bool { code, _ := reader.send("GET", "/fanfold/"); return code == http.StatusOK })
+	for _, path := range []string{"/fanfold/", "/fanfold/jobs", "/fanfold/assets/style.css", "/fanfold/live"} {
+		if code, _ := nobody.send("GET", path); code != http.StatusUnauthorized {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+	if code, _ := reader.send("GET", "/jobs"); code != http.StatusNotFound {
+		t.Errorf("a page beside its path: %d", code)
+	}
+	if _, text := reader.send("GET", "/fanfold/reports"); strings.Contains(text, "<form") || !strings.Contains(text, `href="/fanfold/jobs"`) || !strings.Contains(text, "read only") {
+		t.Errorf("a viewer sees %s", text)
+	}
+	if _, text := oncall.send("GET", "/fanfold/reports"); !strings.Contains(text, `action="/fanfold/reports/slow/pause"`) {
+		t.Errorf("an operator sees %s", text)
+	}
+	nobody.does("/fanfold/reports/slow/pause", 401, "Log in")
+	reader.does("/fanfold/reports/slow/pause", 403, "only operators")
+	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("%v %v", list, err)
+	}
+	oncall.does("/fanfold/reports/slow/pause", 200, "is paused")
+	s.eventually("the changes are in the log", func() bool {
+		return len(log.lines("msg=change user=oncall")) == 1 && len(log.lines("path=/reports/slow/pause answer=303")) == 1 &&
+			len(log.lines("msg=change user=reader")) == 1 && len(log.lines("answer=403")) == 1
+	})
+	if found := log.lines("-password"); len(found) > 0 {
+		t.Errorf("passwords in the log: %q", found)
+	}
+}

@@ -1,0 +1,173 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/operate"
+)
+
+const (
+	// sweepTime bounds a change of many dead jobs.
+	sweepTime = 10 * time.Minute
+	// maxSweeps is how many of them the page shows, and maxRunning how many run at once.
+	maxSweeps, maxRunning = 10, 2
+)
+
+// sweep is a change of a group of dead jobs: running, or ended.
+type sweep struct {
+	Number int
+	What   string // what is done, in the words of its button
+	Group  string
+	DryRun bool
+	Of     int // jobs in the group when it began
+	operate.Swept
+	Ended bool
+	Err   string
+}
+
+// Percent is how much of it is done.
+func (s sweep) Percent() int {
+	if s.Ended || s.Of == 0 {
+		return 100
+	}
+	return min(100*(s.Done+s.Would+s.left())/s.Of, 99)
+}
+
+func (s sweep) left() (n int) {
+	for _, jobs := range s.Left {
+		n += jobs
+	}
+	return n
+}
+
+// Says is what it has done so far.
+func (s sweep) Says() string {
+	var parts []string
+	if s.DryRun {
+		parts = append(parts, fmt.Sprintf("%d jobs would be", s.Would))
+	} else {
+		parts = append(parts, fmt.Sprintf("%d jobs done", s.Done))
+	}
+	var reasons []string
+	for why := range s.Left {
+		reasons = append(reasons, why)
+	}
+	slices.Sort(reasons)
+	for _, why := range reasons {
+		parts = append(parts, fmt.Sprintf("%d left, as %s", s.Left[why], why))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sweeps are the last changes of many jobs, the newest first.
+type sweeps struct {
+	mu      sync.Mutex
+	all     []sweep
+	number  int
+	ctx     context.Context // of the process; nil: it has not begun
+	running sync.WaitGroup
+}
+
+// begin lets sweeps run until ctx ends.
+func (s *sweeps) begin(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx = ctx
+}
+
+func (s *sweeps) wait() { s.running.Wait() }
+
+func (s *sweeps) list() []sweep {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// start runs a change aside; end is told what it has done.
+func (s *sweeps) start(one sweep, do func(context.Context, func(operate.Swept)) (operate.Swept, error), end func(sweep)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, other := range s.all {
+		if !other.Ended {
+			n++
+		}
+	}
+	if s.ctx == nil || s.ctx.Err() != nil || n >= maxRunning {
+		return operate.ErrRefused.Because("%d changes of many jobs run already: try again when one has ended", n)
+	}
+	s.number++
+	one.Number = s.number
+	if s.all = slices.Insert(s.all, 0, one); len(s.all) > maxSweeps {
+		last := len(s.all) - 1
+		for !s.all[last].Ended { // few run at once
+			last--
+		}
+		s.all = slices.Delete(s.all, last, last+1)
+	}
+	update := func(set func(*sweep)) (now sweep) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for i := range s.all {
+			if s.all[i].Number == one.Number {
+				set(&s.all[i])
+				now = s.all[i]
+			}
+		}
+		return now
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, sweepTime)
+	s.running.Go(func() {
+		defer cancel()
+		swept, err := do(ctx, func(so operate.Swept) { update(func(t *sweep) { t.Swept = so }) })
+		end(update(func(t *sweep) {
+			t.Swept, t.Ended = swept, true
+			if err != nil {
+				t.Err = engine.Reason(err)
+			}
+		}))
+	})
+	return nil
+}
+
+func (d *Dashboard) retryGroup(ctx context.Context, r *http.Request) (done, error) {
+	return d.sweep(ctx, r, "Run again", d.o.Operate.Dead.Retry)
+}
+
+func (d *Dashboard) discardGroup(ctx context.Context, r *http.Request) (done, error) {
+	return d.sweep(ctx, r, "Discard", d.o.Operate.Dead.Discard)
+}
+
+// sweep changes the dead jobs of a group, which a form names by its key.
+func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, change func(context.Context, operate.Sweep) (operate.Swept, error)) (done, error) {
+	key := strings.ReplaceAll(r.PostFormValue("group"), "\r\n", "\n")
+	of, err := strconv.Atoi(r.PostFormValue("of"))
+	if err != nil || key == "" {
+		return done{}, operate.ErrInput.Because("no group of dead jobs is named")
+	}
+	one := sweep{What: what, Group: strings.ReplaceAll(strings.TrimSpace(key), "\n", ": "), DryRun: r.PostFormValue("dry") != "", Of: of}
+	dead := d.sampler.look(ctx).Dead
+	if i := slices.IndexFunc(dead, func(j inspect.DeadJob) bool { return keyOf(j) == key }); i >= 0 {
+		one.Group = dead[i].Report + ": " + cmp.Or(dead[i].Error, dead[i].Note)
+	}
+	access.Note(ctx, "group", one.Group, "dry_run", one.DryRun)
+	user := access.Of(ctx).Name
+	err = d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
+		return change(ctx, operate.Sweep{Match: func(j inspect.DeadJob) bool { return keyOf(j) == key }, DryRun: one.DryRun, Each: each})
+	}, func(s sweep) {
+		d.o.Log.Info("change of dead jobs", "user", user, "what", what, "group", s.Group, "dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)
+		d.sampler.poke()
+	})
+	return done{what + ": begun.", "/dead"}, err
+}
