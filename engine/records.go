@@ -19,6 +19,8 @@ type Record struct {
 	File       string
 	Error      string
 	Age        time.Duration // since the row was changed last, by the database's clock
+	Rows       *int64        // of the file; nil: there is none, or the table does not say
+	Created    time.Duration // how long ago the row was inserted, as Age; 0: the table does not say
 }
 
 // ErrNoRecord is returned where a record is needed and the row is not there.

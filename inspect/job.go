@@ -30,6 +30,13 @@ type Job struct {
 
 	Parameters json.RawMessage `json:"parameters,omitempty"` // of the record, if they are JSON
 	Changed    *time.Time      `json:"changed,omitempty"`    // when the record was changed last
+
+	Rows     *int64     `json:"rows,omitempty"`        // of the file
+	Size     *int64     `json:"size,omitempty"`        // of the file, in bytes; no Inspector knows it
+	Created  *time.Time `json:"created,omitempty"`     // when the record was inserted
+	Started  *time.Time `json:"started,omitempty"`     // the attempt that runs or ran last; see Times
+	Ended    *time.Time `json:"ended,omitempty"`       // when the record became final
+	Duration *int64     `json:"duration_ms,omitempty"` // of that attempt, until now or its end; see Times
 }
 
 // OfRecord is what a record alone says of its job.
@@ -39,9 +46,15 @@ func OfRecord(r engine.Record) Job {
 		v.Parameters = r.Parameters
 	}
 	if r.Age < 50*365*24*time.Hour { // otherwise it is not known
-		changed := time.Now().Add(-r.Age).Truncate(time.Millisecond)
-		v.Changed = &changed
+		v.Changed = ago(r.Age)
+		if r.Status.Final() {
+			v.Ended = v.Changed
+		}
 	}
+	if r.Created > 0 {
+		v.Created = ago(r.Created)
+	}
+	v.Rows = r.Rows
 	return v
 }
 

@@ -29,8 +29,9 @@ func (r *Records) SetDefaults() { r.Table = DefaultTable }
 const Identifier = `[A-Za-z0-9_$]{1,64}`
 
 // RecordColumns are the columns that a record table can have. Those that are true must
-// exist, the others can be mapped to "-".
+// exist, the others can be mapped to "-". Without a name of its own, created is created_at if the
+// table has that, and nothing otherwise.
 var RecordColumns = map[string]bool{
 	"id": true, "report": true, "status": true, "attempt": true, "file": true, "updated": true,
-	"parameters": false, "error": false, "rows": false,
+	"parameters": false, "error": false, "rows": false, "created": false,
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // print writes a result in the form that the user asked for: as JSON, or as a table. On a
-// terminal, the cells of a table are as wide as its columns say, and have their colours.
+// terminal, a table is as wide as that at most, and has colours. Elsewhere a row is one line, unless a
+// cell has several.
 func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []table.Row, columns ...table.ColumnConfig) error {
 	w := c.OutOrStdout()
 	if f.output == "json" {
@@ -35,18 +36,50 @@ func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []tab
 		}
 		t.AppendRow(row)
 	}
-	for i := range columns {
-		columns[i].WidthMaxEnforcer = screen.WrapWords
-		if !screen.OnTerminal(w) {
-			columns[i].WidthMax = 0
-		}
-		if !screen.OnTerminal(w) || !screen.Colours() {
-			columns[i].Transformer = nil
-		}
-	}
-	t.SetColumnConfigs(columns)
+	terminal, width := screen.Terminal(w)
+	t.SetColumnConfigs(fitted(header, rows, columns, terminal != nil, width))
 	t.Render()
 	return nil
+}
+
+// fitted are the columns of a table: on a terminal as wide that the table fits, if that can be.
+func fitted(header table.Row, rows []table.Row, given []table.ColumnConfig, terminal bool, width int) []table.ColumnConfig {
+	of := map[int]table.ColumnConfig{}
+	for _, c := range given {
+		of[c.Number] = c
+	}
+	var columns []table.ColumnConfig
+	var widths []int
+	for _, row := range append([]table.Row{header}, rows...) {
+		for i, cell := range row {
+			if i == len(columns) {
+				c := of[i+1]
+				c.Number, c.WidthMaxEnforcer = i+1, screen.Wrap
+				if !terminal || !screen.Colours() {
+					c.Transformer = nil
+				}
+				columns, widths = append(columns, c), append(widths, 0)
+			}
+			if n := text.LongestLineLen(fmt.Sprint(cell)); !columns[i].Hidden {
+				widths[i] = max(widths[i], n)
+			}
+		}
+	}
+	for i := range columns {
+		if columns[i].WidthMax > 0 {
+			widths[i] = min(widths[i], columns[i].WidthMax)
+		}
+		if columns[i].WidthMax = 0; !columns[i].Hidden {
+			width -= 2 // the spaces around it
+		}
+	}
+	if !terminal {
+		return columns
+	}
+	for i, n := range screen.Fit(widths, width) {
+		columns[i].WidthMax = n
+	}
+	return columns
 }
 
 // printList prints a list: as a table, a row for each entry.

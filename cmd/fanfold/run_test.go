@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
@@ -82,6 +84,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 
+	s.knows(id)
+
 	all := []string{"run", "typed", "--param", "s=é", "--param", "i=-12", "--param", "f=0.10", "--param", "b=true", "--param", "d=2024-01-02"}
 	const want = "id,s,i,f,b,d\r\n1,é,-12,0.10,yes,2024-01-02\r\n2,é,-12,0.10,yes,2024-01-02\r\n"
 	if err := os.WriteFile(file, []byte("before"), 0o640); err != nil {
@@ -119,6 +123,34 @@ func TestRun(t *testing.T) {
 		t.Errorf("%v are left", list)
 	}
 	s.idle()
+}
+
+// knows proves that the commands show the rows and the times of a job that has ended, and status the
+// size of its file.
+func (s *stack) knows(id string) {
+	s.t.Helper()
+	var one inspect.Job
+	var list []inspect.Job
+	for args, into := range map[string]any{"status " + id: &one, "list": &list} {
+		out, errOut, code := s.runApart(append(strings.Fields(args), "-o", "json")...)
+		if err := json.Unmarshal([]byte(out), into); err != nil || code != exitOK {
+			s.t.Fatalf("%d %s %s", code, out, errOut)
+		}
+	}
+	for _, v := range []inspect.Job{one, list[0]} {
+		if v.Rows == nil || *v.Rows != 1 || v.Created == nil || v.Started == nil || v.Ended == nil || v.Duration == nil ||
+			v.Started.Before(v.Created.Add(-time.Second)) || v.Ended.Sub(*v.Started).Milliseconds() != *v.Duration {
+			s.t.Errorf("%+v", v)
+		}
+	}
+	if one.Size == nil || *one.Size != int64(len(s.content(one))) {
+		s.t.Errorf("%v bytes", one.Size)
+	}
+	for args, want := range map[string]string{"status " + id: " 46 B ", "list": " ROWS  CREATED              STARTED              ENDED                DURATION "} {
+		if out, _, code := s.runApart(strings.Fields(args)...); code != exitOK || !strings.Contains(out, want) {
+			s.t.Errorf("%d %s, want %s", code, out, want)
+		}
+	}
 }
 
 // TestRunRefuses what can never work, and inserts nothing for it.

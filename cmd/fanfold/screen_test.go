@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
@@ -82,6 +83,19 @@ func TestTablesInAPipe(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), strings.TrimSpace(long)) {
 		t.Errorf("%s", out.String())
+	}
+	// On a terminal the same rows fit, if need be in several lines.
+	rows := []table.Row{{"1111", long, "file:///" + strings.Repeat("x", 100)}}
+	writer := table.NewWriter()
+	writer.AppendRow(rows[0])
+	writer.Style().Options = table.OptionsNoBordersAndSeparators
+	for _, width := range []int{80, 40, 300} {
+		writer.SetColumnConfigs(fitted(nil, rows, []table.ColumnConfig{{Number: 2, WidthMax: 60}}, true, width))
+		for line := range strings.Lines(writer.Render()) {
+			if n := len(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns on a terminal of %d", n, width)
+			}
+		}
 	}
 	wrapped := screen.WrapWords("one two three "+strings.Repeat("x", 30)+"\nnext", 10)
 	if want := "one two\nthree\n" + strings.Repeat("x", 30) + "\nnext"; wrapped != want {

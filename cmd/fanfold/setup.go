@@ -157,7 +157,7 @@ func (f *flags) printFindings(c *cobra.Command, all doctor.Findings) error {
 			f.Detail += "\n→ " + f.Hint
 		}
 		return table.Row{f.Result, f.Check, f.Detail}
-	}, table.ColumnConfig{Number: 1, Transformer: coloured}, table.ColumnConfig{Number: 3, WidthMax: 100})
+	}, table.ColumnConfig{Number: 1, Transformer: coloured})
 }
 
 // coloured is a result as terminals show it.

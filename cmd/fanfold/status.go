@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/report"
@@ -27,8 +31,27 @@ func newStatus(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := b.Inspect.Times(c.Context(), &v); err != nil {
+				return err
+			}
+			b.setSize(c.Context(), &v)
 			return f.print(c, v, nil, jobRows(v))
 		}),
+	}
+}
+
+// setSize sets the size of a job's file, if it is in a directory that can be seen from here.
+func (b *backend) setSize(ctx context.Context, v *inspect.Job) {
+	if v.File == "" || b.Config.Sink.Scheme != report.SchemeFile {
+		return
+	}
+	files, name, err := b.Object(ctx, v.ID, v.File)
+	if dir, ok := files.(*sink.Dir); ok && err == nil {
+		path, err := dir.Path(name)
+		if info, failed := os.Stat(path); err == nil && failed == nil {
+			size := info.Size()
+			v.Size = &size
+		}
 	}
 }
 
@@ -44,8 +67,23 @@ func jobRows(v inspect.Job) []table.Row {
 	if text := parametersText(v); text != "" {
 		rows = append(rows, table.Row{"parameters", text})
 	}
-	if v.Changed != nil {
-		rows = append(rows, table.Row{"changed", inspect.Stamp(*v.Changed)})
+	if v.Rows != nil {
+		rows = append(rows, table.Row{"rows", *v.Rows})
+	}
+	if v.Size != nil {
+		rows = append(rows, table.Row{"size", show.Bytes(*v.Size)})
+	}
+	changed := v.Changed
+	if v.Ended != nil {
+		changed = nil
+	}
+	for i, at := range []*time.Time{v.Created, v.Started, changed, v.Ended} {
+		if at != nil {
+			rows = append(rows, table.Row{[]string{"created", "started", "changed", "ended"}[i], inspect.Stamp(*at)})
+		}
+	}
+	if v.Duration != nil {
+		rows = append(rows, table.Row{"duration", took(v)})
 	}
 	if v.Job != "" {
 		job := v.Job
@@ -98,8 +136,10 @@ func newList(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List records, most recently changed first",
-		Long: `List shows records, most recently changed first, with their parameters. Several filters
-must all be fulfilled:
+		Long: `List shows records, most recently changed first, with their parameters. A column without
+values is left out: rows and created are known if the table has such columns, started and
+duration of jobs that run and of those that have ended recently. -o json has all of it, and
+fanfold status the size of a file in a directory. Several filters must all be fulfilled:
 
   fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
 
@@ -131,17 +171,21 @@ must all be fulfilled:
 			if err != nil {
 				return err
 			}
-			var views []inspect.Job
-			for _, r := range records {
-				views = append(views, inspect.OfRecord(r))
+			views, each := make([]inspect.Job, len(records)), make([]*inspect.Job, len(records))
+			for i, r := range records {
+				views[i] = inspect.OfRecord(r)
+				each[i] = &views[i]
 			}
-			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "changed", "parameters", "file (error)"}, func(v inspect.Job) table.Row {
-				changed := ""
-				if v.Changed != nil {
-					changed = inspect.Stamp(*v.Changed)
+			if err := b.Inspect.Times(c.Context(), each...); err != nil {
+				return err
+			}
+			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)"}, func(v inspect.Job) table.Row {
+				rows := ""
+				if v.Rows != nil {
+					rows = strconv.FormatInt(*v.Rows, 10)
 				}
-				return table.Row{v.ID, v.Report, v.Status, v.Attempt, changed, parametersText(v), show.About(v)}
-			}, table.ColumnConfig{Number: 6, WidthMax: 30}, table.ColumnConfig{Number: 7, WidthMax: 60})
+				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, clock(v.Created), clock(v.Started), clock(v.Ended), took(v), parametersText(v), show.About(v)}
+			}, unknown(views)...)
 		}),
 	}
 	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
@@ -156,6 +200,42 @@ must all be fulfilled:
 	c.Flags().StringArrayVar(&parameters, "param", nil, "only those with this parameter, as NAME=VALUE; several must all be so")
 	c.Flags().IntVar(&limit, "limit", 50, "how many")
 	return c
+}
+
+// unknown hides the columns of a list that have no value.
+func unknown(views []inspect.Job) (hidden []table.ColumnConfig) {
+	for number, has := range map[int]func(v inspect.Job) bool{
+		5: func(v inspect.Job) bool { return v.Rows != nil },
+		6: func(v inspect.Job) bool { return v.Created != nil },
+		7: func(v inspect.Job) bool { return v.Started != nil },
+		8: func(v inspect.Job) bool { return v.Ended != nil },
+		9: func(v inspect.Job) bool { return v.Duration != nil },
+	} {
+		if !slices.ContainsFunc(views, has) {
+			hidden = append(hidden, table.ColumnConfig{Number: number, Hidden: true})
+		}
+	}
+	return hidden
+}
+
+// clock is a time in a list: without its zone, which is that of this machine.
+func clock(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.Local().Format(time.DateTime)
+}
+
+// took is how long the last attempt of a job took, or has run.
+func took(v inspect.Job) string {
+	if v.Duration == nil {
+		return ""
+	}
+	d := time.Duration(*v.Duration) * time.Millisecond
+	if d < time.Second {
+		return d.String()
+	}
+	return inspect.Short(d)
 }
 
 // ago is how long ago a time was that is given as such, or as a duration; 0 for an empty text.

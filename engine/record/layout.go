@@ -21,6 +21,7 @@ type layout struct {
 	file      int                   // characters that the file column takes; 0 where that is not known
 	id        int                   // characters that an id can have; 0 where that is not known
 	nullable  map[string]bool       // Fanfold's names of columns that are known to take NULL
+	created   string                // the column with the time of the insert, quoted; empty: there is none
 }
 
 // size is an amount of text.
@@ -97,12 +98,13 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 		"attempt": integer(kinds["attempt"]),
 		"file":    text(kinds["file"]),
 		"updated": kinds["updated"] == "DATETIME" || kinds["updated"] == "TIMESTAMP",
+		"created": kinds["created"] == "DATETIME" || kinds["created"] == "TIMESTAMP" || kinds["created"] == "",
 	} {
 		if !ok {
 			return nil, fmt.Errorf("record: column %s.%s of type %s, which cannot be used for %s", s.table, s.columns[name], kinds[name], name)
 		}
 	}
-	l := &layout{integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}}
+	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}}
 	for status, value := range s.statuses {
 		l.statuses[status] = value
 		if integer(kinds["status"]) {
@@ -119,25 +121,29 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 	return l, s.measure(ctx, l)
 }
 
-// measure learns how much text the columns take. Where the database does not
-// say, as for some views, defaults stay.
+// measure learns how much text the columns take, and whether there is a created_at that may be
+// read. Where the database does not say, as for some views, defaults stay.
 func (s *Store) measure(ctx context.Context, l *layout) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
+	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, PRIVILEGES, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
 	if err != nil {
 		return fmt.Errorf("record: columns of %s: %w", s.table, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name, kind, null string
+		var name, kind, null, privileges string
 		var length, octets sql.NullInt64
-		if err := rows.Scan(&name, &kind, &null, &length, &octets); err != nil {
+		if err := rows.Scan(&name, &kind, &null, &privileges, &length, &octets); err != nil {
 			return fmt.Errorf("record: columns of %s: %w", s.table, err)
 		}
 		for column, plain := range s.plain {
 			if strings.EqualFold(name, plain) {
 				l.nullable[column] = null == "YES"
 			}
+		}
+		if time := strings.HasPrefix(kind, "datetime") || strings.HasPrefix(kind, "timestamp"); time && !s.mapsCreated &&
+			strings.EqualFold(name, "created_at") && strings.Contains(privileges, "select") {
+			l.created = quote(name)
 		}
 		switch {
 		case strings.EqualFold(name, s.plain["error"]) && length.Valid:

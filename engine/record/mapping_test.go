@@ -47,7 +47,7 @@ func TestMappedTableWithTheLeastGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, r := range found {
-		r.Age = 0
+		r.Age, r.Created = 0, 0
 		found[id] = r
 	}
 	a := engine.Record{ID: "A-1", Report: "r", Parameters: []byte("{}"), Status: report.Pending}

@@ -121,7 +121,7 @@ func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		// CASE, since the order of AND is the server's, and a text can be no JSON.
 		and("CASE WHEN JSON_VALID("+column+") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT("+column+", ?)) AS BINARY) END = CAST(? AS BINARY)", "$."+strconv.Quote(name), value)
 	}
-	return s.records(ctx, s.selection()+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
+	return s.records(ctx, s.selection(l)+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
 }
 
 // CountStartable counts the records that a rebuild of an empty Redis would

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -53,7 +54,7 @@ func (s *Store) find(ctx context.Context, l *layout, ids []string) ([]engine.Rec
 	if len(args) == 0 {
 		return nil, nil
 	}
-	return s.records(ctx, s.selection()+" WHERE "+s.columns["id"]+" IN ("+marks(len(args))+")"+s.filter, args...)
+	return s.records(ctx, s.selection(l)+" WHERE "+s.columns["id"]+" IN ("+marks(len(args))+")"+s.filter, args...)
 }
 
 // records returns what a statement made of selections finds.
@@ -89,7 +90,7 @@ func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, er
 }
 
 // selection is the SELECT for scan.
-func (s *Store) selection() string {
+func (s *Store) selection(l *layout) string {
 	optional := func(name string) string {
 		if column, ok := s.columns[name]; ok {
 			return column
@@ -100,17 +101,18 @@ func (s *Store) selection() string {
 	parameters := optional("parameters")
 	length := "COALESCE(LENGTH(" + parameters + "), 0)"
 	parameters = fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.most, parameters)
-	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, TIMESTAMPDIFF(MICROSECOND, %s, NOW(6)) FROM %s",
+	age := func(column string) string { return "TIMESTAMPDIFF(MICROSECOND, " + column + ", NOW(6))" }
+	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, %s, %s, %s FROM %s",
 		s.columns["id"], s.columns["report"], parameters, length, s.columns["status"], s.columns["attempt"],
-		s.columns["file"], optional("error"), s.columns["updated"], s.table)
+		s.columns["file"], optional("error"), age(s.columns["updated"]), "CAST("+optional("rows")+" AS SIGNED)", age(cmp.Or(l.created, "NULL")), s.table)
 }
 
 func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {
 	var r engine.Record
 	var status, reason sql.NullString
-	var age sql.NullInt64
+	var age, made, created sql.NullInt64
 	var length int64
-	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age); err != nil {
+	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age, &made, &created); err != nil {
 		return r, err
 	}
 	if length > s.most {
@@ -120,6 +122,12 @@ func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {
 	if age.Valid && age.Int64 < ancient.Microseconds() {
 		// A row from the future: the column rounds, or somebody's clock is ahead.
 		r.Age = time.Duration(max(0, age.Int64)) * time.Microsecond
+	}
+	if created.Valid && created.Int64 < ancient.Microseconds() {
+		r.Created = time.Duration(max(1, created.Int64)) * time.Microsecond
+	}
+	if made.Valid && r.Status.HasFile() {
+		r.Rows = &made.Int64
 	}
 	return r, nil
 }
@@ -168,7 +176,7 @@ func (s *Store) startableQuery(l *layout, condition, after string, grace time.Du
 		if arg, ok := l.argument(after); ok && after != "" {
 			where, more = where+" AND "+s.columns["id"]+" > ?", append(more, arg)
 		}
-		pages = append(pages, "("+s.selection()+" WHERE "+where+" ORDER BY "+s.columns["id"]+limit+")")
+		pages = append(pages, "("+s.selection(l)+" WHERE "+where+" ORDER BY "+s.columns["id"]+limit+")")
 		args = append(args, more...)
 	}
 	return strings.Join(pages, " UNION ALL ") + " ORDER BY 1" + limit, args

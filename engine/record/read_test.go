@@ -36,6 +36,40 @@ func TestReadOfIntegerIDs(t *testing.T) {
 	}
 }
 
+// TestReadOfRowsAndCreated: they are read where the table has them, and may be read.
+func TestReadOfRowsAndCreated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		alter         string
+		options       report.Records
+		rows, created bool
+	}{
+		"own table":     {"", report.Records{}, true, true},
+		"another name":  {"CHANGE created_at born DATETIME NULL", report.Records{Columns: map[string]string{"created": "born"}}, true, true},
+		"no created_at": {"DROP created_at", report.Records{}, true, false},
+		"another type":  {"MODIFY created_at VARCHAR(40)", report.Records{}, true, false},
+		"not wanted":    {"MODIFY row_count DECIMAL(9,2)", report.Records{Columns: map[string]string{"created": "-", "rows": "-"}}, false, false},
+		"rows in text":  {"MODIFY row_count VARCHAR(40)", report.Records{}, true, true},
+	} {
+		s, db := own(t, report.Records{})
+		run(t, db, "INSERT INTO file_download_record (id, report, status, row_count, created_at) VALUES (1, 'r', 'SUCCESS', 5, NOW() - INTERVAL 1 HOUR), (2, 'r', 'FAILED', 5, NULL)")
+		if c.alter != "" {
+			run(t, db, "ALTER TABLE file_download_record "+c.alter)
+		}
+		s = store(t, db, c.options)
+		found, err := s.Read(t.Context(), []string{"1", "2"})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if r := found["1"]; c.rows != (r.Rows != nil && *r.Rows == 5) || c.created != (r.Created > 59*time.Minute && r.Created < 2*time.Hour) || !c.created && r.Created != 0 {
+			t.Errorf("%s: %v %v", name, r.Rows, r.Created)
+		}
+		if r := found["2"]; r.Rows != nil {
+			t.Errorf("%s: %d rows of a record without file", name, *r.Rows)
+		}
+	}
+}
+
 func TestReadOfTextIDs(t *testing.T) {
 	t.Parallel()
 	_, db := pool(t)

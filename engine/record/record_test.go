@@ -67,7 +67,7 @@ func read(t *testing.T, s *Store, id string) engine.Record {
 	if !ok {
 		t.Fatalf("no record %s", id)
 	}
-	r.Age = 0
+	r.Age, r.Created = 0, 0
 	return r
 }
 

@@ -31,6 +31,8 @@ type Store struct {
 	filter   string        // " AND (…)" or empty
 	most     int64         // bytes of parameters that are read
 
+	mapsCreated bool // the options say which column is created, or that none is
+
 	mu     sync.Mutex
 	layout *layout // nil until it is learnt
 
@@ -69,6 +71,7 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 }
 
 func (s *Store) mapColumns(given map[string]string) error {
+	s.mapsCreated = given["created"] != ""
 	for column := range given {
 		if _, ok := report.RecordColumns[column]; !ok {
 			return fmt.Errorf("record: column %q that a record does not have", column)
@@ -76,6 +79,9 @@ func (s *Store) mapColumns(given map[string]string) error {
 	}
 	defaults := map[string]string{"updated": "updated_at", "rows": "row_count"}
 	for column, required := range report.RecordColumns {
+		if column == "created" && given[column] == "" {
+			continue // it is read if the table has it: see measure
+		}
 		name := cmp.Or(given[column], defaults[column], column)
 		if name == "-" && required {
 			return fmt.Errorf("record: column %q mapped to nothing, but a record needs it", column)

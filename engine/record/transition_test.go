@@ -35,13 +35,13 @@ func TestTransitions(t *testing.T) {
 		{"succeed", []report.Status{report.Processing}, func(run engine.Run) (bool, error) {
 			return s.Succeed(t.Context(), run, "new.csv", 7)
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.File, r.Error = report.Success, "new.csv", ""
+			r.Status, r.File, r.Error, r.Rows = report.Success, "new.csv", "", new(int64(7))
 			return r
 		}},
 		{"succeed partly", []report.Status{report.Processing}, func(run engine.Run) (bool, error) {
 			return s.SucceedPartly(t.Context(), run, "new.csv", 7, "without one")
 		}, func(r engine.Record) engine.Record {
-			r.Status, r.File, r.Error = report.Partial, "new.csv", "without one"
+			r.Status, r.File, r.Error, r.Rows = report.Partial, "new.csv", "without one", new(int64(7))
 			return r
 		}},
 		{"fail", []report.Status{report.Processing}, func(run engine.Run) (bool, error) {
@@ -164,7 +164,7 @@ func TestRetry(t *testing.T) {
 	for i, status := range []report.Status{report.Success, report.Partial, report.Failed, report.Cancelled, report.Pending, report.Processing, "ODD"} {
 		run(t, db, "INSERT INTO file_download_record (id, report, status, attempt, file, error) VALUES (?, 'r', ?, 4, 'f', 'e')", i+1, string(status))
 		r, err := s.Retry(t.Context(), fmt.Sprint(i+1))
-		r.Age = 0
+		r.Age, r.Created = 0, 0
 		switch {
 		case i < 4:
 			want := engine.Record{ID: fmt.Sprint(i + 1), Report: "r", Status: report.Pending, Attempt: 4, File: "f"}

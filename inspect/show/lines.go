@@ -251,3 +251,16 @@ func About(v inspect.Job) string {
 	}
 	return v.File + v.Error
 }
+
+// Bytes is a size that people can read, in powers of 1024 as in the configuration.
+func Bytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, i := float64(n)/unit, 0
+	for ; value >= unit && i < 3; i++ {
+		value /= unit
+	}
+	return fmt.Sprintf("%.1f %s", value, []string{"KB", "MB", "GB", "TB"}[i])
+}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 )
 
@@ -84,12 +86,12 @@ func Colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") !=
 // Visible writes what a terminal would obey as what can be seen: control characters but
 // the end of a line and TAB, and what turns the direction of a text around. A byte that
 // is no text becomes U+FFFD.
-func Visible(text string) string {
-	if strings.IndexFunc(text, obeyed) < 0 {
-		return strings.ToValidUTF8(text, "\uFFFD")
+func Visible(content string) string {
+	if strings.IndexFunc(content, obeyed) < 0 {
+		return strings.ToValidUTF8(content, "\uFFFD")
 	}
 	var b strings.Builder
-	for _, r := range text {
+	for _, r := range content {
 		if obeyed(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
@@ -104,20 +106,43 @@ func obeyed(r rune) bool {
 }
 
 // OneLine is a text of others that must not begin a line of its own.
-func OneLine(text string) string {
-	return Visible(strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(text))
+func OneLine(content string) string {
+	return Visible(strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(content))
 }
 
+// leastWidth is how narrow Fit makes a column.
+const leastWidth = 8
+
+// Fit makes columns narrower, the widest ones first, until all of them together are at most so wide.
+func Fit(widths []int, most int) []int {
+	widths = slices.Clone(widths)
+	sum := 0
+	for _, n := range widths {
+		sum += n
+	}
+	for ; sum > most; sum-- {
+		widest := slices.Index(widths, slices.Max(widths))
+		if widths[widest] <= leastWidth {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+// Wrap breaks lines between words, and a word that is longer than a line where the line ends.
+func Wrap(content string, width int) string { return text.WrapText(WrapWords(content, width), width) }
+
 // WrapWords breaks lines between words alone: a longer word stays whole.
-func WrapWords(text string, width int) string {
+func WrapWords(content string, width int) string {
 	var b strings.Builder
-	for i, line := range strings.Split(text, "\n") {
+	for i, line := range strings.Split(content, "\n") {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		used := 0
 		for j, word := range strings.Split(line, " ") {
-			n := utf8.RuneCountInString(word)
+			n := text.StringWidthWithoutEscSequences(word)
 			switch {
 			case j == 0:
 			case used+1+n > width:

@@ -2,8 +2,31 @@ package screen
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 )
+
+// TestFit makes the widest columns narrower first, and none too narrow.
+func TestFit(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		widths []int
+		most   int
+	}{
+		"[3 30 40]": {[]int{3, 30, 40}, 80},
+		"[3 30 30]": {[]int{3, 30, 40}, 63},
+		"[3 18 19]": {[]int{3, 30, 40}, 40},
+		"[3 8 8]":   {[]int{3, 30, 40}, 5},
+		"[]":        {nil, 5},
+	} {
+		if got := fmt.Sprint(Fit(c.widths, c.most)); got != want {
+			t.Errorf("%v in %d: %s, want %s", c.widths, c.most, got, want)
+		}
+	}
+	if got, want := Wrap("a file:///0123456789\nänderung 李雷李雷李雷", 10), "a\nfile:///01\n23456789\nänderung\n李雷李雷李\n雷"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
 
 // TestScreen writes texts that come in pieces as if they came whole.
 func TestScreen(t *testing.T) {

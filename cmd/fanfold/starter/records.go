@@ -30,6 +30,7 @@ var synonyms = map[string][]string{
 	"file":       {"file", "file_url", "file_path", "file_name", "url", "path", "object"},
 	"error":      {"error", "error_message", "error_msg", "fail_reason", "failure", "reason", "message", "remark"},
 	"rows":       {"row_count", "rows", "total", "total_count", "record_count"},
+	"created":    {"created_at", "created", "create_time", "created_time", "gmt_create"},
 	"updated":    {"updated_at", "updated", "update_time", "updated_time", "modified_at", "modify_time", "gmt_modified", "last_modified"},
 }
 
@@ -53,7 +54,7 @@ func fits(name string, c *column) bool {
 		return integer || text || c.kind == "enum"
 	case "attempt", "rows":
 		return integer
-	case "updated":
+	case "updated", "created":
 		return c.kind == "datetime" || c.kind == "timestamp"
 	case "parameters":
 		return text || c.kind == "json"
@@ -82,7 +83,7 @@ func (t *table) recordColumns() (columns map[string]string, missing []string) {
 			}
 		case report.RecordColumns[name]:
 			missing = append(missing, name)
-		default:
+		case name != "created":
 			columns[name] = "-"
 		}
 	}

@@ -1,0 +1,75 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// ago is a time that was so long ago.
+func ago(age time.Duration) *time.Time {
+	at := time.Now().Add(-age).Truncate(time.Millisecond)
+	return &at
+}
+
+// newest is how many events of a partition are read for the durations of jobs that have ended.
+const newest = 1000
+
+// Times sets Started and Duration of jobs, where they are known: of those that run from their state,
+// of those that have ended from the newest events. It takes two round trips for each partition,
+// however many jobs there are.
+func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
+	running, ended := map[*scripts.Scripts][]*Job{}, map[*scripts.Scripts]map[string]*Job{}
+	for _, v := range jobs {
+		switch s := in.o.Scripts.Of(v.ID); {
+		case v.Attempt == 0:
+		case !v.Status.Final():
+			running[s] = append(running[s], v)
+		case ended[s] == nil:
+			ended[s] = map[string]*Job{v.ID: v}
+		default:
+			ended[s][v.ID] = v
+		}
+	}
+	for s, list := range running {
+		page := make([]redis.Z, len(list))
+		for i, v := range list {
+			page[i] = redis.Z{Member: v.ID}
+		}
+		found, err := in.running(ctx, s, page)
+		if err != nil {
+			return err
+		}
+		for i, r := range found {
+			if v := list[i]; r.Attempt == v.Attempt && !r.Started.IsZero() {
+				ms := max(0, time.Since(r.Started).Milliseconds())
+				v.Started, v.Duration = &r.Started, &ms
+			}
+		}
+	}
+	for s, byID := range ended {
+		events, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events(), "+", "-", newest).Result()
+		if err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
+		for _, e := range events {
+			id, _ := e.Values["id"].(string)
+			v := byID[id]
+			if v == nil || e.Values["event"] != "finished" || e.Values["attempt"] != strconv.FormatInt(v.Attempt, 10) {
+				continue
+			}
+			delete(byID, id) // the newest one counts
+			text, _ := e.Values["ms"].(string)
+			if ms, err := strconv.ParseInt(text, 10, 64); err == nil && v.Ended != nil {
+				started := v.Ended.Add(-time.Duration(ms) * time.Millisecond)
+				v.Started, v.Duration = &started, &ms
+			}
+		}
+	}
+	return nil
+}
