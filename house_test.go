@@ -84,9 +84,9 @@ func TestRoomsAreApart(t *testing.T) {
 		"/engine":        {"/config", "/listeners", "/scheduler", "/inspect"},
 		"/listeners":     {"/config", "/engine", "/scheduler", "/inspect"},
 		"/scheduler":     {"/config", "/engine", "/listeners", "/inspect"},
-		"/dashboard":     {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show"},
-		"/operate":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
-		"/api":           {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/dashboard", "/cmd"},
+		"/dashboard":     {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show", "/inspect/functions"},
+		"/operate":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/inspect/functions", "/dashboard", "/cmd"},
+		"/api":           {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/inspect/functions", "/dashboard", "/cmd"},
 		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/operate", "/cmd"},
 
 		"/internal/step":     {"/config", "/dataset", "/fold", "/format", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},

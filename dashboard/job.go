@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,14 +27,11 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 	}
 	v, err := d.asked.of(id, func() (oneJob, error) {
 		v, err := d.o.Inspect.Job(ctx, id)
-		if err != nil && v.ID == "" {
-			return oneJob{}, err
+		why, failed := d.o.Inspect.Why(ctx, id)
+		if failed == nil && why.Kind != inspect.KindNoRecord {
+			err = nil // that a server is away, or the record not committed yet, is an answer
 		}
-		why, err := d.o.Inspect.Why(ctx, id)
-		if why.Kind != "" {
-			err = nil // that a server is away is an answer
-		}
-		return oneJob{v, why}, err
+		return oneJob{v, why}, cmp.Or(err, failed)
 	})
 	return "Job " + id, v, err
 }

@@ -109,3 +109,14 @@ func (k *known) value(name string) string {
 	}
 	return ""
 }
+
+// Kinds returns all kinds of verdicts, each once.
+func Kinds() []Kind {
+	var kinds []Kind
+	for _, b := range slices.Concat(jobRule, stepRule) {
+		if b.kind != "" && !slices.Contains(kinds, b.kind) {
+			kinds = append(kinds, b.kind)
+		}
+	}
+	return kinds
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -37,7 +38,7 @@ func readJob(ctx context.Context, s *scripts.Scripts, id string) (*jobState, err
 	case errors.Is(err, scripts.ErrNoJob):
 		return nil, nil
 	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "WRONGTYPE"):
-		return nil, errors.Join(errBrokenState, err)
+		return nil, fmt.Errorf("%w: %w", errBrokenState, err)
 	case err != nil:
 		return nil, err
 	}

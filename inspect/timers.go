@@ -82,4 +82,4 @@ func (t Timer) when() time.Time {
 }
 
 // overdue tells whether it should have fired.
-func (t Timer) overdue(now time.Time) bool { return t.Due != nil && now.Sub(*t.Due) > missed }
+func (t Timer) overdue(now time.Time) bool { return t.Due != nil && now.Sub(*t.Due) > Missed }

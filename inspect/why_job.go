@@ -136,7 +136,7 @@ func (j *judged) known() *known {
 	if job != nil {
 		last := j.Seen.Last[job.member()]
 		k.is["state"], k.is["state-runs"], k.is["seen"] = true, job.runs(), !last.IsZero()
-		k.is["deadline-missed"], k.is["deadline-ahead"] = !job.committed() && j.Now.Sub(job.Deadline) > missed, !j.Now.After(job.Deadline)
+		k.is["deadline-missed"], k.is["deadline-ahead"] = !job.committed() && j.Now.Sub(job.Deadline) > Missed, !j.Now.After(job.Deadline)
 		k.is["some-done"], k.text["done"], k.text["target"] = job.Done > 0 && job.Done < job.Target, integer(job.Done), integer(job.Target)
 		k.text["deadline"], k.at["deadline"], k.text["job-status"] = When(job.Deadline, j.Now), job.Deadline, job.Status
 		k.text["seen"], k.at["restart"], k.text["next-attempt"] = When(last, j.Now), last.Add(j.Limits.Grace), integer(job.Attempt+1)
@@ -154,7 +154,7 @@ func (j *judged) known() *known {
 		k.is["push-due"], k.is["push-of-id"], k.text["poll"] = push.Due != nil, push.later.Step == "", integer(push.later.Attempt)
 		k.text["push-score"] = fmt.Sprint(push.Score)
 		if push.Due != nil {
-			k.is["push-missed"], k.text["push-due"], k.at["push-due"] = j.Now.Sub(*push.Due) > missed, When(*push.Due, j.Now), *push.Due
+			k.is["push-missed"], k.text["push-due"], k.at["push-due"] = j.Now.Sub(*push.Due) > Missed, When(*push.Due, j.Now), *push.Due
 		}
 	}
 	if e != nil {

@@ -57,6 +57,10 @@ var jobRule = rule{
 	// Nothing in Redis leads to it.
 	{when: "report-paused", kind: KindPaused, says: "Its report {report} is paused since {report-paused}.",
 		more: []string{"No deadline runs while it waits."}, do: []string{"fanfold resume report {report}"}},
+	{when: "redis-alone state", kind: KindEnded, says: "Its job has ended as {job-status}: {job-end}"},
+	{when: "redis-alone dead", kind: KindEnded, says: "It has failed.", do: []string{"{retry}"}},
+	{when: "redis-alone !jobs-whole", kind: KindQueued, says: "Redis has no job of {id}, and the id is not among the {jobs-searched} that were searched in {jobs}."},
+	{when: "redis-alone", kind: KindNoRecord, says: "Redis has no job of {id}, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
 	{when: "!record state", kind: KindNoRecord, says: "There is no record with this id any more; its job has ended as {job-status}."},
 	{when: "!record jobs-whole aside-whole", kind: KindNoRecord, says: "There is no record with this id, and no trace of the id in Redis."},
 	{when: "!record", kind: KindNoRecord, says: "There is no record with this id, and no trace of the id in the part of Redis that was searched."},
@@ -76,7 +80,7 @@ var jobRule = rule{
 var notes = []rule{
 	{
 		{when: "redis-away records-away", says: "The records' database does not answer, either: {records-error}."},
-		{when: "redis-away"}, {when: "records-away"}, {when: "record"},
+		{when: "redis-away"}, {when: "records-away"}, {when: "record"}, {when: "redis-alone"},
 		{when: "runs", says: "The record was deleted: the job runs to its end and leaves no file."},
 		{when: "!=no-record", says: "There is no such record: its transaction may not be committed yet."},
 	},
@@ -99,4 +103,5 @@ var notes = []rule{
 		{when: "deadline-counts !=no-scheduler", says: "Its deadline was {deadline}."},
 	},
 	{{when: "records-away !redis-away", says: "Jobs start and end only when it answers; writing a final status is tried without limit, and outages do not count as tries."}},
+	{{when: "redis-alone", says: "Redis alone knows neither the record nor whether databases and APIs answer: fanfold why {id} asks them, too."}},
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// missed is how long something may be due before a scheduler is missed.
-const missed = 5 * time.Second
+// Missed is how long something may be due before a scheduler is missed.
+const Missed = 5 * time.Second
 
 // What to do when no process does the work of a role.
 const (
@@ -77,7 +77,7 @@ func (s *step) known(back bool) *known {
 	refuses := mysqldb.Refused(s.away)
 	k := &known{outer: s.outer()}
 	k.is = map[string]bool{
-		"fold": s.fold(), "owner": s.Owner != "", "lease-over": now.After(s.Lease), "back": back, "next": !s.Next.IsZero(), "past-due": now.Sub(s.Next) > missed,
+		"fold": s.fold(), "owner": s.Owner != "", "lease-over": now.After(s.Lease), "back": back, "next": !s.Next.IsZero(), "past-due": now.Sub(s.Next) > Missed,
 		"entry": e != nil, "whole": s.queue.Whole, "error": s.Error != "", "for-other": s.Waits != "", "listener-paused": paused,
 		"blames-records": s.Blame == job.BlameRecords, "blames-sink": s.Blame == job.BlameSink, "source-refuses": refuses, "source-away": s.away != nil && !refuses,
 		"alone-in": s.live(s.queue) == 0, "tries-max": s.maxTries != 0, "taken": !s.Taken.IsZero(), "rows": s.Rows > 0,

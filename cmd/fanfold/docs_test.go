@@ -47,6 +47,9 @@ func TestRecipes(t *testing.T) {
 		state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), "1111")
 		return err == nil && state.Done == 1 && state.Tasks["plt_fund.vs_withdraw"].Owner != ""
 	})
+	s.eventually("the functions are loaded", func() bool {
+		return s.b.Redis.FCallRO(t.Context(), "fanfold_top", []string{s.b.Partitions.Home().Keys.Deadlines()}).Err() == nil
+	})
 	lines := 0
 	blocks := fenced(t, "docs/keys.md", "sh")
 	// The recipes that only look come first: pushing changes what they see.

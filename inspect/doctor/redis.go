@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/inspect/functions"
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
@@ -86,7 +87,21 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 			Hint: "appendonly yes, appendfsync everysec",
 		})
 	}
-	return append(fs, d.checkNotifications(ctx, client))
+	return append(fs, checkFunctions(ctx, client), d.checkNotifications(ctx, client))
+}
+
+// checkFunctions tells whether redis-cli can ask why. It is never a failure: all else works without.
+func checkFunctions(ctx context.Context, client *redis.Client) Finding {
+	const check = "redis functions"
+	switch version, err := functions.Loaded(ctx, client); {
+	case err != nil:
+		return pass(check, fmt.Sprintf("fanfold_why and fanfold_top cannot be loaded: %v", err))
+	case version == 0:
+		return pass(check, "fanfold_why and fanfold_top are not loaded: fanfold serve does so when it starts")
+	case version > functions.Version:
+		return pass(check, fmt.Sprintf("fanfold_why and fanfold_top are loaded by a newer Fanfold: library version %d", version))
+	}
+	return pass(check, "redis-cli FCALL_RO fanfold_why and fanfold_top are loaded")
 }
 
 // serverName is the kind and the version of a server, as INFO tells it. Others than Redis give the

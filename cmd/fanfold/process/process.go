@@ -161,14 +161,20 @@ func (p *Process) open() error {
 	return nil
 }
 
+// InspectConfig is what the configuration says to those who ask.
+func (p *Process) InspectConfig() inspect.Config {
+	c := p.Config
+	return inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records}
+}
+
 // handles are those of what operators ask about.
 func (p *Process) handles() inspect.Options {
-	c, apis := p.Config, map[string]inspect.API{}
+	apis := map[string]inspect.API{}
 	for name, api := range p.apis {
 		apis[name] = api
 	}
 	return inspect.Options{
-		Config: inspect.Config{Redis: c.Redis, Reports: c.Reports, Timers: c.Timers, Limits: c.Limits, Records: c.Records},
+		Config: p.InspectConfig(),
 		Redis:  p.Redis, Blocking: p.Blocking, Scripts: p.Partitions, Records: p.Records, Databases: p.Databases, APIs: apis,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect/functions"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
@@ -111,6 +112,8 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	if slices.Contains(roles, "listeners") {
 		group.Go(func() error { return p.probe(ctx, log) })
 	}
+	library := functions.New(functions.Options{Redis: p.Redis, Partitions: p.Partitions, Config: p.InspectConfig(), Log: log})
+	group.Go(func() error { return library.Run(ctx) })
 	a.setRunning(true)
 	log.Info("serving", "roles", strings.Join(roles, ","), "reports", len(p.Config.Reports), "consumer", consumer)
 	err = group.Wait()

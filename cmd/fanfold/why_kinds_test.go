@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fanfold/fanfold/dashboard"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/functions"
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// whyCase is what is so in Redis and MySQL, and what is said of it: by fanfold why, by the page of
+// the job, and by fanfold_why in Redis. T stands for a duration, AT for a time, ID for the id.
+type whyCase struct {
+	record string // status; empty: there is no record
+	report string // empty: two
+	so     func(w *whyPlace)
+	says   string
+	redis  string // what fanfold_why says first instead; what it does not know is in the record or elsewhere
+	id     string // how the id is written; empty: as the database has it
+	config string // which configuration is asked; empty: that of the stack
+}
+
+// whyCases has one case for each kind of verdict.
+var whyCases = map[inspect.Kind]whyCase{
+	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused.", redis: "-"},
+	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs(), "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'.", redis: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value."},
+	inspect.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused.", redis: "It was pushed for later and is due in T."},
+	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused", redis: "It waits for gone: its query runs for T (try 1 of 7), with worker w"},
+	inspect.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user ", redis: "It waits for locked: it failed and is tried again in T (try 2 of 7): away"},
+	inspect.KindPaused: {so: func(w *whyPlace) {
+		w.runs("RUN", "b")
+		w.add("task:b")
+		w.score(w.k.PausedSet(), time.Now(), "listener/b")
+	}, says: "It waits for b: the listener is paused since AT"},
+	inspect.KindNoDefinition: {so: func(w *whyPlace) {
+		w.definition = "0123456789ab"
+		w.runs("RUN", "b")
+		w.score(w.k.Definitions(), time.Now(), "two/other")
+	}, says: "It stands still: no process has the definition of report two that it was started with (0123456789ab)."},
+	inspect.KindNoScheduler:  {record: "PENDING", so: func(w *whyPlace) { w.later(-time.Hour, "") }, says: "It was due T ago, and no scheduler has moved it."},
+	inspect.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entries"},
+	inspect.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", time.Minute) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
+	inspect.KindRetryWaiting: {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "deadlock {x}", "source"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): deadlock {x}"},
+	inspect.KindSinkFails:    {so: func(w *whyPlace) { w.runs("FOLD"); w.tries("@fanin", "sink: 503", "sink"); w.live("fanin") }, says: "It waits for fan-in: it failed and is tried again in T (try 2 of 7): sink: 503"},
+	inspect.KindLost:         {so: func(w *whyPlace) { w.runs("RUN", "b"); w.live("task:b") }, says: "It waits for b: it is neither in fanfold:task:b nor in fanfold:delayed: Redis has lost the message"},
+	inspect.KindQueued: {so: func(w *whyPlace) {
+		w.runs("RUN", "b")
+		w.do("XADD", "fanfold:task:b", "*", "id", "0", "attempt", "1")
+		w.add("task:b")
+		w.live("task:b")
+	}, says: "It waits for b: 1 tasks are before it in fanfold:task:b, with 1 workers"},
+	inspect.KindWaiting: {so: func(w *whyPlace) {
+		w.runs("RUN", "b")
+		w.tries("b", "", "")
+		w.set("b:waits", "API vendor: job 5 is queued")
+		w.live("task:b")
+	}, says: "It waits for b: it waits for API vendor: job 5 is queued; the next poll is in T"},
+	inspect.KindRunning: {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.reads("task:a", 0); w.reads("task:b", 0) }, says: "It waits for a, b: a: its query runs for T (try 1 of 7), with worker w"},
+	inspect.KindBarrier: {so: func(w *whyPlace) {
+		w.runs("RUN", "b")
+		w.set("b:part", "chunks=1 rows=7 bytes=9 columns=[]")
+		w.reads("task:b", 0)
+	}, says: "1 of 2 listeners are done. It waits for b: its query runs for T (try 1 of 7), with worker w; 7 rows so far"},
+	inspect.KindFolding:   {so: func(w *whyPlace) { w.runs("FOLD"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is making the file (try 1 of 7)"},
+	inspect.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
+	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines(), time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, as many as limits.running_jobs allows."},
+	inspect.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
+	inspect.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
+	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Minute, "/2/@trigger") }, id: "999", says: "It was pushed and could not be started; poll 2 of 3 comes in T."},
+	inspect.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
+		w.do("XADD", w.k.Quarantined(), "*", "stream", w.k.Jobs(), "reason", "unknown report", "fields", "id="+w.id)
+	}, says: "It was quarantined T ago: unknown report."},
+	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, and Redis has no state of attempt 1.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state holds something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`, redis: "The key of its state holds something else: BROKEN the field job is not a state: x."},
+	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, the record attempt 1: the record was changed.", redis: "1 of 2 listeners are done. It waits for b: its query runs for T (try 1 of 7), with worker w"},
+	inspect.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv", redis: "Its job has ended as SUCCESS: file:///two.csv"},
+	inspect.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that.`, redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id waits nowhere.`, redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
+}
+
+// whyPlace is where a case is.
+type whyPlace struct {
+	*stack
+	k          scripts.Keys
+	id, report string
+	definition string
+	attempt    int
+}
+
+func (w *whyPlace) do(args ...any) {
+	w.t.Helper()
+	if err := w.b.Redis.Do(w.t.Context(), args...).Err(); err != nil {
+		w.t.Fatalf("%v: %v", args, err)
+	}
+}
+
+func (w *whyPlace) set(fields ...any) {
+	w.do(append([]any{"HSET", w.k.Job(w.id)}, fields...)...)
+}
+
+func (w *whyPlace) score(key string, at time.Time, members ...string) {
+	for _, m := range members {
+		w.do("ZADD", key, at.UnixMilli(), m)
+	}
+}
+
+// later has the id, or a step of it, due in a while.
+func (w *whyPlace) later(in time.Duration, step string) {
+	w.score(w.k.Delayed(), time.Now().Add(in), w.id+step)
+}
+
+// runs makes the state of a job that waits for listeners, or else for fan-in.
+func (w *whyPlace) runs(status string, open ...string) {
+	now := time.Now()
+	bars, of, target := "|", w.b.Config.Reports[w.report], 0
+	for range of.Listeners() {
+		target++
+	}
+	for _, l := range open {
+		bars += l + "|"
+	}
+	if w.definition == "" {
+		w.definition = of.Hash()
+	}
+	line := fmt.Sprintf("%d %s 1 0 %d %d/%d 0 %s %d %d %s/%s/d", w.attempt, status, now.Add(time.Hour).UnixMilli(), target-len(open), target, bars, now.Add(2*time.Hour).UnixMilli(), now.UnixMilli(), w.report, w.definition)
+	w.set("job", line, "parameters", "{}", "listeners", map[bool]string{true: "a,b", false: w.report}[w.report == "two"])
+	if w.report == "two" && len(open) < 2 {
+		w.set("a:found", "at=1 ms=1 chunks=0 rows=0 bytes=0 columns=[]")
+	}
+	if w.report == "two" && len(open) == 0 {
+		w.set("b:found", "at=1 ms=1 chunks=0 rows=0 bytes=0 columns=[]")
+	}
+	w.score(w.k.Deadlines(), now.Add(time.Hour), w.id)
+}
+
+// tries has a step wait for its next try.
+func (w *whyPlace) tries(step, failed, blame string) {
+	at := time.Now().Add(time.Minute)
+	w.set(step+":tries", 1, step+":next", at.UnixMilli())
+	if failed != "" {
+		w.set(step+":error", failed, step+":blame", blame)
+	}
+	w.score(w.k.Delayed(), at, job.Later{ID: w.id, Attempt: int64(w.attempt), Step: step}.String())
+}
+
+func (w *whyPlace) push() { w.do("XADD", w.k.Jobs(), "*", "id", w.id) }
+
+// add puts the job's entry into a stream.
+func (w *whyPlace) add(stream string) {
+	w.do("XADD", w.k.Prefix+stream, "*", "id", w.id, "attempt", w.attempt)
+}
+
+// live has a consumer of a stream that lives.
+func (w *whyPlace) live(stream string) {
+	w.do("XGROUP", "CREATE", w.k.Prefix+stream, scripts.Group, "0", "MKSTREAM")
+	w.do("XGROUP", "CREATECONSUMER", w.k.Prefix+stream, scripts.Group, "other")
+}
+
+// reads has worker w read the job's entry, and be silent since then.
+func (w *whyPlace) reads(stream string, silent time.Duration) {
+	if stream != "jobs" {
+		w.add(stream)
+	}
+	w.live(stream)
+	w.do("XREADGROUP", "GROUP", scripts.Group, "w", "STREAMS", w.k.Prefix+stream, ">")
+	entry := w.b.Redis.XRange(w.t.Context(), w.k.Prefix+stream, "-", "+").Val()[0].ID
+	w.do("XCLAIM", w.k.Prefix+stream, scripts.Group, "w", 0, entry, "IDLE", silent.Milliseconds(), "JUSTID")
+}
+
+var (
+	anyTime     = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d\d:\d\d`)
+	anyDuration = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?m?s\b`)
+	anyAddress  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+)
+
+// timeless is a text without what differs from run to run.
+func timeless(text, id, port string) string {
+	text = strings.ReplaceAll(text, "redis-cli -p "+port+" ", "redis-cli ")
+	text = anyAddress.ReplaceAllString(anyDuration.ReplaceAllString(anyTime.ReplaceAllString(text, "AT"), "T"), "IP")
+	return regexp.MustCompile(`\b`+id+`\b`).ReplaceAllString(text, "ID")
+}
+
+// TestWhySaysTheSameEverywhere: for each kind of verdict the command line, the page of the job and
+// the function in Redis say the same words. What Redis alone cannot know it says, too.
+func TestWhySaysTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	const one = `{stages: [{listeners: [{name: %[1]s, database: %[1]s, query: "SELECT 1 AS k"}]}]}`
+	reports := `
+  two: {stages: [{listeners: [{name: a, database: db, query: "SELECT 1 AS k"}, {name: b, database: db, query: "SELECT 1 AS k"}]}], join: {key: k}}
+  gone: ` + fmt.Sprintf(one, "gone") + `
+  locked: ` + fmt.Sprintf(one, "locked")
+	_, address, _ := strings.Cut(testmain.SharedMariaDB(t).DSN("x"), "@")
+	limits := "limits: {grace: 1h, running_jobs: 3}\n"
+	databases := `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}, locked: {dsn: "nobody:wrong@` + address + `"}}`
+	s := newStackAlone(t, nil, reports, limits+databases)
+	_, port, _ := strings.Cut(s.redis.Addr, ":")
+	s.exec("ALTER TABLE file_download_record AUTO_INCREMENT = 700001")
+	files := map[string]string{"": s.config, "no-records": s.write("no-records.yaml", reports, limits+strings.Replace(databases, "{dsn}", "root@tcp(127.0.0.1:1)/x", 1))}
+	where := s.where
+	s.where = func(int) string { return whereAlone("127.0.0.1:1", 1) }
+	files["no-redis"] = s.write("no-redis.yaml", reports, limits+databases)
+	s.where = where
+	pages := map[string]*dashboard.Dashboard{}
+	for name, file := range files {
+		pages[name] = dashboard.New(dashboard.Options{
+			Inspect: s.open(file).Inspect, Ready: func(context.Context) error { return nil },
+			Processes: func(context.Context) (int, error) { return 1, nil },
+		})
+		go pages[name].Run(t.Context())
+	}
+	for _, kind := range inspect.Kinds() {
+		if whyCases[kind].says == "" {
+			t.Errorf("no case is %s", kind)
+		}
+	}
+	for kind, c := range whyCases {
+		t.Run(string(kind), func(t *testing.T) {
+			w := &whyPlace{stack: s.in(t), k: s.b.Partitions.Home().Keys, report: c.report, attempt: 1, id: c.id}
+			if w.report == "" {
+				w.report = "two"
+			}
+			if c.record == "" && c.id == "" {
+				c.record = "PROCESSING"
+			}
+			row := ""
+			if c.record != "" {
+				row = w.insert("two", "")
+				w.exec("UPDATE file_download_record SET report = ?, status = ?, attempt = ?, file = 'file:///two.csv' WHERE id = ?", w.report, c.record, map[bool]int{true: 0, false: 1}[c.record == "PENDING"], row)
+				w.id = row
+			}
+			if strings.Contains(c.id, "%s") {
+				w.id = fmt.Sprintf(c.id, row)
+				c.says = fmt.Sprintf(c.says, row)
+			}
+			w.do("FLUSHALL")
+			if c.so != nil {
+				c.so(w)
+			}
+			loader := functions.New(functions.Options{Redis: w.b.Redis, Partitions: w.b.Partitions, Config: w.b.InspectConfig()})
+			loader.Once(t.Context())
+
+			out, _ := w.fanfold("-c", files[c.config], "why", w.id)
+			why := strings.Split(timeless(out, w.id, port), "\n")
+			if !strings.HasPrefix(why[0], c.says) {
+				t.Errorf("fanfold why %s says\n%s\nand not\n%s", w.id, out, c.says)
+			}
+			r, page := httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1/jobs/"+w.id, nil), httptest.NewRecorder()
+			pages[c.config].ServeHTTP(page, r)
+			says := why[0]
+			if kind == inspect.KindNoRecord {
+				says = "no such record" // which is an error
+			}
+			if text := timeless(html.UnescapeString(page.Body.String()), w.id, port); !strings.Contains(text, says) {
+				t.Errorf("the page says\n%s\nand not\n%s", text, says)
+			}
+			if c.redis == "-" {
+				return
+			}
+			lines, err := w.b.Redis.FCallRO(t.Context(), "fanfold_why", []string{w.k.Deadlines()}, w.id).StringSlice()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := strings.Split(timeless(strings.Join(lines, "\n"), w.id, port), "\n")
+			if c.redis == "" {
+				// All of it, but what is of the record, the commands, and a hint to those.
+				drop := func(line string) bool {
+					return line == "" || slices.ContainsFunc([]string{"  record:", "  job:", "  It is PENDING", "  There is no such record", "  Redis alone"}, func(begin string) bool { return strings.HasPrefix(line, begin) })
+				}
+				why = slices.DeleteFunc(why[:slices.Index(why, "See for yourself:")], drop)
+				found = slices.DeleteFunc(found, drop)
+				if diff := cmp.Diff(why, found); diff != "" {
+					t.Errorf("fanfold_why (+) and fanfold why (-):\n%s", diff)
+				}
+			} else if found[0] != c.redis {
+				t.Errorf("fanfold_why says\n%s\nand not\n%s", strings.Join(lines, "\n"), c.redis)
+			}
+			if redisAlone := "  Redis alone knows neither the record nor whether databases and APIs answer: fanfold why " + w.id + " asks them, too."; !slices.Contains(lines, redisAlone) {
+				t.Errorf("%q misses %q", lines, redisAlone)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package functions
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// configuration is what the functions know of that of Fanfold. Fields are added to it, and never
+// get another meaning: a library of any version may read it. Times are in milliseconds.
+type configuration struct {
+	Hash        string                `json:"hash"` // prefix of the jobs' keys
+	Lease       int64                 `json:"lease"`
+	Grace       int64                 `json:"grace"`
+	RunningJobs int                   `json:"running_jobs"`
+	Memory      int                   `json:"memory"` // percent
+	Reports     map[string]definition `json:"reports"`
+}
+
+// definition is a report.
+type definition struct {
+	Hash          string              `json:"hash"`
+	Tries         int                 `json:"tries"` // of fan-in
+	DeadlineWaits bool                `json:"deadline_waits"`
+	Restarts      bool                `json:"restarts"`
+	Listeners     map[string]listener `json:"listeners"`
+}
+
+type listener struct {
+	Kind    report.ListenerKind `json:"kind"`
+	Source  string              `json:"source"`
+	Tries   int                 `json:"tries"`
+	Silence int64               `json:"silence"`
+}
+
+// describe returns the configuration of a partition as JSON, always the same for the same one.
+func describe(k scripts.Keys, limits report.Limits, reports map[string]*report.Report) string {
+	c := configuration{
+		Hash: k.Hash, Lease: ms(limits.Lease), Grace: ms(limits.Grace), RunningJobs: limits.RunningJobs, Memory: limits.Memory,
+		Reports: map[string]definition{},
+	}
+	for name, r := range reports {
+		d := definition{Hash: r.Hash(), Tries: r.Retry.Retries + 1, DeadlineWaits: r.DeadlineWaits, Restarts: r.RestartOnChange, Listeners: map[string]listener{}}
+		for _, l := range r.Listeners() {
+			d.Listeners[l.Name] = listener{l.Kind, l.Source, l.Retry.Retries + 1, ms(l.Silence)}
+		}
+		c.Reports[name] = d
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	return string(text)
+}
+
+func ms(d time.Duration) int64 { return d.Milliseconds() }

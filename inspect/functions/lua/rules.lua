@@ -1,0 +1,69 @@
+-- Evaluates the rules of why as inspect/rule.go does. What is known of a job, or of a step, is a
+-- table of `is`, `text` and `at` (times), with `outer` for what it shares.
+
+-- find looks up a name in what is known.
+local function find(known, what, name)
+  while known do
+    local value = known[what][name]
+    if value ~= nil then return value end
+    known = known.outer
+  end
+end
+
+local fact
+
+-- holds tells whether all facts hold that a text names.
+local function holds(known, when)
+  for name in string.gmatch(when, '%S+') do
+    local bare = string.match(name, '^!(.*)')
+    if fact(known, bare or name) == (bare ~= nil) then return false end
+  end
+  return true
+end
+
+-- fact is one that is known, or that others make.
+function fact(known, name)
+  local is = find(known, 'is', name)
+  if is ~= nil then return is end
+  for _, way in ipairs(RULES.made[name] or {}) do
+    if holds(known, way) then return true end
+  end
+  return false
+end
+
+-- first returns the branch of a rule that holds; nil if none does.
+local function first(known, rule)
+  for _, branch in ipairs(rule) do
+    if holds(known, branch.when) then return branch end
+  end
+end
+
+-- fill puts phrases and values into a text.
+local function fill(known, text)
+  return (string.gsub(text or '', '{([^}]*)}', function(name)
+    local phrase = RULES.phrases[name]
+    if not phrase then return find(known, 'text', name) or '' end
+    local branch = first(known, phrase)
+    return branch and fill(known, branch.says) or ''
+  end))
+end
+
+-- add adds to a verdict what a branch says besides its first sentence.
+local function add(verdict, known, branch)
+  for _, text in ipairs(branch.more) do table.insert(verdict.details, fill(known, text)) end
+  for _, text in ipairs(branch.todo) do
+    text = fill(known, text)
+    if not verdict.told[text] then table.insert(verdict.remedies, text) end
+    verdict.told[text] = true
+  end
+  local at = branch.at and find(known, 'at', branch.at)
+  if at then table.insert(verdict.upcoming, {at = at, order = #verdict.upcoming, what = fill(known, branch.happens)}) end
+end
+
+-- severity is the place of a kind among those of steps; small is worse.
+local function severity(kind)
+  for i, one in ipairs(RULES.severity) do
+    if one == kind then return i end
+  end
+  return 0
+end
