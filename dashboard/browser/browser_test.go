@@ -1,0 +1,407 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/fanfold/fanfold/internal/testenv"
+)
+
+// patience is how long a page may take to show what is waited for.
+const patience = 60 * time.Second
+
+// site is a fanfold that serves pages, on servers of its own.
+type site struct {
+	t      *testing.T
+	base   string // http://127.0.0.1:port
+	binary string
+	config string
+	db     *sql.DB
+	redis  *redis.Client
+}
+
+const configuration = `
+redis: %s
+databases: {db: {dsn: "%s"}}
+records: {database: db}
+sink: file://%s/files
+limits: {stop: 1s}
+http: {url: "%s", key: "a key of a test, which nobody needs to guess", users_file: users, operators: [oncall]}
+timers: {reminder: {key: "reminder-{id}", append: {stream: reminders, fields: {id: "{id}"}}}}
+reports:
+  tagged-withdrawals:
+    parameters: {gate: {type: string, default: none}}
+    stages: [{listeners: [{name: plt_fund.vs_withdraw, database: db, query: "SELECT 1 AS user_id, '7.50' AS amount, GET_LOCK(:gate, 600) + RELEASE_LOCK(:gate) AS v"}, {name: plt_user.tags, database: db, query: "SELECT 1 AS user_id, 'vip' AS tag"}]}]
+    join: {key: user_id}
+    csv: {columns: [user_id, tag, amount]}
+  payments:
+    retry: {retries: 0}
+    stages: [{listeners: [{name: plt_pay.payments, database: db, query: "SELECT k FROM payments"}]}]
+`
+
+// start starts the servers and fanfold serve.
+func start(t *testing.T) *site {
+	t.Helper()
+	dir := t.TempDir()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	mariadb, err := testenv.StartMariaDB(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mariadb.Stop)
+	db, err := mariadb.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	s := &site{t: t, binary: filepath.Join(dir, "fanfold"), config: filepath.Join(dir, "fanfold.yaml"), db: db, redis: server.Client()}
+	t.Cleanup(func() { _ = s.redis.Close() })
+	s.exec("CREATE DATABASE company")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-tags", "disable_grpc_modules", "-o", s.binary, "./cmd/fanfold")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	users := ""
+	for _, name := range []string{"oncall", "reader"} {
+		hash, err := bcrypt.GenerateFromPassword([]byte(name), bcrypt.MinCost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		users += name + ":" + string(hash) + "\n"
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := listener.Addr().String()
+	_ = listener.Close()
+	s.base = "http://" + at
+	for name, text := range map[string]string{"users": users, "fanfold.yaml": fmt.Sprintf(configuration, server.URL(), mariadb.DSN("company"), dir, s.base)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.fanfold("migrate")
+	serve := exec.Command(s.binary, "-c", s.config, "serve", "--http", at)
+	var log bytes.Buffer
+	serve.Stdout, serve.Stderr = &log, &log
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = serve.Process.Signal(syscall.SIGTERM)
+		_ = serve.Wait()
+		if t.Failed() {
+			t.Logf("serve: %s", log.String())
+		}
+	})
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		answer, err := http.Get(s.base + "/")
+		if err == nil {
+			_ = answer.Body.Close()
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (s *site) exec(query string, args ...any) {
+	s.t.Helper()
+	if _, err := s.db.ExecContext(s.t.Context(), query, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// shut has the query of a job with this gate wait until open is called.
+func (s *site) shut(gate string) (open func()) {
+	s.t.Helper()
+	conn, err := s.db.Conn(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	do := func(query string) {
+		s.t.Helper()
+		if _, err := conn.ExecContext(s.t.Context(), query, gate); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	do("DO GET_LOCK(?, 10)")
+	return func() {
+		do("DO RELEASE_LOCK(?)")
+		_ = conn.Close()
+	}
+}
+
+// fanfold runs a command and returns what it prints.
+func (s *site) fanfold(args ...string) string {
+	s.t.Helper()
+	out, err := exec.CommandContext(s.t.Context(), s.binary, append([]string{"-c", s.config}, args...)...).Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		s.t.Fatalf("fanfold %s: %v: %s", strings.Join(args, " "), err, failed.Stderr)
+	} else if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// run pushes a record, and returns its id.
+func (s *site) run(report string, parameters ...string) string {
+	s.t.Helper()
+	args := []string{"run", report, "-o", "json"}
+	for _, p := range parameters {
+		args = append(args, "--param", p)
+	}
+	var ids []string
+	if err := json.Unmarshal([]byte(s.fanfold(args...)), &ids); err != nil || len(ids) != 1 {
+		s.t.Fatal(err, ids)
+	}
+	return ids[0]
+}
+
+// chromium starts Chromium.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("disable-gpu", true))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start Chromium (apt-get install chromium): %v", err)
+	}
+	return ctx
+}
+
+// tab is a page of Chromium.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+	s   *site
+}
+
+// tab opens one, as a user; empty: as nobody.
+func (s *site) tab(t *testing.T, browser context.Context, user string) tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 3*patience)
+	t.Cleanup(cancel)
+	b := tab{t, ctx, s}
+	headers := network.Headers{}
+	if user != "" {
+		headers["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+user))
+	}
+	if err := chromedp.Listen(ctx, func(event any) {
+		if e, ok := event.(*runtime.EventExceptionThrown); ok {
+			t.Errorf("the page's script: %v", e.ExceptionDetails)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(1200, 900))
+	call(b, network.Enable, network.EnableParams{})
+	call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: headers})
+	return b
+}
+
+func (b tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// call sends a command of the protocol.
+func call[P, R any](b tab, command cdp.Command[P, R], params P) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval returns what a script does, once its promise is kept.
+func eval[T any](b tab, script string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return v
+}
+
+func (b tab) click(selector chromedp.CSS) {
+	b.t.Helper()
+	b.do(chromedp.Click(selector))
+}
+
+// sees waits for a text, without loading the page again.
+func (b tab) sees(text string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if eval[bool](b, fmt.Sprintf("document.body?.innerText.includes(%q) ?? false", text)) {
+			return
+		}
+	}
+	b.t.Fatalf("no %q in %s", text, b.text())
+}
+
+func (b tab) text() string {
+	b.t.Helper()
+	return eval[string](b, "location.href + '\\n' + document.body.innerText")
+}
+
+func (b tab) goTo(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.s.base + path))
+}
+
+// looks are how pages are looked at.
+var looks = []struct {
+	name, scheme  string
+	width, height int64
+}{{"light", "light", 1200, 900}, {"dark", "dark", 1200, 900}, {"phone", "light", 390, 844}}
+
+// violation is an error that axe-core has found.
+type violation struct {
+	ID, Help string
+	Nodes    []struct{ HTML, FailureSummary string }
+}
+
+// check proves in all looks that a page has no accessibility error and does not scroll sideways.
+// With FANFOLD_PICTURES it writes a picture of each into that folder.
+func (b tab) check(name string) {
+	b.t.Helper()
+	axe, err := os.ReadFile(os.Getenv("FANFOLD_AXE"))
+	if err != nil {
+		b.t.Fatalf("axe-core: %v: make test installs it, and sets FANFOLD_AXE", err)
+	}
+	for _, look := range looks {
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}})
+		b.do(chromedp.EmulateViewport(look.width, look.height), chromedp.Evaluate[chromedp.Void](string(axe)))
+		errs := eval[[]violation](b, "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+		for _, e := range errs {
+			for _, n := range e.Nodes {
+				b.t.Errorf("%s, %s: %s (%s): %s\n%s", name, look.name, e.Help, e.ID, n.HTML, n.FailureSummary)
+			}
+		}
+		if eval[bool](b, "document.documentElement.scrollWidth > innerWidth") {
+			b.t.Errorf("%s, %s: scrolls sideways", name, look.name)
+		}
+		if to := os.Getenv("FANFOLD_PICTURES"); to != "" {
+			picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(to, name+"-"+look.name+".png"), picture, 0o644); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+	b.do(chromedp.EmulateViewport(1200, 900))
+}
+
+// TestDashboard follows an operator through the dashboard, and a viewer to where it ends.
+func TestDashboard(t *testing.T) {
+	s, browser := start(t), chromium(t)
+	oncall := s.tab(t, browser, "oncall")
+
+	// Live progress: the page is loaded once.
+	open := s.shut("first")
+	id := s.run("tagged-withdrawals", "gate=first")
+	oncall.goTo("/jobs/" + id)
+	oncall.sees("running")
+	eval[bool](oncall, "window.loadedOnce = true")
+	oncall.check("job-running")
+	open()
+	oncall.sees("SUCCESS")
+	if !eval[bool](oncall, "window.loadedOnce === true") {
+		t.Error("the page was loaded again")
+	}
+	oncall.check("job-done")
+
+	// A group of dead jobs runs again, once what it misses is there.
+	for range 3 {
+		s.run("payments")
+	}
+	oncall.goTo("/dead")
+	oncall.sees("3 ×")
+	oncall.click("summary")
+	oncall.check("dead")
+	s.exec("CREATE TABLE company.payments (k INT)")
+	oncall.click("button[formaction='/dead/retry']")
+	oncall.sees("3 jobs done")
+	oncall.sees("No job is dead.")
+
+	// Pausing live updates keeps what is there.
+	oncall.goTo("/jobs")
+	oncall.sees("No job is in this view.")
+	oncall.click("#pause")
+	open = s.shut("second")
+	later := s.run("tagged-withdrawals", "gate=second")
+	watching := s.tab(t, browser, "reader")
+	watching.goTo("/jobs")
+	watching.sees(later)
+	watching.check("jobs")
+	if text := oncall.text(); strings.Contains(text, "vs_withdraw") {
+		t.Errorf("a page whose updates are paused was updated: %s", text)
+	}
+	oncall.click("#pause")
+	oncall.sees(later)
+	open()
+
+	// A form is not taken away while it is filled in.
+	oncall.goTo("/reports")
+	oncall.do(chromedp.Click(chromedp.CSS("#run-tagged-withdrawals summary")), chromedp.SendKeys(chromedp.CSS("#p-tagged-withdrawals-gate"), "third"))
+	oncall.check("reports")
+	s.fanfold("pause", "report", "payments")
+	watching.goTo("/reports")
+	watching.sees("paused")
+	oncall.click("#run-tagged-withdrawals button")
+	oncall.sees("was inserted and pushed")
+
+	s.fanfold("timer", "set", "reminder-7", "--in", "2h")
+	if err := s.redis.ZAdd(t.Context(), "fanfold:delayed", redis.Z{Score: float64(time.Now().Add(3 * time.Hour).UnixMilli()), Member: "77"}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{"/": "every listener has some", "/listeners": "plt_fund.vs_withdraw", "/due": "reminder-7"} {
+		oncall.goTo(path)
+		oncall.sees(text)
+		oncall.check(map[string]string{"/": "overview", "/listeners": "listeners", "/due": "due"}[path])
+	}
+
+	// A viewer has no buttons, and is refused without them.
+	watching.goTo("/listeners")
+	buttons := eval[int](watching, "document.querySelectorAll('main button').length")
+	code := eval[int](watching, "fetch('/listeners/plt_user.tags/pause', {method: 'POST'}).then(r => r.status)")
+	if buttons != 0 || code != http.StatusForbidden {
+		t.Errorf("%d buttons, and %d", buttons, code)
+	}
+}
