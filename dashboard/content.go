@@ -30,7 +30,7 @@ func (d *Dashboard) noWorkers(s *sample) []string {
 		return nil
 	}
 	for _, name := range d.o.Listeners {
-		if s.Figures.of("tasks_workers", name) == 0 {
+		if s.Figures.Of("tasks_workers", name) == 0 {
 			names = append(names, name)
 		}
 	}
@@ -60,7 +60,7 @@ func keyOf(j inspect.DeadJob) string {
 var numbers = regexp.MustCompile(`[0-9]+`)
 
 func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
-	v := dead{Total: int(s.Figures.of("jobs_dead", "")), Sweeps: d.sweeps.list()}
+	v := dead{Total: int(s.Figures.Of("jobs_dead", "")), Sweeps: d.sweeps.list()}
 	at := map[string]int{}
 	for _, j := range s.Dead { // the newest first
 		key := keyOf(j)
@@ -78,11 +78,9 @@ func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string,
 
 // listener is a row of the page of listeners.
 type listener struct {
-	Name, Source, Kind             string
-	Workers, Waiting, Pending, Lag float64
-	Oldest                         time.Duration
-	Paused                         bool
-	Jobs                           int // that wait for it
+	inspect.Load
+	Source, Kind string
+	Jobs         int // that wait for it
 }
 
 func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
@@ -93,15 +91,10 @@ func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (st
 		}
 	}
 	var all []listener
-	for _, name := range d.o.Listeners {
-		l := listener{
-			Name: name, Jobs: open[name], Workers: s.Figures.of("tasks_workers", name), Waiting: s.Figures.of("tasks_waiting", name),
-			Pending: s.Figures.of("tasks_pending", name), Lag: s.Figures.of("tasks_lag", name),
-			Oldest: time.Duration(s.Figures.of("tasks_oldest_seconds", name) * float64(time.Second)),
-			Paused: slices.ContainsFunc(s.Pauses, func(p inspect.Pause) bool { return p.What == "listener/"+name }),
-		}
+	for _, load := range inspect.Loads(d.o.Listeners, s.Figures, s.Pauses) {
+		l := listener{Load: load, Jobs: open[load.Name]}
 		for _, r := range d.o.Reports {
-			if of, _, ok := r.Listener(name); ok {
+			if of, _, ok := r.Listener(load.Name); ok {
 				l.Source, l.Kind = of.Source, string(of.Kind)
 			}
 		}

@@ -39,7 +39,7 @@ func TestCharts(t *testing.T) {
 	now := time.Now()
 	var h history
 	for i := range 500 {
-		h.add(now.Add(time.Duration(i-500)*15*time.Second), figures{{"jobs_running", ""}: float64(i), {"tasks_lag", "a"}: 1, {"tasks_lag", "b"}: 2}, nil)
+		h.add(now.Add(time.Duration(i-500)*15*time.Second), inspect.Sums{{"jobs_running", ""}: float64(i), {"tasks_lag", "a"}: 1, {"tasks_lag", "b"}: 2}, nil)
 	}
 	if n := len(h.points); n != 241 && n != 240 {
 		t.Errorf("%d points of an hour", n)
@@ -98,12 +98,12 @@ func TestTheFirstLook(t *testing.T) {
 // TestPartitionsTogether: counts are added, of ages the greatest counts, and of workers the fewest.
 func TestPartitionsTogether(t *testing.T) {
 	t.Parallel()
-	f := summed([]inspect.Figure{
+	f := inspect.Sum([]inspect.Figure{
 		{Name: "tasks_lag", Of: "a", Part: "0", Value: 2}, {Name: "tasks_lag", Of: "a", Part: "1", Value: 3},
 		{Name: "tasks_oldest_seconds", Of: "a", Part: "0", Value: 2}, {Name: "tasks_oldest_seconds", Of: "a", Part: "1", Value: 3},
 		{Name: "tasks_workers", Of: "a", Part: "0", Value: 2}, {Name: "tasks_workers", Of: "a", Part: "1", Value: 0},
 	})
-	if f.of("tasks_lag", "a") != 5 || f.of("tasks_oldest_seconds", "a") != 3 || f.of("tasks_workers", "a") != 0 {
+	if f.Of("tasks_lag", "a") != 5 || f.Of("tasks_oldest_seconds", "a") != 3 || f.Of("tasks_workers", "a") != 0 {
 		t.Errorf("%v", f)
 	}
 }
@@ -120,7 +120,7 @@ func TestPages(t *testing.T) {
 		"full": {
 			At: now, Whole: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},
-			Dead: []inspect.DeadJob{{ID: "3", Report: evil, Error: evil}}, Figures: figures{{"jobs_dead", ""}: 1},
+			Dead: []inspect.DeadJob{{ID: "3", Report: evil, Error: evil}}, Figures: inspect.Sums{{"jobs_dead", ""}: 1},
 		},
 	} {
 		d.sampler.now.Store(s)
@@ -192,7 +192,7 @@ func TestViews(t *testing.T) {
 	late.Started = now.Add(-2 * time.Hour)
 	d := New(Options{})
 	s := &sample{
-		At: now, Whole: true, Figures: figures{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
+		At: now, Whole: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
 		Jobs: []inspect.Running{
 			running("runs", job.StatusRun, "a"), running("ready", job.StatusReady), running("folds", job.StatusFold), running("ends", job.StatusPublishing),
 			running("nobody", job.StatusRun, "b"), running("paused", job.StatusRun, "p"), running("lost", ""), running("again", job.StatusRun, "a"), late,

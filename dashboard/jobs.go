@@ -55,7 +55,7 @@ var views = []struct {
 	}},
 	{"stuck", "it waits for what is paused, for a listener that nobody runs, or has lost its state", func(d *Dashboard, s *sample, r row) bool {
 		return r.Status == "" || r.Status == job.StatusRun && slices.ContainsFunc(r.Chips, func(c chip) bool {
-			return c.State == "paused" || c.State == "open" && s.Figures.of("tasks_workers", c.Name) == 0
+			return c.State == "paused" || c.State == "open" && s.Figures.Of("tasks_workers", c.Name) == 0
 		})
 	}},
 }

@@ -42,22 +42,11 @@ type sample struct {
 	Timers  []inspect.Timer
 	Pauses  []inspect.Pause
 	Dead    []inspect.DeadJob
-	Figures figures
+	Figures inspect.Sums
 	Away    string // what does not answer; empty: all do
 	// Processes is how many processes run; -1: not known.
 	Processes int
 }
-
-// figures are sums over all partitions, of ages and lateness the greatest.
-type figures map[figure]float64
-
-// figure names one; of is a listener or a report, or empty.
-type figure struct{ name, of string }
-
-func (f figures) of(name, of string) float64 { return f[figure{name, of}] }
-
-// Of is the figure that is not of a listener or report.
-func (f figures) Of(name string) float64 { return f.of(name, "") }
 
 // sampler reads for all browsers.
 type sampler struct {
@@ -174,7 +163,7 @@ func (s *sampler) take(ctx context.Context, live bool) {
 // read fills a sample, as far as the servers answer.
 func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	found, err := s.o.Inspect.Figures(ctx)
-	to.Figures = summed(found) // of the partitions that answer
+	to.Figures = inspect.Sum(found) // of the partitions that answer
 	if err != nil {
 		return err
 	}
@@ -217,32 +206,13 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if to.Pauses, err = s.o.Inspect.Pauses(ctx); err != nil {
 		return err
 	}
-	if died := to.Figures.of("jobs_dead", ""); died != s.died || time.Since(s.dead) > deadEvery {
+	if died := to.Figures.Of("jobs_dead", ""); died != s.died || time.Since(s.dead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err
 		}
 		s.dead, s.died = time.Now(), died
 	}
 	return nil
-}
-
-// summed are the figures of all partitions together. A process is a worker of every partition: of
-// the workers the fewest count, since a partition without any stands still.
-func summed(found []inspect.Figure) figures {
-	all := figures{}
-	for _, f := range found {
-		key := figure{f.Name, f.Of}
-		was, known := all[key]
-		switch {
-		case f.Name == "tasks_workers" && known:
-			all[key] = min(was, f.Value)
-		case f.Greatest():
-			all[key] = max(was, f.Value)
-		default:
-			all[key] = was + f.Value
-		}
-	}
-	return all
 }
 
 // history is what the charts show: a point for each sample of the last hour.
@@ -257,10 +227,10 @@ type point struct {
 
 const hour = time.Hour
 
-func (h *history) add(at time.Time, f figures, ended map[report.Status]int) {
-	p := point{at: at, running: f.of("jobs_running", ""), waiting: f.of("jobs_waiting", "")}
+func (h *history) add(at time.Time, f inspect.Sums, ended map[report.Status]int) {
+	p := point{at: at, running: f.Of("jobs_running", ""), waiting: f.Of("jobs_waiting", "")}
 	for key, value := range f {
-		switch key.name {
+		switch key[0] {
 		case "tasks_lag":
 			p.lag += value
 		case "tasks_oldest_seconds":

@@ -26,9 +26,11 @@ type Figure struct {
 	Value float64 `json:"value"` // a number, or seconds
 }
 
-// Greatest tells whether it is an age or lateness in seconds: of several partitions the greatest
+// Greatest tells whether it is an age, a lateness or a ratio: of several partitions the greatest
 // counts, and not their sum.
-func (f Figure) Greatest() bool { return strings.HasSuffix(f.Name, "_seconds") }
+func (f Figure) Greatest() bool {
+	return strings.HasSuffix(f.Name, "_seconds") || strings.HasSuffix(f.Name, "_ratio")
+}
 
 // measure is a figure that is to be read.
 type measure struct {

@@ -104,7 +104,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 	offer(root, "log-level", "debug", "info", "warn", "error")
 	p.BoolVar(&f.logJSON, "log-json", false, "write logs as JSON lines")
 	root.AddCommand(
-		newServe(&f), newRun(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
+		newServe(&f), newRun(&f), newSubmit(&f), newWatch(&f), newStatus(&f), newURL(&f), newWhy(&f), newTop(&f), newList(&f), newRetry(&f), newCancel(&f), newAdopt(&f),
 		newDead(&f), newDelay(&f), newTimer(&f), newQuarantine(&f), newPause(&f), newResume(&f),
 		newInit(&f), newValidate(&f), newDoctor(&f), newMigrate(&f), newRepartition(&f), newDemo(&f), newVersion(&f),
 	)

@@ -24,8 +24,19 @@ func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []tab
 	if f.output == "json" {
 		return printJSON(w, result)
 	}
+	terminal, width := screen.Terminal(w)
+	t := newTable(header, rows)
+	t.SetColumnConfigs(fitted(header, rows, columns, terminal != nil, width))
+	if terminal != nil {
+		w = terminal // which is to obey the colours; what the cells have of others is visible
+	}
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}
+
+// newTable makes a table of rows, in which a terminal finds nothing that it would obey.
+func newTable(header table.Row, rows []table.Row) table.Writer {
 	t := table.NewWriter()
-	t.SetOutputMirror(w)
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatUpper
@@ -36,10 +47,7 @@ func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []tab
 		}
 		t.AppendRow(row)
 	}
-	terminal, width := screen.Terminal(w)
-	t.SetColumnConfigs(fitted(header, rows, columns, terminal != nil, width))
-	t.Render()
-	return nil
+	return t
 }
 
 // fitted are the columns of a table: on a terminal as wide that the table fits, if that can be.

@@ -146,7 +146,11 @@ func (s *stack) knows(id string) {
 	if one.Size == nil || *one.Size != int64(len(s.content(one))) {
 		s.t.Errorf("%v bytes", one.Size)
 	}
-	for args, want := range map[string]string{"status " + id: " 46 B ", "list": " ROWS  CREATED              STARTED              ENDED                DURATION "} {
+	var top inspect.Top
+	if out, errOut, code := s.runApart("top", "-o", "json"); json.Unmarshal([]byte(out), &top) != nil || code != exitOK || len(top.Listeners) != 3 || top.Listeners[0].Workers != 1 {
+		s.t.Errorf("%d %s %s", code, out, errOut)
+	}
+	for args, want := range map[string]string{"top": "0 jobs run, 0 ids wait", "status " + id: " 46 B ", "list": " ROWS  CREATED              STARTED              ENDED                DURATION "} {
 		if out, _, code := s.runApart(strings.Fields(args)...); code != exitOK || !strings.Contains(out, want) {
 			s.t.Errorf("%d %s, want %s", code, out, want)
 		}

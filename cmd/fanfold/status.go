@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -138,7 +139,8 @@ func newList(f *flags) *cobra.Command {
 		Short: "List records, most recently changed first",
 		Long: `List shows records, most recently changed first, with their parameters. A column without
 values is left out: rows and created are known if the table has such columns, started and
-duration of jobs that run and of those that have ended recently. -o json has all of it, and
+duration of jobs that run and of those that have ended recently. A
+terminal of less than 160 columns shows neither created nor started. -o json has all of it, and
 fanfold status the size of a file in a directory. Several filters must all be fulfilled:
 
   fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
@@ -179,13 +181,14 @@ fanfold status the size of a file in a directory. Several filters must all be fu
 			if err := b.Inspect.Times(c.Context(), each...); err != nil {
 				return err
 			}
+			_, width := screen.Terminal(c.OutOrStdout())
 			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)"}, func(v inspect.Job) table.Row {
 				rows := ""
 				if v.Rows != nil {
 					rows = strconv.FormatInt(*v.Rows, 10)
 				}
 				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, clock(v.Created), clock(v.Started), clock(v.Ended), took(v), parametersText(v), show.About(v)}
-			}, unknown(views)...)
+			}, hidden(views, width)...)
 		}),
 	}
 	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
@@ -202,20 +205,24 @@ fanfold status the size of a file in a directory. Several filters must all be fu
 	return c
 }
 
-// unknown hides the columns of a list that have no value.
-func unknown(views []inspect.Job) (hidden []table.ColumnConfig) {
+// roomy is how wide a terminal must be to show all columns of a list.
+const roomy = 160
+
+// hidden are the columns of a list that have no value, or no room on a terminal.
+func hidden(views []inspect.Job, width int) (columns []table.ColumnConfig) {
+	narrow := width > 0 && width < roomy
 	for number, has := range map[int]func(v inspect.Job) bool{
 		5: func(v inspect.Job) bool { return v.Rows != nil },
-		6: func(v inspect.Job) bool { return v.Created != nil },
-		7: func(v inspect.Job) bool { return v.Started != nil },
+		6: func(v inspect.Job) bool { return v.Created != nil && !narrow },
+		7: func(v inspect.Job) bool { return v.Started != nil && !narrow },
 		8: func(v inspect.Job) bool { return v.Ended != nil },
 		9: func(v inspect.Job) bool { return v.Duration != nil },
 	} {
 		if !slices.ContainsFunc(views, has) {
-			hidden = append(hidden, table.ColumnConfig{Number: number, Hidden: true})
+			columns = append(columns, table.ColumnConfig{Number: number, Hidden: true})
 		}
 	}
-	return hidden
+	return columns
 }
 
 // clock is a time in a list: without its zone, which is that of this machine.

@@ -111,7 +111,7 @@ func OneLine(content string) string {
 }
 
 // leastWidth is how narrow Fit makes a column.
-const leastWidth = 8
+const leastWidth = 10
 
 // Fit makes columns narrower, the widest ones first, until all of them together are at most so wide.
 func Fit(widths []int, most int) []int {

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/internal/screen"
+)
+
+const (
+	// topEvery is how often top reads, at most; it rests topRest times as long as it has read.
+	topEvery, topRest = 2 * time.Second, 10
+	// topJobs is how many jobs are shown where no terminal bounds them.
+	topJobs = 1000
+)
+
+func newTop(f *flags) *cobra.Command {
+	var once bool
+	c := &cobra.Command{
+		Use:   "top",
+		Short: "Show what runs and what waits, again and again",
+		Long: `Top shows the jobs that run, the next deadline first, and how many tasks wait for each
+listener and who works on them. On a terminal it is drawn again every 2 seconds; q or Ctrl-C
+ends it. Elsewhere, and with --once or -o json, it is shown once, with up to 1,000 jobs.`,
+		Args: cobra.NoArgs,
+		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
+			file, _ := screen.Terminal(c.OutOrStdout())
+			if file != nil && !once && f.output == "table" {
+				return b.liveTop(c.Context(), file)
+			}
+			t, err := b.Inspect.Top(c.Context(), b.Config.ListenerNames(), topJobs)
+			if err != nil {
+				return err
+			}
+			if f.output == "json" {
+				return printJSON(c.OutOrStdout(), t)
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(topLines(t, 0, 0, false), "\n"))
+			return err
+		}),
+	}
+	c.Flags().BoolVar(&once, "once", false, "show it once")
+	return c
+}
+
+// liveTop draws until q, Ctrl-C, or the end of ctx.
+func (b *backend) liveTop(ctx context.Context, terminal *os.File) error {
+	l := live{
+		out: terminal,
+		size: func() (int, int) {
+			width, height, err := term.GetSize(int(terminal.Fd()))
+			if err != nil {
+				width, height = 80, 24
+			}
+			return width, height
+		},
+		look: func(ctx context.Context, most int) (inspect.Top, error) {
+			return b.Inspect.Top(ctx, b.Config.ListenerNames(), most)
+		},
+		every: topEvery, colours: screen.Colours(),
+	}
+	if in := int(os.Stdin.Fd()); term.IsTerminal(in) {
+		before, err := term.MakeRaw(in)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = term.Restore(in, before) }()
+		l.keys = os.Stdin
+	}
+	return l.run(ctx)
+}
+
+// live is a screen that is drawn again and again.
+type live struct {
+	out     io.Writer
+	size    func() (width, height int)
+	keys    io.Reader // nil: there is no keyboard
+	look    func(ctx context.Context, jobs int) (inspect.Top, error)
+	every   time.Duration // at least from one look to the next
+	colours bool
+}
+
+// What a terminal obeys.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l" // another page, without cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	toBegin     = "\x1b[H"
+	endOfLine   = "\x1b[K\r\n"
+	clearRest   = "\x1b[J"
+)
+
+func (l *live) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if l.keys != nil {
+		go func() { // it ends with the process, or the next key
+			keys := bufio.NewReader(l.keys)
+			for ctx.Err() == nil {
+				const interrupt, end = 3, 4 // Ctrl-C, Ctrl-D: a raw terminal makes no signal of them
+				if key, err := keys.ReadByte(); err != nil || key == 'q' || key == 'Q' || key == interrupt || key == end {
+					stop()
+					return
+				}
+			}
+		}()
+	}
+	if _, err := io.WriteString(l.out, enterScreen); err != nil {
+		return err
+	}
+	defer io.WriteString(l.out, leaveScreen)
+	for {
+		began := time.Now()
+		width, height := l.size()
+		t, err := l.look(ctx, height)
+		if ctx.Err() != nil {
+			return nil
+		}
+		lines := topLines(t, width, height, l.colours)
+		if err != nil {
+			text := screen.Visible("fanfold top: " + engine.Reason(err) + "\nIt is tried again.")
+			lines = strings.Split(screen.Wrap(text, max(1, width)), "\n")
+		}
+		frame := toBegin + strings.Join(lines[:min(len(lines), max(1, height-1))], endOfLine) + endOfLine + clearRest
+		if _, err := io.WriteString(l.out, frame); err != nil {
+			return err
+		}
+		timer := time.NewTimer(max(l.every, topRest*time.Since(began)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+// topLines are the lines of a view, for a terminal so wide and high; 0 means that there is no bound.
+func topLines(t inspect.Top, width, height int, colours bool) []string {
+	head := fmt.Sprintf("%.0f jobs run, %.0f ids wait, %.0f are due later, %.0f jobs are dead, %.0f entries quarantined", t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
+	second := t.At.Format(time.DateTime)
+	if t.Memory > 0 {
+		second += fmt.Sprintf("   Redis uses %.0f %% of its memory", 100*t.Memory)
+	}
+	if t.Late >= 1 {
+		second += "   late by " + seconds(t.Late)
+	}
+	if len(t.Paused) > 0 {
+		second += "   paused: " + strings.Join(t.Paused, ", ")
+	}
+	lines := []string{head, second}
+	if width > 0 {
+		lines = []string{snip(head, width), snip(screen.Visible(second), width)}
+	}
+	var rows []table.Row
+	for _, l := range t.Listeners {
+		row := table.Row{l.Name, l.Workers, l.Waiting, l.Pending, l.Lag, seconds(l.Oldest.Seconds()), ""}
+		switch {
+		case l.Paused:
+			row[6] = "paused"
+		case l.Workers == 0:
+			row[6] = "no workers"
+		}
+		rows = append(rows, row)
+	}
+	lines = append(lines, "")
+	lines = append(lines, tableLines(table.Row{"listener", "workers", "tasks", "in work", "unread", "oldest", ""}, rows, width, func(row table.Row) text.Colors {
+		return map[any]text.Colors{"paused": {text.FgYellow}, "no workers": {text.FgRed}}[row[6]]
+	}, colours)...)
+	rows = nil
+	for _, j := range t.Jobs {
+		rows = append(rows, table.Row{j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), strconv.FormatInt(j.Done, 10) + "/" + strconv.FormatInt(j.Target, 10),
+			show.Bytes(j.Bytes), age(j.Started, t.At), inspect.When(j.Deadline, t.At), strings.Join(j.Open, ", ")})
+	}
+	if height > 0 { // the last line says how many there are
+		rows = rows[:max(0, min(len(rows), height-len(lines)-4))]
+	}
+	lines = append(lines, "")
+	lines = append(lines, tableLines(table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}, rows, width, nil, false)...)
+	if more := int(t.Running) - len(rows); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+// tableLines are those of a table in which no cell has a second line.
+func tableLines(header table.Row, rows []table.Row, width int, colour func(table.Row) text.Colors, colours bool) []string {
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = screen.OneLine(fmt.Sprint(cell))
+		}
+	}
+	t := newTable(header, rows)
+	columns := fitted(header, rows, nil, width > 0, width)
+	for i := range columns {
+		columns[i].WidthMaxEnforcer = snip
+	}
+	t.SetColumnConfigs(columns)
+	if colours {
+		t.SetRowPainter(table.RowPainter(colour))
+	}
+	return strings.Split(t.Render(), "\n")
+}
+
+// snip cuts what is too long, and shows that it did.
+func snip(content string, width int) string { return text.Snip(content, width, "…") }
+
+func seconds(n float64) string {
+	if n < 1 {
+		return ""
+	}
+	return inspect.Short(time.Duration(n * float64(time.Second)))
+}
+
+func age(from, now time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	return inspect.Short(max(0, now.Sub(from)))
+}

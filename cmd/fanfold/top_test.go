@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fanfold/fanfold/inspect"
+)
+
+// manyJobs is a view with more than a terminal has room for, and with texts of others.
+func manyJobs() inspect.Top {
+	now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+	t := inspect.Top{At: now, Running: 500, Waiting: 3, Memory: 0.5, Late: 12, Paused: []string{"listener/b"}, Listeners: []inspect.Load{
+		{Name: "plt_fund.vs_withdraw", Workers: 2, Waiting: 7, Pending: 4, Lag: 3, Oldest: 90 * time.Second}, {Name: "a"}, {Name: "b", Workers: 1, Paused: true},
+	}}
+	for i := range 50 {
+		t.Jobs = append(t.Jobs, inspect.Running{ID: fmt.Sprint(i), Report: "r" + evil, Status: "RUN", Done: 1, Target: 2, Bytes: 2048,
+			Open: []string{strings.Repeat("long.", 60)}, Started: now.Add(-time.Minute), Deadline: now.Add(time.Hour)})
+	}
+	return t
+}
+
+// TestTopLines fit a terminal, and are whole elsewhere.
+func TestTopLines(t *testing.T) {
+	t.Parallel()
+	whole := strings.Join(topLines(manyJobs(), 0, 0, false), "\n")
+	for _, want := range []string{"500 jobs run, 3 ids wait", "Redis uses 50 % of its memory   late by 12s   paused: listener/b", "1m30s", "no workers", strings.Repeat("long.", 60), "1/2", "2.0 KB", "in 1h0m0s", "and 450 more"} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("%q is not in\n%s", want, whole)
+		}
+	}
+	if strings.Contains(whole, "\x1b") {
+		t.Error("a terminal would obey it")
+	}
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 60}} {
+		lines := topLines(manyJobs(), size[0], size[1], false)
+		if len(lines) >= size[1] && size[1] > 12 || !strings.Contains(lines[len(lines)-1], "more") {
+			t.Errorf("%d lines in %d, the last one %q", len(lines), size[1], lines[len(lines)-1])
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > max(size[0], 80) {
+				t.Errorf("%d columns in %d: %s", n, size[0], line)
+			}
+		}
+	}
+}
+
+// TestLiveTop draws again, also after an error, until a key or a signal ends it, and leaves the
+// terminal as it was.
+func TestLiveTop(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"q", "\x03", "signal"} {
+		keys, press := io.Pipe()
+		ctx, stop := context.WithCancel(t.Context())
+		out := &strings.Builder{}
+		looks := 0
+		l := live{out: out, size: func() (int, int) { return 80, 24 }, keys: keys, every: time.Millisecond, colours: true, look: func(_ context.Context, jobs int) (inspect.Top, error) {
+			if looks++; jobs != 24 {
+				t.Errorf("%d jobs asked for", jobs)
+			}
+			if looks == 1 {
+				return inspect.Top{}, errors.New("Redis is away\x1b[2J")
+			}
+			if by == "signal" {
+				stop()
+			} else if looks > 2 {
+				return manyJobs(), nil
+			} else if _, err := press.Write([]byte("x" + by)); err != nil {
+				t.Error(err)
+			}
+			return manyJobs(), nil
+		}}
+		if err := l.run(ctx); err != nil {
+			t.Error(err)
+		}
+		stop()
+		_ = press.Close()
+		text := out.String()
+		if !strings.HasPrefix(text, enterScreen+toBegin) || !strings.HasSuffix(text, leaveScreen) || !strings.Contains(text, `Redis is away\u001b[2J`) || looks < 2 {
+			t.Errorf("%s: %d looks, %q", by, looks, text)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Sums are figures of all partitions together, by their name and what they are of: a listener, a
+// report, or nothing.
+type Sums map[[2]string]float64
+
+// Of is the figure of a name; of is a listener or a report, or empty. It is 0 if it is not known.
+func (s Sums) Of(name, of string) float64 { return s[[2]string{name, of}] }
+
+// Sum adds the figures of all partitions: of ages and lateness the greatest counts. A process is a
+// worker of every partition: of the workers the fewest count, since a partition without any stands
+// still.
+func Sum(found []Figure) Sums {
+	all := Sums{}
+	for _, f := range found {
+		key := [2]string{f.Name, f.Of}
+		was, known := all[key]
+		switch {
+		case f.Name == "tasks_workers" && known:
+			all[key] = min(was, f.Value)
+		case f.Greatest():
+			all[key] = max(was, f.Value)
+		default:
+			all[key] = was + f.Value
+		}
+	}
+	return all
+}
+
+// Load is what waits for a listener, and who works on it.
+type Load struct {
+	Name    string        `json:"name"`
+	Workers float64       `json:"workers"` // processes
+	Waiting float64       `json:"waiting"` // tasks that are not done
+	Pending float64       `json:"pending"` // of these, those that a worker has
+	Lag     float64       `json:"lag"`     // and those that no worker has read
+	Oldest  time.Duration `json:"oldest"`  // age of the first one, in nanoseconds
+	Paused  bool          `json:"paused"`
+}
+
+// Loads tells of listeners what the figures and the pauses say.
+func Loads(listeners []string, f Sums, pauses []Pause) []Load {
+	all := []Load{}
+	for _, name := range listeners {
+		all = append(all, Load{
+			Name: name, Workers: f.Of("tasks_workers", name), Waiting: f.Of("tasks_waiting", name),
+			Pending: f.Of("tasks_pending", name), Lag: f.Of("tasks_lag", name),
+			Oldest: time.Duration(f.Of("tasks_oldest_seconds", name) * float64(time.Second)),
+			Paused: slices.ContainsFunc(pauses, func(p Pause) bool { return p.What == scripts.PausedListener(name) }),
+		})
+	}
+	return all
+}
+
+// Top is what runs now, and what waits.
+type Top struct {
+	At          time.Time `json:"at"`
+	Running     float64   `json:"running"`     // jobs
+	Waiting     float64   `json:"waiting"`     // pushed ids
+	Delayed     float64   `json:"delayed"`     // ids and retries that are due later
+	Dead        float64   `json:"dead"`        // jobs
+	Quarantined float64   `json:"quarantined"` // entries
+	Memory      float64   `json:"memory"`      // of Redis, from 0 to 1; 0: it has no limit
+	Late        float64   `json:"late"`        // seconds by which the first deadline, delayed id or timer is overdue
+	Paused      []string  `json:"paused"`      // report/<name>, listener/<name>
+	Listeners   []Load    `json:"listeners"`
+	Jobs        []Running `json:"jobs"` // the next deadline first
+}
+
+// Top reads what runs now, up to so many jobs.
+func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top, error) {
+	found, err := in.Figures(ctx)
+	if err != nil {
+		return Top{}, err
+	}
+	pauses, err := in.Pauses(ctx)
+	if err != nil {
+		return Top{}, err
+	}
+	f := Sum(found)
+	t := Top{
+		At: time.Now(), Running: f.Of("jobs_running", ""), Waiting: f.Of("jobs_waiting", ""), Delayed: f.Of("jobs_delayed", ""),
+		Dead: f.Of("jobs_dead", ""), Quarantined: f.Of("quarantined", ""), Memory: f.Of("redis_memory_used_ratio", ""),
+		Listeners: Loads(listeners, f, pauses), Paused: []string{},
+	}
+	for _, name := range []string{"timeout", "delayed", "timers"} {
+		t.Late = max(t.Late, f.Of(name+"_overdue_seconds", ""))
+	}
+	for _, p := range pauses {
+		t.Paused = append(t.Paused, p.What)
+	}
+	t.Jobs, err = in.Running(ctx, jobs)
+	return t, err
+}
