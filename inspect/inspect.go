@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"database/sql"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -39,7 +40,10 @@ type API interface {
 
 // Inspector answers what an operator asks. It changes nothing, and is safe for concurrent
 // use.
-type Inspector struct{ o Options }
+type Inspector struct {
+	o       Options
+	reached *sync.Map // why sources that were asked cannot be reached: name → func() error; nil: each is asked again
+}
 
 // New makes an Inspector. It asks nothing yet.
-func New(o Options) *Inspector { return &Inspector{o} }
+func New(o Options) *Inspector { return &Inspector{o: o} }

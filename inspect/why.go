@@ -2,7 +2,11 @@ package inspect
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/report"
 )
@@ -93,6 +97,38 @@ func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
 		v = diagnose(gather(ctx, in, id))
 	}
 	return v, ctx.Err()
+}
+
+// whyAtOnce is how many jobs Because asks about at once.
+const whyAtOnce = 16
+
+// Because returns the verdicts on some ids that are of a kind, up to a limit. Each source is asked
+// once for all of them.
+func (in *Inspector) Because(ctx context.Context, ids []string, kind Kind, limit int) ([]Verdict, error) {
+	once := &Inspector{o: in.o, reached: &sync.Map{}}
+	var found []Verdict
+	for some := range slices.Chunk(ids, whyAtOnce) {
+		verdicts := make([]Verdict, len(some))
+		group, ctx := errgroup.WithContext(ctx)
+		for i, id := range some {
+			group.Go(func() (err error) {
+				verdicts[i], err = once.Why(ctx, id)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		for _, v := range verdicts {
+			if v.Kind == kind && len(found) < limit {
+				found = append(found, v)
+			}
+		}
+		if len(found) == limit {
+			break
+		}
+	}
+	return found, nil
 }
 
 // Stamp writes a time for people: theirs, with its zone.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -86,6 +87,14 @@ func askRecord(ctx context.Context, store *record.Store, id string) (*engine.Rec
 // Reach connects to a database or an API, and returns why that is not possible. Other
 // sources are not asked.
 func (in *Inspector) Reach(ctx context.Context, source string) error {
+	if in.reached == nil {
+		return in.reach(ctx, source)
+	}
+	asked, _ := in.reached.LoadOrStore(source, sync.OnceValue(func() error { return in.reach(ctx, source) }))
+	return asked.(func() error)()
+}
+
+func (in *Inspector) reach(ctx context.Context, source string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	if db := in.o.Databases[source]; db != nil {

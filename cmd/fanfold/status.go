@@ -130,7 +130,7 @@ func stands(l inspect.Listener, reads bool) string {
 }
 
 func newList(f *flags) *cobra.Command {
-	var status, since, until string
+	var status, since, until, why string
 	var parameters []string
 	var of record.Filter
 	var limit int
@@ -146,7 +146,10 @@ fanfold status the size of a file in a directory. Several filters must all be fu
   fanfold list --report tagged-withdrawals --status failed --since 1d --param tag=vip
 
 --since and --until are about the last change of a record: a time, or how long ago it was.
---param compares the text of a value, of a list its JSON as the database writes it.`,
+--param compares the text of a value, of a list its JSON as the database writes it.
+--why lists records that are not final and that fanfold why gives that kind, such as
+source-away, no-worker or retry-waiting, and says why. It asks about the 1000 records that
+were changed last.`,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
 			of.Status = report.Status(strings.ToUpper(status))
 			if of.Status != "" && !slices.Contains(report.Statuses, of.Status) {
@@ -169,25 +172,39 @@ fanfold status the size of a file in a directory. Several filters must all be fu
 			if err := positive(limit); err != nil {
 				return err
 			}
-			records, err := b.Records.List(c.Context(), of, limit)
+			kind, asked := inspect.Kind(why), limit
+			if why != "" && !slices.Contains(inspect.Kinds(), kind) {
+				return usage(fmt.Errorf("--why: %q is none of %s", why, strings.Join(kinds(), ", ")))
+			} else if why != "" {
+				of.Open, asked = true, maxWhy
+			}
+			records, err := b.Records.List(c.Context(), of, asked)
 			if err != nil {
 				return err
 			}
-			views, each := make([]inspect.Job, len(records)), make([]*inspect.Job, len(records))
+			views := make([]listed, len(records))
 			for i, r := range records {
-				views[i] = inspect.OfRecord(r)
-				each[i] = &views[i]
+				views[i].Job = inspect.OfRecord(r)
+			}
+			if why != "" {
+				if views, err = because(c.Context(), b, views, kind, limit); err != nil {
+					return err
+				}
+			}
+			each := make([]*inspect.Job, len(views))
+			for i := range views {
+				each[i] = &views[i].Job
 			}
 			if err := b.Inspect.Times(c.Context(), each...); err != nil {
 				return err
 			}
 			_, width := screen.Terminal(c.OutOrStdout())
-			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)"}, func(v inspect.Job) table.Row {
+			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)", "why"}, func(v listed) table.Row {
 				rows := ""
 				if v.Rows != nil {
 					rows = strconv.FormatInt(*v.Rows, 10)
 				}
-				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, clock(v.Created), clock(v.Started), clock(v.Ended), took(v), parametersText(v), show.About(v)}
+				return table.Row{v.ID, v.Report, v.Status, v.Attempt, rows, clock(v.Created), clock(v.Started), clock(v.Ended), took(v.Job), parametersText(v.Job), show.About(v.Job), v.Why}
 			}, hidden(views, width)...)
 		}),
 	}
@@ -201,22 +218,56 @@ fanfold status the size of a file in a directory. Several filters must all be fu
 	c.Flags().StringVar(&since, "since", "", "only those changed since then: 1d, '2024-06-01 09:30', …")
 	c.Flags().StringVar(&until, "until", "", "only those not changed since then")
 	c.Flags().StringArrayVar(&parameters, "param", nil, "only those with this parameter, as NAME=VALUE; several must all be so")
+	c.Flags().StringVar(&why, "why", "", "only those that are kept by this: no-worker, retry-waiting, …")
+	offer(c, "why", kinds()...)
 	c.Flags().IntVar(&limit, "limit", 50, "how many")
 	return c
+}
+
+// listed is a record in a list.
+type listed struct {
+	inspect.Job
+	Why string `json:"why,omitempty"` // what keeps it, with --why
+}
+
+// because returns the records that something keeps, up to a limit.
+func because(ctx context.Context, b *backend, views []listed, kind inspect.Kind, limit int) ([]listed, error) {
+	of, ids := map[string]listed{}, make([]string, len(views))
+	for i, v := range views {
+		of[v.ID], ids[i] = v, v.ID
+	}
+	verdicts, err := b.Inspect.Because(ctx, ids, kind, limit)
+	var found []listed
+	for _, v := range verdicts {
+		found = append(found, listed{of[v.ID].Job, v.Summary})
+	}
+	return found, err
+}
+
+// maxWhy is how many records list --why asks about.
+const maxWhy = 1000
+
+// kinds are the words of list --why.
+func kinds() (names []string) {
+	for _, k := range inspect.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
 }
 
 // roomy is how wide a terminal must be to show all columns of a list.
 const roomy = 160
 
 // hidden are the columns of a list that have no value, or no room on a terminal.
-func hidden(views []inspect.Job, width int) (columns []table.ColumnConfig) {
+func hidden(views []listed, width int) (columns []table.ColumnConfig) {
 	narrow := width > 0 && width < roomy
-	for number, has := range map[int]func(v inspect.Job) bool{
-		5: func(v inspect.Job) bool { return v.Rows != nil },
-		6: func(v inspect.Job) bool { return v.Created != nil && !narrow },
-		7: func(v inspect.Job) bool { return v.Started != nil && !narrow },
-		8: func(v inspect.Job) bool { return v.Ended != nil },
-		9: func(v inspect.Job) bool { return v.Duration != nil },
+	for number, has := range map[int]func(v listed) bool{
+		5:  func(v listed) bool { return v.Rows != nil },
+		6:  func(v listed) bool { return v.Created != nil && !narrow },
+		7:  func(v listed) bool { return v.Started != nil && !narrow },
+		8:  func(v listed) bool { return v.Ended != nil },
+		9:  func(v listed) bool { return v.Duration != nil },
+		12: func(v listed) bool { return v.Why != "" },
 	} {
 		if !slices.ContainsFunc(views, has) {
 			columns = append(columns, table.ColumnConfig{Number: number, Hidden: true})

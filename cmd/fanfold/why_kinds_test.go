@@ -228,6 +228,9 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			t.Errorf("no case is %s", kind)
 		}
 	}
+	if out, code := s.fanfold("list", "--why", "retry-wating"); code != exitUsage || !strings.Contains(out, "retry-waiting") {
+		t.Errorf("list --why of no kind: %d %s", code, out)
+	}
 	for kind, c := range whyCases {
 		t.Run(string(kind), func(t *testing.T) {
 			w := &whyPlace{stack: s.in(t), k: s.b.Partitions.Home().Keys, report: c.report, attempt: 1, id: c.id}
@@ -258,6 +261,11 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			why := strings.Split(timeless(out, w.id, port), "\n")
 			if !strings.HasPrefix(why[0], c.says) {
 				t.Errorf("fanfold why %s says\n%s\nand not\n%s", w.id, out, c.says)
+			}
+			if kind == inspect.KindNoWorker || kind == inspect.KindNotPushed {
+				if out, code := w.fanfold("list", "--why", string(kind), "--limit", "1"); code != exitOK || !strings.Contains(timeless(out, w.id, port), why[0]) {
+					t.Errorf("list --why: %d\n%s", code, out)
+				}
 			}
 			r, page := httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1/jobs/"+w.id, nil), httptest.NewRecorder()
 			pages[c.config].ServeHTTP(page, r)

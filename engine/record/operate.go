@@ -83,6 +83,7 @@ func (s *Store) retry(ctx context.Context, runs []engine.Run, from ...report.Sta
 // Filter says which records List returns: those that fulfil all of it. The zero value is all.
 type Filter struct {
 	Status     report.Status
+	Open       bool // only those whose status is not final
 	Report     string
 	Since      time.Duration     // they were changed at most so long ago, by the database's clock; 0: at any time
 	Until      time.Duration     // at least so long ago
@@ -103,6 +104,9 @@ func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 			return nil, fmt.Errorf("record: no status %q", of.Status)
 		}
 		and(s.columns["status"]+" = ?", value)
+	}
+	if of.Open {
+		and(s.columns["status"]+" IN (?, ?)", l.statuses[report.Pending], l.statuses[report.Processing])
 	}
 	if of.Report != "" {
 		and(s.columns["report"]+" = ?", of.Report)
