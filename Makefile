@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser servers build deps vet race fuzz chaos soak kills bench bench-full packages clean
+.PHONY: help demo test browser servers build deps vet race fuzz chaos soak kills bench bench-full man packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -81,6 +81,9 @@ bench: deps ## measure beside other systems, and print what was measured
 bench-full: bench ## bench, and what takes long: joins of 10 million rows, a million jobs
 	$(BENCH) -large
 	$(BENCH) -table results.json -docs ../docs/benchmarks.md,../docs/scale.md
+
+man: ## write man pages to out/man
+	FANFOLD_MAN=$(CURDIR)/out/man $(GO) test -count 1 -tags $(TAGS) -run '^TestManPages$$' ./cmd/fanfold
 
 # The newest one whose modules the Go module proxy has, and that this project's Go can build.
 GORELEASER ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.16.0
