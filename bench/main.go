@@ -119,6 +119,7 @@ var parts = []part{
 	{"backlog", "jobs per second while 1,000 to 100,000 ids wait", false, backlog},
 	{"masters", "jobs per second and CPU on 1 and on 3 masters, of 1, 2, 4 and 8 processes", false, masters},
 	{"partitions", "what an engine takes without jobs, in 1, 8 and 32 partitions", false, idleDivided},
+	{"dashboard", "the dashboard: 10,000 jobs, 50 browsers", false, dashboards},
 	{"expired", "how late expired events are that nobody hurries", true, plainEvents},
 	{"join-large", "join with ten times the rows", true, joinLarge},
 	{"backlog-large", "backlog with 1,000,000 ids", true, backlogLarge},

@@ -66,10 +66,15 @@ type process struct{ cmd *exec.Cmd }
 
 // serve starts a process, which does the roles that are named, or all.
 func (p product) serve(ctx context.Context, roles ...string) (*process, error) {
-	args := []string{"-c", p.config, "serve", "--log-level", "warn"}
 	if len(roles) > 0 {
-		args = append(args, "--roles", strings.Join(roles, ","))
+		return p.serveWith(ctx, "--roles", strings.Join(roles, ","))
 	}
+	return p.serveWith(ctx)
+}
+
+// serveWith starts a process with more flags.
+func (p product) serveWith(ctx context.Context, flags ...string) (*process, error) {
+	args := append([]string{"-c", p.config, "serve", "--log-level", "warn"}, flags...)
 	s := &process{exec.CommandContext(ctx, p.program, args...)}
 	s.cmd.Stderr = os.Stderr
 	return s, s.cmd.Start()

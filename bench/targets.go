@@ -68,6 +68,10 @@ var targets = []target{
 	waitingTarget(1), waitingTarget(2), waitingTarget(3),
 	{"idle engine: CPU of the process", "", "% of a core", "<= 1", of(whatIdleCPU, nothingWaits)},
 	{"idle engine: CPU of Redis", "", "% of a core", "", of(whatIdleRedis, nothingWaits)},
+	{"dashboard, 10,000 jobs, 50 browsers: median time of a page", "", "ms", "<= 200", of(whatPage+", median", fiftyBrowsers)},
+	{"dashboard, 10,000 jobs, 50 browsers: CPU of Redis beyond that without", "", "% of a core", "<= 1", func(f *figures) float64 {
+		return f.median(whatSamplerRedis, fiftyBrowsers) - f.median(whatSamplerRedis, nobodyLooks)
+	}},
 	busiest(1), busiest(2), busiest(4), busiest(8),
 	{"four processes: jobs/s", "one process", "", "", over(whatProcesses, inProcesses(4), whatProcesses, inProcesses(1))},
 	{"backlog of 100,000 ids: jobs/s", "a backlog of 10,000", "", ">= 0.9", over(whatBacklog, ofBacklog(100_000), whatBacklog, ofBacklog(10_000))},

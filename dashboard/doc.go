@@ -4,7 +4,7 @@
 // error, listeners, what is due, reports. All pages are made on the server (pages/) and
 // work without JavaScript, which only keeps them up to date (assets/live.js).
 //
-// One sampler reads Redis for all browsers (sampler.go): at most every 2 seconds, and it rests ten
+// One sampler reads Redis for all browsers (sampler.go): at most every 2 seconds, and it rests twenty
 // times as long as it has worked. While no browser looks it reads figures for the charts alone. The
 // page of one job asks at once.
 //

@@ -18,7 +18,7 @@ const (
 	// looked is how long after a request somebody is taken to look.
 	looked = 30 * time.Second
 	// rest is how many times as long as it has worked a sampler rests.
-	rest = 10
+	rest = 20
 	// maxJobs is how many jobs that run are listed, and how many members of other lists.
 	maxJobs, maxListed = 20_000, 1000
 	// maxDead is how many dead jobs are read, the newest ones.
