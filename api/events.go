@@ -55,7 +55,7 @@ var _ inspect.Watcher = (*stream)(nil)
 // Look implements inspect.Watcher: it shows the job if it has changed.
 func (s *stream) Look(v inspect.Job) error {
 	same := v
-	same.Changed = nil // the time of its last change is counted back from now, and is never quite the same
+	same.Changed, same.Created, same.Ended = nil, nil, nil // they are counted back from now, and are never quite the same
 	text, err := json.Marshal(same)
 	switch {
 	case err != nil:

@@ -14,9 +14,13 @@ import (
 // job tells how a job stands.
 func (a *API) job(w http.ResponseWriter, r *http.Request) error {
 	v, err := a.o.Inspect.Job(r.Context(), r.PathValue("id"))
+	if err == nil {
+		err = a.o.Inspect.Times(r.Context(), &v)
+	}
 	if err != nil {
 		return err
 	}
+	v.Size = download.Size(r.Context(), a.o.Find, v.ID, v.File)
 	return a.answer(w, http.StatusOK, v)
 }
 

@@ -104,7 +104,12 @@ func TestAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []map[string]any{here, there} {
-		delete(v, "changed") // counted back from now
+		for _, at := range []string{"changed", "created", "started", "ended"} { // counted back from now
+			if v[at] == nil {
+				t.Errorf("%v has no %s", v, at)
+			}
+			delete(v, at)
+		}
 	}
 	if a, b := jsonText(t, here), jsonText(t, there); a != b {
 		t.Errorf("the API answers\n%s\nstatus prints\n%s", a, b)

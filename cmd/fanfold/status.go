@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine/record"
-	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
+	"github.com/fanfold/fanfold/internal/download"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/report"
 )
@@ -35,24 +34,9 @@ func newStatus(f *flags) *cobra.Command {
 			if err := b.Inspect.Times(c.Context(), &v); err != nil {
 				return err
 			}
-			b.setSize(c.Context(), &v)
+			v.Size = download.Size(c.Context(), b.Object, v.ID, v.File)
 			return f.print(c, v, nil, jobRows(v))
 		}),
-	}
-}
-
-// setSize sets the size of a job's file, if it is in a directory that can be seen from here.
-func (b *backend) setSize(ctx context.Context, v *inspect.Job) {
-	if v.File == "" || b.Config.Sink.Scheme != report.SchemeFile {
-		return
-	}
-	files, name, err := b.Object(ctx, v.ID, v.File)
-	if dir, ok := files.(*sink.Dir); ok && err == nil {
-		path, err := dir.Path(name)
-		if info, failed := os.Stat(path); err == nil && failed == nil {
-			size := info.Size()
-			v.Size = &size
-		}
 	}
 }
 

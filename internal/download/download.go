@@ -12,10 +12,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/report"
 )
 
 // Find finds the sink that has the file of a record, and the file's name in it.
@@ -83,6 +85,29 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 		panic(http.ErrAbortHandler) // the length is not known: this is how the client learns of it
 	}
 	return nil
+}
+
+// Size is how many bytes the file of a record has, if it lies in a directory; nil: it does not, or it
+// has none.
+func Size(ctx context.Context, find Find, id, file string) *int64 {
+	if to, wrong := report.ParseSinkURL(file); wrong != nil || to.Scheme != report.SchemeFile {
+		return nil // another one would be asked over the network
+	}
+	files, name, err := find(ctx, id, file)
+	dir, ok := files.(*sink.Dir)
+	if err != nil || !ok {
+		return nil
+	}
+	path, err := dir.Path(name)
+	if err != nil {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	size := info.Size()
+	return &size
 }
 
 // patient gives the client time for each chunk, whatever the server gives for a whole answer.
