@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestUnknownWords are wrong usage, and say what was probably meant; nothing is paused.
@@ -43,6 +45,43 @@ func TestUnknownWords(t *testing.T) {
 	}
 	if n := s.b.Redis.ZCard(t.Context(), s.b.Partitions.Home().Keys.PausedSet()).Val(); n != 0 {
 		t.Errorf("%d are paused", n)
+	}
+}
+
+// TestCompletionOfIDs offers what the servers know, but for what the line has, and nothing odd.
+func TestCompletionOfIDs(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, oneReport)
+	s.exec("INSERT INTO file_download_record (id, report, status, updated_at) VALUES (1, 'r', 'PROCESSING', NOW() - INTERVAL 1 HOUR), (2, 'r', 'FAILED', NOW()), (3, 'r', 'SUCCESS', NOW()), (12, 'slow', 'PROCESSING', NOW())")
+	due := time.Now().Add(time.Hour).UnixMilli()
+	s.redisCLI(fmt.Sprintf(`redis-cli ZADD fanfold:delayed %d 77 %[1]d 'odd
+name'`, due))
+	s.redisCLI(fmt.Sprintf("redis-cli ZADD fanfold:timers %d weekly-42", due))
+	s.redisCLI("redis-cli ZADD fanfold:dead 1700000000000 2")
+	for args, want := range map[string]string{
+		"cancel |":                 "12\tslow PROCESSING\n1\tr PROCESSING\n:36",
+		"cancel 12 |":              "1\tr PROCESSING\n:36",
+		"watch |12":                "12\tslow PROCESSING\n:36",
+		"status |":                 "12\tslow PROCESSING\n1\tr PROCESSING\n2\tr FAILED\n3\tr SUCCESS\n:36",
+		"status 1 |":               ":4",
+		"url |":                    "3\tr SUCCESS\n:36",
+		"retry |":                  "2\tr FAILED\n3\tr SUCCESS\n:36",
+		"submit |":                 ":36",
+		"dead discard |":           "2\tr\n:36",
+		"timer rm |":               "weekly-42\tset, no definition\n:36",
+		"list --report |":          "slow\n:4",
+		"serve --listeners |":      "one\n:4",
+		"doctor |":                 ":4",
+		"-c nowhere.yaml cancel |": ":4",
+	} {
+		before, word, _ := strings.Cut(args, "|")
+		out, code := s.fanfold(append(append([]string{"__complete"}, strings.Fields(before)...), word)...)
+		if code != exitOK || !strings.HasPrefix(out, want+"\n") {
+			t.Errorf("%s: %d %q, want %q", args, code, out, want)
+		}
+	}
+	if out, code := s.fanfold("__complete", "delay", "rm", ""); code != exitOK || !strings.HasPrefix(out, "77\t") || strings.Contains(out, "odd") {
+		t.Errorf("%d %q", code, out)
 	}
 }
 

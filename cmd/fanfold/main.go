@@ -109,6 +109,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 		newInit(&f), newValidate(&f), newDoctor(&f), newMigrate(&f), newRepartition(&f), newDemo(&f), newVersion(&f),
 	)
 	f.checkArgs(root)
+	f.completeAll(root)
 	return root
 }
 
