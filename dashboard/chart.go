@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
 )
 
 // functions are those of the pages.
@@ -19,14 +20,30 @@ var functions = template.FuncMap{
 	"bytes":     size,
 	"when":      when,
 	"nav":       func() []page { return menu },
+	"took":      func(ms *int64) string { return inspect.Short(time.Duration(*ms) * time.Millisecond) },
+	"chip":      chipOf,
+	"percent":   func(ratio float64) string { return fmt.Sprintf("%.0f %%", 100*ratio) },
 }
 
 // page is an entry of the menu.
 type page struct{ Name, Path, Title string }
 
 var menu = []page{
-	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"dead", "/dead", "Dead jobs"}, {"listeners", "/listeners", "Listeners"},
+	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"records", "/records", "Records"}, {"dead", "/dead", "Dead jobs"}, {"listeners", "/listeners", "Listeners"},
 	{"due", "/due", "Due later"}, {"reports", "/reports", "Reports"},
+}
+
+// chipOf is the look of a record's status.
+func chipOf(s report.Status) string {
+	switch s {
+	case report.Success:
+		return "done"
+	case report.Partial:
+		return "retry"
+	case report.Failed:
+		return "failed"
+	}
+	return "open"
 }
 
 // when takes a time, or where one is.

@@ -48,6 +48,7 @@ type Dashboard struct {
 	streams chan struct{} // one for each browser that is told of changes
 	asked   verdicts
 	said    outcomes
+	asking  chan struct{} // one for each page that asks the records
 	sweeps  sweeps
 }
 
@@ -68,12 +69,13 @@ func New(o Options) *Dashboard {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams)}
+	d := &Dashboard{o: o, sampler: newSampler(o), streams: make(chan struct{}, maxStreams), asking: make(chan struct{}, maxAsking)}
 	d.failed = d.template("error")
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", d.page("overview", d.overview))
 	mux.Handle("GET /jobs", d.page("jobs", d.jobs))
 	mux.Handle("GET /jobs/{id}", d.page("job", d.job))
+	mux.Handle("GET /records", d.page("records", d.records))
 	mux.Handle("GET /dead", d.page("dead", d.dead))
 	mux.Handle("GET /listeners", d.page("listeners", d.listeners))
 	mux.Handle("GET /due", d.page("due", d.due))

@@ -44,6 +44,7 @@ type sample struct {
 	Dead    []inspect.DeadJob
 	Figures inspect.Sums
 	Away    string // what does not answer; empty: all do
+	Sources []source
 	// Processes is how many processes run; -1: not known.
 	Processes int
 }
@@ -62,6 +63,8 @@ type sampler struct {
 	place inspect.Place // in the events
 	dead  time.Time     // when the records of dead jobs were read
 	died  float64       // how many were listed then
+
+	sources sources
 }
 
 func newSampler(o Options) *sampler {
@@ -123,6 +126,7 @@ func (s *sampler) next() <-chan struct{} {
 
 // run samples until ctx ends.
 func (s *sampler) run(ctx context.Context) {
+	defer s.sources.asking.Wait()
 	for ctx.Err() == nil {
 		began := time.Now()
 		live := began.Sub(time.UnixMilli(s.seen.Load())) < looked
@@ -206,6 +210,7 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if to.Pauses, err = s.o.Inspect.Pauses(ctx); err != nil {
 		return err
 	}
+	to.Sources = s.sources.look(func() []source { return reach(context.WithoutCancel(ctx), s.o) })
 	if died := to.Figures.Of("jobs_dead", ""); died != s.died || time.Since(s.dead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err

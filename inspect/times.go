@@ -8,8 +8,24 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/scripts"
 )
+
+// List returns what the records say of jobs, and Times, the record that was changed last first.
+func (in *Inspector) List(ctx context.Context, of record.Filter, limit int) ([]Job, error) {
+	records, err := in.o.Records.List(ctx, of, limit)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]Job, len(records))
+	each := make([]*Job, len(records))
+	for i, r := range records {
+		jobs[i] = OfRecord(r)
+		each[i] = &jobs[i]
+	}
+	return jobs, in.Times(ctx, each...)
+}
 
 // ago is a time that was so long ago.
 func ago(age time.Duration) *time.Time {

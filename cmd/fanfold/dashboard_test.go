@@ -63,6 +63,10 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/jobs", ">"+running+"</a>", "0 of 1")
 	has("/jobs?q="+running, ">"+running+"</a>")
 	has("/jobs?q=none", "No job is in this view.")
+	has("/records?status=success&report=slow&since=hour", ">"+done+"</a>", "SUCCESS")
+	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
+	has("/records?status=cancelled&since=nonsense", "No record is so.")
+	has("/", "Source db", "answers")
 	has("/jobs/"+running, "PROCESSING", "running", "See for yourself", "redis-cli")
 	has("/jobs/"+done, "SUCCESS", "file://")
 	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {

@@ -162,25 +162,18 @@ were changed last.`,
 			} else if why != "" {
 				of.Open, asked = true, maxWhy
 			}
-			records, err := b.Records.List(c.Context(), of, asked)
+			jobs, err := b.Inspect.List(c.Context(), of, asked)
 			if err != nil {
 				return err
 			}
-			views := make([]listed, len(records))
-			for i, r := range records {
-				views[i].Job = inspect.OfRecord(r)
+			views := make([]listed, len(jobs))
+			for i, j := range jobs {
+				views[i].Job = j
 			}
 			if why != "" {
 				if views, err = because(c.Context(), b, views, kind, limit); err != nil {
 					return err
 				}
-			}
-			each := make([]*inspect.Job, len(views))
-			for i := range views {
-				each[i] = &views[i].Job
-			}
-			if err := b.Inspect.Times(c.Context(), each...); err != nil {
-				return err
 			}
 			_, width := screen.Terminal(c.OutOrStdout())
 			return printList(f, c, views, table.Row{"id", "report", "status", "attempt", "rows", "created", "started", "ended", "duration", "parameters", "file (error)", "why"}, func(v listed) table.Row {

@@ -30,7 +30,7 @@ function trouble (text) {
 }
 
 async function update () {
-  if (paused || document.hidden) return
+  if (paused || document.hidden || !document.querySelector('main [data-live]:not(#trouble)')) return
   if (busy) {
     again = true
     return

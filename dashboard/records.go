@@ -1,0 +1,65 @@
+package dashboard
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+)
+
+// records is the content of the page of records.
+type records struct {
+	Status, Report, Since, Param string // as they were asked for
+	Statuses, Reports, Spans     []string
+	Rows                         []inspect.Job
+	Limit                        int
+}
+
+const (
+	// maxRecords is how many records the page shows.
+	maxRecords = 100
+	// maxAsking is how many pages ask the records at once: a filter can cost a scan of the table.
+	maxAsking = 2
+	// recordsTime bounds such a question.
+	recordsTime = 10 * time.Second
+)
+
+// spans are how long ago a record was changed at most.
+var spans = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "any time": 0}
+
+func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
+	v := records{
+		Status: strings.ToUpper(r.FormValue("status")), Report: r.FormValue("report"), Since: r.FormValue("since"), Param: strings.TrimSpace(r.FormValue("param")),
+		Spans: []string{"hour", "day", "week", "any time"}, Reports: slices.Sorted(maps.Keys(d.o.Reports)), Limit: maxRecords,
+	}
+	if _, ok := spans[v.Since]; !ok {
+		v.Since = "day"
+	}
+	of := record.Filter{Report: v.Report, Since: spans[v.Since], Parameters: map[string]string{}}
+	for _, s := range report.Statuses {
+		v.Statuses = append(v.Statuses, string(s))
+		if string(s) == v.Status {
+			of.Status = s
+		}
+	}
+	if name, value, ok := strings.Cut(v.Param, "="); ok && name != "" && len(v.Param) <= 1000 {
+		of.Parameters[name] = value
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordsTime)
+	defer cancel()
+	select {
+	case d.asking <- struct{}{}:
+		defer func() { <-d.asking }()
+	case <-ctx.Done():
+		return "", nil, context.Cause(ctx)
+	}
+	var err error
+	v.Rows, err = d.o.Inspect.List(ctx, of, maxRecords)
+	return "Records", v, err
+}
