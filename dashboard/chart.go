@@ -73,16 +73,19 @@ func count(n any) string {
 	return text
 }
 
+// number takes what templates count.
 func number(n any) float64 {
 	switch n := n.(type) {
 	case int:
 		return float64(n)
 	case int64:
 		return float64(n)
+	case *int64:
+		return float64(*n)
 	case float64:
 		return n
 	}
-	return math.NaN()
+	panic(fmt.Sprintf("%T is no number", n)) // a template is wrong, and its page says so
 }
 
 // size writes bytes for people.

@@ -303,6 +303,9 @@ func (b tab) check(name string) {
 	if err != nil {
 		b.t.Fatalf("axe-core: %v: make test installs it, and sets FANFOLD_AXE", err)
 	}
+	if text := b.text(); strings.Contains(text, "NaN") || strings.Contains(text, "<nil>") || strings.Contains(text, "%!") {
+		b.t.Errorf("%s: %s", name, text)
+	}
 	for _, look := range looks {
 		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}})
 		b.do(chromedp.EmulateViewport(look.width, look.height), chromedp.Evaluate[chromedp.Void](string(axe)))

@@ -81,3 +81,39 @@ func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowClients hold no connection: one that does not send its request, and one that does not
+// send the body that it has announced.
+func TestSlowClients(t *testing.T) {
+	t.Parallel()
+	failed := make(chan error, 1)
+	server := newServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		failed <- err
+	}), slog.New(slog.DiscardHandler))
+	if server.ReadHeaderTimeout == 0 || server.ReadTimeout == 0 || server.WriteTimeout == 0 || server.IdleTimeout == 0 || server.MaxHeaderBytes == 0 {
+		t.Errorf("a server without limits: %+v", server)
+	}
+	server.ReadHeaderTimeout, server.ReadTimeout = 200*time.Millisecond, 400*time.Millisecond
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close(); <-ended })
+	for _, text := range []string{"GET / HTTP/1.1\r\nHost: localhost\r\n", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\na=1"} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, conn) // until the server closes it; a server that does not hangs the test
+		_ = conn.Close()
+	}
+	if err := <-failed; err == nil {
+		t.Error("a body that did not come was read")
+	}
+}
