@@ -221,8 +221,8 @@ func TestALongStreamIsNotReadToItsEnd(t *testing.T) {
 	}
 	run(t, client, report.DefaultKeys, "1")
 	for id, want := range map[string]string{
-		"1": "It waits for b: at least 1000 tasks are before it in fanfold:task:b",
-		"2": "Redis has no job of 2, and the id is not among the 1000 that were searched in fanfold:jobs.",
+		"1": "It waits for b: at least 500 tasks are before it in fanfold:task:b",
+		"2": "Redis has no job of 2, and the id is not among the 500 that were searched in fanfold:jobs.",
 	} {
 		if got := lines(t, client, "fanfold_why", "fanfold:deadlines", id); got[0] != want {
 			t.Errorf("%q", got)

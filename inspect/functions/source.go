@@ -15,15 +15,15 @@ const (
 	Name = "fanfold"
 	// Version is that of its source: it grows with each change, so that servers get the newest
 	// one.
-	Version = 1
+	Version = 2
 )
 
 // What one call does at most.
 const (
-	maxJobs    = 50     // that fanfold_top lists
-	maxSteps   = 500    // of all its jobs
-	maxEntries = 1000   // of one stream
-	maxTotal   = 10_000 // of all streams
+	maxJobs    = 50    // that fanfold_top lists
+	maxSteps   = 500   // of all its jobs
+	maxEntries = 500   // of one stream
+	maxTotal   = 4_000 // of all streams
 )
 
 //go:embed lua/*.lua

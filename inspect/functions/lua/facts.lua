@@ -7,7 +7,7 @@ local function begin(prefix)
     error({err = 'NOCONFIG ' .. prefix .. 'configuration does not exist: the key must be that of a partition in which fanfold serve runs'})
   end
   local time = redis.call('TIME')
-  local all = {prefix = prefix, config = cjson.decode(text), now = time[1] * 1000 + math.floor(time[2] / 1000), streams = {},
+  local all = {prefix = prefix, config = cjson.decode(text), now = time[1] * 1000 + time[2] / 1000, streams = {},
     left = STEPS, paused = {}, seen = {}, any = false, memory = 0, searched = 0}
   all.silence = math.max(all.config.lease, 3000)
   all.running = redis.call('ZCARD', prefix .. 'deadlines')

@@ -10,25 +10,37 @@ local function find(known, what, name)
   end
 end
 
+-- conditions are the texts of branches, taken apart: names, and whether these must hold.
+local conditions = {}
+
+local function condition(when)
+  local list = {}
+  for name in string.gmatch(when, '%S+') do
+    local bare = string.match(name, '^!(.*)')
+    list[#list + 1] = {name = bare or name, is = bare == nil}
+  end
+  conditions[when] = list
+  return list
+end
+
 local fact
 
 -- holds tells whether all facts hold that a text names.
 local function holds(known, when)
-  for name in string.gmatch(when, '%S+') do
-    local bare = string.match(name, '^!(.*)')
-    if fact(known, bare or name) == (bare ~= nil) then return false end
+  for _, one in ipairs(conditions[when] or condition(when)) do
+    if fact(known, one.name) ~= one.is then return false end
   end
   return true
 end
 
--- fact is one that is known, or that others make.
+-- fact is one that is known, or that others make; then it is known from then on.
 function fact(known, name)
   local is = find(known, 'is', name)
   if is ~= nil then return is end
-  for _, way in ipairs(RULES.made[name] or {}) do
-    if holds(known, way) then return true end
-  end
-  return false
+  is = false
+  for _, way in ipairs(RULES.made[name] or {}) do is = is or holds(known, way) end
+  known.is[name] = is
+  return is
 end
 
 -- first returns the branch of a rule that holds; nil if none does.
