@@ -34,6 +34,7 @@ func (k *checker) report(f *reportFields) *report.Report {
 	for i := range d.Parameters {
 		k.checkDefault(&d.Parameters[i])
 	}
+	k.checkNotify(d.Notify)
 	d.guessed = !k.inherit(&d.Retry, report.DefaultRetry) || s.Wrong("timeout")
 	for s := range f.Stages {
 		stage := &f.Stages[s]
@@ -51,6 +52,22 @@ func (k *checker) report(f *reportFields) *report.Report {
 	d.checkUse()
 	d.checkTimeout()
 	return d.Report
+}
+
+// checkNotify proves that requests can be signed.
+func (k *checker) checkNotify(n *report.Notify) {
+	if n == nil {
+		return
+	}
+	s := k.Of(n)
+	k.inherit(&n.Retry, report.DefaultRetry)
+	const remedy = `Write secret: ${NAME} and let the variable have what echo "whsec_$(openssl rand -base64 32)" prints`
+	at := s.First("secret", "secret_file").Hidden()
+	if _, err := n.Key(); !at.Given() && s.Readable() {
+		s.Problem("no secret that signs the requests", remedy)
+	} else if err != nil && !s.Wrong("secret", "secret_file") {
+		at.Problem("a secret that is "+err.Error(), remedy)
+	}
 }
 
 // inherit gives a retry what the file leaves out. False if a field is wrong.

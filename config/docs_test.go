@@ -18,7 +18,7 @@ var tables = map[string]reflect.Type{
 	"listeners": reflect.TypeFor[listenerFields](), "external columns": reflect.TypeFor[typedFields](), "http columns": reflect.TypeFor[report.HTTPField](),
 	"request": reflect.TypeFor[report.HTTPRequest](), "submit": reflect.TypeFor[report.HTTPSubmit](), "poll": reflect.TypeFor[report.HTTPPoll](), "result": reflect.TypeFor[report.HTTPResult](),
 	"join": reflect.TypeFor[report.Join](), "joined": reflect.TypeFor[report.Joined](), "csv": reflect.TypeFor[report.CSV](), "columns": reflect.TypeFor[report.CSVColumn](),
-	"timers": reflect.TypeFor[report.Timer](), "timer submit": reflect.TypeFor[report.Submit](), "timer append": reflect.TypeFor[report.Append](), "timer call": reflect.TypeFor[report.Call](),
+	"notify": reflect.TypeFor[report.Notify](), "timers": reflect.TypeFor[report.Timer](), "timer submit": reflect.TypeFor[report.Submit](), "timer append": reflect.TypeFor[report.Append](), "timer call": reflect.TypeFor[report.Call](),
 }
 
 var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([a-z ]+?)(?:, (kind|own) ?([a-z]*))? -->\n.*?<!-- end -->`)

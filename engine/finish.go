@@ -120,6 +120,13 @@ func (e *Engine) removeFile(ctx context.Context, state *job.State) error {
 	return nil
 }
 
+// tells tells whether somebody wants to know that a job of a report has ended. Of a report that this
+// configuration does not know a scheduler may know it.
+func (e *Engine) tells(name string) bool {
+	of := e.o.Reports[name]
+	return of == nil || of.Notify != nil
+}
+
 // settleTime is how long a job that has ended is worth a stop's patience.
 const settleTime = 5 * time.Second
 
@@ -129,7 +136,7 @@ func (e *Engine) settle(ctx context.Context, f *scripts.Fold, end ending) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	err := e.finally(ctx, "settle job", func() (scripts.Outcome, error) {
-		outcomes, err := e.o.Scripts.Folds.Settle(ctx, scripts.End{Fold: f, Status: end.status, Detail: end.detail})
+		outcomes, err := e.o.Scripts.Folds.Settle(ctx, scripts.End{Fold: f, Status: end.status, Detail: end.detail, Tell: e.tells(f.Report)})
 		if err != nil {
 			return 0, err
 		}

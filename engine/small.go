@@ -179,7 +179,7 @@ func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 	var settled []*draft
 	for _, d := range drafts {
 		if d.end.status != "" {
-			settled, ends = append(settled, d), append(ends, scripts.End{Fold: d.fold, Status: d.end.status, Detail: d.end.detail})
+			settled, ends = append(settled, d), append(ends, scripts.End{Fold: d.fold, Status: d.end.status, Detail: d.end.detail, Tell: e.tells(d.fold.Report)})
 		}
 	}
 	if len(ends) == 0 {

@@ -190,9 +190,15 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 			}
 			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "paused", "report", p.record.Report)
 		case actFail:
-			// Listed first: after a crash nothing would list it.
+			// Listed and told first: after a crash nothing would. What is told is read from the
+			// record, once that is final.
 			if err := e.o.Scripts.Jobs.Bury(ctx, p.id); err != nil {
 				return err
+			}
+			if p.report.Notify != nil {
+				if err := e.o.Scripts.Timers.Ended(ctx, p.id, p.record.Attempt); err != nil {
+					return err
+				}
 			}
 			ok, err := e.o.Records.Fail(ctx, Run{ID: p.id, Attempt: p.record.Attempt, Pending: true}, d.why)
 			if err != nil || !ok {

@@ -21,6 +21,8 @@ type Report struct {
 	Join Join `yaml:"join"`
 	// what the file looks like
 	CSV CSV `yaml:"csv"`
+	// whom to tell that a job has ended: see [Notifications](#notifications)
+	Notify *Notify `yaml:"notify"`
 	// a running job whose definition no process has any more waits for one that has it, or is started again with this definition
 	RestartOnChange bool `yaml:"on_change" enum:"wait,restart" default:"wait"`
 	// `waits`: the deadline moves by the time for which a listener that the job waits for is paused

@@ -40,7 +40,9 @@ type TimerOptions struct {
 	Scripts   *scripts.Scripts
 	Redis     redis.UniversalClient // for blocking reads
 	Timers    report.Timers
-	Submitter Submitter     // needed where a timer submits
+	Submitter Submitter // needed where a timer submits
+	Reports   map[string]*report.Report
+	Records   Records       // needed where a report tells of its jobs
 	Slots     int           // actions at once in this process; 0 means 32
 	Lease     time.Duration // silence after which another process does an action; 0 means 10 s
 	Stop      time.Duration // how long actions may go on after a stop

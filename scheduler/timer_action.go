@@ -29,6 +29,7 @@ type firing struct {
 	due    int64 // ms
 	tries  int   // that were made before
 	values map[string]string
+	notice *notice // it is the end of a job; nil: it is a timer
 	entry  step.Entry
 	of     *Timers
 }
@@ -58,6 +59,9 @@ func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Res
 		return f, t.failed(ctx, f, errors.New("not a firing: name and due are needed"))
 	}
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])
+	if id, attempt, ok := scripts.ParseEnd(f.name); ok {
+		return f, t.end(ctx, f, id, attempt)
+	}
 	var ok bool
 	if f.Timer, f.values, ok = t.o.Timers.Match(f.name); ok {
 		return f, step.Result{}
@@ -146,6 +150,8 @@ func (f *firing) age() time.Duration {
 // act does the action. It returns what the event tells of it.
 func (t *Timers) act(ctx context.Context, f *firing) (more []string, err error) {
 	switch {
+	case f.notice != nil:
+		return nil, t.notify(ctx, f)
 	case f.Submit != nil:
 		return t.submit(ctx, f)
 	case f.Append != nil:

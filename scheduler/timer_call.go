@@ -29,6 +29,11 @@ func (t *Timers) call(ctx context.Context, f *firing) error {
 	if err != nil {
 		return backoff.Permanent(err)
 	}
+	return t.send(ctx, request)
+}
+
+// send sends a request, and says of an error what follows from it.
+func (t *Timers) send(ctx context.Context, request ask.Request) error {
 	answer, err := t.client.Do(ctx, request)
 	if err == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))

@@ -145,14 +145,14 @@ func TestABatchHarmsNoOther(t *testing.T) {
 			t.Fatalf("open %d: %v", i, f)
 		} else if broken {
 			folds[i] = &Fold{State: &job.State{ID: id(i), Attempt: 1, Stage: 1}, s: s.conn}
-			ends[i] = End{folds[i], "SUCCESS", "x"}
+			ends[i] = End{folds[i], "SUCCESS", "x", false}
 			continue
 		}
 		data, err := f.Columns(ctx, "l", []string{"c"}, 0)
 		if err != nil || string(data[0]) != fmt.Sprintf("[%d]", i) {
 			t.Errorf("data of %d: %s %v", i, data, err)
 		}
-		ends[i] = End{f, "SUCCESS", fmt.Sprint("file-", i)}
+		ends[i] = End{f, "SUCCESS", fmt.Sprint("file-", i), i%2 == 1}
 	}
 	want := map[int]Outcome{-1: OK, bad: Broken, garbage: Broken, lost: Gone}
 	outcomes, err = s.Folds.Publish(ctx, folds...)
@@ -161,6 +161,19 @@ func TestABatchHarmsNoOther(t *testing.T) {
 	for range 2 {
 		outcomes, err = s.Folds.Settle(ctx, ends...)
 		check("settle", outcomes, err, want)
+	}
+	told := map[string]bool{}
+	for _, e := range client.XRange(ctx, s.Keys.Fired(), "-", "+").Val() {
+		id, attempt, ok := ParseEnd(e.Values["name"].(string))
+		if told[id] || !ok || attempt != 1 {
+			t.Errorf("%v", e.Values)
+		}
+		told[id] = true
+	}
+	for i := range n {
+		if want := ends[i].Tell; told[id(i)] != want {
+			t.Errorf("the end of %d is told: %v", i, !want)
+		}
 	}
 	if entries, p := pending(t, s, s.Keys.FanIn()); entries != 0 || p != 0 {
 		t.Errorf("%d entries and %d pending are left", entries, p)

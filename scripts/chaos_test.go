@@ -305,7 +305,7 @@ func (w *chaosWorker) fold(ctx context.Context, m Message, e Entry, fields map[s
 	w.files[f.ID] = file
 	w.mu.Unlock()
 	_, err = w.call(ctx, func() (Outcome, error) {
-		outcomes, err := w.s.Folds.Settle(ctx, End{f, "SUCCESS", "x"})
+		outcomes, err := w.s.Folds.Settle(ctx, End{f, "SUCCESS", "x", false})
 		return append(outcomes, 0)[0], err
 	})
 	return err

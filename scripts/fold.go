@@ -189,17 +189,22 @@ type End struct {
 	*Fold
 	Status string // such as SUCCESS
 	Detail string // the file if the status is SUCCESS or PARTIAL, else the reason
+	Tell   bool   // a scheduler tells of it, as of a timer that has fired
 }
 
 // Settle ends jobs and acknowledges their entries, which are of one stream: OK, Busy, Gone or Broken for every job.
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 4+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry))
-		args := append(make([]any, 0, 4+7*n), n, Kept.Milliseconds(), s.events, Group)
+		keys := append(make([]string, 0, 5+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry), s.Keys.Fired())
+		args := append(make([]any, 0, 4+8*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
-			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary())
+			firing := ""
+			if e.Tell {
+				firing = EndOf(e.ID, e.Attempt)
+			}
+			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing)
 		}
 		return call(ctx, "settle", keys, args...)
 	})

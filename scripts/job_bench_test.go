@@ -82,7 +82,7 @@ func BenchmarkJobInRedis(b *testing.B) {
 		step("settle", func() error {
 			ends := make([]End, len(folds))
 			for i, f := range folds {
-				ends[i] = End{f, "SUCCESS", "file:///reports/1.csv"}
+				ends[i] = End{f, "SUCCESS", "file:///reports/1.csv", false}
 			}
 			return all(s.Folds.Settle(ctx, ends...))
 		})

@@ -589,7 +589,8 @@ func (m *machine) settle(t *rapid.T) {
 
 func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 	f, j := h.fold, m.job
-	outcomes, err := m.s.Folds.Settle(t.Context(), End{f, status, "x"})
+	tell := rapid.Bool().Draw(t, "tell")
+	outcomes, err := m.s.Folds.Settle(t.Context(), End{f, status, "x", tell})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -608,6 +609,9 @@ func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 		m.ack(h)
 		m.tombstone = &mJob{attempt: j.attempt, status: status, parameters: j.parameters}
 		m.job = nil
+		if tell {
+			m.firings++
+		}
 		dead := m.client.ZScore(t.Context(), m.s.Keys.Dead(), "1").Err() == nil
 		running := m.client.ZScore(t.Context(), m.s.Keys.Deadlines(), "1").Err() == nil
 		if dead != (status == string(report.Failed)) || running {
@@ -615,5 +619,8 @@ func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 		}
 	}
 	m.check(t, outcomes[0], nil, want)
+	if told := m.client.XLen(t.Context(), m.s.Keys.Fired()).Val(); told != m.firings {
+		t.Fatalf("%d ends are told, not %d", told, m.firings)
+	}
 	return want
 }

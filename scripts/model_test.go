@@ -128,6 +128,7 @@ type machine struct {
 	workers   int
 	lost      map[string]bool // steps whose message was lost on purpose
 	barriers  map[string]int  // attempt/stage → how often it was reached
+	firings   int64           // ends that are to be told
 }
 
 func (m *machine) stream(step string) string {

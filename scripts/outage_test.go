@@ -65,7 +65,7 @@ func TestAFullRedisEmptiesItself(t *testing.T) {
 				t.Fatal(outcomes, err)
 			}
 		}
-		if outcomes, err := s.Folds.Settle(ctx, End{fold, "FAILED", "x"}); err != nil || outcomes[0] != OK {
+		if outcomes, err := s.Folds.Settle(ctx, End{fold, "FAILED", "x", false}); err != nil || outcomes[0] != OK {
 			t.Fatal(outcomes, err)
 		}
 		if n := client.Exists(ctx, s.Keys.Job(fold.ID)).Val(); n != 0 {

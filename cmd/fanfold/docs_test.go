@@ -81,12 +81,15 @@ func (s *stack) redisCLI(line string) string {
 // TestConfigurationsInTheDocs load as they stand.
 func TestConfigurationsInTheDocs(t *testing.T) {
 	t.Parallel()
-	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32)}
+	set := map[string]string{"USER_DB_PASSWORD": "p", "FUND_DB_PASSWORD": "p", "VENDOR_TOKEN": "p", "REDIS_PASSWORD": "p", "FANFOLD_HTTP_KEY": strings.Repeat("k", 32), "NOTIFY_SECRET": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"}
 	environment := decode.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(name string) ([]byte, error) {
 			if strings.HasSuffix(name, ".pem") {
 				return os.ReadFile("../../config/testdata/ca.pem")
+			}
+			if strings.HasSuffix(name, ".htpasswd") {
+				return []byte("oncall:$2y$05$" + strings.Repeat("x", 53) + "\n"), nil
 			}
 			return []byte("p\n"), nil
 		},

@@ -166,6 +166,7 @@ func (p *Process) scheduler(ctx context.Context, of partition, consumer string) 
 	}
 	timers, err := scheduler.NewTimers(scheduler.TimerOptions{
 		Scripts: of.Scripts, Redis: p.Blocking, Timers: p.Config.Timers, Submitter: Submitter{p.Records},
+		Reports: p.Config.Reports, Records: Ends{p.Records},
 		Lease: p.Config.Limits.Lease, Stop: p.Config.Limits.Stop, Consumer: consumer, Log: of.log,
 	})
 	if err != nil {
@@ -175,6 +176,25 @@ func (p *Process) scheduler(ctx context.Context, of partition, consumer string) 
 		Redis: p.Redis, Scripts: of.Scripts, Consumer: consumer, Timers: timers, Metrics: of.metrics, Log: of.log,
 	})
 	return together{s, timers}, err
+}
+
+// Ends is the record table for those who are told that jobs have ended.
+type Ends struct{ Records *record.Store }
+
+var _ scheduler.Records = Ends{}
+
+// Ended implements scheduler.Records.
+func (e Ends) Ended(ctx context.Context, id string) (scheduler.Ended, bool, error) {
+	found, err := e.Records.Read(ctx, []string{id})
+	r, ok := found[id]
+	if err != nil || !ok || r.ID != id {
+		return scheduler.Ended{}, false, err
+	}
+	ended := scheduler.Ended{ID: id, Report: r.Report, Attempt: r.Attempt, Status: r.Status, Error: r.Error}
+	if r.Status.HasFile() {
+		ended.File, ended.Rows = r.File, r.Rows
+	}
+	return ended, true, nil
 }
 
 // Submitter is the record table for timers.

@@ -1,0 +1,33 @@
+package report
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"time"
+)
+
+// Notify says whom to tell that a job of a report has ended.
+type Notify struct {
+	// `http://` or `https://`, without user, query and `#`; redirects are not followed
+	URL string `yaml:"url" form:"url" need:"Write https://host[:port][/path], without user, query and #" why:"Write https://host[:port][/path], without user, query and #"`
+	// secret that signs each request: `whsec_` and 24 bytes or more in Base64. `echo "whsec_$(openssl rand -base64 32)"` makes one
+	Secret Secret `yaml:"secret" file:"secret_file"`
+	// of one request
+	Timeout time.Duration `yaml:"timeout" default:"10s"`
+	// of the request
+	Retry Retry `yaml:"retry"`
+}
+
+// minSigning is the minimum size of a key, in bytes, so that it cannot be guessed.
+const minSigning = 24
+
+// Key is what signs the requests. The error shows nothing of the secret.
+func (n *Notify) Key() ([]byte, error) {
+	text, ok := strings.CutPrefix(n.Secret.Reveal(), "whsec_")
+	key, err := base64.StdEncoding.DecodeString(text)
+	if !ok || err != nil || len(key) < minSigning {
+		return nil, errors.New("not whsec_ and 24 bytes or more in Base64")
+	}
+	return key, nil
+}

@@ -1,0 +1,118 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/fanfold/fanfold/internal/ask"
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// That a job has ended is told as a timer does its action: the script that ends the job appends a
+// firing, whose name scripts.EndOf has made. The firing says only which attempt of which record
+// has ended; what is told is read from the record.
+
+// Ended is what a record says of the job that ran last.
+type Ended struct {
+	ID      string        `json:"id"`
+	Report  string        `json:"report"`
+	Attempt int64         `json:"attempt"`
+	Status  report.Status `json:"status"`
+	File    string        `json:"file,omitempty"`
+	Rows    *int64        `json:"rows,omitempty"` // of the file; nil: it is not known
+	Error   string        `json:"error,omitempty"`
+}
+
+// Records reads records, for those who are told of their ends.
+type Records interface {
+	// Ended reads a record; false where there is none. It must be safe for concurrent use.
+	Ended(ctx context.Context, id string) (Ended, bool, error)
+}
+
+// notice is what is told to whom.
+type notice struct {
+	*report.Notify
+	Ended
+}
+
+// unfinishedWait is when a record is read again that is not final yet.
+const unfinishedWait = time.Second
+
+// end reads what is to be told of the end of an attempt. Nothing is if the record is gone or runs
+// again, since its next end is told, or if its report tells nobody.
+func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) step.Result {
+	if t.o.Records == nil {
+		return t.failed(ctx, f, fmt.Errorf("no report tells of its jobs"))
+	}
+	r, ok, err := t.o.Records.Ended(ctx, id)
+	if err != nil {
+		return t.later(ctx, f, scripts.Again{Delay: outageWait, Error: err.Error()})
+	}
+	if !ok || r.Attempt != attempt {
+		return step.Result{Kind: step.Void}
+	}
+	of := t.o.Reports[r.Report]
+	switch left := t.leaves(f.age()); {
+	case !left && (of == nil || !r.Status.Final()):
+		return step.Result{Kind: step.Void}
+	case of == nil: // a process with another configuration may know it
+		return t.later(ctx, f, scripts.Again{Delay: strangeWait + rand.N(strangeWait), Error: "the report is not known"})
+	case !r.Status.Final(): // it is about to be
+		return t.later(ctx, f, scripts.Again{Delay: unfinishedWait, Error: "the record is not final"})
+	case of.Notify == nil:
+		return step.Result{Kind: step.Void}
+	}
+	f.Timer, f.notice = &report.Timer{Name: "notify", Retry: of.Notify.Retry}, &notice{of.Notify, r}
+	return step.Result{}
+}
+
+// notify sends the request that tells of the end of a job, in the form of Standard Webhooks.
+func (t *Timers) notify(ctx context.Context, f *firing) error {
+	n := f.notice
+	key, err := n.Key()
+	if err != nil {
+		return backoff.Permanent(fmt.Errorf("notify.secret: %w", err)) // not reached: the configuration was proved
+	}
+	to, err := url.Parse(n.URL)
+	if err != nil {
+		return backoff.Permanent(err) // as above
+	}
+	body, err := json.Marshal(struct {
+		Type      string    `json:"type"`
+		Timestamp time.Time `json:"timestamp"`
+		Data      Ended     `json:"data"`
+	}{"job.finished", time.UnixMilli(f.due).UTC(), n.Ended})
+	if err != nil {
+		return backoff.Permanent(err)
+	}
+	id := fmt.Sprintf("%s-%d-finished", n.ID, n.Attempt) // the same in each request about this end
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	return t.send(ctx, ask.Request{
+		Method: http.MethodPost, URL: to, Body: body, Timeout: n.Timeout, MaxBytes: 2 * maxAnswer,
+		Header: http.Header{
+			"Content-Type": {"application/json"}, "Webhook-Id": {id}, "Webhook-Timestamp": {now}, "Webhook-Signature": {"v1," + sign(key, id, now, body)},
+		},
+	})
+}
+
+// sign is the signature of a request.
+func sign(key []byte, id, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, key)
+	_, _ = io.WriteString(mac, id+"."+timestamp+".")
+	_, _ = mac.Write(body)
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
