@@ -16,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scheduler"
 )
 
 // described is the description that a server answers with.
@@ -165,7 +166,7 @@ func TestTheDescriptionHasEveryField(t *testing.T) {
 	schemas := setup(t).described().Components.Schemas
 	for name, of := range map[string]reflect.Type{
 		"Job": reflect.TypeFor[inspect.Job](), "Listener": reflect.TypeFor[inspect.Listener](), "Accepted": reflect.TypeFor[created](),
-		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[listed](),
+		"Problem": reflect.TypeFor[problem](), "Report": reflect.TypeFor[listed](), "Ended": reflect.TypeFor[scheduler.Ended](),
 	} {
 		var here, there []string
 		for i := range of.NumField() {
