@@ -79,7 +79,7 @@ func exists(name string) error {
 
 // printProposal says what was written, and what to do next.
 func (f *flags) printProposal(c *cobra.Command, file string, p *starter.Proposal) error {
-	command, parameter := "fanfold", ""
+	command, parameter := os.Args[0], ""
 	if file != "fanfold.yaml" {
 		command += " -c " + file
 	}

@@ -61,27 +61,18 @@ func picks(tables []*table) []pick {
 func pair(facts, other side) pick {
 	p := pick{facts: facts.table, date: facts.date(), other: other.table, key: facts.by, same: other.by}
 	p.score = facts.worth() + min(facts.strength, other.strength)
-	for points, when := range map[int]bool{
-		5: facts.of != other.of,
-		4: other.by.unique,
-		2: other.by.indexed,
-	} {
+	add := func(points int, when bool) {
 		if when {
 			p.score += points
 		}
 	}
-	if other.rows {
-		p.score++
-	}
-	if len(other.shown(other.by)) == 0 {
-		p.score -= 6
-	}
-	if facts.by.unique { // it is what others are looked up in
-		p.score -= 3
-	}
-	if spare.MatchString(other.name) {
-		p.score -= 5
-	}
+	add(5, facts.of != other.of)
+	add(4, other.by.unique) // a row for each one of facts
+	add(2, other.by.indexed)
+	add(1, other.rows)
+	add(-6, len(other.shown(other.by)) == 0)
+	add(-5, spare.MatchString(other.name))
+	add(-3, facts.by.unique) // it is what others are looked up in
 	return p
 }
 

@@ -9,6 +9,7 @@
 //	source.go   addresses; passwords are read from the environment and named, never written
 //	schema.go   what a database has
 //	choose.go   which tables the first report joins
+//	draft.go    its queries
 //	records.go  which table has the records
 //	text.go     the file
 //

@@ -14,10 +14,10 @@ import (
 // draft is a report whose queries its databases accept.
 type draft struct {
 	pick
-	facts0, other0 string   // their queries
-	from           string   // the parameter's default; with a date only
-	newest         bool     // it was computed from the newest row
-	others         []string // that could be joined, too
+	factsSQL, otherSQL string   // their queries
+	from               string   // the parameter's default; with a date only
+	newest             bool     // it was computed from the newest row
+	others             []string // that could be joined, too
 }
 
 // draft writes the queries of a pick and has its databases prepare them. Names are put in
@@ -25,11 +25,11 @@ type draft struct {
 func (s *Starter) draft(ctx context.Context, pools map[*source]*sql.DB, p pick) (*draft, error) {
 	d := &draft{pick: p}
 	var err error
-	if d.facts0, err = prepared(ctx, pools[p.facts.of], p.facts, d.factsQuery); err != nil {
+	if d.factsSQL, err = prepared(ctx, pools[p.facts.of], p.facts, d.factsQuery); err != nil {
 		return nil, err
 	}
 	if p.other != nil {
-		if d.other0, err = prepared(ctx, pools[p.other.of], p.other, d.otherQuery); err != nil {
+		if d.otherSQL, err = prepared(ctx, pools[p.other.of], p.other, d.otherQuery); err != nil {
 			return nil, err
 		}
 	}

@@ -171,7 +171,7 @@ func others(p pick, rest []pick) (names []string) {
 
 // proposal writes the file, and proves it.
 func (s *Starter) proposal(d *draft, rec *records) (*Proposal, error) {
-	p := &Proposal{Report: d.Report(), Records: rec.of.name + "." + rec.table, Exists: rec.exists, Similar: rec.similar}
+	p := &Proposal{Report: d.report(), Records: rec.of.name + "." + rec.table, Exists: rec.exists, Similar: rec.similar}
 	var err error
 	if p.Text, err = s.text(d, rec); err != nil {
 		return nil, err

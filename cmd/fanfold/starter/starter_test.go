@@ -31,7 +31,7 @@ func TestAddresses(t *testing.T) {
 		s, err := newSource(text, env)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-		} else if got := strings.Trim(s.DSN(), `"`); got != want {
+		} else if got := strings.Trim(s.inFile(), `"`); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
@@ -148,15 +148,15 @@ func TestRecordTables(t *testing.T) {
 	}
 	all := tables()
 	r, err := findRecords(all, nil, "")
-	if err != nil || r.of != all[1] || r.table != "exports" || !r.exists || len(r.columns) > 0 || r.Similar() != "a.download_task, a.jobs" {
+	if err != nil || r.of != all[1] || r.table != "exports" || !r.exists || len(r.columns) > 0 || strings.Join(r.similar, ", ") != "a.download_task, a.jobs" {
 		t.Errorf("%+v %v", r, err)
 	}
 	if r, err = findRecords(all[:1], nil, ""); err != nil || r.of != all[0] || r.table != "file_download_record" || r.exists {
 		t.Errorf("%+v %v", r, err)
 	}
 	r, err = findRecords(all, all[0], "download_task")
-	if err != nil || r.Columns() != `attempt: "retry_count", error: "-", file: "url", parameters: "-", report: "report_type", rows: "-", status: "state", updated: "gmt_modified"` ||
-		r.Statuses() != `CANCELLED: "canceled", FAILED: "failed", PENDING: "new", PROCESSING: "running", SUCCESS: "done"` {
+	if err != nil || mapping(r.columns) != `attempt: "retry_count", error: "-", file: "url", parameters: "-", report: "report_type", rows: "-", status: "state", updated: "gmt_modified"` ||
+		mapping(r.statuses) != `CANCELLED: "canceled", FAILED: "failed", PENDING: "new", PROCESSING: "running", SUCCESS: "done"` {
 		t.Errorf("%+v %v", r, err)
 	}
 	for named, want := range map[string]string{"report_log": "no column for attempt, file, updated", "jobs": "is an integer"} {
@@ -184,7 +184,7 @@ func TestOddNames(t *testing.T) {
 	s.sources[0].tables[0].columns[1].name = `a "b': -`
 	all := picks(append(s.sources[0].tables[:1], s.sources[1].tables...))
 	d := &draft{pick: all[0], from: "2024-01-01", others: []string{"x.y"}}
-	d.facts0, d.other0 = d.factsQuery(quoted), d.otherQuery(quoted)
+	d.factsSQL, d.otherSQL = d.factsQuery(quoted), d.otherQuery(quoted)
 	p, err := s.proposal(d, &records{of: s.sources[1], table: "t$", columns: map[string]string{"rows": "-"}, statuses: map[string]string{"PENDING": "${z}"}, similar: []string{"a.b"}})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, p.Text)

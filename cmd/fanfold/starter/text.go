@@ -18,28 +18,76 @@ var form string
 
 var page = template.Must(template.New("starter.yaml").Funcs(template.FuncMap{"scalar": scalar, "text": quotedText, "indent": indent, "listing": listing}).Parse(form))
 
+// view is what the form shows. Texts are as the file has them.
+type view struct {
+	Redis, Sink string
+	Sources     []sourceView
+	Records     recordsView
+	Report      string
+	Facts       listenerView
+	Other       *listenerView // nil: there is none
+	Key         string        // of the join
+	Date        *columnView   // nil: there is none
+	From        string
+	Newest      bool
+	Others      string
+	Columns     []labelled
+}
+
+type sourceView struct{ Name, DSN, Tables string }
+
+type recordsView struct {
+	Database, Table, Columns, Statuses, Similar string
+	Exists                                      bool
+}
+
+type listenerView struct {
+	Name, Database, Table, Query string
+	By                           *columnView // by which it is joined; nil: it is not
+}
+
+type columnView struct {
+	Name            string
+	Indexed, Unique bool
+}
+
+func (c *column) view() *columnView {
+	if c == nil {
+		return nil
+	}
+	return &columnView{c.name, c.indexed, c.unique}
+}
+
 // text writes the file.
 func (s *Starter) text(d *draft, rec *records) ([]byte, error) {
+	v := view{
+		Redis: s.redis, Sink: escape(s.sink.String()), Report: d.report(), Facts: viewOf(d.facts, d.factsSQL, d.key),
+		Date: d.date.view(), From: d.from, Newest: d.newest, Others: strings.Join(d.others, ", "), Columns: d.labelled(),
+		Records: recordsView{
+			Database: rec.of.name, Table: rec.table, Exists: rec.exists, Similar: strings.Join(rec.similar, ", "),
+			Columns: mapping(rec.columns), Statuses: mapping(rec.statuses),
+		},
+	}
+	for _, one := range s.sources {
+		v.Sources = append(v.Sources, sourceView{one.name, one.inFile(), one.tableNames()})
+	}
+	if d.other != nil {
+		other := viewOf(d.other, d.otherSQL, d.same)
+		v.Other, v.Key = &other, d.key.name
+	}
 	var out bytes.Buffer
-	err := page.Execute(&out, struct {
-		*draft
-		Redis   string
-		Sources []*source
-		Records *records
-		Sink    string
-	}{d, s.redis, s.sources, rec, escape(s.sink.String())})
-	if err != nil {
+	if err := page.Execute(&out, v); err != nil {
 		return nil, fmt.Errorf("write the configuration: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
-// What the form shows.
+func viewOf(t *table, query string, by *column) listenerView {
+	return listenerView{Name: listenerName(t), Database: t.of.name, Table: t.name, Query: escape(query), By: by.view()}
+}
 
-func (s *source) Name() string { return s.name }
-
-// Tables are the first names of its tables, in words.
-func (s *source) Tables() string {
+// tableNames are the first names of the tables, in words.
+func (s *source) tableNames() string {
 	var names []string
 	for _, t := range s.tables {
 		names = append(names, t.name)
@@ -50,8 +98,8 @@ func (s *source) Tables() string {
 	return listing(names)
 }
 
-// DSN is what stands in the file.
-func (s *source) DSN() string {
+// inFile is the DSN as the file has it.
+func (s *source) inFile() string {
 	if s.variable == "" {
 		return quotedText(escape(s.dsn("")))
 	}
@@ -59,15 +107,8 @@ func (s *source) DSN() string {
 	return quotedText(before + "${" + s.variable + "}" + after)
 }
 
-func (r *records) Database() string { return r.of.name }
-func (r *records) Table() string    { return r.table }
-func (r *records) Exists() bool     { return r.exists }
-func (r *records) Columns() string  { return mapping(r.columns) }
-func (r *records) Statuses() string { return mapping(r.statuses) }
-func (r *records) Similar() string  { return strings.Join(r.similar, ", ") }
-
-// Report is the report's name: that of the table, of what it can have.
-func (d *draft) Report() string {
+// report is the report's name: that of the table, of what it can have.
+func (d *draft) report() string {
 	name := strings.Trim(notInReport.ReplaceAllString(strings.ToLower(d.facts.name), "-"), "-")
 	if name == "" {
 		return "first-report"
@@ -76,27 +117,6 @@ func (d *draft) Report() string {
 }
 
 var notInReport = regexp.MustCompile(`[^a-z0-9]+`)
-
-func (d *draft) Key() string         { return d.key.name }
-func (d *draft) Date() string        { return d.date.name }
-func (d *draft) HasDate() bool       { return d.date != nil }
-func (d *draft) DateIndexed() bool   { return d.date.indexed }
-func (d *draft) HasOther() bool      { return d.other != nil }
-func (d *draft) OtherUnique() bool   { return d.same.unique }
-func (d *draft) OtherIndexed() bool  { return d.same.indexed }
-func (d *draft) Same() string        { return d.same.name }
-func (d *draft) From() string        { return d.from }
-func (d *draft) Newest() bool        { return d.newest }
-func (d *draft) Others() string      { return strings.Join(d.others, ", ") }
-func (d *draft) Facts() string       { return listenerName(d.facts) }
-func (d *draft) FactsIn() string     { return d.facts.of.name }
-func (d *draft) FactsTable() string  { return d.facts.name }
-func (d *draft) FactsQuery() string  { return escape(d.facts0) }
-func (d *draft) Other() string       { return listenerName(d.other) }
-func (d *draft) OtherIn() string     { return d.other.of.name }
-func (d *draft) OtherTable() string  { return d.other.name }
-func (d *draft) OtherQuery() string  { return escape(d.other0) }
-func (d *draft) Columns() []labelled { return d.labelled() }
 
 // labelled is a column of the file.
 type labelled struct{ Column, Label string }
