@@ -45,6 +45,8 @@ type API struct {
 	o       Options
 	mux     *http.ServeMux
 	streams chan struct{} // one for each client that follows a job
+
+	streamTime time.Duration // of one of them
 }
 
 // route is one operation. Its handler writes an answer, or returns an error and has written nothing.
@@ -71,7 +73,7 @@ func New(o Options) *API {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, MaxStreams)}
+	a := &API{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, MaxStreams), streamTime: streamTime}
 	methods := map[string][]string{}
 	for _, one := range routes {
 		a.mux.Handle(one.method+" "+Root+one.path, a.handler(one))

@@ -204,6 +204,23 @@ func TestEventsEndWithTheirClient(t *testing.T) {
 	}
 }
 
+// TestEventsEndInTime: one that follows a job for too long has to come again, and is not told of a problem.
+func TestEventsEndInTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.api.streamTime = 700 * time.Millisecond
+	id := b.insert("plain", report.Pending)
+	if answer, text := b.ask("GET", "/jobs/"+id+"/events", ""); answer.StatusCode != http.StatusOK || strings.Contains(text, "problem") {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+	if answer, text := b.ask("HEAD", "/jobs/"+id+"/events", ""); answer.StatusCode != http.StatusOK || text != "" || answer.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+	if len(b.api.streams) != 0 {
+		t.Errorf("%d streams are left", len(b.api.streams))
+	}
+}
+
 // TestEventsOfASlowClient: one that takes nothing is given up.
 func TestEventsOfASlowClient(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 const (
 	// MaxStreams is how many clients follow jobs at once.
 	MaxStreams = 64
+	// streamTime is how long a client follows a job before it has to come again: one that was
+	// forgotten leaves room for others.
+	streamTime = time.Hour
 	// beat is how often a stream that has nothing to say shows that it is there.
 	beat = 15 * time.Second
 	// writeTime is how long a client may take to receive a message.
@@ -34,8 +38,13 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.streamTime)
+	defer cancel()
 	s := &stream{w: w, to: http.NewResponseController(w)}
-	if _, err := a.o.Inspect.Watch(r.Context(), []string{id}, s); err != nil && s.err == nil && r.Context().Err() == nil {
+	if _, err := a.o.Inspect.Watch(ctx, []string{id}, s); err != nil && s.err == nil && ctx.Err() == nil {
 		_ = s.send("problem", a.judge(r, err))
 	}
 	return nil
