@@ -48,11 +48,11 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindNoDefinition: {so: func(w *whyPlace) {
 		w.definition = "0123456789ab"
 		w.runs("RUN", "b")
-		w.score(w.k.Definitions(), time.Now(), "two/other")
+		w.score(w.k.Definitions(), time.Now().Add(time.Hour), "two/other")
 	}, says: "It stands still: no process has the definition of report two that it was started with (0123456789ab)."},
 	inspect.KindNoScheduler:  {record: "PENDING", so: func(w *whyPlace) { w.later(-time.Hour, "") }, says: "It was due T ago, and no scheduler has moved it."},
 	inspect.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entries"},
-	inspect.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", time.Minute) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
+	inspect.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", 2*time.Hour) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
 	inspect.KindRetryWaiting: {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "deadlock {x}", "source"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): deadlock {x}"},
 	inspect.KindSinkFails:    {so: func(w *whyPlace) { w.runs("FOLD"); w.tries("@fanin", "sink: 503", "sink"); w.live("fanin") }, says: "It waits for fan-in: it failed and is tried again in T (try 2 of 7): sink: 503"},
 	inspect.KindLost:         {so: func(w *whyPlace) { w.runs("RUN", "b"); w.live("task:b") }, says: "It waits for b: it is neither in fanfold:task:b nor in fanfold:delayed: Redis has lost the message"},
@@ -80,7 +80,7 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines(), time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, as many as limits.running_jobs allows."},
 	inspect.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
 	inspect.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
-	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Minute, "/2/@trigger") }, id: "999", says: "It was pushed and could not be started; poll 2 of 3 comes in T."},
+	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "It was pushed and could not be started; poll 2 of 3 comes in T."},
 	inspect.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
 		w.do("XADD", w.k.Quarantined(), "*", "stream", w.k.Jobs(), "reason", "unknown report", "fields", "id="+w.id)
 	}, says: "It was quarantined T ago: unknown report."},
@@ -150,7 +150,7 @@ func (w *whyPlace) runs(status string, open ...string) {
 
 // tries has a step wait for its next try.
 func (w *whyPlace) tries(step, failed, blame string) {
-	at := time.Now().Add(time.Minute)
+	at := time.Now().Add(30 * time.Minute)
 	w.set(step+":tries", 1, step+":next", at.UnixMilli())
 	if failed != "" {
 		w.set(step+":error", failed, step+":blame", blame)
@@ -205,7 +205,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
   gone: ` + fmt.Sprintf(one, "gone") + `
   locked: ` + fmt.Sprintf(one, "locked")
 	_, address, _ := strings.Cut(testmain.SharedMariaDB(t).DSN("x"), "@")
-	limits := "limits: {grace: 1h, running_jobs: 3}\n"
+	limits := "limits: {lease: 1h, grace: 1h, running_jobs: 3}\n"
 	databases := `databases: {db: {dsn: "{dsn}"}, gone: {dsn: "root@tcp(127.0.0.1:1)/x"}, locked: {dsn: "nobody:wrong@` + address + `"}}`
 	s := newStackAlone(t, nil, reports, limits+databases)
 	_, port, _ := strings.Cut(s.redis.Addr, ":")

@@ -41,7 +41,7 @@ func TestAgreesWithGo(t *testing.T) {
 	}
 	definitions := l.o.Config.Reports
 	definitions["r"] = &report.Report{Name: "r", Retry: report.Retry{Retries: 2}, DeadlineWaits: true, RestartOnChange: true, Stages: []report.Stage{{Listeners: []report.Listener{
-		{Name: "a", Kind: report.FromMySQL, Source: "d", Retry: report.Retry{Retries: 1}}, {Name: "b", Kind: report.FromHTTP, Source: "v", HTTP: &report.HTTP{}}, {Name: "c.d", Kind: report.External, Silence: 40 * time.Second},
+		{Name: "a", Kind: report.FromMySQL, Source: "d", Retry: report.Retry{Retries: 1}}, {Name: "b", Kind: report.FromHTTP, Source: "v", HTTP: &report.HTTP{}}, {Name: "c.d", Kind: report.External, Silence: 3 * time.Hour},
 	}}}}
 	l.o.Config.Limits.RunningJobs = 2
 	in := inspect.New(inspect.Options{Config: l.o.Config, Redis: client, Scripts: l.o.Partitions, Records: records})
@@ -145,9 +145,9 @@ func (s *someState) maybe(percent int, do func()) {
 	}
 }
 
-// at is a time near to now, so far that a call does not come to it meanwhile.
+// at is a time before or after now, so far that a call does not come to it meanwhile.
 func (s *someState) at() int64 {
-	return s.now.Add(one(s, -time.Hour, -20*time.Second, 30*time.Second, time.Hour)).UnixMilli()
+	return s.now.Add(one(s, -5*time.Hour, -time.Hour, time.Hour, 5*time.Hour)).UnixMilli()
 }
 
 func (s *someState) make() {
@@ -182,7 +182,7 @@ func (s *someState) make() {
 	s.maybe(30, func() {
 		s.do("ZADD", k.PausedSet(), s.at(), one(s, "listener/a", "listener/b", "listener/c.d", "report/r"))
 	})
-	s.maybe(30, func() { s.do("ZADD", k.Definitions(), s.now.UnixMilli(), one(s, "r/x", "r/old", "r/"+s.definition)) })
+	s.maybe(30, func() { s.do("ZADD", k.Definitions(), s.now.Add(time.Hour).UnixMilli(), one(s, "r/x", "r/old", "r/"+s.definition)) })
 	s.maybe(30, func() {
 		s.do("ZADD", k.Definitions(), s.now.Add(-time.Minute).UnixMilli(), one(s, "r/x", "r/old", "gone/x"))
 	})
@@ -231,7 +231,7 @@ func (s *someState) entry(stream string, fields ...any) {
 		s.do("XGROUP", "CREATE", stream, scripts.Group, "0")
 		s.do("XREADGROUP", "GROUP", scripts.Group, "w", "STREAMS", stream, ">")
 		if last := s.client.XRevRangeN(s.ctx, stream, "+", "-", 1).Val(); len(last) > 0 {
-			s.do("XCLAIM", stream, scripts.Group, "w", 0, last[0].ID, "IDLE", one(s, 0, 3000, 25_000, 3_600_000), "JUSTID")
+			s.do("XCLAIM", stream, scripts.Group, "w", 0, last[0].ID, "IDLE", one(s, 0, 1_200_000, 7_200_000, 18_000_000), "JUSTID")
 		}
 	})
 }

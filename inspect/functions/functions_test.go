@@ -42,7 +42,7 @@ func loader(client redis.UniversalClient, all ...report.Keys) (*Loader, *bytes.B
 		partitions = append(partitions, scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys(k), Home: scripts.Keys(all[0])}))
 	}
 	r := &report.Report{Name: "r", Stages: []report.Stage{{Listeners: []report.Listener{{Name: "a"}, {Name: "b"}}}}}
-	limits := report.Limits{RunningJobs: 100, Grace: time.Minute, Lease: 10 * time.Second, Memory: 80}
+	limits := report.Limits{RunningJobs: 100, Grace: time.Minute, Lease: time.Hour, Memory: 80}
 	var log bytes.Buffer
 	return New(Options{
 		Redis: client, Partitions: partitions, Config: inspect.Config{Reports: map[string]*report.Report{"r": r}, Limits: limits},
@@ -198,6 +198,41 @@ func TestTop(t *testing.T) {
 	}
 	if !strings.HasPrefix(got[1], "lost  Redis has no job of lost") || !strings.HasPrefix(got[2], "100  r  attempt 1  RUN 1/2  deadline in 1h0m0s   It waits for b: no worker reads") {
 		t.Errorf("%q", got[1:3])
+	}
+}
+
+// TestIDsWithoutJob: what Redis alone knows of an id that has no job in it.
+func TestIDsWithoutJob(t *testing.T) {
+	t.Parallel()
+	_, client := start(t)
+	l, _ := loader(client, report.DefaultKeys)
+	l.Once(t.Context())
+	for id, c := range map[string]struct {
+		do    []any
+		ahead int // ids that are in the stream of jobs before
+		says  string
+	}{
+		"1": {[]any{"ZADD", "fanfold:dead", 1, "1"}, 0, "It has failed."},
+		"2": {[]any{"SET", "FileDownloadRecordEntity-2:ended", "3 CANCELLED r/x/y a:1:1 by {hand}"}, 0, "Its job has ended as CANCELLED: by {hand}"},
+		"3": {[]any{"ZADD", "fanfold:waiting:r", 1, "3"}, 0, "Its report r is paused since 1970-01-01 00:00:00 +00:00."},
+		"4": {[]any{"XADD", "fanfold:jobs", "*", "id", "4"}, 1, "It waits in fanfold:jobs behind 1 other, and no process reads"},
+		"5": {[]any{"XADD", "fanfold:jobs", "*", "id", "5"}, 2, "It waits in fanfold:jobs behind 2 others, and no process reads"},
+		"6": {[]any{"XADD", "fanfold:quarantine", "*", "reason", "odd", "fields", "id=6"}, 0, "It was quarantined "},
+		"7": {[]any{"DEL", "fanfold:dead"}, 0, "Redis has no job of 7, and the id waits nowhere"},
+	} {
+		client.FlushDB(t.Context())
+		l.written = false
+		l.Once(t.Context())
+		client.ZAdd(t.Context(), "fanfold:paused", redis.Z{Score: 1, Member: "report/r"})
+		for range c.ahead {
+			client.XAdd(t.Context(), &redis.XAddArgs{Stream: "fanfold:jobs", Values: []any{"id", "0"}})
+		}
+		if err := client.Do(t.Context(), c.do...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if got := lines(t, client, "fanfold_why", "fanfold:deadlines", id); !strings.HasPrefix(got[0], c.says) {
+			t.Errorf("%v: %q, not %q", c.do, got, c.says)
+		}
 	}
 }
 
