@@ -85,6 +85,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/listeners":     {"/config", "/engine", "/scheduler", "/inspect"},
 		"/scheduler":     {"/config", "/engine", "/listeners", "/inspect"},
 		"/dashboard":     {"/config", "/listeners", "/scheduler", "/cmd", "/inspect/doctor", "/inspect/show", "/inspect/functions"},
+		"/waiting":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/inspect/functions", "/dashboard", "/operate", "/api", "/cmd"},
 		"/operate":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/inspect/functions", "/dashboard", "/cmd"},
 		"/api":           {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/inspect/functions", "/dashboard", "/cmd"},
 		"/inspect":       {"/config", "/listeners", "/scheduler", "/inspect/doctor", "/inspect/show", "/operate", "/cmd"},

@@ -40,7 +40,7 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 	} else {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
 	}
-	due, ok := dueTime(score)
+	due, ok := DueTime(score)
 	if !ok || due.Sub(now) > scripts.Horizon {
 		d.Bad = "its score is not a time, or more than ten years away: it is quarantined"
 		return d
@@ -52,9 +52,9 @@ func NewDelayed(member string, score float64, now time.Time) Delayed {
 	return d
 }
 
-// dueTime is the time that a score stands for: in milliseconds, or in seconds where it is
+// DueTime is the time that a score stands for: in milliseconds, or in seconds where it is
 // small. It is false for a score that is no time.
-func dueTime(score float64) (time.Time, bool) {
+func DueTime(score float64) (time.Time, bool) {
 	if math.IsNaN(score) || math.IsInf(score, 0) || score >= scripts.NoTime {
 		return time.Time{}, false
 	}

@@ -186,7 +186,7 @@ func overdue(name, key, help string) measure {
 				found, failed := first.Result()
 				err = cmp.Or(err, failed)
 				for _, z := range found {
-					if due, ok := dueTime(z.Score); ok {
+					if due, ok := DueTime(z.Score); ok {
 						late = max(late, since(now, due))
 					}
 				}

@@ -100,7 +100,7 @@ func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	}
 	v.Job, v.Stage = j.Status, j.Stage
 	if !r.Status.Final() {
-		v.Deadline = &j.Deadline
+		v.Started, v.Deadline = &j.Started, &j.Deadline
 	}
 	ours := in.o.Config.Reports[j.Report]
 	v.Listeners = j.listeners(ours)

@@ -67,7 +67,7 @@ func (in *Inspector) running(ctx context.Context, s *scripts.Scripts, page []red
 	list := make([]Running, len(page))
 	for i, z := range page {
 		id, _ := z.Member.(string)
-		deadline, _ := dueTime(z.Score)
+		deadline, _ := DueTime(z.Score)
 		list[i] = Running{ID: id, Deadline: deadline}
 		state, err := job.ParseLine(lines[i].Val())
 		if err := cmp.Or(lines[i].Err(), err); err != nil {

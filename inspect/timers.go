@@ -43,7 +43,7 @@ func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.
 	for state, key := range map[string]string{"set": s.Keys.Timers(), "paused": s.Keys.PausedTimers()} {
 		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
 			name, _ := z.Member.(string)
-			due, _ := dueTime(z.Score)
+			due, _ := DueTime(z.Score)
 			t := in.Timer(name, due, state)
 			if state == "set" && t.overdue(now) {
 				t.State = "overdue"

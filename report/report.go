@@ -8,7 +8,9 @@ import (
 
 // Report is the definition of a report.
 type Report struct {
-	Name   string `key:"report"`
+	Name string `key:"report"`
+	// what people who [wait](waiting.md) for one read in place of the name
+	Label  string `yaml:"label" unset:"the name"`
 	Line   int    // in the configuration file
 	Stages []Stage
 	// deadline of a job, from its start until its file is committed

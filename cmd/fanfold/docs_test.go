@@ -85,16 +85,16 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 	environment := decode.Environment{
 		Lookup: func(name string) (string, bool) { v, ok := set[name]; return v, ok },
 		ReadFile: func(name string) ([]byte, error) {
-			if strings.HasSuffix(name, ".pem") {
+			switch {
+			case strings.HasSuffix(name, ".pem"):
 				return os.ReadFile("../../config/testdata/ca.pem")
-			}
-			if strings.HasSuffix(name, ".htpasswd") {
+			case strings.HasSuffix(name, ".htpasswd"):
 				return []byte("oncall:$2y$05$" + strings.Repeat("x", 53) + "\n"), nil
 			}
-			return []byte("p\n"), nil
+			return []byte(strings.Repeat("p", 32) + "\n"), nil
 		},
 	}
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/http.md", "docs/external.md"} {
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/http.md", "docs/external.md", "docs/waiting.md"} {
 		for _, block := range fenced(t, page, "yaml") {
 			if strings.HasPrefix(block, "redis:\n") { // these fields alone
 				_, rest, _ := strings.Cut(fenced(t, "docs/configuration.md", "yaml")[0], "\n")

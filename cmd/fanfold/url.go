@@ -9,10 +9,12 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/engine/sink/gcs"
+	"github.com/fanfold/fanfold/waiting"
 )
 
 func newURL(f *flags) *cobra.Command {
-	expires := 15 * time.Minute
+	var expires time.Duration
+	var page bool
 	c := &cobra.Command{
 		Use:   "url ID",
 		Short: "Print where a job's file can be read",
@@ -20,13 +22,24 @@ func newURL(f *flags) *cobra.Command {
 for a while: a signed URL of Google Cloud Storage, made for this call and kept
 nowhere. Treat it as a password. It is signed with the key of the service account, or
 by IAM where the credentials have none. For a directory it prints the path. A record
-without a file says what it is: 4 is the exit code of one that has failed.`,
+without a file says what it is: 4 is the exit code of one that has failed.
+
+With --page it prints the address of the page on which a person sees how the record
+stands, and downloads its file: serve --http shows it, without a login. It needs http.url
+and http.key in the configuration.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
-			if expires < time.Second || expires > gcs.LongestLink {
-				return usage(fmt.Errorf("--expires %s is not from 1s to %s", expires, gcs.LongestLink))
+			of, usual, longest := b.link, 15*time.Minute, gcs.LongestLink
+			if page {
+				of, usual, longest = b.pageLink, 7*24*time.Hour, waiting.MaxLinkTime
 			}
-			l, err := b.link(c.Context(), ids[0], expires)
+			if !c.Flags().Changed("expires") {
+				expires = usual
+			}
+			if expires < time.Second || expires > longest {
+				return usage(fmt.Errorf("--expires %s is not from 1s to %s", expires, longest))
+			}
+			l, err := of(c.Context(), ids[0], expires)
 			switch {
 			case err != nil:
 				return err
@@ -37,7 +50,9 @@ without a file says what it is: 4 is the exit code of one that has failed.`,
 			return err
 		}),
 	}
-	c.Flags().Var((*span)(&expires), "expires", "how long a signed URL is good, 7d at most")
+	c.Flags().Var((*span)(&expires), "expires", "how long the URL is good: a signed one for 15m, 7d at most; a page for 7d, 90d at most")
+	c.Flags().Lookup("expires").DefValue = "" // it depends on what it is for
+	c.Flags().BoolVar(&page, "page", false, "the page for the person who waits, in place of the file")
 	return c
 }
 
@@ -47,6 +62,16 @@ type link struct {
 	URL     string     `json:"url,omitempty"`
 	Expires *time.Time `json:"expires,omitempty"`
 	Path    string     `json:"path,omitempty"`
+}
+
+// pageLink makes a link to the page of a record.
+func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration) (link, error) {
+	if _, err := b.Inspect.Record(ctx, id); err != nil {
+		return link{ID: id}, err
+	}
+	until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second)
+	url, err := b.PageURL(waiting.Pass{ID: id, Expires: until})
+	return link{ID: id, URL: url, Expires: &until}, err
 }
 
 // link finds the file of a record.

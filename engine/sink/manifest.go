@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/fanfold/fanfold/dataset"
@@ -84,4 +85,21 @@ func WriteManifest(ctx context.Context, s Sink, name string, m Manifest) error {
 		return err
 	}
 	return nil
+}
+
+// maxManifest bounds how much of a manifest is read, in bytes.
+const maxManifest = 4 << 20
+
+// ReadManifest returns what the object of that name was made from. The error matches ErrNoObject
+// where it has no manifest.
+func ReadManifest(ctx context.Context, s Sink, name string) (m Manifest, err error) {
+	in, err := s.Open(ctx, ManifestName(name))
+	if err != nil {
+		return m, err
+	}
+	defer in.Close()
+	if err := json.NewDecoder(io.LimitReader(in, maxManifest)).Decode(&m); err != nil {
+		return m, fmt.Errorf("read manifest of %s: %w", name, err)
+	}
+	return m, nil
 }

@@ -2,6 +2,7 @@ package sink_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -47,6 +48,13 @@ func TestManifestBytes(t *testing.T) {
 		if diff := cmp.Diff(string(want), string(p.Read(t, sink.ManifestName(name)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+		got, err := sink.ReadManifest(t.Context(), p.Sink, name)
+		if err != nil || got.Rows != m.Rows || got.CRC32C != m.CRC32C || len(got.Listeners) != len(m.Listeners) {
+			t.Errorf("%+v %v", got, err)
+		}
+	}
+	if _, err := sink.ReadManifest(t.Context(), p.Sink, "none.csv"); !errors.Is(err, sink.ErrNoObject) {
+		t.Error(err)
 	}
 }
 

@@ -47,10 +47,17 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 	service := api.New(api.Options{
 		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Prefix: site.Path(), Log: log,
 	})
+	pages, err := p.waiting(in, log)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // of server-sent events, which end with the server
 	mux := http.NewServeMux()
 	mux.Handle("/", site.Login(d))
 	mux.Handle(api.Root+"/", site.Login(service))
+	if pages != nil {
+		mux.Handle("/r/", pages) // their links are the permission
+	}
 	server := newServer(site.Guard(site.Below(mux)), log)
 	server.BaseContext = func(net.Listener) context.Context { return streams }
 	done := make(chan struct{}, 2)

@@ -1,0 +1,49 @@
+// Keeps the page up to date: the server sends what it says now, and the parts that have changed are
+// filled anew. A part with the focus or a selection stays as it is until the next message.
+'use strict'
+
+const main = document.querySelector('main')
+let stream = null
+let ended = !main.dataset.live
+
+function used (part) {
+  const selection = document.getSelection()
+  return part.contains(document.activeElement) ||
+    (selection && !selection.isCollapsed && part.contains(selection.anchorNode))
+}
+
+function show (text) {
+  const next = new DOMParser().parseFromString(text, 'text/html')
+  for (const part of main.children) {
+    const fresh = next.getElementById(part.id)
+    if (!fresh || used(part) || part.isEqualNode(fresh)) continue
+    part.replaceChildren(...fresh.childNodes)
+  }
+  document.title = main.querySelector('h1').textContent + ' · ' + main.querySelector('#report').textContent
+}
+
+// A hidden page has no stream: browsers open few connections to a server.
+function listen () {
+  if (ended || document.hidden) {
+    stream?.close()
+    stream = null
+  } else if (!stream) {
+    stream = new EventSource(main.dataset.live)
+    stream.onmessage = e => show(e.data)
+    stream.addEventListener('end', () => {
+      ended = true
+      listen()
+    })
+    stream.onerror = () => { // closed for good: too many pages, or the link has ended
+      if (stream?.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10000)
+    }
+  }
+}
+
+document.addEventListener('visibilitychange', listen)
+addEventListener('pageshow', listen)
+addEventListener('pagehide', () => {
+  stream?.close()
+  stream = null
+})
+listen()

@@ -1,0 +1,179 @@
+package waiting
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/internal/download"
+	"github.com/fanfold/fanfold/internal/past"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+)
+
+// Options are what pages show. All are needed but Log.
+type Options struct {
+	Seal       *Sealer
+	Inspect    *inspect.Inspector
+	Redis      redis.UniversalClient // for short reads
+	Partitions scripts.Partitions
+	Reports    map[string]*report.Report
+	Find       download.Find
+	Log        *slog.Logger // nil: none
+}
+
+// Pages serves what stands behind links. It is an http.Handler for all paths below /r/.
+type Pages struct {
+	o        Options
+	mux      *http.ServeMux
+	looks    looks
+	queues   queues
+	promises promises
+	past     *past.Runs
+	streams  chan struct{} // one for each browser that is told of changes
+}
+
+//go:embed page.html
+var source string
+
+//go:embed assets
+var assets embed.FS
+
+var layout = template.Must(template.New("page").Parse(source))
+
+// New makes Pages. It asks nothing yet.
+func New(o Options) *Pages {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	var events []string
+	for _, s := range o.Partitions {
+		events = append(events, s.Keys.Events())
+	}
+	p := &Pages{o: o, mux: http.NewServeMux(), queues: queues{redis: o.Redis}, past: past.New(o.Redis, events...), streams: make(chan struct{}, maxStreams)}
+	p.mux.HandleFunc("GET /r/{token}", p.page)
+	p.mux.HandleFunc("GET /r/{token}/file", p.file)
+	p.mux.HandleFunc("GET /r/{token}/live", p.live)
+	files, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic(err) // the folder is part of the binary
+	}
+	for _, name := range []string{"style.css", "live.js", "icon.svg"} {
+		p.mux.HandleFunc("GET /r/-/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
+	}
+	p.mux.HandleFunc("GET /r/", func(w http.ResponseWriter, r *http.Request) { p.refuse(w, r, ErrToken) })
+	return p
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
+	p.mux.ServeHTTP(w, r)
+}
+
+// shown is what a page is made of.
+type shown struct {
+	view
+	Report, ID string
+	Token      string // empty: the link opens nothing
+	Base       string // leads from the page to /r/
+	Until      string // when the link ends
+}
+
+// open reads the token of a request; false: it is answered.
+func (p *Pages) open(w http.ResponseWriter, r *http.Request) (Pass, bool) {
+	pass, err := p.o.Seal.Open(r.PathValue("token"), time.Now())
+	if err != nil {
+		p.refuse(w, r, err)
+	}
+	return pass, err == nil
+}
+
+// refuse says that a link is not good, and nothing else.
+func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	code, v := http.StatusNotFound, view{Class: "bad", Title: "This link is not valid", Ended: true, Says: []string{"Perhaps a part of it is missing. Open it again from where you got it, or ask for a new one."}}
+	if errors.Is(err, ErrExpired) {
+		code, v.Class, v.Title = http.StatusGone, "warn", "This link has expired"
+		v.Says = []string{"Ask for a new one."}
+	}
+	p.write(w, r, code, shown{view: v})
+}
+
+// seen is the page of a pass.
+func (p *Pages) seen(ctx context.Context, token string, pass Pass) (shown, error) {
+	f, err := p.looks.of(ctx, pass.ID, func(ctx context.Context) (facts, error) { return p.look(ctx, pass.ID) })
+	if err != nil {
+		return shown{}, err
+	}
+	f.Now = time.Now() // what is left runs on
+	return shown{view: describe(f, p.o.Reports), Report: title(p.o.Reports, f.Report), ID: pass.ID, Token: token, Until: stamp(pass.Expires)}, nil
+}
+
+func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
+	pass, ok := p.open(w, r)
+	if !ok {
+		return
+	}
+	s, err := p.seen(r.Context(), r.PathValue("token"), pass)
+	if err != nil {
+		p.away(w, r, pass, err)
+		return
+	}
+	p.write(w, r, http.StatusOK, s)
+}
+
+// away says that nothing is known now. The error is for the log.
+func (p *Pages) away(w http.ResponseWriter, r *http.Request, pass Pass, err error) {
+	p.o.Log.Warn("waiting page", "job", pass.ID, "err", err)
+	w.Header().Set("Retry-After", "5")
+	p.write(w, r, http.StatusServiceUnavailable, shown{view: view{Class: "warn", Title: "Not known at the moment", Says: []string{"How far your report is cannot be seen now. That does not harm it. This page tries again by itself."}}})
+}
+
+// file brings the file, which the record names now.
+func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
+	pass, ok := p.open(w, r)
+	if !ok {
+		return
+	}
+	f, err := p.looks.of(r.Context(), pass.ID, func(ctx context.Context) (facts, error) { return p.look(ctx, pass.ID) })
+	if err == nil && !f.Status.HasFile() {
+		w.Header().Set("Location", "../"+r.PathValue("token")) // the page says why
+		w.WriteHeader(http.StatusSeeOther)
+		return
+	}
+	if err == nil {
+		err = download.Serve(w, r, p.o.Find, pass.ID, f.File)
+	}
+	switch {
+	case errors.Is(err, sink.ErrNoObject):
+		p.write(w, r, http.StatusGone, shown{ID: pass.ID, view: view{Class: "warn", Title: "The file is no longer there", Ended: true, Help: true, Says: []string{"It was made, and has been deleted since. Ask for the report again."}}})
+	case err != nil:
+		p.away(w, r, pass, err)
+	}
+}
+
+// write writes a page, whole.
+func (p *Pages) write(w http.ResponseWriter, r *http.Request, code int, s shown) {
+	s.Base = strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, "/r/"), "/"))
+	var out bytes.Buffer
+	if err := layout.ExecuteTemplate(&out, "page", s); err != nil {
+		p.o.Log.Error("waiting page", "job", s.ID, "err", err)
+		http.Error(w, "This page cannot be shown.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = out.WriteTo(w)
+}

@@ -1,0 +1,101 @@
+package waiting
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/report"
+)
+
+// Pass is what a link says: of whom it is good for what, until when.
+type Pass struct {
+	ID      string    // of the record
+	Expires time.Time // whole seconds
+	Person  string    // whose past exports are shown; empty: nobody's
+}
+
+// Errors of Open. They tell nothing of the record.
+var (
+	ErrToken   = errors.New("waiting: not a valid link")
+	ErrExpired = errors.New("waiting: the link has expired")
+)
+
+const (
+	// MaxLinkTime is how long a link can be good.
+	MaxLinkTime = 90 * 24 * time.Hour
+	// maxPerson is the max length of a person, in bytes.
+	maxPerson = 200
+	// maxToken is longer than any token.
+	maxToken = 512
+	// purpose keeps these tokens apart from all else that a key may be used for.
+	purpose = "fanfold waiting page 1"
+)
+
+// Sealer seals passes into tokens and opens them. It is safe for concurrent use.
+type Sealer struct{ seal cipher.AEAD }
+
+// NewSealer makes the Sealer of an installation, which its prefixes in Redis name: a token of one
+// is nothing to another one, though they have the same key.
+func NewSealer(key report.Secret, of report.Keys) (*Sealer, error) {
+	derived, err := hkdf.Key(sha256.New, []byte(key.Reveal()), nil, purpose+"\x00"+of.Prefix+"\x00"+of.Hash, 32)
+	if err != nil {
+		return nil, fmt.Errorf("waiting: key: %w", err)
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return nil, fmt.Errorf("waiting: key: %w", err)
+	}
+	seal, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("waiting: key: %w", err)
+	}
+	return &Sealer{seal}, nil
+}
+
+// Seal makes a token: letters, digits, - and _. A person of more than 200 bytes is left out; of what
+// is no id nothing can be seen.
+func (s *Sealer) Seal(p Pass) string {
+	if !report.ValidID(p.ID) {
+		p.ID = ""
+	}
+	if len(p.Person) > maxPerson {
+		p.Person = ""
+	}
+	plain := binary.BigEndian.AppendUint64(nil, uint64(p.Expires.Unix()))
+	plain = append(append(plain, byte(len(p.ID))), p.ID...)
+	plain = append(plain, p.Person...)
+	return base64.RawURLEncoding.EncodeToString(s.seal.Seal(nil, nil, plain, []byte(purpose)))
+}
+
+// Open reads a token. The errors are ErrToken and ErrExpired; of one that has expired it returns
+// nothing.
+func (s *Sealer) Open(token string, now time.Time) (Pass, error) {
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // which the decoder skips
+		return Pass{}, ErrToken
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil {
+		return Pass{}, ErrToken
+	}
+	plain, err := s.seal.Open(nil, nil, sealed, []byte(purpose))
+	if err != nil || len(plain) < 9 || len(plain) < 9+int(plain[8]) {
+		return Pass{}, ErrToken
+	}
+	end := 9 + int(plain[8])
+	p := Pass{ID: string(plain[9:end]), Expires: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0), Person: string(plain[end:])}
+	switch {
+	case !report.ValidID(p.ID):
+		return Pass{}, ErrToken
+	case !now.Before(p.Expires):
+		return Pass{}, ErrExpired
+	}
+	return p, nil
+}

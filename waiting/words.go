@@ -1,0 +1,212 @@
+package waiting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// facts are what is known of a record.
+type facts struct {
+	inspect.Job
+	Now   time.Time
+	Place place          // of a record that is PENDING
+	Left  Left           // while its job runs
+	Made  *sink.Manifest // what the file was made from; nil: there is none, or it cannot be read
+}
+
+// view is a page in words.
+type view struct {
+	Class  string // waiting, good, warn or bad
+	Title  string
+	Says   []string
+	Left   string // the range, or empty
+	Why    string // of Left
+	Parts  []part
+	Result *result // of a file
+	Ended  bool    // nothing changes any more
+	Help   bool    // support can do something: the id is shown
+	Done   int     // parts
+}
+
+// part is what one source gives.
+type part struct{ Name, Class, Says string }
+
+// describe says in words how a record stands. Reports are those of the configuration.
+func describe(f facts, reports map[string]*report.Report) view {
+	v := view{Class: "waiting"}
+	of := reports[f.Report]
+	switch {
+	case f.Status == report.Pending:
+		v.queued(f)
+	case f.Status == report.Processing:
+		v.running(f, of)
+	case f.Status.HasFile():
+		v.done(f, of)
+	case f.Status == report.Cancelled:
+		v.Class, v.Title, v.Ended = "warn", "Cancelled", true
+		v.Says = []string{"This report was cancelled. It will not be made."}
+	case f.Status == inspect.Deleted:
+		v.Class, v.Title, v.Ended = "warn", "No longer available", true
+		v.Says = []string{"This report was deleted."}
+	default:
+		v.Class, v.Title, v.Ended, v.Help = "bad", "This report could not be made", true, true
+		v.Says = []string{"Something went wrong on our side. Support can find out what it was, and run it again."}
+	}
+	return v
+}
+
+// queued is a record that has not started.
+func (v *view) queued(f facts) {
+	v.Title = "Waiting to start"
+	switch p := f.Place; {
+	case len(f.Paused) > 0:
+		v.Title = "Paused"
+		v.Says = []string{"Reports of this kind are paused at the moment. Yours starts by itself when the pause is over."}
+	case p.Due.After(f.Now):
+		v.Title = "Planned"
+		v.Says = []string{"It starts by itself in " + job.Span(p.Due.Sub(f.Now)) + "."}
+	case p.Known && p.Exact && p.Before == 0:
+		v.Says = []string{"It is the next one to start."}
+	case p.Known && p.Exact && p.Before == 1:
+		v.Says = []string{"One other report is before it."}
+	case p.Known && p.Exact:
+		v.Says = []string{job.Grouped(int64(p.Before)) + " other reports are before it."}
+	case p.Known:
+		v.Says = []string{"More than " + job.Grouped(int64(p.Before)) + " other reports are before it."}
+	default:
+		v.Says = []string{"It has not started yet."}
+	}
+}
+
+// running is a record whose job runs, or is about to.
+func (v *view) running(f facts, of *report.Report) {
+	v.Title, v.Left, v.Why = "Being made", f.Left.Says(f.Now), f.Left.Why
+	v.parts(f, of)
+	all := fmt.Sprintf("%d of %d parts are there.", v.Done, len(v.Parts))
+	switch f.Job.Job {
+	case "":
+		v.Says, v.Parts = []string{"It is about to start."}, nil
+	case job.StatusRun:
+		v.Says = []string{all}
+		if len(f.Paused) > 0 {
+			v.Title, v.Says = "Paused", []string{all, "A part that it needs is paused at the moment. It goes on by itself when the pause is over."}
+		}
+	case job.StatusReady, job.StatusFold:
+		v.Title, v.Says = "Being put together", []string{"All parts are there. The file is being made."}
+		if l := f.FanIn; l != nil && l.Next != nil && l.Next.After(f.Now) {
+			v.Says = append(v.Says, "That did not work yet, and is tried again in "+job.Span(l.Next.Sub(f.Now))+".")
+		}
+	case job.StatusPublishing:
+		v.Title, v.Says = "Almost there", []string{"The file is being stored."}
+	default:
+		v.Title, v.Says, v.Left, v.Why = "Coming to an end", []string{"It ends without a file."}, "", ""
+	}
+}
+
+// parts are those of all stages: what is missing is one that is not done.
+func (v *view) parts(f facts, of *report.Report) {
+	for _, l := range f.Listeners {
+		p := part{Name: label(of, l.Name), Class: "open", Says: "not there yet"}
+		rows := job.Grouped(l.Rows) + " rows"
+		switch {
+		case l.State == "done":
+			v.Done++
+			p.Class, p.Says = "done", rows
+		case l.State == "omitted":
+			v.Done++
+			p.Class, p.Says = "omitted", "left out: it could not be had"
+		case l.State == "failed", l.State == "stopped":
+			p.Class, p.Says = "omitted", "not finished"
+		case slices.Contains(f.Paused, "listener/"+l.Name):
+			p.Class, p.Says = "held", "paused"
+		case l.Next != nil && l.Next.After(f.Now) && l.Waits:
+			p.Class, p.Says = "held", "waits for another system"
+		case l.Next != nil && l.Next.After(f.Now):
+			p.Class, p.Says = "held", "did not answer; asked again in "+job.Span(l.Next.Sub(f.Now))
+		case l.Stage > f.Stage:
+			p.Says = "comes after the others"
+		case l.Rows > 0:
+			p.Says = rows + " so far"
+		}
+		v.Parts = append(v.Parts, p)
+	}
+}
+
+// label is what people read in place of a listener's name.
+func label(of *report.Report, name string) string {
+	if of != nil {
+		if l, _, ok := of.Listener(name); ok && l.Label != "" {
+			return l.Label
+		}
+	}
+	return plain(name[strings.LastIndexByte(name, '.')+1:])
+}
+
+// plain is a name as words.
+func plain(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// title is what people read in place of a report's name.
+func title(reports map[string]*report.Report, name string) string {
+	if of := reports[name]; of != nil && of.Label != "" {
+		return of.Label
+	}
+	return plain(name)
+}
+
+// result is a file in words.
+type result struct {
+	Rows, Size, Checksum, Made string // empty: not known
+	Missing                    []string
+}
+
+// done is a record that has a file.
+func (v *view) done(f facts, of *report.Report) {
+	v.Class, v.Title, v.Ended, v.Result = "good", "Ready", true, &result{}
+	if f.Rows != nil {
+		v.Result.Rows = job.Grouped(*f.Rows)
+	}
+	if m := f.Made; m != nil {
+		v.Result = &result{Rows: job.Grouped(m.Rows), Size: size(m.Bytes), Checksum: m.CRC32C, Made: stamp(m.CreatedAt)}
+		for _, l := range m.Listeners {
+			if l.OnFailure != "" {
+				v.Result.Missing = append(v.Result.Missing, label(of, l.Name))
+			}
+		}
+	}
+	if f.Status == report.Partial {
+		v.Class, v.Title, v.Help = "warn", "Ready, but not complete", true
+		v.Says = []string{"Some data could not be had, and the file was made without it."}
+		if missing := v.Result.Missing; len(missing) > 0 {
+			v.Says = []string{"The file was made without: " + strings.Join(missing, ", ") + ". Their columns are empty, or have a fixed value."}
+		}
+	}
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	unit, of := "bytes", int64(1)
+	for _, u := range []struct {
+		name string
+		of   int64
+	}{{"kB", 1000}, {"MB", 1_000_000}, {"GB", 1_000_000_000}} {
+		if n >= u.of {
+			unit, of = u.name, u.of
+		}
+	}
+	if of == 1 || n >= 10*of {
+		return job.Grouped((n+of/2)/of) + " " + unit
+	}
+	return fmt.Sprintf("%.1f %s", float64(n)/float64(of), unit)
+}
+
+// stamp writes a time for people wherever they are.
+func stamp(t time.Time) string {
+	return t.UTC().Format("2 January 2006, 15:04 UTC")
+}

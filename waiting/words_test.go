@@ -1,0 +1,103 @@
+package waiting
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/engine/sink"
+	"github.com/fanfold/fanfold/inspect"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// words are all that a page says, one after the other.
+func words(v view) string {
+	all := append([]string{v.Title + ":"}, v.Says...)
+	for _, p := range v.Parts {
+		all = append(all, "["+p.Name+": "+p.Says+"]")
+	}
+	if v.Left != "" {
+		all = append(all, "Left "+v.Left+".")
+	}
+	if r := v.Result; r != nil {
+		all = append(all, r.Rows, r.Size, r.Checksum, r.Made)
+	}
+	if v.Help {
+		all = append(all, "(help)")
+	}
+	return strings.TrimSpace(strings.Join(append(all, v.Why), " "))
+}
+
+// TestWords has each state that a record can be in.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	reports := map[string]*report.Report{"r": {Name: "r", Stages: []report.Stage{
+		{Listeners: []report.Listener{{Name: "plt_fund.vs_withdraw", Label: "Withdrawals"}, {Name: "user.some_tags"}}},
+		{Listeners: []report.Listener{{Name: "last"}}},
+	}}}
+	later := now.Add(40 * time.Second)
+	running := func(status string, change func(*facts), listeners ...inspect.Listener) facts {
+		f := facts{Now: now, Job: inspect.Job{ID: "1", Report: "r", Status: report.Processing, Attempt: 1, Job: status, Stage: 1, Listeners: listeners}}
+		if change != nil {
+			change(&f)
+		}
+		return f
+	}
+	queued := func(p place, paused ...string) facts {
+		return facts{Now: now, Place: p, Job: inspect.Job{ID: "1", Report: "r", Status: report.Pending, Paused: paused}}
+	}
+	ended := func(s report.Status, m *sink.Manifest) facts {
+		return facts{Now: now, Made: m, Job: inspect.Job{ID: "1", Report: "r", Status: s, Error: "SELECT secret", File: "gs://secret/1.csv"}}
+	}
+	made := &sink.Manifest{Rows: 41_000, Bytes: 1_234_567, CRC32C: "0000beef", CreatedAt: time.Date(2024, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600)), Listeners: []sink.ManifestListener{
+		{Name: "plt_fund.vs_withdraw"}, {Name: "user.some_tags", OnFailure: "optional", Error: "SELECT secret"},
+	}}
+	for want, f := range map[string]facts{
+		"Waiting to start: It has not started yet.":                                                                           queued(place{}),
+		"Waiting to start: It is the next one to start.":                                                                      queued(place{Known: true, Exact: true}),
+		"Waiting to start: One other report is before it.":                                                                    queued(place{Known: true, Exact: true, Before: 1}),
+		"Waiting to start: 999 other reports are before it.":                                                                  queued(place{Known: true, Exact: true, Before: 999}),
+		"Waiting to start: More than 1,000 other reports are before it.":                                                      queued(place{Known: true, Before: 1000}),
+		"Planned: It starts by itself in 40 s.":                                                                               queued(place{Due: later}),
+		"Paused: Reports of this kind are paused at the moment. Yours starts by itself when the pause is over.":               queued(place{}, "report/r"),
+		"Being made: It is about to start.":                                                                                   running("", nil),
+		"Being put together: All parts are there. The file is being made.":                                                    running(job.StatusFold, nil),
+		"Being put together: All parts are there. The file is being made. That did not work yet, and is tried again in 40 s.": running(job.StatusReady, func(f *facts) { f.FanIn = &inspect.Listener{Next: &later, Why: "secret"} }),
+		"Almost there: The file is being stored.":                                                                             running(job.StatusPublishing, nil),
+		"Coming to an end: It ends without a file.":                                                                           running(job.StatusFailing, func(f *facts) { f.Left = Left{now, later, "because"} }),
+		"Being made: 1 of 3 parts are there. [Withdrawals: 41,000 rows] [some tags: not there yet] [last: comes after the others] Left about 40 s. because": running(
+			job.StatusRun, func(f *facts) { f.Left = Left{later, later, "because"} },
+			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "done", Rows: 41_000}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "running"}, inspect.Listener{Name: "last", Stage: 2, State: "waiting"}),
+		"Being made: 1 of 3 parts are there. [Withdrawals: did not answer; asked again in 40 s] [some tags: left out: it could not be had] [last: waits for another system]": running(
+			job.StatusRun, nil,
+			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "waiting", Next: &later, Why: "secret"}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "omitted", Why: "secret"},
+			inspect.Listener{Name: "last", Stage: 1, State: "waiting", Next: &later, Waits: true, Why: "secret"}),
+		"Paused: 0 of 2 parts are there. A part that it needs is paused at the moment. It goes on by itself when the pause is over. [Withdrawals: paused] [some tags: 7 rows so far]": running(
+			job.StatusRun, func(f *facts) { f.Paused = []string{"listener/plt_fund.vs_withdraw"} },
+			inspect.Listener{Name: "plt_fund.vs_withdraw", Stage: 1, State: "waiting"}, inspect.Listener{Name: "user.some_tags", Stage: 1, State: "running", Rows: 7}),
+		"Cancelled: This report was cancelled. It will not be made.":                                                                  ended(report.Cancelled, nil),
+		"No longer available: This report was deleted.":                                                                               ended(inspect.Deleted, nil),
+		"This report could not be made: Something went wrong on our side. Support can find out what it was, and run it again. (help)": ended(report.Failed, nil),
+		"Ready: 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC":                                                                       ended(report.Success, made),
+		"Ready:": ended(report.Success, nil),
+		"Ready, but not complete: Some data could not be had, and the file was made without it.     (help)":                                                                    ended(report.Partial, nil),
+		"Ready, but not complete: The file was made without: some tags. Their columns are empty, or have a fixed value. 41,000 1.2 MB 0000beef 4 March 2024, 04:06 UTC (help)": ended(report.Partial, made),
+	} {
+		got := words(describe(f, reports))
+		if got != want {
+			t.Errorf("%q\nnot\n%q", got, want)
+		}
+		if strings.Contains(got, "secret") || strings.Contains(got, "SELECT") {
+			t.Errorf("%q tells what is nobody's business", got)
+		}
+	}
+	if got := describe(ended("unmapped x", nil), nil); got.Class != "bad" || !got.Ended {
+		t.Errorf("%+v", got)
+	}
+	for n, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1500: "1.5 kB", 15_400: "15 kB", 2_000_000_000: "2.0 GB", 1_500_000_000_000: "1,500 GB"} {
+		if got := size(n); got != want {
+			t.Errorf("%d: %q, not %q", n, got, want)
+		}
+	}
+}
