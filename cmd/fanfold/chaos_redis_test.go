@@ -219,7 +219,7 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:installation", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired",
-	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep",
+	"fanfold:paused", "fanfold:definitions", "fanfold:lock:sweep", "fanfold:configuration",
 }
 
 // left tells which keys are there that jobs should not leave when they have ended.
