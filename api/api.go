@@ -29,6 +29,9 @@ type Options struct {
 	Parameters int64
 	// Find finds the file of a record.
 	Find download.Find
+	// Page returns the address of the page for the person who waits for a job; empty: there is none.
+	// nil: none of them has one.
+	Page func(id string) string
 	// Prefix comes before Root in the addresses that are answered, such as /fanfold; empty: nothing.
 	Prefix string
 	Log    *slog.Logger // nil: none

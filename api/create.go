@@ -20,7 +20,8 @@ type created struct {
 	Status string `json:"status"` // addresses
 	Events string `json:"events"`
 	File   string `json:"file"`
-	Pushed bool   `json:"pushed"` // false: Redis does not answer, and the job starts later
+	Page   string `json:"page,omitempty"` // for the person who waits, without a login
+	Pushed bool   `json:"pushed"`         // false: Redis does not answer, and the job starts later
 }
 
 // create inserts the record of a job and pushes its id.
@@ -63,7 +64,11 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) created(id string, pushed bool) created {
-	return created{ID: id, Status: a.url(id, ""), Events: a.url(id, "/events"), File: a.url(id, "/file"), Pushed: pushed}
+	v := created{ID: id, Status: a.url(id, ""), Events: a.url(id, "/events"), File: a.url(id, "/file"), Pushed: pushed}
+	if a.o.Page != nil {
+		v.Page = a.o.Page(id)
+	}
+	return v
 }
 
 // maxKey is the max length of an Idempotency-Key.

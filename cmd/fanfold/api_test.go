@@ -155,7 +155,7 @@ func TestAPIRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newStack(t, apiReports, fmt.Sprintf(`limits: {stop: 1s}
-http: {url: "http://reports.example.com/fanfold", operators: [op], users: %q}`, fmt.Sprintf("op:%[1]s\nreader:%[1]s", hash)))
+http: {url: "http://reports.example.com/fanfold", operators: [op], users: %q, key: "0123456789abcdef0123456789abcdef"}`, fmt.Sprintf("op:%[1]s\nreader:%[1]s", hash)))
 	base := "http://" + address(t)
 	s.process("-c", s.config, "serve", "--http", strings.TrimPrefix(base, "http://"))
 	base += "/fanfold/api/v1"
@@ -181,8 +181,17 @@ http: {url: "http://reports.example.com/fanfold", operators: [op], users: %q}`, 
 	if code, text := s.call("GET", base+"/jobs/"+id+"/file", "", as("reader")...); code != http.StatusConflict || !strings.Contains(text, "/fanfold/api/v1/jobs/"+id+"/events") {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := s.call("POST", base+"/reports/slow/jobs", "", as("op")...); code != http.StatusCreated || !strings.Contains(text, `"/fanfold/api/v1/jobs/`) {
-		t.Errorf("%d %s", code, text)
+	code, text := s.call("POST", base+"/reports/slow/jobs", "", as("op")...)
+	if code != http.StatusCreated || !strings.Contains(text, `"/fanfold/api/v1/jobs/`) {
+		t.Fatalf("%d %s", code, text)
+	}
+	var made struct{ ID, Page string }
+	if err := json.Unmarshal([]byte(text), &made); err != nil {
+		t.Fatal(err)
+	}
+	token, ok := strings.CutPrefix(made.Page, "http://reports.example.com/fanfold/r/")
+	if code, text := s.call("GET", strings.TrimSuffix(base, "/api/v1")+"/r/"+token, ""); !ok || code != http.StatusOK || !strings.Contains(text, "<html") {
+		t.Errorf("%s: %d %.300s", made.Page, code, text)
 	}
 }
 

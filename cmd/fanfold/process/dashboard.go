@@ -45,7 +45,7 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 		},
 	})
 	service := api.New(api.Options{
-		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Prefix: site.Path(), Log: log,
+		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Page: p.page(log), Prefix: site.Path(), Log: log,
 	})
 	pages, err := p.waiting(in, log)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/waiting"
@@ -21,6 +22,23 @@ func (p *Process) waiting(in *inspect.Inspector, log *slog.Logger) (http.Handler
 	return waiting.New(waiting.Options{
 		Seal: seal, Inspect: in, Redis: p.Redis, Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: log,
 	}), nil
+}
+
+// pageTime is how long a link is good that the API makes.
+const pageTime = 7 * 24 * time.Hour
+
+// page makes links for those who create jobs by HTTP; nil: the configuration does not say how.
+func (p *Process) page(log *slog.Logger) func(id string) string {
+	if p.Config.HTTP.Key == "" || p.Config.HTTP.URL == "" {
+		return nil
+	}
+	return func(id string) string {
+		url, err := p.PageURL(waiting.Pass{ID: id, Expires: time.Now().Add(pageTime)})
+		if err != nil {
+			log.Error("no link to a waiting page", "err", err)
+		}
+		return url
+	}
 }
 
 // PageURL returns the address of the page on which a person sees how a record stands. Whoever has
