@@ -213,7 +213,7 @@ func TestIDsWithoutJob(t *testing.T) {
 		says  string
 	}{
 		"1": {[]any{"ZADD", "fanfold:dead", 1, "1"}, 0, "It has failed."},
-		"2": {[]any{"SET", "FileDownloadRecordEntity-2:ended", "3 CANCELLED r/x/y a:1:1 by {hand}"}, 0, "Its job has ended as CANCELLED: by {hand}"},
+		"2": {[]any{"SET", "FileDownloadRecordEntity-2:ended", "3 CANCELLED r/x/y a:1:1 by\x1b\u009b\u202e\n{hand}ü"}, 0, "Its job has ended as CANCELLED: by    {hand}ü"},
 		"3": {[]any{"ZADD", "fanfold:waiting:r", 1, "3"}, 0, "Its report r is paused since 1970-01-01 00:00:00 +00:00."},
 		"4": {[]any{"XADD", "fanfold:jobs", "*", "id", "4"}, 1, "It waits in fanfold:jobs behind 1 other, and no process reads"},
 		"5": {[]any{"XADD", "fanfold:jobs", "*", "id", "5"}, 2, "It waits in fanfold:jobs behind 2 others, and no process reads"},

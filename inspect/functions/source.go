@@ -15,7 +15,7 @@ const (
 	Name = "fanfold"
 	// Version is that of its source: it grows with each change, so that servers get the newest
 	// one.
-	Version = 2
+	Version = 3
 )
 
 // What one call does at most.

@@ -18,6 +18,10 @@ local function explain(line, v, now)
   list(line, 'What you can do', v.remedies)
 end
 
+-- OBEYED are what terminals obey in texts of others: control characters, and those that turn the
+-- direction of writing, in UTF-8.
+local OBEYED = {'%c', '\194[\128-\159]', '\216\156', '\226\128[\142\143\170-\174]', '\226\129[\166-\169]'}
+
 -- answer runs a function on a partition, and returns its lines.
 local function answer(keys, id, run)
   if #keys ~= 1 then return redis.error_reply('NOKEY name one key: <prefix>deadlines, such as fanfold:deadlines') end
@@ -25,7 +29,8 @@ local function answer(keys, id, run)
   if not prefix then return redis.error_reply('NOKEY the key must be <prefix>deadlines, such as fanfold:deadlines') end
   local lines = {}
   local function line(format, ...)
-    local text = string.gsub(string.format(format, ...), '%c', ' ')
+    local text = string.format(format, ...)
+    for _, odd in ipairs(OBEYED) do text = string.gsub(text, odd, ' ') end
     lines[#lines + 1] = redis.status_reply(text)
   end
   local ok, err = pcall(run, prefix, line)

@@ -21,6 +21,7 @@ local function state(all, id)
   end
   job.attempt, job.committed = j.attempt, j.status == 'PUBLISHING' or j.status == 'FAILING'
   local name, hash = string.match(j.of, '^(.*)/([^/]*)/[^/]*$')
+  if not name then name, hash = '', j.of end
   local ours = all.config.reports[name]
   if ours and ours.hash == hash then job.definition = ours end
   if j.status == 'RUN' then
