@@ -15,8 +15,8 @@ FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/n
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 
-demo: deps build ## make a report on private servers with sample data
-	./fanfold demo --dir out/demo
+demo: deps build ## make a report on private servers with sample data; KEEP=1 stays up, with a dashboard
+	./fanfold demo --dir out/demo $(if $(KEEP),--keep)
 
 test: deps vet ## run all tests
 	@./.ci/deps zstd:zstd curl:curl luac5.4:lua5.4

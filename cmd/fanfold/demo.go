@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,7 @@ well, and a listener that is a service of its own, in two stages.`,
 			return d.run(c.Context())
 		},
 	}
-	c.Flags().BoolVar(&keep, "keep", false, "stay up until Ctrl-C, and print what to try with redis-cli")
+	c.Flags().BoolVar(&keep, "keep", false, "stay up until Ctrl-C, and print where to look and what to try")
 	c.Flags().BoolVar(&full, "full", false, "a report with an HTTP API and an external service, too")
 	c.Flags().StringVar(&dir, "dir", "fanfold-demo", "folder for the configuration, the log and the files")
 	return c
@@ -80,6 +81,9 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.Close()
+	if d.keep {
+		b.HTTP, b.Version = servers.Site, version
+	}
 	for _, migrate := range []func(context.Context, *sql.DB, string) ([]string, error){record.Migrate, record.MigrateTables} {
 		if _, err := migrate(ctx, b.Databases["user"], b.Config.Records.Table); err != nil {
 			return err
@@ -125,7 +129,9 @@ func (d *demoRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	if d.keep {
-		d.explain(servers, id)
+		if err := d.explain(serving, b, servers, id); err != nil {
+			return err
+		}
 		<-serving.Done()
 		if ctx.Err() == nil {
 			return context.Cause(serving)
@@ -172,16 +178,24 @@ func (d *demoRun) show(v inspect.Job) error {
 }
 
 // explain prints what can be tried while the demo stays up.
-func (d *demoRun) explain(servers *demo.Servers, id string) {
+func (d *demoRun) explain(ctx context.Context, b *backend, servers *demo.Servers, id string) error {
 	cli := shellLine(servers.RedisCLI)
+	page, err := b.pageLink(ctx, id, 24*time.Hour)
+	if err != nil {
+		return err
+	}
 	d.say(`
-Fanfold and its servers stay up until Ctrl-C. Try, in another terminal:
+Fanfold and its servers stay up until Ctrl-C. Look, in a browser:
+  http://%[5]s/     # what operators see
+  %[6]s     # what the person sees who waits for this report
+Try, in another terminal:
   %[1]s XRANGE fanfold:events - +                         # starts and ends, and what is rare
   %[1]s GET FileDownloadRecordEntity-%[2]s:ended             # how the job ended, for a minute
   %[1]s XINFO GROUPS fanfold:jobs                         # who reads
   %[4]s -c %[3]s list
   %[4]s -c %[3]s retry %[2]s --wait                     # run it again
-  %[4]s -c %[3]s doctor`, cli, id, servers.Config, os.Args[0])
+  %[4]s -c %[3]s doctor`, cli, id, servers.Config, os.Args[0], servers.Site, page.URL)
+	return nil
 }
 
 func (d *demoRun) say(format string, args ...any) {

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/config"
 	"github.com/fanfold/fanfold/config/decode"
@@ -161,15 +166,25 @@ func TestDemo(t *testing.T) {
 		name, report, header, row string
 		args                      []string
 	}{
-		{"plain", demoReport, "User,Name,Tag,Withdrawn,Status,At,Paid in all", `(?m)^\d+,.+,vip,\d+\.\d\d,`, nil},
+		{"plain", demoReport, "User,Name,Tag,Withdrawn,Status,At,Paid in all", `(?m)^\d+,.+,vip,\d+\.\d\d,`, []string{"--keep"}},
 		{"full", demoFullReport, "User,Name,Tag,Withdrawn,Paid in all,Team,Score", `(?m)^\d+,.+,vip,.*,(north|south|east|west),0\.\d\d\r$`, []string{"--full"}},
 	} {
 		t.Run(demo.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			out, err := command(append([]string{"demo", "--dir", dir}, demo.args...)...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %s", err, out)
+			c := command(append([]string{"demo", "--dir", dir}, demo.args...)...)
+			var out keptLog
+			c.Stdout, c.Stderr = &out, &out
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Process.Kill() })
+			if slices.Contains(demo.args, "--keep") {
+				look(t, &out)
+				_ = c.Process.Signal(syscall.SIGTERM)
+			}
+			if err := c.Wait(); err != nil {
+				t.Fatalf("%v: %s", err, out.lines(""))
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "files", demo.report, "1-1-??????.csv"))
 			if err != nil || len(files) != 1 {
@@ -177,8 +192,8 @@ func TestDemo(t *testing.T) {
 			}
 			file := files[0]
 			for _, want := range []string{"XADD fanfold:jobs '*' id 1", "Record 1 is SUCCESS", demo.header, file} {
-				if !strings.Contains(string(out), want) {
-					t.Errorf("the demo does not say %q:\n%s", want, out)
+				if len(out.lines(want)) == 0 {
+					t.Errorf("the demo does not say %q:\n%s", want, out.lines(""))
 				}
 			}
 			text, err := os.ReadFile(file)
@@ -189,5 +204,31 @@ func TestDemo(t *testing.T) {
 				t.Errorf("%d rows are as they should be", rows)
 			}
 		})
+	}
+}
+
+// look opens the addresses that a demo prints which stays up.
+func look(t *testing.T, out *keptLog) {
+	t.Helper()
+	var found [][]string
+	for deadline := time.Now().Add(2 * time.Minute); len(out.lines("Try, in another terminal")) == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not say what to try: %s", out.lines(""))
+		}
+	}
+	found = regexp.MustCompile(`(?m)^  (http://\S+) +# what`).FindAllStringSubmatch(strings.Join(out.lines(""), "\n"), -1)
+	if len(found) != 2 {
+		t.Fatalf("addresses: %v in %s", found, out.lines(""))
+	}
+	for i, want := range []string{"every listener has some", "Download"} {
+		answer, err := http.Get(found[i][1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s %v: no %q in %s", found[i][1], answer.Status, err, want, text)
+		}
 	}
 }

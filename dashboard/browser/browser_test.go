@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -407,4 +408,62 @@ func TestDashboard(t *testing.T) {
 	if buttons != 0 || code != http.StatusForbidden {
 		t.Errorf("%d buttons, and %d", buttons, code)
 	}
+}
+
+// TestWaitingPage follows the person who waits, from the queue to the downloaded file. There is no login:
+// the link is the permission.
+func TestWaitingPage(t *testing.T) {
+	s, browser := start(t), chromium(t)
+	person := s.tab(t, browser, "")
+
+	s.fanfold("pause", "report", "tagged-withdrawals")
+	open := s.shut("first")
+	id := s.run("tagged-withdrawals", "gate=first")
+	address, ok := strings.CutPrefix(s.fanfold("url", "--page", id), s.base)
+	if !ok || !strings.HasPrefix(address, "/r/") {
+		t.Fatal(address)
+	}
+	person.goTo(address)
+	person.sees("paused")
+	person.check("waiting-paused")
+	eval[bool](person, "window.loadedOnce = true")
+	s.fanfold("resume", "report", "tagged-withdrawals")
+	person.sees("being made")
+	person.check("waiting-running")
+	open()
+	person.sees("Download")
+	if !eval[bool](person, "window.loadedOnce === true") {
+		t.Error("the page was loaded again")
+	}
+	person.check("waiting-ready")
+
+	// The file that a click brings.
+	dir := t.TempDir()
+	if _, err := chromedp.CallBrowser(person.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir}); err != nil {
+		t.Fatal(err)
+	}
+	person.click("a[href$='/file'], form button")
+	var files []string
+	for deadline := time.Now().Add(patience); len(files) == 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		files, _ = filepath.Glob(filepath.Join(dir, "*.csv"))
+	}
+	if len(files) != 1 {
+		t.Fatalf("downloaded: %v; %s", files, person.text())
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil || string(text) != "user_id,tag,amount\r\n1,vip,7.50\r\n" {
+		t.Errorf("%q %v", text, err)
+	}
+
+	// What can go wrong, and a link that is not one.
+	failed := s.run("payments")
+	person.goTo(strings.TrimPrefix(s.fanfold("url", "--page", failed), s.base))
+	person.sees("could not be made")
+	if text := person.text(); strings.Contains(text, "company.payments") {
+		t.Errorf("the person sees what the database said: %s", text)
+	}
+	person.check("waiting-failed")
+	person.goTo(address[:len(address)-2])
+	person.sees("link")
+	person.check("waiting-forged")
 }

@@ -4,8 +4,10 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +30,7 @@ type Servers struct {
 	Config   string   // file
 	RedisCLI []string // begins a command for the demo's Redis
 	Vendor   string   // URL; only of the full demo
+	Site     string   // host:port that is free for serve --http
 	stops    []func()
 }
 
@@ -75,6 +78,9 @@ func (s *Servers) start(ctx context.Context, files string, full bool) error {
 	if _, err := db.ExecContext(ctx, data); err != nil {
 		return fmt.Errorf("sample data: %w", err)
 	}
+	if s.Site, err = freeAddress(ctx); err != nil {
+		return err
+	}
 	text := plainConfig
 	if full {
 		text = fullConfig
@@ -91,8 +97,19 @@ func (s *Servers) start(ctx context.Context, files string, full bool) error {
 		"${DEMO_USER_DSN}", mariadb.DSN("plt_user"),
 		"${DEMO_FUND_DSN}", mariadb.DSN("plt_fund"),
 		"${DEMO_SINK}", files,
+		"${DEMO_SITE}", s.Site,
+		"${DEMO_KEY}", rand.Text()+rand.Text(),
 	).Replace(text)
 	return os.WriteFile(s.Config, []byte(config), 0o600)
+}
+
+// freeAddress is an address of the loopback interface on which nobody listens.
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
 }
 
 // Stop ends the servers and removes their files: what was started last ends first.
