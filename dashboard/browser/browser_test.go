@@ -62,6 +62,25 @@ reports:
     stages: [{listeners: [{name: plt_pay.payments, database: db, query: "SELECT k FROM payments"}]}]
 `
 
+// binary is fanfold, built from this tree.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "fanfold-browser-")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "fanfold")
+	code := 1
+	if out, err := exec.Command("go", "build", "-C", "../..", "-tags", "disable_grpc_modules", "-o", binary, "./cmd/fanfold").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v: %s", err, out)
+	} else {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
 // start starts the servers and fanfold serve.
 func start(t *testing.T) *site {
 	t.Helper()
@@ -81,13 +100,9 @@ func start(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	s := &site{t: t, binary: filepath.Join(dir, "fanfold"), config: filepath.Join(dir, "fanfold.yaml"), db: db, redis: server.Client()}
+	s := &site{t: t, binary: binary, config: filepath.Join(dir, "fanfold.yaml"), db: db, redis: server.Client()}
 	t.Cleanup(func() { _ = s.redis.Close() })
 	s.exec("CREATE DATABASE company")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-tags", "disable_grpc_modules", "-o", s.binary, "./cmd/fanfold")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	users := ""
 	for _, name := range []string{"oncall", "reader"} {
 		hash, err := bcrypt.GenerateFromPassword([]byte(name), bcrypt.MinCost)
@@ -334,6 +349,7 @@ func (b tab) check(name string) {
 
 // TestDashboard follows an operator through the dashboard, and a viewer to where it ends.
 func TestDashboard(t *testing.T) {
+	t.Parallel()
 	s, browser := start(t), chromium(t)
 	oncall := s.tab(t, browser, "oncall")
 
@@ -413,22 +429,23 @@ func TestDashboard(t *testing.T) {
 // TestWaitingPage follows the person who waits, from the queue to the downloaded file. There is no login:
 // the link is the permission.
 func TestWaitingPage(t *testing.T) {
+	t.Parallel()
 	s, browser := start(t), chromium(t)
 	person := s.tab(t, browser, "")
 
-	s.fanfold("pause", "report", "tagged-withdrawals")
 	open := s.shut("first")
-	id := s.run("tagged-withdrawals", "gate=first")
+	s.exec(`INSERT INTO company.file_download_record (id, report, parameters) VALUES (41, 'tagged-withdrawals', '{"gate": "first"}')`)
+	const id = "41"
 	address, ok := strings.CutPrefix(s.fanfold("url", "--page", id), s.base)
 	if !ok || !strings.HasPrefix(address, "/r/") {
 		t.Fatal(address)
 	}
 	person.goTo(address)
-	person.sees("paused")
-	person.check("waiting-paused")
+	person.sees("Waiting")
+	person.check("waiting")
 	eval[bool](person, "window.loadedOnce = true")
-	s.fanfold("resume", "report", "tagged-withdrawals")
-	person.sees("being made")
+	s.fanfold("submit", id)
+	person.sees("Being made")
 	person.check("waiting-running")
 	open()
 	person.sees("Download")
