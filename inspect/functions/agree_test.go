@@ -182,7 +182,9 @@ func (s *someState) make() {
 	s.maybe(30, func() {
 		s.do("ZADD", k.PausedSet(), s.at(), one(s, "listener/a", "listener/b", "listener/c.d", "report/r"))
 	})
-	s.maybe(30, func() { s.do("ZADD", k.Definitions(), s.now.Add(time.Hour).UnixMilli(), one(s, "r/x", "r/old", "r/"+s.definition)) })
+	s.maybe(30, func() {
+		s.do("ZADD", k.Definitions(), s.now.Add(time.Hour).UnixMilli(), one(s, "r/x", "r/old", "r/"+s.definition))
+	})
 	s.maybe(30, func() {
 		s.do("ZADD", k.Definitions(), s.now.Add(-time.Minute).UnixMilli(), one(s, "r/x", "r/old", "gone/x"))
 	})
