@@ -31,7 +31,7 @@ type Options struct {
 	Find download.Find
 	// Page returns the address of the page for the person who waits for a job; empty: there is none.
 	// nil: none of them has one.
-	Page func(id string) string
+	Page func(ctx context.Context, id string) string
 	// Prefix comes before Root in the addresses that are answered, such as /fanfold; empty: nothing.
 	Prefix string
 	Log    *slog.Logger // nil: none

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -60,13 +61,13 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header().Set("Location", a.url(id, ""))
-	return a.answer(w, http.StatusCreated, a.created(id, err == nil))
+	return a.answer(w, http.StatusCreated, a.created(r.Context(), id, err == nil))
 }
 
-func (a *API) created(id string, pushed bool) created {
+func (a *API) created(ctx context.Context, id string, pushed bool) created {
 	v := created{ID: id, Status: a.url(id, ""), Events: a.url(id, "/events"), File: a.url(id, "/file"), Pushed: pushed}
 	if a.o.Page != nil {
-		v.Page = a.o.Page(id)
+		v.Page = a.o.Page(ctx, id)
 	}
 	return v
 }

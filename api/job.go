@@ -86,5 +86,5 @@ func (a *API) retry(w http.ResponseWriter, r *http.Request) error {
 	if err := a.o.Operate.Jobs.Retry(r.Context(), id); err != nil {
 		return err
 	}
-	return a.answer(w, http.StatusAccepted, a.created(id, true))
+	return a.answer(w, http.StatusAccepted, a.created(r.Context(), id, true))
 }

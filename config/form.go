@@ -46,6 +46,7 @@ var language = decode.Language{
 		"header":      matches(headerForm, "not a valid name of a header", "Use letters, digits and -"),
 		"idempotency": matches(headerForm, "not a valid name of a header", "Write the header by which the API recognizes a repeated request, such as Idempotency-Key, or none"),
 		"table":       matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
+		"column":      matches(`^`+report.Identifier+`$`, "not a valid name of a column", "Write it in letters, digits, _ and $"),
 		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
 		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
 		"user": func(text string) *report.Mistake {

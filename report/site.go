@@ -12,6 +12,8 @@ type Site struct {
 	Key Secret `yaml:"key" file:"key_file"`
 	// address under which people reach `serve --http`, such as `https://reports.example.com`; links begin with it. Its host is one that browsers may name, and its path comes before every path of the server
 	URL string `yaml:"url" form:"url" why:"Write https://host[:port][/path], without user, query and #"`
+	// column of the records that says whose they are, with an index: the page of a person shows the past exports of the same one
+	Person string `yaml:"person" form:"column" unset:"none"`
 	// users and their passwords, as `htpasswd -B` writes them; with them every page asks for a login, but for those behind a link
 	Users Secret `yaml:"users" file:"users_file"`
 	// takes the user from a header that a proxy with a login of its own sets

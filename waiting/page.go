@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/download"
@@ -22,7 +23,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options are what pages show. All are needed but Log.
+// Options are what pages show. All are needed but People and Log.
 type Options struct {
 	Seal       *Sealer
 	Inspect    *inspect.Inspector
@@ -30,7 +31,8 @@ type Options struct {
 	Partitions scripts.Partitions
 	Reports    map[string]*report.Report
 	Find       download.Find
-	Log        *slog.Logger // nil: none
+	People     *record.People // who knows whose records are; nil: no past exports are shown
+	Log        *slog.Logger   // nil: none
 }
 
 // Pages serves what stands behind links. It is an http.Handler for all paths below /r/.
@@ -38,6 +40,7 @@ type Pages struct {
 	o        Options
 	mux      *http.ServeMux
 	looks    looks
+	exports  exports
 	queues   queues
 	promises promises
 	past     *past.Runs
@@ -89,6 +92,7 @@ type shown struct {
 	Token      string // empty: the link opens nothing
 	Base       string // leads from the page to /r/
 	Until      string // when the link ends
+	Past       []export
 }
 
 // open reads the token of a request; false: it is answered.
@@ -130,6 +134,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 		p.away(w, r, pass, err)
 		return
 	}
+	s.Past = p.pastExports(r.Context(), pass)
 	p.write(w, r, http.StatusOK, s)
 }
 

@@ -114,7 +114,7 @@ func (v *view) running(f facts, of *report.Report) {
 func (v *view) parts(f facts, of *report.Report) {
 	for _, l := range f.Listeners {
 		p := part{Name: label(of, l.Name), Class: "open", Says: "not there yet"}
-		rows := job.Grouped(l.Rows) + " rows"
+		rows := job.Rows(l.Rows)
 		switch {
 		case l.State == "done":
 			v.Done++

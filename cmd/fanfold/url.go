@@ -70,7 +70,7 @@ func (b *backend) pageLink(ctx context.Context, id string, expires time.Duration
 		return link{ID: id}, err
 	}
 	until := time.Now().Add(expires).Truncate(time.Second).Add(time.Second)
-	url, err := b.PageURL(waiting.Pass{ID: id, Expires: until})
+	url, err := b.PageURL(ctx, id, until)
 	return link{ID: id, URL: url, Expires: &until}, err
 }
 

@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/fanfold/fanfold/waiting"
 )
 
 // waiter is a person who has links.
@@ -105,7 +104,7 @@ func TestWaitingPage(t *testing.T) {
 	}
 	w.says(links[0], "Waiting to start", "It has not started yet.")
 	w.push(ids[0])
-	text := w.says(links[0], "Being made", "1 of 2 parts are there.", "Weekly &lt;withdrawals&gt;", "Gated payments", "not there yet", "1 rows")
+	text := w.says(links[0], "Being made", "1 of 2 parts are there.", "Weekly &lt;withdrawals&gt;", "Gated payments", "not there yet", "1 row<")
 	for _, not := range []string{"Download", "<withdrawals>", "SELECT", "slow.gate"} {
 		if strings.Contains(text, not) {
 			t.Errorf("the page has %q:\n%s", not, text)
@@ -209,7 +208,7 @@ func TestWaitingPageOfAnIntruder(t *testing.T) {
 	id := w.insert("slow", "")
 	link := w.link(id)
 	other := w.write("other.yaml", oneReport, `keys: {prefix: "other:", hash: "Other-"}`, `http: {url: "`+w.base+`", key: "`+strings.Repeat("k", 32)+`"}`)
-	foreign, err := w.open(other).PageURL(waiting.Pass{ID: id, Expires: time.Now().Add(time.Hour)})
+	foreign, err := w.open(other).PageURL(t.Context(), id, time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,6 +252,39 @@ func TestWaitingPageOfAnIntruder(t *testing.T) {
 	} {
 		if !strings.Contains(header.Get(name), want) {
 			t.Errorf("%s: %q", name, header.Get(name))
+		}
+	}
+}
+
+// TestWaitingPageShowsPastExports of the same person, and of nobody else.
+func TestWaitingPageShowsPastExports(t *testing.T) {
+	t.Parallel()
+	base := "http://" + address(t)
+	s := newStack(t, `
+  slow:
+    parameters: {user_id: {type: string, default: ""}}
+    stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, :user_id AS v"}]}]`, `http: {url: "`+base+`", person: owner, key: "`+strings.Repeat("k", 32)+`"}`)
+	w := waiter{s, base}
+	w.exec(fenced(t, "docs/waiting.md", "sql")[0])
+	w.serve()
+	var links, ids []string
+	for _, parameters := range []string{`{"user_id": "ann"}`, `{"user_id": "ben"}`, `{"user_id": "ann"}`, "{}"} {
+		id := w.insert("slow", parameters)
+		ids, links = append(ids, id), append(links, w.link(id))
+	}
+	w.push(ids...)
+	w.wait(ids...)
+	text := w.says(links[2], "Ready", "Your past exports")
+	other := regexp.MustCompile(`<a class="name" href="([\w-]+)">slow</a>`).FindAllStringSubmatch(text, -1)
+	if len(other) != 1 {
+		t.Fatalf("%d past exports of ann:\n%s", len(other), text)
+	}
+	if code, file, header := w.get(w.base + "/r/" + other[0][1] + "/file"); code != http.StatusOK || !strings.HasSuffix(header.Get("Content-Disposition"), "slow-"+ids[0]+".csv") {
+		t.Errorf("%d %s %v", code, file, header)
+	}
+	for _, link := range []string{links[1], links[3]} {
+		if text := w.says(link, "Ready"); strings.Contains(text, "past exports") {
+			t.Errorf("one who has none:\n%s", text)
 		}
 	}
 }

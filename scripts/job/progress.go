@@ -65,7 +65,7 @@ func (s *State) openNow(now time.Time) string {
 // now says how far a task is, behind the name of its listener.
 func (t TaskState) now(now time.Time) (text string) {
 	if t.Rows > 0 {
-		text = " " + Grouped(t.Rows) + " rows"
+		text = " " + Rows(t.Rows)
 	}
 	switch {
 	case t.Next.After(now):
@@ -102,6 +102,14 @@ func Span(d time.Duration) string {
 		return strconv.Itoa(minutes/60) + " h"
 	}
 	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+}
+
+// Rows is a number of rows for people.
+func Rows(n int64) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return Grouped(n) + " rows"
 }
 
 // Grouped is a number with a comma between thousands.

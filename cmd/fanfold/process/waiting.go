@@ -1,11 +1,14 @@
 package process
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/waiting"
 )
@@ -19,8 +22,13 @@ func (p *Process) waiting(in *inspect.Inspector, log *slog.Logger) (http.Handler
 	if err != nil {
 		return nil, ErrConfig.of(err)
 	}
+	var people *record.People
+	if column := p.Config.HTTP.Person; column != "" {
+		people = p.Records.People(column)
+	}
 	return waiting.New(waiting.Options{
-		Seal: seal, Inspect: in, Redis: p.Redis, Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: log,
+		People: people,
+		Seal:   seal, Inspect: in, Redis: p.Redis, Partitions: p.Partitions, Reports: p.Config.Reports, Find: p.Object, Log: log,
 	}), nil
 }
 
@@ -28,12 +36,12 @@ func (p *Process) waiting(in *inspect.Inspector, log *slog.Logger) (http.Handler
 const pageTime = 7 * 24 * time.Hour
 
 // page makes links for those who create jobs by HTTP; nil: the configuration does not say how.
-func (p *Process) page(log *slog.Logger) func(id string) string {
+func (p *Process) page(log *slog.Logger) func(ctx context.Context, id string) string {
 	if p.Config.HTTP.Key == "" || p.Config.HTTP.URL == "" {
 		return nil
 	}
-	return func(id string) string {
-		url, err := p.PageURL(waiting.Pass{ID: id, Expires: time.Now().Add(pageTime)})
+	return func(ctx context.Context, id string) string {
+		url, err := p.PageURL(ctx, id, time.Now().Add(pageTime))
 		if err != nil {
 			log.Error("no link to a waiting page", "err", err)
 		}
@@ -41,9 +49,10 @@ func (p *Process) page(log *slog.Logger) func(id string) string {
 	}
 }
 
-// PageURL returns the address of the page on which a person sees how a record stands. Whoever has
-// the address can read the page until the pass ends.
-func (p *Process) PageURL(pass waiting.Pass) (string, error) {
+// PageURL returns the address of the page on which a person sees how a record stands, and the past
+// exports of the record's person if http.person names a column. Who has the address can read the page
+// until then.
+func (p *Process) PageURL(ctx context.Context, id string, until time.Time) (string, error) {
 	site := p.Config.HTTP
 	switch {
 	case site.Key == "":
@@ -54,6 +63,12 @@ func (p *Process) PageURL(pass waiting.Pass) (string, error) {
 	seal, err := waiting.NewSealer(site.Key, p.Config.Keys)
 	if err != nil {
 		return "", ErrConfig.of(err)
+	}
+	pass := waiting.Pass{ID: id, Expires: until}
+	if site.Person != "" {
+		if pass.Person, err = p.Records.People(site.Person).Of(ctx, id); err != nil {
+			return "", fmt.Errorf("http.person: %w", err)
+		}
 	}
 	return site.URL + "/r/" + seal.Seal(pass), nil
 }

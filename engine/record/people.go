@@ -1,0 +1,74 @@
+package record
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/fanfold/fanfold/engine"
+)
+
+// ErrNoIndex is returned where whose the records are could only be told by reading all of them.
+var ErrNoIndex = errors.New("record: no index begins with the column of the person")
+
+// People tells whose records are, by a column of the table. It is safe for concurrent use.
+type People struct {
+	s             *Store
+	plain, quoted string
+}
+
+// People returns the People of a column, which Fanfold itself never writes. It does no I/O.
+func (s *Store) People(column string) *People { return &People{s, column, quote(column)} }
+
+// Of returns the person of a record; empty: nobody is named. The error is engine.ErrNoRecord where
+// there is no such record.
+func (p *People) Of(ctx context.Context, id string) (string, error) {
+	l, err := p.s.known(ctx)
+	if err != nil {
+		return "", err
+	}
+	arg, ok := l.argument(id)
+	if !ok {
+		return "", engine.ErrNoRecord
+	}
+	var person sql.NullString
+	err = p.s.db.QueryRowContext(ctx, "SELECT "+p.quoted+" FROM "+p.s.table+" WHERE "+p.s.columns["id"]+" = ?"+p.s.filter, arg).Scan(&person)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", engine.ErrNoRecord
+	} else if err != nil {
+		return "", fmt.Errorf("record: person: %w", err)
+	}
+	return person.String, nil
+}
+
+// Exports returns the newest records of a person that have a file, of the newest n records. It is
+// ErrNoIndex where no index begins with the column: the query would read the whole table.
+func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Record, error) {
+	l, err := p.s.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var indexes int
+	if err := p.s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) "+
+		"AND table_name = ? AND column_name = ? AND seq_in_index = 1", p.s.names.schema, p.s.names.table, p.plain).Scan(&indexes); err != nil {
+		return nil, fmt.Errorf("record: indexes: %w", err)
+	}
+	if indexes == 0 {
+		return nil, fmt.Errorf("%w: %s of %s", ErrNoIndex, p.plain, p.s.table)
+	}
+	// The second condition is for collations that take two persons for one.
+	found, err := p.s.records(ctx, p.s.selection(l)+" WHERE "+p.quoted+" = ? AND CAST("+p.quoted+" AS BINARY) = CAST(? AS BINARY)"+p.s.filter+
+		" ORDER BY "+p.s.columns["id"]+" DESC LIMIT "+strconv.Itoa(n), person, person)
+	if err != nil {
+		return nil, err
+	}
+	var exports []engine.Record
+	for _, r := range found {
+		if r.Status.HasFile() {
+			exports = append(exports, r)
+		}
+	}
+	return exports, nil
+}
