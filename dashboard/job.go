@@ -17,7 +17,8 @@ import (
 // oneJob is the content of the page of a job.
 type oneJob struct {
 	inspect.Job
-	Why inspect.Verdict
+	Why   inspect.Verdict
+	Lanes map[string]lane // by listener, while the job runs
 }
 
 func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string, any, error) {
@@ -26,12 +27,15 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 		return "", nil, fmt.Errorf("%w: an id is 1 to 64 of 0-9, A-Z, a-z, _ and -", errNotFound)
 	}
 	v, err := d.asked.of(id, func() (oneJob, error) {
+		// Others wait for the same answer: it must not end with the browser that asked first.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
+		defer cancel()
 		v, err := d.o.Inspect.Job(ctx, id)
 		why, failed := d.o.Inspect.Why(ctx, id)
 		if failed == nil && why.Kind != inspect.KindNoRecord {
 			err = nil // that a server is away, or the record not committed yet, is an answer
 		}
-		return oneJob{v, why}, cmp.Or(err, failed)
+		return oneJob{v, why, lanes(v, time.Now())}, cmp.Or(err, failed)
 	})
 	return "Job " + id, v, err
 }

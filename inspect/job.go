@@ -70,6 +70,9 @@ type Listener struct {
 	Next *time.Time `json:"next,omitempty"` // it waits until then
 	Why  string     `json:"why,omitempty"`  // it waits: for what, or the error of its last try
 
+	Began *time.Time `json:"began,omitempty"` // its last try, as far as Redis knows; while the job runs
+	Ended *time.Time `json:"ended,omitempty"` // when it was done; while the job runs
+
 	Waits bool `json:"-"` // why is no error: it waits for something
 }
 
@@ -182,6 +185,13 @@ func (l *Listener) is(p part) {
 		l.State = "done"
 	case p.Owner != "":
 		l.State = "running"
+	}
+	switch {
+	case !p.DoneAt.IsZero():
+		began := p.DoneAt.Add(-p.Took)
+		l.Began, l.Ended = &began, &p.DoneAt
+	case !p.Taken.IsZero() && p.Owner != "":
+		l.Began = &p.Taken
 	}
 	if !p.Done && !p.Next.IsZero() {
 		l.Next, l.Why, l.Waits = &p.Next, cmp.Or(p.Waits, p.Error), p.Waits != ""

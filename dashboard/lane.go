@@ -1,0 +1,91 @@
+package dashboard
+
+import (
+	"time"
+
+	"github.com/fanfold/fanfold/inspect"
+)
+
+// lane is a step of a job over the time since the job has started: waiting, and work. All lanes of a job have
+// one scale, from its start until now.
+type lane struct {
+	Says  string
+	Parts []stretch
+}
+
+// stretch is a part of a lane, in the 100 × 10 units of its picture.
+type stretch struct {
+	Class               string // wait, work, retry or done
+	X, Y, Width, Height float64
+}
+
+// lanes draws the steps of a job that runs. A step begins to wait when its stage began: at the start,
+// or when all listeners of the stages before were done.
+func lanes(v inspect.Job, now time.Time) map[string]lane {
+	if v.Started == nil || v.Status.Final() || !now.After(*v.Started) {
+		return nil
+	}
+	all, begin := map[string]lane{}, map[int64]time.Time{}
+	for _, l := range v.Listeners {
+		if l.Ended != nil {
+			for stage := l.Stage + 1; stage <= v.Stage+1; stage++ {
+				begin[stage] = later(begin[stage], *l.Ended)
+			}
+		}
+	}
+	steps := v.Listeners
+	if v.FanIn != nil {
+		begin[-1] = begin[v.Stage+1]
+		one := *v.FanIn
+		one.Stage = -1
+		steps = append(steps[:len(steps):len(steps)], one)
+	}
+	for _, l := range steps {
+		if l.Stage > v.Stage {
+			continue
+		}
+		all[l.Name] = laneOf(l, *v.Started, later(*v.Started, begin[l.Stage]), now)
+	}
+	return all
+}
+
+// laneOf draws a step whose stage began at a time.
+func laneOf(l inspect.Listener, start, begin, now time.Time) (drawn lane) {
+	add := func(class string, from, to time.Time, thin bool) {
+		scale := 100 / now.Sub(start).Seconds()
+		s := stretch{Class: class, X: from.Sub(start).Seconds() * scale, Height: 10}
+		if s.Width = to.Sub(from).Seconds() * scale; s.Width <= 0 {
+			return
+		}
+		if thin {
+			s.Y, s.Height = 4, 2
+		}
+		drawn.Parts = append(drawn.Parts, s)
+	}
+	switch {
+	case l.Ended != nil && l.Began != nil:
+		began := later(begin, *l.Began)
+		add("wait", begin, began, true)
+		add("done", began, *l.Ended, false)
+		drawn.Says = "waited " + inspect.Short(began.Sub(begin)) + ", took " + inspect.Short(l.Ended.Sub(began))
+	case l.Next != nil:
+		add("retry", begin, now, true)
+		drawn.Says = "comes again " + inspect.When(*l.Next, now)
+	case l.Began != nil:
+		began := later(begin, *l.Began)
+		add("wait", begin, began, true)
+		add("work", began, now, false)
+		drawn.Says = "waited " + inspect.Short(began.Sub(begin)) + ", works for " + inspect.Short(now.Sub(began))
+	default:
+		add("wait", begin, now, true)
+		drawn.Says = "for " + inspect.Short(now.Sub(begin))
+	}
+	return drawn
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
