@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +11,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/inspect"
@@ -23,8 +19,8 @@ import (
 )
 
 const (
-	// topEvery is how often top reads, at most; it rests topRest times as long as it has read.
-	topEvery, topRest = 2 * time.Second, 10
+	// topEvery is how often top reads, at most.
+	topEvery = 2 * time.Second
 	// topJobs is how many jobs are shown where no terminal bounds them.
 	topJobs = 1000
 )
@@ -41,7 +37,7 @@ ends it. Elsewhere, and with --once or -o json, it is shown once, with up to 1,0
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			file, _ := screen.Terminal(c.OutOrStdout())
 			if file != nil && !once && f.output == "table" {
-				return b.liveTop(c.Context(), file)
+				return screen.Draw(c.Context(), file, topEvery, b.frame)
 			}
 			t, err := b.Inspect.Top(c.Context(), b.Config.ListenerNames(), topJobs)
 			if err != nil {
@@ -58,95 +54,14 @@ ends it. Elsewhere, and with --once or -o json, it is shown once, with up to 1,0
 	return c
 }
 
-// liveTop draws until q, Ctrl-C, or the end of ctx.
-func (b *backend) liveTop(ctx context.Context, terminal *os.File) error {
-	l := live{
-		out: terminal,
-		size: func() (int, int) {
-			width, height, err := term.GetSize(int(terminal.Fd()))
-			if err != nil {
-				width, height = 80, 24
-			}
-			return width, height
-		},
-		look: func(ctx context.Context, most int) (inspect.Top, error) {
-			return b.Inspect.Top(ctx, b.Config.ListenerNames(), most)
-		},
-		every: topEvery, colours: screen.Colours(),
+// frame are the lines of a terminal: what runs now, or why that is not known.
+func (b *backend) frame(ctx context.Context, width, height int) []string {
+	t, err := b.Inspect.Top(ctx, b.Config.ListenerNames(), height)
+	if err != nil {
+		text := screen.Visible("fanfold top: " + engine.Reason(err) + "\nIt is tried again.")
+		return strings.Split(screen.Wrap(text, max(1, width)), "\n")
 	}
-	if in := int(os.Stdin.Fd()); term.IsTerminal(in) {
-		before, err := term.MakeRaw(in)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = term.Restore(in, before) }()
-		l.keys = os.Stdin
-	}
-	return l.run(ctx)
-}
-
-// live is a screen that is drawn again and again.
-type live struct {
-	out     io.Writer
-	size    func() (width, height int)
-	keys    io.Reader // nil: there is no keyboard
-	look    func(ctx context.Context, jobs int) (inspect.Top, error)
-	every   time.Duration // at least from one look to the next
-	colours bool
-}
-
-// What a terminal obeys.
-const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // another page, without cursor
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	toBegin     = "\x1b[H"
-	endOfLine   = "\x1b[K\r\n"
-	clearRest   = "\x1b[J"
-)
-
-func (l *live) run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	if l.keys != nil {
-		go func() { // it ends with the process, or the next key
-			keys := bufio.NewReader(l.keys)
-			for ctx.Err() == nil {
-				const interrupt, end = 3, 4 // Ctrl-C, Ctrl-D: a raw terminal makes no signal of them
-				if key, err := keys.ReadByte(); err != nil || key == 'q' || key == 'Q' || key == interrupt || key == end {
-					stop()
-					return
-				}
-			}
-		}()
-	}
-	if _, err := io.WriteString(l.out, enterScreen); err != nil {
-		return err
-	}
-	defer io.WriteString(l.out, leaveScreen)
-	for {
-		began := time.Now()
-		width, height := l.size()
-		t, err := l.look(ctx, height)
-		if ctx.Err() != nil {
-			return nil
-		}
-		lines := topLines(t, width, height, l.colours)
-		if err != nil {
-			text := screen.Visible("fanfold top: " + engine.Reason(err) + "\nIt is tried again.")
-			lines = strings.Split(screen.Wrap(text, max(1, width)), "\n")
-		}
-		frame := toBegin + strings.Join(lines[:min(len(lines), max(1, height-1))], endOfLine) + endOfLine + clearRest
-		if _, err := io.WriteString(l.out, frame); err != nil {
-			return err
-		}
-		timer := time.NewTimer(max(l.every, topRest*time.Since(began)))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-	}
+	return topLines(t, width, height, screen.Colours())
 }
 
 // topLines are the lines of a view, for a terminal so wide and high; 0 means that there is no bound.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -47,43 +44,6 @@ func TestTopLines(t *testing.T) {
 			if n := utf8.RuneCountInString(line); n > max(size[0], 80) {
 				t.Errorf("%d columns in %d: %s", n, size[0], line)
 			}
-		}
-	}
-}
-
-// TestLiveTop draws again, also after an error, until a key or a signal ends it, and leaves the
-// terminal as it was.
-func TestLiveTop(t *testing.T) {
-	t.Parallel()
-	for _, by := range []string{"q", "\x03", "signal"} {
-		keys, press := io.Pipe()
-		ctx, stop := context.WithCancel(t.Context())
-		out := &strings.Builder{}
-		looks := 0
-		l := live{out: out, size: func() (int, int) { return 80, 24 }, keys: keys, every: time.Millisecond, colours: true, look: func(_ context.Context, jobs int) (inspect.Top, error) {
-			if looks++; jobs != 24 {
-				t.Errorf("%d jobs asked for", jobs)
-			}
-			if looks == 1 {
-				return inspect.Top{}, errors.New("Redis is away\x1b[2J")
-			}
-			if by == "signal" {
-				stop()
-			} else if looks > 2 {
-				return manyJobs(), nil
-			} else if _, err := press.Write([]byte("x" + by)); err != nil {
-				t.Error(err)
-			}
-			return manyJobs(), nil
-		}}
-		if err := l.run(ctx); err != nil {
-			t.Error(err)
-		}
-		stop()
-		_ = press.Close()
-		text := out.String()
-		if !strings.HasPrefix(text, enterScreen+toBegin) || !strings.HasSuffix(text, leaveScreen) || !strings.Contains(text, `Redis is away\u001b[2J`) || looks < 2 {
-			t.Errorf("%s: %d looks, %q", by, looks, text)
 		}
 	}
 }
