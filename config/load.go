@@ -41,6 +41,18 @@ func (c *Config) ListenerNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// Bounds returns the limits of the databases and APIs, by name.
+func (c *Config) Bounds() map[string]report.Bound {
+	all := map[string]report.Bound{}
+	for name, d := range c.Databases {
+		all[name] = d.Bound
+	}
+	for name, a := range c.APIs {
+		all[name] = a.Bound
+	}
+	return all
+}
+
 // Load reads and proves a configuration file. name is used in messages only. The error
 // is decode.Problems, all that were found; none of them holds a secret.
 // docs/configuration.md describes the fields.

@@ -76,6 +76,12 @@ func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string,
 	return "Dead jobs", v, nil
 }
 
+// listenerRows is the content of the page of listeners.
+type listenerRows struct {
+	Listeners []listener
+	Sources   []sourceRow
+}
+
 // listener is a row of the page of listeners.
 type listener struct {
 	inspect.Load
@@ -100,7 +106,7 @@ func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (st
 		}
 		all = append(all, l)
 	}
-	return "Listeners", all, nil
+	return "Listeners", listenerRows{all, d.sourceRows(s, all)}, nil
 }
 
 // due is the content of the page of what is due later.

@@ -28,12 +28,15 @@ type Options struct {
 	Listeners []string // of all reports, by name
 	// Ready tells what does not answer; nil: all do.
 	Ready func(context.Context) error
-	// Processes counts the processes that run.
-	Processes func(context.Context) (int, error)
-	Operate   *operate.Operator
-	Version   string
-	Path      string       // before the path of every page; empty: none
-	Log       *slog.Logger // nil: none
+	// Processes names the processes that run, with their versions.
+	Processes func(context.Context) ([]string, error)
+	// Bounds are the limits of sources, by name. Used counts the tasks that have a slot of each of them.
+	Bounds  map[string]report.Bound
+	Used    func(ctx context.Context, sources []string) (map[string]int64, error)
+	Operate *operate.Operator
+	Version string
+	Path    string       // before the path of every page; empty: none
+	Log     *slog.Logger // nil: none
 }
 
 // verdictAge is how old what a page says of a job may be: several browsers ask once.

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,8 +47,10 @@ type sample struct {
 	Figures inspect.Sums
 	Away    string // what does not answer; empty: all do
 	Sources []source
-	// Processes is how many processes run; -1: not known.
+	// Processes is how many processes run; -1: not known. Versions are those of their program.
 	Processes int
+	Versions  []string
+	Used      map[string]int64 // tasks that have a slot, by source
 }
 
 // sampler reads for all browsers.
@@ -186,8 +190,12 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if err := s.o.Ready(ctx); err != nil {
 		to.Away = err.Error()
 	}
-	if to.Processes, err = s.o.Processes(ctx); err != nil {
+	processes, err := s.o.Processes(ctx)
+	if to.Processes, to.Versions = len(processes), versions(processes); err != nil {
 		to.Processes = -1
+	}
+	if to.Used, err = s.o.Used(ctx, slices.Collect(maps.Keys(s.o.Bounds))); err != nil {
+		return err
 	}
 	if to.Jobs, err = s.o.Inspect.Running(ctx, maxJobs); err != nil {
 		return err

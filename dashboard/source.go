@@ -8,12 +8,47 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // source is a database or an API that listeners ask.
 type source struct {
 	Name string
 	Away string // why it cannot be connected to; empty: it can
+}
+
+// versions are those of processes, sorted, each once.
+func versions(processes []string) (all []string) {
+	for _, p := range processes {
+		if v := scripts.VersionOf(p); v != "" {
+			all = append(all, v)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// sourceRow is a source on the page of listeners.
+type sourceRow struct {
+	source
+	Bound report.Bound
+	Used  int64 // slots
+	Jobs  int   // that wait for one of its listeners
+}
+
+// sourceRows are the sources of all listeners.
+func (d *Dashboard) sourceRows(s *sample, rows []listener) (all []sourceRow) {
+	for _, one := range s.Sources {
+		row := sourceRow{source: one, Bound: d.o.Bounds[one.Name], Used: s.Used[one.Name]}
+		for _, l := range rows {
+			if l.Source == one.Name {
+				row.Jobs += l.Jobs
+			}
+		}
+		all = append(all, row)
+	}
+	return all
 }
 
 // reachEvery is how often sources are connected to.

@@ -56,6 +56,14 @@ type Rate struct {
 	Per   time.Duration
 }
 
+// String is the rate as a configuration has it, such as 10/s; empty: there is none.
+func (r Rate) String() string {
+	if r.Count == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.Count) + "/" + map[time.Duration]string{time.Second: "s", time.Minute: "m", time.Hour: "h"}[r.Per]
+}
+
 // Distance is the time between two events; 0 if there is no limit.
 func (r Rate) Distance() time.Duration {
 	if r.Count == 0 {

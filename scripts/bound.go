@@ -2,6 +2,8 @@ package scripts
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,4 +31,26 @@ func (s Gate) TakeSlot(ctx context.Context, source, who string, slots int, lease
 // FreeSlot gives a slot back.
 func (s Gate) FreeSlot(ctx context.Context, source, who string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Slots(source), who))
+}
+
+// UsedSlots counts the tasks that have a slot, by source.
+func (s Gate) UsedSlots(ctx context.Context, sources []string) (map[string]int64, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]*redis.IntCmd, len(sources))
+	if _, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, source := range sources {
+			counts[i] = p.ZCount(ctx, s.home.Slots(source), strconv.FormatInt(now.UnixMilli(), 10), "+inf")
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("slots: %w", err)
+	}
+	used := map[string]int64{}
+	for i, source := range sources {
+		used[source] = counts[i].Val()
+	}
+	return used, nil
 }

@@ -40,6 +40,7 @@ func TestDashboard(t *testing.T) {
 	s := newStack(t, oneReport+`
   failing: {retry: {retries: 1, delay: 1h}, stages: [{listeners: [{name: broken, database: db, query: "SELECT k FROM there_is_none"}]}]}
 `, `limits: {stop: 1s}
+databases: {db: {dsn: "{dsn}", parallel: 3, rate: 100/m}}
 timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}}`)
 	_, page := s.browse()
 	has := func(path string, words ...string) {
@@ -66,7 +67,8 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/records?status=success&report=slow&since=hour", ">"+done+"</a>", "SUCCESS")
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
 	has("/records?status=cancelled&since=nonsense", "No record is so.")
-	has("/", "Source db", "answers")
+	has("/", "Source db", "answers", "1 run: dev")
+	has("/listeners", "1 of 3", "100/m")
 	has("/jobs/"+running, "PROCESSING", "running", "See for yourself", "redis-cli")
 	has("/jobs/"+done, "SUCCESS", "file://")
 	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {

@@ -219,7 +219,8 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 	for name, file := range files {
 		pages[name] = dashboard.New(dashboard.Options{
 			Inspect: s.open(file).Inspect, Ready: func(context.Context) error { return nil },
-			Processes: func(context.Context) (int, error) { return 1, nil },
+			Processes: func(context.Context) ([]string, error) { return nil, nil },
+			Used:      func(context.Context, []string) (map[string]int64, error) { return nil, nil },
 		})
 		go pages[name].Run(t.Context())
 	}

@@ -60,7 +60,6 @@ type Process struct {
 	reads   sink.Sink                   // of those who bring files; nil: none was asked for yet
 	sources map[string]listeners.Source // of listeners; nil: this process runs none
 	only    func(listener string) bool  // which listeners run here; nil: all
-	bounds  map[string]report.Bound     // of sources
 	slots   *listeners.Slots            // of tasks
 	tag     string                      // of the files of this installation; empty: not known
 	closers []io.Closer

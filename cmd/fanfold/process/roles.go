@@ -133,17 +133,17 @@ func (p *Process) engine(_ context.Context, of partition, consumer string) (Runn
 
 // beforeListeners opens the sources, which all partitions share.
 func (p *Process) beforeListeners() error {
-	p.sources, p.bounds = map[string]listeners.Source{}, map[string]report.Bound{}
+	p.sources = map[string]listeners.Source{}
 	p.slots = listeners.NewSlots(p.Config.Limits.Tasks)
-	for name, d := range p.Config.Databases {
+	for name := range p.Config.Databases {
 		source, err := p.source(name)
 		if err != nil {
 			return err
 		}
-		p.sources[name], p.bounds[name] = source, d.Bound
+		p.sources[name] = source
 	}
-	for name, a := range p.Config.APIs {
-		p.sources[name], p.bounds[name] = p.apis[name], a.Bound
+	for name, api := range p.apis {
+		p.sources[name] = api
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (p *Process) beforeListeners() error {
 // listeners is the role that runs queries and asks APIs.
 func (p *Process) listeners(_ context.Context, of partition, consumer string) (Runner, error) {
 	return listeners.New(listeners.Options{
-		Redis: p.Blocking, Scripts: of.Scripts, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.bounds,
+		Redis: p.Blocking, Scripts: of.Scripts, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.Config.Bounds(),
 		Limits: of.limits, Slots: p.slots, Consumer: consumer, Log: of.log, Metrics: of.metrics,
 	})
 }

@@ -70,7 +70,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	defer p.seen.Tell(nil)
 	engine.SetPace()
 	consumer := ConsumerName()
-	end, err := p.announceProcess(ctx, log, consumer)
+	end, err := p.announceProcess(ctx, log, scripts.Process(consumer, p.Version))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		}
 		runners = append(runners, r)
 	}
-	leave, err := p.dashboard(ctx, log)
+	leave, err := p.site(ctx, log)
 	if err != nil {
 		return err
 	}

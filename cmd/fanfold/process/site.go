@@ -17,8 +17,8 @@ import (
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
-// dashboard serves the dashboard on HTTP, if that is an address, until close is called.
-func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), err error) {
+// site serves the dashboard, the API and the waiting pages on HTTP, if that is an address, until end is called.
+func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err error) {
 	if p.HTTP == "" {
 		return func() {}, nil
 	}
@@ -39,10 +39,7 @@ func (p *Process) dashboard(ctx context.Context, log *slog.Logger) (end func(), 
 	}
 	d := dashboard.New(dashboard.Options{
 		Inspect: in, Reports: p.Config.Reports, Listeners: p.Config.ListenerNames(), Ready: p.ready, Version: p.Version, Log: log, Path: site.Path(), Operate: p.Operate,
-		Processes: func(ctx context.Context) (int, error) {
-			all, err := p.Partitions.Home().Definitions.Processes(ctx)
-			return len(all), err
-		},
+		Processes: p.Partitions.Home().Definitions.Processes, Bounds: p.Config.Bounds(), Used: p.Partitions.Home().Gate.UsedSlots,
 	})
 	service := api.New(api.Options{
 		Inspect: in, Operate: p.Operate, Reports: p.Config.Reports, Parameters: p.Config.Limits.Parameters, Find: p.Object, Page: p.page(log), Prefix: site.Path(), Log: log,
