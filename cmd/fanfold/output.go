@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/internal/screen"
@@ -25,69 +24,13 @@ func (f *flags) print(c *cobra.Command, result any, header table.Row, rows []tab
 		return printJSON(w, result)
 	}
 	terminal, width := screen.Terminal(w)
-	t := newTable(header, rows)
-	t.SetColumnConfigs(fitted(header, rows, columns, terminal != nil, width))
+	t := screen.NewTable(header, rows)
+	t.SetColumnConfigs(screen.Columns(header, rows, columns, terminal != nil, width))
 	if terminal != nil {
 		w = terminal // which is to obey the colours; what the cells have of others is visible
 	}
 	_, err := fmt.Fprintln(w, t.Render())
 	return err
-}
-
-// newTable makes a table of rows, in which a terminal finds nothing that it would obey.
-func newTable(header table.Row, rows []table.Row) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Options = table.OptionsNoBordersAndSeparators
-	t.Style().Format.Header = text.FormatUpper
-	t.AppendHeader(header)
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = screen.Visible(fmt.Sprint(cell)) // so that the widths are right
-		}
-		t.AppendRow(row)
-	}
-	return t
-}
-
-// fitted are the columns of a table: on a terminal as wide that the table fits, if that can be.
-func fitted(header table.Row, rows []table.Row, given []table.ColumnConfig, terminal bool, width int) []table.ColumnConfig {
-	of := map[int]table.ColumnConfig{}
-	for _, c := range given {
-		of[c.Number] = c
-	}
-	var columns []table.ColumnConfig
-	var widths []int
-	for _, row := range append([]table.Row{header}, rows...) {
-		for i, cell := range row {
-			if i == len(columns) {
-				c := of[i+1]
-				c.Number, c.WidthMaxEnforcer = i+1, screen.Wrap
-				if !terminal || !screen.Colours() {
-					c.Transformer = nil
-				}
-				columns, widths = append(columns, c), append(widths, 0)
-			}
-			if n := text.LongestLineLen(fmt.Sprint(cell)); !columns[i].Hidden {
-				widths[i] = max(widths[i], n)
-			}
-		}
-	}
-	for i := range columns {
-		if columns[i].WidthMax > 0 {
-			widths[i] = min(widths[i], columns[i].WidthMax)
-		}
-		if columns[i].WidthMax = 0; !columns[i].Hidden {
-			width -= 2 // the spaces around it
-		}
-	}
-	if !terminal {
-		return columns
-	}
-	for i, n := range screen.Fit(widths, width) {
-		columns[i].WidthMax = n
-	}
-	return columns
 }
 
 // printList prints a list: as a table, a row for each entry.

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
 )
@@ -46,7 +41,7 @@ ends it. Elsewhere, and with --once or -o json, it is shown once, with up to 1,0
 			if f.output == "json" {
 				return printJSON(c.OutOrStdout(), t)
 			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(topLines(t, 0, 0, false), "\n"))
+			_, err = fmt.Fprintln(c.OutOrStdout(), strings.Join(show.Top(t, 0, 0, false), "\n"))
 			return err
 		}),
 	}
@@ -61,89 +56,5 @@ func (b *backend) frame(ctx context.Context, width, height int) []string {
 		text := screen.Visible("fanfold top: " + engine.Reason(err) + "\nIt is tried again.")
 		return strings.Split(screen.Wrap(text, max(1, width)), "\n")
 	}
-	return topLines(t, width, height, screen.Colours())
-}
-
-// topLines are the lines of a view, for a terminal so wide and high; 0 means that there is no bound.
-func topLines(t inspect.Top, width, height int, colours bool) []string {
-	head := fmt.Sprintf("%.0f jobs run, %.0f ids wait, %.0f are due later, %.0f jobs are dead, %.0f entries quarantined", t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
-	second := t.At.Format(time.DateTime)
-	if t.Memory > 0 {
-		second += fmt.Sprintf("   Redis uses %.0f %% of its memory", 100*t.Memory)
-	}
-	if t.Late >= 1 {
-		second += "   late by " + seconds(t.Late)
-	}
-	if len(t.Paused) > 0 {
-		second += "   paused: " + strings.Join(t.Paused, ", ")
-	}
-	lines := []string{head, second}
-	if width > 0 {
-		lines = []string{snip(head, width), snip(screen.Visible(second), width)}
-	}
-	var rows []table.Row
-	for _, l := range t.Listeners {
-		row := table.Row{l.Name, l.Workers, l.Waiting, l.Pending, l.Lag, seconds(l.Oldest.Seconds()), ""}
-		switch {
-		case l.Paused:
-			row[6] = "paused"
-		case l.Workers == 0:
-			row[6] = "no workers"
-		}
-		rows = append(rows, row)
-	}
-	lines = append(lines, "")
-	lines = append(lines, tableLines(table.Row{"listener", "workers", "tasks", "in work", "unread", "oldest", ""}, rows, width, func(row table.Row) text.Colors {
-		return map[any]text.Colors{"paused": {text.FgYellow}, "no workers": {text.FgRed}}[row[6]]
-	}, colours)...)
-	rows = nil
-	for _, j := range t.Jobs {
-		rows = append(rows, table.Row{j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), strconv.FormatInt(j.Done, 10) + "/" + strconv.FormatInt(j.Target, 10),
-			show.Bytes(j.Bytes), age(j.Started, t.At), inspect.When(j.Deadline, t.At), strings.Join(j.Open, ", ")})
-	}
-	if height > 0 { // the last line says how many there are
-		rows = rows[:max(0, min(len(rows), height-len(lines)-4))]
-	}
-	lines = append(lines, "")
-	lines = append(lines, tableLines(table.Row{"id", "report", "status", "done", "data", "age", "deadline", "waits for"}, rows, width, nil, false)...)
-	if more := int(t.Running) - len(rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return lines
-}
-
-// tableLines are those of a table in which no cell has a second line.
-func tableLines(header table.Row, rows []table.Row, width int, colour func(table.Row) text.Colors, colours bool) []string {
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = screen.OneLine(fmt.Sprint(cell))
-		}
-	}
-	t := newTable(header, rows)
-	columns := fitted(header, rows, nil, width > 0, width)
-	for i := range columns {
-		columns[i].WidthMaxEnforcer = snip
-	}
-	t.SetColumnConfigs(columns)
-	if colours {
-		t.SetRowPainter(table.RowPainter(colour))
-	}
-	return strings.Split(t.Render(), "\n")
-}
-
-// snip cuts what is too long, and shows that it did.
-func snip(content string, width int) string { return text.Snip(content, width, "…") }
-
-func seconds(n float64) string {
-	if n < 1 {
-		return ""
-	}
-	return inspect.Short(time.Duration(n * float64(time.Second)))
-}
-
-func age(from, now time.Time) string {
-	if from.IsZero() {
-		return ""
-	}
-	return inspect.Short(max(0, now.Sub(from)))
+	return show.Top(t, width, height, screen.Colours())
 }

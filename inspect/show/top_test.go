@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/fanfold/fanfold/inspect"
 )
+
+const evil = "\x1b]0;title\a\x1b[2J"
 
 // manyJobs is a view with more than a terminal has room for, and with texts of others.
 func manyJobs() inspect.Top {
@@ -26,7 +28,7 @@ func manyJobs() inspect.Top {
 // TestTopLines fit a terminal, and are whole elsewhere.
 func TestTopLines(t *testing.T) {
 	t.Parallel()
-	whole := strings.Join(topLines(manyJobs(), 0, 0, false), "\n")
+	whole := strings.Join(Top(manyJobs(), 0, 0, false), "\n")
 	for _, want := range []string{"500 jobs run, 3 ids wait", "Redis uses 50 % of its memory   late by 12s   paused: listener/b", "1m30s", "no workers", strings.Repeat("long.", 60), "1/2", "2.0 KB", "in 1h0m0s", "and 450 more"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("%q is not in\n%s", want, whole)
@@ -36,7 +38,7 @@ func TestTopLines(t *testing.T) {
 		t.Error("a terminal would obey it")
 	}
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 60}} {
-		lines := topLines(manyJobs(), size[0], size[1], false)
+		lines := Top(manyJobs(), size[0], size[1], false)
 		if len(lines) >= size[1] && size[1] > 12 || !strings.Contains(lines[len(lines)-1], "more") {
 			t.Errorf("%d lines in %d, the last one %q", len(lines), size[1], lines[len(lines)-1])
 		}
