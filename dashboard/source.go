@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 )
 
 // source is a database or an API that listeners ask.
@@ -21,7 +20,7 @@ type source struct {
 // versions are those of processes, sorted, each once.
 func versions(processes []string) (all []string) {
 	for _, p := range processes {
-		if v := scripts.VersionOf(p); v != "" {
+		if v := report.VersionOf(p); v != "" {
 			all = append(all, v)
 		}
 	}

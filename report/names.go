@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -70,3 +71,12 @@ func ValidTimer(name string) bool {
 // row may not be committed yet, or a configuration with its report may be on its way.
 // After the last one the id is quarantined.
 var RecordPolls = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
+
+// Process names a process of a version of the program.
+func Process(name, version string) string { return name + "@" + version }
+
+// VersionOf is the version of a process that Process has named; empty: it is not known.
+func VersionOf(process string) string {
+	_, version, _ := strings.Cut(process, "@")
+	return version
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,8 +36,7 @@ func (s Definitions) Announce(ctx context.Context, definitions []string) error {
 	return s.announce(ctx, s.home.Definitions(), "", definitionKept, definitions)
 }
 
-// AnnounceProcess says that a process runs, whatever it does. Its name may end with @ and the version
-// of its program: see Process.
+// AnnounceProcess says that a process runs, whatever it does. Its name is one of report.Process.
 func (s Definitions) AnnounceProcess(ctx context.Context, process string) error {
 	return s.announce(ctx, s.home.Processes(), "", DefinitionSilence, []string{process})
 }
@@ -46,15 +44,6 @@ func (s Definitions) AnnounceProcess(ctx context.Context, process string) error 
 // EndProcess says that a process does nothing any more.
 func (s Definitions) EndProcess(ctx context.Context, process string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, "zrem", s.home.Processes(), process))
-}
-
-// Process names a process of a version of the program.
-func Process(name, version string) string { return name + "@" + version }
-
-// VersionOf is the version of a process that Process has named; empty: it is not known.
-func VersionOf(process string) string {
-	_, version, _ := strings.Cut(process, "@")
-	return version
 }
 
 // Processes returns the processes that run. One that was killed is among them for DefinitionSilence,

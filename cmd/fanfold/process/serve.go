@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -70,7 +71,7 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 	defer p.seen.Tell(nil)
 	engine.SetPace()
 	consumer := ConsumerName()
-	end, err := p.announceProcess(ctx, log, scripts.Process(consumer, p.Version))
+	end, err := p.announceProcess(ctx, log, report.Process(consumer, p.Version))
 	if err != nil {
 		return err
 	}
