@@ -40,21 +40,20 @@ func (s *Scheduler) tellProgress(ctx context.Context) (time.Duration, error) {
 	}
 	var jobs []*job.State
 	var texts []string
+	var unknown error // how long earlier runs took
 	for _, f := range found {
 		if f.State == nil || now.Sub(f.State.Started) < every {
 			continue
 		}
 		took, err := s.past.Of(ctx, f.State.Report)
-		if err != nil {
-			return every, err
-		}
+		unknown = errors.Join(unknown, err)
 		jobs, texts = append(jobs, f.State), append(texts, f.State.Progress(now, took.Left(now.Sub(f.State.Started))))
 	}
 	if len(jobs) == 0 {
 		return every, nil
 	}
 	_, err = s.scripts.Jobs.Tell(ctx, jobs, texts)
-	return every, full(err)
+	return every, errors.Join(unknown, full(err))
 }
 
 // full is nil for a Redis that is full: it takes what ends jobs, and no line for people.

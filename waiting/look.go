@@ -77,8 +77,8 @@ func (p *Pages) look(ctx context.Context, id string) (facts, error) {
 		return f, err
 	case v.Status == report.Processing && v.Started != nil:
 		r := run{attempt: v.Attempt, started: *v.Started, again: again(v), paused: len(v.Paused) > 0}
-		if r.took, err = p.past.Of(ctx, v.Report); err != nil {
-			return f, err
+		if r.took, err = p.past.Of(ctx, v.Report); err != nil { // of some partitions, perhaps
+			p.o.Log.Warn("how long earlier runs took is not known whole", "err", err)
 		}
 		f.Left = p.promises.of(id, r, f.Now)
 	case v.Status.Final():

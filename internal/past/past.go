@@ -2,7 +2,9 @@ package past
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,6 +22,8 @@ const (
 	first, maxRead = 5000, 1000
 	// Every is how often the events are read, at most.
 	Every = 5 * time.Second
+	// readTime bounds how long a stream is waited for.
+	readTime = 3 * time.Second
 	// enough is how many runs tell something.
 	enough = 3
 )
@@ -29,10 +33,11 @@ type Runs struct {
 	redis   redis.UniversalClient
 	streams []string // of events
 
-	mu   sync.Mutex
-	read time.Time         // when it was read last
-	last map[string]string // stream → the newest entry that was read
-	took map[string][]time.Duration
+	mu      sync.Mutex
+	reading bool              // a caller reads
+	read    time.Time         // when it was read last
+	last    map[string]string // stream → the newest entry that was read
+	took    map[string][]time.Duration
 }
 
 // New returns Runs of streams of events. It does no I/O.
@@ -41,38 +46,52 @@ func New(client redis.UniversalClient, streams ...string) *Runs {
 }
 
 // Of returns how long the newest runs of a report took. It reads what has ended since the last
-// call, at most once in the time Every. What cannot be read is left out: an error of Redis is no
-// reason not to answer, and is returned beside what is known.
+// call, at most once in the time Every, and one caller at a time: the others get what is known.
+// Streams that cannot be read are left out: their errors are no reason not to answer, and are
+// returned, to the one who has read, beside what is known.
 func (r *Runs) Of(ctx context.Context, report string) (Durations, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var err error
-	if time.Since(r.read) >= Every {
-		r.read = time.Now()
+	if !r.reading && time.Since(r.read) >= Every {
+		r.reading = true
 		err = r.refresh(ctx)
+		r.reading, r.read = false, time.Now()
 	}
 	all := slices.Clone(r.took[report])
 	slices.Sort(all)
 	return all, err
 }
 
-// refresh reads the newest events. If more than maxRead have come, the older ones are left out.
+// refresh reads the newest events, of all streams at once. If more than maxRead have come, the
+// older ones are left out. It unlocks r while it waits for Redis.
 func (r *Runs) refresh(ctx context.Context) error {
-	for _, stream := range r.streams {
-		from, count := "-", int64(first)
-		if last := r.last[stream]; last != "" {
-			from, count = "("+last, maxRead
-		}
-		entries, err := r.redis.XRevRangeN(ctx, stream, "+", from, count).Result()
-		if err != nil {
-			return fmt.Errorf("events: %w", err)
-		}
+	last := maps.Clone(r.last)
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	found, failed := make([][]redis.XMessage, len(r.streams)), make([]error, len(r.streams))
+	var reads sync.WaitGroup
+	for i, stream := range r.streams {
+		reads.Go(func() {
+			from, count := "-", int64(first)
+			if last[stream] != "" {
+				from, count = "("+last[stream], maxRead
+			}
+			if found[i], failed[i] = r.redis.XRevRangeN(ctx, stream, "+", from, count).Result(); failed[i] != nil {
+				failed[i] = fmt.Errorf("events %s: %w", stream, failed[i])
+			}
+		})
+	}
+	reads.Wait()
+	r.mu.Lock()
+	for i, entries := range found {
 		for _, e := range slices.Backward(entries) {
-			r.last[stream] = e.ID
+			r.last[r.streams[i]] = e.ID
 			r.add(e.Values)
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func (r *Runs) add(event map[string]any) {

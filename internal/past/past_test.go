@@ -1,6 +1,10 @@
 package past
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,5 +79,69 @@ func TestRuns(t *testing.T) {
 	}
 	if d := of("a"); len(d) != kept || d[0] != 900*time.Millisecond {
 		t.Error(d)
+	}
+}
+
+// TestRunsOfPartitionsAway: a partition that refuses, or hangs, hides none of the others, and only
+// the caller who reads waits.
+func TestRunsOfPartitionsAway(t *testing.T) {
+	t.Parallel()
+	server, err := testenv.StartRedis(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	hangs, answered := make(chan struct{}), make(chan struct{}, 2)
+	for _, ms := range []string{"10", "20", "30"} {
+		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: "events", Values: []string{"event", "finished", "report", "a", "status", "SUCCESS", "ms", ms}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.Set(t.Context(), "refuses", "no stream", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	client.AddHook(away{hangs, answered})
+	r := New(client, "refuses", "hangs", "events")
+	ctx, cancel := context.WithCancel(t.Context())
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		if d, err := r.Of(ctx, "a"); len(d) != 3 || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("%v, %v", d, err)
+		}
+	}()
+	<-hangs
+	if d, err := r.Of(t.Context(), "a"); len(d) > 0 || err != nil { // does not wait
+		t.Errorf("%v, %v", d, err)
+	}
+	<-answered
+	<-answered
+	cancel()
+	<-read
+	if d, err := r.Of(t.Context(), "a"); len(d) != 3 || err != nil {
+		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// away hangs where the stream of that name is read, and says so; of the others it says that they
+// were answered.
+type away struct{ hangs, answered chan struct{} }
+
+func (away) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (away) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (a away) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, c redis.Cmder) error {
+		if slices.Contains(c.Args(), any("hangs")) {
+			close(a.hangs)
+			<-ctx.Done()
+			c.SetErr(ctx.Err())
+			return ctx.Err()
+		}
+		defer func() { a.answered <- struct{}{} }()
+		return next(ctx, c)
 	}
 }
