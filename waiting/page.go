@@ -44,7 +44,7 @@ type Pages struct {
 	queues   queues
 	promises promises
 	past     *past.Runs
-	streams  chan struct{} // one for each browser that is told of changes
+	streams  streams
 }
 
 //go:embed page.html
@@ -64,7 +64,7 @@ func New(o Options) *Pages {
 	for _, s := range o.Partitions {
 		events = append(events, s.Keys.Events())
 	}
-	p := &Pages{o: o, mux: http.NewServeMux(), queues: queues{redis: o.Redis}, past: past.New(o.Redis, events...), streams: make(chan struct{}, maxStreams)}
+	p := &Pages{o: o, mux: http.NewServeMux(), queues: queues{redis: o.Redis}, past: past.New(o.Redis, events...)}
 	p.mux.HandleFunc("GET /r/{token}", p.page)
 	p.mux.HandleFunc("GET /r/{token}/file", p.file)
 	p.mux.HandleFunc("GET /r/{token}/live", p.live)
