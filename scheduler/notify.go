@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -99,7 +100,9 @@ func (t *Timers) notify(ctx context.Context, f *firing) error {
 	if err != nil {
 		return backoff.Permanent(err)
 	}
-	id := fmt.Sprintf("%s-%d-finished", n.ID, n.Attempt) // the same in each request about this end
+	// The same in each request about this end. A record that is retried keeps its attempt until its next job
+	// starts, and can end before that, with another status.
+	id := fmt.Sprintf("%s-%d-%s", n.ID, n.Attempt, strings.ToLower(string(n.Status)))
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	return t.send(ctx, ask.Request{
 		Method: http.MethodPost, URL: to, Body: body, Timeout: n.Timeout, MaxBytes: 2 * maxAnswer,

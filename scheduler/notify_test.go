@@ -125,7 +125,7 @@ func TestEndsAreTold(t *testing.T) {
 	b.run("c1", true)
 	b.until("it is told", func() bool { return len(all()) == 2 && b.over() })
 	for _, one := range all() {
-		if one.id != "1-2-finished" || !strings.HasPrefix(one.body, `{"type":"job.finished","timestamp":"20`) ||
+		if one.id != "1-2-success" || !strings.HasPrefix(one.body, `{"type":"job.finished","timestamp":"20`) ||
 			!strings.HasSuffix(one.body, `"data":{"id":"1","report":"r","attempt":2,"status":"SUCCESS","file":"file:///x.csv"}}`) {
 			t.Errorf("%+v", one)
 		}
@@ -153,8 +153,25 @@ func TestAnEndIsToldOnceItIsDurable(t *testing.T) {
 	b.until("it waits", func() bool { return b.client.ZCard(t.Context(), b.s.Keys.WaitingFired()).Val() == 1 })
 	e.set(Ended{ID: "1", Report: "r", Status: report.Failed, Error: "no \"parameters\""})
 	b.until("it is told", func() bool { return len(all()) == 1 && b.over() })
-	if one := all()[0]; one.id != "1-0-finished" || !strings.HasSuffix(one.body, `"attempt":0,"status":"FAILED","error":"no \"parameters\""}}`) {
+	if one := all()[0]; one.id != "1-0-failed" || !strings.HasSuffix(one.body, `"attempt":0,"status":"FAILED","error":"no \"parameters\""}}`) {
 		t.Errorf("%+v", one)
+	}
+}
+
+// TestEndsOfOneAttemptHaveIDsOfTheirOwn: a record that is retried keeps its attempt until it starts, and can be
+// cancelled before that.
+func TestEndsOfOneAttemptHaveIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	url, all := receiver(t, func(int, http.ResponseWriter) {})
+	b, e := telling(t, url, Ended{ID: "7", Report: "r", Attempt: 3, Status: report.Failed})
+	b.end("7", 3)
+	b.run("c1", true)
+	b.until("it is told", func() bool { return len(all()) == 1 && b.over() })
+	e.set(Ended{ID: "7", Report: "r", Attempt: 3, Status: report.Cancelled})
+	b.end("7", 3)
+	b.until("the other end is told", func() bool { return len(all()) == 2 && b.over() })
+	if got := all(); got[0].id != "7-3-failed" || got[1].id != "7-3-cancelled" {
+		t.Errorf("%+v", got)
 	}
 }
 

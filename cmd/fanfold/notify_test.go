@@ -53,10 +53,10 @@ func TestNotify(t *testing.T) {
     notify: {url: %q, secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", retry: {retries: 100, delay: 300ms}}
     stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, SLEEP(:seconds) AS v"}]}]
 `, service.URL)+oneReport, "limits: {stop: 1s}")
-	told := func(id string, attempt int64) []ended {
+	told := func(id string, attempt int64, status string) []ended {
 		mu.Lock()
 		defer mu.Unlock()
-		return got[fmt.Sprintf("%s-%d-finished", id, attempt)]
+		return got[fmt.Sprintf("%s-%d-%s", id, attempt, status)]
 	}
 
 	first := s.process("-c", s.config, "serve")
@@ -79,11 +79,13 @@ func TestNotify(t *testing.T) {
 	s.process("-c", s.config, "serve")
 	s.push(wrong, quiet)
 	s.wait(wrong, quiet)
-	s.eventually("all ends are told", func() bool { return len(told(done, 1)) > 0 && len(told(cancelled, 0)) > 0 && len(told(wrong, 0)) > 0 })
+	s.eventually("all ends are told", func() bool {
+		return len(told(done, 1, "success")) > 0 && len(told(cancelled, 0, "cancelled")) > 0 && len(told(wrong, 0, "failed")) > 0
+	})
 	if out, code := s.fanfold("retry", done, "--wait"); code != exitOK {
 		t.Fatal(out)
 	}
-	s.eventually("the second end is told", func() bool { return len(told(done, 2)) > 0 })
+	s.eventually("the second end is told", func() bool { return len(told(done, 2, "success")) > 0 })
 	s.eventually("nothing is to be told any more", func() bool {
 		k := s.b.Partitions.Home().Keys
 		return s.b.Redis.XLen(t.Context(), k.Fired()).Val()+s.b.Redis.ZCard(t.Context(), k.WaitingFired()).Val() == 0
@@ -99,15 +101,15 @@ func TestNotify(t *testing.T) {
 		}
 	}
 	for of, want := range map[string]ended{
-		done + "-1-finished":      {done, 1, report.Success, "file://" + s.dir + "/files/" + s.fileName("tells", done, 1), 1, ""},
-		done + "-2-finished":      {done, 2, report.Success, "file://" + s.dir + "/files/" + s.fileName("tells", done, 2), 1, ""},
-		cancelled + "-0-finished": {cancelled, 0, report.Cancelled, "", 0, "not needed"},
+		done + "-1-success":        {done, 1, report.Success, "file://" + s.dir + "/files/" + s.fileName("tells", done, 1), 1, ""},
+		done + "-2-success":        {done, 2, report.Success, "file://" + s.dir + "/files/" + s.fileName("tells", done, 2), 1, ""},
+		cancelled + "-0-cancelled": {cancelled, 0, report.Cancelled, "", 0, "not needed"},
 	} {
 		if one := got[of][0]; one != want {
 			t.Errorf("%+v, not %+v", one, want)
 		}
 	}
-	if one := got[wrong+"-0-finished"][0]; one.Status != report.Failed || one.Error == "" || one.File != "" {
+	if one := got[wrong+"-0-failed"][0]; one.Status != report.Failed || one.Error == "" || one.File != "" {
 		t.Errorf("%+v", one)
 	}
 }
