@@ -103,6 +103,8 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 201, "POST", "/reports/typed/jobs", `{"s": "é", "ids": [1, "2"]}`, "Idempotency-Key", "k")
 	c.send(false, 201, "POST", "/reports/typed/jobs", `{"ids": [1, 2], "s": "é"}`, "Idempotency-Key", "k")
 	c.send(false, 422, "POST", "/reports/typed/jobs", `{"s": "e"}`, "Idempotency-Key", "k")
+	b.exec("DELETE FROM file_download_record")
+	c.send(false, 410, "POST", "/reports/typed/jobs", `{"s": "é", "ids": [1, 2]}`, "Idempotency-Key", "k")
 	c.send(false, 422, "POST", "/reports/typed/jobs", `{"i": 1.5, "x": 1}`)
 	c.send(true, 400, "POST", "/reports/typed/jobs", `[]`)
 	c.send(true, 400, "POST", "/reports/typed/jobs", `{`)

@@ -71,6 +71,8 @@ func (a *API) judge(r *http.Request, err error) problem {
 		return problem{Status: http.StatusGone, Code: "file", Detail: "the file of record " + r.PathValue("id") + " was deleted", Remedy: "POST …/retry makes it again"}
 	case errors.Is(err, record.ErrOtherRequest):
 		return problem{Status: http.StatusUnprocessableEntity, Code: "key", Detail: "this Idempotency-Key was used for another report, or with other parameters", Remedy: "Use a new key for a new request, and the same one only to repeat a request"}
+	case errors.Is(err, operate.ErrGone):
+		return problem{Status: http.StatusGone, Code: "record", Detail: engine.Reason(err), Remedy: "Use a new Idempotency-Key for a new job"}
 	case errors.Is(err, operate.ErrRefused):
 		return problem{Status: http.StatusConflict, Code: "state", Detail: engine.Reason(err), Remedy: "GET …/jobs/{id} says how a job stands"}
 	case errors.Is(err, operate.ErrInput):

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/report"
 )
@@ -31,7 +32,8 @@ func (j Jobs) Create(ctx context.Context, name string, parameters []byte) (id st
 // CreateOnce is Create for a request that has a key of 1 to 200 bytes. Called again with the same
 // key, report and parameters within record.KeptRequests it makes no second record, and returns the id of the
 // first with before = true; it pushes that again if the record is still PENDING. The error
-// matches record.ErrOtherRequest where the key was used with another report or other parameters.
+// matches record.ErrOtherRequest where the key was used with another report or other parameters,
+// and ErrGone where the record of the key was deleted since.
 func (j Jobs) CreateOnce(ctx context.Context, key, name string, parameters []byte) (id string, before bool, err error) {
 	return j.create(ctx, name, parameters, func(report string) (id string, before bool, err error) {
 		return j.o.Records.InsertOnce(ctx, key, report, parameters)
@@ -59,7 +61,12 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 	}
 	if before {
 		// A push too many would do nothing but tell so, unless the record waits for one.
-		if was, err := j.o.Inspect.Record(ctx, id); err == nil && was.Status != report.Pending {
+		switch was, err := j.o.Inspect.Record(ctx, id); {
+		case errors.Is(err, engine.ErrNoRecord):
+			return "", true, ErrGone.Because("record %s, which this key made, was deleted; use a new key for a new record", id)
+		case err != nil:
+			return "", true, err // it may be pushed and done, or gone: the same request asks again
+		case was.Status != report.Pending:
 			return id, true, nil
 		}
 	}

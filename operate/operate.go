@@ -46,6 +46,7 @@ const (
 	ErrInput    Kind = "what was asked for is not possible"
 	ErrNotFound Kind = "it does not exist"
 	ErrRefused  Kind = "its state does not allow it"
+	ErrGone     Kind = "it was deleted"
 )
 
 func (k Kind) Error() string { return string(k) }
