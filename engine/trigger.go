@@ -174,8 +174,11 @@ func (e *Engine) lookAtPauses(ctx context.Context, pushes []*push) (err error) {
 
 // carryOut does what was decided about a push that does not start its job.
 func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result {
-	if d.act == actQuarantine && len(p.entries) > 0 {
+	switch {
+	case d.act == actQuarantine && len(p.entries) > 0:
 		return step.Result{Kind: step.Unusable, Err: errors.New(d.why)}
+	case d.act == actFail:
+		return e.failUnstarted(ctx, p, d.why)
 	}
 	err := e.insist(ctx, "handle a pushed id", func() error {
 		switch d.act {
@@ -189,31 +192,42 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 				return err
 			}
 			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "paused", "report", p.record.Report)
-		case actFail:
-			// Listed and told first: after a crash nothing would. What is told is read from the
-			// record, once that is final.
-			if err := e.o.Scripts.Jobs.Bury(ctx, p.id); err != nil {
-				return err
-			}
-			if p.report.Notify != nil {
-				if err := e.o.Scripts.Timers.Ended(ctx, p.id, p.record.Attempt); err != nil {
-					return err
-				}
-			}
-			ok, err := e.o.Records.Fail(ctx, Run{ID: p.id, Attempt: p.record.Attempt, Pending: true}, d.why)
-			if err != nil || !ok {
-				return err
-			}
-			if p.record.Attempt > 0 {
-				e.sweepJob(ctx, p.record.Report, p.id, p.record.Attempt) // it was to run again
-			}
-			e.log.Warn("job failed", "job", p.id, "attempt", p.record.Attempt, "report", p.record.Report, "reason", d.why)
-			e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
-			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "finished", "status", string(report.Failed), "reason", d.why)
 		default:
 			return e.o.Scripts.Jobs.Note(ctx, p.id, p.record.Attempt, "ignored", "reason", d.why)
 		}
 	})
+	if err != nil {
+		return step.Result{Kind: step.Elsewhere, Err: err}
+	}
+	return step.Result{Kind: step.Void}
+}
+
+// failUnstarted fails a record whose job cannot start. The job is listed, and a scheduler is told, before the record
+// is changed: after a crash in between nothing else would do either. Each step is repeated on its own, so that an
+// outage of MySQL does not tell of the end again and again. What a service is told is read from the record, once
+// that is final.
+func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Result {
+	s, attempt, changed := e.o.Scripts, p.record.Attempt, false
+	err := e.insist(ctx, "list a record that fails", func() error { return s.Jobs.Bury(ctx, p.id) })
+	if err == nil && p.report.Notify != nil {
+		err = e.insist(ctx, "tell of a record that fails", func() error { return s.Timers.Ended(ctx, p.id, attempt) })
+	}
+	if err == nil {
+		err = e.insist(ctx, "fail a record", func() (err error) {
+			changed, err = e.o.Records.Fail(ctx, Run{ID: p.id, Attempt: attempt, Pending: true}, why)
+			return err
+		})
+	}
+	if err == nil && changed {
+		if attempt > 0 {
+			e.sweepJob(ctx, p.record.Report, p.id, attempt) // it was to run again
+		}
+		e.log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
+		e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
+		err = e.insist(ctx, "note that a record failed", func() error {
+			return s.Jobs.Note(ctx, p.id, attempt, "finished", "status", string(report.Failed), "reason", why)
+		})
+	}
 	if err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}

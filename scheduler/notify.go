@@ -61,13 +61,15 @@ func (t actions) end(ctx context.Context, f *firing, id string, attempt int64) s
 	}
 	r, ok, err := t.o.Records.Ended(ctx, id)
 	if err != nil {
+		t.unread.Store(time.Now().UnixNano())
 		return t.later(ctx, f, scripts.Again{Delay: outageWait, Error: err.Error()})
 	}
 	if !ok || r.Attempt != attempt {
 		return step.Result{Kind: step.Void}
 	}
 	of := t.o.Reports[r.Report]
-	switch left := t.leaves(f.age()); {
+	// After an outage of the records, who changes them is given the same time.
+	switch left := t.leaves(min(f.age(), time.Since(time.Unix(0, t.unread.Load())))); {
 	case !left && (of == nil || !r.Status.Final()):
 		return step.Result{Kind: step.Void}
 	case of == nil: // a process with another configuration may know it

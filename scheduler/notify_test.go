@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -57,14 +59,13 @@ func receiver(t *testing.T, answer func(n int, w http.ResponseWriter)) (url stri
 type ends struct {
 	mu     sync.Mutex
 	by     map[string]Ended
-	broken int // reads that fail
+	broken int // reads that fail; below 0: as many have not
 }
 
 func (e *ends) Ended(_ context.Context, id string) (Ended, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.broken > 0 {
-		e.broken--
+	if e.broken--; e.broken >= 0 {
 		return Ended{}, false, errors.New("away")
 	}
 	r, ok := e.by[id]
@@ -103,8 +104,10 @@ func (b *timersBundle) end(id string, attempt int64) {
 
 // over tells whether nothing is to be told any more.
 func (b *timersBundle) over() bool {
-	k := b.s.Keys
-	return b.client.XLen(b.t.Context(), k.Fired()).Val()+b.client.ZCard(b.t.Context(), k.WaitingFired()).Val() == 0
+	p, k := b.client.TxPipeline(), b.s.Keys // at one moment: a firing moves between the two
+	entries, waiting := p.XLen(b.t.Context(), k.Fired()), p.ZCard(b.t.Context(), k.WaitingFired())
+	_, err := p.Exec(b.t.Context())
+	return err == nil && entries.Val()+waiting.Val() == 0
 }
 
 // TestEndsAreTold, with what the record says, and as often as the end was noted.
@@ -171,6 +174,22 @@ func TestEndsOfOneAttemptHaveIDsOfTheirOwn(t *testing.T) {
 	b.end("7", 3)
 	b.until("the other end is told", func() bool { return len(all()) == 2 && b.over() })
 	if got := all(); got[0].id != "7-3-failed" || got[1].id != "7-3-cancelled" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAnEndIsToldAfterALongOutage of the records: its record is changed only when they are back.
+func TestAnEndIsToldAfterALongOutage(t *testing.T) {
+	t.Parallel()
+	url, all := receiver(t, func(int, http.ResponseWriter) {})
+	b, e := telling(t, url, Ended{ID: "1", Report: "r", Status: report.Pending})
+	e.broken, b.runs = 1, time.Hour
+	b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Fired(), Values: []any{"name", scripts.EndOf("1", 0), "due", time.Now().Add(-time.Hour).UnixMilli(), "late", 0}})
+	b.run("c1", true)
+	b.until("the records are back", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.broken < 0 })
+	e.set(Ended{ID: "1", Report: "r", Status: report.Failed})
+	b.until("nothing is to be told any more", b.over)
+	if got := all(); len(got) != 1 || got[0].id != "1-0-failed" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -63,7 +63,8 @@ type Timers struct {
 	scan       step.Bell // scan all keys
 	bringLater step.Bell // an action waits for its next try
 	began      time.Time
-	hears      atomic.Bool // Touched is called for each event
+	hears      atomic.Bool  // Touched is called for each event
+	unread     atomic.Int64 // when a record could not be read last (ns); 0: never
 
 	mu     sync.Mutex
 	events map[string]touched // timer → what was heard of its key
