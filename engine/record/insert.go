@@ -57,7 +57,7 @@ const requestTable = "fanfold_request"
 const KeptRequests = 7 * 24 * time.Hour
 
 // requests is the ledger of what services have asked for.
-var requests = ledger{table: requestTable, columns: []string{"records", "name", "digest"}, keys: 2, kept: KeptRequests}
+var requests = ledger{table: requestTable, absent: ErrNoRequests, columns: []string{"records", "name", "digest"}, keys: 2, kept: KeptRequests}
 
 // InsertOnce is Insert for a request that has a key of 1 to 200 bytes, which its caller has
 // chosen. Called again with the same key, report and parameters within KeptRequests it inserts nothing and
@@ -71,12 +71,9 @@ func (s *Store) InsertOnce(ctx context.Context, key, report string, parameters [
 	if err == nil && before {
 		var same int
 		err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(requestTable)+" WHERE records = ? AND name = ? AND digest = ?", row...).Scan(&same)
-		if err == nil && same == 0 {
+		if err = requests.own(err); err == nil && same == 0 {
 			err = ErrOtherRequest
 		}
-	}
-	if serverError(err, errAccess, errTableAccess, errNoTable) {
-		err = fmt.Errorf("%w: %w", ErrNoRequests, err)
 	}
 	if err != nil {
 		return "", false, fmt.Errorf("record: insert once: %w", err)
@@ -91,6 +88,15 @@ type ledger struct {
 	columns []string // of a row, beside id and made
 	keys    int      // how many of them are the key
 	kept    time.Duration
+	absent  error // there is no such table; nil: its callers have checked that
+}
+
+// own is an error of one of the ledger's own statements.
+func (l ledger) own(err error) error {
+	if l.absent != nil && serverError(err, errAccess, errTableAccess, errNoTable) {
+		return fmt.Errorf("%w: %w", l.absent, err)
+	}
+	return err
 }
 
 // errDuplicate is the number of the server error for a key that is there.
@@ -129,16 +135,16 @@ func (s *Store) insertWith(ctx context.Context, l *layout, in ledger, row []any,
 	_, err = tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')", row...)
 	if serverError(err, errDuplicate) {
 		err = tx.QueryRowContext(ctx, "SELECT id FROM "+table+where+" FOR UPDATE", key...).Scan(&id)
-		return id, true, err
+		return id, true, in.own(err)
 	}
 	if err != nil {
-		return "", false, err
+		return "", false, in.own(err)
 	}
 	if id, err = s.insert(ctx, tx, l, report, parameters); err != nil {
 		return "", false, err
 	}
 	if _, err := tx.ExecContext(ctx, "UPDATE "+table+" SET id = ?"+where, append([]any{id}, key...)...); err != nil {
-		return "", false, err
+		return "", false, in.own(err)
 	}
 	return id, false, tx.Commit()
 }

@@ -2,10 +2,12 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -69,5 +71,26 @@ func TestInsertOncePerKey(t *testing.T) {
 	}
 	if _, before, err := s.InsertOnce(t.Context(), "k", "r", nil); err != nil || before {
 		t.Errorf("a key of last week: %v %v", before, err)
+	}
+}
+
+// TestInsertOnceWithoutAGrant: that records cannot be inserted is not laid to the table of requests.
+func TestInsertOnceWithoutAGrant(t *testing.T) {
+	t.Parallel()
+	schema, admin := pool(t)
+	if _, err := Migrate(t.Context(), admin, ""); err != nil {
+		t.Fatal(err)
+	}
+	run(t, admin, tableMigrations("")[3].statement)
+	user := fmt.Sprintf("i%d", len(schema)) + schema[:min(20, len(schema))]
+	run(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
+	run(t, admin, "GRANT SELECT, UPDATE ON `"+schema+"`.file_download_record TO '"+user+"'@'%'")
+	s := store(t, connect(t, user+":pw@tcp("+testmain.SharedMariaDB(t).Addr+")/"+schema), report.Records{})
+	if _, _, err := s.InsertOnce(t.Context(), "k", "r", nil); !errors.Is(err, ErrNoRequests) {
+		t.Errorf("without a grant on the table of requests: %v", err)
+	}
+	run(t, admin, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+schema+"`.fanfold_request TO '"+user+"'@'%'")
+	if _, _, err := s.InsertOnce(t.Context(), "k", "r", nil); errors.Is(err, ErrNoRequests) || !serverError(err, errTableAccess) {
+		t.Errorf("without a grant on the records: %v", err)
 	}
 }
