@@ -33,17 +33,23 @@ func ago(age time.Duration) *time.Time {
 	return &at
 }
 
-// newest is how many events of a partition are read for the durations of jobs that have ended.
-const newest = 1000
+const (
+	// newest is how many events of a partition are read for the durations of jobs that have ended.
+	newest = 1000
+	// few is how many of them are read at a time for one job: its end is mostly among the first.
+	few = 100
+	// skew is how much later than the database the clock of Redis may be.
+	skew = time.Minute
+)
 
 // Times sets Started and Duration of jobs, where they are known: of those that run from their state,
 // of those that have ended from the newest events. It takes two round trips for each partition,
-// however many jobs there are.
+// however many jobs there are. Of one job it reads the events before its end, a few at a time.
 func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 	running, ended := map[*scripts.Scripts][]*Job{}, map[*scripts.Scripts]map[string]*Job{}
 	for _, v := range jobs {
 		switch s := in.o.Scripts.Of(v.ID); {
-		case v.Attempt == 0:
+		case v.Attempt == 0, v.Status.Final() && v.Ended == nil:
 		case !v.Status.Final():
 			running[s] = append(running[s], v)
 		case ended[s] == nil:
@@ -69,11 +75,28 @@ func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 		}
 	}
 	for s, byID := range ended {
-		events, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events(), "+", "-", newest).Result()
-		if err != nil {
+		if err := in.ends(ctx, s.Keys.Events(), byID); err != nil {
 			return fmt.Errorf("events: %w", err)
 		}
+	}
+	return nil
+}
+
+// ends sets the times of jobs that have ended from the events of a stream.
+func (in *Inspector) ends(ctx context.Context, stream string, byID map[string]*Job) error {
+	from, page := "+", int64(newest)
+	if len(byID) == 1 {
+		for _, v := range byID {
+			from, page = strconv.FormatInt(v.Ended.Add(skew).UnixMilli(), 10), few
+		}
+	}
+	for read := int64(0); read < newest && len(byID) > 0; read += page {
+		events, err := in.o.Redis.XRevRangeN(ctx, stream, from, "-", page).Result()
+		if err != nil {
+			return err
+		}
 		for _, e := range events {
+			from = "(" + e.ID
 			id, _ := e.Values["id"].(string)
 			v := byID[id]
 			if v == nil || e.Values["event"] != "finished" || e.Values["attempt"] != strconv.FormatInt(v.Attempt, 10) {
@@ -81,10 +104,13 @@ func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 			}
 			delete(byID, id) // the newest one counts
 			text, _ := e.Values["ms"].(string)
-			if ms, err := strconv.ParseInt(text, 10, 64); err == nil && v.Ended != nil {
+			if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
 				started := v.Ended.Add(-time.Duration(ms) * time.Millisecond)
 				v.Started, v.Duration = &started, &ms
 			}
+		}
+		if int64(len(events)) < page {
+			return nil
 		}
 	}
 	return nil
