@@ -201,6 +201,30 @@ func TestTop(t *testing.T) {
 	}
 }
 
+// TestTopReadsTheQuarantineOnce, however many ids have no job.
+func TestTopReadsTheQuarantineOnce(t *testing.T) {
+	t.Parallel()
+	_, client := start(t)
+	l, _ := loader(client, report.DefaultKeys)
+	l.Once(t.Context())
+	for _, id := range []string{"1", "2", "3"} {
+		client.ZAdd(t.Context(), "fanfold:deadlines", redis.Z{Score: 1, Member: id})
+	}
+	for _, fields := range []string{"id=2", "x=1 member=3/2/@trigger y=1", "id=11 member=1x member=21/1 id=", "id=2 member=2"} {
+		client.XAdd(t.Context(), &redis.XAddArgs{Stream: "fanfold:quarantine", Values: []any{"reason", "odd", "stream", "fanfold:jobs", "fields", fields}})
+	}
+	got := lines(t, client, "fanfold_top", "fanfold:deadlines")
+	for i, aside := range []bool{1: false, 2: true, 3: true} {
+		if i > 0 && strings.HasPrefix(got[i], fmt.Sprint(i)+"  It was quarantined ") != aside {
+			t.Errorf("%q", got[i])
+		}
+	}
+	info, err := client.InfoMap(t.Context(), "commandstats").Result()
+	if calls := info["Commandstats"]["cmdstat_xrevrange"]; err != nil || !strings.HasPrefix(calls, "calls=1,") {
+		t.Errorf("%s, %v", calls, err)
+	}
+}
+
 // TestIDsWithoutJob: what Redis alone knows of an id that has no job in it.
 func TestIDsWithoutJob(t *testing.T) {
 	t.Parallel()

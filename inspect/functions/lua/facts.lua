@@ -81,3 +81,20 @@ local function delayed(all, members)
     end
   end
 end
+
+-- aside returns the newest entry of the quarantine that names an id; nil: none of the newest does.
+local function aside(all, id)
+  if not all.aside then
+    all.aside = {}
+    for _, e in ipairs(redis.call('XREVRANGE', all.prefix .. 'quarantine', '+', '-', 'COUNT', ENTRIES)) do
+      local fields = {}
+      for i = 1, #e[2], 2 do fields[e[2][i]] = e[2][i + 1] end
+      fields.at = tonumber(string.match(e[1], '^%d+'))
+      for word in string.gmatch(fields.fields or '', '[^ ]+') do
+        local name = string.match(word, '^id=(.+)$') or string.match(word, '^member=([^/]+)')
+        if name and not all.aside[name] then all.aside[name] = fields end
+      end
+    end
+  end
+  return all.aside[id]
+end

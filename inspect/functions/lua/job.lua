@@ -77,15 +77,10 @@ local function waiting(all, job, known)
       is['report-paused'], text.report, text['report-paused'] = true, report, stamp(since)
     end
   end
-  for _, e in ipairs(redis.call('XREVRANGE', all.prefix .. 'quarantine', '+', '-', 'COUNT', ENTRIES)) do
-    local fields = {}
-    for i = 1, #e[2], 2 do fields[e[2][i]] = e[2][i + 1] end
-    local names = ' ' .. (fields.fields or '') .. ' '
-    if string.find(names, ' id=' .. id .. ' ', 1, true) or string.find(names, ' member=' .. id .. ' ', 1, true) or string.find(names, ' member=' .. id .. '/', 1, true) then
-      is.aside, text['aside-at'] = true, far(tonumber(string.match(e[1], '^%d+')), all.now)
-      text['aside-reason'], text['aside-stream'] = fields.reason or '', fields.stream or ''
-      break
-    end
+  local e = aside(all, id)
+  if e then
+    is.aside, text['aside-at'] = true, far(e.at, all.now)
+    text['aside-reason'], text['aside-stream'] = e.reason or '', e.stream or ''
   end
 end
 
