@@ -28,7 +28,7 @@ type file struct {
 	Limits report.Limits `yaml:"limits"`
 	// prefixes of the names in Redis
 	Keys report.Keys `yaml:"keys"`
-	// `host:port` of the admin server. An address that other machines can reach needs a login of `http` or `admin_public`; with a login `/metrics` asks for it there
+	// `host:port` of the admin server. An address that other machines can reach needs a login of `http`, which `/metrics` then asks for, or `admin_public`
 	Admin string `yaml:"admin" form:"address" unset:"none"`
 	// allows an address of the admin server that other machines can reach, such as `0.0.0.0:9464`, without a login
 	AdminPublic bool `yaml:"admin_public" default:"false"`

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"net/http"
 	"regexp"
@@ -52,9 +54,10 @@ type group struct {
 	Last           time.Time
 }
 
-// keyOf is equal for the jobs of a group.
+// keyOf names the group of a job.
 func keyOf(j inspect.DeadJob) string {
-	return j.Report + "\n" + numbers.ReplaceAllString(j.Error, "0") + "\n" + j.Note
+	sum := sha256.Sum256([]byte(j.Report + "\x00" + numbers.ReplaceAllString(j.Error, "0") + "\x00" + j.Note))
+	return hex.EncodeToString(sum[:])
 }
 
 var numbers = regexp.MustCompile(`[0-9]+`)

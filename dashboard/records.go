@@ -24,7 +24,7 @@ type records struct {
 const (
 	// maxRecords is how many records the page shows.
 	maxRecords = 100
-	// maxAsking is how many pages ask the records at once: a filter can cost a scan of the table.
+	// maxAsking is how many pages ask the records at once, also if their browsers leave: a filter can cost a scan of the table.
 	maxAsking = 2
 	// recordsTime bounds such a question.
 	recordsTime = 10 * time.Second
@@ -51,14 +51,14 @@ func (d *Dashboard) records(ctx context.Context, r *http.Request, _ *sample) (st
 	if name, value, ok := strings.Cut(v.Param, "="); ok && name != "" && len(v.Param) <= 1000 {
 		of.Parameters[name] = value
 	}
-	ctx, cancel := context.WithTimeout(ctx, recordsTime)
-	defer cancel()
 	select {
 	case d.asking <- struct{}{}:
 		defer func() { <-d.asking }()
 	case <-ctx.Done():
 		return "", nil, context.Cause(ctx)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordsTime)
+	defer cancel()
 	var err error
 	v.Rows, err = d.o.Inspect.List(ctx, of, maxRecords)
 	return "Records", v, err

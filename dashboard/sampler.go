@@ -59,6 +59,7 @@ type sampler struct {
 	now  atomic.Pointer[sample]
 	seen atomic.Int64  // when somebody looked last, in unix milliseconds
 	wake chan struct{} // somebody looks again
+	old  atomic.Bool   // what is read seldom is to be read again
 
 	mu      sync.Mutex
 	changed chan struct{} // closed with the next sample
@@ -98,6 +99,7 @@ func (s *sampler) look(ctx context.Context) *sample {
 // refresh waits for a sample that has what was changed before the call, for as long as ctx lasts.
 func (s *sampler) refresh(ctx context.Context) {
 	changed := time.Now()
+	s.old.Store(true)
 	s.seen.Store(changed.UnixMilli())
 	for {
 		next := s.next()
@@ -219,7 +221,7 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 		return err
 	}
 	to.Sources = s.sources.look(func() []source { return reach(context.WithoutCancel(ctx), s.o) })
-	if died := to.Figures.Of("jobs_dead", ""); died != s.died || time.Since(s.dead) > deadEvery {
+	if died := to.Figures.Of("jobs_dead", ""); s.old.Swap(false) || died != s.died || time.Since(s.dead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -151,22 +150,33 @@ func (d *Dashboard) discardGroup(ctx context.Context, r *http.Request) (done, er
 
 // sweep changes the dead jobs of a group, which a form names by its key.
 func (d *Dashboard) sweep(ctx context.Context, r *http.Request, what string, change func(context.Context, operate.Sweep) (operate.Swept, error)) (done, error) {
-	key := strings.ReplaceAll(r.PostFormValue("group"), "\r\n", "\n")
-	of, err := strconv.Atoi(r.PostFormValue("of"))
-	if err != nil || key == "" {
-		return done{}, operate.ErrInput.Because("no group of dead jobs is named")
+	key := r.PostFormValue("group")
+	listed := d.sampler.look(ctx).Dead
+	isOf := func(j inspect.DeadJob) bool { return keyOf(j) == key }
+	first := slices.IndexFunc(listed, isOf)
+	if first < 0 { // perhaps it was listed since
+		limited, cancel := context.WithTimeout(ctx, refreshTime)
+		defer cancel()
+		d.sampler.refresh(limited)
+		listed = d.sampler.look(ctx).Dead
+		first = slices.IndexFunc(listed, isOf)
 	}
-	one := sweep{What: what, Group: strings.ReplaceAll(strings.TrimSpace(key), "\n", ": "), DryRun: r.PostFormValue("dry") != "", Of: of}
-	dead := d.sampler.look(ctx).Dead
-	if i := slices.IndexFunc(dead, func(j inspect.DeadJob) bool { return keyOf(j) == key }); i >= 0 {
-		one.Group = dead[i].Report + ": " + cmp.Or(dead[i].Error, dead[i].Note)
+	if first < 0 {
+		return done{}, operate.ErrNotFound.Because("there is no such group of dead jobs: they have run again, or were discarded")
+	}
+	one := sweep{What: what, Group: listed[first].Report + ": " + cmp.Or(listed[first].Error, listed[first].Note), DryRun: r.PostFormValue("dry") != ""}
+	for _, j := range listed {
+		if isOf(j) {
+			one.Of++
+		}
 	}
 	access.Note(ctx, "group", one.Group, "dry_run", one.DryRun)
 	user := access.Of(ctx).Name
-	err = d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
-		return change(ctx, operate.Sweep{Match: func(j inspect.DeadJob) bool { return keyOf(j) == key }, DryRun: one.DryRun, Each: each})
+	err := d.sweeps.start(one, func(ctx context.Context, each func(operate.Swept)) (operate.Swept, error) {
+		return change(ctx, operate.Sweep{Match: isOf, DryRun: one.DryRun, Each: each})
 	}, func(s sweep) {
 		d.o.Log.Info("change of dead jobs", "user", user, "what", what, "group", s.Group, "dry_run", s.DryRun, "done", s.Done, "would", s.Would, "left", s.left(), "err", s.Err)
+		d.sampler.old.Store(true)
 		d.sampler.poke()
 	})
 	return done{what + ": begun.", "/dead"}, err

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -31,6 +32,12 @@ type Swept struct {
 	Left     map[string]int    `json:"left,omitempty"` // why it was not done, and for how many
 	ByReport map[string]int    `json:"by_report,omitempty"`
 	Examples map[string]string `json:"examples,omitempty"` // by report: an id
+}
+
+// clone shares nothing with what it is made of.
+func (s Swept) clone() Swept {
+	s.Left, s.ByReport, s.Examples = maps.Clone(s.Left), maps.Clone(s.ByReport), maps.Clone(s.Examples)
+	return s
 }
 
 // Retry runs dead jobs again whose records are still FAILED, the oldest of each partition first.
@@ -97,7 +104,7 @@ func (d Dead) sweep(ctx context.Context, s Sweep, unable func(inspect.DeadJob) s
 			result.Examples[j.Report] = j.ID
 		}
 		if s.Each != nil {
-			s.Each(result)
+			s.Each(result.clone())
 		}
 		if s.Limit > 0 && seen >= s.Limit {
 			break

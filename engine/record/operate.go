@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold/engine"
@@ -90,7 +91,8 @@ type Filter struct {
 	Parameters map[string]string // name → text of the value: that of a text itself, and the JSON of anything else
 }
 
-// List returns at most limit records, the one that was changed last first.
+// List returns at most limit records, the one that was changed last first. The server works on it no longer than
+// ctx lasts: a connection that is closed would not end it there.
 func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -125,7 +127,14 @@ func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		// CASE, since the order of AND is the server's, and a text can be no JSON.
 		and("CASE WHEN JSON_VALID("+column+") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT("+column+", ?)) AS BINARY) END = CAST(? AS BINARY)", "$."+strconv.Quote(name), value)
 	}
-	return s.records(ctx, s.selection(l)+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
+	limited, selection := "", s.selection(l)
+	if end, ok := ctx.Deadline(); ok {
+		left := max(time.Until(end), time.Millisecond)
+		// MariaDB reads the first one and takes the other for a comment; MySQL does it the other way round.
+		limited = fmt.Sprintf("/*M! SET STATEMENT max_statement_time=%.3f FOR */ ", left.Seconds())
+		selection = fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", left.Milliseconds()) + strings.TrimPrefix(selection, "SELECT ")
+	}
+	return s.records(ctx, limited+selection+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
 }
 
 // CountStartable counts the records that a rebuild of an empty Redis would

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -196,6 +197,44 @@ func TestListFilters(t *testing.T) {
 		}
 		if got := strings.Join(ids, " "); err != nil || got != strings.TrimSpace(want) {
 			t.Errorf("%+v: %s, not %s: %v", f, got, want, err)
+		}
+	}
+}
+
+// TestListEndsOnItsServer: a browser that leaves closes a connection, and the server would go on for
+// as long as the question takes.
+func TestListEndsOnItsServer(t *testing.T) {
+	t.Parallel()
+	s, db := own(t, report.Records{Filter: "BENCHMARK(2000000000, MD5(id)) = 0"})
+	run(t, db, "INSERT INTO file_download_record (report) VALUES ('r')")
+	working := func() (n int) {
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%BENCHMARK(20%' AND id <> CONNECTION_ID()").Scan(&n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	left, leave := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.List(left, Filter{}, 10)
+		ended <- err
+	}()
+	for begin := time.Now(); working() == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("it does not ask")
+		}
+	}
+	leave()
+	if err := <-ended; err == nil {
+		t.Error("it has an answer")
+	}
+	for begin := time.Now(); working() > 0; time.Sleep(50 * time.Millisecond) {
+		if time.Since(begin) > 10*time.Second {
+			var info string
+			_ = db.QueryRow("SELECT info FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%BENCHMARK(20%' AND id <> CONNECTION_ID()").Scan(&info)
+			t.Fatal("the server goes on: ", info)
 		}
 	}
 }

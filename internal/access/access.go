@@ -51,6 +51,7 @@ type Site struct {
 	proxies   []netip.Prefix
 	operators map[string]bool
 	readOnly  bool
+	public    bool
 	log       *slog.Logger
 }
 
@@ -63,6 +64,7 @@ func New(c report.Site, log *slog.Logger) (*Site, error) {
 			return nil, fmt.Errorf("http.url: %w", err)
 		}
 		s.hosts[strings.ToLower(u.Hostname())] = true
+		s.public = u.Hostname() != "localhost" && !Loopback(u.Host)
 		s.path = strings.TrimRight(u.Path, "/")
 	}
 	if c.Users != "" {
@@ -91,6 +93,9 @@ func New(c report.Site, log *slog.Logger) (*Site, error) {
 
 // Path comes before every path of the server, such as /fanfold; empty: nothing does.
 func (s *Site) Path() string { return s.path }
+
+// Public tells whether people reach the server under a name of another machine, through a proxy.
+func (s *Site) Public() bool { return s.public }
 
 // HasLogin tells whether the Site knows who asks.
 func (s *Site) HasLogin() bool { return s.users != nil || s.header != "" }

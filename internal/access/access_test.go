@@ -219,3 +219,58 @@ func TestHugeBodies(t *testing.T) {
 		t.Errorf("%v", failed)
 	}
 }
+
+// TestGuessing: more logins at once than the queue holds are refused, and a password that is known
+// passes them.
+func TestGuessing(t *testing.T) {
+	t.Parallel()
+	s, err := New(report.Site{Users: report.Secret("oncall:" + hash(t, "secret"))}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := s.Guard(s.Login(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	with := func(password string) func(*http.Request) {
+		return func(r *http.Request) { r.SetBasicAuth("oncall", password) }
+	}
+	if w := ask(t, h, "GET", "localhost", with("secret")); w.Code != http.StatusOK {
+		t.Fatal(w.Code)
+	}
+	s.users.slot <- struct{}{} // one is being computed
+	codes := make(chan int, 2*maxQueue)
+	for range 2 * maxQueue {
+		go func() { codes <- ask(t, h, "GET", "localhost", with("wrong")).Code }()
+	}
+	for range maxQueue {
+		if code := <-codes; code != http.StatusTooManyRequests {
+			t.Errorf("%d", code)
+		}
+	}
+	if w := ask(t, h, "GET", "localhost", with("secret")); w.Code != http.StatusOK {
+		t.Errorf("a password that is known: %d", w.Code)
+	}
+	<-s.users.slot
+	for range maxQueue {
+		if code := <-codes; code != http.StatusUnauthorized {
+			t.Errorf("%d", code)
+		}
+	}
+}
+
+// TestChangesGoOn when their client leaves; what only reads ends.
+func TestChangesGoOn(t *testing.T) {
+	t.Parallel()
+	s, err := New(report.Site{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for method, want := range map[string]error{"POST": nil, "GET": context.Canceled} {
+		ctx, leave := context.WithCancel(t.Context())
+		h := s.Login(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			leave()
+			if _, limited := r.Context().Deadline(); r.Context().Err() != want || method == "POST" && !limited {
+				t.Errorf("%s: %v", method, r.Context().Err())
+			}
+		}))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, method, "/", nil))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // notes are what a handler adds to the line of its change.
@@ -24,7 +25,11 @@ func Note(ctx context.Context, args ...any) {
 	}
 }
 
-// change runs the handler of a change, and writes its line.
+// changeTime bounds a change.
+const changeTime = 30 * time.Second
+
+// change runs the handler of a change, and writes its line. A change goes on when its client leaves or the process is
+// told to stop: it may consist of several steps.
 func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http.Handler) {
 	n := &notes{}
 	seen := &answer{ResponseWriter: w}
@@ -33,7 +38,9 @@ func (s *Site) change(w http.ResponseWriter, r *http.Request, who Who, next http
 		defer n.mu.Unlock()
 		s.audit(r, who, seen.code, n.list)
 	}()
-	next.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), noteKey{}, n)))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), changeTime)
+	defer cancel()
+	next.ServeHTTP(seen, r.WithContext(context.WithValue(ctx, noteKey{}, n)))
 	seen.code = cmp.Or(seen.code, http.StatusOK)
 }
 

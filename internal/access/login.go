@@ -12,7 +12,12 @@ import (
 // change is a line in the log.
 func (s *Site) Login(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, ok := s.name(r)
+		name, ok, err := s.name(r)
+		if err != nil {
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, "Too many logins at once: try again in a moment.", http.StatusTooManyRequests)
+			return
+		}
 		if !ok {
 			if s.users != nil {
 				w.Header().Set("WWW-Authenticate", `Basic realm="Fanfold", charset="UTF-8"`)
@@ -45,25 +50,25 @@ func (s *Site) refusal() string {
 	return "You can read, and only operators can make changes: http.operators names them."
 }
 
-// name finds out who asks; false: nobody knows. Where there is no login the name is empty.
-func (s *Site) name(r *http.Request) (string, bool) {
+// name finds out who asks; false: nobody knows. Where there is no login the name is empty. The error is errBusy.
+func (s *Site) name(r *http.Request) (string, bool, error) {
 	if s.header != "" && s.proxied(r) {
 		if values := r.Header.Values(s.header); len(values) == 1 && report.ValidUser(values[0]) {
-			return values[0], true
+			return values[0], true, nil
 		}
 	}
 	if s.users != nil {
 		name, password, ok := r.BasicAuth()
 		if !ok {
-			return "", false
+			return "", false, nil
 		}
-		if s.users.check(r.Context(), name, password) {
-			return name, true
+		if ok, err := s.users.check(r.Context(), name, password); ok || err != nil {
+			return name, ok, err
 		}
 		s.log.Warn("login refused", "user", shown(name), "from", r.RemoteAddr)
-		return "", false
+		return "", false, nil
 	}
-	return "", s.header == ""
+	return "", s.header == "", nil
 }
 
 // proxied tells whether a request comes from a proxy that is believed.

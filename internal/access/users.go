@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"sync"
 	"time"
 	"unicode"
@@ -12,8 +13,14 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// remembered is how long a password that was right is not computed again: bcrypt takes longer than
-// most pages.
+// maxQueue is how many passwords wait to be computed: more than that are refused.
+const maxQueue = 20
+
+// errBusy is the error of a password that was not computed.
+var errBusy = errors.New("too many logins at once")
+
+// remembered is how long a password that was right is not computed again after its last use: bcrypt takes
+// longer than most pages.
 const remembered = 5 * time.Minute
 
 // users checks passwords.
@@ -22,13 +29,14 @@ type users struct {
 	other  string            // the hash that is computed for a name that does not exist
 	secret [32]byte          // of right
 	slot   chan struct{}     // one is computed at a time, so that guessing leaves processor time
+	queue  chan struct{}     // those that wait for that
 
 	mu    sync.Mutex
 	right map[[sha256.Size]byte]time.Time // passwords that were right, and until when that counts; one for each user
 }
 
 func newUsers(hashes map[string]string) *users {
-	u := &users{hashes: hashes, slot: make(chan struct{}, 1), right: map[[sha256.Size]byte]time.Time{}}
+	u := &users{hashes: hashes, slot: make(chan struct{}, 1), queue: make(chan struct{}, maxQueue), right: map[[sha256.Size]byte]time.Time{}}
 	for _, hash := range hashes {
 		u.other = hash
 		break
@@ -37,34 +45,40 @@ func newUsers(hashes map[string]string) *users {
 	return u
 }
 
-// check tells whether a password is that of a user. It takes as long for a name that does not exist.
-func (u *users) check(ctx context.Context, name, password string) bool {
+// check tells whether a password is that of a user, or fails with errBusy. It takes as long for a name that does not exist.
+func (u *users) check(ctx context.Context, name, password string) (bool, error) {
 	mac := hmac.New(sha256.New, u.secret[:])
 	mac.Write([]byte(name + "\x00" + password))
 	sum := [sha256.Size]byte(mac.Sum(nil))
 	if u.remembers(sum) {
-		return true
+		return true, nil
+	}
+	select {
+	case u.queue <- struct{}{}:
+		defer func() { <-u.queue }()
+	default:
+		return false, errBusy
 	}
 	select {
 	case u.slot <- struct{}{}:
 		defer func() { <-u.slot }()
 	case <-ctx.Done():
-		return false
+		return false, errBusy
 	}
 	if u.remembers(sum) { // the request before this one was of the same page
-		return true
+		return true, nil
 	}
 	hash, exists := u.hashes[name]
 	if !exists {
 		hash = u.other
 	}
 	if bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) != nil || !exists {
-		return false
+		return false, nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.right[sum] = time.Now().Add(remembered)
-	return true
+	return true, nil
 }
 
 func (u *users) remembers(sum [sha256.Size]byte) bool {
@@ -74,6 +88,9 @@ func (u *users) remembers(sum [sha256.Size]byte) bool {
 	if ok && time.Now().After(until) {
 		delete(u.right, sum)
 		ok = false
+	}
+	if ok {
+		u.right[sum] = time.Now().Add(remembered)
 	}
 	return ok
 }

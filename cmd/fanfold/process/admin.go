@@ -59,7 +59,7 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 	}
 	p.Metrics = registry
 	a := &admin{ctx: ctx, ready: p.ready}
-	a.server = newServer(a.routes(registry, site, local), log)
+	a.server = newServer(a.routes(registry, site, local, p.Config.AdminPublic), log)
 	log.Info("admin server", "addr", listener.Addr().String())
 	a.served.Go(func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -70,16 +70,16 @@ func (p *Process) admin(ctx context.Context, log *slog.Logger) (*admin, error) {
 }
 
 // routes are what the server answers. Metrics need a login where other machines reach the server, if
-// there is one; probes need none. Profiles cost processor time and show what the process does, so they
+// there is one and the server is not public; probes need none. Profiles cost processor time and show what the process does, so they
 // exist only on a local server: use an SSH tunnel or kubectl port-forward to one on 127.0.0.1.
-func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local bool) http.Handler {
+func (a *admin) routes(registry *prometheus.Registry, site *access.Site, local, public bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /readyz", a.readyz)
 	var metrics http.Handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
 	})
-	if !local && site.HasLogin() {
+	if !local && site.HasLogin() && !public {
 		metrics = site.Login(metrics)
 	}
 	mux.Handle("GET /metrics", metrics)

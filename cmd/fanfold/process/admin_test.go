@@ -40,7 +40,7 @@ func TestProfilesAreLocal(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil)
 		r.Host = c.host
 		w := httptest.NewRecorder()
-		new(admin).routes(prometheus.NewRegistry(), unlocked(t), c.local).ServeHTTP(w, r)
+		new(admin).routes(prometheus.NewRegistry(), unlocked(t), c.local, false).ServeHTTP(w, r)
 		if w.Code != c.want {
 			t.Errorf("%+v: %d", c, w.Code)
 		}
@@ -51,7 +51,7 @@ func TestProfilesAreLocal(t *testing.T) {
 // are shortened here, and so is the profile.
 func TestAProfileTakesLongerThanTheTimeouts(t *testing.T) {
 	t.Parallel()
-	server := newServer(new(admin).routes(prometheus.NewRegistry(), unlocked(t), true), slog.New(slog.DiscardHandler))
+	server := newServer(new(admin).routes(prometheus.NewRegistry(), unlocked(t), true, false), slog.New(slog.DiscardHandler))
 	server.ReadTimeout, server.WriteTimeout = 200*time.Millisecond, 400*time.Millisecond
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

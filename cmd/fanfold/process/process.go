@@ -62,6 +62,7 @@ type Process struct {
 	only    func(listener string) bool  // which listeners run here; nil: all
 	slots   *listeners.Slots            // of tasks
 	tag     string                      // of the files of this installation; empty: not known
+	zone    *time.Location              // of the records' server; nil: its own
 	closers []io.Closer
 }
 
@@ -141,12 +142,11 @@ func (p *Process) open() error {
 	// Records have connections of their own: their short statements do not wait
 	// behind long queries, and not for ever.
 	of := p.Config.Databases[p.Config.Records.Database]
-	var zone *time.Location // of the server
 	if of.TimeZone != "" {
-		zone, err = time.LoadLocation(of.TimeZone)
+		p.zone, err = time.LoadLocation(of.TimeZone)
 	}
 	if err == nil {
-		p.Rows, err = mysqldb.ConnectRecords(of, of.MaxConnections, patience, zone)
+		p.Rows, err = mysqldb.ConnectRecords(of, of.MaxConnections, patience, p.zone)
 	}
 	if err != nil {
 		return fmt.Errorf("databases.%s: %w", of.Name, err)

@@ -8,14 +8,19 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/dashboard"
+	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/access"
 	"github.com/fanfold/fanfold/internal/mysqldb"
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
+
+// lastChange is how long a change may still take when the process ends.
+const lastChange = 5 * time.Second
 
 // site serves the dashboard, the API and the waiting pages on HTTP, if that is an address, until end is called.
 func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err error) {
@@ -50,8 +55,15 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	}
 	streams, cut := context.WithCancel(context.WithoutCancel(ctx)) // of server-sent events, which end with the server
 	mux := http.NewServeMux()
-	mux.Handle("/", site.Login(d))
-	mux.Handle(api.Root+"/", site.Login(service))
+	for _, folder := range []string{"/r", api.Root, "/assets"} {
+		mux.Handle(folder, http.NotFoundHandler()) // and no redirect, which would not know what is before the path
+	}
+	if site.Public() && !site.HasLogin() {
+		log.Warn("only the pages of those who wait are served: http.url can be reached from other machines, and without http.users_file or http.trusted_header everyone could make changes")
+	} else {
+		mux.Handle("/", site.Login(d))
+		mux.Handle(api.Root+"/", site.Login(service))
+	}
 	if pages != nil {
 		mux.Handle("/r/", pages) // their links are the permission
 	}
@@ -71,7 +83,7 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	log.Info("dashboard", "url", "http://"+listener.Addr().String()+site.Path()+"/")
 	return func() {
 		cut()
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastChange)
 		defer cancel()
 		if server.Shutdown(limited) != nil {
 			_ = server.Close()
@@ -81,11 +93,22 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 	}, nil
 }
 
+// readers is how many connections to the records all browsers and clients share.
+const readers = 6
+
 // inspectAside makes an Inspector with connections of its own: whether a database of listeners
 // answers must not depend on whether they have all of theirs in use, and those who follow jobs
 // must not wait for workers, nor workers for them.
 func (p *Process) inspectAside() (*inspect.Inspector, error) {
 	o := p.handles()
+	rows, err := mysqldb.ConnectRecords(p.Config.Databases[p.Config.Records.Database], readers, patience, p.zone)
+	if err != nil {
+		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", p.Config.Records.Database, err))
+	}
+	p.closers = append(p.closers, rows)
+	if o.Records, err = record.New(rows, p.Config.Records); err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
 	o.Databases = map[string]*sql.DB{}
 	for name, d := range p.Config.Databases {
 		db, err := mysqldb.Connect(d, 1, patience)
