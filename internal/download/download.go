@@ -31,6 +31,8 @@ type signer interface {
 const (
 	// LinkTime is how long a signed URL is good.
 	LinkTime = 5 * time.Minute
+	// findTime bounds how long the file is looked for.
+	findTime = 15 * time.Second
 	// signTime bounds how long the signature is waited for.
 	signTime = 10 * time.Second
 	// writeTime is how long a client may take to receive a chunk of a file.
@@ -42,7 +44,9 @@ const (
 // 302 to a signed URL, or 200 with the bytes. An error means that nothing is written yet; it
 // matches sink.ErrNoObject where the file is gone.
 func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) error {
-	files, name, err := find(r.Context(), id, file)
+	limited, cancel := context.WithTimeout(r.Context(), findTime)
+	files, name, err := find(limited, id, file)
+	cancel()
 	if err != nil {
 		return err
 	}

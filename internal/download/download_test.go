@@ -43,7 +43,12 @@ func serve(t *testing.T, s sink.Sink, name string) (url string, ended chan error
 	t.Helper()
 	ended = make(chan error, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := Serve(w, r, func(context.Context, string, string) (sink.Sink, string, error) { return s, name, nil }, "1111", "file")
+		err := Serve(w, r, func(ctx context.Context, _, _ string) (sink.Sink, string, error) {
+			if _, limited := ctx.Deadline(); !limited {
+				t.Error("the file is looked for without a limit")
+			}
+			return s, name, nil
+		}, "1111", "file")
 		if ended <- err; err != nil {
 			w.WriteHeader(http.StatusBadGateway)
 		}

@@ -56,13 +56,13 @@ type Process struct {
 	seen    *quiet.Watch // what becomes of the clients of Redis
 	apis    map[string]*http.Source
 	files   *sink.Watched               // of an engine; nil: this process makes no files
-	reading sync.Mutex                  // of reads
-	reads   sink.Sink                   // of those who bring files; nil: none was asked for yet
+	reads   opened                      // the sink of those who bring files
 	sources map[string]listeners.Source // of listeners; nil: this process runs none
 	only    func(listener string) bool  // which listeners run here; nil: all
 	slots   *listeners.Slots            // of tasks
 	tag     string                      // of the files of this installation; empty: not known
 	zone    *time.Location              // of the records' server; nil: its own
+	closing sync.Mutex                  // of closers
 	closers []io.Closer
 }
 
@@ -95,6 +95,7 @@ func Open(file string) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Config: config, Databases: map[string]*sql.DB{}, apis: map[string]*http.Source{}}
+	p.reads.open = p.OpenSink
 	if err := p.open(); err != nil {
 		p.Close()
 		return nil, ErrConfig.of(err)
@@ -199,26 +200,8 @@ func (p *Process) OpenSink(ctx context.Context) (sink.Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sink %s: %w", to, err)
 	}
-	p.closers = append(p.closers, s)
+	p.closes(s)
 	return s, nil
-}
-
-// Object finds the sink that has the file of a record, and the file's name in it. The sink stays
-// open until Close.
-func (p *Process) Object(ctx context.Context, id, file string) (files sink.Sink, name string, err error) {
-	p.reading.Lock()
-	defer p.reading.Unlock()
-	if p.reads == nil {
-		// It outlives the request that was the first one to need it.
-		if p.reads, err = p.OpenSink(context.WithoutCancel(ctx)); err != nil {
-			return nil, "", err
-		}
-	}
-	name, ours := p.reads.Name(file)
-	if !ours {
-		return nil, "", fmt.Errorf("record %s has the file %q, which is not in %s", id, file, p.Config.Sink)
-	}
-	return p.reads, name, nil
 }
 
 // source makes the source of a database's listeners. Queries are ended over
@@ -228,7 +211,7 @@ func (p *Process) source(name string) (*mysql.Source, error) {
 	if err != nil {
 		return nil, ErrConfig.of(fmt.Errorf("databases.%s: %w", name, err))
 	}
-	p.closers = append(p.closers, side)
+	p.closes(side)
 	return mysql.New(p.Databases[name], side), nil
 }
 
@@ -277,8 +260,17 @@ func (p *Process) ready(ctx context.Context) error {
 	return p.files.State(ctx)
 }
 
+// closes makes Close close what is opened while the process runs.
+func (p *Process) closes(c io.Closer) {
+	p.closing.Lock()
+	defer p.closing.Unlock()
+	p.closers = append(p.closers, c)
+}
+
 // Close closes all connections.
 func (p *Process) Close() {
+	p.closing.Lock()
+	defer p.closing.Unlock()
 	for _, c := range p.closers {
 		_ = c.Close()
 	}

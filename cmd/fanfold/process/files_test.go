@@ -1,0 +1,64 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/fanfold/fanfold/engine/sink"
+)
+
+// TestOpeningASinkThatHangs: each caller waits no longer than its request, and the sink is opened once,
+// for longer than the first of them.
+func TestOpeningASinkThatHangs(t *testing.T) {
+	t.Parallel()
+	d, err := sink.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, goes := make(chan context.Context, 10), make(chan struct{})
+	o := &opened{open: func(ctx context.Context) (sink.Sink, error) {
+		begun <- ctx
+		<-goes
+		return d, nil
+	}}
+	first, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() {
+		_, err := o.get(first)
+		ended <- err
+	}()
+	lasting := <-begun
+	cancel()
+	if _, err := o.get(first); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	go func() {
+		_, err := o.get(t.Context())
+		ended <- err
+	}()
+	close(goes)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if s, err := o.get(t.Context()); s != sink.Sink(d) || err != nil || len(begun) > 0 || lasting.Err() != nil {
+		t.Errorf("%v %v, opened again %d times, %v", s, err, len(begun), lasting.Err())
+	}
+}
+
+// TestOpeningASinkAgain: one that could not be opened is opened for the next caller.
+func TestOpeningASinkAgain(t *testing.T) {
+	t.Parallel()
+	away := errors.New("away")
+	o := &opened{open: func(context.Context) (sink.Sink, error) { return nil, away }}
+	if _, err := o.get(t.Context()); !errors.Is(err, away) {
+		t.Error(err)
+	}
+	o.open = func(context.Context) (sink.Sink, error) { return &sink.Dir{}, nil }
+	if s, err := o.get(t.Context()); s == nil || err != nil {
+		t.Error(err)
+	}
+}
