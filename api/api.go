@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
@@ -50,6 +51,8 @@ type API struct {
 	streams chan struct{} // one for each client that follows a job
 
 	streamTime time.Duration // of one of them
+
+	json func() (json.RawMessage, error) // description, made once
 }
 
 // route is one operation. Its handler writes an answer, or returns an error and has written nothing.
@@ -77,6 +80,7 @@ func New(o Options) *API {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, MaxStreams), streamTime: streamTime}
+	a.json = sync.OnceValues(a.description)
 	methods := map[string][]string{}
 	for _, one := range routes {
 		a.mux.Handle(one.method+" "+Root+one.path, a.handler(one))

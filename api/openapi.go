@@ -13,16 +13,21 @@ import (
 //go:embed openapi.yaml
 var described []byte
 
-// document answers with the description of the API for programs.
-func (a *API) document(w http.ResponseWriter, _ *http.Request) error {
+// description returns the description of the API for programs.
+func (a *API) description() (json.RawMessage, error) {
 	var all map[string]any
 	if err := yaml.Load(described, &all); err != nil {
-		return err
+		return nil, err
 	}
 	all["servers"] = []map[string]string{{"url": a.o.Prefix + Root}}
-	text, err := json.Marshal(all)
+	return json.Marshal(all)
+}
+
+// document answers with it.
+func (a *API) document(w http.ResponseWriter, _ *http.Request) error {
+	text, err := a.json()
 	if err != nil {
 		return err
 	}
-	return a.answer(w, http.StatusOK, json.RawMessage(text))
+	return a.answer(w, http.StatusOK, text)
 }
