@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/scripts"
@@ -32,6 +33,7 @@ type place struct {
 // for concurrent use.
 type queues struct {
 	redis redis.UniversalClient
+	group singleflight.Group // by the name of the stream
 	mu    sync.Mutex
 	read  map[string]*beginning // by the name of the stream
 }
@@ -64,26 +66,35 @@ func (q *queues) of(ctx context.Context, s *scripts.Scripts, id string) (p place
 	return p, nil
 }
 
-// beginning reads the first ids of a queue, at most once in queueAge.
+// beginning reads the first ids of a queue, at most once in queueAge. Only pages of the same queue
+// wait for it.
 func (q *queues) beginning(ctx context.Context, stream string) (*beginning, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if b := q.read[stream]; b != nil && time.Since(b.at) < queueAge {
-		return b, nil
-	}
-	entries, err := q.redis.XRangeN(ctx, stream, "-", "+", maxPlaces+1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
-	}
-	b := &beginning{at: time.Now(), places: map[string]int{}, more: len(entries) > maxPlaces}
-	for i, e := range entries[:min(len(entries), maxPlaces)] {
-		if id, _ := e.Values["id"].(string); id != "" {
-			b.places[id] = i
+	found, err, _ := q.group.Do(stream, func() (any, error) {
+		q.mu.Lock()
+		b := q.read[stream]
+		q.mu.Unlock()
+		if b != nil && time.Since(b.at) < queueAge {
+			return b, nil
 		}
-	}
-	if q.read == nil {
-		q.read = map[string]*beginning{}
-	}
-	q.read[stream] = b
-	return b, nil
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		defer cancel()
+		entries, err := q.redis.XRangeN(limited, stream, "-", "+", maxPlaces+1).Result()
+		if err != nil {
+			return b, fmt.Errorf("jobs: %w", err)
+		}
+		b = &beginning{at: time.Now(), places: map[string]int{}, more: len(entries) > maxPlaces}
+		for i, e := range entries[:min(len(entries), maxPlaces)] {
+			if id, _ := e.Values["id"].(string); id != "" {
+				b.places[id] = i
+			}
+		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.read == nil {
+			q.read = map[string]*beginning{}
+		}
+		q.read[stream] = b
+		return b, nil
+	})
+	return found.(*beginning), err
 }

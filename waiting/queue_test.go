@@ -1,0 +1,49 @@
+package waiting
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// hanging is a Redis where one stream hangs, and the others are empty.
+type hanging struct{ begun, goes chan struct{} }
+
+func (hanging) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (hanging) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (h hanging) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, c redis.Cmder) error {
+		if slices.Contains(c.Args(), any("away")) {
+			close(h.begun)
+			<-h.goes
+		}
+		return nil
+	}
+}
+
+// TestAQueueThatHangs makes no page of another one wait.
+func TestAQueueThatHangs(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = client.Close() })
+	h := hanging{make(chan struct{}), make(chan struct{})}
+	client.AddHook(h)
+	q := queues{redis: client}
+	read := make(chan error)
+	go func() {
+		_, err := q.beginning(t.Context(), "away")
+		read <- err
+	}()
+	<-h.begun
+	if b, err := q.beginning(t.Context(), "here"); b == nil || err != nil {
+		t.Error(b, err)
+	}
+	close(h.goes)
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+}
