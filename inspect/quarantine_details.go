@@ -56,9 +56,6 @@ func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails)
 	case id != "" && !report.ValidID(id):
 		return "its id does not match ^" + report.IDForm + "$", nil
 	case origin == "fired":
-		if _, _, ok := scripts.ParseEnd(v.Parts["name"]); ok {
-			return "", nil
-		}
 		if _, _, ok := in.o.Config.Timers.Match(v.Parts["name"]); !ok {
 			return "no definition in timers matches this name", nil
 		}

@@ -25,7 +25,7 @@ const (
 // Readers tells who reads the streams of a partition, by their keys.
 func (in *Inspector) Readers(k scripts.Keys) map[string]Reader {
 	ours := Reader{Silence: in.o.Config.Limits.Lease}
-	all := map[string]Reader{k.Jobs(): ours, k.FanIn(): ours, k.FanInLarge(): ours, k.Fired(): ours}
+	all := map[string]Reader{k.Jobs(): ours, k.FanIn(): ours, k.FanInLarge(): ours, k.Fired(): ours, k.Finished(): ours}
 	for _, r := range in.o.Config.Reports {
 		for _, l := range r.Listeners() {
 			key := k.Task(l.Name)

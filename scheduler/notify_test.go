@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -105,7 +106,7 @@ func (b *timersBundle) end(id string, attempt int64) {
 // over tells whether nothing is to be told any more.
 func (b *timersBundle) over() bool {
 	p, k := b.client.TxPipeline(), b.s.Keys // at one moment: a firing moves between the two
-	entries, waiting := p.XLen(b.t.Context(), k.Fired()), p.ZCard(b.t.Context(), k.WaitingFired())
+	entries, waiting := p.XLen(b.t.Context(), k.Finished()), p.ZCard(b.t.Context(), k.WaitingFired())
 	_, err := p.Exec(b.t.Context())
 	return err == nil && entries.Val()+waiting.Val() == 0
 }
@@ -184,13 +185,36 @@ func TestAnEndIsToldAfterALongOutage(t *testing.T) {
 	url, all := receiver(t, func(int, http.ResponseWriter) {})
 	b, e := telling(t, url, Ended{ID: "1", Report: "r", Status: report.Pending})
 	e.broken, b.runs = 1, time.Hour
-	b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Fired(), Values: []any{"name", scripts.EndOf("1", 0), "due", time.Now().Add(-time.Hour).UnixMilli(), "late", 0}})
+	b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Finished(), Values: []any{"name", scripts.EndOf("1", 0), "due", time.Now().Add(-time.Hour).UnixMilli(), "late", 0}})
 	b.run("c1", true)
 	b.until("the records are back", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.broken < 0 })
 	e.set(Ended{ID: "1", Report: "r", Status: report.Failed})
 	b.until("nothing is to be told any more", b.over)
 	if got := all(); len(got) != 1 || got[0].id != "1-0-failed" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestATimerDoesNotWaitForEnds: a service that does not answer delays only what it is told.
+func TestATimerDoesNotWaitForEnds(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	url, all := receiver(t, func(int, http.ResponseWriter) { <-gate })
+	t.Cleanup(func() { close(gate) })
+	b, e := telling(t, url)
+	b.options.Reports["r"].Notify.Timeout = time.Hour
+	b.options.Timers = append(b.options.Timers, message(t, func(d *report.Timer) { d.Append.Stream = b.stream }))
+	for i := range 100 {
+		id := strconv.Itoa(i)
+		e.set(Ended{ID: id, Report: "r", Attempt: 1, Status: report.Success})
+		b.end(id, 1)
+	}
+	b.run("c1", true)
+	b.until("the service hangs", func() bool { return len(all()) >= 8 })
+	b.zadd("msg-1-x", 0)
+	b.until("the timer's action is done", func() bool { return b.appended()["msg-1-x"] == 1 })
+	if n := b.client.XLen(t.Context(), b.s.Keys.Finished()).Val(); n != 100 {
+		t.Errorf("%d ends wait, and nobody was told", n)
 	}
 }
 

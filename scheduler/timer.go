@@ -43,7 +43,7 @@ type TimerOptions struct {
 	Submitter Submitter // needed where a timer submits
 	Reports   map[string]*report.Report
 	Records   Records       // needed where a report tells of its jobs
-	Slots     int           // actions at once in this process; 0 means 32
+	Slots     int           // actions of timers at once in this process, and a quarter as many ends that are told; 0 means 32
 	Lease     time.Duration // silence after which another process does an action; 0 means 10 s
 	Stop      time.Duration // how long actions may go on after a stop
 	Consumer  string        // unique for this process
@@ -102,18 +102,24 @@ func NewTimers(o TimerOptions) (*Timers, error) {
 // out.
 func (t *Timers) Run(ctx context.Context) error {
 	defer t.client.Close()
-	reader := step.New(step.Options{
-		Redis: t.o.Redis, Scripts: t.scripts, Stream: t.scripts.Keys.Fired(), Consumer: t.o.Consumer,
-		Slots: t.o.Slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,
-		Handle: step.Singles(actions{t}, t.o.Lease, &step.Leases{}),
-	})
 	var group errgroup.Group
 	group.Go(func() error { return step.Loop(ctx, t.log, "fire timers", pause, t.fire, t.fireDue) })
 	group.Go(func() error { return step.Loop(ctx, t.log, "hear of timers", pause, t.heard, t.adoptHeard) })
 	group.Go(func() error { return step.Loop(ctx, t.log, "bring firings back", pause, t.bringLater, t.bringBack) })
 	group.Go(func() error { return t.scanAll(ctx) })
-	group.Go(func() error { return reader.Run(ctx) })
+	group.Go(func() error { return t.reader(t.scripts.Keys.Fired(), t.o.Slots).Run(ctx) })
+	group.Go(func() error { return t.reader(t.scripts.Keys.Finished(), max(1, t.o.Slots/4)).Run(ctx) })
 	return group.Wait()
+}
+
+// reader reads a stream of firings. Each has slots of its own, so that a service that is slow to be told of
+// ends delays no timer.
+func (t *Timers) reader(stream string, slots int) *step.Reader {
+	return step.New(step.Options{
+		Redis: t.o.Redis, Scripts: t.scripts, Stream: stream, Consumer: t.o.Consumer,
+		Slots: slots, MinIdle: t.o.Lease, Patience: t.o.Stop, Log: t.log,
+		Handle: step.Singles(actions{t, stream}, t.o.Lease, &step.Leases{}),
+	})
 }
 
 // Touched says that something happened to a timer's key: the event, as Redis

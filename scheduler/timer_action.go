@@ -19,8 +19,11 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// actions does what timers that have fired ask for.
-type actions struct{ *Timers }
+// actions does what the firings of a stream ask for: timers that have fired, or ends of jobs.
+type actions struct {
+	*Timers
+	stream string
+}
 
 // firing is a timer that has fired, with its definition.
 type firing struct {
@@ -31,7 +34,7 @@ type firing struct {
 	values map[string]string
 	notice *notice // it is the end of a job; nil: it is a timer
 	entry  step.Entry
-	of     *Timers
+	of     actions
 }
 
 var (
@@ -45,7 +48,7 @@ func (f *firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10
 func (f *firing) Job() string { return f.name }
 
 func (f *firing) Keep(ctx context.Context) (bool, error) {
-	return f.of.scripts.Streams.Renew(ctx, f.of.scripts.Keys.Fired(), f.of.o.Consumer, f.entry.ID)
+	return f.of.scripts.Streams.Renew(ctx, f.of.stream, f.of.o.Consumer, f.entry.ID)
 }
 
 func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) + 1, f.Retry, "" }
@@ -53,7 +56,7 @@ func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) +
 // Claim reads an entry. A firing that no definition here matches is left to other processes
 // for a while.
 func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Result) {
-	f := &firing{name: entry.Fields["name"], entry: entry, of: t.Timers}
+	f := &firing{name: entry.Fields["name"], entry: entry, of: t}
 	var err error
 	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !report.ValidTimer(f.name) {
 		return f, t.failed(ctx, f, errors.New("not a firing: name and due are needed"))
@@ -127,7 +130,7 @@ func (t actions) later(ctx context.Context, f *firing, a scripts.Again) step.Res
 	if a.Counts {
 		e.Try++
 	}
-	if _, err := t.scripts.Timers.FireLater(ctx, t.o.Consumer, f.entry.ID, e, a.Delay); err != nil {
+	if _, err := t.scripts.Timers.FireLater(ctx, t.stream, t.o.Consumer, f.entry.ID, e, a.Delay); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
 	}
 	t.log.Debug("timer waits", "timer", f.name, "wait", a.Delay, "err", a.Error)

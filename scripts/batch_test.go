@@ -163,7 +163,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 		check("settle", outcomes, err, want)
 	}
 	told := map[string]bool{}
-	for _, e := range client.XRange(ctx, s.Keys.Fired(), "-", "+").Val() {
+	for _, e := range client.XRange(ctx, s.Keys.Finished(), "-", "+").Val() {
 		id, attempt, ok := ParseEnd(e.Values["name"].(string))
 		if told[id] || !ok || attempt != 1 {
 			t.Errorf("%v", e.Values)

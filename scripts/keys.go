@@ -81,7 +81,10 @@ func (k Keys) Timer(name string) string { return k.Prefix + "timer:" + name }
 // Fired is the stream of timers that have fired and whose action is to be done.
 func (k Keys) Fired() string { return k.Prefix + "fired" }
 
-// WaitingFired is the sorted set of firings whose action is to be tried later:
+// Finished is the stream of jobs that have ended, of which services are to be told, as firings.
+func (k Keys) Finished() string { return k.Prefix + "finished" }
+
+// WaitingFired is the sorted set of firings of both streams whose action is to be tried later:
 // name, due time, lateness and tries → when.
 func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
 
@@ -121,7 +124,7 @@ func (k Keys) Type(key string) string {
 		return "hash"
 	}
 	switch key {
-	case k.Jobs(), k.FanIn(), k.FanInLarge(), k.Reply(), k.Fired(), k.Quarantined(), k.Events():
+	case k.Jobs(), k.FanIn(), k.FanInLarge(), k.Reply(), k.Fired(), k.Finished(), k.Quarantined(), k.Events():
 		return "stream"
 	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions(), k.Processes():
 		return "zset"
@@ -145,7 +148,7 @@ func (k Keys) Type(key string) string {
 // record knows.
 func (k Keys) HoldsWork(key string) bool {
 	switch key {
-	case k.Jobs(), k.Delayed(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.TimerAnchors(), k.Fired(), k.WaitingFired(), k.Dead(), k.Quarantined():
+	case k.Jobs(), k.Delayed(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.TimerAnchors(), k.Fired(), k.Finished(), k.WaitingFired(), k.Dead(), k.Quarantined():
 		return true
 	}
 	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.Timer(""))

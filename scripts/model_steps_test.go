@@ -619,7 +619,7 @@ func (m *machine) settleFold(t *rapid.T, h *mHand, status string) Outcome {
 		}
 	}
 	m.check(t, outcomes[0], nil, want)
-	if told := m.client.XLen(t.Context(), m.s.Keys.Fired()).Val(); told != m.firings {
+	if told := m.client.XLen(t.Context(), m.s.Keys.Finished()).Val(); told != m.firings {
 		t.Fatalf("%d ends are told, not %d", told, m.firings)
 	}
 	return want

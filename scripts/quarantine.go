@@ -136,12 +136,12 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 			return refuse(err.Error())
 		}
 		key, member = p.Of(later.ID).Keys.Delayed(), later.String()
-	case (origin == "timers" || origin == "fired") && !report.ValidTimer(name):
+	case (origin == "timers" || origin == "fired" || origin == "finished") && !report.ValidTimer(name):
 		return refuse("its name cannot be one of a timer")
 	case origin == "timers":
 		key, member = p.Of(name).Keys.Timers(), name
-	case origin == "fired":
-		key = p.Of(name).Keys.Fired()
+	case origin == "fired", origin == "finished":
+		key = p.Of(name).Keys.Prefix + origin
 		delete(fields, "try")
 	case origin == "jobs", origin == "fanin", origin == "fanin:large", origin == "reply", strings.HasPrefix(origin, "task:"):
 		if !report.ValidID(id) {

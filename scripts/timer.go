@@ -172,10 +172,10 @@ func (s Timers) Ended(ctx context.Context, id string, attempt int64) error {
 	if err != nil {
 		return err
 	}
-	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Keys.Fired(), "*", "name", EndOf(id, attempt), "due", now.UnixMilli(), "late", 0))
+	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Keys.Finished(), "*", "name", EndOf(id, attempt), "due", now.UnixMilli(), "late", 0))
 }
 
-// FiredEntry is an entry of the stream of firings.
+// FiredEntry is an entry of a stream of firings.
 type FiredEntry struct {
 	Name string
 	Due  string // ms
@@ -188,11 +188,11 @@ func (e FiredEntry) member() string {
 	return strings.Join([]string{e.Name, e.Due, e.Late, strconv.Itoa(e.Try)}, " ")
 }
 
-// FireLater moves an entry that a consumer works on to the set of waiting firings, until
+// FireLater moves an entry of a stream that a consumer works on to the set of waiting firings, until
 // FireAgain brings it back as another entry. It is false if the entry is no longer that
 // consumer's.
-func (s Timers) FireLater(ctx context.Context, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
-	outcome, err := s.outcome(ctx, call(ctx, "fired_later", []string{s.Keys.Fired(), s.Keys.WaitingFired()},
+func (s Timers) FireLater(ctx context.Context, stream, consumer, entry string, e FiredEntry, wait time.Duration) (bool, error) {
+	outcome, err := s.outcome(ctx, call(ctx, "fired_later", []string{stream, s.Keys.WaitingFired()},
 		Group, consumer, entry, e.member(), max(0, wait.Milliseconds())))
 	return outcome == OK, err
 }
@@ -200,6 +200,6 @@ func (s Timers) FireLater(ctx context.Context, consumer, entry string, e FiredEn
 // FireAgain brings back at most max entries that have waited long enough, and returns how
 // long it is until the next one: 0 if one is due, negative if there is none.
 func (s Timers) FireAgain(ctx context.Context, max int) (time.Duration, error) {
-	next, _, err := s.list(ctx, call(ctx, "fired_again", []string{s.Keys.WaitingFired(), s.Keys.Fired()}, max))
+	next, _, err := s.list(ctx, call(ctx, "fired_again", []string{s.Keys.WaitingFired(), s.Keys.Fired(), s.Keys.Finished()}, max, endPrefix))
 	return time.Duration(next) * time.Millisecond, err
 }

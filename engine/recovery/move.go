@@ -18,7 +18,7 @@ import (
 
 // Move moves all that waits from partitions to others, which may be in another Redis, or have some
 // of the same keys: pushed and delayed ids and those of paused reports, timers, timers that have
-// fired and whose action is not done, pauses, the list of dead jobs and the quarantine. What else
+// fired and whose action is not done, ends of which services are to be told, pauses, the list of dead jobs and the quarantine. What else
 // is in the old partitions is removed. Jobs that run are not moved: the next pass over the records
 // starts their next attempts. No process may work on either; Move may be repeated after an error,
 // also where something was added meanwhile. It returns how many ids and timers it has moved.
@@ -70,6 +70,10 @@ func (m *mover) move(ctx context.Context) error {
 	of := func(key func(scripts.Keys) string) func(string) string {
 		return func(id string) string { return key(m.to.Of(id).Keys) }
 	}
+	named := func(e redis.XMessage) *scripts.Scripts {
+		name, _ := e.Values["name"].(string)
+		return m.to.Of(name)
+	}
 	delayed := func(member string) string {
 		if !report.ValidID(member) {
 			return "" // a step of a job that runs, or what is no id and would be quarantined
@@ -101,10 +105,8 @@ func (m *mover) move(ctx context.Context) error {
 			id, _ := e.Values["id"].(string)
 			return m.to.Of(id).Keys.Jobs()
 		}),
-		m.stream(ctx, k.Fired(), func(e redis.XMessage) string {
-			name, _ := e.Values["name"].(string)
-			return m.to.Of(name).Keys.Fired()
-		}),
+		m.stream(ctx, k.Fired(), func(e redis.XMessage) string { return named(e).Keys.Fired() }),
+		m.stream(ctx, k.Finished(), func(e redis.XMessage) string { return named(e).Keys.Finished() }),
 		m.stream(ctx, k.Quarantined(), func(redis.XMessage) string { return home.Quarantined() }),
 		m.timerKeys(ctx, timers),
 	)

@@ -57,7 +57,9 @@ func TestMove(t *testing.T) {
 	all := b.divided(1)
 	for _, name := range names {
 		k := all.Of(name).Keys
-		b.client.XAdd(ctx, &redis.XAddArgs{Stream: k.Fired(), Values: []string{"name", name, "due", "1", "late", "0", "try", "2"}})
+		for _, stream := range []string{k.Fired(), k.Finished()} {
+			b.client.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []string{"name", name, "due", "1", "late", "0", "try", "2"}})
+		}
 		b.client.ZAdd(ctx, k.WaitingFired(), redis.Z{Score: due, Member: name + " 1 0 3"})
 		b.client.ZAdd(ctx, k.Waiting("paused"), redis.Z{Score: due, Member: name})
 		b.client.Do(ctx, "set", k.Timer(name), "x", "pxat", at) // no scheduler has seen it
@@ -77,14 +79,16 @@ func TestMove(t *testing.T) {
 			if name == names[1] {
 				set = k.PausedTimers()
 			}
-			found := 0
-			for _, e := range b.client.XRange(ctx, k.Fired(), "-", "+").Val() {
-				if e.Values["name"] == name && e.Values["try"] == "2" {
-					found++
+			for _, stream := range []string{k.Fired(), k.Finished()} {
+				found := 0
+				for _, e := range b.client.XRange(ctx, stream, "-", "+").Val() {
+					if e.Values["name"] == name && e.Values["try"] == "2" {
+						found++
+					}
 				}
-			}
-			if found != 1 {
-				t.Errorf("%d partitions: %s is %d times among those that have fired", n, name, found)
+				if found != 1 {
+					t.Errorf("%d partitions: %s is %d times in %s", n, name, found, stream)
+				}
 			}
 			for key, member := range map[string]string{k.WaitingFired(): name + " 1 0 3", k.Waiting("paused"): name, set: name} {
 				if score, err := b.client.ZScore(ctx, key, member).Result(); err != nil || score != due {

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Ends attempts whose records are final: removes the hash and the deadline, leaves a
 -- tombstone for a while, and acknowledges the entry.
--- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 fired; then of every job: its hash, its tombstone
+-- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished; then of every job: its hash, its tombstone
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
 --       entry (empty: none), what its listeners gave, the firing that tells of the end (empty: none)

@@ -111,7 +111,7 @@ func (p *Process) open() error {
 		return err
 	}
 	p.closers = append(p.closers, p.Redis)
-	waiting := 12 // the trigger, fan-in, timers, replies, and some for what does not wait
+	waiting := 13 // the trigger, fan-in, timers, ends, replies, and some for what does not wait
 	listeners := 0
 	for _, r := range p.Config.Reports {
 		for range r.Listeners() {
