@@ -123,6 +123,11 @@ type container struct {
 		Name          string
 		ContainerPort int `yaml:"containerPort"`
 	}
+	StartupProbe struct {
+		probe            `yaml:",inline"`
+		PeriodSeconds    int `yaml:"periodSeconds"`
+		FailureThreshold int `yaml:"failureThreshold"`
+	} `yaml:"startupProbe"`
 	LivenessProbe  probe `yaml:"livenessProbe"`
 	ReadinessProbe probe `yaml:"readinessProbe"`
 	Resources      map[string]map[string]string
@@ -240,6 +245,9 @@ func (d deployment) proved(t *testing.T, name string, port, stop int) []string {
 	}
 	if spec.Grace < stop+5 || spec.Token == nil || *spec.Token || spec.SecurityContext["runAsNonRoot"] != true || c.SecurityContext["readOnlyRootFilesystem"] != true {
 		t.Errorf("%s: %+v", name, spec)
+	}
+	if s := c.StartupProbe; s.HTTPGet.Path != "/livez" || s.HTTPGet.Port != port || s.FailureThreshold*s.PeriodSeconds < 60 {
+		t.Errorf("%+v", s)
 	}
 	if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Port != port || c.ReadinessProbe.HTTPGet.Port != port ||
 		c.Ports[0].ContainerPort != port || d.Spec.Template.Metadata.Annotations["prometheus.io/port"] != strconv.Itoa(port) {
