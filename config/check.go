@@ -87,7 +87,7 @@ func (k *checker) checkSite() {
 		}
 		for _, name := range site.Operators {
 			if err == nil && site.TrustedHeader.Name == "" && known[name] == "" {
-				s.Get("operators").Problem("an operator who is none of the users", "Correct the name, or add the user")
+				s.Get("operators").Problem(name+" is none of the users", "Correct the name, or add the user")
 			}
 		}
 	}

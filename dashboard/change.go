@@ -96,7 +96,7 @@ func (d *Dashboard) resumeReport(ctx context.Context, r *http.Request) (done, er
 }
 
 // run inserts and pushes a record with the parameters of a form: fields p.NAME, each line of a list
-// one value. An empty field is left out where the parameter can be.
+// one value. An empty field is not given.
 func (d *Dashboard) run(ctx context.Context, r *http.Request) (done, error) {
 	of, err := d.o.Operate.Jobs.Report(r.PathValue("name"))
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *Dashboard) run(ctx context.Context, r *http.Request) (done, error) {
 		if p.List {
 			texts = strings.Split(strings.TrimSpace(text), "\n")
 		}
-		if text == "" && (p.Default != nil || p.Type != report.ParamString || p.List) {
+		if text == "" {
 			continue
 		}
 		given[p.Name] = p.FromTexts(texts)

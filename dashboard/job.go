@@ -31,6 +31,9 @@ func (d *Dashboard) job(ctx context.Context, r *http.Request, _ *sample) (string
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
 		defer cancel()
 		v, err := d.o.Inspect.Job(ctx, id)
+		if err == nil {
+			err = d.o.Inspect.Times(ctx, &v)
+		}
 		why, failed := d.o.Inspect.Why(ctx, id)
 		if failed == nil && why.Kind != inspect.KindNoRecord {
 			err = nil // that a server is away, or the record not committed yet, is an answer

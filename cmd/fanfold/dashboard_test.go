@@ -55,7 +55,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 			return code == http.StatusOK && !strings.Contains(text, "do not answer")
 		})
 	}
-	has("/", "every listener has some", "1 run", "answer")
+	has("/", "every listener has some", "1 running", "answer")
 	done := s.insert("slow", `{"seconds": 0}`)
 	running := s.insert("slow", `{"seconds": 300}`)
 	failing := s.insert("failing", "")
@@ -67,7 +67,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/records?status=success&report=slow&since=hour", ">"+done+"</a>", "SUCCESS")
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
 	has("/records?status=cancelled&since=nonsense", "No record is so.")
-	has("/", "Source db", "answers", "1 run: dev")
+	has("/", "Source db", "answers", "1 running: dev")
 	has("/listeners", "1 of 3", "100/m")
 	has("/jobs/"+running, "PROCESSING", "running", "See for yourself", "redis-cli")
 	has("/jobs/"+done, "SUCCESS", "file://")

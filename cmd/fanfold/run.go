@@ -57,7 +57,11 @@ messages go to standard error; what was written is the whole file only if the ex
 				return err
 			}
 			if !wait && to == nil {
-				return f.printNames(c, "pushed", []string{id})
+				if f.output == "json" {
+					return f.printNames(c, "pushed", []string{id})
+				}
+				_, err := fmt.Fprintln(c.OutOrStdout(), id)
+				return err
 			}
 			views, err := f.waitFor(c, b, []string{id})
 			if err != nil || to == nil {

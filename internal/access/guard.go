@@ -1,6 +1,9 @@
 package access
 
-import "net/http"
+import (
+	"net"
+	"net/http"
+)
 
 // policy lets a page load what this server sends, and nothing else: no inline code runs.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
@@ -23,7 +26,7 @@ func (s *Site) Guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !s.known(r):
-			http.Error(w, "This server does not answer under that name: ask it at http://127.0.0.1, or set http.url in its configuration.", http.StatusMisdirectedRequest)
+			http.Error(w, "This server does not answer under that name: ask it at "+here(r)+", or set http.url in its configuration.", http.StatusMisdirectedRequest)
 		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			http.Error(w, "Pages of other sites get nothing from here.", http.StatusForbidden)
 		default:
@@ -31,6 +34,14 @@ func (s *Site) Guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// here is an address under which a server answers.
+func here(r *http.Request) string {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return "http://" + local.String()
+	}
+	return "its IP address"
 }
 
 // Below takes Path off the paths of requests.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -80,7 +81,10 @@ func (p *Process) site(ctx context.Context, log *slog.Logger) (end func(), err e
 		}
 		done <- struct{}{}
 	}()
-	log.Info("dashboard", "url", "http://"+listener.Addr().String()+site.Path()+"/")
+	log.Info("dashboard", "url", cmp.Or(p.Config.HTTP.URL, "http://"+listener.Addr().String())+"/", "listens", listener.Addr().String())
+	if !access.Loopback(listener.Addr().String()) {
+		log.Info("pages and passwords are not encrypted on this address: put a proxy with TLS before it")
+	}
 	return func() {
 		cut()
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastChange)
