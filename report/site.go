@@ -10,11 +10,11 @@ import (
 type Site struct {
 	// secret that seals the links of waiting pages: see [waiting.md](waiting.md). 32 characters or more, such as `openssl rand -base64 32` makes them; the same in every process. Another key ends all links
 	Key Secret `yaml:"key" file:"key_file"`
-	// address under which people reach `serve --http`, such as `https://reports.example.com`; links begin with it. Its host is one that browsers may name, and its path comes before every path of the server
+	// address under which people reach `serve --http`, such as `https://reports.example.com`; links begin with it. Browsers may use its host name, and its path is in front of every path of the server
 	URL string `yaml:"url" form:"url" why:"Write https://host[:port][/path], without user, query and #"`
 	// column of the records that says whose they are, with an index: the page of a person shows the past exports of the same one
 	Person string `yaml:"person" form:"column" unset:"none"`
-	// users and their passwords, as `htpasswd -B` writes them; with them every page asks for a login, but for those behind a link
+	// users and their passwords, as `htpasswd -B` writes them. Every page except the waiting pages then asks for a login
 	Users Secret `yaml:"users" file:"users_file"`
 	// takes the user from a header that a proxy with a login of its own sets
 	TrustedHeader TrustedHeader `yaml:"trusted_header"`

@@ -19,7 +19,7 @@ is then removed, whatever comes of it: a rerun that fails or is cancelled leaves
 without a file.
 
 Each id is done by itself: one that is refused, since its job runs or its record or
-report is not there, holds up no other, and the exit code is that of the worst.
+report is not there, holds up no other, and the exit code is the highest of them.
 
 With --all it does so for the jobs on the list of dead ones whose records are still
 FAILED, the oldest of each partition first; a job that fails again meanwhile is not taken twice. That list

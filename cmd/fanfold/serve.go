@@ -26,16 +26,17 @@ With --listeners a process runs the queries of some listeners only, such as thos
 whose database it can reach: --roles listeners --listeners 'plt_fund.*'. Every
 listener needs a process that runs it.
 
-At the first signal no more is begun, and what is under way may end for
+After the first signal it starts nothing new. Work under way may end within
 limits.stop; what is not done then is handed back. A second signal ends the
 process at once, as if it was killed: others take its work over after the lease.
 
-With --http it shows operators the jobs, the listeners and what is due in a browser,
-and has an API for services at /api/v1/. It listens on the loopback interface, such as --http 127.0.0.1:8080; any other address
-needs http.users_file or http.trusted_header in the configuration.
+With --http it serves the dashboard for operators, an API for services at /api/v1/,
+and the pages of those who wait. Use an address of the loopback interface, such as
+--http 127.0.0.1:8080. Any other address needs http.users_file or http.trusted_header
+in the configuration.
 
-With --admin it tells by HTTP how it is: /livez, /readyz, which answers 503 from
-the first signal on, and /metrics.`,
+With --admin it serves /livez, /readyz, which answers 503 from the first signal on,
+and /metrics.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if len(chosen) == 0 {
 				return usage(fmt.Errorf("--roles: none given: name some of %s", strings.Join(process.Roles, ", ")))
