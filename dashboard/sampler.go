@@ -19,8 +19,8 @@ const (
 	liveEvery = 2 * time.Second
 	// looked is how long after a request somebody is taken to look.
 	looked = 30 * time.Second
-	// rest is how many times as long as it has worked a sampler rests.
-	rest = 20
+	// rest is how many times as long as it has worked a sampler rests, so that it reads Redis for 1 % of the time at most.
+	rest = 100
 	// maxJobs is how many jobs that run are listed, and how many members of other lists.
 	maxJobs, maxListed = 20_000, 1000
 	// maxDead is how many dead jobs are read, the newest ones.
