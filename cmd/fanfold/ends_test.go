@@ -58,9 +58,9 @@ func TestAJobThatFails(t *testing.T) {
 				t.Errorf("the reason does not name the listener: %s", v.Error)
 			}
 			s.noFiles(c.report)
-			if s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Dead(), v.ID).Val() == 0 {
-				t.Error("the job is not listed as dead")
-			}
+			s.eventually("the job is listed as dead", func() bool { // after its record says so
+				return s.b.Redis.ZScore(t.Context(), s.b.Partitions.Home().Keys.Dead(), v.ID).Val() > 0
+			})
 		})
 	}
 	s.idle()
