@@ -1,5 +1,5 @@
 // Command bench measures Fanfold on private servers and prints what it measured.
-// docs/benchmarks.md says how, and has the last full result.
+// docs/explanation/benchmarks.md says how, and has the last full result.
 package main
 
 import (

@@ -14,12 +14,12 @@ func TestDocsHaveTheResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"benchmarks", "scale"} {
-		page, err := os.ReadFile("../docs/" + name + ".md")
+		page, err := os.ReadFile("../docs/explanation/" + name + ".md")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if filled, err := withTables(string(page), list); err != nil || filled != string(page) {
-			t.Errorf("docs/%s.md is not what results.json gives (%v): run `go run . -table results.json -docs ../docs/%s.md` in bench/", name, err, name)
+			t.Errorf("docs/explanation/%s.md is not what results.json gives (%v): run `go run . -table results.json -docs ../docs/explanation/%s.md` in bench/", name, err, name)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // The structs here, and those of package report that they contain, are the
 // fields of the file: the only list of them. Their comments are the texts of
-// docs/configuration.md and of schema.json; package decode says what the tags mean. What is
+// docs/reference/configuration.md and of schema.json; package decode says what the tags mean. What is
 // written here differs in the file from what the rest of Fanfold sees.
 
 // file is the whole file.
@@ -18,7 +18,7 @@ type file struct {
 	Redis redisFields `yaml:"redis" secret:"" need:"Write redis: redis://host:port/db, or redis: {sentinel: …}"`
 	// databases of the records and of listeners, by name
 	Databases []databaseFields `yaml:"databases" min:"1" secret:"" need:"Add the database of the records, and those that listeners query"`
-	// HTTP APIs that listeners ask, by name: see [http.md](http.md#apis)
+	// HTTP APIs that listeners ask, by name: see [API sources](../guides/api-sources.md#apis)
 	APIs []apiFields `yaml:"apis"`
 	// where the records are
 	Records report.Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`

@@ -55,7 +55,7 @@ func (c *Config) Bounds() map[string]report.Bound {
 
 // Load reads and proves a configuration file. name is used in messages only. The error
 // is decode.Problems, all that were found; none of them holds a secret.
-// docs/configuration.md describes the fields.
+// docs/reference/configuration.md describes the fields.
 func Load(name string, data []byte, env decode.Environment) (*Config, error) {
 	return load(decode.NewReader(name, env, language), data)
 }

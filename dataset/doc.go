@@ -6,6 +6,6 @@
 //	rows ──Builder──▶ JSON arrays ──Compressor──▶ Redis ──DecodeChunk──▶ Chunk ──Cell──▶ JSON of a value
 //	rows of a foreign service ──Rows──▶ JSON arrays
 //
-// A value that is not exactly what docs/keys.md allows is an error, which names the
+// A value that is not exactly what docs/reference/keys.md allows is an error, which names the
 // column and the byte or the row. Nothing here does I/O.
 package dataset

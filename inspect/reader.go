@@ -19,7 +19,7 @@ type Reader struct {
 // How often a reader polls at least, unless it works.
 const (
 	ourPolls     = 3 * time.Second
-	servicePolls = 10 * time.Second // docs/external.md lets a service wait for 5 seconds
+	servicePolls = 10 * time.Second // docs/guides/external-listeners.md lets a service wait for 5 seconds
 )
 
 // Readers tells who reads the streams of a partition, by their keys.

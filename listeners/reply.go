@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// What an external worker says of its task; docs/external.md is its contract.
+// What an external worker says of its task; docs/guides/external-listeners.md is its contract.
 const (
 	replyRows   = "rows"   // a chunk
 	replyDone   = "done"   // how many there were

@@ -4,7 +4,7 @@ package report
 // in Redis and how keys compare.
 type Kind string
 
-// The kinds of columns. docs/keys.md has the table of SQL types.
+// The kinds of columns. docs/reference/keys.md has the table of SQL types.
 const (
 	KindInteger  Kind = "integer"  // JSON number, all digits of 64 bits
 	KindDecimal  Kind = "decimal"  // JSON string, the text as the source gives it

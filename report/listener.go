@@ -8,7 +8,7 @@ import (
 type Listener struct {
 	// unique in the report, such as `plt_fund.vs_withdraw`: letters, digits and `_`, in parts with dots between them
 	Name string `yaml:"name" form:"listener" need:"Name it after what it reads, such as schema.table"`
-	// what people who [wait](waiting.md) read in place of the name
+	// what people who [wait](../guides/waiting-page.md) read in place of the name
 	Label string `yaml:"label" unset:"the last part of the name"`
 	Line  int
 	// where its data comes from: a query, an HTTP API, or a service of yours

@@ -7,7 +7,7 @@ import (
 )
 
 // Keys says what the names of everything in Redis begin with. Both prefixes are part of
-// the public contract (docs/keys.md). Installations that share a Redis keep apart by them.
+// the public contract (docs/reference/keys.md). Installations that share a Redis keep apart by them.
 type Keys struct {
 	// of the keys that all jobs share, such as the stream of ids
 	Prefix string `yaml:"prefix" form:"prefix"`

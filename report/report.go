@@ -9,7 +9,7 @@ import (
 // Report is the definition of a report.
 type Report struct {
 	Name string `key:"report"`
-	// what people who [wait](waiting.md) for one read in place of the name
+	// what people who [wait](../guides/waiting-page.md) for one read in place of the name
 	Label  string `yaml:"label" unset:"the name"`
 	Line   int    // in the configuration file
 	Stages []Stage

@@ -8,7 +8,7 @@ import (
 
 // Site is what people and services reach over HTTP.
 type Site struct {
-	// secret that seals the links of waiting pages: see [waiting.md](waiting.md). 32 characters or more, such as `openssl rand -base64 32` makes them; the same in every process. Another key ends all links
+	// secret that seals the links of waiting pages: see [Waiting page](../guides/waiting-page.md). 32 characters or more, such as `openssl rand -base64 32` makes them; the same in every process. Another key ends all links
 	Key Secret `yaml:"key" file:"key_file"`
 	// address under which people reach `serve --http`, such as `https://reports.example.com`; links begin with it. Browsers may use its host name, and its path is in front of every path of the server
 	URL string `yaml:"url" form:"url" why:"Write https://host[:port][/path], without user, query and #"`

@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// apiReports are those of docs/api.md, and one that takes its time.
+// apiReports are those of docs/guides/http-api.md, and one that takes its time.
 const apiReports = oneReport + `
   tagged-withdrawals:
     parameters: {tag: string, from: {type: date, default: "2024-01-01"}}
@@ -287,14 +287,14 @@ func TestAPICreatesOnceThroughACrash(t *testing.T) {
 	}
 }
 
-// TestAPIInTheDocs runs the requests of docs/api.md.
+// TestAPIInTheDocs runs the requests of docs/guides/http-api.md.
 func TestAPIInTheDocs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, apiReports, "limits: {stop: 1s}")
 	base, _ := s.browse()
 	id := ""
 	var all strings.Builder
-	for _, block := range fenced(t, "docs/api.md", "sh") {
+	for _, block := range fenced(t, "docs/guides/http-api.md", "sh") {
 		if id != "" {
 			block = strings.ReplaceAll(block, "1111", id)
 		}
@@ -318,7 +318,7 @@ func TestAPIInTheDocs(t *testing.T) {
 		}
 	}
 	// The answers in the page are of the form that the server gives.
-	for _, text := range fenced(t, "docs/api.md", "json") {
+	for _, text := range fenced(t, "docs/guides/http-api.md", "json") {
 		of := regexp.MustCompile(`"(id|code)":`).FindString(text)
 		if !strings.Contains(all.String(), of) {
 			t.Errorf("no answer has %s", of)

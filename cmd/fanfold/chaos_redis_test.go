@@ -215,7 +215,7 @@ func (c *chaosRedis) pushed(id string, dice int) *scripts.Scripts {
 	return c.partitions.Of(id)
 }
 
-// lasting are the documented keys that have no TTL, or a long one (docs/keys.md).
+// lasting are the documented keys that have no TTL, or a long one (docs/reference/keys.md).
 var lasting = []string{
 	"fanfold:jobs", "fanfold:delayed", "fanfold:fanin", "fanfold:fanin:large", "fanfold:deadlines", "fanfold:dead", "fanfold:quarantine",
 	"fanfold:events", "fanfold:installation", "fanfold:incarnation", "fanfold:snapshot", "fanfold:timers", "fanfold:timers:paused", "fanfold:timers:recent", "fanfold:fired", "fanfold:finished",

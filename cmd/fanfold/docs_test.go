@@ -34,7 +34,7 @@ func fenced(t *testing.T, page, language string) []string {
 	return blocks
 }
 
-// TestRecipes runs every redis-cli line of docs/keys.md against a live job.
+// TestRecipes runs every redis-cli line of docs/reference/keys.md against a live job.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, `
@@ -56,7 +56,7 @@ func TestRecipes(t *testing.T) {
 		return s.b.Redis.FCallRO(t.Context(), "fanfold_top", []string{s.b.Partitions.Home().Keys.Deadlines()}).Err() == nil
 	})
 	lines := 0
-	blocks := fenced(t, "docs/keys.md", "sh")
+	blocks := fenced(t, "docs/reference/keys.md", "sh")
 	// The recipes that only look come first: pushing changes what they see.
 	for i := len(blocks) - 1; i >= 0; i-- {
 		for line := range strings.Lines(blocks[i]) {
@@ -99,15 +99,15 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 			return []byte(strings.Repeat("p", 32) + "\n"), nil
 		},
 	}
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/http.md", "docs/external.md", "docs/waiting.md"} {
+	for _, page := range []string{"README.md", "docs/reference/configuration.md", "docs/guides/api-sources.md", "docs/guides/external-listeners.md", "docs/guides/waiting-page.md"} {
 		for _, block := range fenced(t, page, "yaml") {
 			if strings.HasPrefix(block, "redis:\n") { // these fields alone
-				_, rest, _ := strings.Cut(fenced(t, "docs/configuration.md", "yaml")[0], "\n")
+				_, rest, _ := strings.Cut(fenced(t, "docs/reference/configuration.md", "yaml")[0], "\n")
 				block += rest
 			}
 			if !strings.HasPrefix(block, "redis:") {
 				// A part, such as another records section: it goes into the whole.
-				whole := fenced(t, "docs/configuration.md", "yaml")[0]
+				whole := fenced(t, "docs/reference/configuration.md", "yaml")[0]
 				switch {
 				case strings.HasPrefix(block, "timers:"), strings.HasPrefix(block, "http:"):
 					block = whole + block
@@ -134,7 +134,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 // TestArithmeticInTheDocs is that of the configuration which it speaks of.
 func TestArithmeticInTheDocs(t *testing.T) {
 	t.Parallel()
-	const page, needed = "docs/configuration.md", "(2m × 6 + 12m30s) + (5m × 4 + 3m30s) = 48m"
+	const page, needed = "docs/reference/configuration.md", "(2m × 6 + 12m30s) + (5m × 4 + 3m30s) = 48m"
 	short := strings.Replace(fenced(t, page, "yaml")[0], "timeout: 1h ", "timeout: 47m ", 1)
 	config, err := config.Load(page, []byte(short), decode.Environment{
 		Lookup: func(string) (string, bool) { return "p", true },

@@ -22,7 +22,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// scored is a report whose second stage is done by a service, as in docs/external.md.
+// scored is a report whose second stage is done by a service, as in docs/guides/external-listeners.md.
 const scored = `
   scored:
     parameters: {from: date}
@@ -41,11 +41,11 @@ func newScored(t *testing.T, users int, more ...string) *stack {
 	s := newStackAlone(t, nil, scored, more...)
 	s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
 	s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
-	s.redisCLI(strings.TrimSpace(fenced(t, "docs/external.md", "sh")[0]))
+	s.redisCLI(strings.TrimSpace(fenced(t, "docs/guides/external-listeners.md", "sh")[0]))
 	return s
 }
 
-// service is the URL with which the service of docs/external.md connects.
+// service is the URL with which the service of docs/guides/external-listeners.md connects.
 func (s *stack) service() string { return "redis://scores:secret@" + s.redis.Addr + "/0" }
 
 func (s *stack) wantScores(v inspect.Job) {
@@ -56,7 +56,7 @@ func (s *stack) wantScores(v inspect.Job) {
 	}
 }
 
-// TestExternalListener: a service that may do no more than docs/external.md says does
+// TestExternalListener: a service that may do no more than docs/guides/external-listeners.md says does
 // a task with values of an earlier stage that are compressed; people see what it waits
 // for.
 func TestExternalListener(t *testing.T) {
@@ -260,7 +260,7 @@ func TestExternalPartitions(t *testing.T) {
 	t.Parallel()
 	const partitions, users = 3, 50
 	flags := []string{"--partitions", strconv.Itoa(partitions)}
-	user := strings.TrimSpace(fenced(t, "docs/external.md", "sh")[1])
+	user := strings.TrimSpace(fenced(t, "docs/guides/external-listeners.md", "sh")[1])
 	run := func(t *testing.T, s *stack, more ...string) {
 		s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
 		s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTextKeysInTheDocs holds the table of docs/configuration.md that says how texts
+// TestTextKeysInTheDocs holds the table of docs/reference/configuration.md that says how texts
 // meet: in Fanfold with each value of fold_case, and in MariaDB by its collations.
 func TestTextKeysInTheDocs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestTextKeysInTheDocs(t *testing.T) {
 }
 
 // TestNumbersAsKeys: how numbers of several types and texts meet, and how the file
-// shows them, is as docs/configuration.md says.
+// shows them, is as docs/reference/configuration.md says.
 func TestNumbersAsKeys(t *testing.T) {
 	t.Parallel()
 	const a = `{name: a, database: db, query: "SELECT k, a FROM a ORDER BY a"}`

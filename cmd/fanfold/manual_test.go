@@ -53,7 +53,7 @@ func markdown(text string) string {
 	return b.String()
 }
 
-// reference is docs/commands.md: all commands on one page, with the flags that all of them have once.
+// reference is docs/reference/commands.md: all commands on one page, with the flags that all of them have once.
 func reference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -83,10 +83,10 @@ func reference(t *testing.T) string {
 	return strings.TrimSpace(regexp.MustCompile(`\n{3,}`).ReplaceAllString(strings.ReplaceAll(b.String(), "\t - ", " – "), "\n\n")) + "\n"
 }
 
-// TestReference: docs/commands.md is what the commands say; with -update it is written anew.
+// TestReference: docs/reference/commands.md is what the commands say; with -update it is written anew.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	const page = "../../docs/commands.md"
+	const page = "../../docs/reference/commands.md"
 	want := reference(t)
 	if *update {
 		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {

@@ -230,7 +230,7 @@ func (d described) MustRegister(all ...prometheus.Collector) {
 
 var metricsTable = regexp.MustCompile(`(?s)<!-- metrics -->\n.*<!-- end -->`)
 
-// TestMetricsInTheDocs compares the table of docs/metrics.md with the metrics, and with -update
+// TestMetricsInTheDocs compares the table of docs/reference/metrics.md with the metrics, and with -update
 // writes it; and every metric that a page names exists.
 func TestMetricsInTheDocs(t *testing.T) {
 	t.Parallel()
@@ -247,7 +247,7 @@ func TestMetricsInTheDocs(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(d.metrics)) {
 		rows += d.metrics[name]
 	}
-	const page = "../../docs/metrics.md"
+	const page = "../../docs/reference/metrics.md"
 	was, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestMetricsInTheDocs(t *testing.T) {
 	default:
 		t.Errorf("%s: its table is not that of the metrics (write it with: go test ./cmd/fanfold -run TestMetricsInTheDocs -update)", page)
 	}
-	for _, page := range []string{page, "../../README.md", "../../docs/guarantees.md", "../../docs/external.md"} {
+	for _, page := range []string{page, "../../README.md", "../../docs/explanation/guarantees.md", "../../docs/guides/external-listeners.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

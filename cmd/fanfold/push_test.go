@@ -77,7 +77,7 @@ func (s *stack) idle() {
 	}
 }
 
-// TestWhatAPushMeans has a test for each line of the table in docs/keys.md.
+// TestWhatAPushMeans has a test for each line of the table in docs/reference/keys.md.
 func TestWhatAPushMeans(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, oneReport, "limits: {grace: 2s, lease: 2s}")

@@ -265,7 +265,7 @@ func TestWaitingPageShowsPastExports(t *testing.T) {
     parameters: {user_id: {type: string, default: ""}}
     stages: [{listeners: [{name: one, database: db, query: "SELECT 1 AS k, :user_id AS v"}]}]`, `http: {url: "`+base+`", person: owner, key: "`+strings.Repeat("k", 32)+`"}`)
 	w := waiter{s, base}
-	w.exec(fenced(t, "docs/waiting.md", "sql")[0])
+	w.exec(fenced(t, "docs/guides/waiting-page.md", "sql")[0])
 	w.serve()
 	var links, ids []string
 	for _, parameters := range []string{`{"user_id": "ann"}`, `{"user_id": "ben"}`, `{"user_id": "ann"}`, "{}"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// metric is a row of the table in docs/metrics.md, which TestMetricsInTheDocs of cmd/fanfold
+// metric is a row of the table in docs/reference/metrics.md, which TestMetricsInTheDocs of cmd/fanfold
 // generates from the registry.
 type metric struct {
 	kind    string // counter, gauge or histogram
@@ -29,7 +29,7 @@ var row = regexp.MustCompile("(?m)^\\| `(fanfold_\\w+)` \\| (\\w+) \\| (.*) \\| 
 // metrics returns the series that can be asked for, by name.
 func metrics(t *testing.T) map[string]metric {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/metrics.md")
+	text, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func metrics(t *testing.T) map[string]metric {
 		all[m[1]+"_bucket"] = one
 	}
 	if len(all) < 40 {
-		t.Fatalf("docs/metrics.md has only %d metrics", len(all))
+		t.Fatalf("docs/reference/metrics.md has only %d metrics", len(all))
 	}
 	return all
 }

@@ -13,7 +13,7 @@ import (
 
 // Service is a service of another team in `fanfold demo --full`: it reads the
 // stream of its listener and answers with plain XADD, as one in any language does. It
-// knows nothing of Fanfold but docs/external.md.
+// knows nothing of Fanfold but docs/guides/external-listeners.md.
 type Service struct{ Redis redis.UniversalClient }
 
 // ServiceListener is the listener of the service.

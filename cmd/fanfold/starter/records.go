@@ -106,7 +106,7 @@ func (t *table) recordStatuses(status *column) (map[string]string, error) {
 			}
 		}
 		if value == "" && s != report.Partial {
-			return nil, fmt.Errorf("column %s is %s, which has no value that means %s: add one, or write records.statuses yourself (docs/configuration.md)", status.name, status.whole, s)
+			return nil, fmt.Errorf("column %s is %s, which has no value that means %s: add one, or write records.statuses yourself (docs/reference/configuration.md)", status.name, status.whole, s)
 		}
 		if value != "" {
 			statuses[string(s)] = value
@@ -175,7 +175,7 @@ func (r *records) take(t *table) error {
 	wrong := func(what string) error { return fmt.Errorf("--records %s.%s: %s", r.of.name, t.name, what) }
 	var missing []string
 	if r.columns, missing = t.recordColumns(); len(missing) > 0 {
-		return wrong("the table has no column for " + strings.Join(missing, ", ") + ": add them as docs/configuration.md says under Records, or leave the table out: then fanfold migrate makes one")
+		return wrong("the table has no column for " + strings.Join(missing, ", ") + ": add them as docs/reference/configuration.md says under Records, or leave the table out: then fanfold migrate makes one")
 	}
 	name := r.columns["status"]
 	if name == "" {
@@ -183,7 +183,7 @@ func (r *records) take(t *table) error {
 	}
 	status := t.find(name)
 	if strings.HasSuffix(status.kind, "int") {
-		return wrong("its column " + name + " is an integer, and what the numbers mean is not known here: leave the table out, and write records.table and records.statuses yourself (docs/configuration.md)")
+		return wrong("its column " + name + " is an integer, and what the numbers mean is not known here: leave the table out, and write records.table and records.statuses yourself (docs/reference/configuration.md)")
 	}
 	var err error
 	if r.statuses, err = t.recordStatuses(status); err != nil {
