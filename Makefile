@@ -10,7 +10,7 @@ GO      ?= go
 # Compiles what tests start, before several packages do so at once. It ends with its stdin.
 FAULTS = $(GO) run -C internal/testenv/faults -tags $(TAGS) . </dev/null >/dev/null
 
-.PHONY: help demo test browser servers build deps vet race fuzz chaos soak kills bench bench-full man packages clean
+.PHONY: help demo test browser docs servers build deps vet race fuzz chaos soak kills bench bench-full man packages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -26,11 +26,16 @@ test: deps vet ## run all tests
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 1x ./...
 	cd bench && $(GO) vet -tags $(TAGS) ./... && $(GO) test -tags $(TAGS) ./...
 	cd deploy/check && $(GO) vet ./... && $(GO) test ./...
+	@$(MAKE) --no-print-directory docs
 	@$(MAKE) --no-print-directory browser
 
 browser: deps ## drive headless Chromium over all pages; PICTURES=DIR writes what it sees there
 	@./.ci/deps chromium:chromium node:nodejs npm:npm
 	cd dashboard/browser && $(GO) vet ./... && FANFOLD_AXE=$$(../../.ci/axe) FANFOLD_PICTURES=$(abspath $(PICTURES)) $(GO) test -count 1 ./...
+
+docs: ## write the documentation as a site to out/site
+	@./.ci/deps mkdocs:mkdocs /usr/lib/python3/dist-packages/material:mkdocs-material
+	mkdocs build -q --strict
 
 build: ## build ./fanfold
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)' -o fanfold ./cmd/fanfold

@@ -1,0 +1,72 @@
+package fanfold_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	fencedBlock  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// pages are all Markdown files of the project, without their fenced blocks.
+func pages(t *testing.T) map[string]string {
+	pages := map[string]string{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "out" || entry.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if err != nil || filepath.Ext(path) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		pages[path] = fencedBlock.ReplaceAllString(string(text), "")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+// anchors are those that a page has by its headings, as GitHub and the site make them.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, h := range heading.FindAllStringSubmatch(text, -1) {
+		all[strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")] = true
+	}
+	return all
+}
+
+// TestLinks: every link from one file of the project to another has its file and its heading.
+func TestLinks(t *testing.T) {
+	pages, checked := pages(t), 0
+	for page, text := range pages {
+		for _, link := range markdownLink.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(link[1], "://") {
+				continue
+			}
+			checked++
+			path, anchor, _ := strings.Cut(link[1], "#")
+			target := page
+			if path != "" {
+				target = filepath.Join(filepath.Dir(page), path)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: the link %s: %v", page, link[1], err)
+			} else if anchor != "" && !anchors(pages[target])[anchor] {
+				t.Errorf("%s: the link %s: %s has no such heading", page, link[1], target)
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d links were found", checked)
+	}
+}
