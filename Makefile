@@ -34,7 +34,8 @@ browser: deps ## drive headless Chromium over all pages; PICTURES=DIR writes wha
 	cd dashboard/browser && $(GO) vet ./... && FANFOLD_AXE=$$(../../.ci/axe) FANFOLD_PICTURES=$(abspath $(PICTURES)) $(GO) test -count 1 ./...
 
 docs: ## write the documentation as a site to out/site
-	@./.ci/deps mkdocs:mkdocs /usr/lib/python3/dist-packages/material:mkdocs-material
+	@./.ci/deps mkdocs:mkdocs
+	@! command -v apt-get >/dev/null || ./.ci/deps /usr/share/doc/mkdocs-material:mkdocs-material
 	mkdocs build -q --strict
 
 build: ## build ./fanfold
