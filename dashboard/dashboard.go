@@ -50,6 +50,7 @@ type Dashboard struct {
 	handler http.Handler
 	streams chan struct{} // one for each browser that is told of changes
 	asked   verdicts
+	reasons reasons
 	said    outcomes
 	asking  chan struct{} // one for each page that asks the records
 	sweeps  sweeps
@@ -110,6 +111,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.handle
 // Run keeps what the pages show up to date, and changes many jobs at once, until ctx ends.
 func (d *Dashboard) Run(ctx context.Context) {
 	defer d.sweeps.wait()
+	defer d.reasons.asking.Wait()
 	d.sweeps.begin(ctx)
 	d.sampler.run(ctx)
 }

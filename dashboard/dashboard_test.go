@@ -116,6 +116,8 @@ func TestPages(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)>`
 	d := New(Options{Reports: map[string]*report.Report{}})
 	now := time.Now()
+	d.reasons.known = map[string]reason{"1": {now, inspect.Verdict{Kind: evil, Summary: evil}}}
+	d.reasons.next = now.Add(time.Hour) // nobody can be asked
 	for name, s := range map[string]*sample{
 		"empty": {At: now, Whole: true},
 		"away":  {At: now, Whole: true, Err: errors.New(evil), Away: evil, Processes: -1},
@@ -196,6 +198,7 @@ func TestViews(t *testing.T) {
 	late := running("late", job.StatusRun, "a")
 	late.Started = now.Add(-2 * time.Hour)
 	d := New(Options{})
+	d.reasons.next = now.Add(time.Hour) // nobody can be asked
 	s := &sample{
 		At: now, Whole: true, Figures: inspect.Sums{{"tasks_workers", "a"}: 1, {"tasks_workers", "p"}: 1}, Pauses: []inspect.Pause{{What: "listener/p"}},
 		Jobs: []inspect.Running{
@@ -250,5 +253,40 @@ func TestLanes(t *testing.T) {
 	v.Status = report.Success
 	if lanes(v, now) != nil {
 		t.Error("lanes of a job that has ended")
+	}
+}
+
+// TestReasons are asked for once for all pages, aside, and not again until it has rested.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	var r reasons
+	asked, answer := make(chan []string, 2), make(chan error)
+	ask := func(_ context.Context, ids []string) ([]inspect.Verdict, error) {
+		asked <- ids
+		if err := <-answer; err != nil {
+			return nil, err
+		}
+		return []inspect.Verdict{{ID: "1", Kind: inspect.KindPaused}}, nil
+	}
+	if found := r.of([]string{"1"}, ask); len(found) != 0 { // it does not wait for long
+		t.Errorf("%v", found)
+	}
+	if ids := <-asked; len(ids) != 1 {
+		t.Errorf("%v", ids)
+	}
+	go func() { answer <- nil }()
+	_, done := r.look([]string{"1"}, ask)
+	<-done
+	if found, again := r.look([]string{"1", "2"}, ask); found["1"].Kind != inspect.KindPaused || len(found) != 1 || again != nil {
+		t.Errorf("%v, and asks again: %v", found, again != nil)
+	}
+	r.next = time.Time{}
+	go func() { answer <- errors.New("away") }()
+	if found := r.of([]string{"1", "2"}, ask); len(found) != 1 { // what is known stays
+		t.Errorf("%v", found)
+	}
+	r.asking.Wait()
+	if len(asked) != 1 {
+		t.Errorf("asked %d times", len(asked))
 	}
 }

@@ -32,6 +32,7 @@ type row struct {
 	inspect.Running
 	Chips []chip
 	Left  time.Duration // until its deadline
+	Why   inspect.Verdict
 }
 
 // chip is a listener of a job's stage.
@@ -92,6 +93,14 @@ func (d *Dashboard) jobs(_ context.Context, r *http.Request, s *sample) (string,
 				v.More++
 			}
 		}
+	}
+	ids := make([]string, len(v.Rows))
+	for i, one := range v.Rows {
+		ids[i] = one.ID
+	}
+	why := d.reasons.of(ids, d.o.Inspect.Whys)
+	for i, id := range ids {
+		v.Rows[i].Why = why[id]
 	}
 	return "Jobs", v, nil
 }

@@ -41,8 +41,23 @@ type API interface {
 // Inspector answers what an operator asks. It changes nothing, and is safe for concurrent
 // use.
 type Inspector struct {
-	o       Options
-	reached *sync.Map // why sources that were asked cannot be reached: name → func() error; nil: each is asked again
+	o     Options
+	batch *batch // nil: each job is asked about by itself
+}
+
+// batch is what several jobs have in common: it is asked once for all of them.
+type batch struct {
+	ids   []string
+	asked sync.Map // what was asked → func() (its type, error)
+}
+
+// once asks, or returns what was answered to another job of the batch.
+func once[T any](in *Inspector, what string, ask func() (T, error)) (T, error) {
+	if in.batch == nil {
+		return ask()
+	}
+	asked, _ := in.batch.asked.LoadOrStore(what, sync.OnceValues(ask))
+	return asked.(func() (T, error))()
 }
 
 // New makes an Inspector. It asks nothing yet.

@@ -64,7 +64,7 @@ func TestQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	ctx, key := t.Context(), b.o.Scripts.Home().Keys.Task("a")
-	if q, err := askQueue(ctx, b.o.Redis, key, "7", 1); err != nil || q.Length != 0 || q.Entry != nil || !q.Whole {
+	if q, err := b.queue(ctx, key, "7", 1); err != nil || q.Length != 0 || q.Entry != nil || !q.Whole {
 		t.Fatalf("%+v %v", q, err)
 	}
 	_, err := b.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -82,12 +82,12 @@ func TestQueue(t *testing.T) {
 		ahead    int64
 		consumer string
 	}{{"7", 1, 7, "w"}, {"8", 0, 8, ""}, {strconv.Itoa(pageSize + 5), 1, pageSize + 5, ""}} {
-		q, err := askQueue(ctx, b.o.Redis, key, c.id, c.attempt)
+		q, err := b.queue(ctx, key, c.id, c.attempt)
 		if err != nil || q.Entry == nil || q.Entry.Ahead != c.ahead || q.Entry.Consumer != c.consumer || q.Length != pageSize+10 || len(q.Consumers) != 1 {
 			t.Errorf("%+v: %+v %v", c, q, err)
 		}
 	}
-	if q, err := askQueue(ctx, b.o.Redis, key, "7", 2); err != nil || q.Entry != nil || !q.Whole || q.Searched != pageSize+10 {
+	if q, err := b.queue(ctx, key, "7", 2); err != nil || q.Entry != nil || !q.Whole || q.Searched != pageSize+10 {
 		t.Errorf("%+v %v", q, err)
 	}
 }

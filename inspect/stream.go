@@ -43,21 +43,26 @@ func (q queue) live(silence time.Duration) int {
 	return n
 }
 
-// askQueue reads what there is to know of a stream, and searches the oldest
-// entries for an id, and an attempt where that is not 0.
-func askQueue(ctx context.Context, rdb redis.UniversalClient, key, id string, attempt int64) (queue, error) {
-	q := queue{Key: key}
-	var err error
-	if q.Length, err = rdb.XLen(ctx, key).Result(); err != nil {
+// queue reads what there is to know of a stream, and searches the oldest entries for an id, and an
+// attempt where that is not 0.
+func (in *Inspector) queue(ctx context.Context, key, id string, attempt int64) (queue, error) {
+	q, err := once(in, "stream "+key, func() (q queue, err error) {
+		q.Key = key
+		if q.Length, err = in.o.Redis.XLen(ctx, key).Result(); err != nil {
+			return q, err
+		}
+		if q.Consumers, err = in.o.Redis.XInfoConsumers(ctx, key, scripts.Group).Result(); err != nil && missing(err) {
+			err = nil
+		}
+		return q, err
+	})
+	if err != nil {
 		return q, err
 	}
-	if q.Consumers, err = rdb.XInfoConsumers(ctx, key, scripts.Group).Result(); err != nil && !missing(err) {
+	if err := in.search(ctx, &q, scripts.Message{ID: id, Attempt: attempt}); err != nil || q.Entry == nil {
 		return q, err
 	}
-	if err := searchQueue(ctx, rdb, &q, id, attempt); err != nil || q.Entry == nil {
-		return q, err
-	}
-	pending, err := rdb.XPendingExt(ctx, &redis.XPendingExtArgs{
+	pending, err := in.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: key, Group: scripts.Group, Start: q.Entry.ID, End: q.Entry.ID, Count: 1,
 	}).Result()
 	if err != nil && !missing(err) {
@@ -74,23 +79,44 @@ func missing(err error) bool {
 	return redis.HasErrorPrefix(err, "NOGROUP") || strings.Contains(err.Error(), "no such key")
 }
 
-// searchQueue finds the newest entry of an id among the oldest entries: the one
-// that is read last.
-func searchQueue(ctx context.Context, rdb redis.UniversalClient, q *queue, id string, attempt int64) error {
-	for page, err := range entries(ctx, rdb, q.Key, false) {
+// indexed is a page of a stream.
+type indexed struct {
+	length int64
+	last   string                    // entry
+	at     map[scripts.Message]entry // the newest entry of an id and an attempt, and of an id with 0
+}
+
+// search finds the newest entry of a message among the oldest entries: the one that is read last.
+func (in *Inspector) search(ctx context.Context, q *queue, of scripts.Message) error {
+	for from := "-"; ; {
+		page, err := once(in, "stream "+q.Key+" "+from, func() (indexed, error) { return in.index(ctx, q.Key, from) })
 		if err != nil {
 			return err
 		}
-		for i, m := range page {
-			of, _ := m.Values["attempt"].(string)
-			if m.Values["id"] == id && (attempt == 0 || of == strconv.FormatInt(attempt, 10)) {
-				q.Entry = &entry{ID: m.ID, Ahead: q.Searched + int64(i)}
-			}
+		if e, ok := page.at[of]; ok {
+			e.Ahead += q.Searched
+			q.Entry = &e
 		}
-		q.Searched += int64(len(page))
-		if q.Whole = len(page) < pageSize; q.Entry != nil || q.Searched >= searched {
+		q.Searched += page.length
+		if q.Whole = page.length < pageSize; q.Whole || q.Entry != nil || q.Searched >= searched {
 			return nil
 		}
+		from = "(" + page.last
 	}
-	return nil
+}
+
+// index reads a page of a stream.
+func (in *Inspector) index(ctx context.Context, key, from string) (indexed, error) {
+	found, err := in.o.Redis.XRangeN(ctx, key, from, "+", pageSize).Result()
+	page := indexed{length: int64(len(found)), at: map[scripts.Message]entry{}}
+	for i, m := range found {
+		id, _ := m.Values["id"].(string)
+		text, _ := m.Values["attempt"].(string)
+		attempt, _ := strconv.ParseInt(text, 10, 64)
+		for _, of := range []int64{0, attempt} {
+			page.at[scripts.Message{ID: id, Attempt: of}] = entry{ID: m.ID, Ahead: int64(i)}
+		}
+		page.last = m.ID
+	}
+	return page, err
 }

@@ -1,9 +1,9 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -99,24 +99,46 @@ func (in *Inspector) Why(ctx context.Context, id string) (Verdict, error) {
 	return v, ctx.Err()
 }
 
-// whyAtOnce is how many jobs Because asks about at once.
-const whyAtOnce = 16
+const (
+	// whyAtOnce is how many jobs are asked about at once.
+	whyAtOnce = 16
+	// whyTogether is how many jobs share what is asked once: it must not be old.
+	whyTogether = 200
+)
 
-// Because returns the verdicts on some ids that are of a kind, up to a limit. Each source is asked
-// once for all of them.
-func (in *Inspector) Because(ctx context.Context, ids []string, kind Kind, limit int) ([]Verdict, error) {
-	once := &Inspector{o: in.o, reached: &sync.Map{}}
-	var found []Verdict
-	for some := range slices.Chunk(ids, whyAtOnce) {
-		verdicts := make([]Verdict, len(some))
+// Whys returns what Why does for each of some ids, in their order. The record database is asked
+// once for 200 of them, and so are sources and streams.
+func (in *Inspector) Whys(ctx context.Context, ids []string) ([]Verdict, error) {
+	verdicts := make([]Verdict, 0, len(ids))
+	for some := range slices.Chunk(ids, whyTogether) {
+		together := &Inspector{o: in.o, batch: &batch{ids: some}}
+		found := make([]Verdict, len(some))
 		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(whyAtOnce)
 		for i, id := range some {
 			group.Go(func() (err error) {
-				verdicts[i], err = once.Why(ctx, id)
-				return err
+				v := diagnose(gather(ctx, together, id))
+				if v.Kind == KindLost || v.Kind == KindNotPushed {
+					v, err = in.Why(ctx, id) // it may have moved since a stream was read
+				}
+				found[i] = v
+				return cmp.Or(err, ctx.Err())
 			})
 		}
 		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, found...)
+	}
+	return verdicts, nil
+}
+
+// Because returns the verdicts on some ids that are of a kind, up to a limit.
+func (in *Inspector) Because(ctx context.Context, ids []string, kind Kind, limit int) ([]Verdict, error) {
+	var found []Verdict
+	for some := range slices.Chunk(ids, whyTogether) {
+		verdicts, err := in.Whys(ctx, some)
+		if err != nil {
 			return nil, err
 		}
 		for _, v := range verdicts {

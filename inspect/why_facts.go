@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/engine"
-	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
@@ -52,14 +50,16 @@ type facts struct {
 // that a job waits for. A server that is away is a fact, too.
 func gather(ctx context.Context, in *Inspector, id string) *facts {
 	s := in.o.Scripts.Of(id)
-	serverCtx, cancel := context.WithTimeout(ctx, askTime)
-	server := redisdb.Server(serverCtx, in.o.Config.Redis, in.o.Redis, s.Keys.Job(id))
-	cancel()
+	server, _ := once(in, "server "+s.Keys.Prefix, func() (redis.Options, error) {
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		return redisdb.Server(ctx, in.o.Config.Redis, in.o.Redis, s.Keys.Job(id)), nil
+	})
 	f := &facts{
 		ID: id, CLI: redisCLI(server), Keys: s.Keys, Limits: in.o.Config.Limits.Share(len(in.o.Scripts)), Now: time.Now(),
 		Queues: map[string]queue{}, Sources: map[string]error{},
 	}
-	f.Record, f.RecordErr = askRecord(ctx, in.o.Records, id)
+	f.Record, f.RecordErr = askRecord(ctx, in, id)
 	if f.Record != nil {
 		f.Report = in.o.Config.Reports[f.Record.Report]
 	}
@@ -74,10 +74,16 @@ func gather(ctx context.Context, in *Inspector, id string) *facts {
 	return f
 }
 
-func askRecord(ctx context.Context, store *record.Store, id string) (*engine.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	records, err := store.Read(ctx, []string{id})
+func askRecord(ctx context.Context, in *Inspector, id string) (*engine.Record, error) {
+	ids := []string{id}
+	if in.batch != nil {
+		ids = in.batch.ids
+	}
+	records, err := once(in, "records", func() (map[string]engine.Record, error) {
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		return in.o.Records.Read(ctx, ids)
+	})
 	if r, ok := records[id]; ok && err == nil {
 		return &r, nil
 	}
@@ -87,11 +93,8 @@ func askRecord(ctx context.Context, store *record.Store, id string) (*engine.Rec
 // Reach connects to a database or an API, and returns why that is not possible. Other
 // sources are not asked.
 func (in *Inspector) Reach(ctx context.Context, source string) error {
-	if in.reached == nil {
-		return in.reach(ctx, source)
-	}
-	asked, _ := in.reached.LoadOrStore(source, sync.OnceValue(func() error { return in.reach(ctx, source) }))
-	return asked.(func() error)()
+	_, err := once(in, "source "+source, func() (struct{}, error) { return struct{}{}, in.reach(ctx, source) })
+	return err
 }
 
 func (in *Inspector) reach(ctx context.Context, source string) error {
@@ -122,25 +125,37 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 		f.Report = in.o.Config.Reports[f.Job.Report]
 	}
 	var errs [5]error
-	f.Seen, errs[0] = s.Definitions.Seen(ctx)
+	of := " of " + s.Keys.Prefix
+	f.Seen, errs[0] = once(in, "definitions"+of, func() (scripts.Seen, error) { return s.Definitions.Seen(ctx) })
 	f.Delayed, errs[1] = f.askDelayed(ctx, s)
-	f.Running, errs[2] = s.Jobs.Running(ctx)
-	f.Memory, errs[3] = s.MemoryUsed(ctx)
-	f.Paused, errs[4] = s.Gate.Paused(ctx)
+	f.Running, errs[2] = once(in, "running"+of, func() (int64, error) { return s.Jobs.Running(ctx) })
+	f.Memory, errs[3] = once(in, "memory"+of, func() (int, error) { return s.MemoryUsed(ctx) })
+	f.Paused, errs[4] = once(in, "pauses"+of, func() (scripts.Pauses, error) { return s.Gate.Paused(ctx) })
 	if err := cmp.Or(errs[:]...); err != nil {
 		return err
+	}
+	if f.runs() {
+		return f.askSteps(ctx, in)
 	}
 	if at, err := in.o.Redis.ZScore(ctx, s.Keys.Dead(), f.ID).Result(); err == nil {
 		f.Dead = time.UnixMilli(int64(at))
 	} else if !errors.Is(err, redis.Nil) {
 		return err
 	}
-	if f.Jobs, err = askQueue(ctx, in.o.Redis, s.Keys.Jobs(), f.ID, 0); err != nil {
+	if f.Jobs, err = in.queue(ctx, s.Keys.Jobs(), f.ID, 0); err != nil {
 		return err
 	}
+	if f.Record == nil || !f.Record.Status.Final() {
+		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, s.Keys.Quarantined(), f.ID)
+	}
+	return err
+}
+
+// askSteps finds the entries of the steps that a job waits for.
+func (f *facts) askSteps(ctx context.Context, in *Inspector) error {
 	for _, p := range f.open() {
 		for _, stream := range f.streams(p.Name) {
-			q, err := askQueue(ctx, in.o.Redis, stream, f.ID, f.Job.Attempt)
+			q, err := in.queue(ctx, stream, f.ID, f.Job.Attempt)
 			if err != nil {
 				return err
 			}
@@ -149,10 +164,7 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 			}
 		}
 	}
-	if f.Record == nil || !f.Record.Status.Final() {
-		f.Aside, f.AsideWhole, err = searchQuarantine(ctx, in.o.Redis, s.Keys.Quarantined(), f.ID)
-	}
-	return err
+	return nil
 }
 
 // askDelayed finds the members of the delayed set that an id can have now. It asks for

@@ -62,7 +62,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	s.push(done, running, failing)
 	s.wait(done)
 	has("/jobs", ">"+running+"</a>", "0 of 1")
-	has("/jobs?q="+running, ">"+running+"</a>")
+	has("/jobs?q="+running, ">"+running+"</a>", `<span class="kind">running</span>`, "It waits for one: its query")
 	has("/jobs?q=none", "No job is in this view.")
 	has("/records?status=success&report=slow&since=hour", ">"+done+"</a>", "SUCCESS")
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
