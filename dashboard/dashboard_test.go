@@ -120,7 +120,8 @@ func TestPages(t *testing.T) {
 	d.reasons.next = now.Add(time.Hour) // nobody can be asked
 	for name, s := range map[string]*sample{
 		"empty": {At: now, Whole: true},
-		"away":  {At: now, Whole: true, Err: errors.New(evil), Away: evil, Processes: -1},
+		"away":  {At: now, Whole: true, Err: errors.New(evil), Away: evil, Processes: -1, Events: events{Known: true, Err: evil}},
+		"deaf":  {At: now, Whole: true, Events: events{Known: true, Missing: []string{"zadd", evil}}},
 		"full": {
 			At: now, Whole: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},

@@ -47,6 +47,7 @@ type sample struct {
 	Figures inspect.Sums
 	Away    string // what does not answer; empty: all do
 	Sources []source
+	Events  events
 	// Processes is how many processes run; -1: not known. Versions are those of their program.
 	Processes int
 	Versions  []string
@@ -69,7 +70,8 @@ type sampler struct {
 	dead  time.Time     // when the records of dead jobs were read
 	died  float64       // how many were listed then
 
-	sources sources
+	sources aside[[]source]
+	events  aside[events]
 }
 
 func newSampler(o Options) *sampler {
@@ -133,6 +135,7 @@ func (s *sampler) next() <-chan struct{} {
 // run samples until ctx ends.
 func (s *sampler) run(ctx context.Context) {
 	defer s.sources.asking.Wait()
+	defer s.events.asking.Wait()
 	for ctx.Err() == nil {
 		began := time.Now()
 		live := began.Sub(time.UnixMilli(s.seen.Load())) < looked
@@ -220,7 +223,8 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if to.Pauses, err = s.o.Inspect.Pauses(ctx); err != nil {
 		return err
 	}
-	to.Sources = s.sources.look(func() []source { return reach(context.WithoutCancel(ctx), s.o) })
+	to.Sources = s.sources.look(reachEvery, func() []source { return reach(context.WithoutCancel(ctx), s.o) })
+	to.Events = s.events.look(hearEvery, func() events { return hear(context.WithoutCancel(ctx), s.o) })
 	if died := to.Figures.Of("jobs_dead", ""); s.old.Swap(false) || died != s.died || time.Since(s.dead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
 			return err

@@ -50,22 +50,26 @@ func (d *Dashboard) sourceRows(s *sample, rows []listener) (all []sourceRow) {
 	return all
 }
 
-// reachEvery is how often sources are connected to.
-const reachEvery = 15 * time.Second
+const (
+	// reachEvery is how often sources are connected to.
+	reachEvery = 15 * time.Second
+	// hearEvery is how often it is tried whether Redis publishes events.
+	hearEvery = time.Minute
+)
 
-// sources are asked aside: one that hangs holds up no page.
-type sources struct {
+// aside is what is asked beside the samples: a server that hangs holds up no page.
+type aside[T any] struct {
 	mu     sync.Mutex
-	known  []source
+	known  T
 	asked  time.Time
 	asking sync.WaitGroup
 }
 
 // look returns what is known, and asks anew if that is old.
-func (s *sources) look(ask func() []source) []source {
+func (s *aside[T]) look(every time.Duration, ask func() T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.asked) > reachEvery {
+	if time.Since(s.asked) > every {
 		s.asked = time.Now()
 		s.asking.Go(func() {
 			found := ask()
@@ -75,6 +79,25 @@ func (s *sources) look(ask func() []source) []source {
 		})
 	}
 	return s.known
+}
+
+// events is whether Redis publishes the events that schedulers use.
+type events struct {
+	Known   bool
+	Missing []string // their names
+	Err     string   // why it could not be tried
+}
+
+// hear tries it.
+func hear(ctx context.Context, o Options) events {
+	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+	defer cancel()
+	missing, err := o.Inspect.Unheard(ctx)
+	e := events{Known: true, Missing: missing}
+	if err != nil {
+		e.Err = engine.Reason(err)
+	}
+	return e
 }
 
 // reach connects to every source at once.

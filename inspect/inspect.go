@@ -38,8 +38,8 @@ type API interface {
 	Connect(ctx context.Context) error
 }
 
-// Inspector answers what an operator asks. It changes nothing, and is safe for concurrent
-// use.
+// Inspector answers what an operator asks. It changes nothing, but for a key of its own in Unheard, and is
+// safe for concurrent use.
 type Inspector struct {
 	o     Options
 	batch *batch // nil: each job is asked about by itself

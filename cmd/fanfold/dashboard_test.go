@@ -56,6 +56,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 		})
 	}
 	has("/", "every listener has some", "1 running", "answer")
+	has("/", "Events of Redis", "are heard")
 	done := s.insert("slow", `{"seconds": 0}`)
 	running := s.insert("slow", `{"seconds": 300}`)
 	failing := s.insert("failing", "")

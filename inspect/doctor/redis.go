@@ -165,3 +165,20 @@ func checkRedisMemory(memory map[string]string, allowed int) Finding {
 	}
 	return newFinding(check, result, detail, err, hint)
 }
+
+// checkNotifications checks for the events that the scheduler can use.
+func (d redisDoctor) checkNotifications(ctx context.Context, client *redis.Client) Finding {
+	const check = "redis notifications"
+	missing, has, err := d.in.UnheardOf(ctx, client)
+	if err != nil {
+		return newFinding(check, Warn, "", fmt.Errorf("cannot be tried: %w", err), "may this user use SUBSCRIBE, ZADD, SET and DEL, and is Redis full?")
+	}
+	if !has {
+		return pass(check, "no partition is on this server")
+	}
+	if len(missing) > 0 {
+		err = fmt.Errorf("not published: %s", strings.Join(missing, ", "))
+	}
+	return newFinding(check, Warn, "expired, del, set and zadd are heard", err,
+		"fanfold serve switches them on where it may use CONFIG SET; elsewhere set notify-keyspace-events Kgz$x by hand, in the parameters of a managed server. Without them Fanfold polls once a second")
+}

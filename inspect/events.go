@@ -1,13 +1,13 @@
-package doctor
+package inspect
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,26 +19,36 @@ import (
 // eventTime is how long an event is waited for. All are heard within a round trip.
 const eventTime = time.Second
 
-// checkNotifications checks for the events that the scheduler can use: it causes one of each kind
-// and listens. The setting tells less, and many servers do not show it.
-func (d redisDoctor) checkNotifications(ctx context.Context, client *redis.Client) Finding {
-	const check = "redis notifications"
-	i := slices.IndexFunc(d.Scripts, func(s *scripts.Scripts) bool {
-		master, err := redisdb.Master(ctx, d.Redis, s.Keys.Wake())
-		return err == nil && master.Options().Addr == client.Options().Addr
+// Unheard returns which of the keyspace events that the scheduler uses Redis does not publish, by their
+// names; empty: it publishes all of them. It causes one of each kind on a key of its own and listens: the
+// setting tells less, and many servers do not show it.
+func (in *Inspector) Unheard(ctx context.Context) (missing []string, err error) {
+	masters, err := redisdb.Masters(ctx, in.o.Redis)
+	if err != nil {
+		return nil, err
+	}
+	for _, master := range masters {
+		found, _, err := in.UnheardOf(ctx, master)
+		if err != nil {
+			return nil, err
+		}
+		missing = append(missing, found...)
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing), nil
+}
+
+// UnheardOf is Unheard of one master; not has: it has no partition, and was not asked.
+func (in *Inspector) UnheardOf(ctx context.Context, master *redis.Client) (missing []string, has bool, err error) {
+	i := slices.IndexFunc(in.o.Scripts, func(s *scripts.Scripts) bool {
+		its, err := redisdb.Master(ctx, in.o.Redis, s.Keys.Wake())
+		return err == nil && its.Options().Addr == master.Options().Addr
 	})
 	if i < 0 {
-		return pass(check, "no partition is on this server")
+		return nil, false, nil
 	}
-	missing, err := unheard(ctx, client, d.Scripts[i].Keys.Canary(fmt.Sprintf("doctor-%d", time.Now().UnixNano())))
-	if err != nil {
-		return newFinding(check, Warn, "", fmt.Errorf("cannot be tried: %w", err), "may this user use SUBSCRIBE, ZADD, SET and DEL, and is Redis full?")
-	}
-	if len(missing) > 0 {
-		err = fmt.Errorf("not published: %s", strings.Join(missing, ", "))
-	}
-	return newFinding(check, Warn, "expired, del, set and zadd are heard", err,
-		"fanfold serve switches them on where it may use CONFIG SET; elsewhere set notify-keyspace-events Kgz$x by hand, in the parameters of a managed server. Without them Fanfold polls once a second")
+	missing, err = unheard(ctx, master, in.o.Scripts[i].Keys.Canary("inspect-"+rand.Text()))
+	return missing, true, err
 }
 
 // unheard causes events on a key of its own, and returns those that are not published.
