@@ -146,6 +146,24 @@ func (d *Dashboard) changeDelayed(ctx context.Context, r *http.Request) (done, e
 	return done{}, operate.ErrInput.Because("no such action")
 }
 
+func (d *Dashboard) changeQuarantined(ctx context.Context, r *http.Request) (done, error) {
+	name, action := r.PostFormValue("entry"), r.PostFormValue("action")
+	access.Note(ctx, "entry", report.Shorten(name), "action", report.Shorten(action))
+	entries, err := d.o.Operate.Quarantine.Find(ctx, []string{name})
+	if err != nil {
+		return done{}, err
+	}
+	switch action {
+	case "requeue":
+		says, err := d.o.Operate.Quarantine.Requeue(ctx, entries[0], time.Now())
+		return done{"Entry " + name + " " + says + ".", "/quarantine"}, err
+	case "remove":
+		_, err := d.o.Operate.Quarantine.Remove(ctx, []string{name})
+		return done{"Entry " + name + " was removed.", "/quarantine"}, err
+	}
+	return done{}, operate.ErrInput.Because("no such action")
+}
+
 func (d *Dashboard) changeTimer(ctx context.Context, r *http.Request) (done, error) {
 	name, action := r.PostFormValue("name"), r.PostFormValue("action")
 	access.Note(ctx, "timer", report.Shorten(name), "action", report.Shorten(action))

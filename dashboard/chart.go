@@ -29,7 +29,7 @@ var functions = template.FuncMap{
 type page struct{ Name, Path, Title string }
 
 var menu = []page{
-	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"records", "/records", "Records"}, {"dead", "/dead", "Dead jobs"}, {"listeners", "/listeners", "Listeners"},
+	{"overview", "/", "Overview"}, {"jobs", "/jobs", "Jobs"}, {"records", "/records", "Records"}, {"dead", "/dead", "Dead jobs"}, {"quarantine", "/quarantine", "Quarantine"}, {"listeners", "/listeners", "Listeners"},
 	{"due", "/due", "Due later"}, {"reports", "/reports", "Reports"},
 }
 

@@ -79,6 +79,21 @@ func (d *Dashboard) dead(_ context.Context, _ *http.Request, s *sample) (string,
 	return "Dead jobs", v, nil
 }
 
+// quarantine is the content of the page of quarantined entries.
+type quarantine struct {
+	Entries []inspect.Quarantined
+	More    int // that are not listed
+}
+
+func (d *Dashboard) quarantine(_ context.Context, _ *http.Request, s *sample) (string, any, error) {
+	v := quarantine{Entries: s.Aside}
+	if len(v.Entries) > maxRows {
+		v.Entries = v.Entries[:maxRows]
+	}
+	v.More = max(0, int(s.Figures.Of("quarantined", ""))-len(v.Entries))
+	return "Quarantine", v, nil
+}
+
 // listenerRows is the content of the page of listeners.
 type listenerRows struct {
 	Listeners []listener

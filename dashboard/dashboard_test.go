@@ -125,7 +125,7 @@ func TestPages(t *testing.T) {
 		"full": {
 			At: now, Whole: true, Jobs: []inspect.Running{{ID: "1", Report: evil, Open: []string{evil}, Deadline: now.Add(time.Hour)}, {ID: "2"}},
 			Delayed: []inspect.Delayed{{Member: evil, Bad: evil}}, Timers: []inspect.Timer{{Name: evil}}, Pauses: []inspect.Pause{{What: evil}},
-			Dead: []inspect.DeadJob{{ID: "3", Report: evil, Error: evil}}, Figures: inspect.Sums{{"jobs_dead", ""}: 1},
+			Dead: []inspect.DeadJob{{ID: "3", Report: evil, Error: evil}}, Aside: []inspect.Quarantined{{Entry: evil, Stream: evil, Reason: evil, Fields: evil}}, Figures: inspect.Sums{{"jobs_dead", ""}: 1},
 		},
 	} {
 		d.sampler.now.Store(s)

@@ -25,7 +25,7 @@ const (
 	maxJobs, maxListed = 20_000, 1000
 	// maxDead is how many dead jobs are read, the newest ones.
 	maxDead = 5000
-	// deadEvery is how often the records of dead jobs are read again.
+	// deadEvery is how often the records of dead jobs are read again, and quarantined entries.
 	deadEvery = 30 * time.Second
 	// sampleTime bounds a sample.
 	sampleTime = 20 * time.Second
@@ -44,6 +44,7 @@ type sample struct {
 	Timers  []inspect.Timer
 	Pauses  []inspect.Pause
 	Dead    []inspect.DeadJob
+	Aside   []inspect.Quarantined // the newest first
 	Figures inspect.Sums
 	Away    string // what does not answer; empty: all do
 	Sources []source
@@ -67,8 +68,8 @@ type sampler struct {
 	history history
 
 	place inspect.Place // in the events
-	dead  time.Time     // when the records of dead jobs were read
-	died  float64       // how many were listed then
+	dead  time.Time     // when the records of dead jobs were read, and quarantined entries
+	died  [2]float64    // how many of them there were
 
 	sources aside[[]source]
 	events  aside[events]
@@ -225,8 +226,11 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	}
 	to.Sources = s.sources.look(reachEvery, func() []source { return reach(context.WithoutCancel(ctx), s.o) })
 	to.Events = s.events.look(hearEvery, func() events { return hear(context.WithoutCancel(ctx), s.o) })
-	if died := to.Figures.Of("jobs_dead", ""); s.old.Swap(false) || died != s.died || time.Since(s.dead) > deadEvery {
+	if died := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.old.Swap(false) || died != s.died || time.Since(s.dead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
+			return err
+		}
+		if to.Aside, err = s.o.Inspect.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, maxListed); err != nil {
 			return err
 		}
 		s.dead, s.died = time.Now(), died

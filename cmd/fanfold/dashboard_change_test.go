@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/fanfold/fanfold/report"
@@ -132,6 +133,30 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	s.eventually("the page knows it", func() bool { _, text := page("/dead"); return strings.Contains(text, "No job is dead.") })
 	b.does("/dead/retry", 404, "no such group", "group", group)
 
+	// Quarantined entries.
+	aside := func(fields string) string {
+		t.Helper()
+		k := s.b.Partitions.Home().Keys
+		name, err := s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Quarantined(), Values: []string{"stream", k.Jobs(), "entry", "1-1", "reason", "no <b>record</b>", "fields", fields}}).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	pushed := s.insert("slow", `{"seconds": 0}`)
+	late, unknown := aside("id="+pushed), aside("id=999999")
+	s.eventually("the page lists them", func() bool {
+		_, text := page("/quarantine")
+		return strings.Contains(text, late) && strings.Contains(text, unknown) && strings.Contains(text, "no &lt;b&gt;record")
+	})
+	b.does("/quarantine", 200, "again.", "entry", late, "action", "requeue")
+	s.wait(pushed)
+	b.does("/quarantine", 409, "there is no record with exactly this id", "entry", unknown, "action", "requeue")
+	b.does("/quarantine", 400, "no such action", "entry", unknown, "action", "explode")
+	b.does("/quarantine", 400, "is no entry", "entry", "x", "action", "remove")
+	b.does("/quarantine", 200, "No entry is quarantined.", "entry", unknown, "action", "remove")
+	b.does("/quarantine", 404, "is not in", "entry", unknown, "action", "remove")
+
 	// What is due later.
 	later := s.insert("slow", `{"seconds": 0}`)
 	if out, code := s.fanfold("submit", later, "--in", "1h"); code != exitOK {
@@ -192,13 +217,16 @@ http: {url: "https://reports.example.com/fanfold", users_file: %q, operators: [o
 	}
 	nobody.does("/fanfold/reports/slow/pause", 401, "Log in")
 	reader.does("/fanfold/reports/slow/pause", 403, "only operators")
+	reader.does("/fanfold/quarantine", 403, "only operators", "entry", "1-1", "action", "remove")
 	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
 	oncall.does("/fanfold/reports/slow/pause", 200, "is paused")
+	oncall.does("/fanfold/quarantine", 404, "is not in", "entry", "1-1", "action", "remove")
 	s.eventually("the changes are in the log", func() bool {
-		return len(log.lines("msg=change user=oncall")) == 1 && len(log.lines("path=/reports/slow/pause answer=303")) == 1 &&
-			len(log.lines("msg=change user=reader")) == 1 && len(log.lines("answer=403")) == 1
+		return len(log.lines("msg=change user=oncall")) == 2 && len(log.lines("path=/reports/slow/pause answer=303")) == 1 &&
+			len(log.lines("msg=change user=reader")) == 2 && len(log.lines("answer=403")) == 2 &&
+			len(log.lines("path=/quarantine answer=404 entry=1-1 action=remove")) == 1
 	})
 	if found := log.lines("-password"); len(found) > 0 {
 		t.Errorf("passwords in the log: %q", found)
