@@ -27,7 +27,7 @@ var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([a-z ]+?)(?:, (kind|own)
 // comments of the fields, and with -update writes them.
 func TestFieldsInTheDocs(t *testing.T) {
 	texts, used := comments(t), map[string]bool{}
-	for _, page := range []string{"../docs/reference/configuration.md", "../docs/guides/api-sources.md", "../docs/guides/external-listeners.md"} {
+	for _, page := range []string{"../docs/reference/configuration.md", "../docs/reference/api-fields.md", "../docs/guides/external-listeners.md"} {
 		was, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

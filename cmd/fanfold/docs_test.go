@@ -119,7 +119,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 					block = above + block
 				case strings.HasPrefix(block, "apis:"):
 					whole, _, _ = strings.Cut(whole, "\nrecords:")
-					block = whole + "\nsink: file:///tmp\n" + block
+					block = whole + "\nrecords: {database: user}\nsink: file:///tmp\n" + block
 				default:
 					block = regexp.MustCompile(`(?m)^records: .*$`).ReplaceAllLiteralString(whole, strings.TrimSpace(block))
 				}
