@@ -46,7 +46,7 @@ func made(t *testing.T, statements ...string) (schema string, db *sql.DB) {
 	return schema, db
 }
 
-// TestInit goes the way of docs/tutorial.md: from two databases and a Redis to a file.
+// TestInit goes from two databases and a Redis to a file.
 func TestInit(t *testing.T) {
 	t.Parallel()
 	server, err := testenv.StartRedis(t.Context(), t.TempDir())
