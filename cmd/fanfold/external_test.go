@@ -260,7 +260,8 @@ func TestExternalPartitions(t *testing.T) {
 	t.Parallel()
 	const partitions, users = 3, 50
 	flags := []string{"--partitions", strconv.Itoa(partitions)}
-	user := strings.TrimSpace(fenced(t, "docs/guides/external-listeners.md", "sh")[1])
+	blocks := fenced(t, "docs/guides/external-listeners.md", "sh")
+	user := strings.TrimSpace(blocks[len(blocks)-1])
 	run := func(t *testing.T, s *stack, more ...string) {
 		s.exec("CREATE TABLE users (user_id INT PRIMARY KEY, name VARCHAR(20), since DATE)")
 		s.exec(fmt.Sprintf("INSERT INTO users SELECT seq, CONCAT('user ', seq), '2024-01-01' FROM seq_1_to_%d", users))
