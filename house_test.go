@@ -213,7 +213,7 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 			sources.Write(text)
 		}
 	}
-	for _, page := range []string{"README.md", "docs/explanation/guarantees.md"} {
+	for _, page := range []string{"docs/explanation/guarantees.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

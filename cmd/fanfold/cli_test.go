@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// TestExitCodes are those of the table in the README.
+// TestExitCodes are those that the help of fanfold names.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	s := newStackAlone(t, nil, oneReport)

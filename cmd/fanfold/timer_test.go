@@ -131,11 +131,11 @@ func TestTimerCommands(t *testing.T) {
 	do(exitUsage, "NAME is missing", "pause")
 }
 
-// TestTimersOfTheReadme: its configuration, and its commands with shorter times.
-func TestTimersOfTheReadme(t *testing.T) {
+// TestTimersInTheDocs runs docs/guides/timers.md: its configuration, and its commands with shorter times.
+func TestTimersInTheDocs(t *testing.T) {
 	t.Parallel()
 	find := func(language, text string) string {
-		for _, block := range fenced(t, "README.md", language) {
+		for _, block := range fenced(t, "docs/guides/timers.md", language) {
 			if strings.Contains(block, text) {
 				return block
 			}
