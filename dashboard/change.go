@@ -92,7 +92,7 @@ func (d *Dashboard) pauseReport(ctx context.Context, r *http.Request) (done, err
 func (d *Dashboard) resumeReport(ctx context.Context, r *http.Request) (done, error) {
 	name := r.PathValue("name")
 	_, n, err := d.o.Operate.Pauses.ResumeReport(ctx, name)
-	return done{fmt.Sprintf("Jobs of report %s begin again; %d ids have waited.", name, n), "/reports"}, err
+	return done{fmt.Sprintf("Jobs of report %s begin again; ids that have waited: %d.", name, n), "/reports"}, err
 }
 
 // run inserts and pushes a record with the parameters of a form: fields p.NAME, each line of a list

@@ -54,9 +54,9 @@ func (s sweep) left() (n int) {
 func (s sweep) Says() string {
 	var parts []string
 	if s.DryRun {
-		parts = append(parts, fmt.Sprintf("%d jobs would be", s.Would))
+		parts = append(parts, inspect.Count(s.Would, "job")+" would be")
 	} else {
-		parts = append(parts, fmt.Sprintf("%d jobs done", s.Done))
+		parts = append(parts, inspect.Count(s.Done, "job")+" done")
 	}
 	var reasons []string
 	for why := range s.Left {

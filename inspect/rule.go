@@ -14,7 +14,7 @@ type rule []branch
 // branch is what is said where some facts hold. In its texts {name} stands for a phrase, or for a
 // value that is known.
 type branch struct {
-	when string // names of facts, all of which hold; !name: it does not hold; empty: always
+	when string // names of facts, all of which hold; !name: it does not hold; 1:name: the value is 1; empty: always
 	kind Kind   // empty: that of the worst step
 	says string
 	more []string
@@ -48,6 +48,9 @@ func (k *known) fact(name string) bool {
 		if is, ok := in.is[name]; ok {
 			return is
 		}
+	}
+	if of, ok := strings.CutPrefix(name, "1:"); ok {
+		return k.value(of) == "1"
 	}
 	return slices.ContainsFunc(made[name], k.holds)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -171,4 +173,15 @@ func Short(d time.Duration) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
+}
+
+// Count is a number of things: 1 job, 2 jobs, 2 entries.
+func Count[T int | int64 | float64](n T, one string) string {
+	text := strconv.FormatFloat(float64(n), 'f', 0, 64) + " "
+	if stem, ok := strings.CutSuffix(one, "y"); ok && n != 1 {
+		return text + stem + "ies"
+	} else if n != 1 {
+		return text + one + "s"
+	}
+	return text + one
 }

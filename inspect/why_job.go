@@ -159,7 +159,7 @@ func (j *judged) known() *known {
 	}
 	if e != nil {
 		k.is["read"], k.is["silent"], k.text["reader"], k.text["read-ago"] = e.Consumer != "", e.Idle > j.Limits.Lease, e.Consumer, Short(e.Idle)
-		k.is["ids-before-none"], k.is["ids-before-one"], k.text["ids-before"] = e.Ahead == 0, e.Ahead == 1, integer(e.Ahead)
+		k.is["ids-before-none"], k.text["ids-before"] = e.Ahead == 0, integer(e.Ahead)
 	}
 	if a := j.Aside; a != nil {
 		k.text["aside-at"], k.text["aside-reason"], k.text["aside-stream"] = When(a.At, j.Now), a.Reason, a.Stream

@@ -47,7 +47,7 @@ var jobRule = rule{
 	{when: "queued !alive", kind: KindNoWorker, says: "{in-jobs}, and no process reads that stream: none runs with the role engine.", do: []string{engineMissing}},
 	{when: "queued full-memory", kind: KindNoRoom, says: "{in-jobs}: Redis has used {memory} % of its memory, and above {memory-max} % no job is started.",
 		do: []string{"wait for running jobs to end, give Redis more maxmemory, or raise limits.memory"}},
-	{when: "queued full", kind: KindNoRoom, says: "{in-jobs} until a running job ends: {jobs-running} jobs run, as many as limits.running_jobs allows.",
+	{when: "queued full", kind: KindNoRoom, says: "{in-jobs} until a running job ends: {jobs-run}, as many as limits.running_jobs allows.",
 		more: []string{"No deadline runs while it waits."}, do: []string{"wait, or raise limits.running_jobs"}},
 	{when: "queued", kind: KindQueued, says: "{in-jobs}.", more: []string{"{running}"}},
 	{when: "aside", kind: KindQuarantined, says: "It was quarantined {aside-at}: {aside-reason}.",

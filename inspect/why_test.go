@@ -244,11 +244,11 @@ func inJobs(trigger string, idle time.Duration) change {
 
 // ofJobs are meanings of jobs that run.
 var ofJobs = map[string]meaning{
-	"all tasks in work":     {running(job.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query runs"},
-	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query runs for 1m0s (try 1 of 3), with worker w/1"},
+	"all tasks in work":     {running(job.StatusRun, owned("a", time.Second), owned("b", time.Second)), KindRunning, "It waits for a, b: a: its query has been running"},
+	"one of two":            {querying(owned("a", time.Second)), KindBarrier, "1 of 2 listeners are done. It waits for a: its query has been running for 1m0s (try 1 of 3), with worker w/1"},
 	"rows and a try before": {querying(owned("a", time.Second), func(f *facts) { f.of("a").Rows, f.of("a").Error = 7, "cut" }), KindBarrier, "; 7 rows so far; the last try failed: cut"},
 	"the worst comes first": {running(job.StatusRun, owned("a", time.Second), unattended("b")), KindNoWorker, "It waits for a, b: b: no worker reads kb"},
-	"asks an API":           {querying(reads(report.FromHTTP), owned("a", time.Second)), KindBarrier, "it asks API v, for 1m0s so far"},
+	"asks an API":           {querying(reads(report.FromHTTP), owned("a", time.Second)), KindBarrier, "it has been asking API v for 1m0s"},
 	"no listener is open":   {querying(func(f *facts) { f.Job.Steps[0].Done = true }), KindEnding, "on its way to fan-in"},
 	"deadline passed":       {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Minute) }), KindNoScheduler, "no scheduler has failed it"},
 	"deadline just passed":  {querying(owned("a", time.Second), func(f *facts) { f.Job.Deadline = now.Add(-time.Second) }), KindBarrier, "Its deadline was 1s ago"},
@@ -279,7 +279,7 @@ var ofSteps = map[string]meaning{
 	"source away, retried":      {querying(fails("a", time.Second, "x", ""), source(away)), KindSourceAway, "(connection refused); it is tried again in 1s"},
 	"waits for a vendor, away":  {querying(waits("a", time.Second), source(away)), KindSourceAway, "it waits for API vendor: job 5 is queued; the next poll is in 1s"},
 	"listener paused":           {querying(fails("a", time.Second, "x", ""), source(away), pauses("a")), KindPaused, "fanfold resume listener a"},
-	"listener paused, in work":  {querying(owned("a", time.Second), pauses("a")), KindBarrier, "its query runs"},
+	"listener paused, in work":  {querying(owned("a", time.Second), pauses("a")), KindBarrier, "its query has been running"},
 	"hurried, not moved":        {querying(fails("a", -time.Minute, "x", "")), KindNoScheduler, "its next try was due 1m0s ago, and no scheduler has moved it; the last try failed: x"},
 	"a poll that is not moved":  {querying(waits("a", -time.Minute)), KindNoScheduler, "no scheduler has moved it; it waits for API vendor"},
 	"handed back":               {querying(back("a", time.Second)), KindNoWorker, "has handed it back; it is offered again in 1s"},
@@ -292,7 +292,7 @@ var ofSteps = map[string]meaning{
 	"fold, its worker dead":     {running(job.StatusPublishing, owned(fanIn, -time.Second), entered(fanIn, 0, "w", 0)), KindWorkerDead, "worker w/1 took it (try 1) and is dead"},
 	"reader silent":             {querying(entered("a", 0, "x", time.Minute)), KindWorkerDead, "worker x took it"},
 	"reader silent, no other":   {querying(entered("a", 0, "x", time.Minute), unattended("a")), KindWorkerDead, "No worker reads ka that could take it over."},
-	"external reader not yet":   {querying(reads(report.External), entered("a", 0, "x", 20*time.Second)), KindBarrier, "it runs for"},
+	"external reader not yet":   {querying(reads(report.External), entered("a", 0, "x", 20*time.Second)), KindBarrier, "it has been running for"},
 	"sink refused":              {running(job.StatusFold, fails(fanIn, time.Second, "sink: 503", job.BlameSink)), KindSinkFails, "it failed and is tried again in 1s (try 1 of 7): sink: 503"},
 	"retry":                     {querying(fails("a", time.Second, "deadlock", "")), KindRetryWaiting, "it failed and is tried again in 1s (try 1 of 3): deadlock"},
 	"failing, retried":          {running(job.StatusFailing, fails("@record", time.Second, "x", ""), func(f *facts) { f.Job.Reason = "bad SQL" }), KindRetryWaiting, "The job is to fail: bad SQL"},
@@ -301,12 +301,12 @@ var ofSteps = map[string]meaning{
 	"a retry that was removed":  {querying(fails("a", time.Second, "x", ""), func(f *facts) { f.Delayed = nil }), KindLost, "XADD ka '*' id 1 attempt 2"},
 	"an end that was removed":   {running(job.StatusPublishing, func(f *facts) { f.Job.FanIn.Next, f.Job.FanIn.Error = now.Add(time.Second), "x" }), KindLost, "otherwise a scheduler does"},
 	"message lost":              {running(job.StatusReady), KindLost, "XADD kf"},
-	"in the queue":              {querying(entered("a", 4, "", 0)), KindQueued, "4 tasks are before it in ka, with 1 workers"},
+	"in the queue":              {querying(entered("a", 4, "", 0)), KindQueued, "4 tasks are before it in ka, with 1 worker"},
 	"ready, in the queue":       {running(job.StatusReady, entered(fanIn, 4, "", 0)), KindQueued, "4 jobs are before it in kf"},
 	"behind many":               {querying(unsearched("a")), KindQueued, "at least 10000 tasks are before it"},
 	"waits for a vendor":        {querying(waits("a", 7*time.Second)), KindWaiting, "it waits for API vendor: job 5 is queued; the next poll is in 7s"},
 	"read":                      {querying(entered("a", 0, "w", time.Second)), KindBarrier, "with worker w"},
-	"external, in work":         {querying(reads(report.External), owned("a", time.Second)), KindBarrier, "it runs for 1m0s"},
+	"external, in work":         {querying(reads(report.External), owned("a", time.Second)), KindBarrier, "it has been running for 1m0s"},
 	"ending":                    {running(job.StatusFailing, owned(fanIn, time.Second), func(f *facts) { f.Job.Reason = "bad SQL" }), KindEnding, "worker w/1 is ending the job: bad SQL"},
 	"folding":                   {running(job.StatusFold, owned(fanIn, time.Second)), KindFolding, "is making the file (try 1 of 7)"},
 	"fold read":                 {running(job.StatusReady, entered(fanIn, 0, "w", time.Second)), KindFolding, "is making the file"},
@@ -385,7 +385,11 @@ func TestRulesNameWhatIsKnown(t *testing.T) {
 	for _, r := range slices.Concat([]rule{jobRule, stepRule}, notes, slices.Collect(maps.Values(phrases))) {
 		for _, b := range r {
 			for name := range strings.FieldsSeq(b.when) {
-				check("", strings.TrimPrefix(name, "!"))
+				if of, ok := strings.CutPrefix(name, "1:"); ok {
+					check("{", of)
+				} else {
+					check("", strings.TrimPrefix(name, "!"))
+				}
 			}
 			for _, text := range slices.Concat([]string{b.says, b.then}, b.more, b.do) {
 				for _, found := range regexp.MustCompile(`\{[^}]*`).FindAllString(text, -1) {

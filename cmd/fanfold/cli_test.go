@@ -172,7 +172,7 @@ func TestDoctor(t *testing.T) {
 	}
 	s.push("1")
 	s.b.Redis.XGroupCreateMkStream(ctx, s.b.Partitions.Home().Keys.Jobs(), "fanfold", "0")
-	if f := s.finding("stream fanfold:jobs"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 entries") {
+	if f := s.finding("stream fanfold:jobs"); f.Result != doctor.Warn || !strings.Contains(f.Detail, "1 entry,") {
 		t.Errorf("%+v", f)
 	}
 	s.insert("slow", "") // which is pushed

@@ -99,7 +99,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	}
 	b.does("/listeners/broken/resume", 200, "works again")
 	b.does("/reports/slow/pause", 200, "is paused")
-	b.does("/reports/slow/resume", 200, "begin again; 0 ids")
+	b.does("/reports/slow/resume", 200, "begin again; ids that have waited: 0.")
 	if list, err := s.b.Inspect.Pauses(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}

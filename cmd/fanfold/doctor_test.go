@@ -156,7 +156,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 	read(1)
 	s.b.Redis.XAck(ctx, stream, scripts.Group, first)
 	s.b.Redis.XDel(ctx, stream, first)
-	if f := s.finding("stream " + stream); f.Result != doctor.Pass || !strings.Contains(f.Detail, "1 consumers") {
+	if f := s.finding("stream " + stream); f.Result != doctor.Pass || !strings.Contains(f.Detail, "1 consumer") {
 		t.Errorf("%+v", f)
 	}
 	for range 3 {
@@ -164,7 +164,7 @@ func TestDoctorOfADeadService(t *testing.T) {
 	}
 	s.eventually("it is missed", func() bool {
 		f := s.finding("stream " + stream)
-		return f.Result == doctor.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumers; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
+		return f.Result == doctor.Warn && strings.Contains(f.Detail, "3 entries, 0 of them in work, 1 consumer; none of them reads") && strings.Contains(f.Hint, "the service of this listener")
 	})
 	// One that works on an entry is heard within its silence.
 	read(1)

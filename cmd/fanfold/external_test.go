@@ -114,7 +114,7 @@ func TestExternalListener(t *testing.T) {
 	say("type", "alive")
 	s.eventually("it runs", func() bool {
 		out, _ := s.fanfold("why", id)
-		return strings.Contains(out, "it runs for") && strings.Contains(out, "with worker w-1")
+		return strings.Contains(out, "it has been running for") && strings.Contains(out, "with worker w-1")
 	})
 	rows := make([][]any, len(users))
 	for i, u := range users {

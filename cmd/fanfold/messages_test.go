@@ -69,7 +69,7 @@ func TestSubmitIntoAPipe(t *testing.T) {
 	s := newStack(t, oneReport)
 	s.serve(s.config)
 	id := s.insert("slow", "")
-	if out, code := s.fanfold("submit", id, "--wait"); code != exitOK || !inOrder(out, id+" one done, 1 rows", id+" SUCCESS", "FILE (ERROR)") {
+	if out, code := s.fanfold("submit", id, "--wait"); code != exitOK || !inOrder(out, id+" one done, 1 row", id+" SUCCESS", "FILE (ERROR)") {
 		t.Errorf("%d %s", code, out)
 	}
 }

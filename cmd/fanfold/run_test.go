@@ -150,7 +150,7 @@ func (s *stack) knows(id string) {
 	if out, errOut, code := s.runApart("top", "-o", "json"); json.Unmarshal([]byte(out), &top) != nil || code != exitOK || len(top.Listeners) != 3 || top.Listeners[0].Workers != 1 {
 		s.t.Errorf("%d %s %s", code, out, errOut)
 	}
-	for args, want := range map[string]string{"top": "0 jobs run, 0 ids wait", "status " + id: " 46 B ", "list": " ROWS  CREATED              STARTED              ENDED                DURATION "} {
+	for args, want := range map[string]string{"top": "jobs: 0 running, 0 waiting", "status " + id: " 46 B ", "list": " ROWS  CREATED              STARTED              ENDED                DURATION "} {
 		if out, _, code := s.runApart(strings.Fields(args)...); code != exitOK || !strings.Contains(out, want) {
 			s.t.Errorf("%d %s, want %s", code, out, want)
 		}

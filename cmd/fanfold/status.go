@@ -99,7 +99,7 @@ func jobRows(v inspect.Job) []table.Row {
 func stands(l inspect.Listener, reads bool) string {
 	text := l.State
 	if reads && l.State != "failed" && l.State != "stopped" {
-		text += fmt.Sprintf(", %d rows", l.Rows)
+		text += ", " + inspect.Count(l.Rows, "row")
 	}
 	if l.Tries > 0 {
 		text += fmt.Sprintf(", try %d", l.Tries)
@@ -131,9 +131,10 @@ fanfold status the size of a file in a directory. Several filters must all be fu
 
 --since and --until are about the last change of a record: a time, or how long ago it was.
 --param compares the text of a value, of a list its JSON as the database writes it.
---why lists records that are not final and that fanfold why gives that kind, such as
-source-away, no-worker or retry-waiting, and says why. It asks about the 1000 records that
-were changed last.`,
+--why lists records that are not final and that fanfold why gives that kind, and says why. It
+asks about the 1000 records that were changed last. The kinds are:
+
+  ` + strings.Join(kindLines(), "\n  "),
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) (err error) {
 			of.Status = report.Status(strings.ToUpper(status))
 			if of.Status != "" && !slices.Contains(report.Statuses, of.Status) {
@@ -230,6 +231,14 @@ func kinds() (names []string) {
 		names = append(names, string(k))
 	}
 	return names
+}
+
+// kindLines are the kinds, some in each line.
+func kindLines() (lines []string) {
+	for some := range slices.Chunk(slices.Sorted(slices.Values(kinds())), 6) {
+		lines = append(lines, strings.Join(some, ", "))
+	}
+	return lines
 }
 
 // roomy is how wide a terminal must be to show all columns of a list.

@@ -134,7 +134,7 @@ func TestWatchWithoutEvents(t *testing.T) {
 	if err := s.b.Redis.Do(t.Context(), "XADD", s.b.Partitions.Home().Keys.Events(), "1-1", "id", "other", "event", "done").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if got := code(); got != exitOK || !inOrder(out.String(), " done, 1 rows", id+" SUCCESS") {
+	if got := code(); got != exitOK || !inOrder(out.String(), " done, 1 row", id+" SUCCESS") {
 		t.Errorf("%d %s", got, out)
 	}
 	deletedID := s.insert("slow", "")

@@ -38,7 +38,7 @@ var whyCases = map[inspect.Kind]whyCase{
 	inspect.KindRedisAway:     {config: "no-redis", record: "PENDING", says: "Redis does not answer: Redis cannot be reached: dial tcp IP: connect: connection refused.", redis: "-"},
 	inspect.KindWrongType:     {record: "PENDING", so: func(w *whyPlace) { w.do("SET", w.k.Jobs(), "x") }, says: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value: the key fanfold:jobs is a string, not a stream: inspect it with redis-cli TYPE 'fanfold:jobs'.", redis: "A key of Fanfold has another type: WRONGTYPE Operation against a key holding the wrong kind of value."},
 	inspect.KindRecordsAway:   {config: "no-records", record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "The records' database does not answer: record: table `file_download_record`: dial tcp IP: connect: connection refused.", redis: "It was pushed for later and is due in T."},
-	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused", redis: "It waits for gone: its query runs for T (try 1 of 7), with worker w"},
+	inspect.KindSourceAway:    {report: "gone", so: func(w *whyPlace) { w.runs("RUN", "gone"); w.reads("task:gone", 0) }, says: "It waits for gone: worker w has it, and database gone does not answer from here: dial tcp IP: connect: connection refused", redis: "It waits for gone: its query has been running for T (try 1 of 7), with worker w"},
 	inspect.KindSourceRefuses: {report: "locked", so: func(w *whyPlace) { w.runs("RUN", "locked"); w.tries("locked", "away", "source"); w.live("task:locked") }, says: "It waits for locked: database locked refuses the login from here (Error 1045 (28000): Access denied for user ", redis: "It waits for locked: it failed and is tried again in T (try 2 of 7): away"},
 	inspect.KindPaused: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
@@ -51,7 +51,7 @@ var whyCases = map[inspect.Kind]whyCase{
 		w.score(w.k.Definitions(), time.Now().Add(time.Hour), "two/other")
 	}, says: "It stands still: no process has the definition of report two that it was started with (0123456789ab)."},
 	inspect.KindNoScheduler:  {record: "PENDING", so: func(w *whyPlace) { w.later(-time.Hour, "") }, says: "It was due T ago, and no scheduler has moved it."},
-	inspect.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entries"},
+	inspect.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entry"},
 	inspect.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", 2*time.Hour) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
 	inspect.KindRetryWaiting: {so: func(w *whyPlace) { w.runs("RUN", "b"); w.tries("b", "deadlock {x}", "source"); w.live("task:b") }, says: "It waits for b: it failed and is tried again in T (try 2 of 7): deadlock {x}"},
 	inspect.KindSinkFails:    {so: func(w *whyPlace) { w.runs("FOLD"); w.tries("@fanin", "sink: 503", "sink"); w.live("fanin") }, says: "It waits for fan-in: it failed and is tried again in T (try 2 of 7): sink: 503"},
@@ -61,19 +61,19 @@ var whyCases = map[inspect.Kind]whyCase{
 		w.do("XADD", "fanfold:task:b", "*", "id", "0", "attempt", "1")
 		w.add("task:b")
 		w.live("task:b")
-	}, says: "It waits for b: 1 tasks are before it in fanfold:task:b, with 1 workers"},
+	}, says: "It waits for b: 1 task is before it in fanfold:task:b, with 1 worker"},
 	inspect.KindWaiting: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.tries("b", "", "")
 		w.set("b:waits", "API vendor: job 5 is queued")
 		w.live("task:b")
 	}, says: "It waits for b: it waits for API vendor: job 5 is queued; the next poll is in T"},
-	inspect.KindRunning: {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.reads("task:a", 0); w.reads("task:b", 0) }, says: "It waits for a, b: a: its query runs for T (try 1 of 7), with worker w"},
+	inspect.KindRunning: {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.reads("task:a", 0); w.reads("task:b", 0) }, says: "It waits for a, b: a: its query has been running for T (try 1 of 7), with worker w"},
 	inspect.KindBarrier: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.set("b:part", "chunks=1 rows=7 bytes=9 columns=[]")
 		w.reads("task:b", 0)
-	}, says: "1 of 2 listeners are done. It waits for b: its query runs for T (try 1 of 7), with worker w; 7 rows so far"},
+	}, says: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w; 7 rows so far"},
 	inspect.KindFolding:   {so: func(w *whyPlace) { w.runs("FOLD"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is making the file (try 1 of 7)"},
 	inspect.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
 	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
@@ -86,7 +86,7 @@ var whyCases = map[inspect.Kind]whyCase{
 	}, says: "It was quarantined T ago: unknown report."},
 	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, and Redis has no state of attempt 1.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
 	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state holds something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`, redis: "The key of its state holds something else: BROKEN the field job is not a state: x."},
-	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, the record attempt 1: the record was changed.", redis: "1 of 2 listeners are done. It waits for b: its query runs for T (try 1 of 7), with worker w"},
+	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, the record attempt 1: the record was changed.", redis: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w"},
 	inspect.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv", redis: "Its job has ended as SUCCESS: file:///two.csv"},
 	inspect.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
 	inspect.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that.`, redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},

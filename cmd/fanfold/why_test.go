@@ -144,12 +144,12 @@ func TestWhyAJobRuns(t *testing.T) {
 	s.eventually("the job has started", func() bool { return s.ask(id).Job == job.StatusRun })
 	s.because(id, inspect.KindNoWorker, s.b.Partitions.Home().Keys.Task(""), "--roles listeners")
 	worker := s.process("-c", s.config, "serve", "--roles", "listeners")
-	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query runs for")
+	v := s.because(id, inspect.KindBarrier, "1 of 2 listeners are done", "its query has been running for")
 	if len(v.Steps) != 1 || v.Steps[0].Name != "lazy.one" || v.Steps[0].Owner == "" || v.Steps[0].Since.IsZero() || v.Steps[0].Try != 1 || len(v.Upcoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	s.push(next)
-	s.because(next, inspect.KindNoRoom, "1 jobs run")
+	s.because(next, inspect.KindNoRoom, "1 job runs")
 	if err := worker.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

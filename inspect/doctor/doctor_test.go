@@ -25,7 +25,8 @@ func on(t *testing.T, server *testenv.Redis) redisDoctor {
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	s := scripts.New(scripts.Options{Redis: client, Keys: scripts.Keys{Prefix: testmain.Name(t) + ":"}})
-	return redisDoctor{doctor{Options: Options{Options: inspect.Options{Redis: client, Scripts: scripts.Partitions{s}}}}}
+	o := inspect.Options{Redis: client, Scripts: scripts.Partitions{s}}
+	return redisDoctor{doctor{Options{Options: o}, inspect.New(o)}}
 }
 
 // TestServerNames are those of the answers to INFO server.

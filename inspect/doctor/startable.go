@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold/engine"
+	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -58,7 +59,7 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
 	case unknown > 0:
-		err = fmt.Errorf("%d records, of which %s, wait for reports that are not in this configuration: nothing starts them", unknown, named)
+		err = fmt.Errorf("reports that are not in this configuration: nothing starts %s, of which %s", inspect.Count(unknown, "record"), named)
 		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
 	}
 	return pass(check, "none")

@@ -50,14 +50,14 @@ func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Rea
 			return newFinding(check, Fail, "", err, "")
 		}
 	}
-	detail, alive := fmt.Sprintf("%d entries, %d of them in work, %d consumers", length, group.Pending, group.Consumers), slices.ContainsFunc(consumers, by.Alive)
+	detail, alive := fmt.Sprintf("%s, %d of them in work, %s", inspect.Count(length, "entry"), group.Pending, inspect.Count(group.Consumers, "consumer")), slices.ContainsFunc(consumers, by.Alive)
 	switch {
 	case serving && !alive && by.Listener != "" && !by.External:
 		return newFinding(check, Warn, "", errors.New("processes run, and none of them runs this listener"), "start fanfold serve with it: --listeners may leave it out everywhere")
 	case missing:
 		return pass(check, "not there yet: fanfold serve makes it")
 	case i < 0:
-		return pass(check, fmt.Sprintf("%d entries, no group yet: fanfold serve makes it", length))
+		return pass(check, inspect.Count(length, "entry")+", no group yet: fanfold serve makes it")
 	case group.Consumers == 0 && length > 0:
 		return newFinding(check, Warn, "", errors.New(detail), "it has no reader: start "+start)
 	case alive:

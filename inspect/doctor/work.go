@@ -21,7 +21,7 @@ func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 		for _, p := range list {
 			text := p.What + " is paused since " + inspect.Stamp(p.Since)
 			if p.Waiting > 0 {
-				text += fmt.Sprintf(", %d ids wait", p.Waiting)
+				text += ", waiting: " + inspect.Count(p.Waiting, "id")
 			}
 			all = append(all, text)
 		}
@@ -64,7 +64,7 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	if err == nil && n > 0 {
 		var newest []inspect.Quarantined
 		if newest, err = d.in.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
-			err = fmt.Errorf("%d entries could not be used, the newest %s: %s", n, inspect.Stamp(newest[0].At), newest[0].Reason)
+			err = fmt.Errorf("%s could not be used, the newest %s: %s", inspect.Count(n, "entry"), inspect.Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
 	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine requeue puts back what is mended, and rm removes the others")

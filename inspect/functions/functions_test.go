@@ -165,7 +165,7 @@ func TestReader(t *testing.T) {
 	}
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, Username: "reader", Password: "p", DisableIdentity: true})
 	defer client.Close()
-	if got := lines(t, client, "fanfold_why", "fanfold:deadlines", "1"); !strings.HasPrefix(got[0], "It waits for b: no worker reads fanfold:task:b, which has 1 entries") {
+	if got := lines(t, client, "fanfold_why", "fanfold:deadlines", "1"); !strings.HasPrefix(got[0], "It waits for b: no worker reads fanfold:task:b, which has 1 entry") {
 		t.Errorf("%q", got)
 	}
 	for want, args := range map[string][]any{

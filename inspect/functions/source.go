@@ -15,7 +15,7 @@ const (
 	Name = "fanfold"
 	// Version is that of its source: it grows with each change, so that servers get the newest
 	// one.
-	Version = 4
+	Version = 5
 )
 
 // What one call does at most.

@@ -60,7 +60,7 @@ func NewBars(terminal io.Writer, width, jobs int, colours bool) *Bars {
 	b.writer.SetUpdateFrequency(drawEvery)
 	b.writer.SetSortBy(progress.SortByIndex)
 	if jobs > MaxBars {
-		b.many = b.bar("", fmt.Sprintf("%d jobs", jobs), 0)
+		b.many = b.bar("", inspect.Count(jobs, "job"), 0)
 		b.many.UpdateTotal(int64(jobs))
 		b.many.show(working, "0 have ended")
 	}
@@ -209,7 +209,7 @@ func (b *bar) showJob(v inspect.Job) {
 
 // showListener brings the bar of a listener up to date.
 func (b *bar) showListener(l inspect.Listener) {
-	state, text := idle, fmt.Sprintf("%d rows", l.Rows)
+	state, text := idle, inspect.Count(l.Rows, "row")
 	switch {
 	case l.State == "running":
 		state = working

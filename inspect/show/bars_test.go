@@ -46,7 +46,7 @@ func TestBars(t *testing.T) {
 	b.Close()
 	lines := drawn(&out, 5)
 	for i, parts := range [][]string{
-		{"1 ", "PROCESSING, stage 1, 0s"}, {"  plt [2J", "====", "70 rows, try 2, "}, {"  b ", "1 rows, 0s"}, {"  c ", "----", "0 rows, omitted"}, {"2 ", "----", "FAILED, "},
+		{"1 ", "PROCESSING, stage 1, 0s"}, {"  plt [2J", "====", "70 rows, try 2, "}, {"  b ", "1 row, 0s"}, {"  c ", "----", "0 rows, omitted"}, {"2 ", "----", "FAILED, "},
 	} {
 		if !inOrder(lines[i], parts...) {
 			t.Errorf("%q lacks %q", lines[i], parts)

@@ -91,7 +91,7 @@ func (l *Lines) lookAt(now time.Time, id string, v inspect.Listener) error {
 	case v.State == "waiting" && v.Next != nil:
 		text = "waits until " + v.Next.Local().Format(time.TimeOnly) + suffix(": ", v.Why)
 	case v.State == "running" || v.State == "done" || v.Rows > 0:
-		text += fmt.Sprintf(", %d rows", v.Rows) + suffix(", ", tried(v))
+		text += ", " + inspect.Count(v.Rows, "row") + suffix(", ", tried(v))
 	default:
 		text += suffix(", ", tried(v))
 	}

@@ -15,7 +15,7 @@ import (
 
 // Top are the lines of a view, for a terminal so wide and high; 0 means that there is no bound.
 func Top(t inspect.Top, width, height int, colours bool) []string {
-	head := fmt.Sprintf("%.0f jobs run, %.0f ids wait, %.0f are due later, %.0f jobs are dead, %.0f entries quarantined", t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
+	head := fmt.Sprintf("jobs: %.0f running, %.0f waiting, %.0f due later, %.0f dead; entries: %.0f quarantined", t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
 	second := t.At.Format(time.DateTime)
 	if t.Memory > 0 {
 		second += fmt.Sprintf("   Redis uses %.0f %% of its memory", 100*t.Memory)

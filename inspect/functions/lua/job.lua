@@ -63,7 +63,7 @@ local function waiting(all, job, known)
   local e = entry(s, id)
   is.alive, is['jobs-whole'], text['jobs-searched'] = s.live > 0, s.whole, tostring(s.searched)
   if e then
-    is.queued, is['ids-before-none'], is['ids-before-one'], text['ids-before'] = true, e.ahead == 0, e.ahead == 1, tostring(e.ahead)
+    is.queued, is['ids-before-none'], text['ids-before'] = true, e.ahead == 0, tostring(e.ahead)
     if e.consumer then
       is.read, is.silent, text.reader, text['read-ago'] = true, e.idle > all.config.lease, e.consumer, short(e.idle)
     end

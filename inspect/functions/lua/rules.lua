@@ -37,7 +37,8 @@ end
 function fact(known, name)
   local is = find(known, 'is', name)
   if is ~= nil then return is end
-  is = false
+  local value = string.match(name, '^1:(.*)')
+  is = value ~= nil and find(known, 'text', value) == '1'
   for _, way in ipairs(RULES.made[name] or {}) do is = is or holds(known, way) end
   known.is[name] = is
   return is
