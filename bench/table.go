@@ -9,7 +9,7 @@ import (
 )
 
 // tables are what pages have between their begin, with that name, and end.
-var tables = map[string]func(list []result) string{"targets": markdown, "ratios": ratios, "masters": mastersTable, "growth": growthTable, "day": dayTable}
+var tables = map[string]func(list []result) string{"targets": markdown, "ratios": ratios, "systems": systemsTable, "masters": mastersTable, "growth": growthTable, "day": dayTable}
 
 const tableEnd = "<!-- end: written by bench -table -->\n"
 
@@ -98,5 +98,16 @@ func ratios(list []result) string {
 	fmt.Fprintf(&b, "\nWith its records in MariaDB instead of in memory, Fanfold reaches %s of its own throughput. A join of two\n"+
 		"tables of a million rows takes %s times as long as two dumps that DuckDB joins.\n",
 		figure(over(coordinationOf(2), inMariaDB, coordinationOf(2), "fanfold")(f)), figure(over(oneMillion+joinJob, "fanfold", oneMillion+joinJob, joinDuckDB)(f)))
+	return b.String()
+}
+
+// systemsTable has what each system reaches, with 2 listeners and records in memory, fastest first.
+func systemsTable(list []result) string {
+	var b strings.Builder
+	b.WriteString("| system | jobs/s | one job when idle, median |\n|---|---|---|\n")
+	for _, system := range []string{bareStreams, "fanfold", "RabbitMQ", "asynq", "BullMQ"} {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Replace(system, "fanfold", "Fanfold", 1),
+			measured(list, coordinationOf(2)+withPushing, system).in(""), measured(list, whatIdle+", median", system).in(" ms"))
+	}
 	return b.String()
 }

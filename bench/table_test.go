@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ func TestDocsHaveTheResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "docs/explanation/benchmarks.md", "docs/explanation/scale.md"} {
+	for _, name := range []string{"README.md", "docs/explanation/benchmarks.md", "docs/explanation/scale.md", "docs/explanation/alternatives.md"} {
 		page, err := os.ReadFile("../" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -21,6 +22,51 @@ func TestDocsHaveTheResults(t *testing.T) {
 		if filled, err := withTables(string(page), list); err != nil || filled != string(page) {
 			t.Errorf("%s is not what results.json gives (%v): run `go run . -table results.json -docs ../%s` in bench/", name, err, name)
 		}
+	}
+}
+
+// TestSentencesHaveTheResults: the sentences of pages that name figures have those of the file of results.
+func TestSentencesHaveTheResults(t *testing.T) {
+	list, err := readResults("results.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &figures{list: list}
+	jobs := coordinationOf(2) + withPushing
+	ratio := func(listeners int, system string) float64 { return faster(listeners, system, "").value(f) }
+	seconds := func(join, system string) float64 { return f.median(join+joinJob, system) }
+	for page, sentences := range map[string][]string{
+		"benchmarks": {
+			fmt.Sprintf("%.1f to %.1f times the jobs per second of RabbitMQ", ratio(2, "RabbitMQ"), ratio(8, "RabbitMQ")),
+			fmt.Sprintf("%.1f to %.1f times those of asynq", ratio(2, "asynq"), ratio(8, "asynq")),
+			fmt.Sprintf("%.1f to %.1f times those of BullMQ", ratio(2, "BullMQ"), ratio(8, "BullMQ")),
+			fmt.Sprintf("complete %.1f times the jobs of Fanfold with 2 listeners and %.1f times with 8", 1/ratio(2, bareStreams), 1/ratio(8, bareStreams)),
+			fmt.Sprintf("Fanfold completes %.2f times the jobs", over(coordinationOf(2), inMariaDB, coordinationOf(2), "fanfold")(f)),
+			fmt.Sprintf("still %.1f times those of RabbitMQ", over(jobs, inMariaDB, jobs, "RabbitMQ")(f)),
+			fmt.Sprintf("take %.1f s with Fanfold and %.1f s with DuckDB. The dumps alone take %.1f s", seconds(oneMillion, "fanfold"), seconds(oneMillion, joinDuckDB), seconds(oneMillion, joinDumps)),
+			fmt.Sprintf("the dumps alone take %.1f times as long", seconds(tenMillion, joinDumps)/seconds(oneMillion, joinDumps)),
+		},
+		"alternatives": {
+			fmt.Sprintf("MariaDB's own join of 1 million by 1 million rows took %.1f s, and Fanfold %.1f s", seconds(oneMillion, joinItself), seconds(oneMillion, "fanfold")),
+			fmt.Sprintf("dumps and DuckDB took %.1f s and Fanfold %.1f s; for 10 million by 10 million, %.0f s and %.0f s",
+				seconds(oneMillion, joinDuckDB), seconds(oneMillion, "fanfold"), seconds(tenMillion, joinDuckDB), seconds(tenMillion, "fanfold")),
+			fmt.Sprintf("%.0f MB and %.1f GB at the peak", f.median(oneMillion+joinRedis, "fanfold"), f.median(tenMillion+joinRedis, "fanfold")/1000),
+			fmt.Sprintf("by a factor of %.1f", 1/ratio(2, bareStreams)),
+			"completes " + measured(list, jobs, inMariaDB).in(" jobs/s"),
+		},
+	} {
+		text, err := os.ReadFile("../docs/explanation/" + page + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sentence := range sentences {
+			if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), sentence) {
+				t.Errorf("docs/explanation/%s.md does not say %q, as results.json does", page, sentence)
+			}
+		}
+	}
+	if f.missing {
+		t.Error("figures are missing")
 	}
 }
 

@@ -5,11 +5,47 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold/report"
 )
+
+// TestGuideToAPISources does the steps of the smallest example in docs/guides/api-sources.md, with another
+// server for its file.
+func TestGuideToAPISources(t *testing.T) {
+	t.Parallel()
+	const page = "docs/guides/api-sources.md"
+	blocks, dir := fenced(t, page, "sh"), t.TempDir()
+	files, serve, _ := strings.Cut(blocks[0], "python3 -m http.server 8000 --directory ")
+	c := exec.CommandContext(t.Context(), "sh", "-euc", files)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	api := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, strings.TrimSpace(serve)))))
+	t.Cleanup(api.Close)
+	apis, reports, _ := strings.Cut(fenced(t, page, "yaml")[0], "reports:\n")
+	s := newStack(t, reports, strings.ReplaceAll(apis, "http://127.0.0.1:8000", api.URL))
+	s.serve(s.config)
+	commands := strings.Fields(blocks[1] + blocks[2])
+	for _, want := range []string{"validate", "doctor"} {
+		if out, code := s.fanfold(want); code != exitOK || !slices.Contains(commands, want) {
+			t.Errorf("%s: %d %s", want, code, out)
+		}
+	}
+	args := strings.Fields(strings.Split(blocks[2], "\n")[0])[1:]
+	file := filepath.Join(dir, args[len(args)-1])
+	if out, code := s.fanfold(append(args[:len(args)-1], file)...); code != exitOK {
+		t.Fatalf("%s: %d %s", args, code, out)
+	}
+	if got, want := read(t, file), "user_id,score\r\n1,9.50\r\n2,7\r\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
 
 // TestAnAPI: an API is joined with a database, also by values that the database found;
 // a bad answer fails the job with what is wrong.
