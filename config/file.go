@@ -14,29 +14,29 @@ import (
 
 // file is the whole file.
 type file struct {
-	// the URL of a Redis or Valkey server, or these fields
+	// Redis or Valkey server: its URL, or these fields
 	Redis redisFields `yaml:"redis" secret:"" need:"Write redis: redis://host:port/db, or redis: {sentinel: …}"`
-	// databases of the records and of listeners, by name
+	// MySQL and MariaDB databases of the records and of listeners, by name
 	Databases []databaseFields `yaml:"databases" min:"1" secret:"" need:"Add the database of the records, and those that listeners query"`
-	// HTTP APIs that listeners ask, by name: see [API sources](../guides/api-sources.md#apis)
+	// HTTP APIs that listeners request, by name: see [API sources](../guides/api-sources.md#apis)
 	APIs []apiFields `yaml:"apis"`
-	// where the records are
+	// The table of the records
 	Records report.Records `yaml:"records" need:"Add records: {database: NAME}, the database with the table of records"`
-	// `gs://bucket/prefix` or `file:///directory`: see [Sink](#sink)
+	// Where files go: `gs://bucket/prefix` or `file:///directory`. See [Sink](#sink)
 	Sink report.SinkURL `yaml:"sink" need:"Write gs://bucket/prefix or file:///directory"`
-	// bounds of what runs at once
+	// Limits of concurrency, memory and time
 	Limits report.Limits `yaml:"limits"`
-	// prefixes of the names in Redis
+	// Prefixes of the names in Redis
 	Keys report.Keys `yaml:"keys"`
-	// `host:port` of the admin server. An address that other machines can reach needs a login of `http`, which `/metrics` then asks for, or `admin_public`
+	// `host:port` of the admin server. An address that other machines can reach needs `admin_public`, or a login in `http`, which `/metrics` then requires too
 	Admin string `yaml:"admin" form:"address" unset:"none"`
-	// allows an address of the admin server that other machines can reach, such as `0.0.0.0:9464`, without a login
+	// `true` allows the admin server an address that other machines can reach, such as `0.0.0.0:9464`, without a login
 	AdminPublic bool `yaml:"admin_public" default:"false"`
-	// what `serve --http` needs: see [HTTP](#http)
+	// Settings of `serve --http`: see [HTTP](#http)
 	HTTP report.Site `yaml:"http"`
-	// reports, by name
+	// Reports, by name
 	Reports []reportFields `yaml:"reports" min:"1" need:"Define at least one report"`
-	// timers, by name: see [Timers](#timers)
+	// Timers, by name: see [Timers](#timers)
 	Timers []report.Timer `yaml:"timers"`
 }
 
@@ -47,51 +47,51 @@ type redisFields struct {
 
 // tlsFields are the files of report.TLS.
 type tlsFields struct {
-	// PEM file with the authorities that sign the server's certificate; it needs TLS
-	CA decode.Content `yaml:"ca_file" unset:"those of the system"`
-	// PEM file with the client's certificate
+	// PEM file with the authorities that sign the server's certificate. Needs TLS
+	CA decode.Content `yaml:"ca_file" unset:"the system's"`
+	// PEM file with the client's certificate. Needs `key_file`
 	Cert decode.Content `yaml:"cert_file"`
-	// PEM file with the key of that certificate
+	// PEM file with the unencrypted key of `cert_file`
 	Key decode.Content `yaml:"key_file"`
 }
 
 type databaseFields struct {
 	report.Database
-	// file that holds the password of a `dsn` without one
+	// File that holds the password, for a `dsn` without one
 	PasswordFile decode.Content `yaml:"password_file"`
 	tlsFields
 }
 
 type apiFields struct {
 	report.API
-	// sent with every request; the values are secret. `{file: NAME}` is the content of a file, without the line end; a relative name is relative to the folder of the configuration. It is read when a process starts. An empty value is refused
+	// Headers of every request. Their values are secret. `{file: NAME}` reads the value from a file, without its line end, when a process starts; a relative name is relative to the folder of the configuration. An empty value is an error
 	Headers []headerFields `yaml:"headers" secret:""`
 }
 
 type headerFields struct {
 	Name  string        `key:"header"`
 	Value report.Secret `short:""`
-	// file that holds the value
+	// File that holds the value
 	File decode.Content `yaml:"file" need:"Name the file that holds the value"`
 }
 
 type reportFields struct {
-	// run one after the other
+	// Stages, which run one after the other
 	Stages []stageFields `yaml:"stages" min:"1" need:"Add stages: [{listeners: [...]}]"`
 	report.Report
-	// `true`: a `timeout` that is shorter than what the stages can take is refused instead of a warning
+	// `true` refuses a `timeout` that is shorter than what the stages can take. `false` only warns
 	StrictTimeout bool `yaml:"strict_timeout" default:"false"`
 }
 
 type stageFields struct {
-	// run at the same time
+	// Listeners, which run at the same time
 	Listeners []listenerFields `yaml:"listeners" min:"1" need:"Add listeners: [{name: …, database: …, query: …}]"`
 }
 
 type listenerFields struct {
 	report.Listener
-	// what it means for the job that it fails for good: `required`, `optional`, or `{default: {column: value}}`
-	OnFailure failureFields `yaml:"on_failure" unset:"required"`
+	// What happens when the listener fails for good: `required` fails the job; `optional` and `{default: {column: value}}` continue without it. See [When a listener fails](#when-a-listener-fails)
+	OnFailure failureFields `yaml:"on_failure" unset:"the job fails"`
 
 	mysqlFields    `kind:"mysql"`
 	httpFields     `kind:"http"`
@@ -100,37 +100,37 @@ type listenerFields struct {
 
 type failureFields struct {
 	Policy report.OnFailure `short:"" enum:"required=,optional" why:"Or write {default: {column: value}}"`
-	// column → its value in every row
+	// Column → its value in every row
 	Default map[string]decode.Setting `yaml:"default" min:"1" need:"Write {default: {column: value}}, or optional"`
 }
 
 type mysqlFields struct {
-	// name of one of `databases`
-	Database string `yaml:"database" unset:"needed"`
-	// one SELECT, with `:parameter` and `:listener.column`
+	// Name of one of `databases`
+	Database string `yaml:"database" unset:"required"`
+	// One SELECT, with `:parameter` and `:listener.column`
 	SQL string `yaml:"query" need:"Add the SELECT that this listener runs"`
-	// names of what the query gives, in order; needed if its SELECT does not tell them
+	// Names of the columns of the result, in order. Required if the SELECT does not name them: `*`, WITH, an expression without alias
 	Named []string `yaml:"columns" unset:"as in the SELECT"`
 }
 
 type externalFields struct {
-	// what the service gives: names, or these fields
+	// Columns that the service delivers: names, or these fields
 	Typed []typedFields `yaml:"columns" need:"Name what the service gives: columns: [user_id, {name: score, type: decimal}]"`
-	// a worker that is silent for this long is considered dead
+	// Maximum time between two messages of a worker. After it the worker is considered dead
 	Silent time.Duration `yaml:"silence" default:"30s" min:"1s" why:"A worker says something every third of it"`
 }
 
 type typedFields struct {
-	// name of the column
+	// Name of the column
 	Name string `yaml:"name" short:"" need:"Name the column"`
-	// type of its values
+	// Type of its values
 	Type report.Kind `yaml:"type" default:"text"`
 }
 
 type httpFields struct {
-	// name of one of `apis`
+	// Name of one of `apis`
 	API string `yaml:"api" need:"Name one of apis"`
 	report.HTTP
-	// values of `:listener.column` in one request
+	// Maximum number of values of `:listener.column` in one request
 	Values int `yaml:"batch" default:"1000" min:"1" max:"1000000"`
 }

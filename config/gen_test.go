@@ -122,7 +122,7 @@ func (d described) absent() string {
 	case text != "":
 		return "`" + text + "`"
 	case d.Is("need"):
-		return "needed"
+		return "required"
 	}
 	return ""
 }
@@ -146,7 +146,7 @@ func table(fields []described) string {
 	for _, f := range fields {
 		row("`"+f.Name+"`", f.meaning, f.values(), f.absent())
 		if file := f.Tag.Get("file"); file != "" {
-			row("`"+file+"`", "file that holds the value of `"+f.Name+"`, in place of it", "", "")
+			row("`"+file+"`", "File that holds the value, instead of `"+f.Name+"`", "", "")
 		}
 	}
 	return b.String()

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"testing"
 	"time"
 
@@ -18,6 +19,11 @@ type schema struct {
 }
 
 type object = map[string]any
+
+var link = regexp.MustCompile(`\[([^][]+)\]\([^()]+\)`)
+
+// unlinked is a meaning without its links, which an editor would show as they are written.
+func unlinked(meaning string) string { return link.ReplaceAllString(meaning, "$1") }
 
 // expandable is a text in which a variable stands.
 var expandable = object{"type": "string", "pattern": `\$\{`}
@@ -139,7 +145,7 @@ func (s *schema) mapping(t reflect.Type, kind string) any {
 		switch {
 		case f.Is("need") && file != "":
 			either = append(either, object{"anyOf": []any{object{"required": []any{f.Name}}, object{"required": []any{file}}}})
-		case f.Is("need"), f.Tag.Get("unset") == "needed":
+		case f.Is("need"), f.Tag.Get("unset") == "required":
 			required = append(required, f.Name)
 		}
 	}
@@ -147,7 +153,7 @@ func (s *schema) mapping(t reflect.Type, kind string) any {
 		if d.Kind != "" && d.Kind != kind {
 			continue
 		}
-		property := object{"description": d.meaning}
+		property := object{"description": unlinked(d.meaning)}
 		if of, ok := s.of(d.Type, d.Tag).(object); ok {
 			for key, value := range of {
 				property[key] = value
@@ -162,7 +168,7 @@ func (s *schema) mapping(t reflect.Type, kind string) any {
 		}
 		properties[d.Name] = property
 		if file := d.Tag.Get("file"); file != "" {
-			properties[file] = object{"type": "string", "description": "file that holds the value of `" + d.Name + "`"}
+			properties[file] = object{"type": "string", "description": "File that holds the value, instead of `" + d.Name + "`"}
 		}
 	}
 	if len(properties) == 0 {

@@ -9,31 +9,31 @@ import (
 // JSON is a part of the definition's hash, which an option that is not given does
 // not change.
 type CSV struct {
-	// a join key, a column's name that only one listener has, `<listener>.<column>`, or these fields
+	// Join key, column that only one listener has, `<listener>.<column>`, or these fields
 	Columns []CSVColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
-	// `true`: the file begins with the byte order mark, by which Excel recognizes UTF-8
+	// `true` begins the file with a byte order mark, by which Excel recognizes UTF-8
 	BOM bool `yaml:"bom" default:"false" json:",omitempty"`
 	// `,` `;` `|` or `"\t"`
 	Delimiter string `yaml:"delimiter" form:"delimiter" unset:"a comma" json:",omitempty"` // empty: a comma
-	// line ends inside of a cell are not changed
+	// Line ends between rows. Those inside a cell stay as they are
 	LF bool `yaml:"line_end" enum:"crlf,lf" default:"crlf" json:",omitempty"`
-	// text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). A text that says the same, and an empty one, is written with quotes then, so that both can be told from NULL
+	// Text for NULL, in quotes (`"NULL"`, `"\\N"`, `""`). Equal texts and empty texts are then quoted in the file, so that they differ from NULL
 	Null *string `yaml:"null" raw:"" unset:"NULL and empty texts are empty" json:",omitempty"`
-	// zone in which datetimes are shown: see [Time zones](#time-zones)
-	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source gives them" json:",omitempty"`
-	// form of dates, of YYYY YY MM DD, each part once
+	// Zone in which datetimes are written: see [Time zones](#time-zones)
+	TimeZone string `yaml:"time_zone" form:"zone" unset:"as the source delivers them" json:",omitempty"`
+	// Format of dates, from YYYY YY MM DD, each at most once
 	Date string `yaml:"date" form:"date" unset:"YYYY-MM-DD" json:",omitempty"`
-	// form of datetimes, of the same and HH (hh: 12 hours) mm ss fff ffffff AM ZZ (+02:00), each part once. MM is the month and mm the minute; hh and AM go together; the only other letter between them is T
+	// Format of datetimes, from the same and HH, hh (12 hours, with AM), mm, ss, fff, ffffff, AM and ZZ (+02:00), each at most once. MM is the month and mm the minute. T is the only other letter allowed
 	Datetime string `yaml:"datetime" form:"datetime" unset:"YYYY-MM-DD HH:mm:ss with its fraction" json:",omitempty"`
-	// what becomes of a text that a spreadsheet takes for a formula: see [below](#formulas)
+	// What happens to a text that a spreadsheet would read as a formula: see [Formulas](#formulas)
 	Formulas Formulas `yaml:"formulas" enum:"off=,escape,fail" default:"off" json:",omitempty"`
-	// `gzip`: the file is `<id>-<attempt>-<tag>.csv.gz`, of the type application/gzip, without a Content-Encoding. Let all processes be of a version that knows this setting first: an older one does not remove such a file of an earlier attempt
+	// `gzip` makes the file `<id>-<attempt>-<tag>.csv.gz`, of the type application/gzip, without a Content-Encoding
 	Gzip bool `yaml:"compress" enum:"off,gzip" default:"off" json:",omitempty"`
-	// maximum number of rows, without the header. A file with more is not cut: the job fails at once, and says what to do. Excel shows 1,048,576 rows
-	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"any" json:",omitempty"` // 0: any
-	// maximum size in the sink; a larger file fails its job
-	MaxBytes int64          `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"any" json:",omitempty"` // 0: any
-	Fixed    map[int]string `json:",omitempty"`                                                                // number of a column from 0 → JSON of its cell in every row; made by Report.Without
+	// Maximum number of rows, without the header. A job with more fails at once, and its error says what to do. Excel shows 1,048,576 rows
+	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"no limit" json:",omitempty"` // 0: any
+	// Maximum size of the file in the sink. A job with a larger file fails
+	MaxBytes int64          `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"no limit" json:",omitempty"` // 0: any
+	Fixed    map[int]string `json:",omitempty"`                                                                     // number of a column from 0 → JSON of its cell in every row; made by Report.Without
 }
 
 // Delimiters are the characters that can separate the cells of a line. No number has one.
@@ -58,9 +58,9 @@ const (
 
 // CSVColumn is one column of the file.
 type CSVColumn struct {
-	// text in the header
+	// Text in the header
 	Label    string `yaml:"label" unset:"the column's name"`
 	Listener string // empty for a key column of the join: the first value of it that is not null
-	// a join key, a column, or `<listener>.<column>`
+	// Join key, column, or `<listener>.<column>`
 	Column string `yaml:"column" short:"" need:"Name a join key, a column, or <listener>.<column>"` // without the listener
 }

@@ -11,33 +11,33 @@ import (
 // HTTP is what a listener of kind http asks its API for: rows at once, or a job that is
 // polled until its rows exist.
 type HTTP struct {
-	// by name: the path to the column's value in a row, or these fields
+	// Name of a column → the path to its value in a row, or these fields
 	Fields []HTTPField `yaml:"columns" need:"Say where the columns are in a row: {user_id: $.user.id}"` // for each of the listener's Columns
-	// request that makes the job
+	// Request that creates the job
 	Submit *HTTPSubmit `yaml:"submit" json:",omitempty"` // nil: the rows exist at once
-	// request that asks how the job is
+	// Request for the status of the job
 	Poll *HTTPPoll `yaml:"poll" json:",omitempty"` // ignored without Submit
-	// request that ends the job of a record that was cancelled, or whose `total` is over; best effort. 404, 409 and 410 count as ended. The job of a record that fails otherwise goes on
+	// Request that ends the job when the record is cancelled or `total` is over, without a guarantee. 404, 409 and 410 mean that the job has ended. If the record fails for another reason, the job goes on
 	Cancel *HTTPRequest `yaml:"cancel" json:"-"`
-	// request for the rows, or for those of the job once it is done
+	// Request for the rows, after the job is done if there is one
 	Result HTTPResult `yaml:"result" need:"Say where the rows are: {path: /…, rows: $.…}"`
-	// maximum time from the first request to the last row, with all waits and tries; it counts as the listener's time in the timeout of the report. When it is over, the task fails, with what the last try said
+	// Maximum time from the first request to the last row, with all waits and tries. After it the task fails with the error of the last try. In the report's timeout it is the time of the listener
 	Total time.Duration `yaml:"total" default:"2h" json:"-"` // 0 without Submit
 }
 
 // HTTPSubmit makes a job.
 type HTTPSubmit struct {
 	HTTPRequest
-	// path to the job's id in the answer
+	// Path to the id of the job in the response
 	ID JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.id"` // a text or a number
-	// what to do if it is not known whether the API has made the job; only for an API with `idempotency: none`
+	// What to do if it is not known whether the API has created the job. Only for an API with `idempotency: none`
 	Unknown HTTPUncertain `yaml:"unknown" json:"-"`
 }
 
 // HTTPUncertain is an answer with what it needs.
 type HTTPUncertain struct {
 	Answer HTTPUnknown `short:"" enum:"resubmit,fail" why:"Or write {look_up: {path: /…, id: $.…}}"`
-	// request that finds the job by its `{key}`
+	// Request that finds the job by its `{key}`
 	LookUp *HTTPLookUp `yaml:"look_up" need:"Write {look_up: {path: /…, id: $.…}}"` // with LookUpJob
 }
 
@@ -55,33 +55,33 @@ const (
 // HTTPLookUp looks for a job by its key.
 type HTTPLookUp struct {
 	HTTPRequest
-	// path to the job's id in the answer
+	// Path to the id of the job in the response
 	ID JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.jobs[0].id"` // leads nowhere, or to null, if there is no such job
 }
 
 // HTTPPoll asks for the status of a job.
 type HTTPPoll struct {
 	HTTPRequest
-	// pause between two requests, or longer if the answer has `Retry-After`
+	// Pause between two requests, or longer if the response has `Retry-After`
 	Every time.Duration `yaml:"every" default:"10s" json:"-"`
-	// path to the job's status in the answer
+	// Path to the status of the job in the response
 	Status JSONPath `yaml:"status" need:"Say where the job's status is in the answer: status: $.status"`
-	// statuses of a job whose rows exist
+	// Statuses of a job whose rows are available
 	Done []string `yaml:"done" one:"" min:"1" need:"List the statuses of a job whose rows are there: done: [done]"`
-	// statuses of a job that has failed
+	// Statuses of a failed job
 	Failed []string `yaml:"failed" one:"" min:"1"`
-	// statuses of a job that works; another one fails the task
+	// Statuses of a running job. Any other status fails the task
 	Working []string `yaml:"working" one:"" min:"1" unset:"all others"`
-	// path to why the job failed
+	// Path to the reason of a failed job
 	Error JSONPath `yaml:"error" json:",omitzero"`
 }
 
 // HTTPField is a column's value in a row.
 type HTTPField struct {
 	Name string `key:"" json:"-"` // of the column
-	// path to the value in a row
+	// Path to the value in a row
 	Path JSONPath `yaml:"path" short:"" need:"Write the path to the value in a row, such as $.user.id"`
-	// type of the values
+	// Type of the values
 	Kind Kind `yaml:"type" enum:"text,integer,decimal,float,date,datetime,json" unset:"decimal if the first value is a number, otherwise text" json:",omitempty"`
 	// `true`: a row without the value has NULL
 	Optional bool `yaml:"optional" default:"false" json:",omitempty"`
@@ -92,13 +92,13 @@ type HTTPField struct {
 // values of an earlier stage; {id} and {key}, anywhere in a text, for the vendor's job and
 // the idempotency key; :: at the beginning for a colon.
 type HTTPRequest struct {
-	// method of the request
+	// Method of the request
 	Method string `yaml:"method" enum:"GET,POST,PUT,PATCH,DELETE" unset:"GET; POST to submit, DELETE to cancel"`
-	// path below the API's `url`
+	// Path below the API's `url`
 	Path string `yaml:"path" form:"path" need:"Write the path below the API's url, such as /exports"` // begins with a slash
-	// names and values of the URL's query
+	// Names and values of the query in the URL
 	Query []HTTPPair `yaml:"query" json:",omitempty"`
-	// the body
+	// Body of the request
 	JSON any `yaml:"json" raw:"" json:",omitempty"` // maps, slices, texts, json.Number, bool and nil; nil: none
 }
 
@@ -112,7 +112,7 @@ type HTTPPair struct {
 // URL, or a value in the URL's query.
 type HTTPNext struct {
 	As string `short:"" enum:"url" why:"Write url, or {query: NAME}"`
-	// name in the query of the next page
+	// Name in the query of the next page
 	Query string `yaml:"query" form:"query" need:"Write {query: NAME}"` // empty: it is a URL
 }
 
@@ -125,22 +125,22 @@ func (n HTTPNext) MarshalText() ([]byte, error) { return []byte(n.Query), nil }
 // HTTPResult says where the rows are, in one answer or several.
 type HTTPResult struct {
 	HTTPRequest
-	// path to the array of rows
+	// Path to the array of rows
 	Rows JSONPath `yaml:"rows" default:"$"`
 
 	// How the next page is asked for: by what Next leads to, or by a number.
 
-	// path to what the next page is asked for with
+	// Path to the value with which the next page is requested
 	Next JSONPath `yaml:"next" json:",omitzero"` // missing, null, false or an empty text in the last page; zero: see Page and Offset
 	// `url` if `next` leads to a URL on the same host, or `{query: NAME}` for its name in the query
 	NextAs HTTPNext `yaml:"next_as" json:",omitzero"`
-	// name in the query for the number of the page
+	// Name in the query for the number of the page
 	Page string `yaml:"page" form:"query" json:",omitempty"` // empty: none. A page without rows ends them
-	// number of the first page
+	// Number of the first page
 	First int `yaml:"first" default:"1" min:"0" max:"1000000" json:",omitempty"`
-	// name in the query for the number of rows so far
+	// Name in the query for the number of rows so far
 	Offset string `yaml:"offset" form:"query" json:",omitempty"` // empty: none
-	// path to the number of rows in all pages; another number of rows is an error
+	// Path to the number of rows in all pages. Another number of rows is an error
 	Count JSONPath `yaml:"count" json:",omitzero"` // zero: it is not checked
 }
 

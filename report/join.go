@@ -7,12 +7,12 @@ import (
 
 // Join says how the datasets meet.
 type Join struct {
-	// key column, or list of them
+	// Key column, or list of key columns
 	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
-	// whether the case of letters counts: see [Keys](#keys)
+	// Whether keys that differ only in case are equal: see [Keys](#keys)
 	FoldCase CaseFolding `yaml:"fold_case" enum:"false=,true=simple,full" default:"false"`
-	// in the order of the join: a name, or these fields. A listener that is not in the list is only a source for `:listener.column`
-	Listeners []Joined `yaml:"listeners" min:"1" unset:"all, inner"` // the first one drives the join
+	// Listeners in the order of the join: names, or these fields. A listener that is not in the list only provides values for `:listener.column`
+	Listeners []Joined `yaml:"listeners" min:"1" unset:"all, as inner"` // the first one drives the join
 }
 
 // CaseFolding says which text keys are equal although their case differs, by Unicode's
@@ -37,11 +37,11 @@ func (c CaseFolding) MarshalJSON() ([]byte, error) {
 
 // Joined is one dataset in a join.
 type Joined struct {
-	// name of a listener
+	// Name of a listener
 	Listener string `yaml:"name" short:"" need:"Name one of the report's listeners"`
-	// which rows survive; the first listener has none
+	// Which rows the result has. The first listener has no type
 	Type JoinType `yaml:"type" default:"inner"`
-	// its own key columns, if they have other names
+	// Names of its key columns, if they differ from those of the join
 	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"` // as many as Join.Keys
 }
 

@@ -4,28 +4,28 @@ import "time"
 
 // Limits bounds what one installation does at once.
 type Limits struct {
-	// jobs running at once, in all processes together; the others wait in `fanfold:jobs`. Processes that start jobs at the same moment can each exceed it by 100
+	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each process that starts jobs at the same moment can exceed it by up to 100
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`
-	// tasks of one listener at once in one process; more for a while after an outage of Redis
+	// Maximum number of tasks of one listener at once in one process. More may run for a while after an outage of Redis
 	Tasks int `yaml:"tasks" default:"16" min:"1" max:"10000"`
-	// files of large jobs made at once in one process; each may use `fold_bytes`
+	// Maximum number of files of large jobs that one process makes at once. Each may use `fold_bytes`
 	Folds int `yaml:"folds" default:"4" min:"1" max:"10000"`
-	// memory for the rows of one file while it is made: see [Memory](#memory)
+	// Memory for the rows of one file while it is made: see [Memory](#memory)
 	FoldBytes int64 `yaml:"fold_bytes" unit:"bytes" default:"128MB" min:"64KB" max:"8GB"`
-	// how long a PENDING or PROCESSING record that Redis does not know is left alone before its job is started, or started again
+	// How long a PENDING or PROCESSING record without a job in Redis must be unchanged before Fanfold starts its job, or starts it again
 	Grace time.Duration `yaml:"grace" default:"1m" min:"1s" why:"Records that change within this time are left alone"`
-	// a worker that is silent for this long is considered dead; it renews its lease three times within it
+	// Time after which a silent worker is considered dead. Workers renew their leases three times in it
 	Lease time.Duration `yaml:"lease" default:"10s" min:"1s" max:"1h" why:"A third of it must be longer than a pause of the machine"`
-	// how long work may go on after SIGTERM; what is not done then is handed back, which does not count as a try
+	// How long work may continue after SIGTERM. Then it is handed back, which does not count as a try
 	Stop time.Duration `yaml:"stop" default:"20s"`
-	// percent of Redis's `maxmemory` above which no job is started; without a `maxmemory` it has no effect
+	// Percent of Redis's `maxmemory` above which no job starts. No effect without a `maxmemory`
 	Memory int `yaml:"memory" default:"80" min:"1" max:"100"`
-	// data of one job in Redis
+	// Maximum size of the data of one job in Redis, as it is stored. A larger job fails
 	JobBytes int64 `yaml:"job_bytes" unit:"bytes" default:"1GB" min:"1MB" max:"1024GB"`
-	// `zstd`: listeners store chunks compressed. It saves memory of Redis and space in its log, and takes CPU time of the listeners. All processes read both forms, so it can be changed while jobs run; processes of a version without this setting cannot read it, so change it when they are gone. `job_bytes` counts what is stored: a file is made of several times as much
+	// `zstd` stores the data of listeners compressed in Redis. It saves memory and uses CPU time of the listeners. You can change it while jobs run, because every process reads both forms. `job_bytes` counts compressed bytes, so that a file can be several times as large
 	Compress bool `yaml:"compress" enum:"off,zstd" default:"off"`
-	// records that a rebuild reads in a second
+	// Maximum number of records per second that a rebuild reads
 	Rebuild int `yaml:"rebuild" default:"500" min:"1" max:"1000000"`
-	// size of a record's parameters; longer ones are not read, and the record becomes FAILED
+	// Maximum size of a record's parameters. Larger ones are not read, and the record becomes FAILED
 	Parameters int64 `yaml:"parameters" unit:"bytes" default:"64KB" min:"1KB" max:"1MB"`
 }

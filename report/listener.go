@@ -6,16 +6,16 @@ import (
 
 // Listener is one data source of a stage.
 type Listener struct {
-	// unique in the report, such as `plt_fund.vs_withdraw`: letters, digits and `_`, in parts with dots between them
+	// Unique in the report, such as `plt_fund.vs_withdraw`: letters, digits and `_`, in parts that dots separate
 	Name string `yaml:"name" form:"listener" need:"Name it after what it reads, such as schema.table"`
-	// what people who [wait](../guides/waiting-page.md) read in place of the name
+	// Name of the listener on the [waiting page](../guides/waiting-page.md)
 	Label string `yaml:"label" unset:"the last part of the name"`
 	Line  int
-	// where its data comes from: a query, an HTTP API, or a service of yours
+	// Where its data comes from: a query, an HTTP API, or a service of yours
 	Kind ListenerKind `yaml:"kind" default:"mysql"`
-	// of one try of its task
+	// Maximum time of one try of its task
 	Timeout time.Duration `yaml:"timeout" default:"5m"`
-	// of its task
+	// Retries of its task
 	Retry Retry `yaml:"retry" unset:"the report's, field by field"`
 
 	Source  string        // what it reads: the name of a Database, or of an API

@@ -9,9 +9,9 @@ import (
 // Keys says what the names of everything in Redis begin with. Both prefixes are part of
 // the public contract (docs/reference/keys.md). Installations that share a Redis keep apart by them.
 type Keys struct {
-	// of the keys that all jobs share, such as the stream of ids
+	// Prefix of shared keys, such as the stream of ids
 	Prefix string `yaml:"prefix" form:"prefix"`
-	// of a job's hash, before the id
+	// Prefix of the hash of a job, before the id
 	Hash string `yaml:"hash" form:"prefix"`
 }
 

@@ -9,13 +9,13 @@ import (
 
 // Notify says whom to tell that a job of a report has ended.
 type Notify struct {
-	// `http://` or `https://`, without user, query and `#`; redirects are not followed
+	// `http://` or `https://`, without user, query and `#`. Redirects are not followed
 	URL string `yaml:"url" form:"url" need:"Write https://host[:port][/path], without user, query and #" why:"Write https://host[:port][/path], without user, query and #"`
-	// secret that signs each request: `whsec_` and 24 bytes or more in Base64. `echo "whsec_$(openssl rand -base64 32)"` makes one
+	// Secret that signs each request: `whsec_` and 24 bytes or more in Base64, such as from `echo "whsec_$(openssl rand -base64 32)"`
 	Secret Secret `yaml:"secret" file:"secret_file"`
-	// of one request
+	// Maximum time of one request
 	Timeout time.Duration `yaml:"timeout" default:"10s"`
-	// of the request
+	// Retries of the request
 	Retry Retry `yaml:"retry"`
 }
 

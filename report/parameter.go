@@ -14,12 +14,12 @@ import (
 // Parameter is a value that the record gives and that queries use as :name.
 type Parameter struct {
 	Name string `key:"parameter"`
-	// type of the value
+	// Type of the value
 	Type ParameterType `yaml:"type" short:"" default:"string"`
 	// `true`: the value is an array, for `IN (:name)`
 	List bool `yaml:"list" default:"false"`
-	// value if the record gives none; `null`: the parameter is optional, and then NULL
-	Default *string `yaml:"default" raw:"" unset:"the record must give a value"` // its JSON; nil: none
+	// Value if the record passes none; `null` makes the parameter optional, and then it is NULL
+	Default *string `yaml:"default" raw:"" unset:"the record must pass a value"` // its JSON; nil: none
 }
 
 // Optional tells whether the value can be null.

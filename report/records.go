@@ -2,15 +2,15 @@ package report
 
 // Records says where the records are. The zero value is Fanfold's own table.
 type Records struct {
-	// name of one of `databases`
-	Database string `yaml:"database" unset:"needed"`
+	// Name of one of `databases`
+	Database string `yaml:"database" unset:"required"`
 	// `table` or `schema.table`
 	Table string `yaml:"table" form:"table"`
-	// SQL condition that Fanfold's rows fulfil, such as `tenant = 7`; other rows are not seen
+	// SQL condition on the table's columns, such as `tenant = 7`. Fanfold sees only rows that fulfil it
 	Filter string `yaml:"filter" form:"condition" unset:"all rows"`
 	// Fanfold's name of a column → the table's, or `"-"` if the table does not have it
 	Columns map[string]string `yaml:"columns"` // see RecordColumns
-	// Fanfold's status → the table's value
+	// Fanfold's status → the table's value. A status that is not listed is its own value
 	Statuses map[string]string `yaml:"statuses"`
 	// Partial says that a job of some report can end as PARTIAL.
 	Partial bool

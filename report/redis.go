@@ -9,34 +9,34 @@ import (
 // Redis says where Redis is: one server by its URL, the nodes of a cluster, or the master
 // that Sentinels name. Exactly one of the three is given.
 type Redis struct {
-	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`. `valkey://` and `valkeys://` are understood as well
+	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`. `valkey://` and `valkeys://` mean the same
 	URL Secret `yaml:"url" file:"url_file" short:"" form:"redis"`
-	// `host:port` of nodes of a Redis Cluster; the others are found. See [Clusters](#clusters)
+	// `host:port` of some nodes of a Redis Cluster; Fanfold finds the others. See [Redis Cluster](../guides/cluster.md)
 	Cluster []string `yaml:"cluster" form:"server" min:"1"`
 	// Sentinels that know which server is the master
 	Sentinel Sentinel `yaml:"sentinel"`
 	// ACL user of the servers, with `cluster` or `sentinel`
 	User string `yaml:"user" unset:"the default user"`
-	// password of the servers, with `cluster` or `sentinel`
+	// Password of the servers, with `cluster` or `sentinel`
 	Password Secret `yaml:"password" file:"password_file"`
-	// number of the database, with `sentinel`
+	// Number of the database, with `sentinel`
 	DB int `yaml:"db" default:"0" min:"0" max:"65535"`
-	// encrypts the connections, with `cluster` or `sentinel`; a URL says it with `rediss://`
+	// `true` encrypts the connections, with `cluster` or `sentinel`. With `url`, write `rediss://`
 	Encrypt bool `yaml:"tls" default:"false"`
 	TLS     TLS
-	// into how many parts the jobs are divided, each of which is in one slot of a cluster: see [Clusters](#clusters)
+	// Number of parts into which the jobs are divided. All keys of a partition are in one slot of a cluster. See [Partitions](../guides/cluster.md#choose-the-number-of-partitions)
 	Partitions int `yaml:"partitions" default:"1" min:"1" max:"1024"`
 }
 
 // Sentinel names a master and the Sentinels that watch it.
 type Sentinel struct {
-	// name under which the Sentinels know the master
+	// Name of the master in the Sentinels
 	Master string `yaml:"master" need:"Write the name that the Sentinels monitor, such as mymaster"`
-	// `host:port` of the Sentinels; those that are down are skipped
+	// `host:port` of the Sentinels. Those that are down are skipped
 	Addresses []string `yaml:"addresses" form:"server" min:"1" need:"Write the host:port of each Sentinel"`
 	// ACL user of the Sentinels
 	User string `yaml:"user" unset:"the default user"`
-	// password of the Sentinels
+	// Password of the Sentinels
 	Password Secret `yaml:"password" file:"password_file"`
 }
 

@@ -9,25 +9,25 @@ import (
 // Report is the definition of a report.
 type Report struct {
 	Name string `key:"report"`
-	// what people who [wait](../guides/waiting-page.md) for one read in place of the name
+	// Name of the report on the [waiting page](../guides/waiting-page.md)
 	Label  string `yaml:"label" unset:"the name"`
 	Line   int    // in the configuration file
 	Stages []Stage
-	// deadline of a job, from its start until its file is committed
-	Timeout time.Duration `yaml:"timeout" unset:"what its stages can take, and time for the file: see Timeouts"`
-	// of making the file, and of its listeners
+	// Deadline of a job: time from its start until its file is committed. See [Timeouts](#timeouts)
+	Timeout time.Duration `yaml:"timeout" unset:"computed"`
+	// Retries of making the file. Its fields are also the defaults of the listeners' `retry`
 	Retry Retry `yaml:"retry"`
-	// values that a record gives, by name: a type, or these fields
+	// Values that a record passes, by name: a type, or these fields
 	Parameters []Parameter `yaml:"parameters"`
-	// how the listeners' rows meet; needed for two or more listeners
+	// How the rows of the listeners are joined. Required for two or more listeners
 	Join Join `yaml:"join"`
-	// what the file looks like
+	// Columns and form of the file
 	CSV CSV `yaml:"csv"`
-	// whom to tell that a job has ended: see [Notifications](#notifications)
+	// Where to send a request when a job ends: see [Notifications](#notifications)
 	Notify *Notify `yaml:"notify"`
-	// a running job whose definition no process has any more waits for one that has it, or is started again with this definition
+	// What happens to a running job when no process has its definition any more: `wait` keeps it until a process with that definition starts, `restart` starts its next attempt with the current definition
 	RestartOnChange bool `yaml:"on_change" enum:"wait,restart" default:"wait"`
-	// `waits`: the deadline moves by the time for which a listener that the job waits for is paused
+	// `waits` extends the deadline by the time for which the job waits for a paused listener
 	DeadlineWaits bool `yaml:"paused_deadline" enum:"runs,waits" default:"runs"`
 }
 

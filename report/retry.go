@@ -8,13 +8,13 @@ import (
 // Retry says how often and when a failed step is retried. Permanent errors are not
 // retried, and an outage of a server does not count as a try.
 type Retry struct {
-	// maximum number of retries after the first try
+	// Maximum number of retries after the first try; 0 means none
 	Retries int `yaml:"retries" short:"" min:"0" max:"100"`
-	// pause before a retry
+	// Pause before a retry
 	Delay time.Duration `yaml:"delay"`
-	// `exponential`: the delay doubles with every retry, and varies by up to half of itself
+	// `exponential` doubles the delay with every retry, and shortens each by a random part, up to half of it
 	Exponential bool `yaml:"backoff" enum:"fixed,exponential"`
-	// maximum of an exponential delay
+	// Maximum of an exponential delay
 	MaxDelay time.Duration `yaml:"max_delay"`
 }
 

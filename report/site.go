@@ -8,27 +8,27 @@ import (
 
 // Site is what people and services reach over HTTP.
 type Site struct {
-	// secret that seals the links of waiting pages: see [Waiting page](../guides/waiting-page.md). 32 characters or more, such as `openssl rand -base64 32` makes them; the same in every process. Another key ends all links
+	// Secret that seals the links of [waiting pages](../guides/waiting-page.md): 32 characters or more, such as from `openssl rand -base64 32`, and the same in every process. A new key invalidates all links
 	Key Secret `yaml:"key" file:"key_file"`
-	// address under which people reach `serve --http`, such as `https://reports.example.com`; links begin with it. Browsers may use its host name, and its path is in front of every path of the server
+	// Address at which people reach `serve --http`, such as `https://reports.example.com`. Links begin with it. Browsers may use its host name, and its path is in front of every path of the server
 	URL string `yaml:"url" form:"url" why:"Write https://host[:port][/path], without user, query and #"`
-	// column of the records that says whose they are, with an index: the page of a person shows the past exports of the same one
+	// Indexed column of the records that holds the owner. The waiting page then lists the past exports of the same owner
 	Person string `yaml:"person" form:"column" unset:"none"`
-	// users and their passwords, as `htpasswd -B` writes them. Every page except the waiting pages then asks for a login
+	// Users with their passwords, as `htpasswd -B` writes them. All pages except waiting pages then require a login
 	Users Secret `yaml:"users" file:"users_file"`
-	// takes the user from a header that a proxy with a login of its own sets
+	// Takes the user from a header that an authenticating proxy sets
 	TrustedHeader TrustedHeader `yaml:"trusted_header"`
-	// users who may make changes; all others only read. Without users and trusted_header everyone who reaches the loopback interface may
+	// Users who may make changes; other users only read. Without `users` and `trusted_header`, everyone who can reach the loopback interface may
 	Operators []string `yaml:"operators" form:"user"`
-	// `true`: nobody makes changes over HTTP
+	// `true` refuses all changes over HTTP
 	ReadOnly bool `yaml:"read_only" default:"false"`
 }
 
 // TrustedHeader names a proxy and the header in which it says who asks.
 type TrustedHeader struct {
-	// name of the header, such as `X-Forwarded-User`. The proxy must remove it from what it is sent
+	// Name of the header, such as `X-Forwarded-User`. The proxy must remove it from the requests that it receives
 	Name string `yaml:"name" form:"header" need:"Name the header that the proxy sets, such as X-Forwarded-User"`
-	// addresses from which the header is believed, such as `127.0.0.1` or `10.0.0.0/24`
+	// Addresses of the proxies, such as `127.0.0.1` or `10.0.0.0/24`. From others the header is ignored
 	Proxies []string `yaml:"proxies" form:"network" min:"1" need:"Write the addresses of the proxies"`
 }
 

@@ -10,11 +10,11 @@ import (
 // Database is a MySQL or MariaDB server that listeners or the record store use.
 type Database struct {
 	Name string `key:"database"`
-	// `user:password@tcp(host:port)/schema?options`, in the form of go-sql-driver/mysql
+	// `user:password@tcp(host:port)/schema?options`, as go-sql-driver/mysql reads it
 	DSN Secret `yaml:"dsn" file:"dsn_file" form:"dsn" need:"Write user:password@tcp(host:port)/schema"`
-	// maximum number of connections of one process
+	// Maximum number of connections of one process
 	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`
-	// zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
+	// Zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
 	// TLS, if not none, encrypts the connections.
 	TLS TLS
@@ -24,17 +24,17 @@ type Database struct {
 // API is an HTTP service that listeners of kind http ask.
 type API struct {
 	Name string `key:"api"`
-	// `http://` or `https://host[:port][/path]`. Requests go to this host alone, whatever an answer says
+	// `http://` or `https://host[:port][/path]`. Requests go only to this host, whatever a response says
 	URL string `yaml:"url" form:"url" secret:"" need:"Write https://host[:port][/path], without user, query and #"`
 	// Headers are sent with every request.
 	Headers map[string]Secret
-	// of one request with its answer. Time in which rows are stored does not count
+	// Maximum time of one request with its response. Time in which rows are stored does not count
 	Timeout time.Duration `yaml:"timeout" default:"30s"`
-	// maximum size of one answer, decompressed; a larger one fails the task. One row may have 4 MB
+	// Maximum size of one response, decompressed. A larger one fails the task. One row may have 4 MB
 	MaxBytes int64 `yaml:"max_bytes" unit:"bytes" default:"64MB" min:"1" max:"64GB"`
-	// maximum number of redirects that are followed, within the host. A redirect to another host or scheme is never followed, because the headers would go there, too
+	// Maximum number of redirects that a request follows. A redirect to another host or scheme is never followed, because the headers would go there too; 0 follows none
 	Redirects int `yaml:"redirects" default:"0" min:"0" max:"20"`
-	// header by which the API recognizes a repeated request, such as `Idempotency-Key`, or `none`. Needed for `submit`
+	// Header by which the API recognizes a repeated request, such as `Idempotency-Key`, or `none`. Required for `submit`
 	Idempotency string `yaml:"idempotency" form:"idempotency"`
 	Bound
 }
@@ -44,9 +44,9 @@ const NotIdempotent = "none"
 
 // Bound limits how much all processes together ask of a source.
 type Bound struct {
-	// maximum number of tasks that use it at once, in all processes together; 0 means no limit
+	// Maximum number of tasks that use it at once, in all processes together; 0 means no limit
 	Parallel int `yaml:"parallel" default:"0" min:"0" max:"10000"`
-	// maximum rate of queries or requests, in all processes together, at even distances: a number per second, minute or hour, such as `10/s`, `300/m` or `1000/h`
+	// Maximum rate of queries or requests, evenly spaced, in all processes together: a number per second, minute or hour, such as `10/s`, `300/m` or `1000/h`
 	Rate Rate `yaml:"rate" unset:"no limit"`
 }
 

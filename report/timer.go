@@ -13,28 +13,28 @@ import (
 type Timer struct {
 	Name string `key:"timer"` // of the definition
 	Line int    // in the configuration file
-	// form of the timers' names. The last `{name}` takes everything up to the text that follows it, each of the others a text without `-`; all take at least one character. If two definitions match, the one with the longer text before its first `{` counts; two with the same text there are refused
+	// Pattern of the timers' names. Each `{name}` takes at least one character; the last one may take `-`, the others not. If two definitions match, the one with the longer text before its first `{` wins; two with the same text are an error
 	Key Pattern `yaml:"key" need:"Write the form of its names, such as send_message-{user}-{type}"`
-	// period after which it fires again: exact hours (`24h`, `90m`), or calendar days, weeks and months (`1d`, `2w`, `1mo`)
+	// Period after which it fires again: exact hours and minutes (`24h`, `90m`), or calendar days, weeks and months (`1d`, `2w`, `1mo`)
 	Every Every `yaml:"every" unset:"once"`
-	// in place of `every`: the times at which it fires again, as minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`
+	// Instead of `every`: when it fires again, as minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`
 	Cron Cron `yaml:"cron"`
-	// zone of calendar days and of `cron`: the time of day stays the same over daylight saving. A time that a day does not have is moved forward; of a time that it has twice, the first counts
+	// Zone of calendar days and of `cron`. The time of day stays the same over daylight saving time: a skipped time moves forward, and of a repeated time the first counts
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"` // as written: see Every.Zone and Cron.Zone
-	// what to do with a timer that no process fired within `missed_after`: `once` fires it once, however many of its times have passed; `skip` does not
+	// What happens to a timer that no process fired within `missed_after`: `once` fires it once, however many of its times have passed; `skip` does not fire it
 	Missed Missed `yaml:"missed" enum:"once,skip" default:"once"`
-	// only with `missed: skip`
+	// Delay after which a timer counts as missed. Only with `missed: skip`
 	MissedAfter time.Duration `yaml:"missed_after" default:"1m"`
-	// of the action. A process runs 32 actions at once, without those that wait for a retry
+	// Retries of the action. A process runs 32 actions at once; those that wait for a retry do not count
 	Retry Retry `yaml:"retry"`
 
 	// What is done: exactly one of them is there.
 
-	// inserts a record and pushes it
+	// Inserts a record and pushes its id
 	Submit *Submit `yaml:"submit"`
-	// appends an entry to a stream of yours
+	// Appends an entry to a stream of yours
 	Append *Append `yaml:"append"`
-	// sends a request
+	// Sends an HTTP request
 	Call *Call `yaml:"call"`
 }
 
@@ -111,18 +111,18 @@ const (
 
 // Submit inserts a record and pushes its id.
 type Submit struct {
-	// name of a report
+	// Name of a report
 	Report string `yaml:"report" need:"Name one of the reports"`
-	// texts, by name
+	// Values of the parameters, by name, as texts
 	Parameters map[string]Template `yaml:"parameters"` // Report.Bind turns "42" into an integer
 }
 
 // Append appends an entry to a stream that services read. It has the fields, and
 // the timer's name and due time (ms) as timer and due.
 type Append struct {
-	// key of the stream
+	// Key of the stream
 	Stream string `yaml:"stream" form:"stream" need:"Name the stream that services read"`
-	// texts, by name
+	// Fields of the entry, by name, as texts
 	Fields map[string]Template `yaml:"fields"`
 }
 
@@ -130,13 +130,13 @@ type Append struct {
 type Call struct {
 	// `http://` or `https://`
 	URL Template `yaml:"url" secret:"" need:"Write http://host/path, with {name} where a value goes"` // the values are escaped for their place
-	// method of the request
+	// Method of the request
 	Method string `yaml:"method" enum:"GET,HEAD,POST,PUT,PATCH,DELETE" default:"POST"`
-	// secret texts, by name
+	// Headers of the request, by name. Their values are secret
 	Headers map[string]Template `yaml:"headers" secret:""`
-	// body of the request
+	// Body of the request
 	Body Template `yaml:"body" secret:""` // the values are escaped for its Content-Type
-	// of one request
+	// Maximum time of one request
 	Timeout time.Duration `yaml:"timeout" default:"10s"`
 }
 
