@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/config/decode"
 )
 
-// fenced returns the blocks of a language in a page.
+// fenced returns the blocks of a language in a page, without the indentation of those in lists.
 func fenced(t *testing.T, page, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", page))
@@ -25,8 +25,8 @@ func fenced(t *testing.T, page, language string) []string {
 		t.Fatal(err)
 	}
 	var blocks []string
-	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		blocks = append(blocks, m[1])
+	for _, m := range regexp.MustCompile("(?ms)^( *)```"+language+"\n(.*?)^ *```").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, regexp.MustCompile("(?m)^"+m[1]).ReplaceAllLiteralString(m[2], ""))
 	}
 	if len(blocks) == 0 {
 		t.Fatalf("%s has no %s block", page, language)
@@ -99,7 +99,7 @@ func TestConfigurationsInTheDocs(t *testing.T) {
 			return []byte(strings.Repeat("p", 32) + "\n"), nil
 		},
 	}
-	for _, page := range []string{"README.md", "docs/reference/configuration.md", "docs/guides/api-sources.md", "docs/guides/external-listeners.md", "docs/guides/waiting-page.md", "docs/guides/timers.md"} {
+	for _, page := range []string{"README.md", "docs/reference/configuration.md", "docs/guides/api-sources.md", "docs/guides/external-listeners.md", "docs/guides/waiting-page.md", "docs/guides/existing-table.md", "docs/guides/cluster.md", "docs/guides/celery-chord.md", "docs/guides/timers.md"} {
 		for _, block := range fenced(t, page, "yaml") {
 			if strings.HasPrefix(block, "redis:\n") { // these fields alone
 				_, rest, _ := strings.Cut(fenced(t, "docs/reference/configuration.md", "yaml")[0], "\n")
