@@ -16,17 +16,15 @@ func newAdopt(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "adopt ID… | --report NAME | --all",
 		Short: "Restart running jobs whose report definition no process has any more",
-		Long: `A running job keeps the definition of its report that it was started with. After a
-change of the configuration, and once no process is left that has the old definition,
-the job would wait for its deadline. Adopt starts the next attempt of such a job with
-the definition of this configuration, which a running process must have, too. What the
-old attempt found is dropped.
+		Long: `A running job keeps the report definition it was started with. After a change of the
+configuration, processes without that definition hand the job's entries back. Once no
+process has the definition, the job cannot continue. Adopt starts the next attempt of
+such a job with the current definition, at once.
 
-A job whose definition some process still has goes on by itself and is refused.
-With --report, all such jobs of a report are adopted, and with --all those of every
-report; a job that ends or goes on by itself meanwhile is no error then. Adopting a job
-twice starts one attempt. A report with on_change: restart in its configuration does
-this by itself, after limits.grace.`,
+If a process still has the definition, the job can continue and adopt refuses it. With
+--report or --all, adopt restarts all such jobs and skips those that end or continue by
+themselves. Adopting a job twice starts one attempt. A report with on_change: restart
+does this automatically after limits.grace.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			listed, given := len(ids) == 0, 0

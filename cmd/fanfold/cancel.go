@@ -11,12 +11,14 @@ func newCancel(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID…",
 		Short: "Cancel records that have no final status",
-		Long: `Cancel makes a PENDING or PROCESSING record CANCELLED. The queries of its job stop
-within a moment, on their servers too, its file is not made, and what waits of it is
-taken away. If the record was running again, its earlier file is removed, too. A job
-whose file is being committed goes on, and a record with a final status stays as it is:
-the exit code is 1 then, and 3 where there is no such record. Cancelling again finishes
-what was interrupted, and otherwise changes nothing; the event finished may come twice.`,
+		Long: `Cancel sets PENDING or PROCESSING records to CANCELLED. It stops the queries of the job,
+also on the database servers, deletes its data, and makes no file. If the record was
+running again, its earlier file is deleted.
+
+Cancel cannot stop a job whose file is being committed, and it does not change a record
+with a final status: the exit code is then 1, or 3 if the record does not exist.
+Cancelling twice finishes an interrupted cancellation and otherwise changes nothing. The
+event finished may then appear twice.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			done, err := each(ids, func(id string) (string, error) { return b.Operate.Jobs.Cancel(c.Context(), id, reason) })

@@ -17,15 +17,15 @@ import (
 func newDead(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dead",
-		Short: "See and clear the list of jobs that have failed",
+		Short: "List failed jobs, and remove them from the list",
 	}
 	c.AddCommand(newDeadList(f), newDeadDiscard(f))
 	return c
 }
 
 const (
-	deadMatch  = "only those whose report or reason is like this, such as '*timeout*'"
-	deadReport = "only those of this report"
+	deadMatch  = "only jobs whose report or reason matches this pattern, such as '*timeout*'"
+	deadReport = "only jobs of this report"
 )
 
 // chosen tells whether a dead job is of a report (empty: any), and its report or reason
@@ -57,9 +57,9 @@ func newDeadDiscard(f *flags) *cobra.Command {
 	sweep := deadSweep{past: "discarded"}
 	c := &cobra.Command{
 		Use:   "discard ID…|--all",
-		Short: "Take jobs off the list of dead ones",
-		Long: `Discard removes jobs from the list of dead ones. Their records stay FAILED and can
-still be run again with fanfold retry.`,
+		Short: "Remove jobs from the list of dead jobs",
+		Long: `Discard removes jobs from the list of dead jobs. Their records stay FAILED, and you can
+still run them again with fanfold retry.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.connected(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := sweep.check(ids); err != nil {
@@ -96,8 +96,8 @@ func (d *deadSweep) flags(c *cobra.Command, what string) {
 	c.Flags().StringVar(&d.match, "match", "", deadMatch)
 	c.Flags().StringVar(&d.report, "report", "", deadReport)
 	c.Flags().BoolVar(&d.all, "all", false, what)
-	c.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --all: only say what would be done")
-	c.Flags().IntVar(&d.limit, "limit", 0, "with --all: at most so many; 0 means all")
+	c.Flags().BoolVar(&d.dryRun, "dry-run", false, "with --all: change nothing, and say what would change")
+	c.Flags().IntVar(&d.limit, "limit", 0, "with --all: maximum number of jobs; 0 means all")
 }
 
 // check proves that either ids are given or --all.

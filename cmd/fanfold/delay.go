@@ -16,14 +16,14 @@ const scanPage = 1000
 func newDelay(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delay",
-		Short: "See and change what is due later: jobs and retries",
+		Short: "List and change delayed jobs and retries",
 	}
 	c.AddCommand(newDelayList(f), newDelayRun(f), newDelayRemove(f))
 	return c
 }
 
 func newDelayList(f *flags) *cobra.Command {
-	return listing(f, "List what is due later, the next one first", "only members like this, such as '1111*' or '*/@fanin'",
+	return listing(f, "List delayed jobs and retries, the next one first", "only members that match this pattern, such as '1111*' or '*/@fanin'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Delayed(c.Context(), func(d inspect.Delayed) bool { return matches(d.Member) }, limit)
 			if err != nil {
@@ -49,9 +49,9 @@ func (f *flags) printDelayed(c *cobra.Command, list []inspect.Delayed) error {
 func newDelayRun(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "run ID…|MEMBER…",
-		Short: "Make what is due later due now",
-		Long: `Run makes members of the delayed set due now; for an id, all that it has there: the
-job itself and its retries. A scheduler moves them at once.`,
+		Short: "Make delayed jobs and retries due now",
+		Long: `Run makes members of the delayed set due now. For an id, these are the job itself and
+its retries. A scheduler moves them at once.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 			return f.changeDelayed(c, b, args, "due now", b.Operate.Delayed.Hurry)
@@ -62,11 +62,13 @@ job itself and its retries. A scheduler moves them at once.`,
 func newDelayRemove(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm ID…|MEMBER…",
-		Short: "Remove what is due later",
-		Long: `Rm removes members from the delayed set; for an id, all that it has there. Records
-are not changed: a PENDING one counts as work to be done, and the rebuild starts
-it after limits.grace; fanfold cancel makes sure that it does not. A running
-job whose retry is removed fails at its deadline.`,
+		Short: "Remove delayed jobs and retries",
+		Long: `Rm removes members from the delayed set. For an id, it removes the job itself and its
+retries.
+
+Records do not change. A PENDING record still counts as work: recovery starts it after
+limits.grace, unless you cancel it with fanfold cancel. A running job fails at its
+deadline if you remove its retry.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) error {
 			return f.changeDelayed(c, b, args, "removed", b.Operate.Delayed.Remove)

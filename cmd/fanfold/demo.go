@@ -36,20 +36,20 @@ func newDemo(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Make a report on private servers with sample data",
-		Long: `Demo starts a redis-server and a mariadbd of its own on the loopback interface,
-fills them with sample data, writes a record, pushes its id with redis-cli, and
-shows the file. The servers end with it; the file stays. It needs redis-server,
-redis-tools and mariadb-server to be installed (make demo installs them).
+		Long: `Demo starts a redis-server and a mariadbd on the loopback interface, fills them with
+sample data, inserts a record, pushes its id with redis-cli, and shows the file. It stops
+the servers at the end and keeps the file. It needs redis-server, redis-tools and
+mariadb-server; make demo installs them.
 
-With --full the report has three queries, a slow HTTP API, which the demo starts as
-well, and a listener that is a service of its own, in two stages.`,
+With --full, the report has two stages with three queries, a slow HTTP API and an
+external service. The demo starts the API and the service, too.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := demoRun{flags: f, dir: dir, keep: keep, full: full, out: c.OutOrStdout(), err: c.ErrOrStderr()}
 			return d.run(c.Context())
 		},
 	}
-	c.Flags().BoolVar(&keep, "keep", false, "stay up until Ctrl-C, and print where to look and what to try")
-	c.Flags().BoolVar(&full, "full", false, "a report with an HTTP API and an external service, too")
+	c.Flags().BoolVar(&keep, "keep", false, "keep the servers until Ctrl-C, and print addresses and commands to try")
+	c.Flags().BoolVar(&full, "full", false, "include an HTTP API and an external service")
 	c.Flags().StringVar(&dir, "dir", "fanfold-demo", "folder for the configuration, the log and the files")
 	return c
 }

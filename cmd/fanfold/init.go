@@ -17,22 +17,23 @@ func newInit(f *flags) *cobra.Command {
 	var o starter.Options
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Look into databases and write a first configuration",
-		Long: `Init asks the databases for their tables, columns and indexes, and writes a commented
-configuration with a first report: two tables that have a column in common, from two
-databases if there are two.
+		Short: "Inspect databases and write a first configuration",
+		Long: `Init reads the tables, columns and indexes of your databases. It writes a commented
+configuration with a first report over two tables that share a column, from two databases
+if you give two.
 
-  export PLT_FUND_PASSWORD=… PLT_USER_PASSWORD=…
-  fanfold init --redis redis://127.0.0.1:6379/0 \
-    --database plt_fund=mysql://app@127.0.0.1:3306/plt_fund \
-    --database plt_user=mysql://app@127.0.0.1:3307/plt_user
+    export PLT_FUND_PASSWORD=… PLT_USER_PASSWORD=…
+    fanfold init --redis redis://127.0.0.1:6379/0 \
+      --database plt_fund=mysql://app@127.0.0.1:3306/plt_fund \
+      --database plt_user=mysql://app@127.0.0.1:3307/plt_user
 
-The password of the database NAME is read from the environment variable NAME_PASSWORD, in
-capitals, and that of Redis from REDIS_PASSWORD, if they are set; ${OTHER} in place of a
-password names another one: 'mysql://app:${OTHER}@host/schema'. The file names the
-variables, and holds no secret. A DSN as in a configuration is understood, too.
+Init reads the password of the database NAME from the environment variable NAME_PASSWORD
+(in capitals) and that of Redis from REDIS_PASSWORD. To use another variable, write
+${OTHER} in place of the password: 'mysql://app:${OTHER}@host/schema'. The file contains
+the names of the variables and no secrets. Init also accepts a DSN as in the
+configuration.
 
-Nothing is changed in the databases. A file that exists is not overwritten.`,
+Init changes nothing in the databases and does not overwrite an existing file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, err := os.Lstat(o.File); err == nil {
@@ -54,8 +55,8 @@ Nothing is changed in the databases. A file that exists is not overwritten.`,
 	}
 	o.Lookup, o.Now = os.LookupEnv, time.Now()
 	c.Flags().StringVar(&o.Redis, "redis", "redis://127.0.0.1:6379/0", "URL of Redis, without password")
-	c.Flags().StringArrayVar(&o.Databases, "database", nil, "NAME=mysql://user@host:port/schema, without password; once for each")
-	c.Flags().StringVar(&o.Records, "records", "", "DATABASE or DATABASE.TABLE of the records; default: a table of Fanfold's that exists, or a new one in the first database")
+	c.Flags().StringArrayVar(&o.Databases, "database", nil, "NAME=mysql://user@host:port/schema, without password; repeat for every database")
+	c.Flags().StringVar(&o.Records, "records", "", "DATABASE or DATABASE.TABLE of the records; default: Fanfold's existing table, or a new one in the first database")
 	c.Flags().StringVar(&o.Sink, "sink", "", "file:///directory or gs://bucket/prefix; default: the folder fanfold-files beside the file")
 	c.Flags().StringVar(&o.File, "out", "fanfold.yaml", "file to write")
 	return c

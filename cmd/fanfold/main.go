@@ -79,10 +79,10 @@ func newRoot() *cobra.Command {
 	var f flags
 	root := &cobra.Command{
 		Use:   "fanfold",
-		Short: "Report downloads from many data sources, on Redis alone",
+		Short: "Report downloads from many data sources, coordinated in Redis",
 		Long: `Fanfold makes report downloads that need data from many places. A service pushes
-a record id into Redis; listeners query their data sources; the joined result
-becomes a CSV file, and the record in MySQL says so.
+a record id into Redis. Listeners query their data sources, Fanfold joins the results
+into a CSV file, and the record in MySQL gets the path of the file.
 
 Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 not found,
 4 job failed, 5 backend unreachable or login refused.`,

@@ -146,7 +146,7 @@ func listing(f *flags, short, help string, print func(c *cobra.Command, b *backe
 		}),
 	}
 	c.Flags().StringVar(&match, "match", "", help)
-	c.Flags().IntVar(&limit, "limit", 50, "how many")
+	c.Flags().IntVar(&limit, "limit", 50, "maximum number of entries")
 	return c
 }
 

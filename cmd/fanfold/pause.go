@@ -16,26 +16,26 @@ func newPause(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pause",
 		Short: "Pause a listener or a report",
-		Long: `Within a second of pausing a listener, no process starts a new task of it; running
-tasks go on. External listeners cannot be paused; stop the service instead. Jobs of a
-paused report do not start: their ids wait in Redis, and no other job waits for them.
-Pauses do not count as tries. A pause lasts until it is resumed, also when Redis loses
-its memory (after fanfold migrate).
+		Long: `When you pause a listener, its running tasks continue, and within a second no process
+starts a new one. You cannot pause an external listener: stop the service instead. When
+you pause a report, its jobs do not start. Their ids wait in Redis and do not delay other
+jobs.
 
-The deadline of a job that waits for a listener runs on, unless its report has
-paused_deadline: waits.`,
+A pause lasts until you resume it, even if Redis loses its memory (after fanfold
+migrate). Pauses do not count as tries. The deadline of a job that waits for a paused
+listener still applies, unless its report has paused_deadline: waits.`,
 	}
 	c.AddCommand(
-		f.named("listener NAME", "Start no new task of a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
+		f.named("listener NAME", "Pause a listener: its new tasks wait", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
 			since, err := b.Operate.Pauses.Listener(c.Context(), name)
 			return f.printPaused(c, scripts.PausedListener(name), since, err)
 		}),
-		f.named("report NAME", "Start no job of a report", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
+		f.named("report NAME", "Pause a report: its new jobs wait", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
 			since, err := b.Operate.Pauses.Report(c.Context(), name)
 			return f.printPaused(c, scripts.PausedReport(name), since, err)
 		}),
 		&cobra.Command{
-			Use: "ls", Short: "List what is paused",
+			Use: "ls", Short: "List paused listeners and reports",
 			RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 				list, err := b.Inspect.Pauses(c.Context())
 				if err != nil {
@@ -51,16 +51,16 @@ paused_deadline: waits.`,
 func newResume(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume",
-		Short: "Resume a listener or a report that is paused",
-		Long: `Resume lets the tasks of a listener, or the jobs of a report, begin again: those that
-wait come first. What is not paused stays as it is.`,
+		Short: "Resume a paused listener or report",
+		Long: `Resume ends the pause of a listener or a report. Waiting tasks and jobs start first.
+Resuming something that is not paused changes nothing.`,
 	}
 	c.AddCommand(
-		f.named("listener NAME", "Start tasks of a listener again", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
+		f.named("listener NAME", "Resume a listener", (*config.Config).ListenerNames, func(c *cobra.Command, b *backend, name string) error {
 			was, err := b.Operate.Pauses.ResumeListener(c.Context(), name)
 			return f.printResumed(c, scripts.PausedListener(name), was, 0, err)
 		}),
-		f.named("report NAME", "Start jobs of a report again", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
+		f.named("report NAME", "Resume a report", (*config.Config).ReportNames, func(c *cobra.Command, b *backend, name string) error {
 			was, n, err := b.Operate.Pauses.ResumeReport(c.Context(), name)
 			return f.printResumed(c, scripts.PausedReport(name), was, n, err)
 		}),

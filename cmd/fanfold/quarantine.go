@@ -13,13 +13,13 @@ import (
 func newQuarantine(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "quarantine",
-		Short: "See entries that could not be used, put them back or remove them",
-		Long: `Quarantine works on the entries that were put aside because they cannot be used:
-pushed ids without a record, malformed entries, timers that no definition matches.
-Nothing reads them again. Fix what the reason names and put the entry back with
-requeue, or remove it. The oldest of about 10,000 are removed by themselves.`,
+		Short: "List, requeue and remove unusable entries",
+		Long: `The quarantine holds entries that Fanfold cannot use: ids without a record, malformed
+entries, timers that match no definition. Fanfold does not read them again. Fix what the
+reason names and requeue the entry, or remove it. The quarantine keeps about 10,000
+entries and drops the oldest.`,
 	}
-	list := listing(f, "List quarantined entries with their reasons, the newest first", "only those whose reason or fields are like this, such as '*no record*'",
+	list := listing(f, "List quarantined entries with their reasons, the newest first", "only entries whose reason or fields match this pattern, such as '*no record*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Quarantine(c.Context(), func(e inspect.Quarantined) bool { return matches(e.Reason) || matches(e.Fields) }, limit)
 			if err != nil {
@@ -63,6 +63,6 @@ func newQuarantineRemove(f *flags) *cobra.Command {
 			return f.printChanged(c, "removed", entries)
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "remove all that are there now")
+	c.Flags().BoolVar(&all, "all", false, "remove all current entries")
 	return c
 }

@@ -18,7 +18,7 @@ import (
 func newQuarantineShow(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ENTRY",
-		Short: "Show all that is known of a quarantined entry, and what to do",
+		Short: "Show a quarantined entry and what to do about it",
 		Args:  cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
 			found, err := b.Operate.Quarantine.Find(c.Context(), names)
@@ -53,12 +53,14 @@ func newQuarantineRequeue(f *flags) *cobra.Command {
 	var due later
 	c := &cobra.Command{
 		Use:   "requeue ENTRY… | --all | --match PATTERN",
-		Short: "Put entries back into what they came from",
-		Long: `Requeue puts an entry back into the stream or sorted set that it came from, in the
-partition that it belongs to, and removes it from the quarantine then. What comes from a
-sorted set is due now, or as --in or --at say. An entry that would be quarantined again
-for the same reason is refused and stays, as far as that can be known: fanfold quarantine
-show says why. So does one that was longer than 1 KB, which was cut.`,
+		Short: "Put entries back where they came from",
+		Long: `Requeue puts an entry back into the stream or sorted set that it came from, in the right
+partition, and then removes it from the quarantine. An entry of a sorted set becomes due
+now, or at the time of --in or --at.
+
+Requeue refuses an entry that would be quarantined again for the same reason, as far as it
+can tell, and an entry of more than 1 KB, because the quarantine has cut it. fanfold
+quarantine show says why.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
 			if ways := len(names) > 0; ways == (all || match != "") || all && match != "" {
@@ -103,10 +105,10 @@ show says why. So does one that was longer than 1 KB, which was cut.`,
 			return cmp.Or(f.printRequeued(c, done), failed)
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "all that are there now; those that are refused stay")
-	c.Flags().StringVar(&match, "match", "", "those whose reason or fields are like this, such as '*no record*'; those that are refused stay")
-	c.Flags().Var((*span)(&due.in), "in", "what comes from a sorted set is due then, such as 90s, 24h or 1w from now")
-	c.Flags().StringVar(&due.at, "at", "", "the same at a time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	c.Flags().BoolVar(&all, "all", false, "requeue all current entries, except refused ones")
+	c.Flags().StringVar(&match, "match", "", "requeue entries whose reason or fields match this pattern, such as '*no record*', except refused ones")
+	c.Flags().Var((*span)(&due.in), "in", "due time of entries from a sorted set, such as 90s, 24h or 1w from now")
+	c.Flags().StringVar(&due.at, "at", "", "the same as a time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
 	return c
 }
 

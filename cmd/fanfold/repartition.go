@@ -18,17 +18,19 @@ func newRepartition(f *flags) *cobra.Command {
 	var restart bool
 	c := &cobra.Command{
 		Use:   "repartition --from FILE",
-		Short: "Move what waits to another number of partitions, or to another Redis",
-		Long: `Repartition moves pushed and delayed ids, the ids of paused reports, timers, also
-those that have fired and whose action is not done, pauses and the lists of dead and
-quarantined from the Redis and the partitions of an earlier configuration to those
-of --config. Both must name the same records. It deletes the other keys of the
-earlier partitions, the events included, and no key of another installation.
+		Short: "Move waiting work to another number of partitions, or to another Redis",
+		Long: `Repartition moves everything that waits from the Redis and the partitions of an earlier
+configuration to those of --config: pushed and delayed ids, ids of paused reports, timers
+(including fired ones whose action is not done), pauses, and the lists of dead jobs and
+quarantined entries. Both configurations must name the same records. Repartition deletes
+the other keys of the earlier partitions, including the events, and no keys of another
+installation.
 
-Before it, let all jobs end with the earlier configuration, stop all processes, and
-stop services from pushing to the earlier partitions: it fails if something is added
-while it moves, and may be repeated.
-With --restart, jobs that still run are given up: their next attempts start, after
+First let all jobs end with the earlier configuration, stop all processes, and stop your
+services from pushing. Repartition fails if something is added while it moves. You can
+then run it again.
+
+With --restart, repartition gives up running jobs. Their next attempts start after
 limits.grace, when a process runs with the new configuration.`,
 		Args: cobra.NoArgs,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
@@ -48,8 +50,8 @@ limits.grace, when a process runs with the new configuration.`,
 			return err
 		}),
 	}
-	c.Flags().StringVar(&from, "from", "", "the configuration until now")
-	c.Flags().BoolVar(&restart, "restart", false, "give up jobs that run: their next attempts start")
+	c.Flags().StringVar(&from, "from", "", "the earlier configuration")
+	c.Flags().BoolVar(&restart, "restart", false, "give up running jobs and start their next attempts")
 	return c
 }
 

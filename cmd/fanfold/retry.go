@@ -12,18 +12,17 @@ func newRetry(f *flags) *cobra.Command {
 	sweep := deadSweep{past: "pushed again"}
 	c := &cobra.Command{
 		Use:   "retry ID…|--all",
-		Short: "Run records again that have a final status",
-		Long: `Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING and pushes its
-id. The job gets the next attempt. A file of the last one stays until this one ends, and
-is then removed, whatever comes of it: a rerun that fails or is cancelled leaves the record
-without a file.
+		Short: "Run records with a final status again",
+		Long: `Retry sets a SUCCESS, PARTIAL, FAILED or CANCELLED record to PENDING and pushes its id.
+The job gets the next attempt. The file of the last attempt is deleted when the new
+attempt ends, even if that one fails or is cancelled.
 
-Each id is done by itself: one that is refused, since its job runs or its record or
-report is not there, holds up no other, and the exit code is the highest of them.
+Retry handles every id by itself and skips those that it must refuse: the job runs, or the
+record or the report does not exist. The exit code is the highest of all ids.
 
-With --all it does so for the jobs on the list of dead ones whose records are still
-FAILED, the oldest of each partition first; a job that fails again meanwhile is not taken twice. That list
-is in Redis and is lost with its memory: fanfold list --status failed shows the records.`,
+With --all, retry runs the dead jobs whose records are FAILED, the oldest of every
+partition first. It takes a job that fails again only once. The list of dead jobs is in
+Redis and is lost with its memory; fanfold list --status failed shows the records.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := sweep.check(ids); err != nil {

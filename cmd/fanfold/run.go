@@ -21,19 +21,20 @@ func newRun(f *flags) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "run REPORT",
-		Short: "Insert a record, push its id, and bring its file",
+		Short: "Insert a record, push its id, and copy its file",
 		Long: `Run inserts a PENDING record of a report and pushes its id, as a service does. It prints
-the id, or with --wait what became of the job: 4 is the exit code if it failed.
+the id. With --wait, it waits for the job and prints the result; the exit code is 4 if the
+job failed.
 
-  fanfold run tagged-withdrawals --param tag=vip --param from=2024-06-01 --file vip.csv
+    fanfold run tagged-withdrawals --param tag=vip --param from=2024-06-01 --file vip.csv
 
-The parameters are checked by the definition of the report before anything is inserted. A
-parameter with a default can be left out. The values of a list are several --param of its
-name, or one with a JSON array: --param 'ids=[1, 2]'.
+Run checks the parameters against the definition of the report before it inserts anything.
+You can omit a parameter that has a default. For a list, repeat --param with the same name,
+or give a JSON array: --param 'ids=[1, 2]'.
 
---file waits, too, and then brings the job's file from the sink, as it is there. FILE
-appears, or is replaced, once it has all bytes. --file - writes to standard output, and all
-messages go to standard error; what was written is the whole file only if the exit code is 0.`,
+--file waits and then copies the job's file from the sink. FILE appears, or is replaced,
+only when it is complete. --file - writes to standard output and sends all messages to
+standard error; the output is complete only if the exit code is 0.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete((*config.Config).ReportNames),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) (err error) {
@@ -73,9 +74,9 @@ messages go to standard error; what was written is the whole file only if the ex
 			return nil
 		}),
 	}
-	c.Flags().StringArrayVar(&given, "param", nil, "a parameter, as NAME=VALUE; once for each")
+	c.Flags().StringArrayVar(&given, "param", nil, "a parameter, as NAME=VALUE; repeat for every parameter")
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the job to end")
-	c.Flags().StringVar(&file, "file", "", "wait, and write the job's file to this one; - is standard output")
+	c.Flags().StringVar(&file, "file", "", "wait, and copy the job's file to this path; - is standard output")
 	f.completeParam(c)
 	return c
 }

@@ -14,29 +14,29 @@ func newServe(f *flags) *cobra.Command {
 	var admin, pages string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Do the work: trigger jobs, run queries, make files, keep time",
-		Long: `Serve runs until it gets SIGINT or SIGTERM. Run as many processes as you like, on
-as many machines; with --roles a process does a part of the work only:
-  engine     reads pushed ids, starts jobs, makes the files, updates the records;
-             starts what the records know and Redis has lost
-  listeners  runs the queries
-  scheduler  moves delayed ids, fails what is over its deadline, fires timers
+		Short: "Run jobs: start them, run queries, write files, fire timers",
+		Long: `Serve runs until it receives SIGINT or SIGTERM. Run any number of processes on any number
+of machines. With --roles, a process does only a part of the work:
 
-With --listeners a process runs the queries of some listeners only, such as those
-whose database it can reach: --roles listeners --listeners 'plt_fund.*'. Every
-listener needs a process that runs it.
+    engine     reads pushed ids, starts jobs, writes files, updates records, and
+               restarts jobs that Redis has lost
+    listeners  runs the queries
+    scheduler  moves delayed ids, fails jobs after their deadline, fires timers
 
-After the first signal it starts nothing new. Work under way may end within
-limits.stop; what is not done then is handed back. A second signal ends the
-process at once, as if it was killed: others take its work over after the lease.
+With --listeners, a process runs the queries of some listeners only, such as those whose
+database it can reach: --roles listeners --listeners 'plt_fund.*'. Every listener needs a
+process that runs it.
 
-With --http it serves the dashboard for operators, an API for services at /api/v1/,
-and the pages of those who wait. Use an address of the loopback interface, such as
---http 127.0.0.1:8080. Any other address needs http.users_file or http.trusted_header
-in the configuration.
+After the first signal, serve starts no new work. Running work may finish within
+limits.stop; the rest is handed back. A second signal ends the process at once, as if it
+was killed: other processes take over its work after the lease.
 
-With --admin it serves /livez, /readyz, which answers 503 from the first signal on,
-and /metrics.`,
+With --http, serve offers the dashboard for operators, an API for services at /api/v1/,
+and pages for people who wait for a report. Use a loopback address, such as
+--http 127.0.0.1:8080. Any other address needs http.users_file or http.trusted_header in
+the configuration.
+
+With --admin, serve offers /livez, /readyz (503 from the first signal on) and /metrics.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			if len(chosen) == 0 {
 				return usage(fmt.Errorf("--roles: none given: name some of %s", strings.Join(process.Roles, ", ")))
@@ -56,9 +56,9 @@ and /metrics.`,
 			return b.Serve(c.Context(), chosen, f.logger(c.ErrOrStderr()))
 		}),
 	}
-	c.Flags().StringSliceVar(&chosen, "roles", process.Roles, "what this process does")
+	c.Flags().StringSliceVar(&chosen, "roles", process.Roles, "parts of the work that this process does")
 	offer(c, "roles", process.Roles...)
-	c.Flags().StringSliceVar(&only, "listeners", nil, "names or globs of the listeners whose queries it runs; default: all")
+	c.Flags().StringSliceVar(&only, "listeners", nil, "names or patterns of the listeners whose queries it runs; default: all")
 	c.Flags().StringVar(&pages, "http", "", "host:port of the dashboard and the API; default: none")
 	c.Flags().StringVar(&admin, "admin", "", "host:port for /livez, /readyz and /metrics; default: admin in the configuration, or none")
 	return c

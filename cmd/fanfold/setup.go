@@ -27,7 +27,7 @@ func newValidate(f *flags) *cobra.Command {
 	var schema bool
 	c := &cobra.Command{
 		Use:   "validate",
-		Short: "Check the configuration file, without connecting to anything",
+		Short: "Check the configuration file without any connection",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if schema {
 				_, err := c.OutOrStdout().Write(config.Schema)
@@ -59,7 +59,7 @@ func newValidate(f *flags) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of the file, for editors, and check nothing")
+	c.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of the file for editors")
 	return c
 }
 
@@ -100,11 +100,11 @@ func newReportView(r *report.Report, warnings decode.Problems) reportView {
 func newMigrate(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Make Fanfold's tables, or bring them up to date",
-		Long: `Migrate makes the tables that outlive Redis (fanfold_meta, fanfold_snapshot,
-fanfold_firing, fanfold_request), in the schema of the records, and the record table that
-records.table names; not that one if it is yours, with records.columns or
-records.statuses in the configuration. It may be run any number of times.`,
+		Short: "Create or update Fanfold's tables",
+		Long: `Migrate creates the tables that must survive a loss of Redis (fanfold_meta,
+fanfold_snapshot, fanfold_firing, fanfold_request) in the schema of the records. It also
+creates the table records.table, unless that one is yours, with records.columns or
+records.statuses in the configuration. You can run it any number of times.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			r, db := b.Config.Records, b.Databases[b.Config.Records.Database]
 			done := []string{}
@@ -130,9 +130,10 @@ records.statuses in the configuration. It may be run any number of times.`,
 func newDoctor(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Check Redis, MySQL, APIs, the sink and the scratch folder, and report what is wrong",
-		Long: `Doctor looks at everything that the configuration names, writes and deletes one
-object in the sink and one scratch file, and changes nothing else. Exits with 1 if any check fails.`,
+		Short: "Check Redis, MySQL, APIs, the sink and the scratch folder",
+		Long: `Doctor tests everything that the configuration names. It writes and deletes one object in
+the sink and one scratch file, and changes nothing else. The exit code is 1 if a check
+fails.`,
 		RunE: f.opened(func(c *cobra.Command, b *backend, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 			defer cancel()

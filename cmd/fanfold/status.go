@@ -24,7 +24,7 @@ import (
 func newStatus(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status ID",
-		Short: "Show a record and where its job stands",
+		Short: "Show a record and the state of its job",
 		Args:  cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			v, err := b.Inspect.Job(c.Context(), ids[0])
@@ -186,19 +186,19 @@ asks about the 1000 records that were changed last. The kinds are:
 			}, hidden(views, width)...)
 		}),
 	}
-	c.Flags().StringVar(&status, "status", "", "only these: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
+	c.Flags().StringVar(&status, "status", "", "only records with this status: PENDING, PROCESSING, SUCCESS, PARTIAL, FAILED or CANCELLED")
 	var statuses []string
 	for _, s := range report.Statuses {
 		statuses = append(statuses, string(s))
 	}
 	offer(c, "status", statuses...)
-	c.Flags().StringVar(&of.Report, "report", "", "only those of a report")
-	c.Flags().StringVar(&since, "since", "", "only those changed since then: 1d, '2024-06-01 09:30', …")
-	c.Flags().StringVar(&until, "until", "", "only those not changed since then")
-	c.Flags().StringArrayVar(&parameters, "param", nil, "only those with this parameter, as NAME=VALUE; several must all be so")
+	c.Flags().StringVar(&of.Report, "report", "", "only records of this report")
+	c.Flags().StringVar(&since, "since", "", "only records changed since then: 1d, '2024-06-01 09:30', …")
+	c.Flags().StringVar(&until, "until", "", "only records not changed since then")
+	c.Flags().StringArrayVar(&parameters, "param", nil, "only records with this parameter, as NAME=VALUE; several must all match")
 	c.Flags().StringVar(&why, "why", "", "only those that are kept by this: no-worker, retry-waiting, …")
 	offer(c, "why", kinds()...)
-	c.Flags().IntVar(&limit, "limit", 50, "how many")
+	c.Flags().IntVar(&limit, "limit", 50, "maximum number of records")
 	return c
 }
 

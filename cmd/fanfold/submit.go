@@ -16,11 +16,13 @@ func newSubmit(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "submit ID…",
 		Short: "Push record ids, as a service does with XADD",
-		Long: `Submit pushes the ids of records that are there. It does the same as
-  redis-cli XADD fanfold:jobs '*' id 1111
-and looks first whether the records exist. With --wait it shows the progress of
-each listener and ends with the jobs: 4 is its exit code if one failed. With --in
-or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
+		Long: `Submit pushes the ids of existing records. It does the same as
+
+    redis-cli XADD fanfold:jobs '*' id 1111
+
+and first checks that the records exist. With --wait, it shows the progress of every
+listener until the jobs end; the exit code is 4 if a job failed. With --in or --at, the
+ids become due later, in fanfold:delayed: see fanfold delay ls.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := due.check(wait); err != nil {
@@ -43,7 +45,7 @@ or --at the ids are due later, in fanfold:delayed: see fanfold delay ls.`,
 		}),
 	}
 	c.Flags().BoolVar(&wait, "wait", false, "wait for the jobs to end")
-	c.Flags().Var((*span)(&due.in), "in", "due after a while, such as 10m or 1d, by Redis's clock")
+	c.Flags().Var((*span)(&due.in), "in", "due after this time, such as 10m or 1d, by the clock of Redis")
 	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds")
 	return c
 }

@@ -15,11 +15,11 @@ import (
 func newTimer(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "timer",
-		Short: "List timers, and set, pause, resume, fire or remove them",
-		Long: `Timer works on the timers that services set with SET … EX or ZADD. What happens
-when one fires is under timers in the configuration.`,
+		Short: "List, set, pause, resume, fire and remove timers",
+		Long: `Services set timers with SET … EX or ZADD. The section timers of the configuration says
+what happens when a timer fires.`,
 	}
-	list := listing(f, "List timers, the next one first", "only names like this, such as 'send_message-42-*'",
+	list := listing(f, "List timers, the next one first", "only names that match this pattern, such as 'send_message-42-*'",
 		func(c *cobra.Command, b *backend, matches func(string) bool, limit int) error {
 			list, err := b.Inspect.Timers(c.Context(), matches, limit)
 			if err != nil {
@@ -28,9 +28,9 @@ when one fires is under timers in the configuration.`,
 			return f.printTimers(c, list)
 		})
 	c.AddCommand(list, newTimerSet(f),
-		newTimerChange(f, "pause", "paused", "Keep timers from firing; they keep their time", operate.Timers.Pause),
-		newTimerChange(f, "resume", "resumed", "Let paused timers fire again, those at once whose time has passed", operate.Timers.Resume),
-		newTimerChange(f, "fire", "fired", "Fire timers now, set or not; one that repeats keeps its next time", operate.Timers.Fire),
+		newTimerChange(f, "pause", "paused", "Pause timers: they keep their time and do not fire", operate.Timers.Pause),
+		newTimerChange(f, "resume", "resumed", "Resume paused timers; overdue ones fire at once", operate.Timers.Resume),
+		newTimerChange(f, "fire", "fired", "Fire timers now, even if not set; a repeating timer keeps its next time", operate.Timers.Fire),
 		newTimerChange(f, "rm", "removed", "Remove timers and their keys", func(t operate.Timers, ctx context.Context, name string) (time.Time, error) {
 			return time.Time{}, t.Remove(ctx, name)
 		}),
@@ -42,11 +42,13 @@ func newTimerSet(f *flags) *cobra.Command {
 	var due later
 	c := &cobra.Command{
 		Use:   "set NAME [--in DURATION | --at TIME]",
-		Short: "Set a timer, in place of what it was set for before",
-		Long: `Set sets a timer, as a service does with
-  redis-cli ZADD fanfold:timers "$(date -d '+24 hours' +%s)" NAME
-and looks first whether a definition matches the name. A paused timer is resumed.
-Where the definition has cron, neither --in nor --at means the next of its times.`,
+		Short: "Set a timer, or change its time",
+		Long: `Set does the same as a service with
+
+    redis-cli ZADD fanfold:timers "$(date -d '+24 hours' +%s)" NAME
+
+and first checks that a definition matches the name. It also resumes a paused timer. If
+the definition has cron, omit --in and --at to use its next time.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.connected(func(c *cobra.Command, b *backend, names []string) error {
 			if err := b.Operate.Timers.Check(names[0], true); err != nil {
@@ -74,8 +76,8 @@ Where the definition has cron, neither --in nor --at means the next of its times
 			return f.printTimers(c, []inspect.Timer{b.Inspect.Timer(names[0], at, "set")})
 		}),
 	}
-	c.Flags().Var((*span)(&due.in), "in", "from now, such as 90s, 24h or 1w")
-	c.Flags().StringVar(&due.at, "at", "", "such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
+	c.Flags().Var((*span)(&due.in), "in", "due after this time, such as 90s, 24h or 1w")
+	c.Flags().StringVar(&due.at, "at", "", "due at this time, such as 2030-01-31T09:00:00+01:00, '2030-01-31 09:00' (local), or unix seconds or milliseconds")
 	return c
 }
 

@@ -24,10 +24,10 @@ func newTop(f *flags) *cobra.Command {
 	var once bool
 	c := &cobra.Command{
 		Use:   "top",
-		Short: "Show what runs and what waits, again and again",
-		Long: `Top shows the jobs that run, the next deadline first, and how many tasks wait for each
-listener and who works on them. On a terminal it is drawn again every 2 seconds; q or Ctrl-C
-ends it. Elsewhere, and with --once or -o json, it is shown once, with up to 1,000 jobs.`,
+		Short: "Show running jobs and waiting tasks, and refresh",
+		Long: `Top shows the running jobs, the next deadline first, and for every listener its waiting
+tasks and its workers. On a terminal, it refreshes every 2 seconds; q or Ctrl-C ends it.
+Otherwise, and with --once or -o json, it prints up to 1,000 jobs once.`,
 		Args: cobra.NoArgs,
 		RunE: f.connected(func(c *cobra.Command, b *backend, _ []string) error {
 			file, _ := screen.Terminal(c.OutOrStdout())
@@ -45,7 +45,7 @@ ends it. Elsewhere, and with --once or -o json, it is shown once, with up to 1,0
 			return err
 		}),
 	}
-	c.Flags().BoolVar(&once, "once", false, "show it once")
+	c.Flags().BoolVar(&once, "once", false, "print once and exit")
 	return c
 }
 

@@ -17,16 +17,16 @@ func newURL(f *flags) *cobra.Command {
 	var page bool
 	c := &cobra.Command{
 		Use:   "url ID",
-		Short: "Print where a job's file can be read",
-		Long: `Url prints a URL by which anybody can read the file of a record, and nothing else,
-for a while: a signed URL of Google Cloud Storage, made for this call and kept
-nowhere. Treat it as a password. It is signed with the key of the service account, or
-by IAM where the credentials have none. For a directory it prints the path. A record
-without a file says what it is: 4 is the exit code of one that has failed.
+		Short: "Print a URL of a job's file",
+		Long: `Url prints a signed URL of Google Cloud Storage with which anyone can read the file of a
+record, and nothing else, until it expires. Treat it like a password; it is not stored.
+The URL is signed with the key of the service account, or by IAM if the credentials have
+no key. For a directory, url prints the path. If the record has no file, url prints its
+status; the exit code is 4 if the job failed.
 
-With --page it prints the address of the page on which a person sees how the record
-stands, and downloads its file: serve --http shows it, without a login. It needs http.url
-and http.key in the configuration.`,
+With --page, url prints the address of a page that shows the progress of the record and
+offers the download without a login. serve --http serves the page. It needs http.url and
+http.key in the configuration.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			of, usual, longest := b.link, 15*time.Minute, gcs.LongestLink
@@ -50,9 +50,9 @@ and http.key in the configuration.`,
 			return err
 		}),
 	}
-	c.Flags().Var((*span)(&expires), "expires", "how long the URL is good: a signed one for 15m, 7d at most; a page for 7d, 90d at most")
+	c.Flags().Var((*span)(&expires), "expires", "lifetime of the URL; default and maximum: 15m and 7d for a file, 7d and 90d for a page")
 	c.Flags().Lookup("expires").DefValue = "" // it depends on what it is for
-	c.Flags().BoolVar(&page, "page", false, "the page for the person who waits, in place of the file")
+	c.Flags().BoolVar(&page, "page", false, "print the page for the person who waits instead")
 	return c
 }
 

@@ -17,11 +17,11 @@ import (
 func newWatch(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch ID…",
-		Short: "Show what jobs do, until they end",
-		Long: `Watch follows jobs that somebody has pushed, or will push, until their records are
-final, and changes nothing. On a terminal it shows a bar for each listener of up to
-10 jobs; of more, and elsewhere, a line for each change, with -o json as JSON. It ends
-with 0 where each job has made a file, and with 4 where one has not.`,
+		Short: "Follow jobs until they end",
+		Long: `Watch follows jobs until their records are final, and changes nothing. You can start it
+before the ids are pushed. On a terminal, it shows a bar for every listener of up to 10
+jobs. Otherwise it prints a line for every change, or JSON with -o json. The exit code is
+0 if every job has made a file, and 4 if one has not.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			slices.Sort(ids)

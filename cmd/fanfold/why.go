@@ -14,12 +14,12 @@ func newWhy(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "why ID",
 		Short: "Say in plain words what a job waits for",
-		Long: `Why looks at the record, at Redis and at the databases that the job waits for, and
-says what keeps the job, what will happen when, what can be done about it, and
-which redis-cli commands show the same. It changes nothing.
+		Long: `Why reads the record and Redis, and tests the databases that the job waits for. It says
+what the job waits for, what will happen when, what you can do, and which redis-cli
+commands show the same. It changes nothing.
 
-A server that does not answer is an answer, too; the exit code is 3 only where
-there is no such record and no trace of the id.`,
+A server that does not answer is a result, too. The exit code is 3 only if neither the
+record nor any trace of the id exists.`,
 		Args: cobra.ExactArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			v, err := b.Inspect.Why(c.Context(), ids[0])
