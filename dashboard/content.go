@@ -98,6 +98,7 @@ func (d *Dashboard) quarantine(_ context.Context, _ *http.Request, s *sample) (s
 type listenerRows struct {
 	Listeners []listener
 	Sources   []sourceRow
+	Seen      time.Time // since when failed tries are counted: for an hour at most
 }
 
 // listener is a row of the page of listeners.
@@ -124,7 +125,11 @@ func (d *Dashboard) listeners(_ context.Context, _ *http.Request, s *sample) (st
 		}
 		all = append(all, l)
 	}
-	return "Listeners", listenerRows{all, d.sourceRows(s, all)}, nil
+	v := listenerRows{Listeners: all, Sources: d.sourceRows(s, all), Seen: s.At}
+	if points := d.sampler.points(); len(points) > 0 {
+		v.Seen = points[0].at
+	}
+	return "Listeners", v, nil
 }
 
 // due is the content of the page of what is due later.

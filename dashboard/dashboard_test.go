@@ -41,7 +41,7 @@ func TestCharts(t *testing.T) {
 	now := time.Now()
 	var h history
 	for i := range 500 {
-		h.add(now.Add(time.Duration(i-500)*15*time.Second), inspect.Sums{{"jobs_running", ""}: float64(i), {"tasks_lag", "a"}: 1, {"tasks_lag", "b"}: 2}, nil)
+		h.add(now.Add(time.Duration(i-500)*15*time.Second), inspect.Sums{{"jobs_running", ""}: float64(i), {"tasks_lag", "a"}: 1, {"tasks_lag", "b"}: 2}, inspect.Told{})
 	}
 	if n := len(h.points); n != 241 && n != 240 {
 		t.Errorf("%d points of an hour", n)

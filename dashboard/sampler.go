@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/inspect"
-	"github.com/fanfold/fanfold/report"
 )
 
 const (
@@ -181,13 +180,13 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if err != nil {
 		return err
 	}
-	ended, place, err := s.o.Inspect.Finished(ctx, s.place)
+	told, place, err := s.o.Inspect.Told(ctx, s.place)
 	if err != nil {
 		return err
 	}
 	s.place = place
 	s.mu.Lock()
-	s.history.add(time.Now(), to.Figures, ended)
+	s.history.add(time.Now(), to.Figures, told)
 	s.mu.Unlock()
 	if !live {
 		return nil
@@ -224,7 +223,8 @@ func (s *sampler) read(ctx context.Context, to *sample, live bool) error {
 	if to.Pauses, err = s.o.Inspect.Pauses(ctx); err != nil {
 		return err
 	}
-	to.Sources = s.sources.look(reachEvery, func() []source { return reach(context.WithoutCancel(ctx), s.o) })
+	before := to.Sources
+	to.Sources = s.sources.look(reachEvery, func() []source { return reach(context.WithoutCancel(ctx), s.o, before) })
 	to.Events = s.events.look(hearEvery, func() events { return hear(context.WithoutCancel(ctx), s.o) })
 	if died := [2]float64{to.Figures.Of("jobs_dead", ""), to.Figures.Of("quarantined", "")}; s.old.Swap(false) || died != s.died || time.Since(s.dead) > deadEvery {
 		if to.Dead, err = s.o.Inspect.Dead(ctx, func(inspect.DeadJob) bool { return true }, maxDead); err != nil {
@@ -244,14 +244,15 @@ type history struct{ points []point }
 type point struct {
 	at                    time.Time
 	running, waiting, lag float64
-	succeeded, failed     float64 // since the point before
-	oldest, late          float64 // seconds
+	succeeded, failed     float64        // since the point before
+	oldest, late          float64        // seconds
+	tries                 map[string]int // that failed since the point before, by step
 }
 
 const hour = time.Hour
 
-func (h *history) add(at time.Time, f inspect.Sums, ended map[report.Status]int) {
-	p := point{at: at, running: f.Of("jobs_running", ""), waiting: f.Of("jobs_waiting", "")}
+func (h *history) add(at time.Time, f inspect.Sums, told inspect.Told) {
+	p := point{at: at, running: f.Of("jobs_running", ""), waiting: f.Of("jobs_waiting", ""), tries: told.Failed}
 	for key, value := range f {
 		switch key[0] {
 		case "tasks_lag":
@@ -262,7 +263,7 @@ func (h *history) add(at time.Time, f inspect.Sums, ended map[report.Status]int)
 			p.late = max(p.late, value)
 		}
 	}
-	for status, n := range ended {
+	for status, n := range told.Ended {
 		if status.HasFile() {
 			p.succeeded += float64(n)
 		} else {

@@ -15,6 +15,8 @@ import (
 type source struct {
 	Name string
 	Away string // why it cannot be connected to; empty: it can
+	// Since is when that was seen first.
+	Since time.Time
 }
 
 // versions are those of processes, sorted, each once.
@@ -34,15 +36,24 @@ type sourceRow struct {
 	Bound report.Bound
 	Used  int64 // slots
 	Jobs  int   // that wait for one of its listeners
+	// Failed is how many tries of its listeners have failed in the last hour, as far as this process has seen it.
+	Failed int
 }
 
 // sourceRows are the sources of all listeners.
 func (d *Dashboard) sourceRows(s *sample, rows []listener) (all []sourceRow) {
+	failed := map[string]int{}
+	for _, p := range d.sampler.points() {
+		for step, n := range p.tries {
+			failed[step] += n
+		}
+	}
 	for _, one := range s.Sources {
 		row := sourceRow{source: one, Bound: d.o.Bounds[one.Name], Used: s.Used[one.Name]}
 		for _, l := range rows {
 			if l.Source == one.Name {
 				row.Jobs += l.Jobs
+				row.Failed += failed[l.Name]
 			}
 		}
 		all = append(all, row)
@@ -100,8 +111,8 @@ func hear(ctx context.Context, o Options) events {
 	return e
 }
 
-// reach connects to every source at once.
-func reach(ctx context.Context, o Options) []source {
+// reach connects to every source at once. Those that were away before are so since then.
+func reach(ctx context.Context, o Options, before []source) []source {
 	names := map[string]bool{}
 	for _, r := range o.Reports {
 		for _, l := range r.Listeners() {
@@ -118,7 +129,10 @@ func reach(ctx context.Context, o Options) []source {
 	for i := range all {
 		group.Go(func() {
 			if err := o.Inspect.Reach(ctx, all[i].Name); err != nil {
-				all[i].Away = engine.Reason(err)
+				all[i].Away, all[i].Since = engine.Reason(err), time.Now()
+				if was := slices.IndexFunc(before, func(s source) bool { return s.Name == all[i].Name && s.Away != "" }); was >= 0 {
+					all[i].Since = before[was].Since
+				}
 			}
 		})
 	}

@@ -10,15 +10,21 @@ import (
 // Place is where somebody has come in the events of each partition; nil: at their end.
 type Place []string
 
-// Finished counts how the jobs ended whose events come after a place, and returns the place
-// after them. It reads them page by page.
-func (in *Inspector) Finished(ctx context.Context, from Place) (map[report.Status]int, Place, error) {
-	count, next := map[report.Status]int{}, make(Place, len(in.o.Scripts))
+// Told is what events tell of some time.
+type Told struct {
+	Ended  map[report.Status]int // jobs
+	Failed map[string]int        // tries, by the step that has failed, such as a listener
+}
+
+// Told counts the events that come after a place, and returns the place after them. It reads them
+// page by page.
+func (in *Inspector) Told(ctx context.Context, from Place) (Told, Place, error) {
+	t, next := Told{map[report.Status]int{}, map[string]int{}}, make(Place, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
 		if from == nil {
 			last, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events(), "+", "-", 1).Result()
 			if err != nil {
-				return nil, nil, fmt.Errorf("events: %w", err)
+				return Told{}, nil, fmt.Errorf("events: %w", err)
 			}
 			if next[i] = "0-0"; len(last) > 0 {
 				next[i] = last[0].ID
@@ -29,16 +35,24 @@ func (in *Inspector) Finished(ctx context.Context, from Place) (map[report.Statu
 		for more := true; more; {
 			found, err := in.o.Redis.XRangeN(ctx, s.Keys.Events(), "("+next[i], "+", pageSize).Result()
 			if err != nil {
-				return nil, nil, fmt.Errorf("events: %w", err)
+				return Told{}, nil, fmt.Errorf("events: %w", err)
 			}
 			for _, e := range found {
 				next[i] = e.ID
-				if status, ok := e.Values["status"].(string); ok && e.Values["event"] == "finished" {
-					count[report.Status(status)]++
+				text := func(field string) string { s, _ := e.Values[field].(string); return s }
+				switch text("event") {
+				case "finished":
+					t.Ended[report.Status(text("status"))]++
+				case "retry":
+					t.Failed[text("step")]++
+				case "failing":
+					t.Failed[text("by")]++
+				case "omitted":
+					t.Failed[text("listener")]++
 				}
 			}
 			more = len(found) == pageSize
 		}
 	}
-	return count, next, nil
+	return t, next, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
@@ -84,5 +85,26 @@ func (c *readCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			c.n.Add(1)
 		}
 		return next(ctx, cmd)
+	}
+}
+
+// TestTold counts the ends of jobs and the tries that failed, each once.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	_, place, err := b.Told(t.Context(), nil)
+	b.ok(err)
+	for _, values := range [][]string{
+		{"event", "finished", "status", "SUCCESS"}, {"event", "retry", "step", "a"}, {"event", "failing", "by", "a"}, {"event", "omitted", "listener", "b"}, {"event", "started"},
+	} {
+		b.ok(b.o.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: b.o.Scripts.Home().Keys.Events(), Values: values}).Err())
+	}
+	got, place, err := b.Told(t.Context(), place)
+	b.ok(err)
+	if diff := cmp.Diff(Told{map[report.Status]int{report.Success: 1}, map[string]int{"a": 2, "b": 1}}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got, _, err := b.Told(t.Context(), place); err != nil || len(got.Ended)+len(got.Failed) != 0 {
+		t.Errorf("%v %v", got, err)
 	}
 }

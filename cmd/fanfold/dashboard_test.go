@@ -69,7 +69,7 @@ timers: {beep: {key: "beep-{x}", append: {stream: messages, fields: {x: "{x}"}}}
 	has("/records?param=seconds%3D300", ">"+running+"</a>", "PROCESSING")
 	has("/records?status=cancelled&since=nonsense", "No record is so.")
 	has("/", "Source db", "answers", "1 running: dev")
-	has("/listeners", "1 of 3", "100/m")
+	has("/listeners", "1 of 3", "100/m", "Failed tries", `<td class="number">1</td></tr>`)
 	has("/jobs/"+running, "PROCESSING", "running", "See for yourself", "redis-cli")
 	has("/jobs/"+done, "SUCCESS", "file://")
 	if out, code := s.fanfold("pause", "listener", "broken"); code != exitOK {
