@@ -14,10 +14,7 @@ import (
 	"testing"
 )
 
-const (
-	module = "github.com/fanfold/fanfold"
-	gcsSDK = "cloud.google.com/go/storage"
-)
+const module = "github.com/fanfold/fanfold"
 
 // room is a package of the module, as go list tells.
 type room struct {
@@ -96,6 +93,7 @@ func TestRoomsAreApart(t *testing.T) {
 		"/internal/redisdb":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/internal/screen":   {""},
 		"/internal/quiet":    {""},
+		"/internal/trace":    {"/config", "/engine", "/listeners", "/scheduler", "/inspect", "/cmd"},
 		"/cmd/fanfold/demo":  {"/config", "/scripts", "/engine", "/listeners", "/scheduler", "/inspect"},
 		"/internal/ask":      {""},
 		"/internal/group":    {""},
@@ -122,18 +120,28 @@ func TestRoomsAreApart(t *testing.T) {
 	}
 }
 
-// The SDK is heavy: one package has it, and what opens sinks.
-func TestWhoLinksGCS(t *testing.T) {
+// The SDKs of Google and OpenTelemetry are heavy: one package has each, and the command.
+func TestWhoLinksSDKs(t *testing.T) {
 	t.Parallel()
-	var got []string
-	for _, r := range listHouse(t) {
-		if slices.Contains(r.Deps, gcsSDK) {
-			got = append(got, strings.TrimPrefix(r.ImportPath, module))
+	for sdk, has := range map[string]string{
+		"cloud.google.com/go/storage":  "/engine/sink/gcs",
+		"go.opentelemetry.io/otel/sdk": "/internal/trace/otlp",
+	} {
+		want := []string{"/cmd/fanfold", "/cmd/fanfold/process", has}
+		if sdk == "go.opentelemetry.io/otel/sdk" {
+			want = append(want, "/engine/sink/gcs") // for metrics of its own
 		}
-	}
-	slices.Sort(got)
-	if want := []string{"/cmd/fanfold", "/cmd/fanfold/process", "/engine/sink/gcs"}; !slices.Equal(got, want) {
-		t.Errorf("%s is linked by %q, want %q", gcsSDK, got, want)
+		var got []string
+		for _, r := range listHouse(t) {
+			if slices.ContainsFunc(r.Deps, func(d string) bool { return within(d, sdk) }) {
+				got = append(got, strings.TrimPrefix(r.ImportPath, module))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s is linked by %q, want %q", sdk, got, want)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/internal/access"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -43,12 +44,13 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	ctx := trace.WithParent(r.Context(), r.Header.Get(trace.Field))
 	var id string
 	var before bool
 	if key == "" {
-		id, err = a.o.Operate.Jobs.Create(r.Context(), of.Name, parameters)
+		id, err = a.o.Operate.Jobs.Create(ctx, of.Name, parameters)
 	} else {
-		id, before, err = a.o.Operate.Jobs.CreateOnce(r.Context(), key, of.Name, parameters)
+		id, before, err = a.o.Operate.Jobs.CreateOnce(ctx, key, of.Name, parameters)
 	}
 	if id == "" {
 		return err

@@ -100,6 +100,15 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	c.send(false, 200, "GET", "/openapi.json", "")
 	c.send(false, 200, "GET", "/reports", "")
 	c.send(false, 201, "POST", "/reports/plain/jobs", "")
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	c.send(false, 201, "POST", "/reports/plain/jobs", "", "traceparent", parent)
+	var parents []any
+	for _, m := range b.redis.XRange(t.Context(), b.prefix+":jobs", "-", "+").Val() {
+		parents = append(parents, m.Values["traceparent"])
+	}
+	if !slices.Equal(parents, []any{nil, parent}) {
+		t.Errorf("what was pushed has the traceparents %q", parents)
+	}
 	c.send(false, 201, "POST", "/reports/typed/jobs", `{"s": "é", "ids": [1, "2"]}`, "Idempotency-Key", "k")
 	c.send(false, 201, "POST", "/reports/typed/jobs", `{"ids": [1, 2], "s": "é"}`, "Idempotency-Key", "k")
 	c.send(false, 422, "POST", "/reports/typed/jobs", `{"s": "e"}`, "Idempotency-Key", "k")

@@ -35,6 +35,10 @@ require (
 	golang.org/x/sync v0.24.0
 )
 
-require github.com/adhocore/gronx v1.20.4 // indirect
+require (
+	github.com/adhocore/gronx v1.20.4 // indirect
+	go.opentelemetry.io/otel v1.47.0 // indirect
+	go.opentelemetry.io/otel/trace v1.47.0 // indirect
+)
 
 replace github.com/fanfold/fanfold => ../

@@ -32,6 +32,10 @@ func check(r *decode.Reader, f *file) *Config {
 		}
 	}
 	k.checkSite()
+	if f.Traces.Traces.Headers = k.headers(f.Traces.Headers); f.Traces.URL != "" {
+		c.Traces = f.Traces.Traces
+		c.Traces.URL = strings.TrimRight(c.Traces.URL, "/")
+	}
 	for i := range f.Databases {
 		k.addPassword(&f.Databases[i])
 		k.checkDatabaseTLS(&f.Databases[i])
@@ -116,12 +120,12 @@ func (k *checker) addPassword(d *databaseFields) {
 	}
 }
 
-// checkAPI proves that the headers can be sent with every request.
-func (k *checker) checkAPI(a *apiFields) {
-	a.URL, a.API.Headers = strings.TrimRight(a.URL, "/"), map[string]report.Secret{}
-	for i := range a.Headers {
-		h := a.Headers[i]
-		s := k.Of(&a.Headers[i])
+// headers proves that headers can be sent with every request.
+func (k *checker) headers(fields []headerFields) map[string]report.Secret {
+	headers := map[string]report.Secret{}
+	for i := range fields {
+		h := fields[i]
+		s := k.Of(&fields[i])
 		at, value := s.Hidden(), string(h.Value)
 		if s.Has("file") {
 			at, value = s.Get("file").Hidden(), string(h.File)
@@ -133,12 +137,18 @@ func (k *checker) checkAPI(a *apiFields) {
 			at.Problem("empty", "Write the value of "+h.Name+", set the variable that it comes from, or remove the header")
 		case wrong != nil:
 			at.Problem(wrong.Message, wrong.Remedy)
-		case hasHeader(a.API.Headers, h.Name):
+		case hasHeader(headers, h.Name):
 			at.Problem("a header given twice", "Keep one: capital and small letters are the same in the names of headers")
 		default:
-			a.API.Headers[h.Name] = report.Secret(value)
+			headers[h.Name] = report.Secret(value)
 		}
 	}
+	return headers
+}
+
+// checkAPI proves what the fields of an API mean together.
+func (k *checker) checkAPI(a *apiFields) {
+	a.URL, a.API.Headers = strings.TrimRight(a.URL, "/"), k.headers(a.Headers)
 	at := k.Of(a).Get("idempotency")
 	if wrong := badHeader(a.Idempotency, "", apiHeaders); hasHeader(a.API.Headers, a.Idempotency) {
 		at.Problem("a header that is in headers, too", "Remove it there: each job has its own key")

@@ -13,7 +13,7 @@ import (
 // tables are the structs of which the documentation has tables, by their names there.
 var tables = map[string]reflect.Type{
 	"file": reflect.TypeFor[file](), "redis": reflect.TypeFor[redisFields](), "sentinel": reflect.TypeFor[report.Sentinel](), "databases": reflect.TypeFor[databaseFields](), "apis": reflect.TypeFor[apiFields](),
-	"records": reflect.TypeFor[report.Records](), "limits": reflect.TypeFor[report.Limits](), "keys": reflect.TypeFor[report.Keys](), "http": reflect.TypeFor[report.Site](), "trusted header": reflect.TypeFor[report.TrustedHeader](),
+	"records": reflect.TypeFor[report.Records](), "limits": reflect.TypeFor[report.Limits](), "keys": reflect.TypeFor[report.Keys](), "http": reflect.TypeFor[report.Site](), "traces": reflect.TypeFor[tracesFields](), "trusted header": reflect.TypeFor[report.TrustedHeader](),
 	"reports": reflect.TypeFor[reportFields](), "parameters": reflect.TypeFor[report.Parameter](), "retry": reflect.TypeFor[report.Retry](),
 	"listeners": reflect.TypeFor[listenerFields](), "external columns": reflect.TypeFor[typedFields](), "http columns": reflect.TypeFor[report.HTTPField](),
 	"request": reflect.TypeFor[report.HTTPRequest](), "submit": reflect.TypeFor[report.HTTPSubmit](), "poll": reflect.TypeFor[report.HTTPPoll](), "result": reflect.TypeFor[report.HTTPResult](),
@@ -27,7 +27,7 @@ var tableForm = regexp.MustCompile(`(?s)<!-- fields of ([a-z ]+?)(?:, (kind|own)
 // comments of the fields, and with -update writes them.
 func TestFieldsInTheDocs(t *testing.T) {
 	texts, used := comments(t), map[string]bool{}
-	for _, page := range []string{"../docs/reference/configuration.md", "../docs/reference/api-fields.md", "../docs/guides/external-listeners.md"} {
+	for _, page := range []string{"../docs/reference/configuration.md", "../docs/reference/api-fields.md", "../docs/guides/external-listeners.md", "../docs/reference/metrics.md"} {
 		was, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -34,6 +34,8 @@ type file struct {
 	AdminPublic bool `yaml:"admin_public" default:"false"`
 	// Settings of `serve --http`: see [HTTP](#http)
 	HTTP report.Site `yaml:"http"`
+	// Collector that gets spans of the jobs: see [Traces](metrics.md#traces)
+	Traces tracesFields `yaml:"traces"`
 	// Reports, by name
 	Reports []reportFields `yaml:"reports" min:"1" need:"Define at least one report"`
 	// Timers, by name: see [Timers](#timers)
@@ -65,6 +67,12 @@ type databaseFields struct {
 type apiFields struct {
 	report.API
 	// Headers of every request. Their values are secret. `{file: NAME}` reads the value from a file, without its line end, when a process starts; a relative name is relative to the folder of the configuration. An empty value is an error
+	Headers []headerFields `yaml:"headers" secret:""`
+}
+
+type tracesFields struct {
+	report.Traces
+	// Sent with every request, as those of `apis`; the values are secret
 	Headers []headerFields `yaml:"headers" secret:""`
 }
 

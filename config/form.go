@@ -26,6 +26,7 @@ var language = decode.Language{
 		reflect.TypeFor[report.Rate]():     textOf(report.ParseRate),
 		reflect.TypeFor[report.Every]():    textOf(report.ParseEvery),
 		reflect.TypeFor[report.Cron]():     textOf(report.ParseCron),
+		reflect.TypeFor[report.Share]():    textOf(report.ParseShare),
 		reflect.TypeFor[report.SinkURL]():  textOf(report.ParseSinkURL),
 		reflect.TypeFor[report.JSONPath](): textOf(report.ParseJSONPath),
 		reflect.TypeFor[report.Pattern]():  textOf(report.ParsePattern),

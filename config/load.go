@@ -22,6 +22,7 @@ type Config struct {
 	Admin       string // host:port of the admin server; empty: none
 	AdminPublic bool
 	HTTP        report.Site
+	Traces      report.Traces // without URL: off
 	Reports     map[string]*report.Report
 	Timers      report.Timers   // the longest prefix first
 	Warnings    decode.Problems // what works, but probably not as intended

@@ -129,6 +129,8 @@ var badFiles = []struct {
 	{"nobody to tell", []string{"    stages:", "    notify: {secret: \"whsec_aGVsbG8gd29ybGQgaGVsbG8gd29ybGQh\", timout: 1s}\n    stages:"}},
 	{"a key that can be guessed", []string{"sink:", "http: {key: \"${USER_DB_PASSWORD}\", url: \"reports.example.com\"}\nsink:"}},
 	{"a key that is empty", []string{"sink:", "http: {key: \"${EMPTY}\", url: \"https://reports.example.com/?a=b\"}\nsink:"}},
+	{"traces without a collector", []string{"sink:", "traces: {sample: 2, timeout: 1h, queue: 0}\nsink:"}},
+	{"a collector that cannot be used", []string{"sink:", "traces: {url: \"http://u:s/s@w0rd-7Qx@collector\", sample: -1, headers: {Host: x, a: \"${EMPTY}\"}}\nsink:"}},
 	{"an address that is a list", []string{"sink:", "admin: [::1]:9464\nsink:"}},
 
 	{"characters in keys", []string{"sink:", "keys: {prefix: \"fan fold:\", hash: \"{Record}-\"}\nsink:"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -208,12 +209,14 @@ func (b brokenError) Unwrap() error { return b.error }
 // room for others.
 const recordPatience = 5 * time.Second
 
-// onRecord repeats an effect on the records, for a short while.
-func (e *Engine) onRecord(ctx context.Context, what string, f func() error) error {
+// onRecord repeats an effect on the record of a job, for a short while.
+func (e *Engine) onRecord(ctx context.Context, state *job.State, what string, f func() error) (err error) {
+	ctx, span := e.o.Trace.Start(ctx, trace.Record, traced(state))
+	defer func() { endSpan(span, err) }()
 	short, cancel := context.WithTimeout(ctx, recordPatience)
 	defer cancel()
 	var last error
-	err := e.insist(short, what, func() error {
+	err = e.insist(short, what, func() error {
 		last = f()
 		return last
 	})

@@ -16,7 +16,8 @@ type push struct {
 	entries []string       // that carry it; none if a rebuild found it
 	results []*step.Result // of the entries
 	id      string
-	look    int64 // how often its record was polled
+	look    int64  // how often its record was polled
+	trace   string // traceparent of the first entry that carries it; empty: none
 
 	record  *Record // nil: no such row
 	attempt int64   // of the state in Redis; 0: there is none, or the record is final
@@ -25,7 +26,9 @@ type push struct {
 	report  *report.Report
 	paused  bool // its report is
 
-	run Run // that is started
+	run    Run // that is started
+	traced job.Trace
+	began  time.Time // when its entry was read
 }
 
 // ends says what came of the entries.

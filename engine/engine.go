@@ -16,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine/sink"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -44,6 +45,7 @@ type Options struct {
 	SweepEvery time.Duration         // between sweeps of the sink for orphaned files; 0 means a day
 	OrphanAge  time.Duration         // from which such a sweep deletes a file; 0 means a day
 	Metrics    prometheus.Registerer // nil: none
+	Trace      *trace.Tracer         // nil: no job is traced
 }
 
 // Engine triggers jobs and folds them. Run may be called once.

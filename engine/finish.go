@@ -26,7 +26,7 @@ func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, err
 	if state.Outcome == string(report.Cancelled) {
 		status, end = report.Cancelled, e.o.Records.Cancel
 	}
-	if err := e.onRecord(ctx, "fail record", func() (err error) {
+	if err := e.onRecord(ctx, state, "fail record", func() (err error) {
 		ok, err = end(ctx, Run{ID: state.ID, Attempt: state.Attempt}, state.Reason)
 		return err
 	}); err != nil {
@@ -80,7 +80,7 @@ type foreign struct {
 }
 
 func (e *Engine) foreign(ctx context.Context, state *job.State) (f foreign, err error) {
-	err = e.onRecord(ctx, "read record", func() error {
+	err = e.onRecord(ctx, state, "read record", func() error {
 		f = foreign{outcome: outcomeSuperseded, detail: "the record was changed from outside"}
 		records, err := e.o.Records.Read(ctx, []string{state.ID})
 		if err != nil {
@@ -143,7 +143,7 @@ func (e *Engine) settle(ctx context.Context, f *scripts.Fold, end ending) error 
 		return outcomes[0], nil
 	})
 	if err == nil {
-		e.jobs.finished.WithLabelValues(f.Report, end.status).Inc()
+		e.count(f.State, end)
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/fold"
 	"github.com/fanfold/fanfold/format"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/job"
@@ -77,7 +78,10 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (e
 
 // commit makes the file of a published job visible and gives the record its final status.
 func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, m made) (ending, error) {
+	_, span := e.o.Trace.Start(ctx, trace.Upload, traced(f.State))
 	committed, err := m.writer.Commit()
+	span.Number(trace.Bytes, committed.Bytes)
+	endSpan(span, err)
 	if errors.Is(err, sink.ErrConflict) {
 		// That file is not ours.
 		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name. A file that lies here is deleted then, or by the daily sweep: move it first if it is yours", job.BlameSink, false)
@@ -109,6 +113,11 @@ func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold
 }
 
 func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.Fold, begin create) (m made, err error) {
+	ctx, span := e.o.Trace.Start(ctx, trace.Fold, traced(f.State))
+	defer func() {
+		span.Number(trace.Rows, m.Rows)
+		endSpan(span, err)
+	}()
 	r := whole.Without(slices.Collect(maps.Keys(f.Omitted())))
 	sets, err := e.datasets(ctx, r, f)
 	if err != nil {
@@ -199,7 +208,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold,
 	if len(omitted) > 0 {
 		status = report.Partial
 	}
-	if err := e.onRecord(ctx, "finish record", func() (err error) {
+	if err := e.onRecord(ctx, state, "finish record", func() (err error) {
 		if status == report.Partial {
 			ok, err = e.o.Records.SucceedPartly(ctx, run, file, made.Rows, withoutThese(omitted))
 		} else {

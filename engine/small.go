@@ -199,7 +199,7 @@ func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 		case outcomes == nil || outcomes[i] == scripts.Busy:
 			*d.result = step.Result{Kind: step.Elsewhere}
 		case outcomes[i] == scripts.OK:
-			e.jobs.finished.WithLabelValues(d.fold.Report, d.end.status).Inc()
+			e.count(d.fold.State, d.end)
 		}
 	}
 }

@@ -114,7 +114,8 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 				e.log.Error("start job", "job", p.id, "err", err) // not reached: decide has bound them
 				return n
 			}
-			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: parameters, Plan: e.plans[p.report]}
+			p.traced = e.beginTrace(p)
+			starts[i] = scripts.Start{ID: p.id, Attempt: p.run.Attempt, Parameters: parameters, Trace: p.traced, Plan: e.plans[p.report]}
 			if len(p.entries) > 0 {
 				starts[i].Entry = p.entries[0]
 			}
@@ -133,7 +134,9 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 			case scripts.Busy:
 				p.ends(step.Result{Kind: step.Elsewhere, Err: err})
 			case scripts.OK, scripts.Already:
-				n++
+				if n++; outcomes[i] == scripts.OK { // otherwise another call has begun its trace
+					e.o.Trace.Trigger(p.job(), p.began, "")
+				}
 				p.ends(step.Result{Kind: step.Void})
 				if len(p.results) > 0 {
 					*p.results[0] = step.Result{} // acknowledged by the script

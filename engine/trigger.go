@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
@@ -23,7 +24,7 @@ const maxDeliveries = 20
 // makes them PROCESSING, one round trip that starts them and acknowledges their entries.
 // Every step is repeated until its server is back, so that an outage costs nothing.
 func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Result {
-	results := make([]step.Result, len(entries))
+	results, began := make([]step.Result, len(entries)), time.Now()
 	entries = e.sendHome(ctx, entries, results)
 	pushes := readPushes(entries, results, e.o.Scripts.Keys.Jobs())
 	if len(pushes) == 0 {
@@ -38,6 +39,7 @@ func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Resul
 	}
 	var start []*push
 	for _, p := range pushes {
+		p.began = began
 		if d := decide(*p, e.o.Limits.Grace); d.act == actStart {
 			start = append(start, p)
 		} else {
@@ -106,7 +108,7 @@ func readPushes(entries []step.Entry, results []step.Result, jobs string) []*pus
 			p.entries, p.results = append(p.entries, entry.ID), append(p.results, &results[i])
 		default:
 			polls, _ := strconv.ParseInt(entry.Fields["look"], 10, 64)
-			p := &push{entries: []string{entry.ID}, results: []*step.Result{&results[i]}, id: id, look: max(polls, 0)}
+			p := &push{entries: []string{entry.ID}, results: []*step.Result{&results[i]}, id: id, look: max(polls, 0), trace: entry.Fields[trace.Field]}
 			byID[id] = p
 			pushes = append(pushes, p)
 		}
@@ -219,6 +221,7 @@ func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Re
 		})
 	}
 	if err == nil && changed {
+		e.traceUnstarted(p, why)
 		if attempt > 0 {
 			e.sweepJob(ctx, p.record.Report, p.id, attempt) // it was to run again
 		}

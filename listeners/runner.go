@@ -14,11 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options configures a Runner. All fields but Bounds, Slots, Log and Metrics are needed.
+// Options configures a Runner. All fields but Only, Bounds, Slots, Log, Metrics and Trace are needed.
 type Options struct {
 	Redis    redis.UniversalClient // for blocking reads: one connection for some hundred listeners
 	Scripts  *scripts.Scripts
@@ -31,6 +32,7 @@ type Options struct {
 	Consumer string                // unique for this process
 	Log      *slog.Logger          // nil: silent
 	Metrics  prometheus.Registerer // nil: none
+	Trace    *trace.Tracer         // nil: no job is traced
 }
 
 // Runner does the tasks of listeners. Run may be called once.

@@ -202,7 +202,7 @@ func (e *external) endSilent(ctx context.Context, state *job.State, t *scripts.T
 		v = step.Decide(exhausted, tries, l.Retry)
 		v.Blame = job.BlameSource
 	}
-	if result := e.End(ctx, &task{t, l}, v); result.Kind == step.Elsewhere {
+	if result := e.End(ctx, &task{Task: t, listener: l}, v); result.Kind == step.Elsewhere {
 		return result.Err
 	}
 	return e.o.Scripts.Streams.Ack(ctx, t.Entry.Stream, t.Entry.ID)

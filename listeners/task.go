@@ -25,6 +25,7 @@ type tasks struct {
 type task struct {
 	*scripts.Task
 	listener *report.Listener // nil: its definition does not have it
+	rows     int64            // that this try has stored
 }
 
 var (
@@ -66,7 +67,7 @@ func (t *task) retry() report.Retry {
 // newTask finds the definition of a task.
 func (r *Runner) newTask(t *scripts.Task) *task {
 	_, listener := r.definition(t.Listener, t.Definition)
-	return &task{t, listener}
+	return &task{Task: t, listener: listener}
 }
 
 // Claim reads an entry. A first delivery needs nothing more; any other task is taken over.
@@ -122,9 +123,11 @@ func (r *Runner) handOn(ctx context.Context, what string, script func() error) s
 // Work runs the query, stores what it finds and completes the task.
 func (r *tasks) Work(ctx context.Context, t *task) step.Result {
 	start := time.Now()
+	ctx, span := r.span(ctx, t)
 	err := r.read(ctx, t)
 	r.metrics.seconds.WithLabelValues(r.listener).Observe(time.Since(start).Seconds())
 	result := resultOf(err)
+	endSpan(ctx, span, t, result)
 	switch interrupted, ok := step.Interrupted(ctx); {
 	case result.Kind == step.Done || result.Kind == step.Void:
 		r.count(r.listener, taskDone)

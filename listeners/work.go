@@ -155,6 +155,7 @@ func (r *Runner) flush(ctx context.Context, t *task, began *atomic.Pointer[time.
 		case outcome == scripts.Gone:
 			return ErrEnded
 		}
+		t.rows += chunk.Rows
 		return nil
 	}
 }

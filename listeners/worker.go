@@ -233,7 +233,7 @@ func (w *worker) done(ctx context.Context, what string, script func() (scripts.O
 // fail ends the worker's try, as the error says, and then its entry.
 func (w *worker) fail(ctx context.Context, why error) error {
 	w.ended = true
-	result := w.End(ctx, &task{w.task, w.listener}, step.Decide(resultOf(why), w.state.Tries, w.listener.Retry))
+	result := w.End(ctx, &task{Task: w.task, listener: w.listener}, step.Decide(resultOf(why), w.state.Tries, w.listener.Retry))
 	if result.Kind == step.Elsewhere {
 		return away(result.Err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/engine/record"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
 )
 
@@ -109,7 +110,11 @@ func (j Jobs) Push(ctx context.Context, ids ...string) error {
 }
 
 func (o Options) push(ctx context.Context, p redis.Pipeliner, id string) {
-	p.XAdd(ctx, &redis.XAddArgs{Stream: o.Scripts.Of(id).Keys.Jobs(), Values: []string{"id", id}})
+	values := []string{"id", id}
+	if parent := trace.Parent(ctx); parent != "" {
+		values = append(values, trace.Field, parent)
+	}
+	p.XAdd(ctx, &redis.XAddArgs{Stream: o.Scripts.Of(id).Keys.Jobs(), Values: values})
 }
 
 // Retry makes a record with a final status PENDING, and pushes its id. The job gets the next

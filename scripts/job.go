@@ -30,6 +30,7 @@ type Start struct {
 	Attempt    int64
 	Parameters []byte // JSON object
 	Entry      string // of the stream of jobs, which is acknowledged; empty: none
+	Trace      job.Trace
 	Plan
 }
 
@@ -87,7 +88,7 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
 	listeners := strings.Split(p.Listeners, ",")
 	keys := append(make([]string, 0, 5+len(listeners)+2*len(batch)), s.Keys.Deadlines(), s.Keys.Events(), s.Keys.Jobs(), s.Keys.Wake(), s.Keys.Epoch())
-	args := append(make([]any, 0, 10+len(listeners)+5*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
+	args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
 		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, oneIf(p.Waits), Group, carried)
 	for _, l := range listeners {
 		keys, args = append(keys, s.Keys.Task(l)), append(args, l)
@@ -95,7 +96,7 @@ func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start,
 	for _, i := range batch {
 		j := jobs[i]
 		keys = append(keys, s.Keys.Job(j.ID), s.Keys.Ended(j.ID))
-		args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry)
+		args = append(args, j.ID, j.Attempt, j.Parameters, digest(j.Parameters), j.Entry, j.Trace.Parent, j.Trace.Pushed)
 	}
 	return call(ctx, "start", keys, args...)
 }

@@ -228,16 +228,21 @@ func (d described) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-var metricsTable = regexp.MustCompile(`(?s)<!-- metrics -->\n.*<!-- end -->`)
+var metricsTable = regexp.MustCompile(`(?s)<!-- metrics -->\n.*?<!-- end -->`)
 
 // TestMetricsInTheDocs compares the table of docs/reference/metrics.md with the metrics, and with -update
 // writes it; and every metric that a page names exists.
 func TestMetricsInTheDocs(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, oneReport)
+	s := newStack(t, oneReport, "traces: {url: 'http://127.0.0.1:1'}")
 	d := described{metrics: map[string]string{}}
 	d.MustRegister(inspect.NewGauges(s.b.Inspect))
 	s.b.Metrics = d
+	end, err := s.b.Traces(t.Context(), "c", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
 	for _, role := range process.Roles {
 		if _, err := s.b.Role(t.Context(), role, "c", slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)

@@ -34,7 +34,9 @@ or give a JSON array: --param 'ids=[1, 2]'.
 
 --file waits and then copies the job's file from the sink. FILE appears, or is replaced,
 only when it is complete. --file - writes to standard output and sends all messages to
-standard error; the output is complete only if the exit code is 0.`,
+standard error; the output is complete only if the exit code is 0.
+
+With TRACEPARENT in the environment, the job continues that trace.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete((*config.Config).ReportNames),
 		RunE: f.connected(func(c *cobra.Command, b *backend, args []string) (err error) {
@@ -53,7 +55,7 @@ standard error; the output is complete only if the exit code is 0.`,
 				}
 				defer to.discard()
 			}
-			id, err := b.Operate.Jobs.Create(c.Context(), r.Name, parameters)
+			id, err := b.Operate.Jobs.Create(caller(c), r.Name, parameters)
 			if err != nil {
 				return err
 			}

@@ -26,6 +26,14 @@ func TestNoSecretIsShown(t *testing.T) {
 		fmt.Fprintf(w, "you sent %q", r.Header)
 	}))
 	t.Cleanup(echo.Close)
+	var seen strings.Builder
+	spans := newSpanStore(t)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		spans.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, "you sent us %q", r.Header)
+	}))
+	t.Cleanup(collector.Close)
 	hash, err := bcrypt.GenerateFromPassword([]byte(user), bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +48,8 @@ func TestNoSecretIsShown(t *testing.T) {
 `, echo.URL, signing), fmt.Sprintf(`limits: {stop: 1s}
 databases: {db: {dsn: "{dsn}"}, refusing: {dsn: "nobody:%s@tcp(%s)/{schema}"}}
 apis: {vendor: {url: "%s", headers: {Authorization: "%s"}}}
-http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr, echo.URL, header, sealing, hash))
+traces: {url: "%s", headers: {X-Token: "t0ken-Zq7"}}
+http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr, echo.URL, header, collector.URL, sealing, hash))
 	var log keptLog
 	at := address(t)
 	s.serveInto(&log, at)
@@ -52,8 +61,11 @@ http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr
 	<-told
 	<-told // the API, and the notification
 	s.eventually("the notification is given up", func() bool { return len(s.quarantined()) == 1 })
+	s.eventually("the collector has refused spans", func() bool { return len(log.lines("you sent us")) > 0 && len(spans.named(ids[0], "job", "")) > 0 && len(spans.named(ids[1], "job", "")) > 0 })
+	for _, id := range ids {
+		fmt.Fprintln(&seen, spans.of(id))
+	}
 
-	var seen strings.Builder
 	for _, path := range []string{"/", "/jobs", "/records", "/dead", "/listeners", "/due", "/reports", "/jobs/" + ids[0], "/jobs/" + ids[1], "/api/v1/jobs/" + ids[0], "/api/v1/jobs/" + ids[1], "/api/v1/reports", "/api/v1/openapi.json"} {
 		code, text := oncall.send("GET", path)
 		if code != http.StatusOK {

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/internal/trace"
 )
 
 func newSubmit(f *flags) *cobra.Command {
@@ -22,7 +25,9 @@ func newSubmit(f *flags) *cobra.Command {
 
 and first checks that the records exist. With --wait, it shows the progress of every
 listener until the jobs end; the exit code is 4 if a job failed. With --in or --at, the
-ids become due later, in fanfold:delayed: see fanfold delay ls.`,
+ids become due later, in fanfold:delayed: see fanfold delay ls.
+
+With TRACEPARENT in the environment, the jobs continue that trace.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			if err := due.check(wait); err != nil {
@@ -34,7 +39,7 @@ ids become due later, in fanfold:delayed: see fanfold delay ls.`,
 			if due.given() {
 				return f.delay(c, b, ids, due)
 			}
-			if err := b.Operate.Jobs.Push(c.Context(), ids...); err != nil {
+			if err := b.Operate.Jobs.Push(caller(c), ids...); err != nil {
 				return err
 			}
 			if wait {
@@ -48,6 +53,11 @@ ids become due later, in fanfold:delayed: see fanfold delay ls.`,
 	c.Flags().Var((*span)(&due.in), "in", "due after this time, such as 10m or 1d, by the clock of Redis")
 	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds")
 	return c
+}
+
+// caller is the context of a push, with the span that has called this program, if there is one.
+func caller(c *cobra.Command) context.Context {
+	return trace.WithParent(c.Context(), os.Getenv("TRACEPARENT"))
 }
 
 // delay makes ids due later, and prints them.

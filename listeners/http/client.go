@@ -12,6 +12,7 @@ import (
 	"net/url"
 
 	"github.com/fanfold/fanfold/internal/ask"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/report"
 )
@@ -55,6 +56,7 @@ func (s *Source) do(ctx context.Context, r request) (*ask.Answer, error) {
 	for name, values := range r.headers {
 		headers[name] = values
 	}
+	trace.Inject(ctx, headers)
 	answer, err := s.client.Do(ctx, ask.Request{
 		Method: r.method, URL: r.url, Header: headers, Body: r.body, Alone: r.alone,
 		Timeout: s.api.Timeout, MaxBytes: s.api.MaxBytes, Secrets: s.secrets,

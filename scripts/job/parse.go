@@ -19,6 +19,7 @@ func Parse(id string, fields map[string]string) (*State, error) {
 	open := p.line(fields["job"], state)
 	state.Parameters, state.Worker = []byte(fields["parameters"]), fields[StepFanIn+":owner"]
 	state.Reason, state.Blame, state.Outcome, state.Remove = fields["reason"], Blame(fields["blame"]), fields["outcome"], fields["remove"] != ""
+	state.Trace = Trace{fields["traceparent"], fields["pushed"]}
 	for i, stage := range strings.Split(fields["listeners"], ";") {
 		state.Listeners = strings.Split(stage, ",")
 		for _, listener := range state.Listeners {

@@ -40,7 +40,15 @@ type State struct {
 	Outcome    string   // report.Cancelled if it is to end so; empty if it fails, or does not
 	Remove     bool     // it fails, and its file may exist
 	File       string   // what it made, once it has ended
+	Trace      Trace
 	Tasks      map[string]TaskState
+}
+
+// Trace is where a job is in a distributed trace, as two fields of its hash say. Zero: it is not
+// traced.
+type Trace struct {
+	Parent string // traceparent of W3C: the context of the span of the job
+	Pushed string // when the id was pushed, in Unix ms; behind a space the span that pushed it, if there is one
 }
 
 // StepState is what a state says of the tries of a step.

@@ -9,7 +9,8 @@
 --       may start (empty: any), 8 1: deadlines move while a listener is paused (or empty),
 --       9 group, 10 bytes of parameters up to which an entry carries them, 11… N listeners;
 --       then of every job: id, attempt, parameters (JSON), digest of the parameters, entry
---       of the stream jobs (empty: none)
+--       of the stream jobs (empty: none), traceparent (empty: not traced), when it was pushed
+--       and by which span
 -- Returns for every job 1 started; 2 the same attempt exists or has ended; -5 another job
 --       of this id has this attempt or a later one; -1 Redis has another epoch; -6 a key of
 --       it is of another type
@@ -27,7 +28,7 @@ local middle = ' RUN 1 0 ' .. deadline .. ' 0/' .. n .. ' 0 |' .. table.concat(n
 local listeners, target = table.concat(names, ','), int(n)
 local out, due, done, started = {}, {}, {}, {}
 for i = 1, jobs do
-  local a, k = 6 + n + 5 * i, 4 + n + 2 * i
+  local a, k = 4 + n + 7 * i, 4 + n + 2 * i
   local id, attempt, parameters, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 4]
   local hash, outcome, have, of = KEYS[k], 1, nil, nil
   local exists = not new or started[hash] -- an id can stand in a call twice
@@ -59,6 +60,7 @@ for i = 1, jobs do
     call('HSET', hash, 'job', attempt .. middle .. ARGV[a + 3], 'queryDoneCount', '0', 'queryTarget', target,
       'parameters', parameters, 'listeners', listeners)
     if ARGV[8] ~= '' then call('HSET', hash, 'waits', ARGV[8]) end
+    if ARGV[a + 5] ~= '' then call('HSET', hash, 'traceparent', ARGV[a + 5], 'pushed', ARGV[a + 6]) end
     call('PEXPIREAT', hash, expires)
     started[hash], due[#due + 1], due[#due + 2] = true, deadline, id
   end

@@ -11,7 +11,8 @@ if not listeners then
   local ended = redis.call('GET', KEYS[2])
   return ended and {'ended', ended} or {}
 end
-local names = {'job', 'parameters', 'listeners', 'waits', 'began', 'extended', 'reason', 'outcome', 'remove', 'blame'}
+local names = {'job', 'parameters', 'listeners', 'waits', 'began', 'extended', 'reason', 'outcome', 'remove', 'blame',
+  'traceparent', 'pushed'}
 for _, field in ipairs({'owner', 'entry', 'tries', 'error', 'blame', 'next'}) do names[#names + 1] = '@fanin:' .. field end
 for listener in string.gmatch(listeners, '[^,;]+') do
   for _, field in ipairs({'found', 'owner', 'entry', 'lease', 'taken', 'tries', 'error', 'blame', 'next', 'waits', 'memo',

@@ -30,6 +30,7 @@ import (
 	"github.com/fanfold/fanfold/internal/quiet"
 	"github.com/fanfold/fanfold/internal/redisdb"
 	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/listeners"
 	"github.com/fanfold/fanfold/listeners/http"
 	"github.com/fanfold/fanfold/listeners/mysql"
@@ -53,7 +54,8 @@ type Process struct {
 	HTTP       string                // host:port of the dashboard; empty: none
 	Version    string                // of the program
 
-	seen    *quiet.Watch // what becomes of the clients of Redis
+	trace   *trace.Tracer // nil: no job is traced
+	seen    *quiet.Watch  // what becomes of the clients of Redis
 	apis    map[string]*http.Source
 	files   *sink.Watched               // of an engine; nil: this process makes no files
 	reads   opened                      // the sink of those who bring files

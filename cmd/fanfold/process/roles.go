@@ -118,7 +118,7 @@ func (p *Process) engine(_ context.Context, of partition, consumer string) (Runn
 	e, err := engine.New(engine.Options{
 		Redis: p.Blocking, Scripts: of.Scripts, Partitions: p.Partitions, Records: p.Records, Sink: p.files,
 		Reports: p.Config.Reports, Limits: of.limits, Consumer: consumer, Log: of.log,
-		Installation: p.tag, Metrics: of.metrics,
+		Installation: p.tag, Metrics: of.metrics, Trace: p.trace,
 	})
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (p *Process) beforeListeners() error {
 func (p *Process) listeners(_ context.Context, of partition, consumer string) (Runner, error) {
 	return listeners.New(listeners.Options{
 		Redis: p.Blocking, Scripts: of.Scripts, Reports: p.Config.Reports, Only: p.only, Sources: p.sources, Bounds: p.Config.Bounds(),
-		Limits: of.limits, Slots: p.slots, Consumer: consumer, Log: of.log, Metrics: of.metrics,
+		Limits: of.limits, Slots: p.slots, Consumer: consumer, Log: of.log, Metrics: of.metrics, Trace: p.trace,
 	})
 }
 

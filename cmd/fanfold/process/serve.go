@@ -81,6 +81,11 @@ func (p *Process) Serve(ctx context.Context, roles []string, log *slog.Logger) e
 		return err
 	}
 	defer a.close()
+	flush, err := p.Traces(ctx, consumer, log)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	var runners together
 	for _, role := range roles {
 		r, err := p.Role(ctx, role, consumer, log.With("role", role))

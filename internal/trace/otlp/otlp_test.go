@@ -1,0 +1,65 @@
+package otlp
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/trace"
+	"github.com/fanfold/fanfold/report"
+)
+
+// TestDroppedSpansAreCounted: those that find the queue full, and those that the collector does
+// not take; and the first ones are logged.
+func TestDroppedSpansAreCounted(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	metrics := prometheus.NewRegistry()
+	tracer, end, err := Open(t.Context(), Options{
+		Traces: report.Traces{URL: "http://127.0.0.1:1", Sample: 1, Timeout: 100 * time.Millisecond, Queue: 2},
+		Redis:  redis.NewClient(&redis.Options{}), Log: slog.New(slog.NewTextHandler(&log, nil)), Metrics: metrics,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := trace.Job{ID: "1111", Attempt: 1, Trace: tracer.Begin("", time.Now())}
+	for range 10 {
+		_, span := tracer.Start(t.Context(), trace.Fold, of)
+		span.End("")
+	}
+	end()
+	const want = "# HELP fanfold_spans_dropped_total Spans that were not sent: the collector does not take them, or not as fast as they come.\n" +
+		"# TYPE fanfold_spans_dropped_total counter\nfanfold_spans_dropped_total 10\n"
+	if err := testutil.GatherAndCompare(metrics, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "spans are dropped"); n != 1 {
+		t.Errorf("%d lines: %s", n, log.String())
+	}
+}
+
+// TestSampleIsAShare of the traces that begin here.
+func TestSampleIsAShare(t *testing.T) {
+	t.Parallel()
+	for sample, want := range map[report.Share][2]int{0: {0, 0}, 0.1: {50, 150}, 1: {1000, 1000}} { // 5 deviations
+		tracer, end, err := Open(t.Context(), Options{Traces: report.Traces{URL: "http://127.0.0.1:1", Sample: sample, Timeout: time.Second, Queue: 1}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for range 1000 {
+			if tracer.Begin("", time.Now()).Parent != "" {
+				n++
+			}
+		}
+		if end(); n < want[0] || n > want[1] {
+			t.Errorf("%v: %d of 1000", sample, n)
+		}
+	}
+}
