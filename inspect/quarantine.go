@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/excerpt"
 )
 
 // Quarantined is an entry that could not be used.
@@ -19,7 +20,7 @@ type Quarantined struct {
 	Stream string    `json:"stream"` // from which it came
 	Reason string    `json:"reason"`
 	Origin string    `json:"origin"` // the entry's name in that stream; empty: it came from a sorted set, or was read again
-	Fields string    `json:"fields"` // what it was, up to 1 KB: see scripts.ParseExcerpt
+	Fields string    `json:"fields"` // what it was, up to 1 KB: see excerpt.Parse
 }
 
 // Quarantine lists the quarantined entries that are meant, the newest first, up to a
@@ -76,7 +77,7 @@ func searchQuarantine(ctx context.Context, rdb redis.UniversalClient, key, id st
 
 // names tells whether the fields of an entry name an id.
 func (q Quarantined) names(id string) bool {
-	fields, _ := scripts.ParseExcerpt(q.Fields)
+	fields, _ := excerpt.Parse(q.Fields)
 	of, _, _ := strings.Cut(fields["member"], "/")
 	return id != "" && (fields["id"] == id || of == id)
 }

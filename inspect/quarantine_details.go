@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/excerpt"
 )
 
 // QuarantinedDetails is all that is known of a quarantined entry.
@@ -23,7 +24,7 @@ type QuarantinedDetails struct {
 // QuarantinedDetails adds to an entry what can be known of it now.
 func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v QuarantinedDetails, err error) {
 	v.Quarantined = q
-	v.Parts, v.Whole = scripts.ParseExcerpt(q.Fields)
+	v.Parts, v.Whole = excerpt.Parse(q.Fields)
 	if v.Again, err = in.quarantinedAgain(ctx, v); err != nil {
 		return v, err
 	}

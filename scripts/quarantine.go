@@ -6,89 +6,28 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/excerpt"
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // QuarantineCap is about how many entries the quarantine keeps.
 const QuarantineCap = 10_000
 
-// quarantined is the max size of what is kept of a foreign entry, in bytes.
-const quarantined = 1024
-
-// cutMark stands behind fields that are not whole.
-const cutMark = "…"
-
 // Quarantine keeps an entry that cannot be used, with the reason; what is longer
 // than 1 KB of it is cut.
 func (s Streams) Quarantine(ctx context.Context, stream, entry string, fields map[string]string, reason string) error {
 	c := redis.NewStringCmd(ctx, "xadd", s.Keys.Quarantined(), "maxlen", "~", QuarantineCap, "*",
-		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt(fields))
+		"stream", stream, "entry", entry, "reason", reason, "fields", excerpt.Of(fields))
 	if err := s.do(ctx, c); err != nil {
 		return err
 	}
 	return asError("quarantine", c.Err())
-}
-
-// excerpt returns fields as a text of limited size, which ParseExcerpt reads: name=value,
-// with quotes where a text has spaces, quotes or characters that are not printable.
-func excerpt(fields map[string]string) string {
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		// A text is cut before it is quoted, so that a large one costs little.
-		fmt.Fprintf(&text, " %s=%s", quoted(name), quoted(fields[name]))
-		if text.Len() > quarantined {
-			return strings.ToValidUTF8(text.String()[1:quarantined-len(cutMark)], "") + " " + cutMark
-		}
-	}
-	return strings.TrimPrefix(text.String(), " ")
-}
-
-func quoted(text string) string {
-	long := len(text) > quarantined
-	if q := strconv.Quote(text[:min(len(text), quarantined)]); long || q != `"`+text+`"` || strings.ContainsAny(text, " ="+cutMark) {
-		return q
-	}
-	return text
-}
-
-// ParseExcerpt reads the fields of a quarantined entry. Whole tells whether they are all that
-// the entry had.
-func ParseExcerpt(text string) (fields map[string]string, whole bool) {
-	fields = map[string]string{}
-	next := func(end string) (string, bool) {
-		if q, err := strconv.QuotedPrefix(text); err == nil && q[0] == '"' {
-			text = text[len(q):]
-			q, err = strconv.Unquote(q)
-			return q, err == nil
-		}
-		i := strings.IndexAny(text, end)
-		if i < 0 {
-			i = len(text)
-		}
-		word := text[:i]
-		text = text[i:]
-		return word, !strings.ContainsAny(word, `"`)
-	}
-	for text = strings.TrimLeft(text, " "); text != ""; text = strings.TrimLeft(text, " ") {
-		name, ok := next("= ")
-		value, assigned := "", strings.HasPrefix(text, "=")
-		if !ok || !assigned {
-			return fields, false
-		}
-		text = text[1:]
-		if value, ok = next(" "); !ok {
-			return fields, false
-		}
-		fields[name] = value
-	}
-	return fields, true
 }
 
 // ErrNotRequeued is matched by the refusals of Requeue.
@@ -123,7 +62,7 @@ func (p Partitions) Origin(stream string) string {
 // that matches ErrNotRequeued where the entry cannot be used there.
 func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due time.Time) (key string, err error) {
 	refuse := func(why string) (string, error) { return "", fmt.Errorf("%w: %s", ErrNotRequeued, why) }
-	fields, whole := ParseExcerpt(a.Fields)
+	fields, whole := excerpt.Parse(a.Fields)
 	if !whole {
 		return refuse("more than 1 KB was cut when it was quarantined")
 	}
