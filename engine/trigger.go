@@ -25,6 +25,7 @@ const maxDeliveries = 20
 // Every step is repeated until its server is back, so that an outage costs nothing.
 func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Result {
 	results, began := make([]step.Result, len(entries)), time.Now()
+	entries = e.noteReplies(ctx, entries, results)
 	entries = e.sendHome(ctx, entries, results)
 	pushes := readPushes(entries, results, e.o.Scripts.Keys.Jobs())
 	if len(pushes) == 0 {
@@ -72,12 +73,12 @@ func (e *Engine) sendHome(ctx context.Context, entries []step.Entry, results []s
 	for i, entry := range entries {
 		id := entry.Fields["id"]
 		home := e.o.Partitions.Of(id)
-		if !report.ValidID(id) || home == e.o.Scripts || entry.Deliveries > maxDeliveries {
+		if entry.Fields == nil || !report.ValidID(id) || home == e.o.Scripts || entry.Deliveries > maxDeliveries {
 			continue
 		}
 		ours[i].Fields = nil
 		results[i] = step.Result{Kind: step.Void}
-		if home.Streams.Push(limited, entry.Fields) == nil {
+		if e.sendReplies(limited, id, home) == nil && home.Streams.Push(limited, entry.Fields) == nil {
 			continue
 		}
 		if err := e.insist(ctx, "delay an id of another partition", func() error { return e.o.Scripts.Clock.Delay(ctx, id, homeAgain) }); err != nil {
@@ -176,6 +177,11 @@ func (e *Engine) lookAtPauses(ctx context.Context, pushes []*push) (err error) {
 
 // carryOut does what was decided about a push that does not start its job.
 func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result {
+	if d.act == actQuarantine || d.act == actIgnore && p.record.Status.Final() {
+		if err := e.insist(ctx, "refuse a push", func() error { return e.o.Scripts.Receipts.Refuse(ctx, p.id, d.why) }); err != nil {
+			return step.Result{Kind: step.Elsewhere, Err: err}
+		}
+	}
 	switch {
 	case d.act == actQuarantine && len(p.entries) > 0:
 		return step.Result{Kind: step.Unusable, Err: errors.New(d.why)}
@@ -211,8 +217,10 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Result {
 	s, attempt, changed := e.o.Scripts, p.record.Attempt, false
 	err := e.insist(ctx, "list a record that fails", func() error { return s.Jobs.Bury(ctx, p.id) })
-	if err == nil && p.report.Notify != nil {
-		err = e.insist(ctx, "tell of a record that fails", func() error { return s.Timers.Ended(ctx, p.id, attempt) })
+	if err == nil {
+		err = e.insist(ctx, "tell of a record that fails", func() error {
+			return s.Receipts.Ended(ctx, p.id, attempt, p.report.Notify != nil)
+		})
 	}
 	if err == nil {
 		err = e.insist(ctx, "fail a record", func() (err error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fanfold/fanfold/engine"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
 	"github.com/fanfold/fanfold/scripts/excerpt"
 )
 

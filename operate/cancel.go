@@ -88,10 +88,9 @@ func (j Jobs) finish(ctx context.Context, r engine.Record, reason string) error 
 			return err
 		}
 	}
-	if of := j.o.Config.Reports[r.Report]; of == nil || of.Notify != nil {
-		if err := j.o.Scripts.Of(r.ID).Timers.Ended(ctx, r.ID, r.Attempt); err != nil {
-			return err
-		}
+	of := j.o.Config.Reports[r.Report]
+	if err := j.o.Scripts.Of(r.ID).Receipts.Ended(ctx, r.ID, r.Attempt, of == nil || of.Notify != nil); err != nil {
+		return err
 	}
 	return j.o.Scripts.Of(r.ID).Jobs.Note(ctx, r.ID, r.Attempt, "finished", "status", string(report.Cancelled), "reason", reason)
 }

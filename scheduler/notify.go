@@ -24,7 +24,7 @@ import (
 )
 
 // That a job has ended is told as a timer does its action: the script that ends the job appends a
-// firing to a stream of its own, whose name scripts.EndOf has made. The firing says only which attempt of which record
+// firing to a stream of its own, whose name job.EndOf has made. The firing says only which attempt of which record
 // has ended; what is told is read from the record.
 
 // Ended is what a record says of the job that ran last.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
-	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // signingKey signs what the tests are told.
@@ -98,7 +98,7 @@ func telling(t *testing.T, url string, records ...Ended) (*timersBundle, *ends) 
 // end says that an attempt has ended.
 func (b *timersBundle) end(id string, attempt int64) {
 	b.t.Helper()
-	if err := b.s.Timers.Ended(b.t.Context(), id, attempt); err != nil {
+	if err := b.s.Receipts.Ended(b.t.Context(), id, attempt, true); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -185,7 +185,7 @@ func TestAnEndIsToldAfterALongOutage(t *testing.T) {
 	url, all := receiver(t, func(int, http.ResponseWriter) {})
 	b, e := telling(t, url, Ended{ID: "1", Report: "r", Status: report.Pending})
 	e.broken, b.runs = 1, time.Hour
-	b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Finished(), Values: []any{"name", scripts.EndOf("1", 0), "due", time.Now().Add(-time.Hour).UnixMilli(), "late", 0}})
+	b.client.XAdd(t.Context(), &redis.XAddArgs{Stream: b.s.Keys.Finished(), Values: []any{"name", job.EndOf("1", 0), "due", time.Now().Add(-time.Hour).UnixMilli(), "late", 0}})
 	b.run("c1", true)
 	b.until("the records are back", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.broken < 0 })
 	e.set(Ended{ID: "1", Report: "r", Status: report.Failed})
@@ -244,7 +244,7 @@ func TestEndsThatCannotBeTold(t *testing.T) {
 			if reason, _ := entry["reason"].(string); len(all()) != c.times || !strings.Contains(reason, c.reason) || strings.Contains(reason, "whsec") {
 				t.Errorf("%d requests, %+v", len(all()), entry)
 			}
-			if fields, _ := entry["fields"].(string); !strings.Contains(fields, scripts.EndOf("1", 1)) {
+			if fields, _ := entry["fields"].(string); !strings.Contains(fields, job.EndOf("1", 1)) {
 				t.Errorf("%+v", entry)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/internal/step"
 	"github.com/fanfold/fanfold/report"
 	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
 )
 
 // actions does what the firings of a stream ask for: timers that have fired, or ends of jobs.
@@ -58,14 +59,17 @@ func (f *firing) Tries() (int64, report.Retry, string) { return int64(f.tries) +
 func (t actions) Claim(ctx context.Context, entry step.Entry) (*firing, step.Result) {
 	f := &firing{name: entry.Fields["name"], entry: entry, of: t}
 	var err error
-	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !report.ValidTimer(f.name) {
+	receipt, ok := job.ParseReceipt(f.name)
+	if f.due, err = strconv.ParseInt(entry.Fields["due"], 10, 64); err != nil || !ok && !report.ValidTimer(f.name) {
 		return f, t.failed(ctx, f, errors.New("not a firing: name and due are needed"))
 	}
 	f.tries, _ = strconv.Atoi(entry.Fields["try"])
-	if id, attempt, ok := scripts.ParseEnd(f.name); ok {
+	if ok {
+		return f, t.receipt(ctx, f, receipt)
+	}
+	if id, attempt, ok := job.ParseEnd(f.name); ok {
 		return f, t.end(ctx, f, id, attempt)
 	}
-	var ok bool
 	if f.Timer, f.values, ok = t.o.Timers.Match(f.name); ok {
 		return f, step.Result{}
 	}

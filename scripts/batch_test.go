@@ -164,7 +164,7 @@ func TestABatchHarmsNoOther(t *testing.T) {
 	}
 	told := map[string]bool{}
 	for _, e := range client.XRange(ctx, s.Keys.Finished(), "-", "+").Val() {
-		id, attempt, ok := ParseEnd(e.Values["name"].(string))
+		id, attempt, ok := job.ParseEnd(e.Values["name"].(string))
 		if told[id] || !ok || attempt != 1 {
 			t.Errorf("%v", e.Values)
 		}

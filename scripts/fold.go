@@ -196,13 +196,13 @@ type End struct {
 func (s Folds) Settle(ctx context.Context, ends ...End) ([]Outcome, error) {
 	return s.batches(ctx, len(ends), func(from, to int) *redis.Cmd {
 		n := to - from
-		keys := append(make([]string, 0, 5+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry), s.Keys.Finished())
+		keys := append(make([]string, 0, 6+2*n), s.Keys.Deadlines(), s.Keys.Dead(), s.Keys.Events(), s.stream(ends[from].Entry), s.Keys.Finished(), s.Keys.ReplyTo())
 		args := append(make([]any, 0, 4+8*n), n, Kept.Milliseconds(), s.events, Group)
 		for _, e := range ends[from:to] {
 			keys = append(keys, s.Keys.Job(e.ID), s.Keys.Ended(e.ID))
 			firing := ""
 			if e.Tell {
-				firing = EndOf(e.ID, e.Attempt)
+				firing = job.EndOf(e.ID, e.Attempt)
 			}
 			args = append(args, e.ID, e.Attempt, e.Fence, e.Status, e.Detail, e.Entry.ID, e.Summary(), firing)
 		}

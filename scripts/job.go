@@ -87,7 +87,7 @@ func (s Jobs) Start(ctx context.Context, epoch string, jobs ...Start) ([]Outcome
 
 func (s Jobs) startCall(ctx context.Context, epoch string, p Plan, jobs []Start, batch []int) *redis.Cmd {
 	listeners := strings.Split(p.Listeners, ",")
-	keys := append(make([]string, 0, 5+len(listeners)+2*len(batch)), s.Keys.Deadlines(), s.Keys.Events(), s.Keys.Jobs(), s.Keys.Wake(), s.Keys.Epoch())
+	keys := append(make([]string, 0, 7+len(listeners)+2*len(batch)), s.Keys.Deadlines(), s.Keys.Events(), s.Keys.Jobs(), s.Keys.Wake(), s.Keys.Epoch(), s.Keys.ReplyTo(), s.Keys.Finished())
 	args := append(make([]any, 0, 10+len(listeners)+7*len(batch)), len(batch), len(listeners), p.Timeout.Milliseconds(),
 		Margin.Milliseconds(), s.events, p.Report+"/"+p.Definition, epoch, oneIf(p.Waits), Group, carried)
 	for _, l := range listeners {

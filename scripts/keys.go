@@ -84,6 +84,9 @@ func (k Keys) Fired() string { return k.Prefix + "fired" }
 // Finished is the stream of jobs that have ended, of which services are to be told, as firings.
 func (k Keys) Finished() string { return k.Prefix + "finished" }
 
+// ReplyTo is the hash of the ids whose pushes want receipts: id → streams of services.
+func (k Keys) ReplyTo() string { return k.Prefix + "reply_to" }
+
 // WaitingFired is the sorted set of firings of both streams whose action is to be tried later:
 // name, due time, lateness and tries → when.
 func (k Keys) WaitingFired() string { return k.Prefix + "fired:later" }
@@ -128,7 +131,7 @@ func (k Keys) Type(key string) string {
 		return "stream"
 	case k.Delayed(), k.Deadlines(), k.Dead(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.RecentTimers(), k.WaitingFired(), k.Definitions(), k.Processes():
 		return "zset"
-	case k.TimerAnchors():
+	case k.TimerAnchors(), k.ReplyTo():
 		return "hash"
 	case k.Epoch(), k.Installation(), k.Snapshot(), k.Wake(), k.Configuration():
 		return "string"
@@ -148,7 +151,7 @@ func (k Keys) Type(key string) string {
 // record knows.
 func (k Keys) HoldsWork(key string) bool {
 	switch key {
-	case k.Jobs(), k.Delayed(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.TimerAnchors(), k.Fired(), k.Finished(), k.WaitingFired(), k.Dead(), k.Quarantined():
+	case k.Jobs(), k.Delayed(), k.PausedSet(), k.Timers(), k.PausedTimers(), k.TimerAnchors(), k.Fired(), k.Finished(), k.ReplyTo(), k.WaitingFired(), k.Dead(), k.Quarantined():
 		return true
 	}
 	return strings.HasPrefix(key, k.Waiting("")) || strings.HasPrefix(key, k.Timer(""))

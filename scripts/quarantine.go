@@ -75,7 +75,7 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 			return refuse(err.Error())
 		}
 		key, member = p.Of(later.ID).Keys.Delayed(), later.String()
-	case (origin == "timers" || origin == "fired" || origin == "finished") && !report.ValidTimer(name):
+	case (origin == "timers" || origin == "fired" || origin == "finished") && !report.ValidTimer(name) && !job.IsReceipt(name):
 		return refuse("its name cannot be one of a timer")
 	case origin == "timers":
 		key, member = p.Of(name).Keys.Timers(), name
@@ -87,6 +87,9 @@ func (p Partitions) Requeue(ctx context.Context, from *Scripts, a Aside, due tim
 			return refuse("its id does not match ^" + report.IDForm + "$")
 		}
 		key = p.Of(id).Keys.Prefix + origin
+		if stream, ok := fields["reply_to"]; ok && !job.ValidReplyTo(stream, p.Of(id).Keys.Prefix, p.Of(id).Keys.Hash) {
+			return refuse("its reply_to cannot be a stream of a service: push the id again with another one, or without")
+		}
 		if origin == "jobs" {
 			delete(fields, "look") // the record is looked for anew
 		}

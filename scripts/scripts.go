@@ -42,6 +42,7 @@ type Scripts struct {
 	Gate        Gate
 	Clock       Clock
 	Timers      Timers
+	Receipts    Receipts
 	Definitions Definitions
 	Epoch       Epoch
 }
@@ -61,6 +62,8 @@ type (
 	Clock struct{ *conn }
 	// Timers sets timers and fires them.
 	Timers struct{ *conn }
+	// Receipts tells services what came of pushes that name a stream in the field reply_to.
+	Receipts struct{ *conn }
 	// Definitions knows which processes have which definitions of reports.
 	Definitions struct{ *conn }
 	// Epoch tells whether Redis has lost its memory, and brings back what it had.
@@ -103,7 +106,7 @@ func New(o Options) *Scripts {
 		c.small /= expansion
 	}
 	c.completes = Tasks{c}.completeGroup()
-	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Clock{c}, Timers{c}, Definitions{c}, Epoch{c}}
+	return &Scripts{c, Jobs{c}, Tasks{c}, Folds{c}, Streams{c}, Gate{c}, Clock{c}, Timers{c}, Receipts{c}, Definitions{c}, Epoch{c}}
 }
 
 // do runs commands in one round trip, in their order. Every command has its own error; do

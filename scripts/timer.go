@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts/job"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -149,32 +149,6 @@ func (s Timers) each(ctx context.Context, cmds []redis.Cmder) ([]Outcome, error)
 	return outcomes, failed
 }
 
-// endPrefix begins the names of firings that are the end of a job. No pattern of a timer has it.
-const endPrefix = "@finished/"
-
-// EndOf is the name of the firing that tells of the end of an attempt.
-func EndOf(id string, attempt int64) string {
-	return endPrefix + id + "/" + strconv.FormatInt(attempt, 10)
-}
-
-// ParseEnd takes a name apart that EndOf has made.
-func ParseEnd(name string) (id string, attempt int64, ok bool) {
-	rest, ok := strings.CutPrefix(name, endPrefix)
-	id, text, two := strings.Cut(rest, "/")
-	attempt, err := strconv.ParseInt(text, 10, 64)
-	return id, attempt, ok && two && err == nil && attempt >= 0 && report.ValidID(id)
-}
-
-// Ended appends the firing that tells of the end of an attempt which has no state; that of the others Settle
-// appends.
-func (s Timers) Ended(ctx context.Context, id string, attempt int64) error {
-	now, err := s.Now(ctx)
-	if err != nil {
-		return err
-	}
-	return s.send(ctx, redis.NewStringCmd(ctx, "xadd", s.Keys.Finished(), "*", "name", EndOf(id, attempt), "due", now.UnixMilli(), "late", 0))
-}
-
 // FiredEntry is an entry of a stream of firings.
 type FiredEntry struct {
 	Name string
@@ -200,6 +174,6 @@ func (s Timers) FireLater(ctx context.Context, stream, consumer, entry string, e
 // FireAgain brings back at most max entries that have waited long enough, and returns how
 // long it is until the next one: 0 if one is due, negative if there is none.
 func (s Timers) FireAgain(ctx context.Context, max int) (time.Duration, error) {
-	next, _, err := s.list(ctx, call(ctx, "fired_again", []string{s.Keys.WaitingFired(), s.Keys.Fired(), s.Keys.Finished()}, max, endPrefix))
+	next, _, err := s.list(ctx, call(ctx, "fired_again", []string{s.Keys.WaitingFired(), s.Keys.Fired(), s.Keys.Finished()}, max, job.EndPrefix))
 	return time.Duration(next) * time.Millisecond, err
 }

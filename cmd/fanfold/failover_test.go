@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -105,6 +106,13 @@ func TestCluster(t *testing.T) {
 			s.wait(ids...)
 			s.idle()
 			s.checkCrowd(jobs)
+			for i := range len(partitions) { // to streams in other slots
+				id, stream := s.insert("crowd", `{"job": 1}`), fmt.Sprint("replies:", i)
+				s.pushFor(stream, id)
+				if got := s.receiptsOf(stream, 1); len(got) != 2 || got[0]["event"] != "accepted" || got[1]["status"] != "SUCCESS" {
+					t.Errorf("receipts: %v", got)
+				}
+			}
 		})
 	}
 }

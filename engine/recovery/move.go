@@ -100,7 +100,8 @@ func (m *mover) move(ctx context.Context) error {
 			name, _, _ := strings.Cut(member, " ")
 			return m.to.Of(name).Keys.WaitingFired()
 		}),
-		m.anchors(ctx, k.TimerAnchors()),
+		m.hash(ctx, k.TimerAnchors(), of(scripts.Keys.TimerAnchors)),
+		m.hash(ctx, k.ReplyTo(), of(scripts.Keys.ReplyTo)),
 		m.stream(ctx, k.Jobs(), func(e redis.XMessage) string {
 			id, _ := e.Values["id"].(string)
 			return m.to.Of(id).Keys.Jobs()
@@ -215,18 +216,18 @@ func (m *mover) pauses(ctx context.Context) error {
 	return m.source.Del(ctx, m.from.Keys.PausedSet()).Err()
 }
 
-// anchors moves the fields of a hash.
-func (m *mover) anchors(ctx context.Context, key string) error {
+// hash moves the fields of a hash to other ones.
+func (m *mover) hash(ctx context.Context, key string, of func(field string) string) error {
 	all, err := m.source.HGetAll(ctx, key).Result()
 	if err != nil {
 		return err
 	}
-	for name, anchor := range all {
-		to := m.to.Of(name).Keys.TimerAnchors()
+	for name, value := range all {
+		to := of(name)
 		if m.stays(key, to) {
 			continue
 		}
-		if err := m.target.HSetNX(ctx, to, name, anchor).Err(); err != nil {
+		if err := m.target.HSetNX(ctx, to, name, value).Err(); err != nil {
 			return err
 		}
 		if err := m.source.HDel(ctx, key, name).Err(); err != nil {

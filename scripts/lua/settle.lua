@@ -1,7 +1,9 @@
 #!lua flags=allow-oom
+-- Uses  receipts
 -- Ends attempts whose records are final: removes the hash and the deadline, leaves a
--- tombstone for a while, and acknowledges the entry.
--- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished; then of every job: its hash, its tombstone
+-- tombstone for a while, tells the services that asked for receipts, and acknowledges the entry.
+-- KEYS  1 deadlines, 2 dead, 3 events, 4 stream of the entries, 5 finished, 6 reply_to; then of every
+--       job: its hash, its tombstone
 -- ARGV  1 jobs, 2 how long the tombstone lasts (ms), 3 cap of the events, 4 group; then of
 --       every job: id, attempt, fence, outcome such as SUCCESS, the file or the reason,
 --       entry (empty: none), what its listeners gave, the firing that tells of the end (empty: none)
@@ -10,11 +12,12 @@
 -- Cost  O(jobs * log n); the data is freed in the background
 local call, match = redis.call, string.match
 local jobs, out, gone, ended, done, failed, alive = tonumber(ARGV[1]), {}, {}, {}, {}, {}, {}
+local replies = call('EXISTS', KEYS[6]) == 1
 for i = 1, jobs do
-  local a, hash, tombstone = 8 * i - 3, KEYS[4 + 2 * i], KEYS[5 + 2 * i]
+  local a, hash, tombstone = 8 * i - 3, KEYS[5 + 2 * i], KEYS[6 + 2 * i]
   local id, attempt, fence, status, detail, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local outcome, state, broken = -1, text('HGET', hash, 'job')
-  local was, is, its, started, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) .* (%d+) (%S+)$')
+  local was, is, its, deadline, started, of = match(state or '', '^(%d+) (%u+) %d+ (%d+) (%d+) .* (%d+) (%S+)$')
   if broken or state and not was then
     outcome = -6
   elseif not state then
@@ -27,11 +30,15 @@ for i = 1, jobs do
     outcome = (entry == '' or call('HGET', hash, '@fanin:entry') == entry) and 0 or -1
   elseif was == attempt then
     outcome = 1
-    local file = status == 'SUCCESS' or status == 'PARTIAL'
+    local file, report = status == 'SUCCESS' or status == 'PARTIAL', match(of, '^(.*)/[^/]*/[^/]*$')
     if ARGV[a + 7] ~= '' then call('XADD', KEYS[5], '*', 'name', ARGV[a + 7], 'due', int(now()), 'late', '0') end
     call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
     call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
-      'status', status, 'report', match(of, '^(.*)/[^/]*/[^/]*$'), 'ms', int(now() - started), file and 'file' or 'reason', detail)
+      'status', status, 'report', report, 'ms', int(now() - started), file and 'file' or 'reason', detail)
+    if replies then
+      tell(KEYS[6], KEYS[5], id, attempt .. '/ended/' .. started .. '/' .. deadline .. '/' .. report)
+      redis.pcall('HDEL', KEYS[6], id)
+    end
     gone[#gone + 1] = hash
     ended[#ended + 1] = id
     if status == 'FAILED' then

@@ -1,9 +1,10 @@
 #!lua
+-- Uses  receipts
 -- Starts attempts of jobs: the hash with state and counters, the deadline, and one entry
--- for every listener of stage 1. Acknowledges the entries that asked for it. A field `job`
--- that is not a state is replaced.
--- KEYS  1 deadlines, 2 events, 3 jobs, 4 wake, 5 epoch, 6… N task streams; then of every
---       job: its hash, its tombstone
+-- for every listener of stage 1, and tells the services that asked for receipts. Acknowledges
+-- the entries that asked for it. A field `job` that is not a state is replaced.
+-- KEYS  1 deadlines, 2 events, 3 jobs, 4 wake, 5 epoch, 6 reply_to, 7 finished, 8… N task
+--       streams; then of every job: its hash, its tombstone
 -- ARGV  1 jobs, 2 N, 3 timeout (ms from now), 4 margin (ms that the hash outlives the
 --       deadline), 5 cap of the events, 6 report/definition, 7 epoch in which the attempts
 --       may start (empty: any), 8 1: deadlines move while a listener is paused (or empty),
@@ -18,17 +19,19 @@
 local call, match = redis.call, string.match
 local jobs, n, group = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[9]
 local names = {unpack(ARGV, 11, 10 + n)}
-local new = call('EXISTS', unpack(KEYS, 6 + n)) == 0
+local replies = call('EXISTS', KEYS[6]) == 1
+local new = call('EXISTS', unpack(KEYS, 8 + n)) == 0
 local same_epoch = ARGV[7] == '' or call('GET', KEYS[5]) == ARGV[7]
 local deadline = now() + tonumber(ARGV[3])
 local expires = int(math.max(deadline + tonumber(ARGV[4]), now() + 600000))
 deadline = int(deadline)
+local at, report = int(now()), match(ARGV[6], '^(.*)/')
 local middle = ' RUN 1 0 ' .. deadline .. ' 0/' .. n .. ' 0 |' .. table.concat(names, '|') .. '| ' .. expires .. ' ' ..
-  int(now()) .. ' ' .. ARGV[6] .. '/'
+  at .. ' ' .. ARGV[6] .. '/'
 local listeners, target = table.concat(names, ','), int(n)
 local out, due, done, started = {}, {}, {}, {}
 for i = 1, jobs do
-  local a, k = 4 + n + 7 * i, 4 + n + 2 * i
+  local a, k = 4 + n + 7 * i, 6 + n + 2 * i
   local id, attempt, parameters, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 4]
   local hash, outcome, have, of = KEYS[k], 1, nil, nil
   local exists = not new or started[hash] -- an id can stand in a call twice
@@ -47,14 +50,13 @@ for i = 1, jobs do
     outcome = -1
   end
   if outcome == 1 then
-    call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', 'id', id, 'attempt', attempt, 'event', 'started', 'report',
-      match(ARGV[6], '^(.*)/'))
+    call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[5], '*', 'id', id, 'attempt', attempt, 'event', 'started', 'report', report)
     -- Sent first: if that fails, the job is not started. Two messages of one task that
     -- need no take must never exist.
     if #parameters <= tonumber(ARGV[10]) then
-      send(6, n, 'id', id, 'attempt', attempt, 'of', ARGV[6], 'parameters', parameters)
+      send(8, n, 'id', id, 'attempt', attempt, 'of', ARGV[6], 'parameters', parameters)
     else
-      send(6, n, 'id', id, 'attempt', attempt, 'of', ARGV[6])
+      send(8, n, 'id', id, 'attempt', attempt, 'of', ARGV[6])
     end
     if exists then call('UNLINK', hash) end
     call('HSET', hash, 'job', attempt .. middle .. ARGV[a + 3], 'queryDoneCount', '0', 'queryTarget', target,
@@ -62,6 +64,7 @@ for i = 1, jobs do
     if ARGV[8] ~= '' then call('HSET', hash, 'waits', ARGV[8]) end
     if ARGV[a + 5] ~= '' then call('HSET', hash, 'traceparent', ARGV[a + 5], 'pushed', ARGV[a + 6]) end
     call('PEXPIREAT', hash, expires)
+    if replies then tell(KEYS[6], KEYS[7], id, attempt .. '/accepted/' .. at .. '/' .. deadline .. '/' .. report) end
     started[hash], due[#due + 1], due[#due + 2] = true, deadline, id
   end
   if outcome > 0 and entry ~= '' then done[#done + 1] = entry end

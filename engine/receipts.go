@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// replyTo is the field of a push that names the stream of the service, which wants receipts.
+const replyTo = "reply_to"
+
+// reasonReplyTo says what is wrong with a push that has it.
+const reasonReplyTo = "reply_to cannot be the stream of a service: it has 1 to 200 characters of 0-9 A-Z a-z : . _ - and at most one {tag}, and is no key of Fanfold; push the id again with another one, or without"
+
+// noteReplies notes which services want receipts, before anything else is done about their pushes: what waits has its
+// id alone. It returns the entries; those that cannot be used have their results, and no fields.
+func (e *Engine) noteReplies(ctx context.Context, entries []step.Entry, results []step.Result) []step.Entry {
+	keys := e.o.Scripts.Keys
+	var of []int
+	var pushes []string
+	ours := slices.Clone(entries)
+	for i, entry := range entries {
+		stream, ok := entry.Fields[replyTo]
+		switch {
+		case !ok || !report.ValidID(entry.Fields["id"]) || entry.Deliveries > maxDeliveries:
+		case !job.ValidReplyTo(stream, keys.Prefix, keys.Hash):
+			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Unusable, Err: errors.New(reasonReplyTo)}
+		default:
+			of, pushes = append(of, i), append(pushes, entry.Fields["id"], stream+"/"+entry.ID)
+		}
+	}
+	if len(of) == 0 {
+		return ours
+	}
+	var outcomes []scripts.Outcome
+	err := e.insist(ctx, "note who wants receipts", func() (err error) {
+		outcomes, err = e.o.Scripts.Receipts.Note(ctx, pushes...)
+		return err
+	})
+	for k, i := range of {
+		switch {
+		case errors.Is(err, scripts.ErrBroken):
+			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Unusable, Err: err}
+		case err != nil:
+			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Elsewhere, Err: err}
+		case outcomes[k] != scripts.OK:
+			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Unusable, Err: errors.New("too many other streams wait for receipts of this id; push it again later, or without reply_to")}
+		}
+	}
+	return ours
+}
+
+// sendReplies moves what is noted of an id to its own partition.
+func (e *Engine) sendReplies(ctx context.Context, id string, home *scripts.Scripts) error {
+	pushes, err := e.o.Scripts.Receipts.Read(ctx, id)
+	if err != nil || len(pushes) == 0 {
+		return err
+	}
+	var noted []string
+	for _, p := range pushes {
+		noted = append(noted, id, p)
+	}
+	if _, err := home.Receipts.Note(ctx, noted...); err != nil {
+		return err
+	}
+	return e.o.Scripts.Receipts.Forget(ctx, id)
+}

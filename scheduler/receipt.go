@@ -1,0 +1,89 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fanfold/fanfold/internal/step"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/fanfold/fanfold/scripts/job"
+)
+
+// A service that names a stream in reply_to is told of its push by firings, as others are told of ends. A firing
+// can come twice; the script that appends to the stream does so once.
+
+// deleted is the status of a final receipt if the record no longer exists.
+const deleted = "DELETED"
+
+// receiptTime bounds an append to the stream of a service, which may be on a server that does not answer.
+const receiptTime = 2 * time.Second
+
+// receipt tells a service of its push.
+func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Result {
+	accepted, started := r.Accepted()
+	if r.Kind == job.ReceiptAccepted {
+		return t.deliver(ctx, f, r.Stream, accepted)
+	}
+	if t.o.Records == nil {
+		return t.failed(ctx, f, errors.New("this process reads no records"))
+	}
+	record, exists, err := t.o.Records.Ended(ctx, r.ID)
+	if err != nil {
+		return t.later(ctx, f, scripts.Again{Delay: outageWait, Error: err.Error()})
+	}
+	var fields []any
+	switch {
+	case r.Kind == job.ReceiptRefused:
+		fields = []any{"event", job.ReceiptRefused, "id", r.ID, "reason", r.Reason}
+		if exists && record.Status.Known() && record.Status.Final() {
+			fields = append(fields, outcome(record)...)
+		}
+	case !exists:
+		fields = []any{"event", "finished", "id", r.ID, "attempt", r.Attempt, "status", deleted, "reason", "the record was deleted"}
+	case !record.Status.Final():
+		// It is about to be, or it runs again: its end is what the service waits for.
+		return t.later(ctx, f, scripts.Again{Delay: min(max(unfinishedWait, f.age()/4), maxUnfinishedWait), Error: "the record is not final"})
+	default:
+		fields = append([]any{"event", "finished", "id", r.ID, "attempt", record.Attempt, "report", record.Report}, outcome(record)...)
+		if !record.Status.HasFile() {
+			fields = append(fields, "reason", cut(record.Error))
+		}
+	}
+	if started { // first, if it was not sent yet
+		return t.deliver(ctx, f, r.Stream, accepted, r.Final(fields...))
+	}
+	return t.deliver(ctx, f, r.Stream, r.Final(fields...))
+}
+
+// maxUnfinishedWait is the maximum time between two reads of a record that runs again.
+const maxUnfinishedWait = time.Minute
+
+// outcome is what a receipt says of a record that is.
+func outcome(r Ended) []any {
+	fields := []any{"status", string(r.Status)}
+	if r.Status.HasFile() {
+		fields = append(fields, "file", r.File)
+	}
+	if r.Rows != nil {
+		fields = append(fields, "rows", *r.Rows)
+	}
+	return fields
+}
+
+// deliver appends entries to the stream of a service, each once.
+func (t actions) deliver(ctx context.Context, f *firing, stream string, entries ...job.Entry) step.Result {
+	limited, cancel := context.WithTimeout(ctx, receiptTime)
+	defer cancel()
+	err := t.scripts.Receipts.Deliver(limited, stream, entries...)
+	switch {
+	case err == nil:
+		return step.Result{Kind: step.Void}
+	case errors.Is(err, scripts.ErrBroken), redis.HasErrorPrefix(err, "NOPERM"):
+		return t.failed(ctx, f, fmt.Errorf("receipt of %s: %w", stream, err))
+	}
+	return t.later(ctx, f, scripts.Again{Delay: outageWait, Error: err.Error()})
+}
