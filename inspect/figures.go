@@ -113,7 +113,7 @@ func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 		backlogFigures("fanin_large", k.FanInLarge(), "Jobs with much data that are as those of fanfold_fanin_waiting: a process folds limits.folds of them at once."),
 		backlogFigures("replies", k.Reply(), "What external services said and is not applied yet."),
 		backlogFigures("timer_actions", k.Fired(), "Timers that have fired and whose action is not done, in work or not."),
-		backlogFigures("ends", k.Finished(), "Ends of jobs of which a service is not told yet, in work or not."),
+		backlogFigures("ends", k.Finished(), "Ends of jobs and receipts that a service is not told yet, in work or not."),
 		[]measure{
 			size("jobs_running", k.Deadlines(), "Jobs that run, in all processes."),
 			overdue("timeout", k.Deadlines(), "How long ago the first deadline passed of a job that has not ended, 0 if none did: it grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),

@@ -16,7 +16,8 @@
 //
 // Timers fire what services set for later, beside it: timer.go, and timer_adopt.go
 // for keys with a TTL, timer_fire.go for what is due, timer_action.go for what a
-// firing does.
+// firing does. Services are told of jobs in the same way: notify.go sends requests at
+// their ends, receipt.go appends to the streams of services that pushed them.
 //
 // Events make it punctual, and nothing depends on them: every loop polls once a
 // second, whatever it hears. If a server publishes nothing, a foreign ZADD that is
