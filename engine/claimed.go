@@ -36,8 +36,8 @@ var (
 
 func (c *claimed) Job() string { return c.ID }
 
-func (c *claimed) Keep(ctx context.Context) (bool, error) {
-	kept, err := c.Fold.Keep(ctx)
+func (c *claimed) Renew(ctx context.Context) (bool, error) {
+	kept, err := c.Fold.Renew(ctx)
 	return kept == scripts.OK, err
 }
 

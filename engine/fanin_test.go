@@ -599,7 +599,7 @@ func TestALateBatchLeavesAJobToItsNewWorker(t *testing.T) {
 	if r := f.records.record("1"); r.Status != report.Processing {
 		t.Errorf("%+v", r)
 	}
-	if outcome, err := held.Keep(t.Context()); err != nil || outcome != scripts.OK {
+	if outcome, err := held.Renew(t.Context()); err != nil || outcome != scripts.OK {
 		t.Errorf("the new worker has lost it: %v %v", outcome, err)
 	}
 }

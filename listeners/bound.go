@@ -48,7 +48,7 @@ func (r *Runner) slot(ctx context.Context, t *task, source string, place *place)
 	}
 	// If the slot is lost meanwhile, to a pause of this process, the task goes on: it is one
 	// too many for a while.
-	_, stop := step.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
+	_, stop := step.Renew(ctx, lease, func(ctx context.Context) (bool, error) {
 		_, err := r.o.Scripts.Gate.TakeSlot(ctx, source, who, slots, lease)
 		return true, err
 	})

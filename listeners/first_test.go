@@ -120,7 +120,7 @@ func TestAWorkerThatDiesOnItsFirstDelivery(t *testing.T) {
 	for what, do := range map[string]func() (scripts.Outcome, error){
 		"append":   func() (scripts.Outcome, error) { return late.Append(t.Context(), chunk(1, "8")) },
 		"complete": func() (scripts.Outcome, error) { return late.Complete(t.Context(), chunk(0, "9"), 0) },
-		"renew":    func() (scripts.Outcome, error) { return late.Keep(t.Context()) },
+		"renew":    func() (scripts.Outcome, error) { return late.Renew(t.Context()) },
 		"remember": func() (scripts.Outcome, error) { return late.Remember(t.Context(), []byte("{}")) },
 		"requeue": func() (scripts.Outcome, error) {
 			return late.Requeue(t.Context(), scripts.Again{Counts: true, Error: "late"})

@@ -107,7 +107,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	for i, listener := range names {
 		tasks := r.tasks(ctx, listener)
 		reader := step.New(step.Options{
-			Redis: r.o.Redis, Shared: shared[i/step.MostShared], Stream: r.o.Scripts.Keys.Task(listener), Scripts: r.o.Scripts, Consumer: r.o.Consumer,
+			Redis: r.o.Redis, Shared: shared[i/step.MaxShared], Stream: r.o.Scripts.Keys.Task(listener), Scripts: r.o.Scripts, Consumer: r.o.Consumer,
 			Slots: r.o.Limits.Tasks, MinIdle: r.o.Limits.Lease, Log: r.log,
 			Handle:   step.Singles(tasks, r.o.Limits.Lease, &r.leases),
 			Patience: r.o.Limits.Stop,
@@ -123,8 +123,8 @@ func (r *Runner) Run(ctx context.Context) error {
 func (r *Runner) shared(ctx context.Context, listeners int) (all []*step.Shared, end func()) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	for left := listeners; left > 0; left -= step.MostShared {
-		s := step.NewShared(r.o.Redis, r.o.Consumer, min(left, step.MostShared))
+	for left := listeners; left > 0; left -= step.MaxShared {
+		s := step.NewShared(r.o.Redis, r.o.Consumer, min(left, step.MaxShared))
 		running.Go(func() { s.Run(work) })
 		all = append(all, s)
 	}

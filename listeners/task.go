@@ -50,8 +50,8 @@ func (r *tasks) admit(ctx context.Context) (int, error) {
 
 func (t *task) Job() string { return t.ID }
 
-func (t *task) Keep(ctx context.Context) (bool, error) {
-	kept, err := t.Task.Keep(ctx)
+func (t *task) Renew(ctx context.Context) (bool, error) {
+	kept, err := t.Task.Renew(ctx)
 	return kept == scripts.OK, err
 }
 

@@ -129,7 +129,7 @@ func (w *worker) apply(ctx context.Context) error {
 
 // keep renews the worker's lease, and keeps its entry from being idle.
 func (w *worker) keep(ctx context.Context) error {
-	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.task.Keep(ctx) })
+	return w.done(ctx, "keep task", func() (scripts.Outcome, error) { return w.task.Renew(ctx) })
 }
 
 // store stores a chunk.

@@ -48,7 +48,7 @@ func (f *firing) id() string { return f.name + "/" + strconv.FormatInt(f.due, 10
 
 func (f *firing) Job() string { return f.name }
 
-func (f *firing) Keep(ctx context.Context) (bool, error) {
+func (f *firing) Renew(ctx context.Context) (bool, error) {
 	return f.of.scripts.Streams.Renew(ctx, f.of.stream, f.of.o.Consumer, f.entry.ID)
 }
 

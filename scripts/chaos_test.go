@@ -250,7 +250,7 @@ func (w *chaosWorker) task(ctx context.Context, m Message, e Entry, fields map[s
 		}
 	}
 	if w.random.IntN(4) == 0 {
-		if outcome, err := w.call(ctx, func() (Outcome, error) { return task.Keep(ctx) }); err != nil || outcome != OK {
+		if outcome, err := w.call(ctx, func() (Outcome, error) { return task.Renew(ctx) }); err != nil || outcome != OK {
 			return err
 		}
 	}

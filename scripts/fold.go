@@ -119,9 +119,9 @@ func (s Folds) Open(ctx context.Context, jobs []Small) ([]*Fold, error) {
 	return folds, nil
 }
 
-// Keep renews the lease of a job, and keeps its message from being taken over: OK, Busy if
+// Renew renews the lease of a job, and keeps its message from being taken over: OK, Busy if
 // the job is no longer this worker's, or Gone.
-func (f *Fold) Keep(ctx context.Context) (Outcome, error) {
+func (f *Fold) Renew(ctx context.Context) (Outcome, error) {
 	return f.s.keep(ctx, f.ID, f.Attempt, job.StepFanIn, f.fence(), 0, f.Entry)
 }
 

@@ -131,7 +131,7 @@ func BenchmarkKeep(b *testing.B) {
 	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if outcome, err := task.Keep(b.Context()); err != nil || outcome != OK {
+			if outcome, err := task.Renew(b.Context()); err != nil || outcome != OK {
 				b.Error(outcome, err)
 			}
 		}

@@ -198,7 +198,7 @@ func (m *machine) keep(t *rapid.T) {
 }
 
 func (m *machine) keepTask(t *rapid.T, h *mHand) Outcome {
-	got, err := h.task.Keep(t.Context())
+	got, err := h.task.Renew(t.Context())
 	is := m.openTask(h)
 	want := OK
 	switch {
@@ -517,7 +517,7 @@ func (m *machine) keepFold(t *rapid.T) { m.keepTheFold(t, m.drawHand(t, ofFold))
 
 func (m *machine) keepTheFold(t *rapid.T, h *mHand) Outcome {
 	f, j := h.fold, m.job
-	got, err := f.Keep(t.Context())
+	got, err := f.Renew(t.Context())
 	want := OK
 	switch {
 	case !m.mine(h):

@@ -92,7 +92,7 @@ func TestClaimsKeepAJobAlive(t *testing.T) {
 	fold := claimed(t, s, "1", "w", OK)
 	long("claim")
 	shorten()
-	if outcome, err := fold.Keep(ctx); err != nil || outcome != OK {
+	if outcome, err := fold.Renew(ctx); err != nil || outcome != OK {
 		t.Fatal(outcome, err)
 	}
 	long("renewal")

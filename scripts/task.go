@@ -138,9 +138,9 @@ func millis(d time.Duration) string {
 	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
-// Keep renews the lease of a task, and keeps its message from being taken over: OK, Busy
+// Renew renews the lease of a task, and keeps its message from being taken over: OK, Busy
 // if the task is no longer this worker's, or Gone.
-func (t *Task) Keep(ctx context.Context) (Outcome, error) {
+func (t *Task) Renew(ctx context.Context) (Outcome, error) {
 	return t.s.keep(ctx, t.ID, t.Attempt, t.Listener, strconv.FormatInt(t.Generation, 10), t.Lease, t.Entry)
 }
 

@@ -199,7 +199,7 @@ func TestBrokenKeys(t *testing.T) {
 			"append":   func() error { _, err := task.Append(ctx, chunkOf(0, "1")); return err },
 			"store":    func() error { _, _, err := task.Store(ctx, chunkOf(0, "1")); return err },
 			"complete": func() error { _, err := task.Complete(ctx, chunkOf(0, "1"), 0); return err },
-			"keep":     func() error { _, err := task.Keep(ctx); return err },
+			"keep":     func() error { _, err := task.Renew(ctx); return err },
 			"requeue":  func() error { _, err := task.Requeue(ctx, Again{}); return err },
 			"fail":     func() error { _, err := task.Fail(ctx, "x", job.BlameSource); return err },
 			"omit":     func() error { _, err := task.Omit(ctx, "optional", "x"); return err },
@@ -208,7 +208,7 @@ func TestBrokenKeys(t *testing.T) {
 				_, _, err := s.Folds.Claim(ctx, Claim{Message: Message{"ready", 1}, Worker: "w"})
 				return err
 			},
-			"keep fold":    func() error { _, err := fold.Keep(ctx); return err },
+			"keep fold":    func() error { _, err := fold.Renew(ctx); return err },
 			"advance":      func() error { _, err := fold.Advance(ctx, []string{"m"}); return err },
 			"fail fold":    func() error { _, err := fold.Fail(ctx, "x", job.BlameSink, false); return err },
 			"requeue fold": func() error { _, err := fold.Requeue(ctx, job.StepFanIn, Again{}); return err },

@@ -257,7 +257,7 @@ var taskCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 	"remember": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker memo
 		return t.Remember(ctx, []byte(w.at(2)))
 	}),
-	"keep": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Keep(ctx) }),
+	"keep": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Renew(ctx) }),
 	"load": taskCommand(func(_ *player, ctx context.Context, t *Task, _ words) (Outcome, error) { return t.Load(ctx) }),
 	"fail": taskCommand(func(_ *player, ctx context.Context, t *Task, w words) (Outcome, error) { // worker reason
 		return t.Fail(ctx, w.at(2), job.BlameSource)
@@ -312,7 +312,7 @@ var foldCommands = map[string]func(p *player, ctx context.Context, h *hand, w wo
 	"advance": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker listeners
 		return f.Advance(ctx, strings.Split(w.at(2), ","))
 	}),
-	"keep": foldCommand(func(_ *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { return f.Keep(ctx) }),
+	"keep": foldCommand(func(_ *player, ctx context.Context, f *Fold, _ words) (Outcome, error) { return f.Renew(ctx) }),
 	"fail": foldCommand(func(_ *player, ctx context.Context, f *Fold, w words) (Outcome, error) { // worker reason [remove]
 		return f.Fail(ctx, w.at(2), job.BlameSink, w.has("remove"))
 	}),

@@ -225,7 +225,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	}
 	lazy := take("lazy.one")
 	s.eventually("the worker is alive", func() bool {
-		if kept, err := lazy.Keep(ctx); err != nil || kept != scripts.OK {
+		if kept, err := lazy.Renew(ctx); err != nil || kept != scripts.OK {
 			t.Fatal(kept, err)
 		}
 		return s.ask(id).Kind == inspect.KindBarrier

@@ -121,7 +121,7 @@ func (r *Recovery) lock(ctx context.Context, what string) (held context.Context,
 	} else if err != nil {
 		return nil, nil, err
 	}
-	held, stop := step.Keep(ctx, lease, func(ctx context.Context) (bool, error) {
+	held, stop := step.Renew(ctx, lease, func(ctx context.Context) (bool, error) {
 		err := lock.Refresh(ctx, lease, nil)
 		if errors.Is(err, redislock.ErrNotObtained) {
 			return false, nil

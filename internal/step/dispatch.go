@@ -9,15 +9,15 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// part is what one call of Handle gets.
+// part is the input of one call of Handle.
 type part struct {
 	ctx     context.Context
 	entries []Entry
 	alone   bool
 }
 
-// dispatch hands entries to goroutines. One that has ended its part takes the next
-// one: its stack has grown to what Handle needs.
+// dispatch passes entries to goroutines. A goroutine that has finished a part takes the next one,
+// because its stack has already grown to what Handle needs.
 func (r *Reader) dispatch(ctx context.Context, handlers *sync.WaitGroup, entries []Entry) {
 	for len(entries) > 0 {
 		next := part{ctx: ctx, alone: r.alone(entries[0])}
@@ -38,10 +38,10 @@ func (r *Reader) dispatch(ctx context.Context, handlers *sync.WaitGroup, entries
 	}
 }
 
-// alone tells whether an entry gets a call of its own. One that has ended its workers takes
-// no other with it.
+// alone tells whether an entry gets its own call of Handle. An entry that may have crashed its
+// workers must not take others down with it.
 func (r *Reader) alone(e Entry) bool {
-	return e.Deliveries > lonely || r.o.Alone != nil && r.o.Alone(e)
+	return e.Deliveries > maxBatched || r.o.Alone != nil && r.o.Alone(e)
 }
 
 func (r *Reader) handle(p part) {
@@ -49,7 +49,7 @@ func (r *Reader) handle(p part) {
 	ctx := p.ctx
 	if r.o.KeepAlive && !(p.alone && r.o.Alone != nil) {
 		var stop func()
-		ctx, stop = Keep(ctx, r.o.MinIdle, func(ctx context.Context) (bool, error) { return true, r.keep(ctx, p.entries) })
+		ctx, stop = Renew(ctx, r.o.MinIdle, func(ctx context.Context) (bool, error) { return true, r.resetIdle(ctx, p.entries) })
 		defer stop()
 	}
 	r.acknowledge(p.ctx, p.entries, r.o.Handle(ctx, p.entries))
@@ -60,22 +60,22 @@ func (r *Reader) finish(entries []Entry) {
 	r.release(len(entries))
 }
 
-// acknowledge acknowledges the entries of which nothing is left to do, unless a script has
-// done so with their effect.
+// acknowledge acknowledges the entries that need no more work, unless a script has already done so
+// together with their effect.
 func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Result) {
 	var done []string
-	// Also in a process that is about to stop: what is done need not be delivered again.
+	// Even in a process that is stopping: finished entries need not be delivered again.
 	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	for i, e := range entries {
 		v := Decide(results[i], 1, report.Retry{})
 		switch v.Act {
 		case Quarantine:
-			r.o.Log.Warn("quarantined", "stream", r.o.Stream, "entry", e.ID, "why", v.Err)
+			r.o.Log.Warn("quarantined an entry", "stream", r.o.Stream, "entry", e.ID, "why", v.Err)
 			if err := Insist(ctx, r.o.Log, "quarantine", func() error {
 				err := r.o.Scripts.Streams.Quarantine(ctx, r.o.Stream, e.ID, e.Fields, v.Err.Error())
 				if errors.Is(err, scripts.ErrFull) {
-					return Final(err) // waiting would keep others from ending, who make room
+					return Final(err) // waiting would block the steps that free memory when they end
 				}
 				return err
 			}); err != nil {
@@ -86,11 +86,11 @@ func (r *Reader) acknowledge(ctx context.Context, entries []Entry, results []Res
 			done = append(done, e.ID)
 		case Leave:
 			if v.Err != nil && ctx.Err() == nil {
-				r.o.Log.Warn("left for later", "stream", r.o.Stream, "entry", e.ID, "job", e.Fields["id"], "err", v.Err)
+				r.o.Log.Warn("left the entry pending; it is delivered again", "stream", r.o.Stream, "entry", e.ID, "job", e.Fields["id"], "err", v.Err)
 			}
 		}
 	}
 	if err := r.o.Scripts.Streams.Ack(quick, r.o.Stream, done...); err != nil {
-		r.o.Log.Warn("acknowledge; the entries are delivered again and find their effect", "stream", r.o.Stream, "err", err)
+		r.o.Log.Warn("could not acknowledge entries; they are delivered again without effect", "stream", r.o.Stream, "err", err)
 	}
 }

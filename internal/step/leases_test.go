@@ -18,11 +18,11 @@ func TestAHintEndsWhatIsLost(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	channel := testmain.Name(t)
 	listening, end := context.WithCancel(t.Context())
-	var holds Leases
+	var leases Leases
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		Listen(listening, client, channel, holds.Hint)
+		Listen(listening, client, channel, leases.Hint)
 	}()
 	var lost atomic.Bool
 	var asked atomic.Int64
@@ -30,8 +30,8 @@ func TestAHintEndsWhatIsLost(t *testing.T) {
 		asked.Add(1)
 		return !lost.Load(), nil
 	}
-	held, stop := holds.Keep(t.Context(), "1", time.Hour, renew)
-	other, stopOther := holds.Keep(t.Context(), "2", time.Hour, func(context.Context) (bool, error) { return false, nil })
+	held, stop := leases.Renew(t.Context(), "1", time.Hour, renew)
+	other, stopOther := leases.Renew(t.Context(), "2", time.Hour, func(context.Context) (bool, error) { return false, nil })
 	defer stopOther()
 	publish := func(until func() bool) {
 		t.Helper()
@@ -54,9 +54,9 @@ func TestAHintEndsWhatIsLost(t *testing.T) {
 		t.Errorf("%v, and of another job %v", context.Cause(held), context.Cause(other))
 	}
 	stop()
-	holds.Hint("1") // nothing is held any more
-	if _, still := holds.held["1"]; still || len(holds.held) != 1 {
-		t.Errorf("%v is held", holds.held)
+	leases.Hint("1") // nothing is held any more
+	if _, still := leases.timers["1"]; still || len(leases.timers) != 1 {
+		t.Errorf("%v is held", leases.timers)
 	}
 	end()
 	<-done

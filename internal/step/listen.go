@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// quiet is how long a channel may be silent before it is asked whether it is there.
+	// quiet is how long a subscription may be silent before it is checked with PING.
 	quiet = 5 * time.Second
-	// listenAgain is the time before the next try where it is not.
+	// listenAgain is the pause before a broken subscription is made anew.
 	listenAgain = time.Second
 )
 
-// Listen calls hear with each message of a channel until ctx ends. What is published
-// while there is no connection is missed, so it is for what only makes others faster,
-// and where the channel is forbidden, nothing is heard.
-func Listen(ctx context.Context, rdb redis.UniversalClient, channel string, hear func(message string)) {
+// Listen calls receive with every message of a channel until ctx ends. Messages that are published
+// while there is no connection are missed, so use it only for hints that save time. If the server
+// denies access to the channel, no message arrives.
+func Listen(ctx context.Context, rdb redis.UniversalClient, channel string, receive func(message string)) {
 	for ctx.Err() == nil {
-		listen(ctx, rdb, channel, hear)
+		listen(ctx, rdb, channel, receive)
 		_ = Wait(ctx, listenAgain)
 	}
 }
 
-// listen is one subscription.
-func listen(ctx context.Context, rdb redis.UniversalClient, channel string, hear func(message string)) {
+// listen is one subscription. It returns when the subscription breaks.
+func listen(ctx context.Context, rdb redis.UniversalClient, channel string, receive func(message string)) {
 	sub := rdb.Subscribe(ctx, channel)
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
-		_ = sub.Close() // ends what waits in it
+		_ = sub.Close() // ends a blocked receive
 	})
 	defer func() {
 		if !stop() {
@@ -47,7 +47,7 @@ func listen(ctx context.Context, rdb redis.UniversalClient, channel string, hear
 		case err == nil:
 			asked = false
 			if m, ok := got.(*redis.Message); ok {
-				hear(m.Payload)
+				receive(m.Payload)
 			}
 		case errors.As(err, &timeout) && timeout.Timeout() && !asked && ctx.Err() == nil:
 			if sub.Ping(ctx) != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Loop calls once again and again until ctx ends, and returns nil then: when the bell rings,
-// and after the time that once returns, which is at most max. After an error that comes
-// without a time that is max. It logs an error that differs from the one before.
+// Loop calls once repeatedly until ctx ends, and then returns nil. It calls once when the bell
+// rings, and after the delay that once returned, at most max. After an error without a delay it
+// waits for max. It logs an error unless it is the same as the one before.
 func Loop(ctx context.Context, log *slog.Logger, what string, max time.Duration, bell Bell, once func(context.Context) (time.Duration, error)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	said := ""
+	logged := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -28,10 +28,10 @@ func Loop(ctx context.Context, log *slog.Logger, what string, max time.Duration,
 		sleep, err := once(ctx)
 		switch {
 		case err == nil:
-			said = ""
-		case ctx.Err() == nil && said != err.Error():
-			said = err.Error()
-			log.Warn("trying again until it works", "what", what, "err", err)
+			logged = ""
+		case ctx.Err() == nil && logged != err.Error():
+			logged = err.Error()
+			log.Warn("failed; will try again", "what", what, "err", err)
 		}
 		if err != nil && sleep <= 0 {
 			sleep = max
@@ -40,16 +40,16 @@ func Loop(ctx context.Context, log *slog.Logger, what string, max time.Duration,
 	}
 }
 
-// Every is Loop for what is done once in each d.
+// Every is Loop for work that is done once per d.
 func Every(ctx context.Context, log *slog.Logger, d time.Duration, what string, once func(context.Context) error) error {
 	return Loop(ctx, log, what, d, Bell{}, func(ctx context.Context) (time.Duration, error) { return d, once(ctx) })
 }
 
-// Bell wakes a Loop. Rung many times before the loop polls, it wakes it once. It is safe for
-// concurrent use; the zero value never rings.
+// Bell wakes a Loop. However often it rings between two calls, it wakes the loop once. It is safe
+// for concurrent use; the zero value never rings.
 type Bell struct {
 	Rung  chan struct{}
-	later *atomic.Bool // it will ring in a while
+	later *atomic.Bool // a delayed ring is scheduled
 }
 
 // NewBell returns a Bell.
@@ -63,7 +63,7 @@ func (b Bell) Ring() {
 	}
 }
 
-// RingIn rings after a while, or together with an earlier call that still waits.
+// RingIn rings after d, or together with an earlier call that has not rung yet.
 func (b Bell) RingIn(d time.Duration) {
 	if b.later.CompareAndSwap(false, true) {
 		time.AfterFunc(d, func() {
@@ -73,7 +73,7 @@ func (b Bell) RingIn(d time.Duration) {
 	}
 }
 
-// Wait waits for d, or for the end of ctx, whose error it returns.
+// Wait waits for d or until ctx ends, and then returns the error of ctx.
 func Wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -85,10 +85,9 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Insist calls f until it succeeds or ctx ends, with pauses that grow from 50 ms
-// to 5 s, and returns the error of ctx in that case. It is for effects that must
-// happen before an entry is acknowledged and that fail only while a server is
-// away; an error of Final is returned at once.
+// Insist calls f until it succeeds or ctx ends, with pauses that grow from 50 ms to 5 s. If ctx
+// ends, it returns the cause. Use it for effects that must happen before an entry is acknowledged
+// and that fail only while a server is unreachable. An error from Final is returned at once.
 func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) error {
 	var pause *backoff.ExponentialBackOff
 	for {
@@ -106,14 +105,14 @@ func Insist(ctx context.Context, log *slog.Logger, what string, f func() error) 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		log.Warn("trying again", "what", what, "err", err)
+		log.Warn("failed; trying again", "what", what, "err", err)
 		if Wait(ctx, pause.NextBackOff()) != nil {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// Final marks an error after which Insist gives up.
+// Final marks an error that Insist does not retry.
 func Final(err error) error { return final{err} }
 
 type final struct{ error }

@@ -16,44 +16,44 @@ import (
 // block is how long one read waits for entries. It bounds how long a stop takes.
 const block = time.Second
 
-// Entry is one message.
+// Entry is one message of a stream.
 type Entry struct {
 	ID         string
 	Fields     map[string]string
-	Deliveries int64 // how often it was given to a worker, with this time
+	Deliveries int64 // how often it was delivered, including this time
 }
 
-// lonely is how many deliveries are in company of others, where Batch is set.
-const lonely = 3
+// maxBatched is the maximum number of deliveries together with other entries, if Batch is set.
+const maxBatched = 3
 
 // Options configures a Reader.
 type Options struct {
-	Redis    redis.UniversalClient // for blocking reads: a client that nothing else waits for
-	Scripts  *scripts.Scripts      // acknowledges, and quarantines
-	Shared   *Shared               // reads for this and others with one connection; nil: this has its own
+	Redis    redis.UniversalClient // for blocking reads: a client that nothing else uses
+	Scripts  *scripts.Scripts      // acknowledges and quarantines
+	Shared   *Shared               // reads for several Readers over one connection; nil: a connection of its own
 	Stream   string
-	Consumer string // unique for this process
-	// Slots is how many entries are under way at once.
+	Consumer string // unique per process
+	// Slots is the maximum number of entries that are handled at once.
 	Slots int
-	// MinIdle is the silence after which another consumer's entry is taken over.
+	// MinIdle is how long an entry of another consumer must be idle before it is taken over.
 	MinIdle time.Duration
-	// Batch hands all entries of a read to one call of Handle; otherwise each gets
-	// a call of its own.
+	// Batch passes all entries of a read to one call of Handle; otherwise every entry gets its own
+	// call.
 	Batch bool
-	// Alone, if set, tells which entries of a batch get a call of their own, without
-	// KeepAlive: their handler has a lease.
+	// Alone, if set, tells which entries of a batch get their own call, without KeepAlive, because
+	// their handler has a lease.
 	Alone func(Entry) bool
-	// Admit, if set, is asked before each read how many entries may be read now.
+	// Admit, if set, returns how many entries may be read now. It is called before every read.
 	Admit func(ctx context.Context) (int, error)
-	// Handle works on entries, and returns what came of each. An entry that is neither
-	// acknowledged nor handed on is delivered again after MinIdle, here or elsewhere. Handle
-	// runs in a goroutine of its own and ends soon after its context, whose cause is
-	// ErrStopping if the reader was told to stop and its patience is over.
+	// Handle handles entries and returns a result for each. An entry that is neither acknowledged
+	// nor replaced is delivered again after MinIdle, here or elsewhere. Handle runs in its own
+	// goroutine and returns soon after its context ends. The cause is ErrStopping if the reader was
+	// told to stop and Patience is over.
 	Handle func(ctx context.Context, entries []Entry) []Result
-	// Patience is how long calls of Handle may go on after Run was told to stop.
+	// Patience is how long calls of Handle may continue after Run was told to stop.
 	Patience time.Duration
-	// KeepAlive keeps entries from being taken over while Handle works on them. It
-	// is for handlers that have no lease of their own.
+	// KeepAlive keeps entries from being taken over while Handle works on them. It is for handlers
+	// without a lease of their own.
 	KeepAlive bool
 	Log       *slog.Logger
 }
@@ -61,13 +61,13 @@ type Options struct {
 // Reader reads one stream.
 type Reader struct {
 	o      Options
-	free   chan struct{} // a token for each free slot
-	parts  chan part     // to a goroutine that has ended its part
+	free   chan struct{} // one token per free slot
+	parts  chan part     // to a goroutine that has finished its part
 	tidied time.Time
 
 	mu      sync.Mutex
-	working map[string]bool // ids that are under way here
-	suspect string          // the one of them that may have ended its workers; empty: none
+	working map[string]bool // ids that are handled here
+	suspect string          // the one of them that may have crashed its workers; empty: none
 }
 
 // New returns a Reader. It does no I/O.
@@ -79,12 +79,11 @@ func New(o Options) *Reader {
 	return r
 }
 
-// ErrStopping is the cause of the end of a handler's context in a reader that
-// stops.
+// ErrStopping is the cause of a handler's context that ended because the reader is stopping.
 var ErrStopping = errors.New("step: stopping")
 
-// Run may be called once. It reads until ctx ends and all calls of Handle have
-// returned, and returns nil. An outage of Redis is waited out.
+// Run reads until ctx ends and all calls of Handle have returned, and then returns nil. It waits
+// for the end of an outage of Redis. It may be called once.
 func (r *Reader) Run(ctx context.Context) error {
 	work, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(ErrStopping)
@@ -98,9 +97,9 @@ func (r *Reader) Run(ctx context.Context) error {
 	}()
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = 20*time.Millisecond, 2*time.Second
-	var shown, takeOver time.Time // when it was shown last, and when to take over next
-	rest := false                 // some wait for the end of one that may have ended its workers
-	said := ""                    // the last error: an outage is said once, and its end
+	var shown, takeOver time.Time // the last call of show, and the next take-over
+	rest := false                 // some entries wait until one that may have crashed its workers has ended
+	logged := ""                  // the last error, so that an outage is logged once, and its end
 	for ctx.Err() == nil {
 		slots, err := r.acquire(ctx)
 		var entries []Entry
@@ -130,20 +129,20 @@ func (r *Reader) Run(ctx context.Context) error {
 		r.dispatch(work, &handlers, entries)
 		if err == nil {
 			r.tidy(ctx)
-			if said != "" {
-				r.o.Log.Info("reading again", "stream", r.o.Stream)
+			if logged != "" {
+				r.o.Log.Info("the stream can be read again", "stream", r.o.Stream)
 			}
-			said = ""
+			logged = ""
 			pause.Reset()
 			continue
 		}
 		if err = r.heal(ctx, err); err != nil && ctx.Err() == nil {
-			if said != err.Error() {
-				r.o.Log.Warn("read stream; trying again until it works", "stream", r.o.Stream, "err", err)
+			if logged != err.Error() {
+				r.o.Log.Warn("could not read the stream; will try again", "stream", r.o.Stream, "err", err)
 			}
-			said = err.Error()
-			// Where Redis was away, those who work could not say so: they are given the
-			// time to come back before anything is taken over from them.
+			logged = err.Error()
+			// During an outage of Redis, workers could not renew their entries. Give them time to
+			// do so before taking over any.
 			takeOver, rest = time.Now().Add(r.o.MinIdle/2), false
 			_ = Wait(ctx, pause.NextBackOff())
 		}
@@ -151,8 +150,7 @@ func (r *Reader) Run(ctx context.Context) error {
 	return nil
 }
 
-// acquire takes at least one slot, waiting for it, and as many more as are free
-// and admitted.
+// acquire takes slots: it waits for the first one, and takes as many more as are free and admitted.
 func (r *Reader) acquire(ctx context.Context) (int, error) {
 	select {
 	case <-r.free:
@@ -162,18 +160,18 @@ func (r *Reader) acquire(ctx context.Context) (int, error) {
 	if len(r.free) < r.o.Slots/4 {
 		_ = Wait(ctx, gather)
 	}
-	most := r.o.Slots
+	limit := r.o.Slots
 	if r.o.Admit != nil {
 		n, err := r.o.Admit(ctx)
-		n -= r.o.Slots - 1 - len(r.free) // what is under way here does not count there yet
+		n -= r.o.Slots - 1 - len(r.free) // Admit does not count entries that are handled here
 		if err != nil || n <= 0 {
 			r.release(1)
 			return 0, err
 		}
-		most = min(most, n)
+		limit = min(limit, n)
 	}
 	for n := 1; ; n++ {
-		if n == most {
+		if n == limit {
 			return n, nil
 		}
 		select {
@@ -208,7 +206,7 @@ func (r *Reader) read(ctx context.Context, count int, block time.Duration) ([]En
 	return r.entries(streams[0].Messages), nil
 }
 
-// forget unmarks entries that are not handled after all.
+// forget marks entries as no longer handled here.
 func (r *Reader) forget(entries []Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,8 +218,8 @@ func (r *Reader) forget(entries []Entry) {
 	}
 }
 
-// entries converts messages and marks them as under way; those that are so
-// already are left out.
+// entries converts messages and marks them as handled here. Messages that are already handled here
+// are left out.
 func (r *Reader) entries(messages []redis.XMessage) []Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,19 +238,19 @@ func (r *Reader) entries(messages []redis.XMessage) []Entry {
 	return entries
 }
 
-// tidy removes consumers that are gone, once a minute.
+// tidy removes dead consumers, once a minute.
 func (r *Reader) tidy(ctx context.Context) {
 	if time.Since(r.tidied) < time.Minute {
 		return
 	}
 	r.tidied = time.Now()
 	if err := r.o.Scripts.Streams.Tidy(ctx, r.o.Stream); err != nil && ctx.Err() == nil {
-		r.o.Log.Warn("tidy stream; trying again in a minute", "stream", r.o.Stream, "err", err)
+		r.o.Log.Warn("could not remove dead consumers; will try again in a minute", "stream", r.o.Stream, "err", err)
 	}
 }
 
-// heal makes the group if err says that it is missing, from the first entry on: one made
-// at the end would miss what was pushed before. It returns what is still wrong.
+// heal creates the consumer group if err says that it is missing. The group starts at the first
+// entry: starting at the end would miss earlier pushes. It returns the error that remains.
 func (r *Reader) heal(ctx context.Context, err error) error {
 	if !redis.HasErrorPrefix(err, "NOGROUP") {
 		return err
@@ -264,7 +262,7 @@ func (r *Reader) heal(ctx context.Context, err error) error {
 	return err
 }
 
-// leave removes this consumer, unless an entry is pending for it.
+// leave removes this consumer unless it has pending entries.
 func (r *Reader) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

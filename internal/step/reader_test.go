@@ -44,7 +44,7 @@ func TestPoisonDoesNotWait(t *testing.T) {
 	read := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "dead", Streams: []string{b.options.Stream, ">"}}).Val()
 	for _, m := range read[0].Messages {
 		if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, m.ID,
-			"IDLE", time.Hour.Milliseconds(), "RETRYCOUNT", lonely).Err(); err != nil {
+			"IDLE", time.Hour.Milliseconds(), "RETRYCOUNT", maxBatched).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -320,7 +320,7 @@ func TestAStopLeavesWhatIsPending(t *testing.T) {
 func TestKeepEndsWhereTheHoldIsLost(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	held, stop := Keep(t.Context(), 30*time.Millisecond, func(context.Context) (bool, error) {
+	held, stop := Renew(t.Context(), 30*time.Millisecond, func(context.Context) (bool, error) {
 		switch calls.Add(1) {
 		case 1:
 			return true, nil
@@ -342,7 +342,7 @@ func TestKeepStops(t *testing.T) {
 	const lease = 15 * time.Millisecond
 	var calls atomic.Int64
 	began, gate, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	_, stop := Keep(t.Context(), lease, func(context.Context) (bool, error) {
+	_, stop := Renew(t.Context(), lease, func(context.Context) (bool, error) {
 		if calls.Add(1) == 1 {
 			close(began)
 		}
@@ -448,7 +448,7 @@ func TestPoisonGoesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, messages[0].Messages[0].ID, "RETRYCOUNT", lonely).Err(); err != nil {
+	if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, messages[0].Messages[0].ID, "RETRYCOUNT", maxBatched).Err(); err != nil {
 		t.Fatal(err)
 	}
 	var batches [][]Entry
@@ -467,7 +467,7 @@ func TestPoisonGoesAlone(t *testing.T) {
 	defer b.mu.Unlock()
 	for _, batch := range batches {
 		for _, e := range batch {
-			if poison := e.Fields["n"] == "poison"; poison != (e.Deliveries == lonely+1) || poison && len(batch) != 1 {
+			if poison := e.Fields["n"] == "poison"; poison != (e.Deliveries == maxBatched+1) || poison && len(batch) != 1 {
 				t.Errorf("%+v in a batch of %d", e, len(batch))
 			}
 		}
@@ -555,13 +555,13 @@ func TestPoisonIsAlone(t *testing.T) {
 	}
 	read := b.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: group, Consumer: "dead", Streams: []string{b.options.Stream, ">"}}).Val()
 	for _, m := range read[0].Messages {
-		if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, m.ID, "RETRYCOUNT", lonely).Err(); err != nil {
+		if err := b.client.Do(t.Context(), "XCLAIM", b.options.Stream, group, "dead", 0, m.ID, "RETRYCOUNT", maxBatched).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	gate := make(chan struct{})
 	b.options.Handle = handles(func(_ context.Context, entries []Entry) {
-		if len(entries) != 1 || entries[0].Deliveries != lonely+1 {
+		if len(entries) != 1 || entries[0].Deliveries != maxBatched+1 {
 			t.Errorf("%+v", entries)
 		}
 		b.saw(entries[0])
@@ -580,7 +580,7 @@ func TestPoisonIsAlone(t *testing.T) {
 		t.Fatalf("%+v, seen %v", pending, b.seen)
 	}
 	for _, p := range pending {
-		if p.RetryCount > lonely+1 {
+		if p.RetryCount > maxBatched+1 {
 			t.Errorf("delivered %d times", p.RetryCount)
 		}
 	}

@@ -14,46 +14,46 @@ import (
 // Kind says how one try of a step ended.
 type Kind int
 
-// The kinds. What follows from each is in Decide.
+// The kinds. Decide says what follows from each.
 const (
-	Done      Kind = iota // the effect exists, and the last script has acknowledged the entry
-	Moved                 // a new message has taken the place of the entry, which is acknowledged
-	Void                  // nothing is left to do: the entry is to be acknowledged
+	Done      Kind = iota // the step took effect, and its last script has acknowledged the entry
+	Moved                 // a new message replaced the entry, which is acknowledged
+	Void                  // nothing is left to do: the entry must be acknowledged
 	Retry                 // the try failed
-	Outage                // a server is away, which is not the step's fault
-	Waiting               // nothing is wrong: the step waits for someone else
-	Permanent             // the try failed, and every other one would
-	Unusable              // the entry means nothing
-	Elsewhere             // another worker has the entry, or Redis is away
-	Stopping              // this process is about to stop
+	Outage                // a server is unreachable, which is not the step's fault
+	Waiting               // nothing is wrong: the step waits for something else
+	Permanent             // the try failed, and every other try would fail, too
+	Unusable              // the entry has no usable content
+	Elsewhere             // another worker has the entry, or Redis is unreachable
+	Stopping              // this process is stopping
 )
 
-// Result says how one try of a step ended. The zero value is Done; as the result of a claim
-// it means that the step is claimed.
+// Result says how one try of a step ended. The zero value is Done. As the result of a claim, Done
+// means that the step is claimed.
 type Result struct {
 	Kind  Kind
-	After time.Duration // of Waiting: when the step is tried again; of Outage: the same, 0: as its retries say; of Retry: at the earliest
-	Err   error         // why; of Waiting: for what
+	After time.Duration // Waiting: delay before the next try; Outage: the same, 0: the policy's; Retry: minimum delay
+	Err   error         // the reason; of Waiting: what the step waits for
 	Blame job.Blame
 }
 
-// minWait keeps a step that waits for no time at all from being tried in a loop.
+// minWait keeps a step that waits for no time from being tried in a tight loop.
 const minWait = 10 * time.Millisecond
 
-// Act is what is done about a step.
+// Act is what follows from a result.
 type Act int
 
 // The acts.
 const (
-	Nothing     Act = iota // the entry is acknowledged
-	Acknowledge            // the entry
-	Requeue                // the step is tried again, as Again says
-	GiveUp                 // the step has failed for good, as Err says
-	Quarantine             // the entry, as Err says
-	Leave                  // the entry stays pending: it is delivered again, here or elsewhere
+	Nothing     Act = iota // the entry is already acknowledged
+	Acknowledge            // acknowledge the entry
+	Requeue                // try the step again, as Again says
+	GiveUp                 // fail the step for good, as Err says
+	Quarantine             // quarantine the entry, as Err says
+	Leave                  // leave the entry pending: it is delivered again, here or elsewhere
 )
 
-// Verdict is what follows from a result.
+// Verdict says what follows from a result.
 type Verdict struct {
 	Act   Act
 	Again scripts.Again // of Requeue
@@ -98,8 +98,8 @@ func again(r Result, a scripts.Again) Verdict {
 	return Verdict{Act: Requeue, Again: a}
 }
 
-// Exhausted gives up a step whose tries have ended without a word: each of its workers died.
-// False if it has tries left.
+// Exhausted returns the result of a step that has used all its tries because its workers died
+// without a result. It returns false if tries are left. Last is why the previous try ended.
 func Exhausted(try int64, retry report.Retry, last string) (Result, bool) {
 	if try <= int64(retry.Retries)+1 {
 		return Result{}, false
@@ -107,8 +107,8 @@ func Exhausted(try int64, retry report.Retry, last string) (Result, bool) {
 	return Result{Kind: Permanent, Err: fmt.Errorf("given up after %d tries: %s", try-1, last)}, true
 }
 
-// Interrupted is the result of a try whose context ended: Stopping, or Elsewhere if the lease
-// was lost. False if ctx lasts.
+// Interrupted returns the result of a try whose context ended: Stopping, or Elsewhere if the lease
+// was lost. It returns false if ctx has not ended.
 func Interrupted(ctx context.Context) (Result, bool) {
 	switch {
 	case ctx.Err() == nil:

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// gather is how long a call waits for Readers that have just got something.
+	// gather is how long a call waits for Readers that have just received entries.
 	gather = time.Millisecond
-	// shortBlock is how long a call may wait for entries where it is not for all Readers:
-	// the others join the next one.
+	// shortBlock is how long a call that does not serve all Readers may wait for entries: the
+	// others join the next call.
 	shortBlock = 20 * time.Millisecond
-	// lastAnswer is how long a Reader that ends waits for the call that is under way.
+	// lastAnswer is how long a Reader that stops waits for the running call.
 	lastAnswer = 2 * block
-	// MostShared is how many Readers should share one connection, since Redis looks at
-	// each of their streams in each call.
-	MostShared = 500
+	// MaxShared is the maximum number of Readers that should share one connection: Redis checks all
+	// their streams in every call.
+	MaxShared = 500
 )
 
-// Shared reads for many Readers with one blocking connection. Each call is for those that
-// have free slots and wait for entries; each stream gives as many as the smallest of them
-// takes, so that a busy one starves no other. Its streams are of one slot: a cluster does not read
-// streams of several slots in one call.
+// Shared reads for many Readers over one blocking connection. A call serves the Readers that have
+// free slots and wait for entries. Every stream returns at most as many entries as the Reader with
+// the fewest slots takes, so that a busy stream starves no other. All streams must be in one hash
+// slot: a cluster does not read several slots in one call.
 type Shared struct {
 	redis    redis.UniversalClient
 	consumer string
@@ -44,8 +44,8 @@ type Shared struct {
 type want struct {
 	count  int
 	since  time.Time
-	called bool // it is in the call that is under way
-	ended  bool // its Reader only waits for the end of that call
+	called bool // it is part of the running call
+	ended  bool // its Reader is stopping and only waits for the end of that call
 	answer chan answer
 }
 
@@ -54,12 +54,12 @@ type answer struct {
 	err      error
 }
 
-// NewShared returns a Shared for that many Readers of one consumer. It does no I/O.
+// NewShared returns a Shared for a number of Readers of one consumer. It does no I/O.
 func NewShared(rdb redis.UniversalClient, consumer string, readers int) *Shared {
 	return &Shared{redis: rdb, consumer: consumer, readers: readers, wake: make(chan struct{}, 1), wants: map[string]*want{}}
 }
 
-// Run reads until ctx ends, which must be after the end of all Readers.
+// Run reads until ctx ends, which must be after all Readers have ended.
 func (s *Shared) Run(ctx context.Context) {
 	for {
 		select {
@@ -78,7 +78,7 @@ func (s *Shared) read(ctx context.Context, stream string, count int) ([]redis.XM
 	s.mu.Lock()
 	calling := s.calling
 	s.mu.Unlock()
-	if calling { // without this stream: what is there already need not wait for its end
+	if calling { // without this stream: entries that exist need not wait for the end of the call
 		if messages, err := s.readOne(ctx, stream, count); err != nil || len(messages) > 0 {
 			return messages, err
 		}
@@ -107,15 +107,15 @@ func (s *Shared) read(ctx context.Context, stream string, count int) ([]redis.XM
 	late := time.NewTimer(lastAnswer)
 	defer late.Stop()
 	select {
-	case a := <-w.answer: // what Redis gives now is this consumer's
+	case a := <-w.answer: // the entries belong to this consumer
 		return a.messages, a.err
-	case <-late.C: // Redis hangs: others take over what it still gives
+	case <-late.C: // Redis hangs: others take over the entries
 		return nil, ctx.Err()
 	}
 }
 
-// gathered gives Readers that have just got something a moment to come back, and tells
-// whether ctx lasts.
+// gathered gives Readers that have just received entries a moment to come back. It returns false if
+// ctx has ended.
 func (s *Shared) gathered(ctx context.Context) bool {
 	s.mu.Lock()
 	all := len(s.wants) == s.readers
@@ -133,7 +133,7 @@ func (s *Shared) patience() time.Duration {
 	return shortBlock
 }
 
-// call reads once, for all that wait, and tells whether any are left.
+// call reads once for all waiting Readers, and tells whether any still wait.
 func (s *Shared) call(ctx context.Context) bool {
 	patience := s.patience()
 	s.mu.Lock()
@@ -155,7 +155,7 @@ func (s *Shared) call(ctx context.Context) bool {
 	found, err := s.readTwice(ctx, streams, count, patience)
 	one := redis.Error(nil)
 	if errors.As(err, &one) {
-		// It is that of a stream or of several: each is asked.
+		// The error is that of one stream or of several: read every stream on its own.
 		found, err = nil, nil
 		for _, stream := range streams {
 			messages, err := s.readOne(ctx, stream, count)
@@ -178,7 +178,7 @@ func (s *Shared) call(ctx context.Context) bool {
 		if !w.called {
 			continue
 		}
-		if w.called = false; over || w.ended { // all at once, so that they come back at once
+		if w.called = false; over || w.ended { // all together, so that they come back together
 			delete(s.wants, stream)
 			w.answer <- answer{err: err}
 		}
@@ -186,7 +186,7 @@ func (s *Shared) call(ctx context.Context) bool {
 	return len(s.wants) > 0
 }
 
-// give gives a Reader what it waits for.
+// give passes an answer to the Reader of a stream.
 func (s *Shared) give(stream string, a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,16 +196,16 @@ func (s *Shared) give(stream string, a answer) {
 	}
 }
 
-// readTwice sends a call that waits, and behind it one that does not: Redis answers the first
-// with the entries of one stream, and others have often got theirs at the same time, from the
-// script that starts a job. It returns an error only if it has found nothing.
+// readTwice sends a blocking call and, behind it, one that does not block. Redis answers the first
+// with the entries of one stream; others have often received entries at the same time, from the
+// script that starts a job. It returns an error only if it found nothing.
 func (s *Shared) readTwice(ctx context.Context, streams []string, count int, block time.Duration) (map[string][]redis.XMessage, error) {
 	pipe := s.redis.Pipeline()
 	calls := []*redis.XStreamSliceCmd{pipe.XReadGroup(ctx, s.args(streams, count-count/2, block))}
 	if len(streams) > 1 && count > 1 {
 		calls = append(calls, pipe.XReadGroup(ctx, s.args(streams, count/2, -1)))
 	}
-	_, _ = pipe.Exec(ctx) // each call has its error
+	_, _ = pipe.Exec(ctx) // every call has its own error
 	found := map[string][]redis.XMessage{}
 	var failed error
 	for _, call := range calls {

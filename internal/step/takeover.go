@@ -9,9 +9,9 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// show resets this consumer's idle time: it counts a consumer as idle
-// that waits for entries, and does not know one that has never got any. Asking for
-// its own entries after the last id that there can be gives nothing and counts.
+// show resets this consumer's idle time. Redis counts a consumer as idle while it waits for
+// entries, and does not list one that has never received any. Reading its own pending entries after
+// the last possible id returns nothing and resets the time.
 func (r *Reader) show(ctx context.Context) error {
 	err := r.o.Redis.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: scripts.Group, Consumer: r.o.Consumer, Streams: []string{r.o.Stream, "18446744073709551614-0"}, Count: 1,
@@ -23,11 +23,11 @@ func (r *Reader) show(ctx context.Context) error {
 	return err
 }
 
-// pendingPage is how many pending entries are looked at in one round trip.
+// pendingPage is how many pending entries are listed per round trip.
 const pendingPage = 100
 
-// takeOver takes over at most max entries that were idle for MinIdle. It tells whether it left
-// any because one that may have ended its workers is under way here.
+// takeOver takes over at most max entries that were idle for MinIdle. Rest tells whether it left
+// any because an entry that may have crashed its workers is being handled here.
 func (r *Reader) takeOver(ctx context.Context, max int) (taken []Entry, rest bool, err error) {
 	for start := "-"; len(taken) < max; {
 		idle, err := r.o.Redis.XPendingExt(ctx, &redis.XPendingExtArgs{
@@ -53,15 +53,15 @@ func (r *Reader) takeOver(ctx context.Context, max int) (taken []Entry, rest boo
 	return taken, rest, nil
 }
 
-// choose returns which of the idle entries to claim, at most max, and how often they were
-// delivered with that. Of those that may have ended their workers it is one at a time: the
-// others would get one more delivery with it.
+// choose returns which idle entries to claim, at most max, and their number of deliveries including
+// this one. Of entries that may have crashed their workers it chooses one at a time: if it crashed
+// this worker, too, the others would be charged with a delivery.
 func (r *Reader) choose(idle []redis.XPendingExt, max int) (ids []string, deliveries map[string]int64, rest bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	deliveries = map[string]int64{}
 	for _, p := range idle {
-		suspect := r.o.Batch && p.RetryCount >= lonely
+		suspect := r.o.Batch && p.RetryCount >= maxBatched
 		switch {
 		case len(ids) == max || r.working[p.ID]:
 			continue
@@ -76,7 +76,7 @@ func (r *Reader) choose(idle []redis.XPendingExt, max int) (ids []string, delive
 	return ids, deliveries, rest
 }
 
-// claim claims entries that are still idle, and marks them as under way.
+// claim claims entries that are still idle, and marks them as handled here.
 func (r *Reader) claim(ctx context.Context, ids []string, deliveries map[string]int64) ([]Entry, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -96,15 +96,15 @@ func (r *Reader) claim(ctx context.Context, ids []string, deliveries map[string]
 	return entries, err
 }
 
-// mayTakeRest tells whether no entry that may have ended its workers is under way here.
+// mayTakeRest tells whether no entry that may have crashed its workers is being handled here.
 func (r *Reader) mayTakeRest() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.suspect == ""
 }
 
-// keep resets the idle time of entries. JUSTID: it counts as no delivery.
-func (r *Reader) keep(ctx context.Context, entries []Entry) error {
+// resetIdle resets the idle time of entries. With JUSTID it does not count as a delivery.
+func (r *Reader) resetIdle(ctx context.Context, entries []Entry) error {
 	claim := &redis.XClaimArgs{Stream: r.o.Stream, Group: scripts.Group, Consumer: r.o.Consumer}
 	for _, e := range entries {
 		claim.Messages = append(claim.Messages, e.ID)

@@ -120,7 +120,7 @@ func (p *Process) open() error {
 			listeners++
 		}
 	}
-	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*(waiting+listeners/step.MostShared+1), redisdb.BlockingTimeout); err != nil {
+	if p.Blocking, err = redisdb.Connect(p.Config.Redis, len(all)*(waiting+listeners/step.MaxShared+1), redisdb.BlockingTimeout); err != nil {
 		return err
 	}
 	p.closers = append(p.closers, p.Blocking)
