@@ -58,7 +58,7 @@ func TestWorkersAreKilledAroundSubmits(t *testing.T) {
 	vendors := map[string]*testvendor.Vendor{}
 	apis := "apis:"
 	for name, idempotency := range map[string]string{"keyed": "Idempotency-Key", "careless": "none"} {
-		v := &testvendor.Vendor{Idempotent: name == "keyed", Looks: 1, Pages: 2, Made: func(r *http.Request, _ *testvendor.Job) {
+		v := &testvendor.Vendor{Idempotent: name == "keyed", Polls: 1, Pages: 2, Made: func(r *http.Request, _ *testvendor.Job) {
 			made.Add(1)
 			select { // the answer takes its time, in which the worker is killed
 			case <-r.Context().Done():

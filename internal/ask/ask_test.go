@@ -104,7 +104,7 @@ func TestNoAnswer(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	}
-	if _, err := asked(t, silent, func(r *Request) { r.Timeout = 300 * time.Millisecond }); As(err) == nil || As(err).Kind != Slow || err.Error() != "no whole answer within 300ms" {
+	if _, err := asked(t, silent, func(r *Request) { r.Timeout = 300 * time.Millisecond }); As(err) == nil || As(err).Kind != Slow || err.Error() != "no complete answer within 300ms" {
 		t.Errorf("%v", err)
 	}
 	close(hang)
@@ -133,7 +133,7 @@ func TestBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Close()
-	if _, err := io.ReadAll(answer.Body); !errors.Is(err, ErrTooLong) || err.Error() != "an answer of more than 1000 bytes" {
+	if _, err := io.ReadAll(answer.Body); !errors.Is(err, ErrTooLong) || err.Error() != "the answer exceeds 1000 bytes" {
 		t.Errorf("%v", err)
 	}
 	begun := func(w http.ResponseWriter, r *http.Request) {

@@ -18,11 +18,10 @@ import (
 // Client sends requests. It is safe for concurrent use.
 type Client struct {
 	shared *http.Client
-	alone  *http.Client // each request over a connection of its own
+	alone  *http.Client // a new connection per request
 }
 
-// New returns a Client that follows up to that many redirects, within a host. It does no
-// I/O.
+// New returns a Client that follows at most that many redirects, within a host. It does no I/O.
 func New(redirects int) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 8
@@ -37,37 +36,37 @@ func New(redirects int) *Client {
 	return &Client{shared: &http.Client{Transport: transport, CheckRedirect: follow}, alone: &http.Client{Transport: alone, CheckRedirect: follow}}
 }
 
-// Close closes the connections that nobody uses.
+// Close closes idle connections.
 func (c *Client) Close() {
 	c.shared.CloseIdleConnections()
 	c.alone.CloseIdleConnections()
 }
 
-// SameHost tells whether requests to both go to the same place.
+// SameHost tells whether two URLs have the same scheme and host, and no user.
 func SameHost(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) && a.User == nil && b.User == nil
 }
 
-// Request is one that is ready to go.
+// Request is a request that can be sent.
 type Request struct {
 	Method   string
 	URL      *url.URL
 	Header   http.Header
 	Body     []byte        // nil: none
-	Timeout  time.Duration // for the whole answer
-	MaxBytes int64         // of the answer's body
-	Secrets  []string      // no failure tells them
-	// Alone keeps it from a connection that the service may have closed: whether that has
-	// taken it would not be known.
+	Timeout  time.Duration // for the complete answer
+	MaxBytes int64         // maximum size of the answer's body
+	Secrets  []string      // values that failures never show
+	// Alone sends the request over a new connection. If the service closed a reused one, it would
+	// be unknown whether it received the request.
 	Alone bool
 }
 
-// Answer is a success.
+// Answer is a successful response.
 type Answer struct {
 	Header http.Header
 	URL    *url.URL  // after redirects
-	Body   io.Reader // ends with ErrTooLong, a *Failure that is Broken, or io.EOF
-	Time   *Patience // of the request
+	Body   io.Reader // ends with io.EOF, ErrTooLong, or a *Failure of kind Broken
+	Time   *Patience // the time limit of the request
 
 	timeout time.Duration
 	close   func()
@@ -76,19 +75,19 @@ type Answer struct {
 // Close closes the body.
 func (a *Answer) Close() { a.close() }
 
-// ErrTooLong is matched by the error of a body above MaxBytes.
+// ErrTooLong matches the error of a body that exceeds MaxBytes.
 var ErrTooLong = errors.New("answer too long")
 
-// tooLong is how long the answer may be.
+// tooLong is the error of a body that exceeds that many bytes.
 type tooLong int64
 
-func (t tooLong) Error() string        { return fmt.Sprintf("an answer of more than %d bytes", int64(t)) }
+func (t tooLong) Error() string        { return fmt.Sprintf("the answer exceeds %d bytes", int64(t)) }
 func (t tooLong) Is(target error) bool { return target == ErrTooLong }
 
-var errSlow = errors.New("no whole answer in time")
+var errSlow = errors.New("no complete answer in time")
 
-// Do sends a request. Its answer is a success, and is closed by the caller; else the error
-// is a *Failure, or the cause of the end of ctx.
+// Do sends a request. It returns the answer if it is a success; the caller closes it. Otherwise the
+// error is a *Failure or, if ctx has ended, its cause.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	limit := NewPatience(ctx, r.Timeout, errSlow)
 	var connected atomic.Bool
@@ -132,24 +131,25 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	return nil, judge(response, a.Body, r.Secrets)
 }
 
-// Err is the error of a request without an answer, or of an answer that was not read to
-// its end: the cause of the end of ctx, or a *Failure that says whether the time was over.
+// Err converts the error of a request without an answer, or of a body that was not read to its end:
+// to the cause of ctx if that has ended, otherwise to a *Failure that says whether the time was
+// over.
 func (a *Answer) Err(ctx context.Context, err error) error {
 	switch f := (*Failure)(nil); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case a.Time.Over():
-		return &Failure{Kind: Slow, text: fmt.Sprintf("no whole answer within %s", a.timeout)}
+		return &Failure{Kind: Slow, text: fmt.Sprintf("no complete answer within %s", a.timeout)}
 	case errors.As(err, &f):
 		return f
 	}
 	if of := (*url.Error)(nil); errors.As(err, &of) {
-		err = of.Err // the URL may have values in it that are long or secret
+		err = of.Err // the URL may contain long or secret values
 	}
 	return &Failure{Kind: Broken, err: err}
 }
 
-// limited ends a body that is too long, and says of an error that the answer broke off.
+// limited bounds the size of a body, and turns errors of the connection into Failures.
 type limited struct {
 	from io.Reader
 	left int64
@@ -171,8 +171,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Climbs tells whether one of a value's parts, between slashes of either kind, is . or ..:
-// a server, or a proxy that decodes %2F, would take it for a way to another place.
+// Climbs tells whether a part of a value, between slashes of either kind, is . or .. A server, or a
+// proxy that decodes %2F, would resolve it to another path.
 func Climbs(text string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }), func(part string) bool {
 		return part == "." || part == ".."

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Kind is what a failure means.
+// Kind says what a failure means.
 type Kind int
 
 // The kinds of failures; the package documentation says what each means.
@@ -25,14 +25,14 @@ const (
 	Refused
 )
 
-// Failure is what became of a request that has no answer, or one that is no success.
+// Failure is the outcome of a request without a successful answer.
 type Failure struct {
 	Kind  Kind
-	Code  int           // of the answer; 0: there was none
-	After time.Duration // for which Retry-After asks, up to an hour; 0: it does not say
+	Code  int           // status of the answer; 0: no answer
+	After time.Duration // from Retry-After, at most an hour; 0: not given
 
 	text string
-	err  error // nil: none
+	err  error // of the network; nil: none
 }
 
 // Error implements error: one short line without secrets.
@@ -46,21 +46,21 @@ func (f *Failure) Error() string {
 	return f.text + ": " + f.err.Error()
 }
 
-// Unwrap is the error of the network, if there was one.
+// Unwrap returns the error of the network, if there was one.
 func (f *Failure) Unwrap() error { return f.err }
 
-// As finds the Failure that an error is of; nil where it is of none.
+// As returns the Failure that err wraps, or nil.
 func As(err error) *Failure {
 	f := (*Failure)(nil)
 	errors.As(err, &f)
 	return f
 }
 
-// judge says what an answer means that is no success.
+// judge returns the Failure of an answer that is not a success.
 func judge(response *http.Response, body io.Reader, secrets []string) *Failure {
-	said, _ := io.ReadAll(io.LimitReader(body, 64<<10)) // a connection whose answer was read can be used again
+	said, _ := io.ReadAll(io.LimitReader(body, 64<<10)) // a connection can be reused only if the answer was read
 	f := &Failure{Kind: Refused, Code: response.StatusCode, After: RetryAfter(response.Header, time.Now())}
-	f.text = Excerpt([]byte(response.Status), secrets) // which holds what the service likes to say
+	f.text = Excerpt([]byte(response.Status), secrets) // it contains text of the service
 	if f.Code >= 300 && f.Code < 400 {
 		to := "nowhere"
 		if at, err := response.Location(); err == nil {
@@ -81,11 +81,12 @@ func judge(response *http.Response, body io.Reader, secrets []string) *Failure {
 	return f
 }
 
-// maxWait bounds what a service can ask for with Retry-After.
+// maxWait is the maximum delay that a service can request with Retry-After.
 const maxWait = time.Hour
 
-// RetryAfter reads the header of that name: seconds, or a date, which is by the clock of
-// the service where it tells that. It is 0 where the header does not say, or says now.
+// RetryAfter returns the delay that the Retry-After header requests: seconds, or a date by the
+// service's clock, if the answer has a Date header. It returns 0 if the header is missing, invalid
+// or not in the future.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -101,11 +102,11 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 	return max(0, min(at.Sub(now), maxWait))
 }
 
-// excerptBytes is how much of an answer is told.
+// excerptBytes is how much of an answer is shown.
 const excerptBytes = 200
 
-// Excerpt cuts what a service says to one short line, without secrets. Those below 4 bytes
-// are words that may be anywhere, and stay.
+// Excerpt shortens a text of the service to one line without secrets. Secrets below 4 bytes are not
+// replaced, because they may be part of any word.
 func Excerpt(text []byte, secrets []string) string {
 	whole := strings.ToValidUTF8(string(text), "\uFFFD")
 	for _, secret := range secrets {

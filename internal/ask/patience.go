@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Patience is a time limit that can be stopped: that rows are being stored, or that a task
-// waits for its rate limit, is not the service's fault. It is used by one goroutine.
+// Patience is a time limit that can be paused, because storing rows or waiting for a rate limit is
+// not the service's fault. It must be used by one goroutine.
 type Patience struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	end    time.Time
-	cause  error // of the end of ctx where the time is over
+	cause  error // of the context when the time is over
 }
 
-// NewPatience begins a time limit. Cause is that of its context when it is over.
+// NewPatience starts a time limit. Cause is the cause of its context when the time is over.
 func NewPatience(parent context.Context, limit time.Duration, cause error) *Patience {
 	p := &Patience{end: time.Now().Add(limit), cause: cause}
 	p.ctx, p.cancel = context.WithCancelCause(parent)
@@ -24,10 +24,10 @@ func NewPatience(parent context.Context, limit time.Duration, cause error) *Pati
 	return p
 }
 
-// Context ends with the time limit, with its parent, or with Stop.
+// Context ends with the time limit, its parent, or Stop.
 func (p *Patience) Context() context.Context { return p.ctx }
 
-// Without runs f, whose time does not count.
+// Without runs f without counting its time.
 func (p *Patience) Without(f func() error) error {
 	began := time.Now()
 	err := f()
@@ -38,7 +38,8 @@ func (p *Patience) Without(f func() error) error {
 	return err
 }
 
-// Stopped is Without for what may take longer than there is time left. Of nil it is f.
+// Stopped is Without for functions that may take longer than the time that is left. A nil Patience
+// only runs f.
 func (p *Patience) Stopped(f func() error) error {
 	if p == nil || !p.timer.Stop() {
 		return f()
@@ -50,7 +51,7 @@ func (p *Patience) Stopped(f func() error) error {
 	return err
 }
 
-// Restart gives it a whole limit from now on. Of nil it does nothing.
+// Restart starts the limit anew. A nil Patience does nothing.
 func (p *Patience) Restart(limit time.Duration) {
 	if p != nil {
 		p.end = time.Now().Add(limit)

@@ -1,8 +1,8 @@
-// Package download answers one question: how does a job's file leave over HTTP?
+// Package download answers one question: how does a browser receive a job's file over HTTP?
 //
-// A sink that signs URLs, such as a bucket, sends the browser there: the URL is made for that one
-// request. What lies in a directory is streamed. A client sees a file that is not whole as a
-// transfer that breaks off, never as a short file.
+// If the sink signs URLs, as a bucket does, the browser is redirected to a URL that is signed for
+// this request. A file in a directory is streamed. If the file cannot be read to its end, the
+// client sees an aborted transfer, never a short file.
 package download
 
 import (
@@ -20,29 +20,29 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Find finds the sink that has the file of a record, and the file's name in it.
+// Find returns the sink that has the file of a record, and the file's name in it.
 type Find func(ctx context.Context, id, file string) (files sink.Sink, name string, err error)
 
-// signer is a sink whose objects can be read elsewhere by whoever has a URL.
+// signer is a sink whose objects anyone can read with a signed URL.
 type signer interface {
 	SignedURL(ctx context.Context, name string, until time.Time) (string, error)
 }
 
 const (
-	// LinkTime is how long a signed URL is good.
+	// LinkTime is how long a signed URL is valid.
 	LinkTime = 5 * time.Minute
-	// findTime bounds how long the file is looked for.
+	// findTime bounds the search for the file.
 	findTime = 15 * time.Second
-	// signTime bounds how long the signature is waited for.
+	// signTime bounds the wait for a signature.
 	signTime = 10 * time.Second
 	// writeTime is how long a client may take to receive a chunk of a file.
 	writeTime = 30 * time.Second
 	chunk     = 256 << 10
 )
 
-// Serve answers a GET or HEAD with the file of a record, which is what its file column says:
-// 302 to a signed URL, or 200 with the bytes. An error means that nothing is written yet; it
-// matches sink.ErrNoObject where the file is gone.
+// Serve answers a GET or HEAD with the file of a record, as its file column names it: 302 to a
+// signed URL, or 200 with the bytes. If it returns an error, nothing is written yet. The error
+// matches sink.ErrNoObject if the file does not exist.
 func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) error {
 	limited, cancel := context.WithTimeout(r.Context(), findTime)
 	files, name, err := find(limited, id, file)
@@ -52,7 +52,7 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	}
 	made, ok := engine.ParseFileName(name)
 	if !ok || made.ID != id {
-		return fmt.Errorf("record %s has the file %q, which no job of it has made", id, file)
+		return fmt.Errorf("the file %[2]q of record %[1]s was not made by a job of this record", id, file)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -86,16 +86,15 @@ func Serve(w http.ResponseWriter, r *http.Request, find Find, id, file string) e
 	}
 	to := &patient{w, http.NewResponseController(w)}
 	if _, err := io.CopyBuffer(to, struct{ io.Reader }{in}, make([]byte, chunk)); err != nil {
-		panic(http.ErrAbortHandler) // the length is not known: this is how the client learns of it
+		panic(http.ErrAbortHandler) // the length is unknown: only an abort tells the client
 	}
 	return nil
 }
 
-// Size is how many bytes the file of a record has, if it lies in a directory; nil: it does not, or it
-// has none.
+// Size returns the size of a record's file in bytes if it is in a directory, otherwise nil.
 func Size(ctx context.Context, find Find, id, file string) *int64 {
 	if to, wrong := report.ParseSinkURL(file); wrong != nil || to.Scheme != report.SchemeFile {
-		return nil // another one would be asked over the network
+		return nil // other sinks would need a network call
 	}
 	files, name, err := find(ctx, id, file)
 	dir, ok := files.(*sink.Dir)
@@ -114,7 +113,7 @@ func Size(ctx context.Context, find Find, id, file string) *int64 {
 	return &size
 }
 
-// patient gives the client time for each chunk, whatever the server gives for a whole answer.
+// patient sets a write deadline per chunk, whatever the server's deadline for a whole answer.
 type patient struct {
 	io.Writer
 	to *http.ResponseController

@@ -1,7 +1,7 @@
-// Package group is a group commit: calls that come at the same time share a round trip.
-// While one runs, calls gather for the next one: few under light load, many under heavy
-// load, and none waits for others to come. A round trip of a single call, which may be slow
-// for its own reasons, lets another one run beside it.
+// Package group answers one question: how do concurrent calls share a round trip? It is a group
+// commit: while a round trip runs, calls gather for the next one. Batches are small under light
+// load and large under heavy load, and no call waits for others to arrive. A round trip of a single
+// call, which may be slow for its own reasons, lets another one run beside it.
 package group
 
 import (
@@ -19,24 +19,23 @@ type Group[C any] struct {
 	mu      sync.Mutex
 	queue   []*batch[C]
 	running int
-	single  int // how many of the round trips that run have a single call
+	single  int // how many running round trips have a single call
 }
 
-// batch is what shares a round trip.
+// batch is the set of calls that share a round trip.
 type batch[C any] struct {
 	calls []C
 	done  chan struct{}
 }
 
-// New returns a group. run carries out batches of up to size calls until there are no
-// more; it sets the outcomes of a batch before it takes the next one, and is called at
-// most twice at the same time.
+// New returns a Group. Run carries out batches of at most size calls until the sequence ends; it
+// sets the outcomes of a batch before it takes the next one. At most two calls of run run at once.
 func New[C any](size int, run func(batches iter.Seq[[]C])) *Group[C] {
 	return &Group[C]{size: size, run: run}
 }
 
-// Do returns when a call was carried out, or with the error of ctx. The call may run
-// although ctx has ended.
+// Do returns when the call was carried out, or with the error of ctx. The call may run even if ctx
+// has ended.
 func (g *Group[C]) Do(ctx context.Context, call C) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -52,7 +51,7 @@ func (g *Group[C]) Do(ctx context.Context, call C) error {
 	if g.running == 0 || g.running == 1 && g.single == 1 {
 		g.running++
 		go func() {
-			runtime.Gosched() // calls that are about to come are in the first batch
+			runtime.Gosched() // let calls that are about to arrive join the first batch
 			g.run(g.batches)
 		}()
 	}
@@ -65,7 +64,7 @@ func (g *Group[C]) Do(ctx context.Context, call C) error {
 	}
 }
 
-// Waiting returns how many calls are in no round trip yet.
+// Waiting returns how many calls are not in a round trip yet.
 func (g *Group[C]) Waiting() (n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,8 +74,8 @@ func (g *Group[C]) Waiting() (n int) {
 	return n
 }
 
-// batches yields what is queued until nothing is, or until a round trip of several calls runs
-// beside this one, which goes on with the queue.
+// batches yields queued batches until the queue is empty, or until a round trip of several calls
+// runs beside this one and continues with the queue.
 func (g *Group[C]) batches(yield func([]C) bool) {
 	single := 0 // 1 if the batch has a single call
 	for {

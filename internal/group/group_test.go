@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// TestCallsShareARoundTrip: those that come while round trips run share the next ones, of
-// which one runs at once,
-// each has its own outcome, and all have run when the last one returns.
+// TestCallsShareARoundTrip: the first call runs at once, calls that arrive meanwhile share the next
+// round trips, every call gets its own outcome, and all have run when the last one returns.
 func TestCallsShareARoundTrip(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +44,7 @@ func TestCallsShareARoundTrip(t *testing.T) {
 				}
 			})
 			if i < 2 {
-				synctest.Wait() // one alone does not wait for others
+				synctest.Wait() // a single call does not wait for others
 			}
 		}
 		synctest.Wait()

@@ -1,3 +1,4 @@
-// Package mysqldb opens connection pools on MySQL and MariaDB, for the record
-// store and for listeners, with the settings that both rely on.
+// Package mysqldb answers one question: how does a process connect to MySQL or MariaDB? It opens
+// connection pools for the record store and for listeners, with the settings that both rely on, and
+// classifies errors of servers (away.go).
 package mysqldb

@@ -16,39 +16,39 @@ import (
 )
 
 const (
-	// kept is how many runs of a report count.
+	// kept is how many runs of a report are remembered.
 	kept = 50
-	// first is how many events are read of a stream at the first time, and maxRead later.
+	// first is how many events of a stream are read the first time, and maxRead later.
 	first, maxRead = 5000, 1000
-	// Every is how often the events are read, at most.
+	// Every is the minimum time between two reads.
 	Every = 5 * time.Second
-	// readTime bounds how long a stream is waited for.
+	// readTime bounds the wait for a stream.
 	readTime = 3 * time.Second
-	// enough is how many runs tell something.
+	// enough is the minimum number of runs for an estimate.
 	enough = 3
 )
 
-// Runs knows how long the newest runs of each report took. It is safe for concurrent use.
+// Runs remembers how long the newest runs of every report took. It is safe for concurrent use.
 type Runs struct {
 	redis   redis.UniversalClient
-	streams []string // of events
+	streams []string // the streams of events
 
 	mu      sync.Mutex
-	reading bool              // a caller reads
-	read    time.Time         // when it was read last
-	last    map[string]string // stream → the newest entry that was read
+	reading bool              // a caller is reading
+	read    time.Time         // when the streams were last read
+	last    map[string]string // stream → newest entry that was read
 	took    map[string][]time.Duration
 }
 
-// New returns Runs of streams of events. It does no I/O.
+// New returns Runs that reads streams of events. It does no I/O.
 func New(client redis.UniversalClient, streams ...string) *Runs {
 	return &Runs{redis: client, streams: streams, last: map[string]string{}, took: map[string][]time.Duration{}}
 }
 
-// Of returns how long the newest runs of a report took. It reads what has ended since the last
-// call, at most once in the time Every, and one caller at a time: the others get what is known.
-// Streams that cannot be read are left out: their errors are no reason not to answer, and are
-// returned, to the one who has read, beside what is known.
+// Of returns how long the newest runs of a report took. It first reads the events since the last
+// call, at most once per Every and by one caller at a time; other callers get what is known. If a
+// stream cannot be read, the caller that read gets the error beside the durations of the other
+// streams.
 func (r *Runs) Of(ctx context.Context, report string) (Durations, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,8 +63,8 @@ func (r *Runs) Of(ctx context.Context, report string) (Durations, error) {
 	return all, err
 }
 
-// refresh reads the newest events, of all streams at once. If more than maxRead have come, the
-// older ones are left out. It unlocks r while it waits for Redis.
+// refresh reads the newest events of all streams at once. Of more than maxRead new events it skips
+// the oldest. It unlocks r while it waits for Redis.
 func (r *Runs) refresh(ctx context.Context) error {
 	last := maps.Clone(r.last)
 	r.mu.Unlock()
@@ -106,19 +106,19 @@ func (r *Runs) add(event map[string]any) {
 	}
 }
 
-// Durations are those of earlier runs, the shortest first.
+// Durations are the durations of earlier runs, the shortest first.
 type Durations []time.Duration
 
-// Known tells whether there are enough of them to say something.
+// Known tells whether there are enough durations for an estimate.
 func (d Durations) Known() bool { return len(d) >= enough }
 
-// At returns the duration that a part of the runs did not exceed: half of them with 0.5.
+// At returns the duration that a fraction of the runs did not exceed: the median with 0.5.
 func (d Durations) At(part float64) time.Duration {
 	return d[min(len(d)-1, int(part*float64(len(d))))]
 }
 
-// Left is how much longer a run takes that has taken so long, if it is one of the half of the runs
-// that take less. It is negative if it takes longer than those, and 0 if nothing is known.
+// Left estimates how much longer a run takes after elapsed, by the median. It is negative if the
+// run has exceeded the median, and 0 if nothing is known.
 func (d Durations) Left(elapsed time.Duration) time.Duration {
 	if !d.Known() {
 		return 0

@@ -1,8 +1,8 @@
-// Package quiet answers one question: how does an outage not fill the log?
+// Package quiet answers one question: how does the log stay readable during an outage?
 //
-// A Watch sees all that a Redis client does. It marks the errors of a Redis that does not
-// answer with ErrDown, says once that Redis is down and once that it is back, and adds to
-// errors of the wrong type which key has it and how to look at it. A Handler drops lines
-// whose error is marked, since the Watch has said it, and counts others that repeat
-// themselves: the first is written, and once a minute how many more there were.
+// A Watch observes the commands of a Redis client. It marks the errors of a Redis that does not
+// answer with ErrDown, logs once that Redis is down and once that it is back, and extends WRONGTYPE
+// errors with the key and a command to inspect it. A Handler drops lines with a marked error,
+// because the Watch has logged the outage, and collapses repeated lines: it writes the first one,
+// and once a minute the number of repetitions.
 package quiet

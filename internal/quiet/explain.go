@@ -11,8 +11,8 @@ import (
 
 const wrongType = "WRONGTYPE"
 
-// explain adds to errors of the wrong type which key has it: to that of a command, and to
-// those in the answer of a script.
+// explain extends WRONGTYPE errors with the key that has the wrong type, both of a command and in
+// the answer of a script.
 func (h hook) explain(ctx context.Context, cmd redis.Cmder) {
 	if h.Type == nil {
 		return
@@ -41,15 +41,15 @@ func (h hook) explain(ctx context.Context, cmd redis.Cmder) {
 	}
 }
 
-// Limits of what is asked and remembered.
+// Limits of the types that are read and remembered.
 const (
-	maxKeys  = 200             // of a command, whose types are asked for
-	maxTypes = 1000            // that are remembered
+	maxKeys  = 200             // keys of a command whose types are read
+	maxTypes = 1000            // types that are remembered
 	wrongFor = time.Minute     // how long a wrong type is remembered
-	rightFor = 5 * time.Second // how long others are: a key may get a wrong one
+	rightFor = 5 * time.Second // how long a right type is remembered: it may change
 )
 
-// types are the types of keys that Redis told lately.
+// types are the types of keys that were read recently.
 type types map[string]keyType
 
 type keyType struct {
@@ -57,7 +57,7 @@ type keyType struct {
 	until time.Time
 }
 
-// wrong says which key of a command has the wrong type; empty: none that is known.
+// wrong describes the key of a command that has the wrong type; empty: none is known.
 func (h hook) wrong(ctx context.Context, cmd redis.Cmder) string {
 	var keys, ask []string
 	now := time.Now()
@@ -95,7 +95,7 @@ func (h hook) wrong(ctx context.Context, cmd redis.Cmder) string {
 		for i, key := range ask {
 			is[key] = told[i].Val()
 			if is[key] == "" {
-				continue // Redis did not say
+				continue // Redis did not answer
 			}
 			until := now.Add(rightFor)
 			if h.isWrong(key, is[key]) {
@@ -113,7 +113,7 @@ func (h hook) wrong(ctx context.Context, cmd redis.Cmder) string {
 	return ""
 }
 
-// isWrong tells whether a key has another type than it must have.
+// isWrong tells whether a key has another type than Fanfold expects.
 func (w *Watch) isWrong(key, is string) bool {
 	return is != "" && is != "none" && is != w.Type(key)
 }

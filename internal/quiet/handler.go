@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// maxLines bounds the lines that are counted at once; beyond, each is written.
+// maxLines is the maximum number of different lines that are counted at once; further ones are
+// always written.
 const maxLines = 5000
 
-// Handler writes warnings and errors that repeat themselves once, and how many more there
-// were once in each interval. Lines are the same if their message and attributes are,
-// apart from the attributes that vary. Lines of different jobs, timers or entries are the
-// same only if the fault is that of a key or of a full Redis. Lines whose error matches
-// ErrDown are dropped.
+// Handler writes repeated warnings and errors once, and their number once per interval. Lines are
+// equal if message and attributes are equal, except attributes that vary. Lines of different jobs,
+// timers or entries are equal only if a key of the wrong type or a full Redis is the cause. Lines
+// whose error matches ErrDown are dropped.
 type Handler struct {
 	next   slog.Handler
-	with   []slog.Attr // what With and WithGroup have added
+	with   []slog.Attr // added by With and WithGroup
 	counts *counts
 }
 
 var _ slog.Handler = (*Handler)(nil)
 
-// counts are the lines that repeat themselves.
+// counts are the lines that are counted.
 type counts struct {
 	interval time.Duration
 	mu       sync.Mutex
@@ -35,7 +35,7 @@ type counts struct {
 	closed   bool
 }
 
-// line is one of them.
+// line is a line that is counted.
 type line struct {
 	next  slog.Handler
 	first slog.Record
@@ -43,22 +43,22 @@ type line struct {
 	timer *time.Timer
 }
 
-// New returns a Handler in front of another one. Close writes what was counted.
+// New returns a Handler that writes to next. Close writes the last counts.
 func New(next slog.Handler, interval time.Duration) *Handler {
 	return &Handler{next: next, counts: &counts{interval: interval, lines: map[string]*line{}}}
 }
 
-// Enabled tells whether the handler behind writes lines of a level.
+// Enabled tells whether the next handler writes lines of a level.
 func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.next.Enabled(ctx, level)
 }
 
-// WithAttrs returns a Handler that counts together with this one.
+// WithAttrs returns a Handler that shares its counts with this one.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &Handler{next: h.next.WithAttrs(attrs), with: slices.Concat(h.with, attrs), counts: h.counts}
 }
 
-// WithGroup returns a Handler that counts together with this one.
+// WithGroup returns a Handler that shares its counts with this one.
 func (h *Handler) WithGroup(name string) slog.Handler {
 	return &Handler{next: h.next.WithGroup(name), with: slices.Concat(h.with, []slog.Attr{slog.String("group", name)}), counts: h.counts}
 }
@@ -72,7 +72,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// key is what makes a line the same as another one; empty: it is not counted.
+// key identifies equal lines; empty: the line is not counted.
 func (h *Handler) key(r slog.Record) (key string, drop bool) {
 	attrs := slices.Clone(h.with)
 	r.Attrs(func(a slog.Attr) bool {
@@ -96,7 +96,7 @@ func (h *Handler) key(r slog.Record) (key string, drop bool) {
 	for _, a := range attrs {
 		switch a.Key {
 		case "job", "timer", "entry": // in own
-		case "role", // roles say the same
+		case "role", // every role logs the same
 			"attempt", "counts", "in", "for", "after", "late", "due", "percent", "jobs", "members",
 			"first", "first skipped", "started", "failed", "skipped", "restored", "found":
 			// these vary
@@ -112,12 +112,12 @@ func (h *Handler) key(r slog.Record) (key string, drop bool) {
 	return key, false
 }
 
-// varies matches the words of an error that differ every time: ids of streams' entries,
-// durations, and numbers of six digits and more. Shorter ones are codes and ports.
+// varies matches the words of an error that differ every time: ids of stream entries, durations,
+// and numbers of six digits or more. Shorter numbers are codes and ports.
 var varies = regexp.MustCompile(`^([0-9]{6,}|[0-9]+-[0-9]+|([0-9.]+(ns|µs|ms|s|m|h))+)$`)
 
-// constant is the text of an error without the words that vary, those of the line's own
-// among them, and without the ports from which connections come.
+// constant returns a text without the words that vary, including the line's own ids, and without
+// the local ports of connections.
 func constant(text string, own []string) string {
 	words := strings.Fields(text)
 	for i, word := range words {
@@ -133,7 +133,7 @@ func constant(text string, own []string) string {
 	return strings.Join(words, " ")
 }
 
-// repeats tells whether a line was written in this interval.
+// repeats counts a line and tells whether it was written in this interval.
 func (c *counts) repeats(key string, next slog.Handler, r slog.Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +147,7 @@ func (c *counts) repeats(key string, next slog.Handler, r slog.Record) bool {
 	return false
 }
 
-// tell writes how many lines more there were, and counts on where there were any.
+// tell writes the number of repetitions, and continues counting if there were any.
 func (c *counts) tell(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +162,7 @@ func (c *counts) tell(key string) {
 	}
 }
 
-// write writes the last count.
+// write writes the number of repetitions.
 func (l *line) write(interval time.Duration) {
 	r := l.first.Clone()
 	r.Time = time.Now()
@@ -170,7 +170,7 @@ func (l *line) write(interval time.Duration) {
 	_ = l.next.Handle(context.Background(), r)
 }
 
-// Close writes what was counted, and counts no more.
+// Close writes the last counts and stops counting.
 func (h *Handler) Close() {
 	h.counts.mu.Lock()
 	defer h.counts.mu.Unlock()

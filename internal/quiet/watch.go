@@ -13,27 +13,27 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrDown is matched by the errors of a Redis that does not answer.
+// ErrDown matches errors of a Redis that does not answer.
 var ErrDown = errors.New("Redis cannot be reached")
 
-// Watch sees what the clients of one Redis do: one server, or the nodes of a cluster, each of
-// which can be down. It is safe for concurrent use.
+// Watch observes the clients of one Redis: a server, or the nodes of a cluster, which can be down
+// one by one. It is safe for concurrent use.
 type Watch struct {
-	// Type returns the type that a key must have, as TYPE names it; empty: not known.
+	// Type returns the type that a key must have, as the TYPE command names it; empty: unknown.
 	Type func(key string) string
 
-	nodes map[string]*Watch // of a cluster, by address
-	part  bool              // this is one of them
+	nodes map[string]*Watch // nodes of a cluster, by address
+	part  bool              // this is a node of a cluster
 
 	mu    sync.Mutex
-	log   *slog.Logger // nil: nothing is written
-	down  time.Time    // since when Redis is down; zero: it is not
+	log   *slog.Logger // nil: log nothing
+	down  time.Time    // since when Redis is down; zero: it is up
 	back  time.Time    // when the last outage ended
 	heard time.Time    // when the last answer of Redis arrived
 	types types
 }
 
-// Tell makes a Watch write to a log when Redis goes down and comes back; nil stops that.
+// Tell sets the log to which a Watch writes when Redis goes down and comes back; nil: none.
 func (w *Watch) Tell(log *slog.Logger) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +43,7 @@ func (w *Watch) Tell(log *slog.Logger) {
 	}
 }
 
-// ofNode is a log that names a node; nil stays nil.
+// ofNode returns a log that names a node; nil stays nil.
 func ofNode(log *slog.Logger, address string) *slog.Logger {
 	if log == nil {
 		return nil
@@ -64,7 +64,7 @@ func (w *Watch) node(address string) *Watch {
 	return w.nodes[address]
 }
 
-// On makes a Watch see what a client does. In a cluster it sees each node that the client finds.
+// On makes a Watch observe a client. In a cluster it observes every node that the client finds.
 func (w *Watch) On(client redis.UniversalClient) {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -74,7 +74,7 @@ func (w *Watch) On(client redis.UniversalClient) {
 	}
 }
 
-// hook is a Watch at one client.
+// hook connects a Watch to one client.
 type hook struct {
 	*Watch
 	client *redis.Client
@@ -82,14 +82,14 @@ type hook struct {
 
 var _ redis.Hook = hook{}
 
-// DialHook sees only failures: the kernel accepts connections for a Redis that hangs.
+// DialHook counts only failures: the kernel accepts connections even if Redis hangs.
 func (h hook) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		began := time.Now()
 		conn, err := next(ctx, network, addr)
 		if err != nil {
-			// A timeout of the dial looks like one of the caller, which says nothing
-			// about Redis.
+			// A dial timeout looks like the end of the caller's context, which says nothing about
+			// Redis.
 			timeout := errors.Is(err, context.DeadlineExceeded) && time.Since(began) >= h.client.Options().DialTimeout
 			err = h.saw(began, err, timeout || isDown(err))
 		}
@@ -102,7 +102,7 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		began := time.Now()
 		err := next(ctx, cmd)
 		if _, ok := cmd.(*redis.ClusterSlotsCmd); ok {
-			return err // its timeout is so short that it says nothing: see redisdb.Connect
+			return err // its timeout is too short to mean an outage: see redisdb.Connect
 		}
 		cmd.SetErr(h.saw(began, err, isDown(err)))
 		h.explain(ctx, cmd)
@@ -125,7 +125,7 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	}
 }
 
-// saw notes how a command or a dial ended, and marks its error during an outage.
+// saw records how a command or a dial ended, and marks its error during an outage.
 func (w *Watch) saw(began time.Time, err error, down bool) error {
 	if errors.Is(err, ErrDown) {
 		return err // an inner hook saw it, or the pool repeats the error of an earlier dial
@@ -136,9 +136,9 @@ func (w *Watch) saw(began time.Time, err error, down bool) error {
 	case down && w.down.IsZero() && !w.heard.After(began):
 		w.down = time.Now()
 		if w.log != nil {
-			message := "Redis is down: workers wait for it, and outages do not count as tries"
+			message := "Redis is down: workers wait until it is back; outages do not count as tries"
 			if w.part {
-				message = "a node of Redis is down: the jobs of its partitions wait for it or its replica, and outages do not count as tries"
+				message = "a Redis node is down: jobs of its partitions wait until the node or its replica answers; outages do not count as tries"
 			}
 			w.log.Error(message, "err", err)
 		}
@@ -149,7 +149,7 @@ func (w *Watch) saw(began time.Time, err error, down bool) error {
 			if w.log != nil {
 				message := "Redis is back"
 				if w.part {
-					message = "a node of Redis is back"
+					message = "a Redis node is back"
 				}
 				w.log.Warn(message, "after", time.Since(w.down).Round(time.Millisecond))
 			}
@@ -157,16 +157,16 @@ func (w *Watch) saw(began time.Time, err error, down bool) error {
 		}
 	}
 	w.mu.Unlock()
-	// A full pool or a caller's deadline says nothing about Redis; during an outage both are
-	// consequences of it.
+	// An exhausted pool or a caller's deadline says nothing about Redis, but during an outage both
+	// are consequences of it.
 	if down || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, context.DeadlineExceeded) {
 		return w.mark(began, err)
 	}
 	return err
 }
 
-// mark marks the error of a command that was under way during an outage. Other errors
-// stay as they are: the log has no line that explains them.
+// mark marks the error of a command that was running during an outage. Other errors stay unmarked:
+// no line of the log explains them.
 func (w *Watch) mark(began time.Time, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// errURL holds no part of the URL, which can have a password.
-var errURL = errors.New("redis: not a URL that go-redis understands")
+// errURL contains no part of the URL, which may include a password.
+var errURL = errors.New("redis: not a valid URL: write redis://user:password@host:port/db")
 
-// Connect returns a client of at most poolSize connections for each server, which waits for an
-// answer for at least readTimeout; 0 is the default of go-redis, 3 s. It does no I/O: the first
-// command connects. The caller closes it.
+// Connect returns a client of at most poolSize connections per server. It waits at least
+// readTimeout for an answer; 0 is the default of go-redis, 3 s. It does no I/O: the first command
+// connects. The caller closes it.
 //
-// With Sentinel the client follows the master: when another server is promoted, its connections
-// are made anew there. In a cluster it sends each command to the master of its key.
+// With Sentinel, the client follows the master: when another server is promoted, it reconnects
+// there. In a cluster, it sends every command to the master of its key.
 func Connect(r report.Redis, poolSize int, readTimeout time.Duration) (redis.UniversalClient, error) {
 	if r.Sentinel.Master != "" {
 		return connectSentinel(r, poolSize, readTimeout)
@@ -42,19 +42,19 @@ func Connect(r report.Redis, poolSize int, readTimeout time.Duration) (redis.Uni
 			return nil, fmt.Errorf("redis: %w", err)
 		}
 	}
-	if o.ReadTimeout >= 0 { // below 0 it is none
+	if o.ReadTimeout >= 0 { // below 0: no timeout
 		o.ReadTimeout = max(o.ReadTimeout, readTimeout)
 	}
 	o.PoolSize, o.ContextTimeoutEnabled, o.DisableIdentity = poolSize, true, true
 	return redis.NewClient(o), nil
 }
 
-// BlockingTimeout is the readTimeout of a client whose reads wait for entries. It is what go-redis
-// gives a single read that waits for a second: one that ends sooner is sent again, and a Redis that
-// hung meanwhile gives entries to both.
+// BlockingTimeout is the readTimeout of a client for blocking reads. It equals what go-redis allows
+// a single read that blocks for a second. If a read timed out earlier, it would be sent again, and
+// a Redis that hung would deliver entries to both.
 const BlockingTimeout = 11 * time.Second
 
-// plainURL is a URL as go-redis knows it: Valkey speaks the same protocol.
+// plainURL returns a URL with a scheme that go-redis knows: Valkey speaks the same protocol.
 func plainURL(url report.Secret) string {
 	text := url.Reveal()
 	if rest, ok := strings.CutPrefix(text, "valkey"); ok {
@@ -63,7 +63,7 @@ func plainURL(url report.Secret) string {
 	return text
 }
 
-// encryption returns the settings of TLS; nil: none is asked for.
+// encryption returns the TLS settings; nil: no TLS.
 func encryption(r report.Redis) (*tls.Config, error) {
 	if !r.Encrypt {
 		return nil, nil
@@ -89,9 +89,9 @@ func connectCluster(r report.Redis, poolSize int, readTimeout time.Duration) (re
 	return c, nil
 }
 
-// slotsTimeout is how long a node may take to say which slots the nodes have. Then another one is
-// asked: go-redis asks one at a time, and one that hangs would hide for the whole read timeout who
-// has taken its place.
+// slotsTimeout is how long a node may take to answer CLUSTER SLOTS before another one is asked.
+// go-redis asks one node at a time, so a node that hangs would hide its successor for the whole
+// read timeout.
 const slotsTimeout = 300 * time.Millisecond
 
 // slotsHook bounds CLUSTER SLOTS by slotsTimeout.
@@ -114,9 +114,8 @@ func (slotsHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// reloadEvery is how old what a client knows of its cluster may be. A node that is dead does not
-// say which one was promoted: with the minute that is the default of go-redis, commands would fail
-// for that long.
+// reloadEvery is the maximum age of a client's view of the cluster. A dead node cannot say which
+// replica was promoted: with the default of go-redis, a minute, commands would fail for that long.
 const reloadEvery = time.Second
 
 func connectSentinel(r report.Redis, poolSize int, readTimeout time.Duration) (redis.UniversalClient, error) {

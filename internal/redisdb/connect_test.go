@@ -177,8 +177,8 @@ func TestHints(t *testing.T) {
 		redis report.Redis
 		hint  string
 	}{
-		{report.Redis{Cluster: []string{plain.Addr}}, "write redis.url in place of redis.cluster"},
-		{report.Redis{Sentinel: report.Sentinel{Master: "m", Addresses: []string{plain.Addr}}}, "this server is no Sentinel"},
+		{report.Redis{Cluster: []string{plain.Addr}}, "write redis.url instead of redis.cluster"},
+		{report.Redis{Sentinel: report.Sentinel{Master: "m", Addresses: []string{plain.Addr}}}, "this server is not a Sentinel"},
 		{report.Redis{URL: report.Secret("rediss://" + plain.Addr)}, "write redis:// or tls: false"},
 		{report.Redis{URL: report.Secret("redis://a:b@" + plain.Addr)}, "correct the user, its password"},
 	} {

@@ -1,3 +1,3 @@
-// Package redisdb answers one question: how does a process connect to its Redis, whichever
-// form that has, and what in the configuration is wrong where it cannot (hint.go)?
+// Package redisdb answers one question: how does a process connect to its Redis, be it one server,
+// Sentinels or a cluster? If it cannot, Hint says what to correct in the configuration (hint.go).
 package redisdb

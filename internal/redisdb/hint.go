@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Hint says what in the configuration can be the reason of an error; empty: nothing is known.
+// Hint says what in the configuration may be the cause of an error; empty: unknown.
 func Hint(r report.Redis, err error) string {
 	if err == nil {
 		return ""
@@ -24,19 +24,19 @@ func Hint(r report.Redis, err error) string {
 	case redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "WRONGPASS"), redis.HasErrorPrefix(err, "NOPERM"):
 		return "correct the user, its password or its permissions"
 	case strings.Contains(text, "cluster support disabled"):
-		return "this server is no node of a Redis Cluster: write redis.url in place of redis.cluster"
+		return "this server is not a node of a Redis Cluster: write redis.url instead of redis.cluster"
 	case strings.Contains(strings.ToLower(text), "unknown command 'sentinel'"):
-		return "this server is no Sentinel: write the addresses of the Sentinels in redis.sentinel.addresses"
+		return "this server is not a Sentinel: write the addresses of the Sentinels in redis.sentinel.addresses"
 	case strings.Contains(text, "No such master with that name"), r.Sentinel.Master != "" && errors.Is(err, redis.Nil), strings.Contains(text, "unreachable: redis: nil"):
-		return "the Sentinels know no master of this name: correct redis.sentinel.master"
+		return "the Sentinels know no master with this name: correct redis.sentinel.master"
 	case strings.Contains(text, "READONLY"):
 		return "this server is a replica: write the address of its master, or redis.sentinel"
 	case strings.Contains(text, "unknown authority"):
 		return "write the authority that signed the server's certificate in redis.ca_file"
 	case encrypted(r) && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() || strings.Contains(text, "tls: first record does not look like a TLS handshake")):
-		return "does the server speak TLS at this port? If not, write redis:// or tls: false"
+		return "if the server does not use TLS on this port, write redis:// or tls: false"
 	case !encrypted(r) && (errors.Is(err, io.EOF) || strings.Contains(text, "connection reset by peer")):
-		return "does the server speak TLS at this port? If so, write rediss:// or tls: true"
+		return "if the server uses TLS on this port, write rediss:// or tls: true"
 	}
 	return ""
 }
@@ -46,14 +46,14 @@ func encrypted(r report.Redis) bool {
 	return r.Encrypt || scheme == "rediss" || scheme == "valkeys"
 }
 
-// CheckMode returns an error if a server that redis.url names is a node of a cluster or a Sentinel,
-// by its answer to INFO, section Server.
+// CheckMode returns an error if the server of redis.url is a node of a cluster or a Sentinel,
+// according to the section Server of its INFO.
 func CheckMode(r report.Redis, server map[string]string) error {
 	switch mode := cmp.Or(server["redis_mode"], server["server_mode"]); { // Redis, Valkey
 	case mode == "cluster" && len(r.Cluster) == 0:
-		return errors.New("this server is a node of a Redis Cluster: write redis: {cluster: [host:port, …]} in place of a URL")
+		return errors.New("this server is a node of a Redis Cluster: write redis: {cluster: [host:port, …]} instead of a URL")
 	case mode == "sentinel":
-		return errors.New("this server is a Sentinel: write redis: {sentinel: {master: name, addresses: [host:port, …]}} in place of a URL")
+		return errors.New("this server is a Sentinel: write redis: {sentinel: {master: name, addresses: [host:port, …]}} instead of a URL")
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Master returns a client of the server that has a key, for commands that name none and for
-// subscriptions. It belongs to the client that was given.
+// Master returns a client of the server that has a key, for subscriptions and for commands without
+// a key. The given client owns it.
 func Master(ctx context.Context, client redis.UniversalClient, key string) (*redis.Client, error) {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -26,11 +26,10 @@ func Master(ctx context.Context, client redis.UniversalClient, key string) (*red
 		}
 		return node, nil
 	}
-	return nil, fmt.Errorf("redisdb: no server of a %T is known", client)
+	return nil, fmt.Errorf("redisdb: cannot find the server of a %T", client)
 }
 
-// Masters returns a client of each server that takes writes. They belong to the client that was
-// given.
+// Masters returns a client of every server that accepts writes. The given client owns them.
 func Masters(ctx context.Context, client redis.UniversalClient) ([]*redis.Client, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -52,8 +51,8 @@ func Masters(ctx context.Context, client redis.UniversalClient) ([]*redis.Client
 	return all, nil
 }
 
-// Server returns the options of connections to the server that has a key now, for people who
-// want to look at it. Its Addr is empty if nobody knows it.
+// Server returns the options of a connection to the server that has a key now, for commands that
+// are shown to people. Its Addr is empty if the server is unknown.
 func Server(ctx context.Context, r report.Redis, client redis.UniversalClient, key string) redis.Options {
 	master, err := Master(ctx, client, key)
 	if err != nil {

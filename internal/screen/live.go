@@ -11,9 +11,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Draw draws a terminal again and again, until q, Ctrl-C or the end of ctx, and leaves it as it was.
-// frame makes the lines, which must be visible and no wider than the terminal. It rests ten times as
-// long as that took, and at least for a while.
+// Draw redraws a terminal until q, Ctrl-C or the end of ctx, and then restores it. Frame returns
+// the lines, which must be visible and not wider than the terminal. Between frames it rests at
+// least for every, and ten times as long as the last frame took.
 func Draw(ctx context.Context, terminal *os.File, every time.Duration, frame func(ctx context.Context, width, height int) []string) error {
 	l := live{out: terminal, every: every, frame: frame, size: func() (int, int) {
 		width, height, err := term.GetSize(int(terminal.Fd()))
@@ -33,21 +33,21 @@ func Draw(ctx context.Context, terminal *os.File, every time.Duration, frame fun
 	return l.run(ctx)
 }
 
-// live is a terminal that is drawn again and again.
+// live is a terminal that is redrawn periodically.
 type live struct {
 	out   io.Writer
 	size  func() (width, height int)
-	keys  io.Reader // nil: there is no keyboard
+	keys  io.Reader // nil: no keyboard
 	frame func(ctx context.Context, width, height int) []string
-	every time.Duration // at least from one frame to the next
+	every time.Duration // minimum time between frames
 }
 
-// rest is how many times as long as it has worked a live terminal rests.
+// rest is the minimum ratio of rest to work.
 const rest = 10
 
-// What a terminal obeys.
+// Control sequences.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // another page, without cursor
+	enterScreen = "\x1b[?1049h\x1b[?25l" // alternate screen, cursor hidden
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
 	toBegin     = "\x1b[H"
 	endOfLine   = "\x1b[K\r\n"
@@ -85,7 +85,7 @@ func (l *live) run(ctx context.Context) error {
 	}
 }
 
-// listen stops at a key that ends it. A raw terminal makes no signal of Ctrl-C.
+// listen stops at q, Ctrl-C or Ctrl-D. A terminal in raw mode sends no signal for Ctrl-C.
 func (l *live) listen(ctx context.Context, stop func()) {
 	keys := bufio.NewReader(l.keys)
 	for ctx.Err() == nil {

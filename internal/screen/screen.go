@@ -1,4 +1,5 @@
-// Package screen shows texts to people: nothing that a terminal would obey reaches it.
+// Package screen answers one question: how is text shown to people safely? No control character of
+// foreign data reaches the terminal.
 package screen
 
 import (
@@ -15,16 +16,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is where all text goes that people read. Data of others, such as the error of a
-// record or a member of a set, can hold what a terminal would obey: it is written so that
-// it can be seen, as \u001b for ESC, which is the same text in JSON.
+// Screen is the destination of all text that people read. Foreign data, such as the error of a
+// record or a member of a set, can contain control characters: they are written visibly, as \u001b
+// for ESC, which is the same text in JSON.
 type Screen struct {
 	out     io.Writer
 	mu      sync.Mutex
-	partial []byte // the beginning of a character whose rest comes with the next Write
+	partial []byte // the beginning of a character that the next Write completes
 }
 
-// New makes a screen of a writer.
+// New returns a Screen that writes to out.
 func New(out io.Writer) *Screen { return &Screen{out: out} }
 
 // Write implements io.Writer.
@@ -48,8 +49,8 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Terminal is the terminal that a writer is the screen of, and how many columns it has;
-// nil where people do not see what is written as it is written.
+// Terminal returns the terminal behind a Screen and its number of columns; nil if the output is not
+// a terminal.
 func Terminal(w io.Writer) (*os.File, int) {
 	s, ok := w.(*Screen)
 	if !ok {
@@ -66,7 +67,8 @@ func Terminal(w io.Writer) (*os.File, int) {
 	return file, width
 }
 
-// Bytes is the writer behind a screen, for a file: what is no terminal obeys no character.
+// Bytes returns the writer behind a Screen if it is not a terminal: files may contain any
+// character.
 func Bytes(w io.Writer) io.Writer {
 	if s, ok := w.(*Screen); ok && !OnTerminal(w) {
 		return s.out
@@ -74,25 +76,24 @@ func Bytes(w io.Writer) io.Writer {
 	return w
 }
 
-// OnTerminal tells whether a writer is a terminal's screen.
+// OnTerminal tells whether a writer is the Screen of a terminal.
 func OnTerminal(w io.Writer) bool {
 	file, _ := Terminal(w)
 	return file != nil
 }
 
-// Colours tells whether a terminal is to have colours: see https://no-color.org.
+// Colours tells whether a terminal may show colours: see https://no-color.org.
 func Colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
-// Visible writes what a terminal would obey as what can be seen: control characters but
-// the end of a line and TAB, and what turns the direction of a text around. A byte that
-// is no text becomes U+FFFD.
+// Visible makes control characters visible, except newline and TAB, and characters that change the
+// direction of text. Invalid UTF-8 becomes U+FFFD.
 func Visible(content string) string {
-	if strings.IndexFunc(content, obeyed) < 0 {
+	if strings.IndexFunc(content, isControl) < 0 {
 		return strings.ToValidUTF8(content, "\uFFFD")
 	}
 	var b strings.Builder
 	for _, r := range content {
-		if obeyed(r) {
+		if isControl(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)
@@ -101,28 +102,28 @@ func Visible(content string) string {
 	return b.String()
 }
 
-func obeyed(r rune) bool {
+func isControl(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
-// OneLine is a text of others that must not begin a line of its own.
+// OneLine returns foreign text without line breaks.
 func OneLine(content string) string {
 	return Visible(strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(content))
 }
 
-// leastWidth is how narrow Fit makes a column.
-const leastWidth = 10
+// minWidth is the minimum width of a column in Fit.
+const minWidth = 10
 
-// Fit makes columns narrower, the widest ones first, until all of them together are at most so wide.
-func Fit(widths []int, most int) []int {
+// Fit narrows columns, the widest ones first, until their sum is at most total.
+func Fit(widths []int, total int) []int {
 	widths = slices.Clone(widths)
 	sum := 0
 	for _, n := range widths {
 		sum += n
 	}
-	for ; sum > most; sum-- {
+	for ; sum > total; sum-- {
 		widest := slices.Index(widths, slices.Max(widths))
-		if widths[widest] <= leastWidth {
+		if widths[widest] <= minWidth {
 			break
 		}
 		widths[widest]--
@@ -130,10 +131,10 @@ func Fit(widths []int, most int) []int {
 	return widths
 }
 
-// Wrap breaks lines between words, and a word that is longer than a line where the line ends.
+// Wrap breaks lines between words, and breaks words that are longer than a line.
 func Wrap(content string, width int) string { return text.WrapText(WrapWords(content, width), width) }
 
-// WrapWords breaks lines between words alone: a longer word stays whole.
+// WrapWords breaks lines only between words: a longer word stays whole.
 func WrapWords(content string, width int) string {
 	var b strings.Builder
 	for i, line := range strings.Split(content, "\n") {

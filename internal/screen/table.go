@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// NewTable makes a table of rows, in which a terminal finds nothing that it would obey.
+// NewTable returns a table without control characters.
 func NewTable(header table.Row, rows []table.Row) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -23,7 +23,8 @@ func NewTable(header table.Row, rows []table.Row) table.Writer {
 	return t
 }
 
-// Columns are those of a table: on a terminal as wide that the table fits, if that can be.
+// Columns returns the configuration of a table's columns. On a terminal, columns are narrowed so
+// that the table fits, if possible.
 func Columns(header table.Row, rows []table.Row, given []table.ColumnConfig, terminal bool, width int) []table.ColumnConfig {
 	of := map[int]table.ColumnConfig{}
 	for _, c := range given {

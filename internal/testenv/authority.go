@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Authority signs the certificates of a test.
+// Authority is a certificate authority for a test.
 type Authority struct {
 	PEM  []byte // its own certificate
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority that lasts for a day.
+// NewAuthority creates an authority that is valid for a day.
 func NewAuthority() (*Authority, error) {
 	a := &Authority{}
 	template := certificate("Fanfold test authority", 1)
@@ -29,7 +29,7 @@ func NewAuthority() (*Authority, error) {
 	return a, err
 }
 
-// Issue signs a certificate for 127.0.0.1 that servers and clients can use, and returns it and
+// Issue signs a certificate for 127.0.0.1, for servers and clients. It returns the certificate and
 // its key in PEM form.
 func (a *Authority) Issue() (cert, key []byte, err error) {
 	template := certificate("Fanfold test", time.Now().UnixNano())

@@ -15,23 +15,23 @@ import (
 
 // Cluster is a Redis Cluster on the loopback interface.
 type Cluster struct {
-	Servers []*Redis // the first ones are the masters at the start, then come their replicas, in the same order
+	Servers []*Redis // the initial masters, then their replicas in the same order
 	masters int
 }
 
-// clusterSlots is how many slots a cluster has.
+// clusterSlots is the number of slots of a cluster.
 const clusterSlots = 16384
 
-// StartCluster starts masters, which share the slots evenly, and as many replicas, whose files are
-// in dir, and waits until all nodes agree that all is well. A dead master is noticed after a
-// second. The network is that of the servers; nil: they reach each other directly. The settings are
-// those of StartRedis.
+// StartCluster starts masters, which share the slots evenly, and a replica for each, with files in
+// dir, and waits until all nodes agree that the cluster is healthy. A dead master is detected after
+// a second. If n is nil, the servers connect directly, otherwise through it. The settings are those
+// of StartRedis.
 func StartCluster(ctx context.Context, dir string, masters int, n *Network, settings ...string) (*Cluster, error) {
 	return startCluster(ctx, dir, masters, masters, n, settings)
 }
 
-// StartMasters is StartCluster without replicas, for measurements: a master that has no time to
-// answer is not taken for dead. The slots of the keys go to the masters by turns.
+// StartMasters is StartCluster without replicas, for measurements: a busy master is not declared
+// dead. The slots of the keys are assigned round-robin.
 func StartMasters(ctx context.Context, dir string, masters int, keys ...string) (*Cluster, error) {
 	return startCluster(ctx, dir, masters, 0, nil, []string{"--cluster-node-timeout", "60000"}, keys...)
 }
@@ -50,7 +50,7 @@ func startCluster(ctx context.Context, dir string, masters, replicas int, n *Net
 func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Network, settings, even []string) error {
 	settings = append([]string{"--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no",
 		"--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"}, settings...)
-	var buses []int // the ports for other nodes, or their relays
+	var buses []int // the bus ports, or those of their relays
 	for i := range c.masters + replicas {
 		r, bus, err := newNode(filepath.Join(dir, fmt.Sprint("node-", i)), settings...)
 		if err == nil && n != nil {
@@ -72,7 +72,7 @@ func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Networ
 	var met time.Time
 	if err := c.await(ctx, "all nodes know each other", func(info, nodes string) bool {
 		ok := strings.Contains(info, "cluster_state:ok") && strings.Count(nodes, " connected") == len(c.Servers)
-		// A busy machine loses the answer of a node, and nobody asks it again.
+		// On a busy machine the answer of a node can get lost: ask again.
 		if !ok && time.Since(met) > 2*time.Second {
 			met = time.Now()
 			for i, r := range c.Servers[1:] {
@@ -100,7 +100,7 @@ func (c *Cluster) start(ctx context.Context, dir string, replicas int, n *Networ
 	return c.Settled(ctx)
 }
 
-// newNode makes a node of a cluster, which talks to others on a free port of its own.
+// newNode returns a node of a cluster with a free bus port.
 func newNode(dir string, settings ...string) (node *Redis, bus int, err error) {
 	if bus, err = freePort(); err != nil {
 		return nil, 0, err
@@ -109,7 +109,7 @@ func newNode(dir string, settings ...string) (node *Redis, bus int, err error) {
 	return node, bus, err
 }
 
-// StartNode starts a node that is in no cluster and has no slots.
+// StartNode starts a node that belongs to no cluster and has no slots.
 func StartNode(ctx context.Context, dir string) (*Redis, error) {
 	node, _, err := newNode(dir)
 	if err != nil {
@@ -118,8 +118,8 @@ func StartNode(ctx context.Context, dir string) (*Redis, error) {
 	return node, node.Start(ctx)
 }
 
-// addSlots gives each master an equal range of slots, and the slots of some keys to the masters by
-// turns.
+// addSlots assigns an equal range of slots to every master, and the slots of the keys in even
+// round-robin.
 func (c *Cluster) addSlots(ctx context.Context, even []string) error {
 	of := map[int]int{}
 	for i, key := range even {
@@ -150,12 +150,12 @@ func (c *Cluster) addSlots(ctx context.Context, even []string) error {
 	return nil
 }
 
-// Settled waits until all nodes agree that all slots have a master, each master has a replica, and
-// the data of the replicas is up to date.
+// Settled waits until all nodes agree that every slot has a master and every master has a replica,
+// and the replicas are up to date.
 func (c *Cluster) Settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := c.await(ctx, "all nodes are well", func(info, nodes string) bool {
+	if err := c.await(ctx, "all nodes are healthy", func(info, nodes string) bool {
 		return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") &&
 			strings.Count(nodes, " connected") == len(c.Servers) && !strings.Contains(nodes, "fail") && followed(nodes) == len(c.Servers)-c.masters
 	}); err != nil {
@@ -221,13 +221,13 @@ func (c *Cluster) replica(ctx context.Context, key string) (*Redis, error) {
 	return c.server(address), nil
 }
 
-// server returns the one that has an address.
+// server returns the server with an address.
 func (c *Cluster) server(address string) *Redis {
 	return c.Servers[slices.IndexFunc(c.Servers, func(r *Redis) bool { return r.Addr == address })]
 }
 
-// HandOver has a replica of a master that is well take over its slots. On a busy machine masters
-// can change just then: it is tried again.
+// HandOver promotes a replica of a healthy master. It retries, because masters can change meanwhile
+// on a busy machine.
 func (c *Cluster) HandOver(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -242,7 +242,7 @@ func (c *Cluster) HandOver(ctx context.Context, key string) error {
 	})
 }
 
-// await waits until each node says something of CLUSTER INFO and CLUSTER NODES.
+// await waits until holds is true for CLUSTER INFO and CLUSTER NODES of every node.
 func (c *Cluster) await(ctx context.Context, what string, holds func(info, nodes string) bool) error {
 	for _, r := range c.Servers {
 		client := r.Client()
@@ -265,7 +265,7 @@ func (c *Cluster) await(ctx context.Context, what string, holds func(info, nodes
 	return nil
 }
 
-// Addresses returns those of all nodes.
+// Addresses returns the addresses of all nodes.
 func (c *Cluster) Addresses() (all []string) {
 	for _, r := range c.Servers {
 		all = append(all, r.Addr)
@@ -273,7 +273,7 @@ func (c *Cluster) Addresses() (all []string) {
 	return all
 }
 
-// Client returns a new client, which the caller closes.
+// Client returns a new client. The caller closes it.
 func (c *Cluster) Client() *redis.ClusterClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addresses(), DisableIdentity: true})
 }

@@ -1,13 +1,12 @@
-// Package testenv starts private servers, a redis-server and a mariadbd, for
-// tests and for the demo, and a RabbitMQ node for the benchmarks. Sets of
-// redis-servers are in sentinel.go and cluster.go; a Network cuts one of a set
-// off from the others. Each server lives in a
-// folder of its own, listens on a free port of the loopback interface, and ends
-// with the process that started it.
+// Package testenv answers one question: how do tests, the demo and the benchmarks start private
+// servers?
 //
-// Tests take the servers that their package shares from testenv/testmain. A
-// test that stops or kills its server starts one of its own with StartRedis or
-// StartMariaDB.
+// It starts redis-server, mariadbd and, for the benchmarks, RabbitMQ. Sets of redis-servers are in
+// sentinel.go and cluster.go; a Network isolates one of them from the others. Every server has its
+// own folder and a free port of the loopback interface, and ends with the process that started it.
 //
-// A missing server is an error that names the command that installs it.
+// Tests use the servers that their package shares through testenv/testmain. A test that stops or
+// kills its server starts its own with StartRedis or StartMariaDB.
+//
+// If a server is not installed, the error names the command that installs it.
 package testenv

@@ -22,8 +22,8 @@ type MariaDB struct {
 	proc *process
 }
 
-// StartMariaDB makes a data folder in dir, starts a server on it and waits until
-// it answers. Extra arguments are passed to mariadbd.
+// StartMariaDB creates a data folder in dir, starts a server on it and waits until it answers.
+// Extra arguments are passed to mariadbd.
 func StartMariaDB(ctx context.Context, dir string, extra ...string) (*MariaDB, error) {
 	install, err := find("mariadb-install-db")
 	if err != nil {
@@ -49,8 +49,7 @@ func StartMariaDB(ctx context.Context, dir string, extra ...string) (*MariaDB, e
 	return m, nil
 }
 
-// Start starts the server again, on the same port with the same files, after
-// Stop or Kill.
+// Start starts the server again after Stop or Kill, on the same port and with the same files.
 func (m *MariaDB) Start(ctx context.Context, extra ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
@@ -81,14 +80,14 @@ func (m *MariaDB) Start(ctx context.Context, extra ...string) error {
 // DSN returns the go-sql-driver DSN of a schema, as root.
 func (m *MariaDB) DSN(schema string) string { return "root@tcp(" + m.Addr + ")/" + schema }
 
-// Open returns a pool on a schema, which the caller closes.
+// Open returns a pool on a schema. The caller closes it.
 func (m *MariaDB) Open(schema string) (*sql.DB, error) {
 	config, err := mysql.ParseDSN(m.DSN(schema))
 	if err != nil {
 		return nil, err
 	}
 	config.MultiStatements = true
-	config.Logger = &mysql.NopLogger{} // a server that is still starting is no news
+	config.Logger = &mysql.NopLogger{} // failures are expected while the server starts
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (m *MariaDB) Open(schema string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// Stop ends the server in good order.
+// Stop shuts the server down cleanly.
 func (m *MariaDB) Stop() { m.proc.stop() }
 
 // Kill ends the server as a crash would.
@@ -104,11 +103,11 @@ func (m *MariaDB) Kill() { m.proc.kill() }
 
 func (m *MariaDB) data() string { return filepath.Join(m.dir, "data") }
 
-// temporary is a folder of its own: a server that starts removes the temporary
-// tables of others from a shared one.
+// temporary is the server's own folder: in a shared one, a server that starts would remove the
+// temporary tables of others.
 func (m *MariaDB) temporary() string { return filepath.Join(m.dir, "tmp") }
 
-// runAs lets root start the server, which otherwise refuses.
+// runAs allows root to start the server, which otherwise refuses.
 func runAs() []string {
 	if os.Geteuid() != 0 {
 		return nil

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Network is what the servers of a set reach each other by: relays, which know who connects. A
-// server that is cut off reaches no other one and is reached by none, while clients still reach it.
-// What was sent meanwhile arrives when it is healed.
+// Network connects the servers of a set through relays that know who connects. An isolated server
+// cannot reach the others or be reached by them, while clients still reach it. What was sent
+// meanwhile arrives when it is healed.
 type Network struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	open      map[net.Conn]bool
 	hosts     int
-	off       string // address from which the server that is cut off connects
+	off       string // source address of the isolated server
 	closed    bool
 }
 
 // NewNetwork returns a network without servers.
 func NewNetwork() *Network { return &Network{open: map[net.Conn]bool{}} }
 
-// CutOff cuts a server off from all others. At most one is.
+// CutOff isolates a server from all others. Only one server can be isolated at a time.
 func (n *Network) CutOff(r *Redis) { n.cut(r.host) }
 
 // Heal ends CutOff.
@@ -34,9 +34,9 @@ func (n *Network) cut(host string) {
 	n.off = host
 }
 
-// join puts relays before a server that has not been started, and before its port for other nodes
-// of a cluster, if it has one; the server tells others the ports of the relays. It returns that of
-// the second one.
+// join puts relays in front of a server that is not started yet: in front of its port and, in a
+// cluster, its bus port. The server announces the ports of the relays. It returns the bus relay's
+// port.
 func (n *Network) join(r *Redis, bus int) (busRelay int, err error) {
 	r.host = n.newHost()
 	r.settings = append(r.settings, "--bind-source-addr", r.host)
@@ -57,7 +57,7 @@ func (n *Network) join(r *Redis, bus int) (busRelay int, err error) {
 	return busRelay, nil
 }
 
-// relay starts a relay before a port of a server, and returns its own.
+// relay starts a relay in front of a port of a server, and returns the relay's port.
 func (n *Network) relay(host string, upstream int) (port int, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,7 +68,7 @@ func (n *Network) relay(host string, upstream int) (port int, err error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// newHost is an address of the loopback interface from which a server connects to others.
+// newHost returns a loopback address from which a server connects to others.
 func (n *Network) newHost() string {
 	n.hosts++
 	return "127.0.1." + strconv.Itoa(n.hosts)
@@ -90,7 +90,7 @@ func (n *Network) accept(l net.Listener, host, upstream string) {
 			}
 			wait(apart)
 			to, err := net.Dial("tcp", upstream)
-			if err != nil || !n.keep(from, to) {
+			if err != nil || !n.add(from, to) {
 				return
 			}
 			defer n.drop(from, to)
@@ -101,7 +101,8 @@ func (n *Network) accept(l net.Listener, host, upstream string) {
 	}
 }
 
-// pass passes on what arrives, while the two sides are not apart, until either of them ends.
+// pass forwards data, except while the two sides are isolated from each other, until one of them
+// closes.
 func pass(from, to net.Conn, apart func() bool) {
 	defer from.Close()
 	defer to.Close()
@@ -121,7 +122,7 @@ func wait(apart func() bool) {
 	}
 }
 
-func (n *Network) keep(some ...net.Conn) bool {
+func (n *Network) add(some ...net.Conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range some {
@@ -138,7 +139,7 @@ func (n *Network) drop(some ...net.Conn) {
 	}
 }
 
-// Close ends the relays, after the servers.
+// Close ends the relays. Stop the servers first.
 func (n *Network) Close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// Servers get ports below those that the kernel gives to clients: otherwise a client
-// of any test may take the port of a server that is being started again.
+// Servers get ports below the range from which the kernel assigns client ports: otherwise a client
+// of any test may take the port of a server that is restarting.
 const (
 	lowestPort    = 10_000
-	lowestClients = 32_768 // of Linux; /proc/sys/net/ipv4/ip_local_port_range says it
+	lowestClients = 32_768 // default of Linux, see /proc/sys/net/ipv4/ip_local_port_range
 )
 
 // freePort returns a port of the loopback interface that was free a moment ago.
@@ -24,7 +24,7 @@ func freePort() (int, error) {
 	}
 	var err error
 	for range 100 {
-		port := 0 // any, where clients may have them all
+		port := 0 // any, if the client range covers all ports
 		if end > lowestPort {
 			port = lowestPort + rand.IntN(end-lowestPort)
 		}

@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// process is a child that runs until it is stopped or killed, and that the
-// kernel ends when this process ends, however it ends.
+// process is a child that runs until it is stopped or killed, or until this process ends.
 type process struct {
 	cmd    *exec.Cmd
 	done   chan struct{} // closed when it has ended
 	output *tail
 }
 
-// startProcess starts a program whose output goes to a short tail for errors.
+// startProcess starts a program and keeps the end of its output for errors.
 func startProcess(name string, args ...string) (*process, error) {
 	path, err := find(name)
 	if err != nil {
@@ -50,7 +49,7 @@ func startProcess(name string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// stop asks the process to end, and kills it when it has not within 10 s.
+// stop sends SIGTERM, and kills the process if it has not ended after 10 s.
 func (p *process) stop() {
 	p.signal(syscall.SIGTERM)
 	select {
@@ -60,7 +59,7 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the process at once and waits until it is gone.
+// kill kills the process and waits for its end.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.done
@@ -93,7 +92,7 @@ func (p *process) await(ctx context.Context, ready func(context.Context) error) 
 	}
 }
 
-// packages names the Debian package of each program that is looked for.
+// packages names the Debian package of every program.
 var packages = map[string]string{
 	"redis-server":       "redis-server",
 	"redis-cli":          "redis-tools",
@@ -103,12 +102,11 @@ var packages = map[string]string{
 	"epmd":               "rabbitmq-server",
 }
 
-// RedisProgram is the environment variable that names another program than redis-server on the
-// PATH, such as a valkey-server. It has to take the same arguments, --sentinel too.
+// RedisProgram is the environment variable that names a program to run instead of redis-server,
+// such as valkey-server. It must take the same arguments, including --sentinel.
 const RedisProgram = "FANFOLD_TEST_REDIS"
 
-// find returns the path of a program; Debian keeps some servers outside of a
-// user's PATH.
+// find returns the path of a program. Debian installs some servers outside of the PATH.
 func find(name string) (string, error) {
 	if other := os.Getenv(RedisProgram); other != "" && name == "redis-server" {
 		return exec.LookPath(other)
@@ -124,7 +122,7 @@ func find(name string) (string, error) {
 	return "", fmt.Errorf("testenv: %s is not installed: run `make deps`, or apt-get install %s", name, packages[name])
 }
 
-// tail keeps the last few kilobytes that were written to it.
+// tail keeps the last 4 KB that were written to it.
 type tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// RabbitMQ is a private node without plugins, with an epmd of its own. Only the
-// benchmarks start one.
+// RabbitMQ is a private node without plugins, with its own epmd. Only the benchmarks start one.
 type RabbitMQ struct {
 	Addr       string // 127.0.0.1:port, user and password guest
 	node, epmd *process
 }
 
-// FindRabbitMQ returns the program that StartRabbitMQ starts.
+// FindRabbitMQ returns the path of the program that StartRabbitMQ starts.
 func FindRabbitMQ() (string, error) {
-	// What Debian has on the PATH changes to the system's user and its folders.
+	// Debian's program on the PATH switches to the system's user and folders.
 	const debian = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 	if _, err := os.Stat(debian); err == nil {
 		return debian, nil
@@ -27,8 +26,7 @@ func FindRabbitMQ() (string, error) {
 	return find("rabbitmq-server")
 }
 
-// StartRabbitMQ starts a node whose files are in dir, and waits until it accepts
-// connections.
+// StartRabbitMQ starts a node with files in dir, and waits until it accepts connections.
 func StartRabbitMQ(ctx context.Context, dir string) (*RabbitMQ, error) {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
@@ -57,8 +55,7 @@ func StartRabbitMQ(ctx context.Context, dir string) (*RabbitMQ, error) {
 		r.Stop()
 		return nil, err
 	}
-	// env ends in the program, and the program in the node: one process, whose
-	// end is the node's.
+	// env becomes the program, and the program the node: one process, which ends with the node.
 	r.node, err = startProcess("env",
 		"HOME="+dir, // the cookie
 		"ERL_EPMD_PORT="+ports[2], "ERL_EPMD_ADDRESS=127.0.0.1",
@@ -81,7 +78,7 @@ func StartRabbitMQ(ctx context.Context, dir string) (*RabbitMQ, error) {
 	return r, nil
 }
 
-// accepts tells whether somebody accepts connections there.
+// accepts checks that a server accepts connections at addr.
 func accepts(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
@@ -95,7 +92,7 @@ func accepts(addr string) func(context.Context) error {
 // URL returns the node's address for clients.
 func (r *RabbitMQ) URL() string { return "amqp://guest:guest@" + r.Addr + "/" }
 
-// Stop ends the node in good order, and its epmd.
+// Stop shuts the node and its epmd down cleanly.
 func (r *RabbitMQ) Stop() {
 	if r.node != nil {
 		r.node.stop()

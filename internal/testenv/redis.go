@@ -20,14 +20,14 @@ import (
 type Redis struct {
 	Addr     string // 127.0.0.1:port, for clients and other servers
 	dir      string
-	port     int    // its own; that of Addr may be a relay's
-	host     string // in a Network: the address from which it connects to other servers
+	port     int    // its own; the port of Addr may be a relay's
+	host     string // in a Network: the source address of its connections to other servers
 	settings []string
 	proc     *process
 }
 
-// StartRedis starts a server whose files are in dir, and waits until it
-// answers. Settings are arguments, such as "--maxmemory", "64mb".
+// StartRedis starts a server with files in dir, and waits until it answers. Settings are arguments,
+// such as "--maxmemory", "64mb".
 func StartRedis(ctx context.Context, dir string, settings ...string) (*Redis, error) {
 	r, err := newRedis(dir, settings...)
 	if err != nil {
@@ -39,7 +39,7 @@ func StartRedis(ctx context.Context, dir string, settings ...string) (*Redis, er
 	return r, nil
 }
 
-// newRedis is a server that has not been started.
+// newRedis returns a server that is not started.
 func newRedis(dir string, settings ...string) (*Redis, error) {
 	port, err := freePort()
 	if err != nil {
@@ -54,8 +54,8 @@ func newRedis(dir string, settings ...string) (*Redis, error) {
 	return &Redis{Addr: "127.0.0.1:" + strconv.Itoa(port), dir: dir, port: port, settings: slices.Clone(settings)}, nil
 }
 
-// Start starts the server again, on the same port with the same files and
-// settings, and with more of them, after Stop or Kill.
+// Start starts the server again after Stop or Kill, on the same port, with the same files and
+// settings, and with more settings.
 func (r *Redis) Start(ctx context.Context, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -80,18 +80,18 @@ func (r *Redis) URL() string { return "redis://" + r.Addr + "/0" }
 // relayPort is the port of Addr.
 func (r *Redis) relayPort() string { return strings.TrimPrefix(r.Addr, "127.0.0.1:") }
 
-// Client returns a new client, which the caller closes.
+// Client returns a new client. The caller closes it.
 func (r *Redis) Client() *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: r.Addr, Protocol: 3, DisableIdentity: true})
 }
 
-// Stop ends the server in good order.
+// Stop shuts the server down cleanly.
 func (r *Redis) Stop() { r.proc.stop() }
 
-// Freeze stops the server in the middle of what it does, until Thaw.
+// Freeze suspends the server until Thaw.
 func (r *Redis) Freeze() { r.proc.signal(syscall.SIGSTOP) }
 
-// Thaw lets a server go on after Freeze.
+// Thaw resumes a server after Freeze.
 func (r *Redis) Thaw() { r.proc.signal(syscall.SIGCONT) }
 
 // Kill ends the server as a crash would.

@@ -16,12 +16,12 @@ import (
 type Sentinels struct {
 	Master    string   // its name
 	Addresses []string // of the Sentinels
-	Servers   []*Redis // the first one is the master at the start
+	Servers   []*Redis // the first one is the initial master
 	processes []*process
 	replicas  int
 }
 
-// sentinelConf makes a Sentinel that notices a dead master after 500 ms.
+// sentinelConf configures a Sentinel that detects a dead master after 500 ms.
 const sentinelConf = `port %d
 bind 127.0.0.1
 bind-source-addr %s
@@ -32,9 +32,9 @@ sentinel down-after-milliseconds fanfold 500
 sentinel failover-timeout fanfold 3000
 `
 
-// StartSentinels starts a master with replicas and three Sentinels, whose files are in dir, and
-// waits until the Sentinels know all of them. The network is that of the servers; nil: they reach
-// each other directly. The settings are those of StartRedis.
+// StartSentinels starts a master with replicas and three Sentinels, with files in dir, and waits
+// until the Sentinels know all of them. If n is nil, the servers connect directly, otherwise
+// through it. The settings are those of StartRedis.
 func StartSentinels(ctx context.Context, dir string, replicas int, n *Network, settings ...string) (*Sentinels, error) {
 	s := &Sentinels{Master: "fanfold", replicas: replicas}
 	if err := s.start(ctx, dir, n, settings); err != nil {
@@ -53,7 +53,7 @@ func (s *Sentinels) start(ctx context.Context, dir string, n *Network, settings 
 		if err != nil {
 			return err
 		}
-		var follow []string // a master that comes back is told by the Sentinels
+		var follow []string // the Sentinels configure a master that returns
 		if i > 0 {
 			follow = []string{"--replicaof", "127.0.0.1", s.Servers[0].relayPort()}
 		}
@@ -89,8 +89,8 @@ func (s *Sentinels) start(ctx context.Context, dir string, n *Network, settings 
 	return err
 }
 
-// Settled waits until all Sentinels know each other and all servers, name the same master, and all
-// other servers are its replicas, whose data is up to date. It returns the master.
+// Settled waits until all Sentinels know each other and all servers and name the same master, and
+// all other servers are its replicas and up to date. It returns the master.
 func (s *Sentinels) Settled(ctx context.Context) (master *Redis, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -113,7 +113,7 @@ func (s *Sentinels) settled(ctx context.Context) (*Redis, error) {
 		}
 		if state["flags"] != "master" || state["num-other-sentinels"] != strconv.Itoa(len(s.Addresses)-1) ||
 			state["num-slaves"] != strconv.Itoa(s.replicas) || port != "" && port != state["port"] {
-			return nil, fmt.Errorf("testenv: the Sentinels know different servers, or the master is not well: %v", state)
+			return nil, fmt.Errorf("testenv: the Sentinels know different servers, or the master is unhealthy: %v", state)
 		}
 		port = state["port"]
 	}
@@ -139,8 +139,8 @@ func (s *Sentinels) settled(ctx context.Context) (*Redis, error) {
 	return master, nil
 }
 
-// HandOver has the Sentinels promote a replica of a master that is well. They may refuse it for
-// some seconds after a failover.
+// HandOver promotes a replica of a healthy master. The Sentinels may refuse for some seconds after
+// a failover, so it retries.
 func (s *Sentinels) HandOver(ctx context.Context) error {
 	client := redis.NewSentinelClient(&redis.Options{Addr: s.Addresses[0], DisableIdentity: true})
 	defer client.Close()
@@ -149,7 +149,7 @@ func (s *Sentinels) HandOver(ctx context.Context) error {
 	return s.processes[0].await(ctx, func(ctx context.Context) error { return client.Failover(ctx, s.Master).Err() })
 }
 
-// Stop ends all of them.
+// Stop kills all of them.
 func (s *Sentinels) Stop() {
 	for _, p := range s.processes {
 		p.kill()

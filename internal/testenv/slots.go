@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// MoveSlot moves the slot of a key, with all keys in it, to another master, while clients use them.
-// On a busy machine masters can change just then: it is tried again.
+// MoveSlot moves the slot of a key, with all its keys, to another master, while clients use them.
+// It retries, because masters can change meanwhile on a busy machine.
 func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -23,7 +23,7 @@ func (c *Cluster) MoveSlot(ctx context.Context, key string) error {
 	})
 }
 
-// other returns the master that comes after the one that has a key, by address.
+// other returns the master that follows the one of a key, by address.
 func (c *Cluster) other(ctx context.Context, key string) (*Redis, error) {
 	cluster := c.Client()
 	defer cluster.Close()
@@ -48,7 +48,7 @@ func (c *Cluster) other(ctx context.Context, key string) (*Redis, error) {
 	return c.server(target.Options().Addr), nil
 }
 
-// MoveSlotTo is MoveSlot to a certain master.
+// MoveSlotTo is MoveSlot to a given master.
 func (c *Cluster) MoveSlotTo(ctx context.Context, key string, to *Redis) error {
 	cluster := c.Client()
 	defer cluster.Close()

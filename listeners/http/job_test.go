@@ -102,7 +102,7 @@ func (e *exports) done() {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	e := newExports(t, "")
-	e.Looks = 4
+	e.Polls = 4
 	e.waits(`API vendor: job x-1 is "queued"`)
 	e.waits("queued")
 	e.waits(`job x-1 is "running"`)
@@ -138,7 +138,7 @@ func TestExportThatFails(t *testing.T) {
 func TestExportWithoutEnd(t *testing.T) {
 	t.Parallel()
 	e := newExports(t, "")
-	e.Looks = 1000
+	e.Polls = 1000
 	e.waits("queued")
 	e.memo = []byte(fmt.Sprintf(`{"started":%d,"all":true,"jobs":[{"id":"x-1"}]}`, time.Now().Add(-time.Hour).UnixMilli()))
 	for before, words := range map[string]string{
@@ -214,7 +214,7 @@ func TestWorkersThatDie(t *testing.T) {
 		doubles, failures := 0, 0
 		for dies := 1; ; dies++ {
 			e := newExports(t, unknown)
-			e.Looks = 2
+			e.Polls = 2
 			ctx, die := context.WithCancelCause(t.Context())
 			var mu sync.Mutex // the vendor's side has effects, too
 			effects, dead := 0, false
@@ -415,7 +415,7 @@ func TestATaskThatIsLost(t *testing.T) {
 func TestExportsOfBatches(t *testing.T) {
 	t.Parallel()
 	e := newExports(t, "")
-	e.Looks, e.Pages = 1, 1
+	e.Polls, e.Pages = 1, 1
 	e.listener.From = &report.Ref{Listener: "earlier", Column: "id"}
 	e.listener.HTTP.Submit.JSON = map[string]any{"ids": ":earlier.id"}
 	e.task.Values = func(context.Context, string, string) (dataset.Column, iter.Seq2[[]byte, error], error) {
@@ -441,7 +441,7 @@ func TestExportsOfBatches(t *testing.T) {
 func TestCancelEndsJobs(t *testing.T) {
 	t.Parallel()
 	e := newExports(t, report.LookUpJob)
-	e.Looks = 1000
+	e.Polls = 1000
 	e.waits("queued")
 	source := New(e.api, "p:")
 	defer source.Close()

@@ -229,7 +229,7 @@ func TestTooMuch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, handle, report.HTTPResult{}, "$.v")
-			b.fails("an answer of more than 1048576 bytes: raise max_bytes", true)
+			b.fails("the answer exceeds 1048576 bytes: raise max_bytes", true)
 			b.api.MaxBytes = int64(len(text))
 			if data, _, err := b.read(); err != nil || strings.Count(data[0], "x") != 2001*1000 {
 				t.Errorf("%v, %d bytes", err, len(data[0]))
@@ -329,7 +329,7 @@ func TestNobodyThere(t *testing.T) {
 	}, report.HTTPResult{}, "$.v")
 	t.Cleanup(func() { close(stop) })
 	silent.api.Timeout = 200 * time.Millisecond
-	if err := silent.fails("no whole answer within 200ms", false); errors.Is(err, listeners.ErrOutage) {
+	if err := silent.fails("no complete answer within 200ms", false); errors.Is(err, listeners.ErrOutage) {
 		t.Error(err)
 	}
 	silent.api.Timeout, silent.listener.Timeout = time.Minute, 200*time.Millisecond
@@ -342,7 +342,7 @@ func TestNobodyThere(t *testing.T) {
 		<-r.Context().Done()
 	}, report.HTTPResult{}, "$.v")
 	half.api.Timeout = 100 * time.Millisecond
-	half.fails("no whole answer within 100ms", false)
+	half.fails("no complete answer within 100ms", false)
 	cut := setup(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		fmt.Fprint(w, `{"rows": [{"v": 1},`)

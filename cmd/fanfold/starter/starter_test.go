@@ -63,7 +63,7 @@ func TestWhatIsGivenWrong(t *testing.T) {
 		"no user":   {Redis: "redis://h", Databases: []string{"a=mysql://h/s"}},
 		"no schema": {Redis: "redis://h", Databases: []string{"a=mysql://app@h"}},
 		"the environment variable NONE is not set":             {Redis: "redis://h", Databases: []string{"a=mysql://app:${NONE}@h/s"}},
-		"not a data source name":                               {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=s3cr3t"}},
+		"not a valid data source name":                         {Redis: "redis://h", Databases: []string{"a=mysql://app@h/s?tls=s3cr3t"}},
 		"given twice":                                          {Redis: "redis://h", Databases: []string{good[0], good[0]}},
 		"environment variable REDIS_PASSWORD":                  {Redis: "redis://:s3cr3t@h", Databases: good},
 		"not the URL of a Redis server":                        {Redis: "s3cr3t", Databases: good},

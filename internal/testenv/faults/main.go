@@ -1,6 +1,6 @@
-// Faults is a process that tests start: proxies that break connections, and storage
-// services. What it is made of is heavy, and only tests need it: so it is a module of its
-// own, in nobody else's import graph. Package testmain starts it and speaks to it.
+// Faults is a process that tests start: proxies that break connections, and storage services. Its
+// dependencies are heavy and only tests need them, so it is a separate module, in no other module's
+// import graph. Package testmain starts it and sends it requests.
 //
 //	POST   /proxies?upstream=HOST:PORT            a proxy in front of a server: {"id", "addr"}
 //	POST   /proxies/{id}/toxics                   a toxic of toxiproxy, as JSON
@@ -10,7 +10,7 @@
 //	POST   /storages?bucket=NAME[&public=HOST:PORT]  a fake of Google Cloud Storage: {"id", "addr"}
 //	DELETE /storages/{id}
 //
-// It prints its own address, and ends with its stdin.
+// It prints its own address, and exits when its stdin is closed.
 package main
 
 import (
@@ -43,25 +43,25 @@ func main() {
 	os.Exit(1)
 }
 
-// made is what was made for tests, by a number.
+// made holds what was created for tests, by id.
 type made[T any] struct {
 	last atomic.Int64
 	all  sync.Map
 }
 
-// add answers with the id of something new and its address.
+// add stores something new and answers with its id and address.
 func (m *made[T]) add(w http.ResponseWriter, one T, addr string) {
 	id := strconv.FormatInt(m.last.Add(1), 10)
 	m.all.Store(id, one)
 	_ = json.NewEncoder(w).Encode(map[string]string{"id": id, "addr": addr})
 }
 
-// of makes a handler of what is done to one of them.
+// of returns a handler that applies do to one of them.
 func (m *made[T]) of(do func(one T, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		one, ok := m.all.Load(r.PathValue("id"))
 		if !ok {
-			http.Error(w, "not made", http.StatusNotFound)
+			http.Error(w, "not found", http.StatusNotFound)
 			return
 		}
 		if err := do(one.(T), r); err != nil {
@@ -70,7 +70,7 @@ func (m *made[T]) of(do func(one T, r *http.Request) error) http.HandlerFunc {
 	}
 }
 
-// remove makes a handler that ends one of them.
+// remove returns a handler that ends and removes one of them.
 func (m *made[T]) remove(end func(T)) http.HandlerFunc {
 	return m.of(func(one T, r *http.Request) error {
 		m.all.Delete(r.PathValue("id"))

@@ -7,9 +7,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// proxies are proxies that break connections in ways that servers do not.
+// proxies break connections in ways that servers do not.
 type proxies struct {
-	server *toxiproxy.ApiServer // which their metrics and logs need
+	server *toxiproxy.ApiServer // for metrics and logs of the proxies
 	made[*toxiproxy.Proxy]
 }
 

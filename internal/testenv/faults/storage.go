@@ -20,7 +20,7 @@ type storage struct {
 
 func (s *storages) handle(mux *http.ServeMux) {
 	mux.HandleFunc("POST /storages", func(w http.ResponseWriter, r *http.Request) {
-		// Made first, since the fake has to know the host and port that its clients use.
+		// Listen first: the fake must know the host and port that its clients use.
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -1,14 +1,14 @@
-// Package testmain is for test packages that need servers: it shares one
-// redis-server and one mariadbd among the tests of a package, and Main, which
-// is TestMain, stops them and looks for leaked goroutines.
+// Package testmain answers one question: how do the tests of a package share servers? They share
+// one redis-server and one mariadbd; Main, which is TestMain, stops them and looks for leaked
+// goroutines.
 //
-// Tests of a package keep apart by names: a schema of their own from Schema, and
-// a name for key prefixes and ids from Name.
+// Tests are isolated by names: Schema creates a schema of their own, and Name returns a unique name
+// for key prefixes and ids.
 //
-// It is apart from testenv, which the demo uses, so that the command links
-// neither the package testing nor what only tests need.
+// It is separate from testenv, which the demo uses, so that the command links neither the package
+// testing nor dependencies that only tests need.
 //
-// Proxies that break connections, and storage services, come from a process: its program,
-// internal/testenv/faults, is a module of its own, so that what it is made of is in nobody
-// else's import graph. A package that asks for one starts it with go run.
+// Proxies that break connections and storage services run in a process: its program,
+// internal/testenv/faults, is a separate module with heavy dependencies. It is started with go run
+// on first use.
 package testmain

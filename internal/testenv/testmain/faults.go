@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// faults is the process of internal/testenv/faults, a module of its own, which makes the
-// proxies and the storage services of one test package.
+// faults is the process of internal/testenv/faults, a separate module, with the proxies and storage
+// services of one test package.
 type faults struct {
 	url   string
-	stdin io.Closer // its end ends the process
+	stdin io.Closer // closing it ends the process
 	cmd   *exec.Cmd
 }
 
@@ -35,8 +35,8 @@ func startFaults() (*faults, error) {
 		return nil, fmt.Errorf("go env GOMOD: %w", err)
 	}
 	dir := filepath.Join(filepath.Dir(strings.TrimSpace(string(root))), "internal", "testenv", "faults")
-	// What the process is made of, go test does not see: it repeats a cached result until
-	// something changes that the test itself has read.
+	// The test cache does not depend on the sources of the process, only on files that the test
+	// itself reads.
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (f *faults) stop() {
 	_ = f.cmd.Wait()
 }
 
-// sharedFaults returns the package's process.
+// sharedFaults returns the package's process, started on first use.
 func sharedFaults(t testing.TB) *faults {
 	t.Helper()
 	shared.mu.Lock()
@@ -84,13 +84,13 @@ func sharedFaults(t testing.TB) *faults {
 	return shared.faults
 }
 
-// fault is something that the process has made.
+// fault is something that the process has created.
 type fault struct {
 	ID, Addr string
 	url      string
 }
 
-// make makes a fault that ends with the test.
+// make creates a fault that ends with the test.
 func (f *faults) make(t testing.TB, what string, query url.Values) fault {
 	t.Helper()
 	var made fault
@@ -113,11 +113,11 @@ func (f fault) Close() {
 	_, _ = send(ctx, http.MethodDelete, f.url, "")
 }
 
-// Proxy is a TCP proxy in front of a server, which breaks connections in ways that
-// servers do not. Addr is where it listens.
+// Proxy is a TCP proxy in front of a server that breaks connections in ways that servers do not. It
+// listens on Addr.
 type Proxy struct{ fault }
 
-// NewProxy makes a proxy that ends with the test.
+// NewProxy creates a proxy that ends with the test.
 func NewProxy(t testing.TB, upstream string) Proxy {
 	t.Helper()
 	return Proxy{sharedFaults(t).make(t, "proxies", url.Values{"upstream": {upstream}})}
@@ -141,28 +141,27 @@ func (p Proxy) Stop(ctx context.Context) error {
 	return err
 }
 
-// Start takes connections again.
+// Start accepts connections again.
 func (p Proxy) Start(ctx context.Context) error {
 	_, err := send(ctx, http.MethodPost, p.url+"/start", "")
 	return err
 }
 
-// Storage is a service like Google Cloud Storage with one bucket. Addr is where it
-// listens.
+// Storage is a fake of Google Cloud Storage with one bucket. It listens on Addr.
 type Storage struct {
 	fault
 	bucket string
 }
 
-// Object is what a Storage tells of an object.
+// Object is the metadata of an object.
 type Object struct {
 	Name        string
 	ContentType string
 	Metadata    map[string]string
 }
 
-// NewStorage makes a storage service that ends with the test. Its clients reach it at a
-// public host and port; empty: at Addr.
+// NewStorage creates a storage service that ends with the test. Clients reach it at public, a host
+// and port; empty: at Addr.
 func NewStorage(t testing.TB, bucket, public string) Storage {
 	t.Helper()
 	return Storage{sharedFaults(t).make(t, "storages", url.Values{"bucket": {bucket}, "public": {public}}), bucket}
@@ -190,7 +189,7 @@ func (s Storage) List(ctx context.Context) ([]Object, error) {
 	}
 }
 
-// Object returns what is told of an object.
+// Object returns the metadata of an object.
 func (s Storage) Object(ctx context.Context, name string) (Object, error) {
 	var o Object
 	text, err := send(ctx, http.MethodGet, s.objects()+"/"+url.PathEscape(name), "")
@@ -200,21 +199,21 @@ func (s Storage) Object(ctx context.Context, name string) (Object, error) {
 	return o, err
 }
 
-// Read returns the content of an object, as it is stored.
+// Read returns the stored content of an object.
 func (s Storage) Read(ctx context.Context, name string) ([]byte, error) {
 	return send(ctx, http.MethodGet, s.objects()+"/"+url.PathEscape(name)+"?alt=media", "")
 }
 
 func (s Storage) objects() string { return "http://" + s.Addr + "/storage/v1/b/" + s.bucket + "/o" }
 
-// send asks the process, over a connection of its own: none is left over.
+// send sends a request to the process over a new connection, so that none is left open.
 func send(ctx context.Context, method, address, body string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Close = true
-	request.Header.Set("Accept-Encoding", "gzip") // what is stored is not decompressed on the way
+	request.Header.Set("Accept-Encoding", "gzip") // return stored content without decompression
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err

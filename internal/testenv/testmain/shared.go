@@ -16,8 +16,7 @@ import (
 	"github.com/fanfold/fanfold/internal/testenv"
 )
 
-// shared are the servers of one test package, started when the first test asks
-// for them.
+// shared are the servers of one test package. Each is started by the first test that needs it.
 var shared struct {
 	mu      sync.Mutex
 	dir     string
@@ -27,18 +26,17 @@ var shared struct {
 	names   atomic.Int64
 }
 
-// Main runs a package's tests, stops the shared servers, and fails the package
-// where goroutines are left over that are not to be ignored. Use it as TestMain's whole
-// body.
+// Main runs a package's tests, stops the shared servers, and fails if goroutines leak, except those
+// to ignore. Use it as the whole body of TestMain.
 func Main(m *testing.M, ignore ...goleak.Option) {
 	code := m.Run()
 	stopShared()
 	if code == 0 {
 		if err := goleak.Find(append(ignore,
-			// One that dials for a pool ends a second after that is closed.
+			// A dial for a pool ends a second after the pool is closed.
 			goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
 		)...); err != nil {
-			fmt.Fprintln(os.Stderr, "goroutines are left over:", err)
+			fmt.Fprintln(os.Stderr, "leaked goroutines:", err)
 			code = 1
 		}
 	}
@@ -62,7 +60,7 @@ func stopShared() {
 	}
 }
 
-// SharedRedis returns the package's redis-server.
+// SharedRedis returns the package's redis-server, started on first use.
 func SharedRedis(t testing.TB) *testenv.Redis {
 	t.Helper()
 	shared.mu.Lock()
@@ -77,7 +75,7 @@ func SharedRedis(t testing.TB) *testenv.Redis {
 	return shared.redis
 }
 
-// SharedMariaDB returns the package's mariadbd.
+// SharedMariaDB returns the package's mariadbd, started on first use.
 func SharedMariaDB(t testing.TB) *testenv.MariaDB {
 	t.Helper()
 	shared.mu.Lock()
@@ -92,8 +90,8 @@ func SharedMariaDB(t testing.TB) *testenv.MariaDB {
 	return shared.mariadb
 }
 
-// Schema makes an empty schema with a name of its own in the shared server and
-// returns its name and a pool on it, which is closed at the test's end.
+// Schema creates an empty schema with a unique name on the shared server. It returns the name and a
+// pool, which is closed when the test ends.
 func Schema(t testing.TB) (name string, db *sql.DB) {
 	t.Helper()
 	m := SharedMariaDB(t)
@@ -114,8 +112,8 @@ func Schema(t testing.TB) (name string, db *sql.DB) {
 	return name, db
 }
 
-// Name returns a name that no other test of this process has: lower-case
-// letters, digits and underscores, for schemas, key prefixes and ids.
+// Name returns a name that is unique in this process: lower-case letters, digits and underscores,
+// for schemas, key prefixes and ids.
 func Name(t testing.TB) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

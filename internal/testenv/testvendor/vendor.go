@@ -1,5 +1,5 @@
-// Package testvendor plays an API that makes exports: a job is submitted, looked at
-// until it is done, and its rows are read page by page.
+// Package testvendor answers one question: how do tests play an API that makes exports? A job is
+// submitted, polled until it is done, and its rows are read page by page.
 package testvendor
 
 import (
@@ -12,31 +12,30 @@ import (
 	"sync"
 )
 
-// Vendor is the API. Its fields are set before it is asked, or under Lock.
+// Vendor is the API. Set its fields before the first request, or under Lock.
 type Vendor struct {
 	sync.Mutex
 	URL        string
 	Idempotent bool // it honours Idempotency-Key
-	Looks      int  // how often a job is not done yet
-	Pages      int  // of each job, of two rows
-	// Before is called with each request, without the lock; true means that it has
-	// answered.
+	Polls      int  // how many polls a job takes until it is done
+	Pages      int  // pages per job, of two rows
+	// Before is called with every request, without the lock. It returns true if it has answered.
 	Before func(w http.ResponseWriter, r *http.Request) bool
-	// Made is called when a job was made, before the answer, without the lock.
+	// Made is called after a job was created and before the answer, without the lock.
 	Made func(r *http.Request, j *Job)
-	// State is the state of a job that was looked at so often; nil: queued, running, done.
+	// State returns the state of a job; nil: queued, running, done.
 	State func(j *Job) (state, message string)
 
 	jobs   []*Job
 	server *httptest.Server
 }
 
-// Job is one that the vendor has.
+// Job is a job of the vendor.
 type Job struct {
 	ID        string
 	Key       string          // idempotency key, or reference
 	Asked     json.RawMessage // body
-	Looks     int
+	Polls     int
 	Cancelled int
 }
 
@@ -52,7 +51,7 @@ func (v *Vendor) Close() {
 	v.server.Close()
 }
 
-// Jobs are copies of the jobs that were made, by their keys.
+// Jobs returns copies of all jobs by key.
 func (v *Vendor) Jobs() map[string][]Job {
 	v.Lock()
 	defer v.Unlock()
@@ -79,7 +78,7 @@ func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(path) == 2:
 		v.with(w, path[1], func(j *Job) any {
 			state, message := v.state(j)
-			j.Looks++
+			j.Polls++
 			return map[string]any{"state": state, "progress": 100, "message": message}
 		})
 	case len(path) == 3 && path[2] == "rows":
@@ -121,7 +120,7 @@ func (v *Vendor) submit(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"job": map[string]any{"id": j.ID}})
 }
 
-// find looks for jobs by their reference.
+// find answers with the jobs of a reference.
 func (v *Vendor) find(w http.ResponseWriter, key string) {
 	found := []any{}
 	for _, j := range v.Jobs()[key] {
@@ -146,15 +145,15 @@ func (v *Vendor) state(j *Job) (state, message string) {
 	switch {
 	case v.State != nil:
 		return v.State(j)
-	case j.Looks < v.Looks/2:
+	case j.Polls < v.Polls/2:
 		return "queued", ""
-	case j.Looks < v.Looks:
+	case j.Polls < v.Polls:
 		return "running", ""
 	}
 	return "done", ""
 }
 
-// rows are two for each page: n and twice that.
+// rows returns a page of two rows: n and twice n.
 func (v *Vendor) rows(_ *Job, page int) any {
 	if page >= v.Pages {
 		return map[string]any{"rows": []any{}}
