@@ -61,7 +61,9 @@ http: {key: %s, users: "oncall:%s", operators: [oncall]}`, password, server.Addr
 	<-told
 	<-told // the API, and the notification
 	s.eventually("the notification is given up", func() bool { return len(s.quarantined()) == 1 })
-	s.eventually("the collector has refused spans", func() bool { return len(log.lines("you sent us")) > 0 && len(spans.named(ids[0], "job", "")) > 0 && len(spans.named(ids[1], "job", "")) > 0 })
+	s.eventually("the collector has refused spans", func() bool {
+		return len(log.lines("you sent us")) > 0 && len(spans.named(ids[0], "job", "")) > 0 && len(spans.named(ids[1], "job", "")) > 0
+	})
 	for _, id := range ids {
 		fmt.Fprintln(&seen, spans.of(id))
 	}
