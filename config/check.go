@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// checker proves what the fields of a file mean together, and makes the Config of them.
+// checker validates fields that depend on one another, and builds the Config.
 type checker struct {
 	*decode.Reader
 	f       *file
@@ -44,7 +44,7 @@ func check(r *decode.Reader, f *file) *Config {
 	for i := range f.APIs {
 		a := &f.APIs[i]
 		if _, taken := c.Databases[a.Name]; taken {
-			k.Of(a).Problem("an API with the name of a database", "Give it another name")
+			k.Of(a).Problem("a database has the same name", "Rename the API")
 		} else {
 			k.checkAPI(a)
 			c.APIs[a.Name] = a.API
@@ -64,43 +64,43 @@ func check(r *decode.Reader, f *file) *Config {
 	return c
 }
 
-// checkKeys proves that a job's hash and a key that all jobs share cannot have one name.
+// checkKeys proves that a job's hash and a shared key cannot have the same name.
 func (k *checker) checkKeys() {
 	keys, s := k.f.Keys, k.Of(&k.f.Keys)
 	if !s.Wrong("prefix") && !s.Wrong("hash") && (strings.HasPrefix(keys.Prefix, keys.Hash) || strings.HasPrefix(keys.Hash, keys.Prefix)) {
 		d := report.DefaultKeys
-		s.First("hash", "prefix").Problem("one of prefix and hash begins with the other", "Choose two that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
+		s.First("hash", "prefix").Problem("one of prefix and hash begins with the other", "Choose prefixes that begin differently; the defaults are "+d.Prefix+" and "+d.Hash)
 	}
 }
 
-// minKey is how long a secret is that nobody guesses.
+// minKey is the minimum length of a secret that cannot be guessed.
 const minKey = 32
 
-// checkSite proves that links are sealed with a secret, and who may do what.
+// checkSite validates the key that seals links, the users and the operators.
 func (k *checker) checkSite() {
 	site, s := &k.config.HTTP, k.Of(&k.f.HTTP)
 	at := s.First("key", "key_file").Hidden()
 	if at.Given() && !s.Wrong("key", "key_file") && len(site.Key) < minKey {
-		at.Problem("a key that can be guessed", "Write 32 characters or more, such as openssl rand -base64 32 makes them")
+		at.Problem("the key is shorter than 32 characters", "Use at least 32 random characters, such as the output of openssl rand -base64 32")
 	}
 	site.URL = strings.TrimRight(site.URL, "/")
 	if users := s.First("users", "users_file").Hidden(); users.Given() && !s.Wrong("users", "users_file") {
 		known, err := report.ParseUsers(site.Users.Reveal())
 		if err != nil {
-			users.Problem(err.Error(), "Write a line for each user with htpasswd -B")
+			users.Problem(err.Error(), "Create each line with htpasswd -B")
 		}
 		for _, name := range site.Operators {
 			if err == nil && site.TrustedHeader.Name == "" && known[name] == "" {
-				s.Get("operators").Problem(name+" is none of the users", "Correct the name, or add the user")
+				s.Get("operators").Problem(name+" is not one of the users", "Correct the name, or add the user")
 			}
 		}
 	}
 	if len(site.Operators) > 0 && !site.HasLogin() && !s.Get("users").Given() && !s.Get("users_file").Given() {
-		s.Get("operators").Problem("operators without a login", "Add users_file or trusted_header")
+		s.Get("operators").Problem("operators requires a login", "Add users_file or trusted_header")
 	}
 }
 
-// addPassword puts the password into the DSN.
+// addPassword adds the password of password_file to the DSN.
 func (k *checker) addPassword(d *databaseFields) {
 	s := k.Of(d)
 	file, dsn := s.Get("password_file").Hidden(), s.First("dsn", "dsn_file").Hidden()
@@ -110,17 +110,17 @@ func (k *checker) addPassword(d *databaseFields) {
 	const remedy = "Write user@tcp(host:port)/schema"
 	switch user, password, address, _ := splitDSN(d.DSN.Reveal()); {
 	case s.Get("dsn_file").Given():
-		file.Problem("both dsn_file and password_file", "Put the password into the DSN's file, or give the DSN in dsn")
+		file.Problem("both dsn_file and password_file are set", "Put the password into the DSN in dsn_file, or write the DSN in dsn")
 	case user == "":
-		dsn.Problem("a DSN without user, for the password in password_file", remedy)
+		dsn.Problem("the DSN has no user for the password in password_file", remedy)
 	case password != "":
-		dsn.Problem("a DSN with a password, and a password_file", remedy+", or remove password_file")
+		dsn.Problem("both the DSN and password_file set a password", remedy+", or remove password_file")
 	default:
 		d.DSN = report.Secret(user + ":" + string(d.PasswordFile) + "@" + address)
 	}
 }
 
-// headers proves that headers can be sent with every request.
+// headers reads headers, and proves that every request can be sent with them.
 func (k *checker) headers(fields []headerFields) map[string]report.Secret {
 	headers := map[string]report.Secret{}
 	for i := range fields {
@@ -134,11 +134,11 @@ func (k *checker) headers(fields []headerFields) map[string]report.Secret {
 		switch {
 		case !s.Readable() || s.Wrong("") || s.Wrong("file"):
 		case strings.TrimSpace(value) == "":
-			at.Problem("empty", "Write the value of "+h.Name+", set the variable that it comes from, or remove the header")
+			at.Problem("empty", "Set the value of "+h.Name+" or the variable that it uses, or remove the header")
 		case wrong != nil:
 			at.Problem(wrong.Message, wrong.Remedy)
 		case hasHeader(headers, h.Name):
-			at.Problem("a header given twice", "Keep one: capital and small letters are the same in the names of headers")
+			at.Problem("the header is set twice", "Remove one: header names are case-insensitive")
 		default:
 			headers[h.Name] = report.Secret(value)
 		}
@@ -146,42 +146,42 @@ func (k *checker) headers(fields []headerFields) map[string]report.Secret {
 	return headers
 }
 
-// checkAPI proves what the fields of an API mean together.
+// checkAPI validates the fields of an API that depend on one another.
 func (k *checker) checkAPI(a *apiFields) {
 	a.URL, a.API.Headers = strings.TrimRight(a.URL, "/"), k.headers(a.Headers)
 	at := k.Of(a).Get("idempotency")
 	if wrong := badHeader(a.Idempotency, "", apiHeaders); hasHeader(a.API.Headers, a.Idempotency) {
-		at.Problem("a header that is in headers, too", "Remove it there: each job has its own key")
+		at.Problem("headers sets this header, too", "Remove it from headers: every job has its own key")
 	} else if wrong != nil {
 		at.Problem(wrong.Message, wrong.Remedy)
 	}
 }
 
-// hasHeader tells whether headers have one of that name.
+// hasHeader reports whether headers contain a name, in any case.
 func hasHeader(headers map[string]report.Secret, name string) bool {
 	return slices.ContainsFunc(sortedKeys(headers), func(other string) bool { return strings.EqualFold(other, name) })
 }
 
-// apiHeaders are those of requests to an API that Fanfold sets itself.
+// apiHeaders are the headers that Fanfold sets on requests to an API.
 var apiHeaders = []string{"content-length", "transfer-encoding", "content-type", "accept-encoding", "connection", "te", "upgrade"}
 
-// badHeader refuses a header that is not sent as it is written, such as one of own.
+// badHeader rejects a header that would not be sent as written, such as one of own.
 func badHeader(name, value string, own []string) *report.Mistake {
 	switch lower := strings.ToLower(name); {
 	case slices.Contains(own, lower):
 		return &report.Mistake{Message: "Fanfold sets " + name + " itself", Remedy: "Remove it"}
 	case lower == "host" || lower == "trailer":
-		return &report.Mistake{Message: name + " is not sent as it is written here", Remedy: "Remove it; the host is in the url"}
+		return &report.Mistake{Message: name + " cannot be set here", Remedy: "Remove it; the host comes from the url"}
 	}
 	control := strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
-	return unless(!control, "a control character in the value of "+name, "Remove it; a line break at the end of a variable is one, too")
+	return unless(!control, "the value of "+name+" contains a control character", "Remove it; a line break at the end of a variable is one, too")
 }
 
-// refer proves that a field names something that exists.
+// refer reports whether a field names something that exists, and notes the problem if not.
 func refer(s decode.Section, field, name, what string, known []string) bool {
 	if at := s.Get(field); !at.Given() {
 		s.Missing(field, "Name one of "+what+": "+report.Listing(known))
-	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 { // without any, that has been said
+	} else if !s.Wrong(field) && !slices.Contains(known, name) && len(known) > 0 { // if none are known, there is a problem for that already
 		at.Problem("no such "+strings.TrimSuffix(what, "s"), report.DidYouMean(name, known))
 	} else {
 		return true
@@ -189,5 +189,5 @@ func refer(s decode.Section, field, name, what string, known []string) bool {
 	return false
 }
 
-// sortedKeys is for messages and loops that must not depend on a map's order.
+// sortedKeys makes messages and loops independent of the order of a map.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// checkCSV proves what the file looks like. The join and the listeners are known.
+// checkCSV validates the form of the file. It needs the join and the listeners.
 func (d *draft) checkCSV() {
 	c := &d.CSV
 	s := d.Of(c)
@@ -55,7 +55,7 @@ func (d *draft) resolveColumns() []report.CSVColumn {
 		switch {
 		case !ok:
 		case twice:
-			s.Problem(fmt.Sprintf("a second column with the label %q, first in line %d", column.Label, line), "Write {column: …, label: …} with another label")
+			s.Problem(fmt.Sprintf("duplicate label %q, first used in line %d", column.Label, line), "Write {column: …, label: …} with another label")
 		default:
 			first[column.Label] = s.Line
 			columns = append(columns, column)
@@ -64,8 +64,8 @@ func (d *draft) resolveColumns() []report.CSVColumn {
 	return columns
 }
 
-// findColumn resolves a column of the file: a join key, else <listener>.<column> or a
-// column that exactly one joined listener gives.
+// findColumn resolves a column of the file: a join key, or else <listener>.<column> or a
+// column that exactly one joined listener has.
 func (d *draft) findColumn(at decode.Setting, name string) (report.CSVColumn, bool) {
 	if slices.Contains(d.Join.Keys, name) {
 		return report.CSVColumn{Column: name}, true
@@ -87,17 +87,17 @@ func (d *draft) findColumn(at decode.Setting, name string) (report.CSVColumn, bo
 		for _, r := range found {
 			names = append(names, r.String())
 		}
-		at.Problem("a column that several listeners give", "Write one of "+report.Listing(names))
+		at.Problem("several listeners have this column", "Use one of "+report.Listing(names))
 	case l != nil && !d.Join.Joins(l.Name):
 		at.Problem(l.Name+" is not joined, so no row has its columns", "Add it to join.listeners")
 	case l != nil:
-		at.Problem(fmt.Sprintf("%s gives no column %s", l.Name, ref.Column), report.DidYouMean(ref.Column, l.Columns))
+		at.Problem(fmt.Sprintf("%s has no column %s", l.Name, ref.Column), report.DidYouMean(ref.Column, l.Columns))
 	default:
 		remedy := report.DidYouMean(name, full)
 		if near := report.Nearest(name, bare); near != "" {
 			remedy = fmt.Sprintf("Did you mean %q? Available: %s", near, report.Listing(full))
 		}
-		at.Problem("a column that no listener gives", remedy)
+		at.Problem("no listener has this column", remedy)
 	}
 	return report.CSVColumn{}, false
 }
@@ -113,8 +113,8 @@ func (d *draft) fileColumns() []report.Ref {
 	return all
 }
 
-// defaultColumns is every join key, then every column of the joined listeners that is
-// not a key. A name that occurs twice is labelled in full.
+// defaultColumns returns every join key, then every other column of the joined listeners.
+// A name that occurs twice gets its full name as label.
 func (d *draft) defaultColumns() []report.CSVColumn {
 	var columns []report.CSVColumn
 	count, taken := map[string]int{}, map[string]bool{}
@@ -137,7 +137,7 @@ func (d *draft) defaultColumns() []report.CSVColumn {
 			label = ref.String()
 		}
 		if taken[label] {
-			d.Of(&d.CSV).Problem(fmt.Sprintf("two columns that would have the label %q", label), "List csv.columns, with labels")
+			d.Of(&d.CSV).Problem(fmt.Sprintf("two columns have the label %q", label), "List csv.columns with different labels")
 			continue
 		}
 		taken[label] = true
@@ -146,14 +146,14 @@ func (d *draft) defaultColumns() []report.CSVColumn {
 	return columns
 }
 
-// readNull reads what stands for NULL in a file of that many columns; nil: nothing does.
+// readNull reads the text for NULL in a file with this number of columns; nil means none.
 func readNull(at decode.Setting, columns int) *string {
 	if !at.Given() {
 		return nil
 	}
 	if at.IsNull() {
 		if at.Node.Value != "" {
-			at.Problem("without quotes this is no text in YAML", fmt.Sprintf("Write null: %q", at.Node.Value))
+			at.Problem("YAML reads this as null, not as a text", fmt.Sprintf("Write null: %q", at.Node.Value))
 		}
 		return nil
 	}
@@ -165,18 +165,18 @@ func readNull(at decode.Setting, columns int) *string {
 		at.Problem("not a valid text for NULL", `Use at most 64 bytes, and no quotes, line breaks or any of , ; | and TAB, such as NULL or \N`)
 		return nil
 	case text == "" && columns == 1:
-		at.Problem("an empty text for NULL in a file of one column", "Many readers skip an empty line: write a text such as NULL")
+		at.Problem("a file with one column cannot have an empty text for NULL", "Use a text such as NULL, because many readers skip empty lines")
 		return nil
 	}
 	return &text
 }
 
-// checkFormulas proves that what stands in the configuration is no formula.
+// checkFormulas proves that no text of the configuration is a formula.
 func (d *draft) checkFormulas() {
 	formula := func(text []byte) bool { return format.IsFormula(text, report.KindText) }
 	c, s := d.CSV, d.Of(&d.CSV)
 	if c.Null != nil && c.Formulas != report.FormulasOff && formula([]byte(*c.Null)) {
-		s.Get("null").Problem("a text for NULL that a spreadsheet takes for a formula", "Write another one, or formulas: off")
+		s.Get("null").Problem("a spreadsheet reads this text as a formula", "Use another text, or set formulas: off")
 	}
 	if c.Formulas != report.FormulasFail {
 		return
@@ -184,10 +184,10 @@ func (d *draft) checkFormulas() {
 	at := s.Get("formulas")
 	for _, column := range c.Columns {
 		if formula([]byte(column.Label)) {
-			at.Problem(fmt.Sprintf("a spreadsheet takes the label %q for a formula", column.Label), "Give the column another label, or write formulas: escape")
+			at.Problem(fmt.Sprintf("a spreadsheet reads the label %q as a formula", column.Label), "Change the label, or set formulas: escape")
 		}
 		if l := d.listeners.find(column.Listener); l != nil && formula(dataset.AppendText(nil, []byte(l.Defaults[column.Column]))) {
-			at.Problem(fmt.Sprintf("a spreadsheet takes the default of %s for a formula", column.Column), "Give another default, or write formulas: escape")
+			at.Problem(fmt.Sprintf("a spreadsheet reads the default of %s as a formula", column.Column), "Change the default, or set formulas: escape")
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// readHTTP takes what a listener of kind http asks for.
+// readHTTP reads the requests of a listener of kind http.
 func (l *draftListener) readHTTP() {
 	f, apis := l.f, l.checker.config.APIs
 	l.HTTP, l.Batch = &f.httpFields.HTTP, f.Values
@@ -34,7 +34,7 @@ func (l *draftListener) readHTTP() {
 		l.HTTP.Total = 0
 		for _, name := range []string{"poll", "cancel", "total"} {
 			if at := l.Get(name); at.Given() {
-				at.Problem(name+" without submit", "Add submit: {path: /…, id: $.…}, or remove it: then the rows are there at once")
+				at.Problem(name+" requires submit", "Add submit: {path: /…, id: $.…}, or remove "+name+" if the API returns the rows at once")
 			}
 		}
 	}
@@ -43,12 +43,12 @@ func (l *draftListener) readHTTP() {
 	}
 }
 
-// checkJob proves how a job is made, polled and ended.
+// checkJob validates the requests that create, poll and cancel a job.
 func (l *draftListener) checkJob(api report.API, known bool) {
 	h := l.HTTP
 	l.checkSubmit(h.Submit, api, known)
 	if h.Poll == nil {
-		l.Missing("poll", "Say how to look at the job: {path: \"/…/{id}\", status: $.…, done: [done], failed: [failed]}")
+		l.Missing("poll", "Add poll: {path: \"/…/{id}\", status: $.…, done: [done], failed: [failed]}")
 	} else {
 		s := l.checker.Of(h.Poll)
 		l.request(s, &h.Poll.HTTPRequest, "GET", places{id: true, key: true})
@@ -65,35 +65,35 @@ func (l *draftListener) checkSubmit(submit *report.HTTPSubmit, api report.API, k
 	s := l.checker.Of(submit)
 	l.request(s, &submit.HTTPRequest, "POST", places{values: true, key: true})
 	if submit.Method == "GET" {
-		s.Get("method").Problem("a GET that makes something", "Use POST or PUT")
+		s.Get("method").Problem("GET cannot create a job", "Use POST or PUT")
 	}
 	unknown := s.Get("unknown")
 	switch {
 	case !s.Readable() || !known:
 	case api.Idempotency == "":
-		s.Problem("a job for an API without idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
+		s.Problem("the API does not set idempotency", "Add idempotency to the API: the header by which it recognizes a repeated request, such as Idempotency-Key, or none")
 	case api.Idempotency != report.NotIdempotent && unknown.Given():
-		unknown.Problem("has no effect, because the API recognizes repeated requests by "+api.Idempotency, "Remove it: a request whose answer is lost is sent again with the same key")
+		unknown.Problem("has no effect, because the API recognizes repeated requests by "+api.Idempotency, "Remove it: if the response is lost, the request is sent again with the same key")
 	case api.Idempotency == report.NotIdempotent && !unknown.Given():
-		unknown.Problem("missing", "Say what to do if it is not known whether the API has made the job: resubmit (there may be two), fail, or {look_up: {path: /…, query: {…: \"{key}\"}, id: $.…}}")
+		unknown.Problem("missing", "Say what to do when it is unknown whether the API created the job: resubmit (which may create two), fail, or {look_up: {path: /…, query: {…: \"{key}\"}, id: $.…}}")
 	}
 	if lookUp := submit.Unknown.LookUp; lookUp != nil {
 		submit.Unknown.Answer = report.LookUpJob
 		inside := l.checker.Of(lookUp)
 		l.request(inside, &lookUp.HTTPRequest, "GET", places{key: true, constant: true})
 		if !lookUp.UsesName("{key}") && inside.Readable() {
-			inside.Problem("no {key}, by which the job is found", "Put {key} into submit, where the API keeps it, and here where it is looked for")
+			inside.Problem("no {key} to find the job by", "Put {key} into a field of submit that the API stores, and here into the filter for that field")
 		} else if lookUp.UsesName("{key}") && !submit.UsesName("{key}") {
-			s.Problem("no {key}, by which look_up looks for the job", "Put {key} where the API keeps it, such as json: {reference: \"{key}\"}")
+			s.Problem("no {key} by which look_up can find the job", "Put {key} into a field that the API stores, such as json: {reference: \"{key}\"}")
 		}
 	}
 }
 
-// checkPoll proves that a poll is about its job, and that each status means one thing.
+// checkPoll proves that a poll identifies its job, and that every status has one meaning.
 func checkPoll(at decode.Section, p *report.HTTPPoll) {
 	needJob(&p.HTTPRequest, at, "{id}", "{key}")
 	if failed := at.Get("failed"); !failed.Given() && len(p.Working) == 0 && at.Readable() {
-		failed.Problem("neither failed nor working", "List the statuses of a job that has failed: failed: [failed]")
+		failed.Problem("either failed or working is required", "List the statuses of a failed job: failed: [failed]")
 	}
 	first := map[string]string{}
 	for _, list := range []struct {
@@ -102,21 +102,21 @@ func checkPoll(at decode.Section, p *report.HTTPPoll) {
 	}{{"done", p.Done}, {"failed", p.Failed}, {"working", p.Working}} {
 		for _, s := range list.statuses {
 			if other, twice := first[s]; twice {
-				at.Get(list.name).Problem(s+" is in "+other+" already", "Remove it from one of them")
+				at.Get(list.name).Problem(s+" is in "+other+", too", "Remove it from one of them")
 			}
 			first[s] = list.name
 		}
 	}
 }
 
-// needJob refuses a request that is the same for every job. Any of the names tells one.
+// needJob rejects a request that is the same for every job: one without any of the names.
 func needJob(r *report.HTTPRequest, s decode.Section, names ...string) {
 	if r.Path != "" && !slices.ContainsFunc(names, r.UsesName) {
-		s.Get("path").Problem("no {id} in path, query or json: it would not be about the job that submit has made", "Put {id} where the API wants the job's id, such as /exports/{id}")
+		s.Get("path").Problem("no {id} in path, query or json, so the request does not identify the job", "Put {id} where the API expects the job's id, such as /exports/{id}")
 	}
 }
 
-// checkResult proves where the rows are, and how the next page is asked for.
+// checkResult validates where the rows are and how the next page is requested.
 func (l *draftListener) checkResult(s decode.Section) {
 	submitted, r := l.HTTP.Submit != nil, &l.HTTP.Result
 	l.request(s, &r.HTTPRequest, "GET", places{values: !submitted, id: submitted})
@@ -126,26 +126,26 @@ func (l *draftListener) checkResult(s decode.Section) {
 	if submitted {
 		needJob(&r.HTTPRequest, s, "{id}")
 	}
-	const own = "Each of rows, next and count has a place of its own in the answer; without rows, the whole answer is the array of rows"
+	const own = "rows, next and count must be at different places in the response; without rows, the whole response is the array of rows"
 	if r.Next.Overlaps(r.Rows) {
-		s.Get("next").Problem("in the same place as "+r.Rows.String(), own)
+		s.Get("next").Problem("overlaps "+r.Rows.String(), own)
 	}
 	for _, other := range []report.JSONPath{r.Rows, r.Next} {
 		if r.Count.Overlaps(other) {
-			s.Get("count").Problem("in the same place as "+other.String(), own)
+			s.Get("count").Problem("overlaps "+other.String(), own)
 		}
 	}
 	if first := s.Get("first"); first.Given() && r.Page == "" {
-		first.Problem("a first page without page", "Name the number of the page in the query: page: page")
+		first.Problem("first requires page", "Add the name of the query parameter for the page number: page: page")
 	}
 	if ways := s.Present("next", "page", "offset"); len(ways) > 1 {
-		s.Get(ways[1]).Problem(fmt.Sprintf("both %s and %s", ways[0], ways[1]), "Keep one way to the next page")
+		s.Get(ways[1]).Problem(fmt.Sprintf("both %s and %s are set", ways[0], ways[1]), "Keep one way to request the next page")
 	}
 	switch as, next := s.Get("next_as"), s.Get("next"); {
 	case as.Given() && !next.Given():
-		as.Problem("next_as without next", "Say where the answer has it: next: $.next_cursor")
+		as.Problem("next_as requires next", "Add its path in the response: next: $.next_cursor")
 	case !as.Given() && next.Given():
-		as.Problem("missing", "Write next_as: url, or {query: NAME} for the name that it has in the query of the next page")
+		as.Problem("missing", "Write next_as: url, or {query: NAME} with the name of the query parameter of the next page")
 	}
 	for _, p := range r.Query {
 		if p.Name != "" && slices.Contains([]string{r.NextAs.Query, r.Page, r.Offset}, p.Name) {
@@ -153,19 +153,19 @@ func (l *draftListener) checkResult(s decode.Section) {
 		}
 	}
 	if r.JSON != nil && r.Method == "GET" {
-		s.Get("json").Problem("a body with GET", "Remove it, or use method: POST")
+		s.Get("json").Problem("GET cannot have a body", "Remove it, or use method: POST")
 	}
 }
 
-// places says what a request may use beside parameters.
+// places says what a request may use besides parameters.
 type places struct {
-	values   bool // those of an earlier stage
-	id       bool // the vendor's job
+	values   bool // values of an earlier stage
+	id       bool // the id of the vendor's job
 	key      bool // the idempotency key
-	constant bool // no parameters: they may be gone with the job
+	constant bool // no parameters: they may be deleted with the job
 }
 
-// request takes what all requests have in common.
+// request reads the fields that all requests have.
 func (l *draftListener) request(s decode.Section, r *report.HTTPRequest, method string, may places) {
 	r.Method = cmp.Or(r.Method, method)
 	l.use(s.Get("path"), report.HTTPRequest{Path: r.Path}, may)
@@ -173,27 +173,27 @@ func (l *draftListener) request(s decode.Section, r *report.HTTPRequest, method 
 	if at := s.Get("json"); at.Given() {
 		left := maxValues
 		if r.JSON, _ = body(at, &left, maxLevels); left < 0 {
-			at.Problem(fmt.Sprintf("a body of more than %d values, or %d levels", maxValues, maxLevels), "Look for an alias that is a part of itself")
+			at.Problem(fmt.Sprintf("the body has more than %d values or %d levels", maxValues, maxLevels), "Check for an alias that contains itself")
 		}
 		l.use(at, report.HTTPRequest{JSON: r.JSON}, may)
 	}
 }
 
-// use notes the names in a part of a request.
+// use notes the names that a part of a request uses.
 func (l *draftListener) use(at decode.Setting, part report.HTTPRequest, may places) {
 	for _, u := range part.Uses() {
 		sound := false
 		switch {
 		case strings.HasPrefix(u.Name, ":"):
-			at.Problem("a text that begins with a colon and is not a name", "Write :name for a value, as a whole, or :: for a text that begins with a colon")
+			at.Problem("a text begins with a colon, but is not a parameter", "Write :name with nothing around it for a parameter, or :: for a literal colon")
 		case u.Name == "{id}" && !may.id, u.Name == "{key}" && !may.key:
-			at.Problem(u.Name+" is not known here", "{id} is the vendor's job, which submit finds; {key} is the idempotency key of submit")
+			at.Problem(u.Name+" is not available here", "{id} is the id of the job that submit creates; {key} is the idempotency key of submit")
 		case strings.HasPrefix(u.Name, "{"):
 			sound = true
 		case may.constant:
-			at.Problem(fmt.Sprintf("a value (:%s), which is not known here", u.Name), "Use {key} or {id}, or a value as it is")
+			at.Problem(fmt.Sprintf(":%s is not available here", u.Name), "Use {key}, {id} or a literal value")
 		case strings.Contains(u.Name, ".") && !may.values:
-			at.Problem(fmt.Sprintf("values of an earlier stage (:%s), which cannot be used here", u.Name), "Use them where the rows are asked for first")
+			at.Problem(fmt.Sprintf("values of an earlier stage cannot be used here: :%s", u.Name), "Use them in submit, or in result if there is no submit")
 		default:
 			l.uses = append(l.uses, use{u.Name, u.List, part.Path != "", "Put it into query or json", at})
 			sound = true
@@ -202,14 +202,14 @@ func (l *draftListener) use(at decode.Setting, part report.HTTPRequest, may plac
 	}
 }
 
-// These bound a body, whose values aliases can multiply without end.
+// These limit a body, because aliases can multiply its values without end.
 const (
 	maxValues = 10_000
 	maxLevels = 50
 )
 
-// body decodes what a body says, of at most that many values, and levels. Texts have
-// their variables in them. The number of values is negative if there are more.
+// body decodes a body of at most left values and levels, and expands the variables in
+// its texts. left becomes negative if the body has more.
 func body(p decode.Setting, left *int, levels int) (any, bool) {
 	if *left--; levels == 0 {
 		*left = -1
@@ -251,7 +251,7 @@ func body(p decode.Setting, left *int, levels int) (any, bool) {
 		if decoder.Decode(&number) == nil && number.String() == text {
 			return number, true
 		}
-		p.Problem("a number that JSON does not have", "Write it in decimal, or put quotes around it for a text")
+		p.Problem("not a valid JSON number", "Write it in decimal, or quote it to make it a text")
 		return nil, false
 	}
 	return text, true

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// checkJoin takes the join, or makes the one of a single listener. False if the file's
-// columns cannot be checked against it.
+// checkJoin validates the join, or makes the join of a single listener. It returns false if
+// the columns of the file cannot be checked against it.
 func (d *draft) checkJoin() bool {
 	s := d.Of(&d.Join)
 	several := len(d.listeners) > 1
@@ -44,12 +44,12 @@ func (d *draft) checkJoin() bool {
 	return sound
 }
 
-// checkKeys proves a list of key columns.
+// checkKeys validates a list of key columns.
 func checkKeys(s decode.Section, keys []string, needed bool) bool {
 	at := s.Get("key")
 	if !at.Given() {
 		if needed {
-			at.Problem("missing", "Name the column, or the columns, by which the listeners are joined")
+			at.Problem("missing", "Name the key column or columns of the join")
 		}
 		return !needed
 	}
@@ -63,7 +63,7 @@ func checkKeys(s decode.Section, keys []string, needed bool) bool {
 	return sound
 }
 
-// checkJoined proves one of join.listeners, after those before it.
+// checkJoined validates an item of join.listeners; those before it are done.
 func (d *draft) checkJoined(i int, keysKnown bool) bool {
 	j := &d.Join.Listeners[i]
 	s := d.Of(j)
@@ -73,20 +73,20 @@ func (d *draft) checkJoined(i int, keysKnown bool) bool {
 	switch {
 	case !sound:
 	case l == nil && !d.nameless:
-		name.Problem("a listener that the report does not have", report.DidYouMean(j.Listener, d.listeners.names()))
+		name.Problem("the report has no such listener", report.DidYouMean(j.Listener, d.listeners.names()))
 	case l != nil && before.Joins(j.Listener):
 		name.Problem("joined twice", "Remove one of them, or define a second listener with another name")
 		sound = false
 	}
 	if s.Has("type") && i == 0 && j.Type != report.Inner {
-		s.Get("type").Problem("a type for the first listener, which drives the join", "Give the type to the listeners after it")
+		s.Get("type").Problem("the first listener of a join has no type", "Set the type of the listeners after it")
 		sound = false
 	}
 	if at := s.Get("key"); at.Given() {
 		own = at
 		sound = checkKeys(s, j.Keys, false) && sound
 		if !s.Wrong("key") && keysKnown && len(j.Keys) != len(d.Join.Keys) {
-			own.Problem(fmt.Sprintf("%d columns for a join by %d", len(j.Keys), len(d.Join.Keys)), "Name as many as in join.key: "+report.Listing(d.Join.Keys))
+			own.Problem(fmt.Sprintf("%d columns, but join.key has %d", len(j.Keys), len(d.Join.Keys)), "Name as many columns as join.key: "+report.Listing(d.Join.Keys))
 			sound = false
 		}
 	} else {
@@ -101,17 +101,17 @@ func (d *draft) checkJoined(i int, keysKnown bool) bool {
 	return sound
 }
 
-// checkSources finds listeners whose values go nowhere.
+// checkSources finds listeners whose values nothing uses.
 func (d *draft) checkSources() {
 	for _, l := range d.listeners {
 		if !d.Join.Joins(l.Name) && !l.source && !d.nameless && d.listeners.whole() {
-			l.Problem(fmt.Sprintf("nothing uses %s: it is not joined, and no query has one of its columns", l.Name),
+			l.Problem(fmt.Sprintf("nothing uses %s: it is not joined, and no query uses its columns", l.Name),
 				"Add it to join.listeners, or remove it")
 		}
 	}
 }
 
-// checkFirst proves that no job goes on without the listener that gives the rows.
+// checkFirst proves that no job continues without the listener that provides the rows.
 func (d *draft) checkFirst() {
 	if len(d.Join.Listeners) == 0 {
 		return
@@ -120,9 +120,9 @@ func (d *draft) checkFirst() {
 	if l == nil || !l.CanOmit() {
 		return
 	}
-	remedy := "Leave on_failure out"
+	remedy := "Remove on_failure"
 	if len(d.Join.Listeners) > 1 {
-		remedy += ", or put a listener first in join.listeners that is required"
+		remedy += ", or put a required listener first in join.listeners"
 	}
-	l.Get("on_failure").Problem(fmt.Sprintf("%s gives the rows of the file: without it there are none", l.Name), remedy)
+	l.Get("on_failure").Problem(fmt.Sprintf("%s provides the rows of the file, so a job cannot continue without it", l.Name), remedy)
 }

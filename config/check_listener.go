@@ -13,31 +13,31 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// draftListener is a listener that is being made of its fields. Its Listener becomes
-// part of the report when its names are resolved.
+// draftListener is a listener in the making. Its Listener becomes part of the report
+// after its names are resolved.
 type draftListener struct {
 	*report.Listener
 	decode.Section
 	checker *checker
 	f       *listenerFields
-	columns decode.Setting // what to point at if a column is wrong
+	columns decode.Setting // the place of problems with columns
 	stage   int            // from 0
-	unsure  bool           // Columns may be others
+	unsure  bool           // Columns may be wrong
 	known   bool           // Columns are known
 	source  bool           // a later query uses one of its columns
-	whole   bool           // what it asks for could be read
-	uses    []use          // names in what it asks for
+	whole   bool           // its query or requests could be read
+	uses    []use          // names in its query or requests
 }
 
-// listeners are those of a report that have been read, in their order.
+// listeners are the listeners of a report that were read so far, in order.
 type listeners []*draftListener
 
-// use is a name in what a listener asks for: a parameter, or <listener>.<column>.
+// use is a name in a query or request: a parameter, or <listener>.<column>.
 type use struct {
 	name   string
-	list   bool   // any number of values may stand there
-	needed bool   // a value must stand there, not null
-	remedy string // if it may not stand there
+	list   bool   // a list may stand here
+	needed bool   // null may not stand here
+	remedy string // if the value may not stand here
 	at     decode.Setting
 }
 
@@ -63,23 +63,23 @@ func (d *draft) addListener(stage int, f *listenerFields) {
 		return
 	}
 	if other := d.listeners.find(l.Name); other != nil {
-		s.Get("name").Problem(fmt.Sprintf("a second listener of this name, first in line %d", other.Listener.Line), "Give each listener of a report a name of its own")
+		s.Get("name").Problem(fmt.Sprintf("duplicate listener name, first used in line %d", other.Listener.Line), "Give every listener of a report a unique name")
 		d.nameless = true
 		return
 	}
 	l.readFailure()
-	// The listeners of one name share a stream, in all reports: a service must have its own.
+	// Listeners of the same name share a stream in all reports; an external service needs its own.
 	if first, ok := d.readers[l.Name]; !ok {
 		d.readers[l.Name] = l
 	} else if (first.Kind == report.External) != (l.Kind == report.External) {
-		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read one stream", l.Name, l.Kind, first.Kind, first.Listener.Line),
-			"Give one of them another name")
+		s.Problem(fmt.Sprintf("%s is of kind %s here, and of kind %s in line %d: both would read the same stream", l.Name, l.Kind, first.Kind, first.Listener.Line),
+			"Rename one of them")
 	}
 	d.listeners = append(d.listeners, l)
 }
 
-// readQuery takes the query of a database, and the columns that the listener lists or
-// its SELECT names.
+// readQuery reads the query of a database, and the columns that the listener lists or
+// the SELECT names.
 func (l *draftListener) readQuery() {
 	c := l.checker.config
 	if refer(l.Section, "database", l.f.Database, "databases", sortedKeys(c.Databases)) {
@@ -105,28 +105,28 @@ func (l *draftListener) readQuery() {
 	l.Columns = l.f.Named
 	switch {
 	case l.columns.Given() && known && !l.Wrong("columns") && len(l.Columns) != len(selected):
-		l.columns.Problem(fmt.Sprintf("%d listed, but the query gives %d", len(l.Columns), len(selected)), "The query gives "+report.Listing(selected))
+		l.columns.Problem(fmt.Sprintf("%d listed, but the query returns %d", len(l.Columns), len(selected)), "The query returns "+report.Listing(selected))
 		l.unsure = true
 	case l.columns.Given():
 	case known:
 		l.columns, l.Columns, l.known = at, selected, true
 	default:
-		at.Problem("a query whose columns cannot be read from it",
-			"Name each column or give it an alias in place of * and bare expressions, or add columns: [...] with the names in order")
+		at.Problem("the column names cannot be derived from the query",
+			"Replace * by the names of the columns and give every expression an alias, or add columns: [...] with the names in order")
 	}
 }
 
-// checkColumns proves the names of the columns.
+// checkColumns validates the names of the columns.
 func (l *draftListener) checkColumns() bool {
 	if len(l.Columns) == 0 {
-		l.columns.Problem("no columns", "Name what the query gives")
+		l.columns.Problem("no columns", "List the columns of the result")
 		return false
 	}
 	sound := true
 	for i, name := range l.Columns {
 		switch {
 		case name == "" || utf8.RuneCountInString(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return c == '#' || unicode.IsControl(c) }):
-			l.columns.Problem(fmt.Sprintf("not a valid name of a column: %q", report.Shorten(name)), "Give it an alias of 1 to 64 characters, without # and control characters")
+			l.columns.Problem(fmt.Sprintf("not a valid column name: %q", report.Shorten(name)), "Give it an alias of 1 to 64 characters, without # and control characters")
 			sound = false
 		case slices.Contains(l.Columns[:i], name):
 			l.columns.Problem(fmt.Sprintf("two columns named %s", name), "Give one of them an alias: AS …")
@@ -136,7 +136,7 @@ func (l *draftListener) checkColumns() bool {
 	return sound
 }
 
-// readFailure takes on_failure. The columns are known.
+// readFailure reads on_failure. It needs the columns.
 func (l *draftListener) readFailure() {
 	f := l.f.OnFailure
 	l.OnFailure = f.Policy
@@ -146,14 +146,14 @@ func (l *draftListener) readFailure() {
 	l.OnFailure, l.Defaults = report.Default, map[string]string{}
 	for name, v := range f.Default {
 		if v.IsNull() {
-			v.Problem("no value", "Leave the column out: it is empty then")
+			v.Problem("no value", "Remove the column to leave it empty")
 		} else if text, ok := v.Text(); ok && l.gives(name, v) {
 			l.Defaults[name] = cell(v, text)
 		}
 	}
 }
 
-// cell is the JSON of a value: a number if it is one and has no quotes.
+// cell returns the JSON of a value: a number if the value is one without quotes.
 func cell(p decode.Setting, text string) string {
 	bare := p.Node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0
 	if bare && json.Valid([]byte(text)) && strings.ContainsRune("-0123456789", rune(text[0])) {
@@ -162,16 +162,16 @@ func cell(p decode.Setting, text string) string {
 	return string(report.EncodeBound(text))
 }
 
-// gives proves that the listener has a column; otherwise it says so at a place.
+// gives reports whether the listener has a column, and notes a problem if not.
 func (l *draftListener) gives(column string, at decode.Setting) bool {
 	if !l.known || slices.Contains(l.Columns, column) {
 		return l.known
 	}
-	at.Problem(fmt.Sprintf("%s gives no column %s", l.Name, column), report.DidYouMean(column, l.Columns))
+	at.Problem(fmt.Sprintf("%s has no column %s", l.Name, column), report.DidYouMean(column, l.Columns))
 	return false
 }
 
-// find finds a listener that has been read.
+// find returns the listener of a name, or nil.
 func (ls listeners) find(name string) *draftListener {
 	for _, l := range ls {
 		if l.Name == name {
@@ -181,7 +181,7 @@ func (ls listeners) find(name string) *draftListener {
 	return nil
 }
 
-// names returns the names of those that have been read, in their order.
+// names returns the names of the listeners, in order.
 func (ls listeners) names() []string {
 	names := make([]string, len(ls))
 	for i, l := range ls {
@@ -190,8 +190,8 @@ func (ls listeners) names() []string {
 	return names
 }
 
-// checkFieldNames proves that no two columns share a field in Redis: listener a with
-// column b.c, and listener a.b with column c.
+// checkFieldNames proves that no two columns share a field in Redis, as column b.c of
+// listener a and column c of listener a.b would.
 func (ls listeners) checkFieldNames() {
 	owner := map[string]report.Ref{}
 	for _, l := range ls {

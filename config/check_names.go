@@ -8,17 +8,17 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// resolve finds for every name in a query who supplies it: a parameter,
-// or for a name with a dot a listener of an earlier stage. Then the listeners
-// are whole and go into their stages.
+// resolve finds the source of every name in a query: a parameter, or for a
+// name with a dot a listener of an earlier stage. Then it adds the listeners to
+// their stages.
 func (d *draft) resolve() {
 	for _, l := range d.listeners {
 		for _, u := range l.uses {
 			if d.isList(u.name) && !u.list {
-				u.at.Problem(fmt.Sprintf(":%s is a list of values, and stands where one value is", u.name), u.remedy)
+				u.at.Problem(fmt.Sprintf(":%s is a list, but only one value can stand here", u.name), u.remedy)
 			}
 			if d.isOptional(u.name) && u.needed {
-				u.at.Problem(fmt.Sprintf(":%s can be null, which has no place in a path", u.name), u.remedy+", or remove default: null")
+				u.at.Problem(fmt.Sprintf(":%s can be null, which a path cannot contain", u.name), u.remedy+", or remove default: null")
 			}
 			if strings.Contains(u.name, ".") {
 				d.resolveColumn(l, u)
@@ -35,7 +35,7 @@ func (d *draft) resolve() {
 	}
 }
 
-// isList tells whether a name in a query stands for any number of values.
+// isList reports whether a name in a query stands for a list.
 func (d *draft) isList(name string) bool {
 	for _, p := range d.Parameters {
 		if p.Name == name {
@@ -45,7 +45,7 @@ func (d *draft) isList(name string) bool {
 	return strings.Contains(name, ".")
 }
 
-// isOptional tells whether a name is that of a parameter that can be null.
+// isOptional reports whether a name is a parameter that can be null.
 func (d *draft) isOptional(name string) bool {
 	return slices.ContainsFunc(d.Parameters, func(p report.Parameter) bool { return p.Name == name && p.Optional() })
 }
@@ -78,12 +78,12 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 		return
 	case source.stage >= l.stage:
 		source.source = true
-		u.at.Problem(fmt.Sprintf(":%s is found in stage %d, which is not before stage %d", name, source.stage+1, l.stage+1),
+		u.at.Problem(fmt.Sprintf(":%s comes from stage %d, which does not run before stage %d", name, source.stage+1, l.stage+1),
 			"Move this listener to a later stage")
 		return
 	case source.known && !slices.Contains(source.Columns, ref.Column):
 		source.source = true
-		u.at.Problem(fmt.Sprintf("%s gives no column %s", ref.Listener, ref.Column), report.DidYouMean(ref.Column, source.Columns))
+		u.at.Problem(fmt.Sprintf("%s has no column %s", ref.Listener, ref.Column), report.DidYouMean(ref.Column, source.Columns))
 		return
 	}
 	source.source = true
@@ -91,15 +91,15 @@ func (d *draft) resolveColumn(l *draftListener, u use) {
 		return
 	}
 	if l.From != nil {
-		u.at.Problem(fmt.Sprintf("a second column of an earlier stage: :%s after :%s", name, l.From),
-			"A listener can use one column of an earlier stage. Add a listener for the other one")
+		u.at.Problem(fmt.Sprintf("the listener uses two columns of earlier stages: :%s after :%s", name, l.From),
+			"A listener can use one column of an earlier stage: add a listener for the other one")
 		return
 	}
 	l.From = &ref
 }
 
-// split finds the listener in <listener>.<column>. Both may have dots in
-// them; the listener that gives the column wins, then the longest name.
+// split finds the listener in <listener>.<column>. Both can contain dots: a
+// listener that has the column wins, then the longest name.
 func (ls listeners) split(name string) (report.Ref, *draftListener) {
 	var best report.Ref
 	var source *draftListener
@@ -116,7 +116,7 @@ func (ls listeners) split(name string) (report.Ref, *draftListener) {
 	return best, source
 }
 
-// before lists the columns that a query of this listener could use.
+// before lists the columns that a query of this listener can use.
 func (ls listeners) before(name string, l *draftListener) string {
 	var names []string
 	for _, other := range ls {

@@ -12,7 +12,7 @@ import (
 
 var columnForm = regexp.MustCompile("^" + report.Identifier + "$")
 
-// checkRecords proves that the table of the records can have what Fanfold writes.
+// checkRecords proves that Fanfold can write to the table of the records.
 func (k *checker) checkRecords() {
 	r, s := &k.config.Records, k.Of(&k.f.Records)
 	r.Parameters = k.config.Limits.Parameters
@@ -32,12 +32,12 @@ func checkColumns(s decode.Section, columns map[string]string) {
 			at.Problem("a record has no such column", report.DidYouMean(name, sortedKeys(report.RecordColumns)))
 		case s.Wrong("columns." + name):
 		case column == "-" && required:
-			at.Problem("a column that a record must have", "Name the table's column, or add one to the table")
+			at.Problem("this column is required", "Name the table's column, or add one to the table")
 		case column == "-":
 		case !columnForm.MatchString(column):
-			at.Problem("not a valid name of a column", "Use up to 64 letters, digits, _ and $, without quotes")
+			at.Problem("not a valid column name", "Use up to 64 letters, digits, _ and $, without quotes")
 		case other != "":
-			at.Problem("the same column as for "+other, "Each needs a column of its own")
+			at.Problem(other+" has the same column", "Use a separate column for each")
 		default:
 			taken[strings.ToLower(column)] = name
 		}
@@ -55,21 +55,21 @@ func checkStatuses(s decode.Section, statuses map[string]string) {
 	for _, status := range all {
 		value, mapped := statuses[status]
 		if !mapped || s.Wrong("statuses."+status) {
-			value = status // one that is not mapped is its own value
+			value = status // an unmapped status is its own value
 		}
-		key := strings.ToLower(value) // as MySQL's usual collations compare
+		key := strings.ToLower(value) // the usual collations of MySQL ignore case
 		if other, taken := owner[key]; taken {
 			at := "statuses." + status
 			if !mapped {
 				at = "statuses." + other
 			}
-			s.Get(at).Problem(fmt.Sprintf("%s and %s have the same value", other, status), "Give each status a value of its own")
+			s.Get(at).Problem(fmt.Sprintf("%s and %s have the same value", other, status), "Give every status a unique value")
 		}
 		owner[key] = status
 	}
 }
 
-// checkPartial proves that the table has a value for PARTIAL if a job can end so.
+// checkPartial proves that the table has a value for PARTIAL if a job can end as PARTIAL.
 func (k *checker) checkPartial() {
 	c := k.config
 	for _, name := range sortedKeys(c.Reports) {
@@ -78,7 +78,7 @@ func (k *checker) checkPartial() {
 		}
 		c.Records.Partial = true
 		if _, ok := c.Records.Statuses[string(report.Partial)]; !ok && len(c.Records.Statuses) > 0 {
-			k.Of(&k.f.Records).Get("statuses").Problem(fmt.Sprintf("no value for PARTIAL, as which a job of report %s can end: one of its listeners has on_failure", name),
+			k.Of(&k.f.Records).Get("statuses").Problem(fmt.Sprintf("no value for PARTIAL, but a job of report %s can end as PARTIAL: one of its listeners has on_failure", name),
 				"Add PARTIAL: VALUE, or make all listeners required")
 		}
 		return

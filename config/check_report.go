@@ -11,19 +11,18 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// draft is a report that is being made of its fields, each part proved against those
-// before it.
+// draft is a report in the making. Every part is validated against those before it.
 type draft struct {
 	*checker
 	*report.Report
 	f         *reportFields
 	listeners listeners
 	used      map[string]bool // parameters
-	guessed   bool            // a timeout or a retry is wrong, so the time that listeners take is not known
-	nameless  bool            // a listener has no usable name, so an unknown name may be its
+	guessed   bool            // a timeout or a retry is wrong, so the time of the listeners is unknown
+	nameless  bool            // a listener has no valid name, so an unknown name may be meant for it
 }
 
-// report makes a report of its fields.
+// report builds a report from its fields.
 func (k *checker) report(f *reportFields) *report.Report {
 	s := k.Of(f)
 	d := &draft{checker: k, f: f, used: map[string]bool{}, Report: &f.Report}
@@ -54,23 +53,23 @@ func (k *checker) report(f *reportFields) *report.Report {
 	return d.Report
 }
 
-// checkNotify proves that requests can be signed.
+// checkNotify proves that the requests can be signed.
 func (k *checker) checkNotify(n *report.Notify) {
 	if n == nil {
 		return
 	}
 	s := k.Of(n)
 	k.inherit(&n.Retry, report.DefaultRetry)
-	const remedy = `Write secret: ${NAME} and let the variable have what echo "whsec_$(openssl rand -base64 32)" prints`
+	const remedy = `Write secret: ${NAME} and set the variable to the output of echo "whsec_$(openssl rand -base64 32)"`
 	at := s.First("secret", "secret_file").Hidden()
 	if _, err := n.Key(); !at.Given() && s.Readable() {
-		s.Problem("no secret that signs the requests", remedy)
+		s.Problem("no secret to sign the requests", remedy)
 	} else if err != nil && !s.Wrong("secret", "secret_file") {
-		at.Problem("a secret that is "+err.Error(), remedy)
+		at.Problem("the secret is "+err.Error(), remedy)
 	}
 }
 
-// inherit gives a retry what the file leaves out. False if a field is wrong.
+// inherit sets the fields that the file leaves out. It returns false if a field is wrong.
 func (k *checker) inherit(r *report.Retry, base report.Retry) bool {
 	s, given := k.Of(r), *r
 	*r = base
@@ -89,19 +88,19 @@ func (k *checker) inherit(r *report.Retry, base report.Retry) bool {
 	switch {
 	case s.Wrong(): // the others may be right
 	case s.Has("max_delay") && !r.Exponential:
-		s.Get("max_delay").Problem("a max_delay, but the delay is fixed", "Add backoff: exponential, or remove max_delay")
+		s.Get("max_delay").Problem("max_delay has no effect on a fixed delay", "Add backoff: exponential, or remove max_delay")
 	case r.Exponential && r.MaxDelay < r.Delay:
 		delay := report.ShortDuration(r.Delay)
 		s.First("max_delay", "delay", "backoff").Problem("max_delay "+report.ShortDuration(r.MaxDelay)+" is shorter than delay "+delay,
-			"Give a max_delay of at least "+delay+", a shorter delay, or backoff: fixed")
-		r.MaxDelay = r.Delay // so that what inherits it does not say so again
+			"Use a max_delay of at least "+delay+", a shorter delay, or backoff: fixed")
+		r.MaxDelay = r.Delay // so that inherited values do not repeat the problem
 	default:
 		return !s.Given() || s.Readable()
 	}
 	return false
 }
 
-// checkDefault takes the default of a parameter, which must be one of its values.
+// checkDefault reads the default of a parameter, which must be valid for it.
 func (k *checker) checkDefault(p *report.Parameter) {
 	s := k.Of(p)
 	at := s.Raw("default")
@@ -124,7 +123,7 @@ func (k *checker) checkDefault(p *report.Parameter) {
 	p.Default = &text
 }
 
-// parameterJSON turns YAML into the JSON that a record would give.
+// parameterJSON converts YAML to the JSON that a record would pass.
 func parameterJSON(p decode.Setting, parameter report.Parameter) (json.RawMessage, bool) {
 	if !parameter.List {
 		text, ok := p.Text()
@@ -143,24 +142,23 @@ func parameterJSON(p decode.Setting, parameter report.Parameter) (json.RawMessag
 	return json.RawMessage("[" + strings.Join(parts, ",") + "]"), ok
 }
 
-// checkUse finds parameters that change nothing: most often a misspelt name.
+// checkUse finds parameters that nothing uses, mostly because of a misspelt name.
 func (d *draft) checkUse() {
 	for i := range d.Parameters {
 		if p := &d.Parameters[i]; !d.used[p.Name] && !d.nameless && d.listeners.whole() {
-			d.Of(p).Problem("a parameter that no query uses", fmt.Sprintf("Use :%s in a query, or remove it", p.Name))
+			d.Of(p).Problem("no query uses this parameter", fmt.Sprintf("Use :%s in a query, or remove it", p.Name))
 		}
 	}
 }
 
-// whole tells whether every query could be read; if not, what seems unused may be
-// used in one of the others, or by an external service.
+// whole reports whether every query could be read. If not, a value that seems unused may
+// be used in another query, or by an external service.
 func (ls listeners) whole() bool {
 	return len(ls) > 0 && !slices.ContainsFunc(ls, func(l *draftListener) bool { return !l.whole })
 }
 
-// checkTimeout takes the explicit timeout. It is a deadline, and may leave the listeners
-// less than all their retries can take: that is a warning, or with strict_timeout a
-// problem.
+// checkTimeout validates the explicit timeout. A timeout shorter than all retries of the
+// listeners is a warning, or with strict_timeout a problem.
 func (d *draft) checkTimeout() {
 	at, needed, byDefault, max := d.Of(d.f).Get("timeout"), d.StagesTime(), d.DefaultTimeout(), decode.MaxDuration
 	if !at.Given() {
@@ -171,33 +169,32 @@ func (d *draft) checkTimeout() {
 	case d.guessed:
 		return
 	case d.Timeout > max: // it was left out
-		at.Problem(fmt.Sprintf("its default of %s is more than the maximum of %s", report.ShortDuration(byDefault), report.ShortDuration(max)),
-			fmt.Sprintf("%s, or give a timeout of at most %s", fewer, report.ShortDuration(max)))
+		at.Problem(fmt.Sprintf("the computed default of %s is more than the maximum of %s", report.ShortDuration(byDefault), report.ShortDuration(max)),
+			fmt.Sprintf("%s, or set a timeout of at most %s", fewer, report.ShortDuration(max)))
 		return
 	case d.Timeout >= needed:
 		return
 	}
-	message := fmt.Sprintf("%s is shorter than %s, which the longest listener of each stage can take with its retries",
+	message := fmt.Sprintf("%s is shorter than %s, the maximum time of the stages with all retries",
 		report.ShortDuration(d.Timeout), arithmetic(d.LongestListeners(), needed))
 	if !d.f.StrictTimeout {
-		at.Warn(message, "A job fails at its timeout, however many tries are left")
+		at.Warn(message, "A job fails at its timeout, even if it has tries left")
 		return
 	}
 	remedy := fewer
 	if needed <= max {
-		remedy = fmt.Sprintf("Give at least %s and the time for the file", report.ShortDuration(needed))
+		remedy = fmt.Sprintf("Use at least %s plus the time to make the file", report.ShortDuration(needed))
 		if slices.ContainsFunc(d.LongestListeners(), func(l *report.Listener) bool { return l.Retry.Retries > 0 }) {
 			remedy += ", or allow fewer retries"
 		}
 	}
 	if byDefault <= max {
-		remedy += ", or leave it out for " + report.ShortDuration(byDefault)
+		remedy += ", or remove it to use " + report.ShortDuration(byDefault)
 	}
-	at.Problem(message, remedy+". Without strict_timeout it is a deadline")
+	at.Problem(message, remedy+". Without strict_timeout, a shorter one is allowed")
 }
 
-// arithmetic spells out how the time of the stages comes about, such as
-// 5m × 7 + 6m = 41m.
+// arithmetic writes the sum of the stages' times, such as 5m × 7 + 6m = 41m.
 func arithmetic(stages []*report.Listener, sum time.Duration) string {
 	var terms []string
 	for _, l := range stages {

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// checkTimer proves a timer. The reports must be known, and the timers before it proved.
+// checkTimer validates a timer. It needs the reports, and the timers before it.
 func (k *checker) checkTimer(i int) {
 	t := &k.f.Timers[i]
 	s := timerSection{k.Of(t), t}
@@ -21,21 +21,21 @@ func (k *checker) checkTimer(i int) {
 	for n := range i {
 		other := &k.f.Timers[n]
 		if s.Has("key") && k.Of(other).Has("key") && other.Key.Prefix() == t.Key.Prefix() {
-			s.Problem(fmt.Sprintf("the same text before the first {name} as %s in line %d: %q", other.Name, other.Line, t.Key.Prefix()),
-				"Begin the names of each with a text of their own")
+			s.Problem(fmt.Sprintf("the text before the first {name} is the same as in %s in line %d: %q", other.Name, other.Line, t.Key.Prefix()),
+				"Begin every key with a different text")
 		}
 	}
 	if every, cron := s.Get("every"), s.Get("cron"); every.Given() && cron.Given() {
-		cron.Problem("both every and cron", "Keep one of them")
+		cron.Problem("both every and cron are set", "Keep one of them")
 	}
-	switch zone, _ := time.LoadLocation(t.TimeZone); { // proved by its form
+	switch zone, _ := time.LoadLocation(t.TimeZone); { // its form was checked
 	case s.Wrong("every", "cron", "time_zone") || t.TimeZone == "":
 	case !t.Cron.None():
 		t.Cron.Zone = zone
 	case t.Every.Calendar():
 		t.Every.Zone = zone
 	default:
-		s.Get("time_zone").Problem("a time zone of a timer that does not repeat by the calendar", "Write every: 1d, 1w or 1mo, or cron, or remove time_zone")
+		s.Get("time_zone").Problem("time_zone has no effect on a timer that does not repeat by the calendar", "Write every: 1d, 1w or 1mo, or cron, or remove time_zone")
 	}
 	if after := s.Get("missed_after"); after.Given() && t.Missed == report.MissedOnce {
 		after.Problem("has no effect without missed: skip", "Write missed: skip, or remove missed_after")
@@ -43,11 +43,11 @@ func (k *checker) checkTimer(i int) {
 	k.inherit(&t.Retry, report.DefaultRetry)
 	actions := s.Present("submit", "append", "call")
 	if len(actions) == 0 {
-		s.Problem("nothing to be done", "Add submit: {report: …}, append: {stream: …} or call: {url: …}")
+		s.Problem("no action", "Add submit: {report: …}, append: {stream: …} or call: {url: …}")
 		return
 	}
 	if len(actions) > 1 {
-		s.Get(actions[1]).Problem(fmt.Sprintf("both %s and %s", actions[0], actions[1]), "Keep one of them: a timer does one thing")
+		s.Get(actions[1]).Problem(fmt.Sprintf("both %s and %s are set", actions[0], actions[1]), "Keep one of them: a timer has one action")
 	}
 	switch actions[0] {
 	case "submit":
@@ -59,20 +59,20 @@ func (k *checker) checkTimer(i int) {
 	}
 }
 
-// timerSection is where the fields of a timer are.
+// timerSection is a timer with the places of its fields.
 type timerSection struct {
 	decode.Section
 	t *report.Timer
 }
 
-// checkTemplates proves the templates of a mapping.
+// checkTemplates validates the templates of a mapping.
 func (s timerSection) checkTemplates(in decode.Section, field string, templates map[string]report.Template) {
 	for name, t := range templates {
 		s.checkNames(in.Get(field+"."+name), t)
 	}
 }
 
-// checkNames proves that the key has each {name} of a template.
+// checkNames proves that the key has every {name} of a template.
 func (s timerSection) checkNames(at decode.Setting, t report.Template) {
 	for _, name := range t.Names() {
 		if known := s.t.Key.Names(); s.Has("key") && !slices.Contains(known, name) {
@@ -95,14 +95,14 @@ func (k *checker) checkSubmit(timer timerSection) {
 		known[p.Name] = true
 		switch {
 		case !given && p.Default == nil:
-			parameters.Problem(fmt.Sprintf("no %s, which report %s needs", p.Name, r.Name), "Add it, such as "+p.Name+": \"{user}\"")
+			parameters.Problem(fmt.Sprintf("parameter %s of report %s is missing", p.Name, r.Name), "Add it, such as "+p.Name+": \"{user}\"")
 		case given && p.List:
-			parameters.Problem(fmt.Sprintf("%s is a list in report %s", p.Name, r.Name), "A timer can give single values only: give the parameter a default and leave it out")
+			parameters.Problem(fmt.Sprintf("%s is a list in report %s", p.Name, r.Name), "A timer can pass single values only: give the parameter a default and remove it here")
 		}
 	}
 	for _, name := range sortedKeys(submit.Parameters) {
 		if !known[name] {
-			parameters.Problem(fmt.Sprintf("%s, which report %s does not have", report.Shorten(name), r.Name), "Available: "+r.ParameterList())
+			parameters.Problem(fmt.Sprintf("report %s has no parameter %s", r.Name, report.Shorten(name)), "Available: "+r.ParameterList())
 		}
 	}
 }
@@ -113,12 +113,12 @@ func (k *checker) checkAppend(timer timerSection) {
 	timer.checkTemplates(s, "fields", a.Fields)
 	for _, name := range []string{"timer", "due"} {
 		if _, taken := a.Fields[name]; taken {
-			s.Get("fields").Problem("Fanfold sets "+name+" itself", "Give the field another name")
+			s.Get("fields").Problem("Fanfold sets "+name+" itself", "Rename the field")
 		}
 	}
 	keys := k.config.Keys
 	if s.Has("stream") && (strings.HasPrefix(strings.TrimPrefix(a.Stream, "{"), keys.Prefix) || strings.HasPrefix(a.Stream, keys.Hash)) {
-		s.Get("stream").Problem("a key of Fanfold's own", "Choose a name that does not begin with keys.prefix or keys.hash")
+		s.Get("stream").Problem("this name is reserved for keys of Fanfold", "Choose a name that does not begin with keys.prefix or keys.hash")
 	}
 }
 
@@ -144,7 +144,7 @@ func (k *checker) checkCall(timer timerSection) {
 	if body := s.Get("body").Hidden(); body.Given() {
 		timer.checkNames(body, c.Body)
 		if c.Method == "GET" || c.Method == "HEAD" {
-			body.Problem("a body with "+c.Method, "Remove it, or use POST")
+			body.Problem(c.Method+" cannot have a body", "Remove it, or use POST")
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // The structs here, and those of package report that they contain, are the
-// fields of the file: the only list of them. Their comments are the texts of
-// docs/reference/configuration.md and of schema.json; package decode says what the tags mean. What is
-// written here differs in the file from what the rest of Fanfold sees.
+// only list of the fields of the file. Their comments are the texts of
+// docs/reference/configuration.md and schema.json; package decode defines the tags. A struct
+// is here if its form in the file differs from the form that the rest of Fanfold uses.
 
 // file is the whole file.
 type file struct {
@@ -34,7 +34,7 @@ type file struct {
 	AdminPublic bool `yaml:"admin_public" default:"false"`
 	// Settings of `serve --http`: see [HTTP](#http)
 	HTTP report.Site `yaml:"http"`
-	// Collector that gets spans of the jobs: see [Traces](metrics.md#traces)
+	// OpenTelemetry collector that receives a trace of every job: see [Traces](metrics.md#traces)
 	Traces tracesFields `yaml:"traces"`
 	// Reports, by name
 	Reports []reportFields `yaml:"reports" min:"1" need:"Define at least one report"`
@@ -72,7 +72,7 @@ type apiFields struct {
 
 type tracesFields struct {
 	report.Traces
-	// Sent with every request, as those of `apis`; the values are secret
+	// Headers of every request, as in `apis`. Their values are secret
 	Headers []headerFields `yaml:"headers" secret:""`
 }
 
@@ -123,9 +123,9 @@ type mysqlFields struct {
 
 type externalFields struct {
 	// Columns that the service delivers: names, or these fields
-	Typed []typedFields `yaml:"columns" need:"Name what the service gives: columns: [user_id, {name: score, type: decimal}]"`
+	Typed []typedFields `yaml:"columns" need:"List the columns that the service delivers: columns: [user_id, {name: score, type: decimal}]"`
 	// Maximum time between two messages of a worker. After it the worker is considered dead
-	Silent time.Duration `yaml:"silence" default:"30s" min:"1s" why:"A worker says something every third of it"`
+	Silent time.Duration `yaml:"silence" default:"30s" min:"1s" why:"A worker sends a message every third of it"`
 }
 
 type typedFields struct {

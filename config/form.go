@@ -18,8 +18,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// language is what the fields of a configuration have for values. No mistake shows a
-// part of the text, which can hold the value of a variable.
+// language defines the values of the fields of a configuration. No mistake shows a
+// part of the text, which can contain the value of a variable.
 var language = decode.Language{
 	Begin: "Begin with redis, databases, records, sink and reports",
 	Types: map[reflect.Type]func(text string) (any, *report.Mistake){
@@ -39,19 +39,19 @@ var language = decode.Language{
 		reflect.TypeFor[report.Kind]():          texts(report.Kinds),
 	},
 	Forms: map[string]func(text string) *report.Mistake{
-		"database":    matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of a database", "Use up to 64 letters, digits, _ and -"),
-		"api":         matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid name of an API", "Use up to 64 letters, digits, _ and -"),
-		"report":      matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a report", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-		"timer":       matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid name of a timer", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
-		"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid name of a parameter", "Use letters, digits and _, and do not begin with a digit"),
-		"header":      matches(headerForm, "not a valid name of a header", "Use letters, digits and -"),
-		"idempotency": matches(headerForm, "not a valid name of a header", "Write the header by which the API recognizes a repeated request, such as Idempotency-Key, or none"),
-		"table":       matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid name of a table", "Write table or schema.table, of letters, digits, _ and $"),
-		"column":      matches(`^`+report.Identifier+`$`, "not a valid name of a column", "Write it in letters, digits, _ and $"),
-		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid name of a stream", "Use 1 to 512 characters that can be seen, without space"),
+		"database":    matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid database name", "Use up to 64 letters, digits, _ and -"),
+		"api":         matches(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`, "not a valid API name", "Use up to 64 letters, digits, _ and -"),
+		"report":      matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid report name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"timer":       matches(`^[a-z0-9][a-z0-9_-]{0,63}$`, "not a valid timer name", "Use up to 64 of a-z, 0-9, _ and -, and begin with a letter or digit"),
+		"parameter":   matches(`^[A-Za-z_][A-Za-z0-9_]*$`, "not a valid parameter name", "Use letters, digits and _, and do not begin with a digit"),
+		"header":      matches(headerForm, "not a valid header name", "Use letters, digits and -"),
+		"idempotency": matches(headerForm, "not a valid header name", "Write the header by which the API recognizes repeated requests, such as Idempotency-Key, or none"),
+		"table":       matches(`^`+report.Identifier+`(\.`+report.Identifier+`)?$`, "not a valid table name", "Write table or schema.table, of letters, digits, _ and $"),
+		"column":      matches(`^`+report.Identifier+`$`, "not a valid column name", "Use letters, digits, _ and $"),
+		"stream":      matches(`^[^ \p{C}\p{Z}]+$`, "not a valid stream name", "Use 1 to 512 printable characters without spaces"),
 		"query":       matches(`^(?s:.{1,100})$`, "not a name of 1 to 100 characters", ""),
 		"user": func(text string) *report.Mistake {
-			return unless(report.ValidUser(text), "not a valid name of a user", "Use up to 100 letters, digits and . _ @ + -")
+			return unless(report.ValidUser(text), "not a valid user name", "Use up to 100 letters, digits and . _ @ + -")
 		},
 		"network":   badNetwork,
 		"listener":  badListener,
@@ -70,7 +70,7 @@ var language = decode.Language{
 	},
 }
 
-// texts gives words of a type of their own as texts.
+// texts converts words of a named type to strings.
 func texts[T ~string](words []T) []string {
 	all := make([]string, len(words))
 	for i, w := range words {
@@ -79,20 +79,20 @@ func texts[T ~string](words []T) []string {
 	return all
 }
 
-// textOf makes the reader of a type that is written as a text.
+// textOf returns the parser of a type that is written as a text.
 func textOf[T any](parse func(text string) (T, *report.Mistake)) func(text string) (any, *report.Mistake) {
 	return func(text string) (any, *report.Mistake) { return parse(text) }
 }
 
 const headerForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
 
-// matches makes the form of a regular expression.
+// matches returns the form that a regular expression defines.
 func matches(expression, message, remedy string) func(string) *report.Mistake {
 	form := regexp.MustCompile(expression)
 	return func(text string) *report.Mistake { return unless(form.MatchString(text), message, remedy) }
 }
 
-// unless makes a mistake unless all is well.
+// unless returns a mistake, or nil if ok.
 func unless(ok bool, message, remedy string) *report.Mistake {
 	if ok {
 		return nil
@@ -102,21 +102,21 @@ func unless(ok bool, message, remedy string) *report.Mistake {
 
 func badListener(text string) *report.Mistake {
 	if len(text) > report.MaxListener {
-		return &report.Mistake{Message: fmt.Sprintf("a name of more than %d characters", report.MaxListener), Remedy: "Shorten it"}
+		return &report.Mistake{Message: fmt.Sprintf("longer than %d characters", report.MaxListener), Remedy: "Shorten it"}
 	}
-	return unless(report.ValidListener(text), "not a valid name of a listener", "Use letters, digits and _, in parts with dots between them; no part begins with a digit")
+	return unless(report.ValidListener(text), "not a valid listener name", "Use letters, digits and _, in parts with dots between them; no part begins with a digit")
 }
 
 var hostForm = regexp.MustCompile(`^[0-9A-Za-z._:%-]+$`)
 
-// badServer refuses what is not host:port.
+// badServer rejects a text that is not host:port.
 func badServer(text string) *report.Mistake {
 	host, port, err := net.SplitHostPort(text)
 	n, portErr := strconv.ParseUint(port, 10, 16)
 	return unless(err == nil && portErr == nil && n > 0 && hostForm.MatchString(host), "not host:port", "Write the host and the port of a server, such as 10.0.0.7:26379")
 }
 
-// badNetwork refuses what is neither an address nor a network.
+// badNetwork rejects a text that is neither an IP address nor a network.
 func badNetwork(text string) *report.Mistake {
 	_, err := netip.ParseAddr(text)
 	if err != nil {
@@ -125,15 +125,15 @@ func badNetwork(text string) *report.Mistake {
 	return unless(err == nil, "neither an IP address nor a network", "Write 127.0.0.1, or 10.0.0.0/24 for a network")
 }
 
-// badAddress refuses what is neither host:port nor empty.
+// badAddress rejects a text that is neither host:port nor empty.
 func badAddress(text string) *report.Mistake {
 	if text == "" {
 		return nil
 	}
-	const remedy = "Write 127.0.0.1:9464, or 0.0.0.0:9464 with admin_public: true for one that other machines reach too"
+	const remedy = "Write 127.0.0.1:9464, or 0.0.0.0:9464 with admin_public: true to let other machines connect"
 	host, port, err := net.SplitHostPort(text)
 	if err == nil && host == "" {
-		return &report.Mistake{Message: "a port without host", Remedy: remedy}
+		return &report.Mistake{Message: "the host is missing", Remedy: remedy}
 	}
 	_, portErr := strconv.ParseUint(port, 10, 16)
 	return unless(err == nil && portErr == nil && hostForm.MatchString(host), "not host:port", remedy)
@@ -142,25 +142,24 @@ func badAddress(text string) *report.Mistake {
 // maxPrefix is the maximum length of the beginning of a key, in characters.
 const maxPrefix = 64
 
-// badPrefix refuses what the names of keys in Redis cannot begin with: characters that
-// have a meaning there, braces for the cluster slot and the others for patterns, or that
-// cannot be seen.
+// badPrefix rejects characters that key names in Redis cannot begin with: braces, which
+// choose the cluster slot, those that have a meaning in patterns, and unprintable ones.
 func badPrefix(text string) *report.Mistake {
 	switch {
 	case text == "":
-		return &report.Mistake{Message: "empty", Remedy: "Leave it out for the default"}
+		return &report.Mistake{Message: "empty", Remedy: "Remove the field to use the default"}
 	case utf8.RuneCountInString(text) > maxPrefix:
-		return &report.Mistake{Message: fmt.Sprintf("more than %d characters", maxPrefix), Remedy: "Shorten it"}
+		return &report.Mistake{Message: fmt.Sprintf("longer than %d characters", maxPrefix), Remedy: "Shorten it"}
 	}
 	bad := strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) || strings.ContainsRune(`{}*?[\`, r) })
-	return unless(!bad, "a character that is not allowed in the names of keys", `Use no spaces, no control characters and none of { } * ? [ \`)
+	return unless(!bad, "contains a character that is not allowed in key names", `Do not use spaces, control characters or any of { } * ? [ \`)
 }
 
-// badZone refuses what is not in the tz database, and Local, which is another one on
-// every machine.
+// badZone rejects names that are not in the tz database, and Local, which differs between
+// machines.
 func badZone(text string) *report.Mistake {
 	_, err := time.LoadLocation(text)
-	return unless(err == nil && text != "Local" && text != "", "unknown time zone", "Write one of the tz database, such as Europe/Berlin or UTC")
+	return unless(err == nil && text != "Local" && text != "", "unknown time zone", "Use a name of the tz database, such as Europe/Berlin or UTC")
 }
 
 func badDelimiter(text string) *report.Mistake {

@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// badRedis refuses what is no URL that a Redis client understands. The parser's own
-// error would repeat the password.
+// badRedis rejects a URL that a Redis client does not understand. The parser's own
+// error would show the password.
 func badRedis(text string) *report.Mistake {
 	u, err := url.Parse(text)
 	ok := err == nil && u.Opaque == ""
@@ -22,7 +22,7 @@ func badRedis(text string) *report.Mistake {
 		_, err = strconv.ParseUint(db, 10, 16)
 		ok = slices.Contains([]string{"redis", "rediss", "valkey", "valkeys"}, u.Scheme) && u.Host != "" && (db == "" || err == nil)
 	}
-	return unless(ok, "not the URL of a Redis server", "Write redis://[user:password@]host:port/db, rediss:// for TLS or unix://path; in a password write %40 for @, %2F for / and so on")
+	return unless(ok, "not a valid Redis URL", "Write redis://[user:password@]host:port/db, rediss:// for TLS, or unix://path; escape special characters in the password, such as @ as %40")
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 	plainZone  = regexp.MustCompile(`^'?([+-][0-9:]{1,6}|[A-Z][A-Za-z_]*(/[A-Za-z_]+)*)'?$`)
 )
 
-// badDSN refuses what go-sql-driver/mysql cannot use, and an option that would set the
+// badDSN rejects a DSN that go-sql-driver/mysql cannot use, and options that set the
 // time zone of a session.
 func badDSN(text string) *report.Mistake {
 	_, _, address, ok := splitDSN(text)
@@ -45,16 +45,16 @@ func badDSN(text string) *report.Mistake {
 			continue
 		}
 		shown := "time_zone"
-		if plainZone.MatchString(plain) { // it can be nothing secret
+		if plainZone.MatchString(plain) { // it cannot contain a secret
 			shown = name + "=" + plain
 		}
-		return &report.Mistake{Message: "a DSN with " + shown, Remedy: "Remove it: Fanfold sets the session's time zone to UTC. What DATETIME columns mean is said by time_zone beside the dsn"}
+		return &report.Mistake{Message: "the DSN sets " + shown, Remedy: "Remove it: Fanfold sets the session's time zone to UTC. Set the zone of DATETIME columns in time_zone, next to dsn"}
 	}
 	return nil
 }
 
-// splitDSN cuts a DSN where go-sql-driver does: the last / begins the schema, the last @
-// before it the address, the first : before that the password.
+// splitDSN splits a DSN as go-sql-driver does: the last / precedes the schema, the last @
+// before it the address, and the first : before that the password.
 func splitDSN(dsn string) (user, password, address string, ok bool) {
 	slash := strings.LastIndexByte(dsn, '/')
 	if slash < 0 {
@@ -73,35 +73,35 @@ var (
 	anyBrace   = regexp.MustCompile(`\{[^}]*\}?|\}`)
 )
 
-// badURL refuses a URL behind which no path can be put.
+// badURL rejects a URL to which no path can be appended.
 func badURL(text string) *report.Mistake {
 	u, err := url.Parse(text)
 	ok := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == "" &&
 		u.User == nil && u.RawQuery == "" && !u.ForceQuery && !strings.Contains(text, "#") &&
 		pathForm.MatchString(u.EscapedPath()+"/") && !dotted(u.EscapedPath())
-	return unless(ok, "not the URL of an HTTP server", "")
+	return unless(ok, "not a valid HTTP URL", "")
 }
 
-// badPath refuses what is no path of a request.
+// badPath rejects a text that is not the path of a request.
 func badPath(text string) *report.Mistake {
-	const form = "Write the path below the API's url, such as /exports/{id}; a value is a whole part of it: /users/:user"
+	const form = "Write the path below the API's url, such as /exports/{id}; a parameter must be a whole segment: /users/:user"
 	switch {
 	case !pathForm.MatchString(text):
-		return &report.Mistake{Message: "not a path", Remedy: form + "; put what comes after a ? into query"}
+		return &report.Mistake{Message: "not a path", Remedy: form + "; put what follows a ? into query"}
 	case halfEscape.MatchString(text):
-		return &report.Mistake{Message: "a % without two hexadecimal digits after it", Remedy: "Write %25 for a %"}
+		return &report.Mistake{Message: "a % must be followed by two hexadecimal digits", Remedy: "Write %25 for a %"}
 	case dotted(text):
-		return &report.Mistake{Message: "a path with a part . or ..", Remedy: form}
+		return &report.Mistake{Message: "a segment of the path is . or ..", Remedy: form}
 	}
 	for _, brace := range anyBrace.FindAllString(text, -1) {
 		if !report.HTTPBrace.MatchString(brace) {
-			return &report.Mistake{Message: "a { or } that is not part of {id} or {key}", Remedy: "Write {id} for the vendor's job, {key} for the idempotency key, or a parameter as a part of its own: /:name"}
+			return &report.Mistake{Message: "a { or } that is not part of {id} or {key}", Remedy: "Use {id} for the job id, {key} for the idempotency key, or a parameter as a whole segment: /:name"}
 		}
 	}
 	return nil
 }
 
-// dotted tells whether a path leads out of itself.
+// dotted reports whether a segment of a path is . or .., also if escaped as %2e.
 func dotted(path string) bool {
 	for part := range strings.SplitSeq(strings.ReplaceAll(strings.ToLower(path), "%2e", "."), "/") {
 		if part == "." || part == ".." {

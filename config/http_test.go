@@ -218,7 +218,7 @@ var badHTTP = []struct {
 	{"a parameter that is not there", []string{"/teams/:team/scores", "/teams/:taem/scores"}},
 	{"a column that is not there", []string{":users.id", ":users.di"}},
 	{"names that are none", []string{"/teams/:team/scores", "/teams/:team/:team-id", `{limit: "1000"}`, `{limit: ":limit!"}`, `from: ":from", ids`, `from: ": from", ids`}},
-	{"a body with GET", []string{"method: POST", "method: GET"}},
+	{"GET cannot have a body", []string{"method: POST", "method: GET"}},
 	{"a method", []string{"method: POST", "method: FETCH"}},
 	{"next_as", []string{"next_as: {query: cursor}", "next_as: cursor"}},
 	{"next in the rows", []string{"              rows: $.rows\n", ""}},

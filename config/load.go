@@ -9,29 +9,29 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Config is a configuration file that has been read and proved: every name in it that
-// refers to something refers to something that exists.
+// Config is a valid configuration file: every name that refers to something refers to
+// something that exists.
 type Config struct {
 	Redis       report.Redis
 	Databases   map[string]report.Database
-	APIs        map[string]report.API // no name is that of a database
+	APIs        map[string]report.API // no API has the name of a database
 	Records     report.Records
 	Sink        report.SinkURL
 	Limits      report.Limits
 	Keys        report.Keys
-	Admin       string // host:port of the admin server; empty: none
+	Admin       string // host:port of the admin server; empty means none
 	AdminPublic bool
 	HTTP        report.Site
 	Traces      report.Traces // without URL: off
 	Reports     map[string]*report.Report
 	Timers      report.Timers   // the longest prefix first
-	Warnings    decode.Problems // what works, but probably not as intended
+	Warnings    decode.Problems // settings that work, but probably not as intended
 }
 
 // ReportNames returns the names of the reports, sorted.
 func (c *Config) ReportNames() []string { return slices.Sorted(maps.Keys(c.Reports)) }
 
-// ListenerNames returns the names of the listeners of all reports, sorted, each once.
+// ListenerNames returns the names of the listeners of all reports, sorted and without duplicates.
 func (c *Config) ListenerNames() []string {
 	names := map[string]bool{}
 	for _, r := range c.Reports {
@@ -54,8 +54,8 @@ func (c *Config) Bounds() map[string]report.Bound {
 	return all
 }
 
-// Load reads and proves a configuration file. name is used in messages only. The error
-// is decode.Problems, all that were found; none of them holds a secret.
+// Load reads and validates a configuration file. name is used only in messages. The error
+// is of type decode.Problems, has all problems of the file and contains no secret.
 // docs/reference/configuration.md describes the fields.
 func Load(name string, data []byte, env decode.Environment) (*Config, error) {
 	return load(decode.NewReader(name, env, language), data)
@@ -74,8 +74,8 @@ func load(r *decode.Reader, data []byte) (*Config, error) {
 	return c, nil
 }
 
-// Schema is the JSON schema of the file, for editors. It knows the fields, and nothing
-// of what they mean together.
+// Schema is the JSON schema of the file, for editors. It describes every field, but not how
+// fields depend on one another.
 //
 //go:embed schema.json
 var Schema []byte

@@ -203,7 +203,7 @@ var badFiles = []struct {
 	{"defaults of another type", []string{"since: date", "since: {type: date, default: 2024-02-30}\n      b: {type: boolean, default: yes}\n      l: {type: integer, list: true, default: [1, 2.5]}\n      m: {list: true, default: x}", ":since", ":since + :b + :l + :m"}},
 	{"a query parameter that nothing supplies", []string{":since", ":sinse"}},
 	{"a list where one value is", []string{"since: date", "since: {type: date, list: true}", "id IN (:shop.orders.id)", "id = :shop.orders.id OR id IN (1, :shop.orders.id)"}},
-	{"a parameter that no query uses", []string{"since: date", "since: date\n      until: date"}},
+	{"no query uses this parameter", []string{"since: date", "since: date\n      until: date"}},
 	{"queries", []string{"SELECT id, name FROM users", "DELETE FROM users", "SELECT id, total FROM", "SELECT id, 'total FROM"}},
 	{"two statements", []string{"FROM users", "FROM users; DELETE FROM users"}},
 	{"a question mark", []string{"FROM users", "FROM users WHERE id = ?"}},

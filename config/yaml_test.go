@@ -14,11 +14,11 @@ func TestCommonMistakes(t *testing.T) {
 		lines           int // of the message
 	}{
 		{"tab", "    stages:", "\tstages:", "f.yaml:12:1: not YAML: a tab in the indentation. Indent with spaces", 1},
-		{"no colon at the top", "reports:", "reports", "f.yaml:7:1: not YAML: a name without a colon. Write a colon behind it", 1},
-		{"a secret without a name", "  main: {", "  x:\n    dsn:\n      hunter2\n      foo: bar\n  main: {", "not YAML: a name without a colon. Write a colon behind it", 1},
-		{"no colon below", "    stages:", "    stages", "f.yaml:12:5: not YAML: a name without a colon. Write a colon behind it", 1},
-		{"no closing quote", `FROM users"}`, `FROM users}`, "f.yaml:15:55: not YAML: a quote that is opened here and not closed", 1},
-		{"no closing quote near the top", `/app"}`, `/app}`, "f.yaml:3:15: not YAML: a quote that is opened here and not closed", 1},
+		{"no colon at the top", "reports:", "reports", "f.yaml:7:1: not YAML: a name without a colon. Add a colon after it", 1},
+		{"a secret without a name", "  main: {", "  x:\n    dsn:\n      hunter2\n      foo: bar\n  main: {", "not YAML: a name without a colon. Add a colon after it", 1},
+		{"no colon below", "    stages:", "    stages", "f.yaml:12:5: not YAML: a name without a colon. Add a colon after it", 1},
+		{"no closing quote", `FROM users"}`, `FROM users}`, "f.yaml:15:55: not YAML: the quote that opens here is not closed", 1},
+		{"no closing quote near the top", `/app"}`, `/app}`, "f.yaml:3:15: not YAML: the quote that opens here is not closed", 1},
 		{"a misspelt listener", ":shop.orders.id", ":shop.order.id", `Did you mean "shop.orders.id"?`, 1},
 		{"a shortened type", "since: date", "since: int", `(value "int"). Did you mean "integer"?`, 1},
 		{"a misspelt field at the top", "databases:", "databses:", `f.yaml:2:1: databses: unknown field. Did you mean "databases"?`, 1},
@@ -46,7 +46,7 @@ func TestMistakesInALargeFile(t *testing.T) {
 			}
 		}
 	}
-	fails(2000, "- \"open\n- 5\" wide\n", "f.yaml:2001:3: not YAML: a quote that is opened here and not closed")()
+	fails(2000, "- \"open\n- 5\" wide\n", "f.yaml:2001:3: not YAML: the quote that opens here is not closed")()
 	small := testing.AllocsPerRun(1, fails(200, "- {\n", "f.yaml:20"))
 	large := testing.AllocsPerRun(1, fails(2000, "- {\n", "f.yaml:200"))
 	if large > 30*small {

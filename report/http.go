@@ -12,7 +12,7 @@ import (
 // polled until its rows exist.
 type HTTP struct {
 	// Name of a column → the path to its value in a row, or these fields
-	Fields []HTTPField `yaml:"columns" need:"Say where the columns are in a row: {user_id: $.user.id}"` // for each of the listener's Columns
+	Fields []HTTPField `yaml:"columns" need:"Add the paths to the columns in a row: {user_id: $.user.id}"` // for each of the listener's Columns
 	// Request that creates the job
 	Submit *HTTPSubmit `yaml:"submit" json:",omitempty"` // nil: the rows exist at once
 	// Request for the status of the job
@@ -20,7 +20,7 @@ type HTTP struct {
 	// Request that ends the job when the record is cancelled or `total` is over, without a guarantee. 404, 409 and 410 mean that the job has ended. If the record fails for another reason, the job goes on
 	Cancel *HTTPRequest `yaml:"cancel" json:"-"`
 	// Request for the rows, after the job is done if there is one
-	Result HTTPResult `yaml:"result" need:"Say where the rows are: {path: /…, rows: $.…}"`
+	Result HTTPResult `yaml:"result" need:"Add the request for the rows: {path: /…, rows: $.…}"`
 	// Maximum time from the first request to the last row, with all waits and tries. After it the task fails with the error of the last try. In the report's timeout it is the time of the listener
 	Total time.Duration `yaml:"total" default:"2h" json:"-"` // 0 without Submit
 }
@@ -29,7 +29,7 @@ type HTTP struct {
 type HTTPSubmit struct {
 	HTTPRequest
 	// Path to the id of the job in the response
-	ID JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.id"` // a text or a number
+	ID JSONPath `yaml:"id" need:"Add the path to the job's id in the response: id: $.id"` // a text or a number
 	// What to do if it is not known whether the API has created the job. Only for an API with `idempotency: none`
 	Unknown HTTPUncertain `yaml:"unknown" json:"-"`
 }
@@ -56,7 +56,7 @@ const (
 type HTTPLookUp struct {
 	HTTPRequest
 	// Path to the id of the job in the response
-	ID JSONPath `yaml:"id" need:"Say where the job's id is in the answer: id: $.jobs[0].id"` // leads nowhere, or to null, if there is no such job
+	ID JSONPath `yaml:"id" need:"Add the path to the job's id in the response: id: $.jobs[0].id"` // leads nowhere, or to null, if there is no such job
 }
 
 // HTTPPoll asks for the status of a job.
@@ -65,9 +65,9 @@ type HTTPPoll struct {
 	// Pause between two requests, or longer if the response has `Retry-After`
 	Every time.Duration `yaml:"every" default:"10s" json:"-"`
 	// Path to the status of the job in the response
-	Status JSONPath `yaml:"status" need:"Say where the job's status is in the answer: status: $.status"`
+	Status JSONPath `yaml:"status" need:"Add the path to the job's status in the response: status: $.status"`
 	// Statuses of a job whose rows are available
-	Done []string `yaml:"done" one:"" min:"1" need:"List the statuses of a job whose rows are there: done: [done]"`
+	Done []string `yaml:"done" one:"" min:"1" need:"List the statuses of a job whose rows are available: done: [done]"`
 	// Statuses of a failed job
 	Failed []string `yaml:"failed" one:"" min:"1"`
 	// Statuses of a running job. Any other status fails the task

@@ -27,7 +27,7 @@ func (n *Notify) Key() ([]byte, error) {
 	text, ok := strings.CutPrefix(n.Secret.Reveal(), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(key) < minSigning {
-		return nil, errors.New("not whsec_ and 24 bytes or more in Base64")
+		return nil, errors.New("not whsec_ followed by at least 24 bytes in Base64")
 	}
 	return key, nil
 }

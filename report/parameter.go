@@ -208,7 +208,7 @@ func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something after the JSON object: remove it")
+		return nil, errors.New("unexpected text after the JSON object: remove it")
 	}
 	return fields, nil
 }

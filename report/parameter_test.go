@@ -81,7 +81,7 @@ func TestBindRefuses(t *testing.T) {
 		`{"l": null}`:                   `l is null (value null): give a list, each element a whole number, or a string of its digits`,
 		`{"S": "x", "b": 0}`:            `b is not a boolean (value 0): give true or false; S is not known: the report has s, i, f, b, d, t, l, n`,
 		`{"s": "a", "s": "b"}`:          `s is given twice: remove one of them`,
-		`{"s": "a"} {}`:                 `something after the JSON object: remove it`,
+		`{"s": "a"} {}`:                 `unexpected text after the JSON object: remove it`,
 		`[]`:                            `not a JSON object (value []): write {"name": value}`,
 		`null`:                          `not a JSON object (value null): write {"name": value}`,
 		`{"s": "a"`:                     `not a JSON object: EOF`,

@@ -76,23 +76,23 @@ func oneStatement(tokens []token) error {
 		case t.is(";"):
 			end = t
 		case t.is("?"):
-			return errors.New("report: a ? that nothing supplies: write :name, and declare name in the report's parameters")
+			return errors.New("report: a ? has no value: write :name, and declare name in the report's parameters")
 		case t.is("("):
 			depth++
 		case t.is(")"):
 			depth--
 		}
 		if depth < 0 {
-			return errors.New("report: a ) without its (")
+			return errors.New("report: a ) has no matching (")
 		}
 	}
 	switch {
 	case first.text == "" || first.is(";"):
-		return errors.New("report: an empty query")
+		return errors.New("report: the query is empty")
 	case !first.is("SELECT") && !first.is("WITH") && !first.is("("):
-		return fmt.Errorf("report: a query that begins with %s: it must begin with SELECT, WITH or (", ShortenTo(first.text, 20))
+		return fmt.Errorf("report: the query begins with %s: it must begin with SELECT, WITH or (", ShortenTo(first.text, 20))
 	case depth > 0:
-		return errors.New("report: a ( without its )")
+		return errors.New("report: a ( has no matching )")
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ type Literals string
 // they are; where they are empty, they become NULL, so that IN (NULL) finds nothing.
 func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any, err error) {
 	if len(q.texts) == 0 {
-		return "", nil, errors.New("report: an empty query")
+		return "", nil, errors.New("report: the query is empty")
 	}
 	var out strings.Builder
 	for i, name := range q.names {

@@ -31,9 +31,9 @@ func (t token) is(text string) bool {
 }
 
 var (
-	errOpenQuote   = errors.New("report: a quote that does not end")
-	errOpenComment = errors.New("report: a comment that does not end")
-	errRunComment  = errors.New("report: a comment that the server would run: write /*! … */ without the comment marks")
+	errOpenQuote   = errors.New("report: a quote is not closed")
+	errOpenComment = errors.New("report: a comment is not closed")
+	errRunComment  = errors.New("report: the server would execute this comment: write the text of /*! … */ without the comment marks")
 )
 
 // tokenize cuts a query into tokens by the lexical rules of MySQL in its
@@ -174,9 +174,9 @@ func CheckCondition(text string) *Mistake {
 		case t.is(")"):
 			depth--
 		case t.kind == tokenSpace && strings.TrimSpace(t.text) != "":
-			return &Mistake{"a comment in a condition", remedy}
+			return &Mistake{"a condition cannot contain a comment", remedy}
 		case t.is(";"), t.is("?"), t.kind == tokenParameter:
-			return &Mistake{fmt.Sprintf("%q has no meaning in a condition", t.text), remedy}
+			return &Mistake{fmt.Sprintf("%q is not allowed in a condition", t.text), remedy}
 		}
 		if t.kind != tokenSpace {
 			said++
@@ -187,9 +187,9 @@ func CheckCondition(text string) *Mistake {
 	}
 	switch {
 	case depth != 0:
-		return &Mistake{"parentheses that do not match", remedy}
+		return &Mistake{"the parentheses do not match", remedy}
 	case said == 0:
-		return &Mistake{"an empty condition", "Leave filter out where all rows are Fanfold's"}
+		return &Mistake{"the condition is empty", "Remove filter if Fanfold owns all rows"}
 	}
 	return nil
 }

@@ -51,8 +51,8 @@ func (t TLS) None() bool { return t == TLS{} }
 
 // Errors of TLS.
 var (
-	ErrCA   = errors.New("report: no certificate in PEM form")
-	ErrCert = errors.New("report: not a certificate and its key in PEM form")
+	ErrCA   = errors.New("report: not a PEM certificate")
+	ErrCert = errors.New("report: not a PEM certificate with its key")
 )
 
 // Config returns the settings of a connection, for a server of that name; an empty name is for

@@ -59,15 +59,15 @@ func (u SinkURL) String() string {
 func badBucket(bucket, prefix string) string {
 	switch {
 	case bucket == "":
-		return "no bucket"
+		return "the bucket is missing"
 	case !bucketForm.MatchString(bucket):
-		return "not the name of a bucket"
+		return "not a valid bucket name"
 	case prefix == "":
 		return ""
 	}
 	for part := range strings.SplitSeq(prefix, "/") {
 		if part == "" || part == "." || part == ".." {
-			return "a part of the prefix is empty, . or .."
+			return "a segment of the prefix is empty, . or .."
 		}
 		// GCS tools read ? and * as patterns, # as a generation.
 		if strings.ContainsAny(part, "?*#") || strings.ContainsFunc(part, control) {
@@ -86,9 +86,9 @@ func filePath(text string) (name, wrong string) {
 	case err != nil:
 		return "", "not a URL"
 	case u.Host != "" || u.User != nil:
-		return "", "a host after file://"
+		return "", "a file:// URL cannot have a host"
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
-		return "", "a query or fragment"
+		return "", "a file:// URL cannot have a query or fragment"
 	case !strings.HasPrefix(u.Path, "/"):
 		return "", "the path is not absolute"
 	case strings.ContainsFunc(u.Path, control):
@@ -96,7 +96,7 @@ func filePath(text string) (name, wrong string) {
 	}
 	for part := range strings.SplitSeq(u.Path, "/") {
 		if part == "." || part == ".." {
-			return "", "a part of the path is . or .."
+			return "", "a segment of the path is . or .."
 		}
 	}
 	return path.Clean(u.Path), ""

@@ -58,16 +58,16 @@ func ParseUsers(text string) (map[string]string, error) {
 		name, hash, _ := strings.Cut(line, ":")
 		switch {
 		case !ValidUser(name):
-			return nil, fmt.Errorf("line %d does not begin with the name of a user and a colon", n)
+			return nil, fmt.Errorf("line %d does not begin with a user name and a colon", n)
 		case !hashForm.MatchString(hash):
-			return nil, fmt.Errorf("line %d has no bcrypt hash of a cost from 4 to 14", n)
+			return nil, fmt.Errorf("line %d has no bcrypt hash with a cost from 4 to 14", n)
 		case users[name] != "":
-			return nil, fmt.Errorf("line %d has a user that another line has", n)
+			return nil, fmt.Errorf("line %d repeats a user of another line", n)
 		}
 		users[name] = hash
 	}
 	if len(users) == 0 {
-		return nil, fmt.Errorf("it has no users")
+		return nil, fmt.Errorf("no users")
 	}
 	return users, nil
 }

@@ -81,7 +81,7 @@ var rateForm = regexp.MustCompile(RateForm)
 func ParseRate(text string) (Rate, *Mistake) {
 	parts := rateForm.FindStringSubmatch(text)
 	if parts == nil {
-		return Rate{}, &Mistake{Message: "not a rate", Remedy: "Write a whole number from 1 to 999999 in a second, minute or hour, such as 10/s or 300/m"}
+		return Rate{}, &Mistake{Message: "not a rate", Remedy: "Write a whole number from 1 to 999999 per second, minute or hour, such as 10/s or 300/m"}
 	}
 	count, _ := strconv.Atoi(parts[1]) // six digits
 	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]}, nil

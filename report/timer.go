@@ -14,7 +14,7 @@ type Timer struct {
 	Name string `key:"timer"` // of the definition
 	Line int    // in the configuration file
 	// Pattern of the timers' names. Each `{name}` takes at least one character; the last one may take `-`, the others not. If two definitions match, the one with the longer text before its first `{` wins; two with the same text are an error
-	Key Pattern `yaml:"key" need:"Write the form of its names, such as send_message-{user}-{type}"`
+	Key Pattern `yaml:"key" need:"Write the pattern of its names, such as send_message-{user}-{type}"`
 	// Period after which it fires again: exact hours and minutes (`24h`, `90m`), or calendar days, weeks and months (`1d`, `2w`, `1mo`)
 	Every Every `yaml:"every" unset:"once"`
 	// Instead of `every`: when it fires again, as minute, hour, day of month, month and day of week, such as `0 9 * * mon-fri`
@@ -76,7 +76,7 @@ func ParseEvery(text string) (e Every, wrong *Mistake) {
 	} else if !e.Calendar() && e.Exact >= time.Second && e.Exact <= years*366*24*time.Hour && e.Exact%time.Millisecond == 0 {
 		return e, nil
 	}
-	return Every{}, &Mistake{Message: "not a period of 1s to ten years", Remedy: form}
+	return Every{}, &Mistake{Message: "not a period from 1s to ten years", Remedy: form}
 }
 
 // None tells whether the timer does not repeat.

@@ -64,7 +64,7 @@ func ParseCron(text string) (Cron, *Mistake) {
 	for year := 2000; year < 2028; year++ {
 		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		if next := c.Next(from); next.IsZero() || next.After(from.AddDate(cronRarest+1, 0, 0)) {
-			return Cron{}, &Mistake{Message: "a date that never comes, or is years away", Remedy: "Choose a day that the months have"}
+			return Cron{}, &Mistake{Message: "the date never occurs, or only after many years", Remedy: "Use a day that exists in the month"}
 		}
 	}
 	return c, nil

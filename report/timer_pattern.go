@@ -24,7 +24,7 @@ type Pattern struct {
 // ParsePattern reads a pattern. The mistake is nil if there is none.
 func ParsePattern(text string) (Pattern, *Mistake) {
 	wrong := func(format string, values ...any) *Mistake {
-		return &Mistake{"not a form of names: " + fmt.Sprintf(format, values...), "Write something like send_message-{user}-{type}"}
+		return &Mistake{"not a valid pattern: " + fmt.Sprintf(format, values...), "Write a pattern such as send_message-{user}-{type}"}
 	}
 	p := Pattern{text: text}
 	at := placeholder.FindAllStringSubmatchIndex(text, -1)
@@ -37,10 +37,10 @@ func ParsePattern(text string) (Pattern, *Mistake) {
 		case i == 0:
 			p.prefix = literal
 		case literal == "":
-			return p, wrong("nothing stands between {%s} and {%s}", p.names[i-1], name)
+			return p, wrong("no text between {%s} and {%s}", p.names[i-1], name)
 		}
 		if slices.Contains(p.names, name) {
-			return p, wrong("{%s} is there twice", name)
+			return p, wrong("{%s} occurs twice", name)
 		}
 		p.names = append(p.names, name)
 		form.WriteString(regexp.QuoteMeta(literal))
@@ -58,11 +58,11 @@ func ParsePattern(text string) (Pattern, *Mistake) {
 	literals := placeholder.ReplaceAllString(text, "")
 	switch {
 	case text == "":
-		return p, wrong("empty")
+		return p, wrong("it is empty")
 	case strings.ContainsAny(literals, "{}"):
-		return p, wrong("a brace that is no {name}")
+		return p, wrong("a brace is not part of a {name}")
 	case strings.ContainsFunc(literals, func(r rune) bool { return r <= ' ' || r > '~' }) || len(literals) > 200:
-		return p, wrong("a name of timers is 1 to 200 printable ASCII characters without space")
+		return p, wrong("its text must be at most 200 printable ASCII characters without spaces")
 	}
 	p.form = regexp.MustCompile(form.String())
 	return p, nil

@@ -56,7 +56,7 @@ func (t Template) BadURL() string {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "not a URL that begins with http:// or https:// and a host"
 	case u.Fragment != "" || strings.Contains(text, "#"):
-		return "a URL with #, which is never sent"
+		return "the URL has a #, and what follows it is never sent"
 	}
 	_, rest, _ := strings.Cut(text, "://")
 	host := rest
@@ -64,7 +64,7 @@ func (t Template) BadURL() string {
 		host = rest[:i]
 	}
 	if placeholder.MatchString(host) {
-		return "a value in the host of a URL"
+		return "the host cannot contain a {name}"
 	}
 	return ""
 }

@@ -7,13 +7,13 @@ import (
 
 // Traces says where spans of jobs are sent.
 type Traces struct {
-	// Address of a receiver of OTLP over HTTP, such as `http://127.0.0.1:4318`; spans go to `/v1/traces` below it
+	// Address of an OTLP receiver over HTTP, such as `http://127.0.0.1:4318`. Spans are sent to `/v1/traces` below it
 	URL string `yaml:"url" form:"url" secret:"" need:"Write http[s]://host[:port][/path], without user, query and #"`
-	// Share of the jobs that are traced, from 0 to 1. If a `traceparent` is pushed, it decides instead
+	// Share of the jobs that are traced, from 0 to 1. The flag in a pushed `traceparent` takes precedence
 	Sample Share `yaml:"sample" default:"1"`
 	// Maximum time of a request to the collector, with its retries
 	Timeout time.Duration `yaml:"timeout" default:"5s" min:"100ms" max:"1m"`
-	// Maximum number of spans that wait to be sent. More are dropped
+	// Maximum number of spans that wait to be sent. Further spans are dropped
 	Queue int `yaml:"queue" default:"2048" min:"1" max:"1000000"`
 	// Headers are sent with every request.
 	Headers map[string]Secret

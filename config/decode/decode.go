@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// decodeStruct reads a mapping, or the short form of one. In a gap it sets the defaults.
+// decodeStruct reads a mapping or its short form, or sets the defaults if p is not given.
 func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
 	fields := r.ofKind(p, Fields(v.Type()))
 	for _, f := range fields {
@@ -36,7 +36,7 @@ func (r *Reader) decodeStruct(p Setting, v reflect.Value) {
 	r.sections[v.Addr().Interface()] = s
 }
 
-// ofKind returns the fields that a mapping of its kind has.
+// ofKind returns the fields that a mapping can have for its value of "kind".
 func (r *Reader) ofKind(p Setting, fields []Field) []Field {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == "kind" })
 	if i < 0 {
@@ -45,7 +45,7 @@ func (r *Reader) ofKind(p Setting, fields []Field) []Field {
 	kind := fields[i].Tag.Get("default")
 	for n := 0; p.Given() && p.Node.Kind == yaml.MappingNode && n+1 < len(p.Node.Content); n += 2 {
 		if value := p.Node.Content[n+1]; p.Node.Content[n].Value == "kind" {
-			quiet := NewReader("", r.env, r.Language) // a mistake is noted with the other fields
+			quiet := NewReader("", r.env, r.Language) // the mistake is recorded with the other fields
 			if text, ok := quiet.at(value, "").Text(); ok && slices.ContainsFunc(fields, func(f Field) bool { return f.Kind == text }) {
 				kind = text
 			}
@@ -64,7 +64,7 @@ func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
 	file := s.Get(inFile).fileName()
 	switch {
 	case inFile != "" && file.Given() && at.Given():
-		file.Problem("both "+f.Name+" and "+inFile, "Remove one of them")
+		file.Problem("both "+f.Name+" and "+inFile+" are set", "Remove one of them")
 	case inFile != "" && file.Given():
 		if text, ok := file.content(); ok {
 			r.set(file, v, text, f.Tag)
@@ -76,7 +76,7 @@ func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
 	case f.Is("need"):
 		remedy := f.Tag.Get("need")
 		if inFile != "" {
-			remedy += ", or name a file that holds it in " + inFile
+			remedy += ", or name a file that contains it in " + inFile
 		}
 		s.Missing(f.Name, remedy)
 	}
@@ -85,7 +85,7 @@ func (r *Reader) decodeField(s Section, f Field, v reflect.Value) {
 	}
 }
 
-// decode reads a value into v as the tag says.
+// decode reads a value into v, as its type and tag define.
 func (r *Reader) decode(p Setting, v reflect.Value, tag reflect.StructTag) {
 	switch t := v.Type(); {
 	case t == settingType:
@@ -135,7 +135,7 @@ func (r *Reader) decodeSlice(p Setting, v reflect.Value, tag reflect.StructTag) 
 	default:
 		items, _ = p.List()
 	}
-	v.Grow(len(items)) // what has been read stays where it is: see Of
+	v.Grow(len(items)) // items must not move: see Of
 	for i, item := range items {
 		n := v.Len()
 		v.SetLen(n + 1)
@@ -165,14 +165,14 @@ func (r *Reader) decodeMap(s Section, p Setting, f Field, v reflect.Value) {
 	r.checkSize(p, len(entries), before, f.Tag)
 }
 
-// checkSize refuses an empty list or mapping that must not be empty.
+// checkSize rejects an empty list or mapping that must not be empty.
 func (r *Reader) checkSize(p Setting, size, before int, tag reflect.StructTag) {
 	if tag.Get("min") == "1" && size == 0 && len(r.problems) == before {
-		p.Problem("empty", cmp.Or(tag.Get("need"), tag.Get("why"), "Name at least one, or leave it out"))
+		p.Problem("empty", cmp.Or(tag.Get("need"), tag.Get("why"), "Add at least one, or remove the field"))
 	}
 }
 
-// fits gives a struct its name in the file, if that has the right form.
+// fits sets the name of a struct, and reports whether the name has the right form.
 func (r *Reader) fits(e Entry, v reflect.Value) bool {
 	f, _ := Key(v.Type())
 	v.FieldByIndex(f.Index).SetString(e.Name)
@@ -184,7 +184,7 @@ func (r *Reader) fits(e Entry, v reflect.Value) bool {
 	if wrong == nil {
 		return true
 	}
-	if e.Key.secret { // the name may be a piece of a secret
+	if e.Key.secret { // the name may be part of a secret
 		e.Key.path = e.parent
 	}
 	e.Key.Problem(wrong.Message, wrong.Remedy)

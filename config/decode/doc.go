@@ -1,32 +1,31 @@
-// Package decode answers one question: how does a YAML file become structs, with every
-// mistake in it named?
+// Package decode answers one question: how does a YAML file become structs, with a message
+// for every mistake in it?
 //
-// A struct says by its tags what the file can have; a Reader reads a file into it. It
-// notes every problem, each with its place, the value and the remedy, and reads on. The
-// Section of a struct (Reader.Of) says where its fields are, so that its owner can prove
-// what they mean together, and note problems of its own. No message shows a secret, nor
-// the value of a variable that a secret uses.
+// The tags of a struct define what the file can contain; a Reader reads the file into it. The
+// Reader records every problem with its place, value and remedy, and continues. The Section of
+// a struct (Reader.Of) has the places of its fields, so that the caller can validate fields
+// together and record more problems. No message shows a secret, or the value of a variable
+// that a secret uses.
 //
 // The tags:
 //
-//	yaml     name in the file; an embedded struct has none, and gives its fields
+//	yaml     name in the file; an embedded struct has none, and adds its fields
 //	key      the field takes the name of its struct's entry in a mapping; the form of that name
-//	short    the struct can be written as this field's value alone
-//	default  value, as in the file, if the field is left out; unset says it in words, for people
+//	short    the struct can be written as the value of this field alone
+//	default  value of an omitted field, as in the file; unset describes it in words
 //	min, max bounds, as in the file; min of a list is "1"
 //	unit     bytes: the number is a size
 //	enum     allowed words, for a bool those of false and true; word=value if they differ
 //	form     name of the text's form in the Language
 //	file     name of the field that can name a file with the value
 //	secret   the value is never shown
-//	one      a list of one can be written without brackets
+//	one      a list with one item can be written without brackets
 //	need     the field is required; the remedy if it is missing
-//	why      remedy of a value that is not allowed
-//	kind     the embedded struct has fields for this value of the field "kind" only
-//	raw      the field is not decoded: its owner reads it from Section.Raw
+//	why      remedy for a value that is not allowed
+//	kind     the embedded struct has fields only for this value of the field "kind"
+//	raw      the field is not decoded; read it from Section.Raw
 //
-// A report.Secret is always a secret; a Content names the file with one; a Setting takes
-// a value as it is. Numbers, durations, bools, texts, lists, structs and pointers to them
-// need nothing else; a mapping with free names is a list of structs with a key, or a map
-// of single values.
+// A report.Secret is always secret, a Content names a file with a secret, and a Setting is a
+// value that is not decoded. Other types need no tags. A mapping with free names is a list of
+// structs with a key, or a map of single values.
 package decode

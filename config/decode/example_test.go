@@ -75,5 +75,5 @@ gate_file: /run/secrets/gate
 	// garden.yaml:5:1: watre: unknown field. Did you mean "water"? The fields are gate, gate_file, beds, water, rain
 	// garden.yaml:5:8: watre: not a duration from 1h to 720h (value "5m")
 	// garden.yaml:6:7: rain: neither ignore nor wait (value "hope")
-	// garden.yaml:8:12: gate_file: both gate and gate_file (value "/run/secrets/gate"). Remove one of them
+	// garden.yaml:8:12: gate_file: both gate and gate_file are set (value "/run/secrets/gate"). Remove one of them
 }

@@ -9,21 +9,21 @@ import (
 )
 
 var (
-	// variableUse is where a variable stands, or ${ for itself.
+	// variableUse matches the use of a variable, and an escaped ${.
 	variableUse = regexp.MustCompile(`\$\$\{|\$\{[^}]*\}?`)
-	// variableForm is what may stand between ${ and }.
+	// variableForm matches the text between ${ and }.
 	variableForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-(?s:(.*)))?$`)
 )
 
-// expand puts the values of variables into a text:
+// expand replaces variables in a text by their values:
 //
 //	${NAME}           the variable's value; it must be set, but may be empty
-//	${NAME:-default}  default, where the variable is not set or is empty
+//	${NAME:-default}  default, if the variable is not set or empty
 //	$${               the characters ${
 //
-// A default ends at the first }, and has no variables in it. Every other $ stands for
-// itself. The mistake holds the name of a variable, never a value. It works on scalars that
-// have been parsed, so no value can change the structure of the file.
+// A default ends at the first } and cannot contain variables. Every other $ is literal.
+// The mistake contains the name of a variable, never its value. It expands parsed
+// scalars, so no value can change the structure of the file.
 func expand(text string, lookup func(string) (string, bool)) (string, *report.Mistake) {
 	var wrong *report.Mistake
 	text = variableUse.ReplaceAllStringFunc(text, func(use string) (value string) {
@@ -33,7 +33,7 @@ func expand(text string, lookup func(string) (string, bool)) (string, *report.Mi
 			return "${"
 		case wrong != nil:
 		case !closed:
-			wrong = &report.Mistake{Message: "a variable that begins with ${ does not end", Remedy: "Close it with }, or write $${ for the characters themselves"}
+			wrong = &report.Mistake{Message: "a variable that begins with ${ is not closed", Remedy: "Add the }, or write $${ for a literal ${"}
 		default:
 			value, wrong = variable(inside, lookup)
 		}
@@ -42,11 +42,11 @@ func expand(text string, lookup func(string) (string, bool)) (string, *report.Mi
 	return text, wrong
 }
 
-// variable gives the value for what stands between ${ and }.
+// variable returns the value for the text between ${ and }.
 func variable(inside string, lookup func(string) (string, bool)) (string, *report.Mistake) {
 	form := variableForm.FindStringSubmatch(inside)
 	if form == nil {
-		return "", &report.Mistake{Message: "what stands between ${ and } is no variable", Remedy: "Write ${NAME} or ${NAME:-default}, or $${ for the characters themselves"}
+		return "", &report.Mistake{Message: "the text between ${ and } is not a variable", Remedy: "Write ${NAME} or ${NAME:-default}, or $${ for a literal ${"}
 	}
 	value, set := lookup(form[1])
 	switch {

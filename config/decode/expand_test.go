@@ -22,10 +22,10 @@ func TestExpand(t *testing.T) {
 		{"${A}$${A}${A}", "one${A}one", ""},
 		{"${NESTED}", "${A}", ""},
 		{"${NO}", "", "the environment variable NO is not set"},
-		{"${A", "", "a variable that begins with ${ does not end"},
-		{"${}", "", "what stands between ${ and } is no variable"},
-		{"${1}", "", "what stands between ${ and } is no variable"},
-		{"${A-x}", "", "what stands between ${ and } is no variable"},
+		{"${A", "", "a variable that begins with ${ is not closed"},
+		{"${}", "", "the text between ${ and } is not a variable"},
+		{"${1}", "", "the text between ${ and } is not a variable"},
+		{"${A-x}", "", "the text between ${ and } is not a variable"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()

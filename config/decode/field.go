@@ -20,14 +20,14 @@ var (
 
 // Field is a field of a struct that the file can set.
 type Field struct {
-	Name  string // in the file; empty: only a short form sets it
+	Name  string // in the file; empty means that only a short form sets it
 	Index []int  // as of reflect.StructField
 	Type  reflect.Type
 	Tag   reflect.StructTag
-	Kind  string // of the structs that have it; empty: all
+	Kind  string // value of "kind" that the field requires; empty means any
 }
 
-// Fields returns the fields of a struct and of those that it embeds, in their order.
+// Fields returns the fields of a struct and of its embedded structs, in order.
 func Fields(t reflect.Type) []Field {
 	var all []Field
 	for i := range t.NumField() {
@@ -46,13 +46,13 @@ func Fields(t reflect.Type) []Field {
 	return all
 }
 
-// Is tells whether the field has a tag.
+// Is reports whether the field has a tag.
 func (f Field) Is(tag string) bool {
 	_, ok := f.Tag.Lookup(tag)
 	return ok
 }
 
-// Key returns the field of an entry that takes its name; false: t is not an entry.
+// Key returns the field that takes the name of an entry, or false if t is not an entry.
 func Key(t reflect.Type) (f reflect.StructField, ok bool) {
 	if t.Kind() != reflect.Struct {
 		return f, false
@@ -65,16 +65,16 @@ func Key(t reflect.Type) (f reflect.StructField, ok bool) {
 	return f, false
 }
 
-// IsMapping tells whether a type is that of a mapping, and not of a single value.
+// IsMapping reports whether values of a type are mappings.
 func (l Language) IsMapping(t reflect.Type) bool {
 	_, single := l.Types[t]
 	return t.Kind() == reflect.Struct && !single && t != settingType
 }
 
-// Word is an allowed value of a field: as it is in the file, and in the field.
+// Word is an allowed value of a field, as written in the file and as stored in the field.
 type Word struct{ File, Value string }
 
-// WordsOf returns the allowed values of a field; nil: it has others.
+// WordsOf returns the allowed words of a field; nil means that its values are not words.
 func (l Language) WordsOf(t reflect.Type, tag reflect.StructTag) []Word {
 	names := l.Words[t]
 	if enum := tag.Get("enum"); enum != "" {
@@ -97,7 +97,7 @@ func (l Language) WordsOf(t reflect.Type, tag reflect.StructTag) []Word {
 	return words
 }
 
-// setDefault sets the value that a field has if the file leaves it out.
+// setDefault sets the value of an omitted field.
 func (l Language) setDefault(f Field, v reflect.Value) {
 	text, ok := f.Tag.Lookup("default")
 	if !ok {

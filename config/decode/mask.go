@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// variables are those that a file uses, by name.
+// variables are the variables that a file uses, by name.
 type variables map[string]*usage
 
 // usage says where a variable is used.
 type usage struct {
 	value  string
-	secret bool // in a value that is never shown
-	open   bool // in any other value, whose parts messages repeat
+	secret bool // a secret uses it
+	open   bool // another value uses it, parts of which appear in messages
 }
 
 func (v variables) note(name, value string, secret bool) {
@@ -28,10 +28,10 @@ func (v variables) note(name, value string, secret bool) {
 	u.open = u.open || !secret
 }
 
-// mask puts ${NAME} in the place of a variable's value in messages, if a secret
-// uses the variable and something that is no secret does too. Only such a value
-// can have come into a message from a secret; to mask all of them would make
-// messages unreadable wherever a variable holds a common word.
+// mask replaces the value of a variable in messages by ${NAME}, if both a secret
+// and another value use the variable: only then can a message contain the value of a
+// secret. Masking all variables would make messages unreadable if a value is a
+// common word.
 func (v variables) mask(problems Problems) Problems {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -39,7 +39,7 @@ func (v variables) mask(problems Problems) Problems {
 			names = append(names, name)
 		}
 	}
-	// The longest goes first: another value may be a part of it.
+	// The longest value goes first, because it may contain another one.
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(v[b].value), len(v[a].value)) })
 	var pairs []string
 	for _, name := range names {

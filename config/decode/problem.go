@@ -10,22 +10,21 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Problem is one thing that is wrong in a configuration file, with its place
-// and what to do about it. It never holds a secret: of values that can be
-// secret nothing is kept, and of the others what the file says, not what a
-// variable in it stands for. (Names inside of a query are named as the query
-// has them, so a password does not belong into a query.)
+// Problem is a mistake in a configuration file, with its place and remedy. It never
+// contains a secret: it omits values that can be secret, and shows others as written
+// in the file, with variables unexpanded. (Messages show the names in a query, so do
+// not put a password into a query.)
 type Problem struct {
 	File    string // as given to NewReader
 	Line    int    // from 1
 	Column  int    // from 1
-	Path    string // such as reports.payments.stages[0].listeners[1].query; empty for the file as a whole
-	Value   string // what the file says there; empty where that is no single value, or a secret
+	Path    string // such as reports.payments.stages[0].listeners[1].query; empty for the whole file
+	Value   string // as written in the file; empty for a secret and for lists and mappings
 	Message string
-	Remedy  string // what to do; may be empty
+	Remedy  string // may be empty
 }
 
-// Problems is every problem of one file, sorted by line. It is an error.
+// Problems are all problems of a file, sorted by line. It is an error.
 type Problems []Problem
 
 // Error returns the problem in one line:
@@ -47,7 +46,7 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Error returns all problems, one in a line.
+// Error returns the problems, one per line.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -56,7 +55,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives each problem to errors.As.
+// Unwrap returns the problems, for errors.As.
 func (ps Problems) Unwrap() []error {
 	errs := make([]error, len(ps))
 	for i, p := range ps {
@@ -65,8 +64,8 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// sorted returns the problems in the order of the file. An anchor that is used
-// twice is proved twice: what is equal is said once.
+// sorted returns the problems in the order of the file, without duplicates, which a
+// repeated use of an anchor causes.
 func (ps Problems) sorted() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -11,27 +11,26 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Environment is what a file may read from outside of it.
+// Environment provides the variables and files that a file uses.
 type Environment struct {
-	// Lookup gives the value of an environment variable, as os.LookupEnv does.
-	// Nil: no variable is set.
+	// Lookup returns the value of an environment variable, like os.LookupEnv.
+	// Nil means that no variable is set.
 	Lookup func(name string) (string, bool)
-	// ReadFile gives the content of a file that a field names, as it is in the
-	// configuration; a relative name is relative to the folder of the configuration file.
-	// Nil: there is no file.
+	// ReadFile returns the content of a file that a field names. A relative name is
+	// relative to the folder of the configuration file. Nil means that no file exists.
 	ReadFile func(name string) ([]byte, error)
 }
 
-// Language is what the fields of a file have for values, beside those that all files
-// have. No mistake may show the text.
+// Language defines the types and forms of the values of a file, besides those that every
+// file has. A mistake must not show the text.
 type Language struct {
 	Begin string // remedy for a file that is not a mapping
-	// Types are the types that are written as a text, with what reads them.
+	// Types are the types that are written as a text, with their parsers.
 	Types map[reflect.Type]func(text string) (any, *report.Mistake)
-	// Words are the allowed values of types of texts.
+	// Words are the allowed values of string types.
 	Words map[reflect.Type][]string
-	// Forms say what is wrong with a text, by the name that the tag form has. A mistake
-	// without remedy gets that of a field that is missing.
+	// Forms check a text, by the name in the tag form. A mistake without a remedy gets
+	// the remedy of a missing field.
 	Forms map[string]func(text string) *report.Mistake
 }
 
@@ -46,7 +45,7 @@ type Reader struct {
 	sections map[any]Section // by the pointer to the struct
 }
 
-// NewReader returns a Reader. The name of the file is used in messages only.
+// NewReader returns a Reader. The name of the file is used only in messages.
 func NewReader(file string, env Environment, l Language) *Reader {
 	if env.Lookup == nil {
 		env.Lookup = func(string) (string, bool) { return "", false }
@@ -57,13 +56,14 @@ func NewReader(file string, env Environment, l Language) *Reader {
 	return &Reader{Language: l, file: file, env: env, used: variables{}, sections: map[any]Section{}}
 }
 
-// Defaults sets a struct to what an empty file gives.
+// Defaults sets a struct to the values of an empty file.
 func Defaults(l Language, into any) {
 	r := NewReader("", Environment{}, l)
 	r.decodeStruct(Setting{r: r}, reflect.ValueOf(into).Elem())
 }
 
-// Decode reads a file into a struct. False: it is not a mapping, so that nothing was read.
+// Decode reads a file into a struct. False means that the file is not a mapping, and that
+// nothing was read.
 func (r *Reader) Decode(data []byte, into any) bool {
 	top, ok := r.readYAML(data)
 	if ok && top.Node.Kind != yaml.MappingNode {
@@ -76,13 +76,13 @@ func (r *Reader) Decode(data []byte, into any) bool {
 	return ok
 }
 
-// Problems returns what is wrong, in the order of the file. It is empty if nothing is.
+// Problems returns the problems, in the order of the file.
 func (r *Reader) Problems() Problems { return r.used.mask(r.problems.sorted()) }
 
-// Warnings returns what works, but probably not as intended.
+// Warnings returns settings that work, but probably not as intended.
 func (r *Reader) Warnings() Problems { return r.used.mask(r.warnings.sorted()) }
 
-// Uses tells whether secrets, and whether other values, use a variable.
+// Uses reports whether secrets, and whether other values, use a variable.
 func (r *Reader) Uses(variable string) (secrets, others bool) {
 	if u, ok := r.used[variable]; ok {
 		return u.secret, u.open
@@ -109,7 +109,7 @@ func (r *Reader) readYAML(data []byte) (Setting, bool) {
 		return top, false
 	}
 	if len(documents) == 0 || len(documents[0].Content) == 0 {
-		top.Problem("an empty file", r.Begin)
+		top.Problem("the file is empty", r.Begin)
 		return top, false
 	}
 	if len(documents) > 1 {

@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// parse reads a single value of the file as the type and the tag of its field say.
+// parse reads a single value for a field of this type and tag.
 func (l Language) parse(text string, t reflect.Type, tag reflect.StructTag) (any, *report.Mistake) {
 	if form, ok := l.Forms[tag.Get("form")]; ok {
 		return text, form(text)
@@ -36,7 +36,7 @@ func (l Language) parse(text string, t reflect.Type, tag reflect.StructTag) (any
 	return text, nil
 }
 
-// parseWord reads one of the words.
+// parseWord returns the value of a word.
 func parseWord(text string, words []Word, t reflect.Type, tag reflect.StructTag) (any, *report.Mistake) {
 	i := slices.IndexFunc(words, func(w Word) bool { return w.File == text })
 	switch {
@@ -56,7 +56,7 @@ func parseWord(text string, words []Word, t reflect.Type, tag reflect.StructTag)
 	return nil, &report.Mistake{Message: NoneOf(names), Remedy: remedy}
 }
 
-// NoneOf is the message for a value that is not one of these.
+// NoneOf returns the message for a value that is not one of these.
 func NoneOf(names []string) string {
 	switch last := len(names) - 1; last {
 	case 0:
@@ -64,7 +64,7 @@ func NoneOf(names []string) string {
 	case 1:
 		return "neither " + names[0] + " nor " + names[1]
 	default:
-		return "none of " + strings.Join(names[:last], ", ") + " and " + names[last]
+		return "not one of " + strings.Join(names[:last], ", ") + " or " + names[last]
 	}
 }
 
@@ -77,7 +77,7 @@ func parseInteger(text string, tag reflect.StructTag) (any, *report.Mistake) {
 	return n, nil
 }
 
-// Number reads a number of a tag.
+// Number returns a number or size in a tag. It panics if the text is neither.
 func Number(text string) int64 {
 	n, _, ok := size(text)
 	if !ok {
@@ -86,20 +86,20 @@ func Number(text string) int64 {
 	return n
 }
 
-// outside is the mistake of a value outside of its bounds.
+// outside returns the mistake of a value out of bounds.
 func outside(what, lower, upper string, tag reflect.StructTag) *report.Mistake {
 	return &report.Mistake{Message: fmt.Sprintf("not a %s from %s to %s", what, lower, upper), Remedy: tag.Get("why")}
 }
 
-// MaxDuration is the maximum of durations that have no other. It keeps sums of them far
-// from the end of time.Duration.
+// MaxDuration is the default maximum of durations. It is small enough for sums to fit in a
+// time.Duration.
 const MaxDuration = 720 * time.Hour
 
 // parseDuration reads a duration such as 90s or 1h30m.
 func parseDuration(text string, tag reflect.StructTag) (any, *report.Mistake) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return nil, &report.Mistake{Message: "not a duration", Remedy: "Write a number with its unit, such as 500ms, 30s, 10m or 1h30m"}
+		return nil, &report.Mistake{Message: "not a duration", Remedy: "Write a number with a unit, such as 500ms, 30s, 10m or 1h30m"}
 	}
 	lower, upper := cmp.Or(tag.Get("min"), "1ms"), cmp.Or(tag.Get("max"), report.ShortDuration(MaxDuration))
 	if d < mustDuration(lower) || d > mustDuration(upper) {
@@ -119,8 +119,8 @@ func mustDuration(text string) time.Duration {
 
 var sizeForm = regexp.MustCompile(`^([0-9]{1,13}) ?(|[KMG]B)$`)
 
-// size reads a number of bytes, plain or with a unit, which is a power of 1024 as in
-// redis.conf. False if it is none, or too large for 64 bits.
+// size reads a number of bytes, with or without a unit. Units are powers of 1024, as in
+// redis.conf. ok is false if the text is not a size; a size above 64 bits becomes the maximum.
 func size(text string) (bytes int64, unit string, ok bool) {
 	parts := sizeForm.FindStringSubmatch(strings.ToUpper(text))
 	if parts == nil {
@@ -137,7 +137,7 @@ func size(text string) (bytes int64, unit string, ok bool) {
 func parseSize(text string, tag reflect.StructTag) (any, *report.Mistake) {
 	n, unit, ok := size(text)
 	if !ok {
-		return nil, &report.Mistake{Message: "not a size", Remedy: "Write a number of bytes, or one with KB, MB or GB, such as 512MB"}
+		return nil, &report.Mistake{Message: "not a size", Remedy: "Write a number of bytes, or a number with KB, MB or GB, such as 512MB"}
 	}
 	lower, upper := tag.Get("min"), tag.Get("max")
 	if n >= Number(lower) && n <= Number(upper) {

@@ -7,18 +7,18 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Section is what the decoder knows of a mapping: where its fields are.
+// Section is a mapping with the places of its fields.
 type Section struct {
-	Setting                    // of the mapping as a whole
-	fields  map[string]Setting // that are given; nil if there is no mapping
+	Setting                    // of the whole mapping
+	fields  map[string]Setting // fields that the file has; nil if there is no mapping
 	wrong   map[string]bool    // fields with a problem
 }
 
-// Of returns what the decoder knows of a struct that it has read. The argument is a
-// pointer to it, in its place in what Decode has filled.
+// Of returns the Section of a struct. The argument is a pointer to the struct inside the
+// one that Decode filled.
 func (r *Reader) Of(fields any) Section { return r.sections[fields] }
 
-// note runs what decodes a field, and notes whether that finds a problem.
+// note calls decode for a field, and records whether that finds a problem.
 func (s Section) note(name string, decode func()) {
 	before := len(s.r.problems)
 	decode()
@@ -33,8 +33,8 @@ func (s Section) Raw(name string) Setting {
 	return s.Get(name)
 }
 
-// Get returns a field, or the gap where it could be. An entry of a mapping with free names
-// is field.name.
+// Get returns a field. If the file does not have it, Given is false. The name of an entry
+// of a mapping with free names is field.name.
 func (s Section) Get(name string) Setting {
 	if v, ok := s.fields[name]; ok && !v.IsNull() {
 		return v
@@ -44,10 +44,10 @@ func (s Section) Get(name string) Setting {
 	return gap
 }
 
-// Has tells whether a field is given and right.
+// Has reports whether a field is given and has no problem.
 func (s Section) Has(name string) bool { return s.Get(name).Given() && !s.wrong[name] }
 
-// Wrong tells whether one of these fields has a problem; without names, any field.
+// Wrong reports whether one of these fields has a problem; without names, any field.
 func (s Section) Wrong(names ...string) bool {
 	for name, wrong := range s.wrong {
 		if wrong && (len(names) == 0 || slices.Contains(names, name)) {
@@ -57,15 +57,15 @@ func (s Section) Wrong(names ...string) bool {
 	return false
 }
 
-// Readable tells whether there is a mapping, or a short form of it.
+// Readable reports whether there is a mapping, or its short form.
 func (s Section) Readable() bool { return s.fields != nil }
 
-// Present returns those of these fields that the file has.
+// Present returns the fields that the file has.
 func (s Section) Present(names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !s.Get(name).Given() })
 }
 
-// First returns the first of these fields that the file has, or the gap of the last one.
+// First returns the first field that the file has, or else the last one, with Given false.
 func (s Section) First(names ...string) (found Setting) {
 	for _, name := range names {
 		if found = s.Get(name); found.Given() {
@@ -75,14 +75,14 @@ func (s Section) First(names ...string) (found Setting) {
 	return found
 }
 
-// Missing notes that a field is needed, unless the mapping itself is wrong.
+// Missing records that a required field is missing, unless the whole mapping is wrong.
 func (s Section) Missing(name, remedy string) {
 	if s.fields != nil {
 		s.Get(name).Problem("missing", remedy)
 	}
 }
 
-// read notes where the fields of a mapping are, and refuses unknown ones.
+// read records the places of the fields of a mapping, and rejects unknown fields.
 func (s *Section) read(fields []Field) {
 	var known []string
 	for _, f := range fields {
@@ -104,9 +104,9 @@ func (s *Section) read(fields []Field) {
 			s.fields[e.Name] = e.Value
 			continue
 		}
-		// The name is shown, the value is not: it may be the secret whose name was
-		// misspelt. A piece of a secret that an unquoted comma made a name is shown only
-		// if it is near a field's name.
+		// The message shows the name, but not the value, which may be a secret under a
+		// misspelt name. If an unquoted comma turned part of a secret into a name, the
+		// message shows it only if it is similar to the name of a field.
 		e.Key.secret = true
 		near := report.Nearest(e.Name, known)
 		remedy := "The fields are " + report.Listing(known)
@@ -122,7 +122,7 @@ func (s *Section) read(fields []Field) {
 		e.Key.Problem("unknown field", remedy)
 	}
 	for name, value := range meant {
-		// A field that is misspelt is not missing as well.
+		// A misspelt field is not reported as missing, too.
 		if _, given := s.fields[name]; !given {
 			s.fields[name] = value
 		}

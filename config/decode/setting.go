@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Setting is a value in the file, or the gap where one could be.
+// Setting is a value in the file, or the place of a missing one.
 type Setting struct {
-	Node   *yaml.Node // nil in a gap
+	Node   *yaml.Node // nil if the value is missing
 	Line   int        // from 1
 	r      *Reader
 	column int
@@ -25,35 +25,35 @@ func (r *Reader) at(node *yaml.Node, path string) Setting {
 	return p
 }
 
-// Given tells whether the file has something here.
+// Given reports whether the file has a value here.
 func (p Setting) Given() bool { return p.Node != nil }
 
-// IsNull tells whether the value is nothing: written as null, ~ or not at all.
+// IsNull reports whether the value is null, written as null, ~ or nothing.
 func (p Setting) IsNull() bool { return p.isScalar() && p.Node.Tag == "!!null" }
 
-// isScalar tells whether the value is a single one, perhaps null.
+// isScalar reports whether the value is a scalar, null included.
 func (p Setting) isScalar() bool { return p.Node != nil && p.Node.Kind == yaml.ScalarNode }
 
-// IsText tells whether the value is a single one.
+// IsText reports whether the value is a scalar other than null.
 func (p Setting) IsText() bool { return p.isScalar() && !p.IsNull() }
 
-// Hidden marks the value as one that no message shows.
+// Hidden returns the setting with its value hidden from messages.
 func (p Setting) Hidden() Setting {
 	p.secret = true
 	return p
 }
 
-// Problem notes that something is wrong here.
+// Problem records a mistake here.
 func (p Setting) Problem(message, remedy string) {
 	p.r.problems = append(p.r.problems, p.found(message, remedy))
 }
 
-// Warn notes that something here works, but probably not as intended.
+// Warn records that this works, but probably not as intended.
 func (p Setting) Warn(message, remedy string) {
 	p.r.warnings = append(p.r.warnings, p.found(message, remedy))
 }
 
-// found is a problem with its value, if that is a single one.
+// found returns a problem, with the value if it is a scalar.
 func (p Setting) found(message, remedy string) Problem {
 	found := Problem{File: p.r.file, Line: p.Line, Column: p.column, Path: p.path, Message: message, Remedy: remedy}
 	if p.isScalar() && !p.secret {
@@ -62,8 +62,8 @@ func (p Setting) found(message, remedy string) Problem {
 	return found
 }
 
-// Text reads a single value and expands its variables. False if it cannot, which is a
-// Problem then.
+// Text reads a scalar and expands its variables. If it returns false, it has recorded a
+// problem.
 func (p Setting) Text() (string, bool) {
 	switch {
 	case !p.IsText():
@@ -84,10 +84,10 @@ func (p Setting) Text() (string, bool) {
 	return text, err == nil
 }
 
-// List returns the items of a sequence, or the problem that it is none.
+// List returns the items of a sequence. If it returns false, it has recorded a problem.
 func (p Setting) List() ([]Setting, bool) {
 	if p.Node.Kind != yaml.SequenceNode {
-		p.Problem("not a list", "Write [one, another], or one - in each line")
+		p.Problem("not a list", "Write [one, another], or one item in each line after a -")
 		return nil, false
 	}
 	items := make([]Setting, len(p.Node.Content))
@@ -121,7 +121,7 @@ func (p Setting) Entries() ([]Entry, bool) {
 		key.secret = p.secret
 		switch {
 		case !key.isScalar():
-			key.Problem("a key that is not plain text", "")
+			key.Problem("the key is not a plain text", "")
 			continue
 		case key.Node.Tag == "!!merge":
 			key.Problem("merge keys are not supported", "Write the fields out, or use an alias for a whole value")
@@ -137,7 +137,7 @@ func (p Setting) Entries() ([]Entry, bool) {
 		value := p.r.at(p.Node.Content[i+1], key.path)
 		value.secret = p.secret
 		if !value.IsText() {
-			// A block begins after its name; people look for the name.
+			// Point to the name, not to the block after it.
 			value.Line, value.column = key.Line, key.column
 		}
 		found = append(found, Entry{name, key, value, p.path})
@@ -152,7 +152,7 @@ func child(path, name string) string {
 	return path + "." + name
 }
 
-// Item returns an element of a list, or the value itself if it is written without one.
+// Item returns an item of a list, or the value itself if it is not a list.
 func (p Setting) Item(i int) Setting {
 	if items := p.Node.Content; i < len(items) {
 		return p.r.at(items[i], fmt.Sprintf("%s[%d]", p.path, i))

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// What the parser says where it meets the consequence of a mistake above.
+// misplacedColon is the error of the parser after a mistake in an earlier line.
 const (
 	misplacedColon = "mapping values are not allowed in this context"
-	yamlRemedy     = "Check the indentation, and put quotes around text that has : # { } [ ] , & * or begins with another sign"
+	yamlRemedy     = "Check the indentation, and quote texts that contain : # { } [ ] , & * or begin with another special character"
 )
 
 var (
@@ -20,20 +20,19 @@ var (
 	closers  = regexp.MustCompile(`[}\],\s]*$`)
 )
 
-// mistake is what is most likely wrong in a file that is not YAML, and where.
+// mistake is the likely mistake in a file that is not YAML, and its place.
 type mistake struct {
 	line, column    int
 	message, remedy string
 }
 
-// findMistake looks for common mistakes at the place where the parser gave up, and above
-// it.
+// findMistake searches for common mistakes at the place where the parser stopped and
+// before it.
 func findMistake(data []byte, failed *yaml.LoadError) mistake {
 	m := mistake{max(1, failed.Mark.Line), max(1, failed.Mark.Column), "not YAML: " + failed.Message, yamlRemedy}
 	if failed.Stage == yaml.ComposerStage {
-		// What the composer says repeats a name from the file, which could be a piece of
-		// a password without quotes.
-		m.message = "not YAML: an alias whose anchor is not there"
+		// The composer's message quotes the file, maybe a part of an unquoted password.
+		m.message = "not YAML: an alias without an anchor"
 		return m
 	}
 	lines := strings.Split(string(data), "\n")
@@ -50,30 +49,30 @@ func findMistake(data []byte, failed *yaml.LoadError) mistake {
 				continue
 			}
 			if word := loneWord.FindStringSubmatch(lines[i]); word != nil {
-				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Write a colon behind it"}
+				return mistake{i + 1, 1 + strings.Index(lines[i], word[1]), "not YAML: a name without a colon", "Add a colon after it"}
 			}
 			break
 		}
 	}
 	for _, i := range oddQuotes(lines[:min(m.line, len(lines))]) {
 		line := lines[i]
-		// With a quote at its end, does the parser come further?
+		// Does the parser get further with a quote at the end of the line?
 		end := len(line) - len(closers.FindString(line))
 		fixed := append([]string(nil), lines...)
 		fixed[i] = line[:end] + `"` + line[end:]
 		var documents []yaml.Node
 		var next *yaml.LoadError
 		if err := yaml.Load([]byte(strings.Join(fixed, "\n")), &documents, yaml.WithAllDocuments()); err == nil || errors.As(err, &next) && next.Mark.Line > m.line {
-			return mistake{i + 1, 1 + strings.LastIndex(line, `"`), "not YAML: a quote that is opened here and not closed", `Write the closing "`}
+			return mistake{i + 1, 1 + strings.LastIndex(line, `"`), "not YAML: the quote that opens here is not closed", `Add the closing "`}
 		}
 	}
 	return m
 }
 
-// maxQuotesTried bounds how often a file is parsed again.
+// maxQuotesTried limits how often a file is parsed again.
 const maxQuotesTried = 20
 
-// oddQuotes returns the last lines that have an odd number of quotes, in their order.
+// oddQuotes returns the last lines with an odd number of quotes, in order.
 func oddQuotes(lines []string) []int {
 	var odd []int
 	for i := len(lines) - 1; i >= 0 && len(odd) < maxQuotesTried; i-- {
