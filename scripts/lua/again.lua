@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Pushes a running job again whose hash Redis has lost: its record decides what comes next.
+-- Pushes the id of a running job whose hash Redis has lost: its record decides what comes next.
 -- KEYS  1 hash, 2 deadlines, 3 jobs
 -- ARGV  1 id
 -- Returns 1 pushed; -1 the job has its hash, or does not run

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Sends the message of a step once more that Redis has lost, unless the step waits for its
--- time.
+-- Sends the message of a step again that Redis has lost, unless the step waits for its next
+-- try.
 -- KEYS  1 hash, 2 delayed, 3 stream of the step
 -- ARGV  1 id, 2 attempt, 3 step: a listener's name or @fanin, 4 an entry of it that was read
 --       and is not pending, which is removed (empty: none)
