@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// CSV says what the file looks like. Without options it is as RFC 4180 has it. The
-// JSON is a part of the definition's hash, which an option that is not given does
-// not change.
+// CSV defines the form of the file. The default is the form of RFC 4180. The JSON is
+// part of the definition's hash, which options that are not set do not change.
 type CSV struct {
 	// Join key, column that only one listener has, `<listener>.<column>`, or these fields
 	Columns []CSVColumn `yaml:"columns" min:"1" unset:"the join keys, then all other columns"`
@@ -33,26 +32,25 @@ type CSV struct {
 	MaxRows int64 `yaml:"max_rows" min:"1" max:"4294967295" unset:"no limit" json:",omitempty"` // 0: any
 	// Maximum size of the file in the sink. A job with a larger file fails
 	MaxBytes int64          `yaml:"max_bytes" unit:"bytes" min:"1" max:"5120GB" unset:"no limit" json:",omitempty"` // 0: any
-	Fixed    map[int]string `json:",omitempty"`                                                                     // number of a column from 0 → JSON of its cell in every row; made by Report.Without
+	Fixed    map[int]string `json:",omitempty"`                                                                     // index of a column from 0 → JSON of its cell in every row; set by Report.Without
 }
 
-// Delimiters are the characters that can separate the cells of a line. No number has one.
+// Delimiters are the characters that can separate the cells of a line. No number contains one.
 var Delimiters = []string{",", ";", "\t", "|"}
 
-// IsNullText tells whether a text can stand for NULL: without quotes it reads back as
-// it is, whatever the delimiter.
+// IsNullText reports whether a text can represent NULL: whatever the delimiter, it needs
+// no quotes.
 func IsNullText(text string) bool {
 	return len(text) <= 64 && utf8.ValidString(text) && !strings.ContainsAny(text, "\"\r\n"+strings.Join(Delimiters, ""))
 }
 
-// Formulas says what becomes of a text that a spreadsheet takes for a formula. The
-// zero value leaves it as it is.
+// Formulas is the policy for a text that a spreadsheet would read as a formula.
 type Formulas string
 
-// What can become of a formula.
+// The policies for formulas.
 const (
-	FormulasOff    Formulas = ""       // it stays
-	FormulasEscape Formulas = "escape" // a single quote goes before it
+	FormulasOff    Formulas = ""       // the text stays as it is
+	FormulasEscape Formulas = "escape" // a single quote is written before it
 	FormulasFail   Formulas = "fail"   // the file is not made
 )
 
@@ -60,7 +58,7 @@ const (
 type CSVColumn struct {
 	// Text in the header
 	Label    string `yaml:"label" unset:"the column's name"`
-	Listener string // empty for a key column of the join: the first value of it that is not null
+	Listener string // empty for a key column of the join, which has the first value that is not null
 	// Join key, column, or `<listener>.<column>`
 	Column string `yaml:"column" short:"" need:"Name a join key, a column, or <listener>.<column>"` // without the listener
 }

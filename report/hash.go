@@ -9,16 +9,16 @@ import (
 	"slices"
 )
 
-// Hash returns 12 hexadecimal digits that change when the report's result could:
-// with its parameters, listeners, queries, join and CSV columns. Timeouts, the
-// place in the file and the order of the parameters do not change it. Databases
-// count by their names and time zones, so moving one to another host does not change it.
+// Hash returns 12 hexadecimal digits that change whenever the result of the report can
+// change: with its parameters, listeners, queries, join and CSV columns. Timeouts, the
+// place in the file and the order of the parameters do not change it. Of a database only
+// the name and time zone count, so moving it to another host does not change the hash.
 func (r *Report) Hash() string {
 	type listener struct {
 		Name, Database, Query string
 		Columns               []string
 		Batch                 int
-		Kind                  ListenerKind      `json:",omitempty"` // empty for MySQL, as before there were others
+		Kind                  ListenerKind      `json:",omitempty"` // empty for MySQL, which was once the only kind
 		OnFailure             OnFailure         `json:",omitempty"` // empty for Required
 		Defaults              map[string]string `json:",omitempty"`
 		HTTP                  *HTTP             `json:",omitempty"`

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// HTTP is what a listener of kind http asks its API for: rows at once, or a job that is
-// polled until its rows exist.
+// HTTP defines the requests of a listener of kind http: for rows that exist, or for a job
+// that is polled until its rows exist.
 type HTTP struct {
 	// Name of a column → the path to its value in a row, or these fields
-	Fields []HTTPField `yaml:"columns" need:"Add the paths to the columns in a row: {user_id: $.user.id}"` // for each of the listener's Columns
+	Fields []HTTPField `yaml:"columns" need:"Add the paths to the columns in a row: {user_id: $.user.id}"` // one for each of the listener's Columns
 	// Request that creates the job
-	Submit *HTTPSubmit `yaml:"submit" json:",omitempty"` // nil: the rows exist at once
+	Submit *HTTPSubmit `yaml:"submit" json:",omitempty"` // nil if the rows exist at once
 	// Request for the status of the job
 	Poll *HTTPPoll `yaml:"poll" json:",omitempty"` // ignored without Submit
 	// Request that ends the job when the record is cancelled or `total` is over, without a guarantee. 404, 409 and 410 mean that the job has ended. If the record fails for another reason, the job goes on
@@ -25,7 +25,7 @@ type HTTP struct {
 	Total time.Duration `yaml:"total" default:"2h" json:"-"` // 0 without Submit
 }
 
-// HTTPSubmit makes a job.
+// HTTPSubmit is the request that creates a job.
 type HTTPSubmit struct {
 	HTTPRequest
 	// Path to the id of the job in the response
@@ -34,32 +34,32 @@ type HTTPSubmit struct {
 	Unknown HTTPUncertain `yaml:"unknown" json:"-"`
 }
 
-// HTTPUncertain is an answer with what it needs.
+// HTTPUncertain is an answer with its request.
 type HTTPUncertain struct {
 	Answer HTTPUnknown `short:"" enum:"resubmit,fail" why:"Or write {look_up: {path: /…, id: $.…}}"`
 	// Request that finds the job by its `{key}`
 	LookUp *HTTPLookUp `yaml:"look_up" need:"Write {look_up: {path: /…, id: $.…}}"` // with LookUpJob
 }
 
-// HTTPUnknown says what to do if it is not known whether an API has made a job: the
-// connection broke before its answer, or the worker died.
+// HTTPUnknown is what to do if it is unknown whether an API has created a job: the
+// connection broke before the response, or the worker died.
 type HTTPUnknown string
 
-// The answers.
+// The values of HTTPUnknown.
 const (
 	ResubmitJob HTTPUnknown = "resubmit" // there may be two jobs
 	FailJob     HTTPUnknown = "fail"
 	LookUpJob   HTTPUnknown = "look_up"
 )
 
-// HTTPLookUp looks for a job by its key.
+// HTTPLookUp is the request that finds a job by its key.
 type HTTPLookUp struct {
 	HTTPRequest
 	// Path to the id of the job in the response
-	ID JSONPath `yaml:"id" need:"Add the path to the job's id in the response: id: $.jobs[0].id"` // leads nowhere, or to null, if there is no such job
+	ID JSONPath `yaml:"id" need:"Add the path to the job's id in the response: id: $.jobs[0].id"` // finds nothing, or null, if no such job exists
 }
 
-// HTTPPoll asks for the status of a job.
+// HTTPPoll is the request for the status of a job.
 type HTTPPoll struct {
 	HTTPRequest
 	// Pause between two requests, or longer if the response has `Retry-After`
@@ -76,7 +76,7 @@ type HTTPPoll struct {
 	Error JSONPath `yaml:"error" json:",omitzero"`
 }
 
-// HTTPField is a column's value in a row.
+// HTTPField is a column and the place of its value in a row.
 type HTTPField struct {
 	Name string `key:"" json:"-"` // of the column
 	// Path to the value in a row
@@ -87,10 +87,10 @@ type HTTPField struct {
 	Optional bool `yaml:"optional" default:"false" json:",omitempty"`
 }
 
-// HTTPRequest is a request to an API. In its path, the values of its query and the
-// texts of its JSON, :name as a whole stands for a parameter, or :listener.column for the
-// values of an earlier stage; {id} and {key}, anywhere in a text, for the vendor's job and
-// the idempotency key; :: at the beginning for a colon.
+// HTTPRequest is a request to an API. A segment of its path, a value of its query or a text
+// of its JSON can be :name for a parameter or :listener.column for values of an earlier
+// stage. Any of them can contain {id} for the id of the vendor's job and {key} for the
+// idempotency key. A leading :: stands for a colon.
 type HTTPRequest struct {
 	// Method of the request
 	Method string `yaml:"method" enum:"GET,POST,PUT,PATCH,DELETE" unset:"GET; POST to submit, DELETE to cancel"`
@@ -99,7 +99,7 @@ type HTTPRequest struct {
 	// Names and values of the query in the URL
 	Query []HTTPPair `yaml:"query" json:",omitempty"`
 	// Body of the request
-	JSON any `yaml:"json" raw:"" json:",omitempty"` // maps, slices, texts, json.Number, bool and nil; nil: none
+	JSON any `yaml:"json" raw:"" json:",omitempty"` // maps, slices, strings, json.Number, bool and nil; nil means no body
 }
 
 // HTTPPair is a name and a value of a URL's query.
@@ -108,48 +108,48 @@ type HTTPPair struct {
 	Value string `short:""`
 }
 
-// HTTPNext says how the next page is asked for with a value of the answer: the value is its
-// URL, or a value in the URL's query.
+// HTTPNext says what a value of the response is: the URL of the next page, or the value of a
+// query parameter of its request.
 type HTTPNext struct {
 	As string `short:"" enum:"url" why:"Write url, or {query: NAME}"`
 	// Name in the query of the next page
-	Query string `yaml:"query" form:"query" need:"Write {query: NAME}"` // empty: it is a URL
+	Query string `yaml:"query" form:"query" need:"Write {query: NAME}"` // empty if the value is a URL
 }
 
-// IsZero tells whether it is not a name in the query.
+// IsZero reports whether the value is a URL.
 func (n HTTPNext) IsZero() bool { return n.Query == "" }
 
-// MarshalText gives the name in the query.
+// MarshalText returns the name in the query.
 func (n HTTPNext) MarshalText() ([]byte, error) { return []byte(n.Query), nil }
 
-// HTTPResult says where the rows are, in one answer or several.
+// HTTPResult is the request for the rows, and their place in one or more responses.
 type HTTPResult struct {
 	HTTPRequest
 	// Path to the array of rows
 	Rows JSONPath `yaml:"rows" default:"$"`
 
-	// How the next page is asked for: by what Next leads to, or by a number.
+	// The next page is requested with the value at Next, or with a number.
 
 	// Path to the value with which the next page is requested
-	Next JSONPath `yaml:"next" json:",omitzero"` // missing, null, false or an empty text in the last page; zero: see Page and Offset
+	Next JSONPath `yaml:"next" json:",omitzero"` // missing, null, false or an empty text on the last page; zero: see Page and Offset
 	// `url` if `next` leads to a URL on the same host, or `{query: NAME}` for its name in the query
 	NextAs HTTPNext `yaml:"next_as" json:",omitzero"`
 	// Name in the query for the number of the page
-	Page string `yaml:"page" form:"query" json:",omitempty"` // empty: none. A page without rows ends them
+	Page string `yaml:"page" form:"query" json:",omitempty"` // empty if not used. A page without rows is the last one
 	// Number of the first page
 	First int `yaml:"first" default:"1" min:"0" max:"1000000" json:",omitempty"`
 	// Name in the query for the number of rows so far
-	Offset string `yaml:"offset" form:"query" json:",omitempty"` // empty: none
+	Offset string `yaml:"offset" form:"query" json:",omitempty"` // empty if not used
 	// Path to the number of rows in all pages. Another number of rows is an error
-	Count JSONPath `yaml:"count" json:",omitzero"` // zero: it is not checked
+	Count JSONPath `yaml:"count" json:",omitzero"` // zero if not checked
 }
 
 var httpName = regexp.MustCompile(`^:([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)$`)
 
-// HTTPBrace is what stands for the vendor's job or the idempotency key in a request.
+// HTTPBrace matches the id of the vendor's job and the idempotency key in a request.
 var HTTPBrace = regexp.MustCompile(`\{(id|key)\}`)
 
-// HTTPName returns the name in :name, if a text of a request is that as a whole.
+// HTTPName returns the name if a text of a request is :name.
 func HTTPName(text string) (string, bool) {
 	m := httpName.FindStringSubmatch(text)
 	if m == nil {
@@ -158,13 +158,13 @@ func HTTPName(text string) (string, bool) {
 	return m[1], true
 }
 
-// HTTPUse is a name in a request and where it stands.
+// HTTPUse is a name in a request.
 type HTTPUse struct {
-	Name string // with its colon if it is not valid
-	List bool   // a list may stand there
+	Name string // with its colon if it is not valid, or {id} or {key}
+	List bool   // a list may stand here
 }
 
-// Uses lists the names in a request, in its order; id and key among them.
+// Uses returns the names in a request, in order, {id} and {key} included.
 func (r HTTPRequest) Uses() []HTTPUse {
 	var found []HTTPUse
 	add := func(text string, list bool) {
@@ -202,7 +202,7 @@ func (r HTTPRequest) Uses() []HTTPUse {
 	return found
 }
 
-// UsesName tells whether a name, {id} or {key} among them, is in a request.
+// UsesName reports whether a request uses a name, {id} or {key}.
 func (r HTTPRequest) UsesName(name string) bool {
 	return slices.ContainsFunc(r.Uses(), func(u HTTPUse) bool { return u.Name == name })
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Join says how the datasets meet.
+// Join defines how the datasets are joined.
 type Join struct {
 	// Key column, or list of key columns
 	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column"`
@@ -15,12 +15,12 @@ type Join struct {
 	Listeners []Joined `yaml:"listeners" min:"1" unset:"all, as inner"` // the first one drives the join
 }
 
-// CaseFolding says which text keys are equal although their case differs, by Unicode's
+// CaseFolding defines which text keys are equal although their case differs, by Unicode's
 // case folding.
 type CaseFolding string
 
-// The ways of folding. Simple folding takes one character for another one of the same
-// letter, full folding takes ß for ss as well.
+// The kinds of case folding. Simple folding maps a character to one character; full
+// folding also maps ß to ss.
 const (
 	FoldNone   CaseFolding = ""
 	FoldSimple CaseFolding = "simple"
@@ -42,15 +42,15 @@ type Joined struct {
 	// Which rows the result has. The first listener has no type
 	Type JoinType `yaml:"type" default:"inner"`
 	// Names of its key columns, if they differ from those of the join
-	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"` // as many as Join.Keys
+	Keys []string `yaml:"key" one:"" min:"1" why:"Name at least one column" unset:"the join's"` // the same number as Join.Keys
 }
 
-// Joins tells whether a listener is part of the join.
+// Joins reports whether a listener is part of the join.
 func (j Join) Joins(listener string) bool {
 	return slices.ContainsFunc(j.Listeners, func(l Joined) bool { return l.Listener == listener })
 }
 
-// JoinType says which rows survive.
+// JoinType defines which rows the result has.
 type JoinType string
 
 // The types of a join, as in SQL.

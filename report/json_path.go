@@ -8,28 +8,28 @@ import (
 	"github.com/theory/jsonpath/spec"
 )
 
-// JSONPath leads to one value in a JSON document: a path of RFC 9535 of names and
-// indexes, such as $.user['first name'] or $.rows[0]. The zero JSONPath leads nowhere;
-// one that is just $ leads to the document itself.
+// JSONPath is the path to one value in a JSON document, by RFC 9535, with names and
+// indexes only, such as $.user['first name'] or $.rows[0]. The zero JSONPath finds nothing;
+// $ finds the whole document.
 type JSONPath struct {
 	text  string
 	steps []JSONStep
 }
 
-// JSONStep is a part of a path: the name of an object's member, or the index of an
+// JSONStep is a segment of a path: the name of an object's member, or the index of an
 // array's element.
 type JSONStep struct {
 	Name  string
-	Index int // from 0; -1 where the step is a name
+	Index int // from 0; -1 if the step is a name
 }
 
-// badPath is what is wrong with a path.
+// badPath returns the mistake of a path.
 func badPath(why string) *Mistake {
 	return &Mistake{"not a path to one value" + why, "Write names and indexes from 0, such as $.user.id, $.rows[0] or $['first name']"}
 }
 
-// ParseJSONPath reads a path. What can find more than one value is refused, and so is
-// an index from the end of an array. The mistake is nil if there is none.
+// ParseJSONPath reads a path. It rejects paths that can find more than one value, and
+// indexes from the end of an array. The mistake is nil if there is none.
 func ParseJSONPath(text string) (JSONPath, *Mistake) {
 	path, err := jsonpath.Parse(text)
 	if err != nil {
@@ -56,29 +56,29 @@ func ParseJSONPath(text string) (JSONPath, *Mistake) {
 	return p, nil
 }
 
-// String is the path as it was written; empty for the zero JSONPath.
+// String returns the path as written; empty for the zero JSONPath.
 func (p JSONPath) String() string { return p.text }
 
-// Equal tells whether both were written alike.
+// Equal reports whether both have the same text.
 func (p JSONPath) Equal(other JSONPath) bool { return p.text == other.text }
 
-// MarshalText gives the path as it was written.
+// MarshalText returns the path as written.
 func (p JSONPath) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
-// Given tells whether this is a path at all.
+// Given reports whether this is not the zero JSONPath.
 func (p JSONPath) Given() bool { return p.steps != nil }
 
-// Steps are the parts of the path, which must not be changed.
+// Steps returns the segments of the path. Do not change them.
 func (p JSONPath) Steps() []JSONStep { return p.steps }
 
-// Overlaps tells whether one leads to the other, or into it.
+// Overlaps reports whether one path is equal to the other or a prefix of it.
 func (p JSONPath) Overlaps(other JSONPath) bool {
 	n := min(len(p.steps), len(other.steps))
 	return p.Given() && other.Given() && slices.Equal(p.steps[:n], other.steps[:n])
 }
 
-// Find looks in a document as encoding/json decodes it into an any. False where it
-// leads nowhere.
+// Find returns the value in a document that encoding/json has decoded into an any, or
+// false if the value does not exist.
 func (p JSONPath) Find(document any) (any, bool) {
 	if !p.Given() {
 		return nil, false

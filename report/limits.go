@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// Limits bounds what one installation does at once.
+// Limits are the limits of an installation.
 type Limits struct {
 	// Maximum number of jobs that run at once, in all processes together. Other ids wait in `fanfold:jobs`. Each process that starts jobs at the same moment can exceed it by up to 100
 	RunningJobs int `yaml:"running_jobs" default:"1000" min:"1" max:"1000000"`

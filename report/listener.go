@@ -18,41 +18,41 @@ type Listener struct {
 	// Retries of its task
 	Retry Retry `yaml:"retry" unset:"the report's, field by field"`
 
-	Source  string        // what it reads: the name of a Database, or of an API
-	Zone    string        // of the DATETIME columns of its Database; empty: UTC
+	Source  string        // name of the Database or API that it reads
+	Zone    string        // of the DATETIME columns of its Database; empty means UTC
 	Query   Query         // FromMySQL
 	HTTP    *HTTP         // FromHTTP
-	From    *Ref          // the column of an earlier stage that the query uses; nil: none
-	Columns []string      // what the query gives, in its order
-	Types   []Kind        // of the columns; nil: the source says
-	Batch   int           // FromHTTP: values of an earlier stage in one request
-	Silence time.Duration // of an external worker, after which it is considered dead
+	From    *Ref          // column of an earlier stage that it uses; nil if none
+	Columns []string      // of the result, in order
+	Types   []Kind        // of the columns; nil if the source defines them
+	Batch   int           // FromHTTP: maximum number of values of an earlier stage in one request
+	Silence time.Duration // time without a message after which an external worker is considered dead
 
-	OnFailure OnFailure         // what its final failure means for the job
+	OnFailure OnFailure         // effect of its final failure on the job
 	Defaults  map[string]string // with Default: column → JSON of the value in every row; null for the others
 }
 
-// OnFailure says what it means for a job that one of its listeners fails for good: it can
-// never work, or its last try has failed.
+// OnFailure is the effect on a job if one of its listeners fails for good: with a permanent
+// error, or in its last try.
 type OnFailure string
 
-// The policies. A job goes on without a listener that is not required: as if it had
-// found nothing, and its columns are empty or have their defaults in every row.
+// The policies. A job continues without a listener that is not required, as if it had found
+// nothing. Its columns are then empty or have their defaults in every row.
 const (
 	Required OnFailure = "" // the job fails
 	Optional OnFailure = "optional"
 	Default  OnFailure = "default"
 )
 
-// CanOmit tells whether a job goes on without the listener if that fails for good.
+// CanOmit reports whether a job continues without the listener if it fails for good.
 func (l *Listener) CanOmit() bool { return l.OnFailure == Optional || l.OnFailure == Default }
 
-// ListenerKind says where a listener's data comes from.
+// ListenerKind is the kind of source of a listener's data.
 type ListenerKind string
 
 // The kinds of listeners.
 const (
-	FromMySQL ListenerKind = "mysql"    // a query of a database; the default
+	FromMySQL ListenerKind = "mysql"    // a query to a database; the default
 	FromHTTP  ListenerKind = "http"     // requests to an API
 	External  ListenerKind = "external" // a service that reads the listener's stream; it has no Source
 )

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Mistake says what is wrong with a value that a person wrote, and what to do about it.
+// Mistake is what is wrong with a value that a person wrote, and the remedy.
 type Mistake struct{ Message, Remedy string }
 
-// Error returns both.
+// Error returns the message and the remedy.
 func (m *Mistake) Error() string { return m.Message + ". " + m.Remedy }
 
 // Shorten cuts a value to 80 characters for a message.
@@ -23,8 +23,7 @@ func ShortenTo(text string, max int) string {
 	return text
 }
 
-// Listing lists names for a message, in their order: the first 20, and the number of the
-// others.
+// Listing returns names for a message, in order: the first 20, and the number of the rest.
 func Listing(names []string) string {
 	const max = 20
 	if len(names) > max {

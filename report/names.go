@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Keys says what the names of everything in Redis begin with. Both prefixes are part of
-// the public contract (docs/reference/keys.md). Installations that share a Redis keep apart by them.
+// Keys are the prefixes of all names in Redis. They are part of the public contract
+// (docs/reference/keys.md). Installations that share a Redis need different prefixes.
 type Keys struct {
 	// Prefix of shared keys, such as the stream of ids
 	Prefix string `yaml:"prefix" form:"prefix"`
@@ -15,16 +15,16 @@ type Keys struct {
 	Hash string `yaml:"hash" form:"prefix"`
 }
 
-// SetDefaults makes them the DefaultKeys.
+// SetDefaults sets them to DefaultKeys.
 func (k *Keys) SetDefaults() { *k = DefaultKeys }
 
-// DefaultKeys are the prefixes without configuration.
+// DefaultKeys are the default prefixes.
 var DefaultKeys = Keys{Prefix: "fanfold:", Hash: "FileDownloadRecordEntity-"}
 
 // IDForm is the regular expression of an id.
 const IDForm = `[0-9A-Za-z_-]{1,64}`
 
-// ValidID tells whether an id has the form that keys and file names can hold.
+// ValidID reports whether an id can be part of keys and file names.
 func ValidID(id string) bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false
@@ -45,16 +45,16 @@ var listenerForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-
 // MaxListener is the maximum length of a listener's name.
 const MaxListener = 100
 
-// ValidListener tells whether a listener can have this name.
+// ValidListener reports whether a listener can have this name.
 func ValidListener(name string) bool {
 	return len(name) <= MaxListener && listenerForm.MatchString(name)
 }
 
-// maxTimerName bounds the name of a timer, in bytes.
+// maxTimerName is the maximum length of a timer's name, in bytes.
 const maxTimerName = 200
 
-// ValidTimer tells whether a text can be the name of a timer: 1 to 200 printable
-// ASCII characters without space.
+// ValidTimer reports whether a text can be the name of a timer: 1 to 200 printable
+// ASCII characters without spaces.
 func ValidTimer(name string) bool {
 	if len(name) == 0 || len(name) > maxTimerName {
 		return false
@@ -67,15 +67,15 @@ func ValidTimer(name string) bool {
 	return true
 }
 
-// RecordPolls are the delays before a record that a pushed id names is read again: its
-// row may not be committed yet, or a configuration with its report may be on its way.
+// RecordPolls are the delays before the record of a pushed id is read again, because its
+// row may not be committed yet, or the configuration with its report not deployed yet.
 // After the last one the id is quarantined.
 var RecordPolls = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
 
-// Process names a process of a version of the program.
+// Process returns the name of a process with the version of its program.
 func Process(name, version string) string { return name + "@" + version }
 
-// VersionOf is the version of a process that Process has named; empty: it is not known.
+// VersionOf returns the version in a name that Process returned; empty if unknown.
 func VersionOf(process string) string {
 	_, version, _ := strings.Cut(process, "@")
 	return version

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// DidYouMean is the remedy for a name that is not known: the Nearest one that
-// is, if one is near, and what there is.
+// DidYouMean is the remedy for an unknown name: the Nearest known name, if there
+// is one, and the known names.
 func DidYouMean(name string, known []string) string {
 	there := "None are defined"
 	if len(known) > 0 {
@@ -19,8 +19,7 @@ func DidYouMean(name string, known []string) string {
 	return there
 }
 
-// Nearest returns the known name that a typing mistake could have meant, or
-// nothing.
+// Nearest returns the known name that was probably misspelt, or an empty text.
 func Nearest(name string, known []string) string {
 	best, least := "", min(len(name), 1+max(1, min(3, len(name)/3)))
 	for _, k := range known {
@@ -31,7 +30,7 @@ func Nearest(name string, known []string) string {
 	if best != "" || len(name) < 3 {
 		return best
 	}
-	// A beginning that only one has, such as int for integer.
+	// An abbreviation of exactly one name, such as int for integer.
 	begun := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.HasPrefix(k, name) })
 	if len(begun) == 1 {
 		return begun[0]
@@ -39,12 +38,12 @@ func Nearest(name string, known []string) string {
 	return ""
 }
 
-// distance counts the letters to insert, remove or change and the neighbours to
-// swap (optimal string alignment). It gives up above most, so that a long wrong
-// name costs nothing.
-func distance(a, b string, most int) int {
-	if len(a)-len(b) > most || len(b)-len(a) > most {
-		return most
+// distance returns the number of letters to insert, remove or change and of neighbours to
+// swap (optimal string alignment). It stops above limit, so that a long wrong name
+// costs little.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit
 	}
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Notify says whom to tell that a job of a report has ended.
+// Notify defines the request that is sent when a job of a report ends.
 type Notify struct {
 	// `http://` or `https://`, without user, query and `#`. Redirects are not followed
 	URL string `yaml:"url" form:"url" need:"Write https://host[:port][/path], without user, query and #" why:"Write https://host[:port][/path], without user, query and #"`
@@ -22,7 +22,7 @@ type Notify struct {
 // minSigning is the minimum size of a key, in bytes, so that it cannot be guessed.
 const minSigning = 24
 
-// Key is what signs the requests. The error shows nothing of the secret.
+// Key returns the key that signs the requests. The error shows no part of the secret.
 func (n *Notify) Key() ([]byte, error) {
 	text, ok := strings.CutPrefix(n.Secret.Reveal(), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)

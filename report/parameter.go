@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Parameter is a value that the record gives and that queries use as :name.
+// Parameter is a value that a record passes and that queries use as :name.
 type Parameter struct {
 	Name string `key:"parameter"`
 	// Type of the value
@@ -19,16 +19,16 @@ type Parameter struct {
 	// `true`: the value is an array, for `IN (:name)`
 	List bool `yaml:"list" default:"false"`
 	// Value if the record passes none; `null` makes the parameter optional, and then it is NULL
-	Default *string `yaml:"default" raw:"" unset:"the record must pass a value"` // its JSON; nil: none
+	Default *string `yaml:"default" raw:"" unset:"the record must pass a value"` // its JSON; nil if none
 }
 
-// Optional tells whether the value can be null.
+// Optional reports whether the value can be null.
 func (p Parameter) Optional() bool { return p.Default != nil && *p.Default == "null" }
 
 // ParameterType is the type that a parameter's value must have.
 type ParameterType string
 
-// The types of a parameter and the JSON that a record gives for them.
+// The types of a parameter, with the JSON that a record passes for them.
 const (
 	ParamString   ParameterType = "string"   // any JSON string
 	ParamInteger  ParameterType = "integer"  // JSON number or string of digits, 64 bits
@@ -41,9 +41,9 @@ const (
 // ParameterTypes are all of them.
 var ParameterTypes = []ParameterType{ParamString, ParamInteger, ParamDecimal, ParamBoolean, ParamDate, ParamDatetime}
 
-// FromTexts is what the texts of a command line or a form say, as a record would say it: one text,
-// or for a list one for each value, or one JSON array. Texts are right for every type but the
-// booleans: numbers may be strings.
+// FromTexts converts the texts of a command line or a form to the JSON of a record: one text,
+// or for a list one text per value or one JSON array. Numbers stay strings, which records may
+// pass, too; booleans are converted.
 func (p Parameter) FromTexts(texts []string) json.RawMessage {
 	if whole := []byte(texts[0]); p.List && len(texts) == 1 && strings.HasPrefix(texts[0], "[") && json.Valid(whole) {
 		return whole
@@ -61,18 +61,18 @@ func (p Parameter) FromTexts(texts []string) json.RawMessage {
 	return EncodeBound(items[0])
 }
 
-// ErrParameters is matched by every error of Bind and Canonical: the record's
-// parameters are not what the report needs, and never will be.
+// ErrParameters matches every error of Bind and Canonical: the parameters of the record
+// are not valid for the report. The error is permanent.
 var ErrParameters = errors.New("report: parameters")
 
-// Bind turns the parameters of a record, a JSON object, into the values that
-// queries get: string, int64, uint64 (above the int64s), bool, nil, or []any of
-// these for a list. Decimals and dates stay strings. Nothing at all is an empty
-// object. Every declared parameter is in the result, with its default where the
-// record gives none; null is a value only where null is the default.
+// Bind converts the parameters of a record, a JSON object, to the values for
+// queries: string, int64, uint64 (above the int64s), bool, nil, or []any of
+// these for a list. Decimals and dates stay strings. An empty text is an empty
+// object. The result has every declared parameter, with its default if the
+// record passes none. null is a value only if it is the default.
 //
-// The error matches ErrParameters and names everything that is wrong: each
-// parameter with its value and the remedy, unknown names too.
+// The error matches ErrParameters and names every wrong or unknown parameter with
+// its value and the remedy.
 func (r *Report) Bind(raw []byte) (map[string]any, error) {
 	given, err := ParameterFields(raw)
 	if err != nil {
@@ -97,14 +97,14 @@ func (r *Report) Bind(raw []byte) (map[string]any, error) {
 // ParameterMistake is what is wrong with one parameter.
 type ParameterMistake struct {
 	Name string
-	// Value is what is given, as JSON; nil: nothing is.
+	// Value is the JSON of the value; nil if there is none.
 	Value json.RawMessage
-	// Unknown says that the report has no parameter of this name.
+	// Unknown is set if the report has no parameter of this name.
 	Unknown bool
 	Mistake
 }
 
-// Error says all of it in one line.
+// Error returns the mistake in one line.
 func (m *ParameterMistake) Error() string {
 	value := ""
 	if m.Value != nil && !m.Unknown {
@@ -113,9 +113,8 @@ func (m *ParameterMistake) Error() string {
 	return fmt.Sprintf("%s is %s%s: %s", Shorten(m.Name), m.Message, value, lowerFirst(m.Remedy))
 }
 
-// Check turns those parameters that are given into values, as Bind does, without the defaults
-// of others. Wrong is everything that is wrong, in the order of the report; unknown names are
-// the last.
+// Check converts the given parameters to values, like Bind, but sets no defaults. wrong has
+// every mistake in the order of the report, then the unknown names.
 func (r *Report) Check(given map[string]json.RawMessage) (values map[string]any, wrong []ParameterMistake) {
 	values = make(map[string]any, len(r.Parameters))
 	known := 0
@@ -147,8 +146,8 @@ func (r *Report) Check(given map[string]json.RawMessage) (values map[string]any,
 }
 
 // Canonical returns the parameters as JSON with defaults applied and keys
-// sorted, for the state of a job: Bind gives the same for it as for raw, and
-// Canonical of it is itself. The errors are those of Bind.
+// sorted, for the state of a job. Bind returns the same values for it as for raw, and
+// Canonical does not change it. The errors are those of Bind.
 func (r *Report) Canonical(raw []byte) ([]byte, error) {
 	values, err := r.Bind(raw)
 	if err != nil {
@@ -169,9 +168,9 @@ func (r *Report) ParameterList() string {
 	return Listing(names)
 }
 
-// ParameterFields takes parameters apart, a JSON object; nothing at all is an empty one. Other
-// than encoding/json alone it refuses a name that is given twice, and anything after the object.
-// The error matches ErrParameters.
+// ParameterFields splits parameters, a JSON object, into its members; an empty text is an empty
+// object. Unlike encoding/json, it rejects duplicate names and text after the object. The error
+// matches ErrParameters.
 func ParameterFields(raw []byte) (map[string]json.RawMessage, error) {
 	fields, err := jsonFields(raw)
 	if err != nil {
@@ -198,7 +197,7 @@ func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 		if err := decoder.Decode(&value); err != nil {
 			return nil, fmt.Errorf("not a JSON object: %w", err)
 		}
-		key, _ := name.(string) // the decoder gives no other token here
+		key, _ := name.(string) // the decoder returns no other token here
 		if _, twice := fields[key]; twice {
 			return nil, fmt.Errorf("%s is given twice: remove one of them", Shorten(key))
 		}
@@ -213,8 +212,8 @@ func jsonFields(raw []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// EncodeBound writes bound values as JSON. They are plain values, so it cannot
-// fail.
+// EncodeBound returns the JSON of bound values. It cannot fail, because they are plain
+// values.
 func EncodeBound(value any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -14,7 +14,7 @@ var (
 	datetimeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d{1,6})?$`)
 )
 
-// Bind turns one JSON value into what a query gets.
+// Bind converts one JSON value to the value for a query.
 func (p Parameter) Bind(raw json.RawMessage) (any, *Mistake) {
 	raw = bytes.TrimSpace(raw)
 	if string(raw) == "null" {
@@ -41,7 +41,7 @@ func (p Parameter) Bind(raw json.RawMessage) (any, *Mistake) {
 	return values, nil
 }
 
-// one turns a JSON scalar into a value of the parameter's type.
+// one converts a JSON scalar to a value of the parameter's type.
 func (p Parameter) one(raw []byte) (any, *Mistake) {
 	var decoded any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -87,7 +87,7 @@ func (p Parameter) one(raw []byte) (any, *Mistake) {
 	return nil, wrong
 }
 
-// integerValue gives an int64, or a uint64 for the numbers above.
+// integerValue returns an int64, or a uint64 for larger numbers.
 func integerValue(text string) (any, *Mistake) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil
@@ -108,7 +108,7 @@ func (t ParameterType) noun() string {
 	return "a " + string(t)
 }
 
-// wanted describes what a record must give, for messages.
+// wanted describes the valid values, for messages.
 func (p Parameter) wanted() string {
 	if p.List {
 		return "a list, each element " + p.Type.wanted()
@@ -116,7 +116,7 @@ func (p Parameter) wanted() string {
 	return p.Type.wanted()
 }
 
-// wanted describes the JSON of one value.
+// wanted describes the JSON of a valid value.
 func (t ParameterType) wanted() string {
 	return map[ParameterType]string{
 		ParamString:   "a JSON string",

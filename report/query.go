@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Query is the SQL of a listener with its parameters, which are written :name,
-// or :listener.column for the values that an earlier stage found. Inside
-// strings, quoted names and comments a colon is a colon. The zero Query is
-// empty. A Query is never changed, so it is safe for concurrent use.
+// Query is the SQL of a listener. Its parameters are written :name, or
+// :listener.column for values of an earlier stage. Colons in strings, quoted
+// names and comments are literal. The zero Query is empty. A Query is immutable
+// and safe for concurrent use.
 type Query struct {
 	Text string // as written
 
-	texts   []string // around the parameters: one more than names
-	names   []string // of each parameter, in order, repetitions included
+	texts   []string // around the parameters, one more than names
+	names   []string // of the parameters, in order, with repetitions
 	columns []string // of the first SELECT
-	known   bool     // whether columns can be known
+	known   bool     // columns could be derived
 }
 
 // ParseQuery reads one statement that begins with SELECT, WITH or a
-// parenthesis. It checks no more of the SQL than it needs to find the
-// parameters: quotes and comments that end, one statement, no bare "?".
+// parenthesis. It checks the SQL only as far as it must to find the
+// parameters: closed quotes and comments, one statement, no bare "?".
 func ParseQuery(text string) (Query, error) {
 	tokens, err := tokenize(text)
 	if err != nil {
@@ -47,8 +47,8 @@ func ParseQuery(text string) (Query, error) {
 	return q, nil
 }
 
-// Listed tells whether every use of a parameter stands in parentheses, or in a
-// row, where any number of values may be: IN (:name).
+// Listed reports whether every use of a parameter stands where a list of values
+// is allowed: in parentheses or a row, as in IN (:name).
 func (q Query) Listed(name string) bool {
 	for i, n := range q.names {
 		before := strings.TrimRight(q.texts[i], " \t\r\n")
@@ -59,7 +59,7 @@ func (q Query) Listed(name string) bool {
 	return true
 }
 
-// oneStatement proves that the tokens are one statement that reads.
+// oneStatement proves that the tokens are one statement that only reads data.
 func oneStatement(tokens []token) error {
 	var first, end token
 	depth := 0
@@ -97,7 +97,7 @@ func oneStatement(tokens []token) error {
 	return nil
 }
 
-// Names returns the names of the parameters, without the colon, each once, in
+// Names returns the names of the parameters, without colon and duplicates, in
 // the order of their first use.
 func (q Query) Names() []string {
 	var names []string
@@ -109,7 +109,7 @@ func (q Query) Names() []string {
 	return names
 }
 
-// Uses counts how often a parameter occurs.
+// Uses returns how often a parameter occurs.
 func (q Query) Uses(name string) int {
 	n := 0
 	for _, used := range q.names {
@@ -120,19 +120,19 @@ func (q Query) Uses(name string) int {
 	return n
 }
 
-// SelectList returns the names of the columns that the first SELECT gives: an
-// alias, or the last part of a column's name. False where they cannot be known
-// without asking the server: *, t.*, an expression without alias, WITH.
+// SelectList returns the names of the columns of the first SELECT: an alias, or the
+// last part of a column's name. It returns false if only the server knows them: for
+// *, t.*, an expression without alias, or WITH.
 func (q Query) SelectList() ([]string, bool) { return slices.Clone(q.columns), q.known }
 
-// Literals is a list of values as SQL text, with commas between them. The caller must have
-// quoted each of them.
+// Literals is a list of values as SQL text, separated by commas. The caller must quote every
+// value.
 type Literals string
 
-// Bind returns the SQL with a ? for every parameter, and the arguments for
-// them. value gives the value for a name, and false where there is none, which
-// is an error. A []any becomes as many ? as it has elements, and Literals stay as
-// they are; where they are empty, they become NULL, so that IN (NULL) finds nothing.
+// Bind returns the SQL with a ? for every parameter, and the arguments. value
+// returns the value for a name, or false if there is none, which is an error. A
+// []any becomes one ? for every element, and Literals are inserted unchanged. If
+// they are empty, they become NULL, so that IN (NULL) finds nothing.
 func (q Query) Bind(value func(name string) (any, bool)) (sql string, args []any, err error) {
 	if len(q.texts) == 0 {
 		return "", nil, errors.New("report: the query is empty")

@@ -12,8 +12,8 @@ var selectModifiers = words(`ALL DISTINCT DISTINCTROW HIGH_PRIORITY STRAIGHT_JOI
 // Words that end a select list.
 var selectEnds = words(`FROM WHERE GROUP HAVING ORDER LIMIT UNION EXCEPT INTERSECT INTO FOR LOCK WINDOW PROCEDURE`)
 
-// Words of an expression: none of them is an alias, and what follows one is an
-// operand and no alias, save after those that can end an expression.
+// Words of an expression. None of them is an alias, and the token after one is an
+// operand, not an alias, except after expressionEnds.
 var expressionWords = words(`AND OR XOR NOT IS LIKE IN BETWEEN REGEXP RLIKE DIV MOD SOUNDS MEMBER OF ESCAPE COLLATE
 	BINARY INTERVAL CASE WHEN THEN ELSE EXISTS ANY SOME OVER SELECT AS DISTINCT AT END NULL TRUE FALSE UNKNOWN`)
 
@@ -29,8 +29,8 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// selectList names the columns of the first SELECT. It rather gives up than
-// give a wrong name.
+// selectList returns the names of the columns of the first SELECT. It returns
+// false rather than a wrong name.
 func selectList(tokens []token) ([]string, bool) {
 	var rest []token
 	for _, t := range tokens {
@@ -59,12 +59,12 @@ func selectList(tokens []token) ([]string, bool) {
 	return names, true
 }
 
-// in tells whether the token is one of these words.
+// in reports whether the token is one of these words.
 func (t token) in(set map[string]bool) bool {
 	return t.kind == tokenWord && set[strings.ToUpper(t.text)]
 }
 
-// selectItems cuts at the commas outside of parentheses.
+// selectItems splits at the commas outside of parentheses.
 func selectItems(tokens []token) [][]token {
 	var items [][]token
 	start, depth := 0, 0
@@ -86,7 +86,7 @@ func selectItems(tokens []token) [][]token {
 	return append(items, tokens[start:])
 }
 
-// itemName is the name that the server gives to one item of a select list.
+// itemName returns the name that the server gives to an item of a select list.
 func itemName(item []token) (string, bool) {
 	if name, ok := columnPath(item); ok {
 		return name, true
@@ -106,13 +106,13 @@ func itemName(item []token) (string, bool) {
 	case before.is(")"), before.in(expressionEnds), before.kind == tokenNumber, before.kind == tokenName,
 		before.kind == tokenString, before.kind == tokenParameter,
 		before.kind == tokenWord && !before.in(expressionWords):
-		// A string is no bare alias here: DATE '2024-01-01' and _utf8'x' are values.
+		// A string is not a bare alias: DATE '2024-01-01' and _utf8'x' are values.
 		return last.name()
 	}
 	return "", false
 }
 
-// columnPath gives the last part of a, t.a or s.t.a.
+// columnPath returns the last part of a, t.a or s.t.a.
 func columnPath(item []token) (string, bool) {
 	if len(item) == 0 || len(item) == 1 && item[0].in(literals) {
 		return "", false
@@ -129,7 +129,7 @@ func columnPath(item []token) (string, bool) {
 	return name, ok
 }
 
-// name is what the token says as a name.
+// name returns the token as a name, without quotes.
 func (t token) name() (string, bool) {
 	switch t.kind {
 	case tokenWord:
@@ -140,7 +140,7 @@ func (t token) name() (string, bool) {
 	return "", false
 }
 
-// interval tells whether the last word could be the unit of an INTERVAL.
+// interval reports whether the last word could be the unit of an INTERVAL.
 func interval(item []token) bool {
 	return slices.ContainsFunc(item, func(t token) bool { return t.is("INTERVAL") })
 }

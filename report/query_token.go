@@ -18,14 +18,13 @@ const (
 	tokenPunct     // any other byte
 )
 
-// token is a piece of a query. The texts of all tokens, one after the other,
-// are the query.
+// token is a piece of a query. The texts of all tokens together are the query.
 type token struct {
 	kind tokenKind
 	text string
 }
 
-// is tells whether the token is this keyword or this punctuation.
+// is reports whether the token is this keyword or punctuation.
 func (t token) is(text string) bool {
 	return (t.kind == tokenWord || t.kind == tokenPunct) && strings.EqualFold(t.text, text)
 }
@@ -36,8 +35,8 @@ var (
 	errRunComment  = errors.New("report: the server would execute this comment: write the text of /*! … */ without the comment marks")
 )
 
-// tokenize cuts a query into tokens by the lexical rules of MySQL in its
-// default mode: a backslash escapes in strings, and a doubled quote is a quote.
+// tokenize splits a query into tokens by the lexical rules of MySQL in its
+// default mode: in strings, a backslash escapes, and a doubled quote is a quote.
 func tokenize(text string) ([]token, error) {
 	var tokens []token
 	for rest := text; rest != ""; {
@@ -52,7 +51,7 @@ func tokenize(text string) ([]token, error) {
 	return tokens, nil
 }
 
-// nextToken gives the kind and length of the token that a text begins with.
+// nextToken returns the kind and length of the first token of a text.
 func nextToken(s string) (tokenKind, int, error) {
 	c := s[0]
 	switch {
@@ -76,7 +75,7 @@ func nextToken(s string) (tokenKind, int, error) {
 	case c == '`':
 		return quoted(s, tokenName)
 	case c == ':':
-		// :: and := are no parameters, and nor is what follows a second colon.
+		// Neither :: nor := begins a parameter.
 		if n := span(s, func(c byte) bool { return c == ':' }); n > 1 {
 			if n < len(s) {
 				n += span(s[n:], isWord)
@@ -95,7 +94,7 @@ func nextToken(s string) (tokenKind, int, error) {
 	return tokenPunct, 1, nil
 }
 
-// quoted measures a string or a quoted name.
+// quoted returns the length of a string or a quoted name.
 func quoted(s string, kind tokenKind) (tokenKind, int, error) {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -110,8 +109,8 @@ func quoted(s string, kind tokenKind) (tokenKind, int, error) {
 	return 0, 0, errOpenQuote
 }
 
-// parameterLength measures name.name.name; a dot that no name follows is not
-// part of it.
+// parameterLength returns the length of name.name.name. A dot without a name after it
+// is not part of it.
 func parameterLength(s string) int {
 	total := 0
 	for {
@@ -145,7 +144,7 @@ func isDigit(c byte) bool    { return c >= '0' && c <= '9' }
 func isNameByte(c byte) bool { return isDigit(c) || c == '_' || (c|0x20 >= 'a' && c|0x20 <= 'z') }
 func isWord(c byte) bool     { return isNameByte(c) || c == '$' || c >= 0x80 }
 
-// unquote returns what a quoted name or string says.
+// unquote returns the text of a quoted name or string.
 func unquote(text string) string {
 	quote, inside := text[0], text[1:len(text)-1]
 	var out strings.Builder
@@ -158,15 +157,15 @@ func unquote(text string) string {
 	return out.String()
 }
 
-// CheckCondition says what is wrong with SQL that becomes part of a WHERE, in
-// parentheses: it must not reach beyond them. Nil: nothing.
+// CheckCondition checks SQL that becomes part of a WHERE in parentheses and must not
+// end them. It returns nil if the SQL is valid.
 func CheckCondition(text string) *Mistake {
 	const remedy = "Write a condition, such as type = 'export'"
 	tokens, err := tokenize(text)
 	if err != nil {
 		return &Mistake{strings.TrimPrefix(err.Error(), "report: "), remedy}
 	}
-	depth, said := 0, 0
+	depth, count := 0, 0
 	for _, t := range tokens {
 		switch {
 		case t.is("("):
@@ -179,7 +178,7 @@ func CheckCondition(text string) *Mistake {
 			return &Mistake{fmt.Sprintf("%q is not allowed in a condition", t.text), remedy}
 		}
 		if t.kind != tokenSpace {
-			said++
+			count++
 		}
 		if depth < 0 {
 			break
@@ -188,7 +187,7 @@ func CheckCondition(text string) *Mistake {
 	switch {
 	case depth != 0:
 		return &Mistake{"the parentheses do not match", remedy}
-	case said == 0:
+	case count == 0:
 		return &Mistake{"the condition is empty", "Remove filter if Fanfold owns all rows"}
 	}
 	return nil

@@ -1,6 +1,6 @@
 package report
 
-// Records says where the records are. The zero value is Fanfold's own table.
+// Records describes the table of the records. The zero value is Fanfold's own table.
 type Records struct {
 	// Name of one of `databases`
 	Database string `yaml:"database" unset:"required"`
@@ -12,7 +12,7 @@ type Records struct {
 	Columns map[string]string `yaml:"columns"` // see RecordColumns
 	// Fanfold's status → the table's value. A status that is not listed is its own value
 	Statuses map[string]string `yaml:"statuses"`
-	// Partial says that a job of some report can end as PARTIAL.
+	// Partial is set if jobs of a report can end as PARTIAL.
 	Partial bool
 	// Parameters is the maximum size of a record's parameters, in bytes; 0 means no limit.
 	Parameters int64
@@ -21,16 +21,16 @@ type Records struct {
 // DefaultTable is the name of Fanfold's own table.
 const DefaultTable = "file_download_record"
 
-// SetDefaults makes it Fanfold's own table.
+// SetDefaults sets it to Fanfold's own table.
 func (r *Records) SetDefaults() { r.Table = DefaultTable }
 
-// Identifier is the regular expression of the names of tables and columns that need no
-// other quoting.
+// Identifier is the regular expression of the names of tables and columns, which need no
+// quotes.
 const Identifier = `[A-Za-z0-9_$]{1,64}`
 
-// RecordColumns are the columns that a record table can have. Those that are true must
-// exist, the others can be mapped to "-". Without a name of its own, created is created_at if the
-// table has that, and nothing otherwise.
+// RecordColumns are the columns of a table of records. Those that are true are required, the
+// others can be mapped to "-". If created is not mapped, it is created_at if the table has that
+// column.
 var RecordColumns = map[string]bool{
 	"id": true, "report": true, "status": true, "attempt": true, "file": true, "updated": true,
 	"parameters": false, "error": false, "rows": false, "created": false,

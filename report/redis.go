@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// Redis says where Redis is: one server by its URL, the nodes of a cluster, or the master
-// that Sentinels name. Exactly one of the three is given.
+// Redis is the address of Redis: exactly one of the URL of a server, the nodes of a cluster,
+// and the Sentinels of a master.
 type Redis struct {
 	// `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, or `unix://path`. `valkey://` and `valkeys://` mean the same
 	URL Secret `yaml:"url" file:"url_file" short:"" form:"redis"`
@@ -40,23 +40,23 @@ type Sentinel struct {
 	Password Secret `yaml:"password" file:"password_file"`
 }
 
-// TLS is what encrypted connections use beside the system's authorities.
+// TLS has the certificates of encrypted connections.
 type TLS struct {
-	CA        Secret // PEM: authorities that sign the server's certificate; empty: those of the system
-	Cert, Key Secret // PEM: the client's certificate and its key; empty: none
+	CA        Secret // PEM: authorities that sign the server's certificate; empty means those of the system
+	Cert, Key Secret // PEM: the client's certificate and its key; empty means none
 }
 
-// None tells whether nothing is given.
+// None reports whether there are no certificates.
 func (t TLS) None() bool { return t == TLS{} }
 
-// Errors of TLS.
+// Errors of TLS.Config.
 var (
 	ErrCA   = errors.New("report: not a PEM certificate")
 	ErrCert = errors.New("report: not a PEM certificate with its key")
 )
 
-// Config returns the settings of a connection, for a server of that name; an empty name is for
-// clients that fill it in. The errors are ErrCA and ErrCert.
+// Config returns the TLS settings of a connection to a server. Pass an empty name for clients
+// that set it themselves. The errors are ErrCA and ErrCert.
 func (t TLS) Config(server string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: server, MinVersion: tls.VersionTLS12}
 	if t.CA != "" {

@@ -36,15 +36,15 @@ type Stage struct {
 	Listeners []Listener
 }
 
-// CanOmit tells whether a job of the report can go on without one of its listeners,
-// and so end as PARTIAL.
+// CanOmit reports whether a job of the report can continue without one of its listeners,
+// and end as PARTIAL.
 func (r *Report) CanOmit() bool {
 	return slices.ContainsFunc(r.Stages, func(s Stage) bool {
 		return slices.ContainsFunc(s.Listeners, func(l Listener) bool { return l.CanOmit() })
 	})
 }
 
-// Listeners iterates over the listeners, with the numbers of their stages, counted from 1.
+// Listeners iterates over the listeners, with the numbers of their stages from 1.
 func (r *Report) Listeners() iter.Seq2[int, *Listener] {
 	return func(yield func(int, *Listener) bool) {
 		for s := range r.Stages {
@@ -57,8 +57,7 @@ func (r *Report) Listeners() iter.Seq2[int, *Listener] {
 	}
 }
 
-// Listener returns the listener of that name and the number of its stage,
-// counted from 1.
+// Listener returns the listener of a name and the number of its stage from 1.
 func (r *Report) Listener(name string) (l *Listener, stage int, ok bool) {
 	for stage, l := range r.Listeners() {
 		if l.Name == name {
@@ -68,10 +67,10 @@ func (r *Report) Listener(name string) (l *Listener, stage int, ok bool) {
 	return nil, 0, false
 }
 
-// Without returns the report for a job that goes on without these listeners: they
-// are no part of the join, whatever their type in it, and in every row their columns
-// in the file are empty, or have their defaults. The first listener of the join is
-// never one of them.
+// Without returns the report for a job that continues without these listeners. They are
+// not part of the join, whatever their type in it, and their columns in the file are
+// empty or have their defaults in every row. The first listener of the join cannot be
+// omitted.
 func (r *Report) Without(omitted []string) *Report {
 	if len(omitted) == 0 {
 		return r

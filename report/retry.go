@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Retry says how often and when a failed step is retried. Permanent errors are not
+// Retry defines how often and when a failed step is retried. Permanent errors are not
 // retried, and an outage of a server does not count as a try.
 type Retry struct {
 	// Maximum number of retries after the first try; 0 means none
@@ -18,13 +18,13 @@ type Retry struct {
 	MaxDelay time.Duration `yaml:"max_delay"`
 }
 
-// SetDefaults makes it the DefaultRetry.
+// SetDefaults sets it to DefaultRetry.
 func (r *Retry) SetDefaults() { *r = DefaultRetry }
 
-// DefaultRetry is the retry of a report that sets none.
+// DefaultRetry is the retry policy of a report that sets none.
 var DefaultRetry = Retry{Retries: 6, Delay: time.Minute, MaxDelay: time.Hour}
 
-// Longest returns the longest delay before a retry, counted from 1.
+// Longest returns the longest delay before a retry. Retries count from 1.
 func (r Retry) Longest(retry int) time.Duration {
 	d := r.Delay
 	for i := 1; r.Exponential && i < retry && d < r.MaxDelay; i++ {
@@ -36,9 +36,9 @@ func (r Retry) Longest(retry int) time.Duration {
 	return d
 }
 
-// Before returns the delay before a retry, counted from 1: for an exponential
-// one anything from half of the longest to the longest, so that steps that failed together
-// are not retried together.
+// Before returns the delay before a retry. Retries count from 1. An exponential delay is
+// random, from half of Longest to Longest, so that steps that failed together are not
+// retried together.
 func (r Retry) Before(retry int) time.Duration {
 	d := r.Longest(retry)
 	if r.Exponential && d > 1 {
@@ -47,11 +47,11 @@ func (r Retry) Before(retry int) time.Duration {
 	return d
 }
 
-// Outage returns the delay before a step is retried after an outage of a server, which is
-// often back soon.
+// Outage returns the delay before a step is retried after an outage of a server. It is at
+// most 5 seconds, because outages are often short.
 func (r Retry) Outage() time.Duration { return min(r.Delay, 5*time.Second) }
 
-// Total returns the maximum time that all retries wait together.
+// Total returns the maximum sum of the delays of all retries.
 func (r Retry) Total() time.Duration {
 	var total time.Duration
 	for i := range r.Retries {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SinkURL says where files go:
+// SinkURL is the place of the files:
 //
 //	gs://bucket/some/prefix  {"gs", "bucket", "some/prefix"}
 //	file:///var/reports      {"file", "/var/reports", ""}
@@ -19,15 +19,14 @@ const (
 	SchemeGCS  = "gs"
 )
 
-// SinkForm is the remedy for a sink's URL that is wrong.
+// SinkForm is the remedy for an invalid URL of a sink.
 const SinkForm = "Write gs://bucket/prefix or file:///directory"
 
 var bucketForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$`)
 
-// ParseSinkURL reads the URL of a sink, or of a file in one. Slashes at the end do not
-// count. A gs URL is taken as it stands, as Google's tools do it; in a file URL %20 and
-// the like are unescaped. The mistake is nil if there is none;
-// it shows no part of the text, which can hold the value of a variable.
+// ParseSinkURL reads the URL of a sink, or of a file in one, and ignores slashes at the
+// end. It unescapes a file URL, but not a gs URL, like Google's tools. The mistake is nil
+// if there is none; it shows no part of the text, which can contain the value of a variable.
 func ParseSinkURL(text string) (SinkURL, *Mistake) {
 	u, wrong := SinkURL{}, "neither gs:// nor file://"
 	if rest, ok := strings.CutPrefix(text, SchemeGCS+"://"); ok {
@@ -45,7 +44,7 @@ func ParseSinkURL(text string) (SinkURL, *Mistake) {
 	return u, nil
 }
 
-// String writes the URL without slashes at its end.
+// String returns the URL without slashes at the end.
 func (u SinkURL) String() string {
 	if u.Scheme == SchemeFile {
 		return (&url.URL{Scheme: SchemeFile, Path: u.Place}).String()
@@ -53,9 +52,8 @@ func (u SinkURL) String() string {
 	return strings.TrimRight(u.Scheme+"://"+u.Place+"/"+u.Prefix, "/")
 }
 
-// badBucket says what is wrong with a bucket and the prefix in it. The prefix may be what
-// CheckName of package sink refuses: a bucket's folders have the names that others gave
-// them.
+// badBucket returns what is wrong with a bucket and a prefix in it. It accepts prefixes that
+// CheckName of package sink rejects, because others named the folders of the bucket.
 func badBucket(bucket, prefix string) string {
 	switch {
 	case bucket == "":
@@ -79,7 +77,7 @@ func badBucket(bucket, prefix string) string {
 
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
-// filePath returns the path that a file URL names, cleaned, or what is wrong with it.
+// filePath returns the cleaned path of a file URL, or what is wrong with the URL.
 func filePath(text string) (name, wrong string) {
 	u, err := url.Parse(text)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Site is what people and services reach over HTTP.
+// Site has the settings of serve --http.
 type Site struct {
 	// Secret that seals the links of [waiting pages](../guides/waiting-page.md): 32 characters or more, such as from `openssl rand -base64 32`, and the same in every process. A new key invalidates all links
 	Key Secret `yaml:"key" file:"key_file"`
@@ -24,7 +24,7 @@ type Site struct {
 	ReadOnly bool `yaml:"read_only" default:"false"`
 }
 
-// TrustedHeader names a proxy and the header in which it says who asks.
+// TrustedHeader names the header in which a proxy passes the user.
 type TrustedHeader struct {
 	// Name of the header, such as `X-Forwarded-User`. The proxy must remove it from the requests that it receives
 	Name string `yaml:"name" form:"header" need:"Name the header that the proxy sets, such as X-Forwarded-User"`
@@ -32,7 +32,7 @@ type TrustedHeader struct {
 	Proxies []string `yaml:"proxies" form:"network" min:"1" need:"Write the addresses of the proxies"`
 }
 
-// HasLogin tells whether it is known who asks.
+// HasLogin reports whether users must log in.
 func (s Site) HasLogin() bool { return s.Users != "" || s.TrustedHeader.Name != "" }
 
 var (
@@ -40,12 +40,12 @@ var (
 	hashForm = regexp.MustCompile(`^\$2[aby]\$(0[4-9]|1[0-4])\$[./0-9A-Za-z]{53}$`)
 )
 
-// ValidUser tells whether a text can be the name of a user.
+// ValidUser reports whether a text can be the name of a user.
 func ValidUser(name string) bool { return userForm.MatchString(name) }
 
-// ParseUsers reads users, a line NAME:HASH each as htpasswd -B writes them, into bcrypt hashes by
-// name. Empty lines and those that begin with # count as nothing. The error names the line, and
-// shows none of it.
+// ParseUsers reads lines NAME:HASH, as htpasswd -B writes them, and returns the bcrypt hashes by
+// name. It skips empty lines and those that begin with #. The error has the number of the line,
+// but no part of its text.
 func ParseUsers(text string) (map[string]string, error) {
 	users := map[string]string{}
 	n := 0

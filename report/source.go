@@ -16,12 +16,12 @@ type Database struct {
 	MaxConnections int `yaml:"max_connections" default:"10" min:"1" max:"10000"`
 	// Zone of its DATETIME columns, such as `Europe/Berlin`: see [Time zones](#time-zones)
 	TimeZone string `yaml:"time_zone" form:"zone" unset:"UTC"`
-	// TLS, if not none, encrypts the connections.
+	// TLS encrypts the connections, unless it is None.
 	TLS TLS
 	Bound
 }
 
-// API is an HTTP service that listeners of kind http ask.
+// API is an HTTP service that listeners of kind http use.
 type API struct {
 	Name string `key:"api"`
 	// `http://` or `https://host[:port][/path]`. Requests go only to this host, whatever a response says
@@ -39,10 +39,10 @@ type API struct {
 	Bound
 }
 
-// NotIdempotent is the Idempotency of an API that does everything again.
+// NotIdempotent is the Idempotency of an API that does not recognize repeated requests.
 const NotIdempotent = "none"
 
-// Bound limits how much all processes together ask of a source.
+// Bound limits the use of a source by all processes together.
 type Bound struct {
 	// Maximum number of tasks that use it at once, in all processes together; 0 means no limit
 	Parallel int `yaml:"parallel" default:"0" min:"0" max:"10000"`
@@ -56,7 +56,7 @@ type Rate struct {
 	Per   time.Duration
 }
 
-// String is the rate as a configuration has it, such as 10/s; empty: there is none.
+// String returns the rate as in a configuration, such as 10/s; empty if there is no limit.
 func (r Rate) String() string {
 	if r.Count == 0 {
 		return ""
@@ -64,7 +64,7 @@ func (r Rate) String() string {
 	return strconv.Itoa(r.Count) + "/" + map[time.Duration]string{time.Second: "s", time.Minute: "m", time.Hour: "h"}[r.Per]
 }
 
-// Distance is the time between two events; 0 if there is no limit.
+// Distance returns the time between two events; 0 if there is no limit.
 func (r Rate) Distance() time.Duration {
 	if r.Count == 0 {
 		return 0
@@ -87,11 +87,11 @@ func ParseRate(text string) (Rate, *Mistake) {
 	return Rate{Count: count, Per: map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[parts[2]]}, nil
 }
 
-// Secret is a value that must never be seen: it prints, logs and marshals as
-// "***". Reveal gives the value itself.
+// Secret is a value that must never be shown. It prints, logs and marshals as
+// "***"; Reveal returns the value.
 type Secret string
 
-// Reveal returns the secret's value, for the one place that connects with it.
+// Reveal returns the value, for the code that uses it.
 func (s Secret) Reveal() string { return string(s) }
 
 // String hides the value.

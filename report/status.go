@@ -2,8 +2,7 @@ package report
 
 import "slices"
 
-// Status is the state of a record. Pending and Processing are on their way, the others
-// are final.
+// Status is the state of a record. All but Pending and Processing are final.
 type Status string
 
 // The statuses of a record.
@@ -19,11 +18,11 @@ const (
 // Statuses are all of them, in the order in which they are listed.
 var Statuses = []Status{Pending, Processing, Success, Partial, Failed, Cancelled}
 
-// Final tells whether the status never changes by itself.
+// Final reports whether the status changes only by a request of a user.
 func (s Status) Final() bool { return s != Pending && s != Processing }
 
-// HasFile tells whether the record points to a file of its own attempt.
+// HasFile reports whether the record points to a file of its attempt.
 func (s Status) HasFile() bool { return s == Success || s == Partial }
 
-// Known tells whether the status is one of Statuses.
+// Known reports whether the status is one of Statuses.
 func (s Status) Known() bool { return slices.Contains(Statuses, s) }

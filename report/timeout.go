@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// foldTime is the part of a report's default timeout for the fold.
+// foldTime is the time for the fold in the default timeout of a report.
 const foldTime = 10 * time.Minute
 
-// Forever is where sums of durations stop growing.
+// Forever is the maximum of sums of durations.
 const Forever = time.Duration(math.MaxInt64)
 
-// DefaultTimeout returns the timeout of a report that gives none: for each stage
-// what the longest of its listeners can take with all its retries, and for the end ten
-// minutes and the delays of the fold's own retries; Forever if a time.Duration cannot hold
-// the sum.
+// DefaultTimeout returns the timeout of a report that sets none: StagesTime, ten minutes for
+// the fold, and the delays of its retries. It is Forever if the sum is too large for a
+// time.Duration.
 func (r *Report) DefaultTimeout() time.Duration {
 	return plus(r.StagesTime(), plus(foldTime, r.Retry.Total()))
 }
 
-// StagesTime returns what the stages can take.
+// StagesTime returns the maximum time of all stages, with all retries.
 func (r *Report) StagesTime() time.Duration {
 	var total time.Duration
 	for _, l := range r.LongestListeners() {
@@ -28,7 +27,7 @@ func (r *Report) StagesTime() time.Duration {
 	return total
 }
 
-// LongestListeners returns for each stage the listener that can take the longest.
+// LongestListeners returns the listener with the longest Total of every stage.
 func (r *Report) LongestListeners() []*Listener {
 	var longest []*Listener
 	for s := range r.Stages {
@@ -45,8 +44,8 @@ func (r *Report) LongestListeners() []*Listener {
 	return longest
 }
 
-// Total returns what all tries of a listener can take, and the delays between them;
-// where it waits for a job of an API, all of that together.
+// Total returns the maximum time of all tries of a listener with the delays between them. For
+// a job of an API it is the listener's total.
 func (l *Listener) Total() time.Duration {
 	if l.HTTP != nil && l.HTTP.Submit != nil {
 		return l.HTTP.Total
@@ -58,7 +57,7 @@ func (l *Listener) Total() time.Duration {
 	return sum
 }
 
-// Try returns what one try can take: an external worker may also be silent at its end.
+// Try returns the maximum time of one try, with the silence of an external worker at its end.
 func (l *Listener) Try() time.Duration { return plus(l.Timeout, l.Silence) }
 
 // plus adds durations that are not negative.

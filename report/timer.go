@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Timer says what happens when a timer fires whose name its pattern matches.
+// Timer defines what happens when a timer fires whose name matches Key.
 type Timer struct {
 	Name string `key:"timer"` // of the definition
 	Line int    // in the configuration file
@@ -28,7 +28,7 @@ type Timer struct {
 	// Retries of the action. A process runs 32 actions at once; those that wait for a retry do not count
 	Retry Retry `yaml:"retry"`
 
-	// What is done: exactly one of them is there.
+	// The action: exactly one of them is set.
 
 	// Inserts a record and pushes its id
 	Submit *Submit `yaml:"submit"`
@@ -38,21 +38,21 @@ type Timer struct {
 	Call *Call `yaml:"call"`
 }
 
-// Repeats tells whether it fires more than once.
+// Repeats reports whether it fires more than once.
 func (t *Timer) Repeats() bool { return !t.Every.None() || !t.Cron.None() }
 
-// Every says when a timer fires again. At most one of its periods is not zero.
+// Every is the period of a timer. At most one of its periods is set.
 type Every struct {
-	Exact  time.Duration  // always this long
+	Exact  time.Duration  // a fixed time
 	Days   int            // calendar days in Zone, at the same time of day
-	Months int            // the same of months, on the same day or on the last one of a shorter month
-	Zone   *time.Location // nil: UTC
+	Months int            // calendar months in Zone, on the same day, or the last day of a shorter month
+	Zone   *time.Location // nil means UTC
 }
 
 var calendarForm = regexp.MustCompile(`^([1-9][0-9]{0,3})(d|w|mo)$`)
 
-// ParseEvery reads a period such as 24h, 1d, 1w or 1mo; days, weeks and months are in UTC.
-// The mistake is nil if there is none.
+// ParseEvery reads a period such as 24h, 1d, 1w or 1mo. Its Zone is UTC. The mistake is nil if
+// there is none.
 func ParseEvery(text string) (e Every, wrong *Mistake) {
 	const form = "Write exact hours such as 24h, or days, weeks or months in time_zone: 1d, 1w, 1mo"
 	const years = 10
@@ -79,13 +79,13 @@ func ParseEvery(text string) (e Every, wrong *Mistake) {
 	return Every{}, &Mistake{Message: "not a period from 1s to ten years", Remedy: form}
 }
 
-// None tells whether the timer does not repeat.
+// None reports whether the timer does not repeat.
 func (e Every) None() bool { return e.Exact == 0 && !e.Calendar() }
 
-// Calendar tells whether the clock on the wall of Zone counts.
+// Calendar reports whether the period is a number of calendar days or months.
 func (e Every) Calendar() bool { return e.Days > 0 || e.Months > 0 }
 
-// String gives the period as it is written in the configuration.
+// String returns the period as in the configuration.
 func (e Every) String() string {
 	switch {
 	case e.None():
@@ -100,13 +100,13 @@ func (e Every) String() string {
 	return ShortDuration(e.Exact)
 }
 
-// Missed says what happens to a timer that could not fire at its time.
+// Missed is what happens to a timer that could not fire at its time.
 type Missed string
 
-// The answers to a timer that was missed.
+// The policies for missed timers.
 const (
 	MissedOnce Missed = "once" // it fires once, however many of its times have passed
-	MissedSkip Missed = "skip" // it does not fire; one that repeats goes on at its next time
+	MissedSkip Missed = "skip" // it does not fire; a repeating timer fires again at its next time
 )
 
 // Submit inserts a record and pushes its id.
@@ -117,8 +117,8 @@ type Submit struct {
 	Parameters map[string]Template `yaml:"parameters"` // Report.Bind turns "42" into an integer
 }
 
-// Append appends an entry to a stream that services read. It has the fields, and
-// the timer's name and due time (ms) as timer and due.
+// Append appends an entry to a stream that services read. The entry has Fields, the
+// timer's name as timer, and its due time in milliseconds as due.
 type Append struct {
 	// Key of the stream
 	Stream string `yaml:"stream" form:"stream" need:"Name the stream that services read"`
@@ -140,11 +140,11 @@ type Call struct {
 	Timeout time.Duration `yaml:"timeout" default:"10s"`
 }
 
-// Timers are the definitions of a configuration, the longest prefix first.
+// Timers are the definitions of timers, those with the longest prefix first.
 type Timers []*Timer
 
-// Match finds the definition for a timer's name, and what its pattern takes from
-// it: of those that match, the one with the longest prefix.
+// Match returns the definition for a timer's name and the values in the name. If
+// several match, it returns the one with the longest prefix.
 func (ts Timers) Match(name string) (t *Timer, values map[string]string, ok bool) {
 	for _, t := range ts {
 		if values, ok := t.Key.Match(name); ok {
@@ -154,7 +154,7 @@ func (ts Timers) Match(name string) (t *Timer, values map[string]string, ok bool
 	return nil, nil, false
 }
 
-// Sorted puts the longest prefix first.
+// Sorted sorts the timers in place, those with the longest prefix first, and returns them.
 func (ts Timers) Sorted() Timers {
 	slices.SortStableFunc(ts, func(a, b *Timer) int {
 		return cmp.Or(cmp.Compare(len(b.Key.Prefix()), len(a.Key.Prefix())), cmp.Compare(a.Name, b.Name))
@@ -162,7 +162,7 @@ func (ts Timers) Sorted() Timers {
 	return ts
 }
 
-// Submit tells whether a timer submits a report, which makes a record.
+// Submit reports whether a timer submits a report.
 func (ts Timers) Submit() bool {
 	return slices.ContainsFunc(ts, func(t *Timer) bool { return t.Submit != nil })
 }

@@ -9,14 +9,13 @@ import (
 	"github.com/adhocore/gronx"
 )
 
-// Cron says when a timer fires again: whenever the clock on the wall of Zone shows one of
-// the times of an expression.
+// Cron defines when a timer fires: at every local time in Zone that matches an expression.
 type Cron struct {
-	Expression string         // minute, hour, day of month, month, day of week; empty: none
-	Zone       *time.Location // nil: UTC
+	Expression string         // minute, hour, day of month, month, day of week; empty means none
+	Zone       *time.Location // nil means UTC
 }
 
-// cronFields are the fields of an expression, with the form of one item of their lists.
+// cronFields are the fields of an expression, with the form of an item of their lists.
 var cronFields = [5]struct {
 	name string
 	form *regexp.Regexp
@@ -30,18 +29,18 @@ var cronFields = [5]struct {
 
 const weekday = `[0-7]|sun|mon|tue|wed|thu|fri|sat`
 
-// cronItem is the form of *, a value or a range, with steps or without, or of one of others.
+// cronItem returns the form of *, a value, a range, any of them with a step, or one of others.
 func cronItem(value string, others ...string) *regexp.Regexp {
 	usual := `(\*|(` + value + `)(-(` + value + `))?)(/[1-9][0-9]?)?`
 	return regexp.MustCompile(`^(` + strings.Join(append(others, usual), "|") + `)$`)
 }
 
-// cronRarest is the maximum number of years between two firings: from one 29 February to
-// the next. Redis takes a time that is more than ten years away for none.
+// cronRarest is the maximum number of years between two firings, from one 29 February to the
+// next. The scripts do not accept a time that is more than ten years away.
 const cronRarest = 8
 
-// ParseCron reads an expression such as 0 9 * * mon-fri, in UTC. The mistake is nil if there
-// is none.
+// ParseCron reads an expression such as 0 9 * * mon-fri. Its Zone is UTC. The mistake is nil if
+// there is none.
 func ParseCron(text string) (Cron, *Mistake) {
 	const form = `Write minute, hour, day of month, month and day of week, such as "0 9 * * mon-fri" or "30 18 L * *" for the last day of each month`
 	fields := strings.Fields(text)
@@ -50,7 +49,7 @@ func ParseCron(text string) (Cron, *Mistake) {
 	}
 	for i, field := range fields {
 		for item := range strings.SplitSeq(field, ",") {
-			// Alone in its field, an item out of range is one that never comes.
+			// An expression with only this item has no next time if the item is out of range.
 			alone := [5]string{"*", "*", "*", "*", "*"}
 			alone[i] = item
 			_, err := gronx.NextTickAfter(strings.Join(alone[:], " "), time.Unix(0, 0).UTC(), false)
@@ -70,18 +69,18 @@ func ParseCron(text string) (Cron, *Mistake) {
 	return c, nil
 }
 
-// None tells whether there is no expression.
+// None reports whether there is no expression.
 func (c Cron) None() bool { return c.Expression == "" }
 
-// String gives the expression as it is written in the configuration.
+// String returns the expression as in the configuration.
 func (c Cron) String() string { return c.Expression }
 
-// Next returns the first time after t; zero if there is none. Every time of the clock on the
-// wall counts once: one that does not exist, because the clocks are put forward, is the
-// moment at which they are; of one that exists twice it is the first.
+// Next returns the first time after t; zero if there is none. Every local time counts once: a
+// skipped one is the moment at which the clocks go forward, and a repeated one is the first of
+// the two.
 func (c Cron) Next(t time.Time) time.Time {
 	zone := cmp.Or(c.Zone, time.UTC)
-	// The expression is computed in a zone without changes of clocks.
+	// Evaluate the expression in a zone without clock changes.
 	for wall := AsWall(t.In(zone)); ; {
 		next, err := gronx.NextTickAfter(c.Expression, wall, false)
 		if err != nil {

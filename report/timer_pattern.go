@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// placeholder is what stands for a value in patterns and templates. Other braces,
-// such as those of JSON, are text.
+// placeholder matches a placeholder of patterns and templates. Other braces, such as
+// those of JSON, are text.
 var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// Pattern is the form of the names of a timer, such as send_message-{user}-{type}.
-// Each {name} takes one character or more: the last one everything that is left
-// before the text that follows it, each of the others nothing with a - in it.
+// Pattern is the pattern of the names of a timer, such as send_message-{user}-{type}.
+// A {name} matches one character or more, but no -. The last one matches any
+// characters, up to the text after it.
 type Pattern struct {
 	text   string
 	prefix string
@@ -71,16 +71,16 @@ func ParsePattern(text string) (Pattern, *Mistake) {
 // Prefix is the text before the first {name}.
 func (p Pattern) Prefix() string { return p.prefix }
 
-// String gives the pattern as it was written.
+// String returns the pattern as written.
 func (p Pattern) String() string { return p.text }
 
-// Names are those in braces, in their order.
+// Names returns the names in braces, in order.
 func (p Pattern) Names() []string { return p.names }
 
-// Equal tells whether both were written alike.
+// Equal reports whether both have the same text.
 func (p Pattern) Equal(other Pattern) bool { return p.text == other.text }
 
-// Match takes the values from a name that has the form.
+// Match returns the values in a name, or false if the name does not match.
 func (p Pattern) Match(name string) (map[string]string, bool) {
 	if p.form == nil {
 		return nil, false

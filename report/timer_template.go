@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Template is a text with {name} for values. It may hold a secret, and prints as
+// Template is a text with {name} for values. It may contain a secret, so it prints as
 // "***".
 type Template struct{ text Secret }
 
-// NewTemplate makes a template of a text.
+// NewTemplate returns a template.
 func NewTemplate(text string) Template { return Template{Secret(text)} }
 
 // String hides the text.
@@ -18,16 +18,16 @@ func (t Template) String() string { return t.text.String() }
 // GoString hides the text from %#v.
 func (t Template) GoString() string { return t.text.GoString() }
 
-// Equal tells whether both have the same text.
+// Equal reports whether both have the same text.
 func (t Template) Equal(other Template) bool { return t == other }
 
 // Reveal returns the text, for checks.
 func (t Template) Reveal() string { return t.text.Reveal() }
 
-// Empty tells whether there is no text.
+// Empty reports whether there is no text.
 func (t Template) Empty() bool { return t.text == "" }
 
-// Names are those that the template uses.
+// Names returns the names that the template uses.
 func (t Template) Names() []string {
 	var names []string
 	for _, m := range placeholder.FindAllStringSubmatch(t.text.Reveal(), -1) {
@@ -36,7 +36,7 @@ func (t Template) Names() []string {
 	return names
 }
 
-// Fill puts the values in, each as escape gives it back; nil changes nothing.
+// Fill returns the text with the values, after escape, if it is not nil.
 func (t Template) Fill(values map[string]string, escape func(string) string) string {
 	return placeholder.ReplaceAllStringFunc(t.text.Reveal(), func(m string) string {
 		value := values[m[1:len(m)-1]]
@@ -47,8 +47,8 @@ func (t Template) Fill(values map[string]string, escape func(string) string) str
 	})
 }
 
-// BadURL tells what is wrong with the template of a URL; empty: nothing. Values must
-// not decide where a request goes.
+// BadURL returns what is wrong with the template of a URL, or an empty text. The host
+// cannot depend on values.
 func (t Template) BadURL() string {
 	text := t.text.Reveal()
 	u, err := url.Parse(placeholder.ReplaceAllString(text, "x"))

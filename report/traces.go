@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Traces says where spans of jobs are sent.
+// Traces has the settings of tracing.
 type Traces struct {
 	// Address of an OTLP receiver over HTTP, such as `http://127.0.0.1:4318`. Spans are sent to `/v1/traces` below it
 	URL string `yaml:"url" form:"url" secret:"" need:"Write http[s]://host[:port][/path], without user, query and #"`
@@ -19,7 +19,7 @@ type Traces struct {
 	Headers map[string]Secret
 }
 
-// Share is a part of a whole, from 0 to 1.
+// Share is a number from 0 to 1.
 type Share float64
 
 // ParseShare reads a share such as 0.1.

@@ -3,18 +3,18 @@ package report
 import (
 	"time"
 
-	// Servers have no zone files, and a zone is to mean the same on every machine.
+	// Servers may lack zone files, and a zone must be the same on every machine.
 	_ "time/tzdata"
 )
 
-// AsWall returns what the clock on the wall shows at a time, as if it were UTC.
+// AsWall returns the local time of t, as a time in UTC.
 func AsWall(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// OnDay returns when the clock on the wall of a zone shows this. Of two such times it is
-// the first; if there is none, it is later by as much as the clocks were put forward.
+// OnDay returns the time at which the local time of a zone is wall. It returns the first time
+// of a repeated local time, and moves a skipped one forward by the change of the clocks.
 func OnDay(wall time.Time, zone *time.Location) time.Time {
 	_, before := wall.Add(-24 * time.Hour).In(zone).Zone()
 	_, after := wall.Add(24 * time.Hour).In(zone).Zone()
@@ -28,9 +28,9 @@ func OnDay(wall time.Time, zone *time.Location) time.Time {
 	return first
 }
 
-// Reaches returns when the clock on the wall of a zone first shows this or a later time: of
-// two such times it is the first; if there is none, it is the moment at which the clocks are
-// put forward.
+// Reaches returns the first time at which the local time of a zone is wall or later: the first
+// time of a repeated local time, and for a skipped one the moment at which the clocks go
+// forward.
 func Reaches(wall time.Time, zone *time.Location) time.Time {
 	at := OnDay(wall, zone)
 	if !AsWall(at).Equal(wall) {
