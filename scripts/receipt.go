@@ -56,13 +56,13 @@ func (s Receipts) Ended(ctx context.Context, id string, attempt int64, notify bo
 	return s.tell(ctx, id, name, job.EndedWithoutJob(attempt))
 }
 
-// Refuse appends the firings that tell that a push has started nothing.
+// Refuse appends the firings that tell that a push has started nothing, unless its id has a job: Settle tells of that.
 func (s Receipts) Refuse(ctx context.Context, id, why string) error {
 	return s.tell(ctx, id, "", job.Refused(why))
 }
 
 func (s Receipts) tell(ctx context.Context, id, name, middle string) error {
-	_, err := s.outcome(ctx, call(ctx, "tell", []string{s.Keys.Finished(), s.Keys.ReplyTo()}, id, name, middle))
+	_, err := s.outcome(ctx, call(ctx, "tell", []string{s.Keys.Finished(), s.Keys.ReplyTo(), s.Keys.Job(id)}, id, name, middle))
 	return err
 }
 

@@ -59,6 +59,46 @@ func TestReceiptsAreAskedFor(t *testing.T) {
 	started(t, s, "3", time.Hour, "l") // it harms no job
 }
 
+// TestAJobAnswersPushesThatComeAtItsEnd: where the record is final and the job is not settled, a push is not refused,
+// and neither is the one that has started the job.
+func TestAJobAnswersPushesThatComeAtItsEnd(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	note := func(push string) {
+		t.Helper()
+		if outcomes, err := s.Receipts.Note(ctx, "1", push); err != nil || outcomes[0] != OK {
+			t.Fatal(outcomes, err)
+		}
+	}
+	refuse := func() {
+		t.Helper()
+		if err := s.Receipts.Refuse(ctx, "1", "the record is CANCELLED"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note("a/5-0")
+	started(t, s, "1", time.Hour, "l")
+	if outcome, _, err := s.Jobs.Cancel(ctx, "1", 1, "x"); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	note("b/6-0")
+	refuse()
+	if outcomes, err := s.Folds.Settle(ctx, End{claimed(t, s, "1", "w", ToFail), "CANCELLED", "x", false}); err != nil || outcomes[0] != OK {
+		t.Fatal(outcomes, err)
+	}
+	note("b/7-0")
+	refuse()
+	var told []string
+	for _, e := range client.XRange(ctx, s.Keys.Finished(), "-", "+").Val() {
+		r, _ := job.ParseReceipt(e.Values["name"].(string))
+		told = append(told, r.Kind+" "+r.Stream+" "+r.Push)
+	}
+	if want := []string{"accepted a 5-0", "ended a 5-0", "ended b 6-0", "refused b 7-0"}; !slices.Equal(told, want) {
+		t.Errorf("%q", told)
+	}
+}
+
 // TestTooManyServices want receipts of one id.
 func TestTooManyServices(t *testing.T) {
 	t.Parallel()
