@@ -230,7 +230,7 @@ func TestEventsEndInTime(t *testing.T) {
 func TestEventsOfASlowClient(t *testing.T) {
 	t.Parallel()
 	s := &stream{w: httptest.NewRecorder(), to: http.NewResponseController(stuck{httptest.NewRecorder()})}
-	if err := s.Look(inspect.Job{ID: "1"}); err == nil || s.err == nil {
+	if err := s.Show(inspect.Job{ID: "1"}); err == nil || s.err == nil {
 		t.Error("the write went well")
 	}
 }

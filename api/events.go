@@ -62,7 +62,7 @@ type stream struct {
 var _ inspect.Watcher = (*stream)(nil)
 
 // Look implements inspect.Watcher: it shows the job if it has changed.
-func (s *stream) Look(v inspect.Job) error {
+func (s *stream) Show(v inspect.Job) error {
 	same := v
 	same.Changed, same.Created, same.Ended = nil, nil, nil // they are counted back from now, and are never quite the same
 	text, err := json.Marshal(same)

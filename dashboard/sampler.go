@@ -66,9 +66,9 @@ type sampler struct {
 	changed chan struct{} // closed with the next sample
 	history history
 
-	place inspect.Place // in the events
-	dead  time.Time     // when the records of dead jobs were read, and quarantined entries
-	died  [2]float64    // how many of them there were
+	place inspect.Cursor // in the events
+	dead  time.Time      // when the records of dead jobs were read, and quarantined entries
+	died  [2]float64     // how many of them there were
 
 	sources aside[[]source]
 	events  aside[events]

@@ -103,7 +103,7 @@ type events struct {
 func hear(ctx context.Context, o Options) events {
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	missing, err := o.Inspect.Unheard(ctx)
+	missing, err := o.Inspect.Unpublished(ctx)
 	e := events{Known: true, Missing: missing}
 	if err != nil {
 		e.Err = engine.Reason(err)

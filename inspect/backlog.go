@@ -9,16 +9,16 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// backlog is what is read of a stream whose entries are deleted when they are done.
+// backlog measures a stream whose entries are deleted when they are done.
 type backlog struct {
 	key     string
 	length  *redis.IntCmd
-	pending *redis.XPendingCmd      // the entries that a process has read
-	first   *redis.XMessageSliceCmd // the oldest entry, where no process has read any
+	pending *redis.XPendingCmd      // entries that a process has read
+	first   *redis.XMessageSliceCmd // the oldest entry, if no process has read any
 }
 
-// backlogFigures are a stream's: how many entries there are, how many of them a process has read,
-// how many none has, and how old the oldest one is.
+// backlogFigures returns the figures of a stream: its entries, how many of them a process has read,
+// how many none has, and the age of the oldest.
 func backlogFigures(name, key, help string) []measure {
 	b := &backlog{key: key}
 	return []measure{
@@ -33,7 +33,7 @@ func (b *backlog) ask(ctx context.Context, p redis.Pipeliner) {
 	b.length, b.pending = p.XLen(ctx, b.key), p.XPending(ctx, b.key, scripts.Group)
 }
 
-// summary is that of the entries that a process has read.
+// summary returns the summary of the entries that a process has read.
 func (b *backlog) summary() (redis.XPending, error) {
 	found, err := b.pending.Result()
 	if err != nil && !missing(err) {
@@ -49,13 +49,13 @@ func (b *backlog) read(time.Time) (float64, error) {
 	return float64(pending.Count), err
 }
 
-// lag is not that of XINFO GROUPS, which knows none once an unread entry was deleted.
+// lag computes the lag. XINFO GROUPS cannot tell it after an unread entry was deleted.
 func (b *backlog) lag(time.Time) (float64, error) {
 	pending, err := b.summary()
 	return float64(max(0, b.length.Val()-pending.Count)), err
 }
 
-// askFirst reads the oldest entry only where no process has read any: XPENDING names those.
+// askFirst reads the oldest entry if no process has read any. Otherwise XPENDING names it.
 func (b *backlog) askFirst(ctx context.Context, p redis.Pipeliner) {
 	if pending, err := b.summary(); err == nil && pending.Count == 0 && b.length.Val() > 0 {
 		b.first = p.XRangeN(ctx, b.key, "-", "+", 1)
@@ -67,7 +67,7 @@ func (b *backlog) oldest(now time.Time) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	oldest := pending.Lower // entries are read in their order
+	oldest := pending.Lower // entries are read in order
 	if b.first != nil {
 		entries, err := b.first.Result()
 		if err != nil || len(entries) == 0 {

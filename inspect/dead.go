@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// DeadJob is an entry of the list of dead jobs, with what its record says now.
+// DeadJob is an entry of the list of dead jobs, with the current values of its record.
 type DeadJob struct {
 	ID      string        `json:"id"`
 	When    time.Time     `json:"when"`
@@ -22,13 +22,13 @@ type DeadJob struct {
 	Report  string        `json:"report,omitempty"`
 	Attempt int64         `json:"attempt,omitempty"`
 	Error   string        `json:"error,omitempty"`
-	Note    string        `json:"note,omitempty"` // why it is dead no longer
+	Note    string        `json:"note,omitempty"` // why it is no longer dead
 }
 
-// DeadPages iterates over the dead jobs, a page at a time, with their records. Newest
-// first, or oldest first; then only those that were dead before it began, so that
-// a job that fails again does not come again. Remaining is how many of the last
-// page are still listed: the next page begins behind them.
+// DeadPages iterates over the dead jobs and their records, page by page, the newest or the oldest
+// first. Oldest first, it leaves out jobs that fail after it began, so that no job appears twice.
+// The function remaining returns how many jobs of a page are still listed: the next page begins
+// after them.
 func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
 		now, err := in.o.Scripts.Home().Now(ctx)
@@ -46,7 +46,7 @@ func (in *Inspector) DeadPages(ctx context.Context, newest bool, remaining func(
 	}
 }
 
-// deadPages is DeadPages of one partition.
+// deadPages is DeadPages for one partition.
 func (in *Inspector) deadPages(ctx context.Context, s *scripts.Scripts, now time.Time, newest bool, remaining func(page []DeadJob) int) iter.Seq2[[]DeadJob, error] {
 	return func(yield func([]DeadJob, error) bool) {
 		args := redis.ZRangeArgs{
@@ -54,7 +54,7 @@ func (in *Inspector) deadPages(ctx context.Context, s *scripts.Scripts, now time
 			Start: "-inf", Stop: strconv.FormatInt(now.UnixMilli(), 10),
 		}
 		if newest {
-			args.Start, args.Stop = args.Stop, args.Start // as ZRANGE … REV wants it
+			args.Start, args.Stop = args.Stop, args.Start // as ZRANGE … REV requires
 		}
 		for {
 			entries, err := in.o.Redis.ZRangeArgsWithScores(ctx, args).Result()
@@ -88,7 +88,7 @@ func deadPage(ctx context.Context, store *record.Store, entries []redis.Z) ([]De
 		r, ok := records[j.ID]
 		switch {
 		case !ok || r.ID != j.ID:
-			j.Note = "the record is gone"
+			j.Note = "the record was deleted"
 		case r.Status != report.Failed:
 			j.Note = fmt.Sprintf("the record is %s", r.Status)
 			fallthrough
@@ -100,17 +100,17 @@ func deadPage(ctx context.Context, store *record.Store, entries []redis.Z) ([]De
 	return page, nil
 }
 
-// all is for walks that remove nothing.
+// all is the function remaining of iterations that remove nothing.
 func all(page []DeadJob) int { return len(page) }
 
-// Dead lists the dead jobs that are meant, the newest first, up to a limit (0: all).
-func (in *Inspector) Dead(ctx context.Context, meant func(DeadJob) bool, limit int) ([]DeadJob, error) {
+// Dead lists the dead jobs that match, the newest first, up to a limit (0: all).
+func (in *Inspector) Dead(ctx context.Context, match func(DeadJob) bool, limit int) ([]DeadJob, error) {
 	now, err := in.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	newest := func(a, b DeadJob) int { return b.When.Compare(a.When) }
 	return everywhere(in, limit, newest, func(s *scripts.Scripts) ([]DeadJob, error) {
-		return collect(in.deadPages(ctx, s, now, true, all), meant, limit)
+		return collect(in.deadPages(ctx, s, now, true, all), match, limit)
 	})
 }

@@ -16,8 +16,8 @@ import (
 type Delayed struct {
 	Member string     `json:"member"`
 	ID     string     `json:"id,omitempty"`
-	Due    *time.Time `json:"due,omitempty"` // nil: its score is no time
-	In     string     `json:"in,omitempty"`  // how long it is until then; negative: overdue
+	Due    *time.Time `json:"due,omitempty"` // nil: its score is not a valid time
+	In     string     `json:"in,omitempty"`  // time until then; negative: overdue
 	What   string     `json:"what"`
 	Score  float64    `json:"-"`
 	Bad    string     `json:"bad,omitempty"` // why it will never run
@@ -25,35 +25,35 @@ type Delayed struct {
 	later job.Later
 }
 
-// Retry tells whether it is a step of a job that runs, and not an id that is to be started.
+// Retry reports whether it is a step of a running job, and not an id to be started.
 func (d Delayed) Retry() bool { return d.later.Step != "" && d.later.Step != job.StepTrigger }
 
-// Step is what is to be done: a listener's name or one of the steps that job names; empty: the job.
+// Step returns the step to run: a listener's name or one of package job's steps; empty: the job.
 func (d Delayed) Step() string { return d.later.Step }
 
-// NewDelayed explains a member.
+// NewDelayed describes a member.
 func NewDelayed(member string, score float64, now time.Time) Delayed {
 	d := Delayed{Member: member, Score: score}
 	var err error
 	if d.later, err = job.ParseLater(member); err != nil {
-		d.Bad, d.What = "means nothing: it is quarantined when it is due", "?"
+		d.Bad, d.What = "not a valid member: it is quarantined when it is due", "?"
 	} else {
 		d.ID, d.What = d.later.ID, whatLater(d.later)
 	}
 	due, ok := DueTime(score)
 	if !ok || due.Sub(now) > scripts.Horizon {
-		d.Bad = "its score is not a time, or more than ten years away: it is quarantined"
+		d.Bad = "its score is not a valid time, or is more than ten years away: it is quarantined"
 		return d
 	}
 	if due.UnixMilli() < scripts.MinMillis {
-		due = now // the scheduler takes it for that
+		due = now // as the scheduler treats it
 	}
 	d.Due, d.In = &due, due.Sub(now).Round(time.Second).String()
 	return d
 }
 
-// DueTime is the time that a score stands for: in milliseconds, or in seconds where it is
-// small. It is false for a score that is no time.
+// DueTime returns the time of a score, which is in milliseconds, or in seconds if it is small. It
+// returns false if the score is not a valid time.
 func DueTime(score float64) (time.Time, bool) {
 	if math.IsNaN(score) || math.IsInf(score, 0) || score >= scripts.NoTime {
 		return time.Time{}, false
@@ -64,7 +64,7 @@ func DueTime(score float64) (time.Time, bool) {
 	return time.UnixMilli(int64(score)), true
 }
 
-// whatLater says what happens when a member is due.
+// whatLater says what happens when a member becomes due.
 func whatLater(l job.Later) string {
 	switch l.Step {
 	case "":
@@ -79,9 +79,9 @@ func whatLater(l job.Later) string {
 	return "retry of " + l.Step
 }
 
-// Delayed lists the members of the delayed set that are meant, the next one first, up to
-// a limit (0: all).
-func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limit int) ([]Delayed, error) {
+// Delayed lists the members of the delayed set that match, the next one first, up to a limit
+// (0: all).
+func (in *Inspector) Delayed(ctx context.Context, match func(Delayed) bool, limit int) ([]Delayed, error) {
 	now, err := in.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
@@ -91,6 +91,6 @@ func (in *Inspector) Delayed(ctx context.Context, meant func(Delayed) bool, limi
 		return collect(each(members(ctx, in.o.Redis, s.Keys.Delayed()), func(z redis.Z) Delayed {
 			member, _ := z.Member.(string)
 			return NewDelayed(member, z.Score, now)
-		}), meant, limit)
+		}), match, limit)
 	})
 }

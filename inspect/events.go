@@ -16,19 +16,19 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// eventTime is how long an event is waited for. All are heard within a round trip.
+// eventTime is the timeout for an event. Events arrive within a round trip.
 const eventTime = time.Second
 
-// Unheard returns which of the keyspace events that the scheduler uses Redis does not publish, by their
-// names; empty: it publishes all of them. It causes one of each kind on a key of its own and listens: the
-// setting tells less, and many servers do not show it.
-func (in *Inspector) Unheard(ctx context.Context) (missing []string, err error) {
+// Unpublished returns the names of the keyspace events that the scheduler uses and Redis does not
+// publish. It causes all of them on a key of its own and listens, because many servers do not show
+// the setting.
+func (in *Inspector) Unpublished(ctx context.Context) (missing []string, err error) {
 	masters, err := redisdb.Masters(ctx, in.o.Redis)
 	if err != nil {
 		return nil, err
 	}
 	for _, master := range masters {
-		found, _, err := in.UnheardOf(ctx, master)
+		found, _, err := in.UnpublishedBy(ctx, master)
 		if err != nil {
 			return nil, err
 		}
@@ -38,8 +38,9 @@ func (in *Inspector) Unheard(ctx context.Context) (missing []string, err error) 
 	return slices.Compact(missing), nil
 }
 
-// UnheardOf is Unheard of one master; not has: it has no partition, and was not asked.
-func (in *Inspector) UnheardOf(ctx context.Context, master *redis.Client) (missing []string, has bool, err error) {
+// UnpublishedBy is Unpublished for one master. It returns false for has, and asks nothing, if the
+// master has no partition.
+func (in *Inspector) UnpublishedBy(ctx context.Context, master *redis.Client) (missing []string, has bool, err error) {
 	i := slices.IndexFunc(in.o.Scripts, func(s *scripts.Scripts) bool {
 		its, err := redisdb.Master(ctx, in.o.Redis, s.Keys.Wake())
 		return err == nil && its.Options().Addr == master.Options().Addr
@@ -47,12 +48,12 @@ func (in *Inspector) UnheardOf(ctx context.Context, master *redis.Client) (missi
 	if i < 0 {
 		return nil, false, nil
 	}
-	missing, err = unheard(ctx, master, in.o.Scripts[i].Keys.Canary("inspect-"+rand.Text()))
+	missing, err = unpublished(ctx, master, in.o.Scripts[i].Keys.Canary("inspect-"+rand.Text()))
 	return missing, true, err
 }
 
-// unheard causes events on a key of its own, and returns those that are not published.
-func unheard(ctx context.Context, client *redis.Client, key string) ([]string, error) {
+// unpublished causes events on a key, and returns those that are not published.
+func unpublished(ctx context.Context, client *redis.Client, key string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*eventTime)
 	defer cancel()
 	pubsub := client.Subscribe(ctx, fmt.Sprintf("__keyspace@%d__:%s", client.Options().DB, key))
@@ -72,7 +73,7 @@ func unheard(ctx context.Context, client *redis.Client, key string) ([]string, e
 	case <-time.After(2 * time.Millisecond):
 	case <-ctx.Done():
 	}
-	if err := client.Exists(ctx, key).Err(); err != nil { // deletes what has expired
+	if err := client.Exists(ctx, key).Err(); err != nil { // deletes the expired key
 		return nil, err
 	}
 	left := map[string]bool{"expired": true, "del": true, "set": true, "zadd": true}

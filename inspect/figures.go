@@ -16,34 +16,34 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Figure is how much there is of something in Redis, or how old or late it is.
+// Figure is a measured value in Redis: a number, an age or a delay.
 type Figure struct {
 	Name  string  `json:"name"` // of the metric, without fanfold_
 	Help  string  `json:"-"`
-	Label string  `json:"label,omitempty"` // what it is of: listener or report
-	Of    string  `json:"of,omitempty"`    // its name
+	Label string  `json:"label,omitempty"` // listener, report or empty
+	Of    string  `json:"of,omitempty"`    // name of the listener or report
 	Part  string  `json:"partition,omitempty"`
 	Value float64 `json:"value"` // a number, or seconds
 }
 
-// Greatest tells whether it is an age, a lateness or a ratio: of several partitions the greatest
-// counts, and not their sum.
-func (f Figure) Greatest() bool {
+// TakesMax reports whether it is an age, a delay or a ratio: for several partitions the maximum
+// counts, not the sum.
+func (f Figure) TakesMax() bool {
 	return strings.HasSuffix(f.Name, "_seconds") || strings.HasSuffix(f.Name, "_ratio")
 }
 
-// measure is a figure that is to be read.
+// measure reads a figure.
 type measure struct {
 	Figure
-	ask   func(ctx context.Context, p redis.Pipeliner) // nil: another one asks for what it needs
-	again func(ctx context.Context, p redis.Pipeliner) // after the answers to all that was asked; nil: nothing more
+	ask   func(ctx context.Context, p redis.Pipeliner) // nil: another measure asks
+	again func(ctx context.Context, p redis.Pipeliner) // in a second round trip; nil: not needed
 	value func(now time.Time) (float64, error)
 }
 
-// Figures reads what is in Redis: of each partition at once, in one round trip of commands that cost
-// the same however long the lists are, and in a second one where entries wait that no process has
-// read. Where a key is of another type, its figures are missing; any other error is that of Redis,
-// and comes with the figures of the partitions that answered.
+// Figures reads all figures, from all partitions concurrently. The cost does not depend on the
+// length of the lists: one round trip per partition, and a second one if there are entries that no
+// process has read. Figures of a key with a wrong type are missing. If a partition does not answer,
+// it returns the error together with the figures of the others.
 func (in *Inspector) Figures(ctx context.Context) ([]Figure, error) {
 	parts := measures(in)
 	found, failed := make([][]Figure, len(parts)), make([]error, len(parts))
@@ -61,7 +61,7 @@ func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure
 	if err != nil {
 		return nil, err
 	}
-	_, _ = in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its error
+	_, _ = in.o.Redis.Pipelined(ctx, func(p redis.Pipeliner) error { // every command has its own error
 		for _, m := range all {
 			if m.ask != nil {
 				m.ask(ctx, p)
@@ -91,7 +91,7 @@ func (in *Inspector) read(ctx context.Context, s *scripts.Scripts, all []measure
 	return found, failed
 }
 
-// measures lists what there is to read in each partition.
+// measures returns the measures of every partition.
 func measures(in *Inspector) [][]measure {
 	parts := make([][]measure, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
@@ -105,29 +105,29 @@ func measures(in *Inspector) [][]measure {
 	return parts
 }
 
-// measuresOf lists what there is to read in a partition.
+// measuresOf returns the measures of a partition.
 func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 	all := slices.Concat(
 		backlogFigures("jobs", k.Jobs(), "Pushed ids that are not started yet."),
-		backlogFigures("fanin", k.FanIn(), "Jobs whose listeners are done, and whose file is not, or that are to end."),
-		backlogFigures("fanin_large", k.FanInLarge(), "Jobs with much data that are as those of fanfold_fanin_waiting: a process folds limits.folds of them at once."),
-		backlogFigures("replies", k.Reply(), "What external services said and is not applied yet."),
-		backlogFigures("timer_actions", k.Fired(), "Timers that have fired and whose action is not done, in work or not."),
-		backlogFigures("ends", k.Finished(), "Ends of jobs and receipts that a service is not told yet, in work or not."),
+		backlogFigures("fanin", k.FanIn(), "Jobs that wait for fan-in: all listeners are done, or the job is to end."),
+		backlogFigures("fanin_large", k.FanInLarge(), "Jobs with much data that wait for fan-in: a process folds at most limits.folds of them at once."),
+		backlogFigures("replies", k.Reply(), "Replies of external services that are not applied yet."),
+		backlogFigures("timer_actions", k.Fired(), "Timers that have fired and whose action is not done, including those in work."),
+		backlogFigures("ends", k.Finished(), "Ends of jobs and receipts that are not reported to a service yet, including those in work."),
 		[]measure{
-			size("jobs_running", k.Deadlines(), "Jobs that run, in all processes."),
-			overdue("timeout", k.Deadlines(), "How long ago the first deadline passed of a job that has not ended, 0 if none did: it grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
-			size("paused", k.PausedSet(), "Listeners and reports that are paused."),
-			size("jobs_delayed", k.Delayed(), "Ids and retries that are due later."),
-			overdue("delayed", k.Delayed(), "How long ago the first id or retry was due that is still delayed, 0 if none was: it grows while no scheduler runs."),
-			size("jobs_dead", k.Dead(), "Failed jobs that were neither run again nor discarded."),
-			length("quarantined", k.Quarantined(), "Entries that could not be used; the oldest of about 10,000 are removed."),
+			size("jobs_running", k.Deadlines(), "Running jobs, in all processes."),
+			overdue("timeout", k.Deadlines(), "How long ago the oldest deadline of a job passed that has not ended, else 0. It grows while no scheduler fails the job, no engine ends it, or a paused listener stops the deadline."),
+			size("paused", k.PausedSet(), "Paused listeners and reports."),
+			size("jobs_delayed", k.Delayed(), "Delayed ids and retries."),
+			overdue("delayed", k.Delayed(), "By how much the oldest delayed id or retry is overdue, else 0. It grows while no scheduler runs."),
+			size("jobs_dead", k.Dead(), "Failed jobs that were neither retried nor discarded."),
+			length("quarantined", k.Quarantined(), "Entries that could not be used. Above about 10,000, the oldest are removed."),
 			size("timers", k.Timers(), "Timers that are set and not paused."),
-			overdue("timers", k.Timers(), "How long ago the first timer was due that has not fired, 0 if none was: it grows while no scheduler runs."),
-			size("timer_actions_retrying", k.WaitingFired(), "Timers that have fired and whose action waits for its next try, and ends of which a service is to be told again."),
+			overdue("timers", k.Timers(), "By how much the oldest timer is overdue, else 0. It grows while no scheduler runs."),
+			size("timer_actions_retrying", k.WaitingFired(), "Actions of timers, and reports of ends and receipts to services, that wait for their next try."),
 		})
 	for _, name := range slices.Sorted(maps.Keys(in.o.Config.Reports)) {
-		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait for their report, which is paused.")
+		m := size("jobs_parked", k.Waiting(name), "Pushed ids that wait because their report is paused.")
 		m.Label, m.Of = "report", name
 		all = append(all, m)
 	}
@@ -137,7 +137,7 @@ func (in *Inspector) measuresOf(k scripts.Keys) []measure {
 		if by.Listener == "" {
 			continue
 		}
-		tasks := backlogFigures("tasks", stream, "Tasks of the listener that are not done, in work or not.")
+		tasks := backlogFigures("tasks", stream, "Open tasks of the listener, including those in work.")
 		tasks = append(tasks, workers("tasks_workers", stream, "Processes that run the listener, or workers of its external service.", by))
 		for _, m := range tasks {
 			m.Label, m.Of = "listener", by.Listener
@@ -167,8 +167,8 @@ func size(name, key, help string) measure {
 	}
 }
 
-// overdue measures how late the first member of a sorted set of times is. Services write seconds,
-// too, which a scheduler rewrites.
+// overdue measures how late the first member of a sorted set of times is. Services may write
+// seconds, which the scheduler rewrites to milliseconds.
 func overdue(name, key, help string) measure {
 	ranges := []*redis.ZRangeBy{
 		{Min: strconv.FormatInt(scripts.MinMillis, 10), Max: "+inf", Count: 1},
@@ -197,7 +197,7 @@ func overdue(name, key, help string) measure {
 	}
 }
 
-// memory measures how full the server of a partition is. It asks on its own connection: a pipeline
+// memory measures the memory use of a partition's server. It does not use the pipeline: a pipeline
 // to a cluster sends INFO, which names no key, to any server.
 func memory(s *scripts.Scripts) measure {
 	var used int
@@ -232,5 +232,5 @@ func workers(name, key, help string, by Reader) measure {
 
 func number(n int64, err error) (float64, error) { return float64(n), err }
 
-// since is how many seconds a time is past.
+// since returns the seconds since a time, at least 0.
 func since(now, at time.Time) float64 { return max(0, now.Sub(at).Seconds()) }

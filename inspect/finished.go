@@ -7,19 +7,18 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Place is where somebody has come in the events of each partition; nil: at their end.
-type Place []string
+// Cursor is a position in the events of every partition; nil: at their end.
+type Cursor []string
 
-// Told is what events tell of some time.
+// Told counts what the events of some time tell.
 type Told struct {
 	Ended  map[report.Status]int // jobs
-	Failed map[string]int        // tries, by the step that has failed, such as a listener
+	Failed map[string]int        // failed tries, by step, such as a listener
 }
 
-// Told counts the events that come after a place, and returns the place after them. It reads them
-// page by page.
-func (in *Inspector) Told(ctx context.Context, from Place) (Told, Place, error) {
-	t, next := Told{map[report.Status]int{}, map[string]int{}}, make(Place, len(in.o.Scripts))
+// Told counts the events after a cursor, and returns the cursor after them.
+func (in *Inspector) Told(ctx context.Context, from Cursor) (Told, Cursor, error) {
+	t, next := Told{map[report.Status]int{}, map[string]int{}}, make(Cursor, len(in.o.Scripts))
 	for i, s := range in.o.Scripts {
 		if from == nil {
 			last, err := in.o.Redis.XRevRangeN(ctx, s.Keys.Events(), "+", "-", 1).Result()

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// NewGauges is a collector of the Figures. All processes tell the same: a dashboard takes the
-// max, not the sum.
+// NewGauges returns a collector of the Figures. All processes export the same values: use their
+// maximum, not their sum.
 func NewGauges(in *Inspector) prometheus.Collector {
 	g := &gauges{in: in, descs: map[string]*prometheus.Desc{}}
 	g.up = prometheus.NewDesc("fanfold_redis_up", "1 if all of Redis answered this scrape, else 0: the figures of the partitions that did not are missing.", nil, nil)
@@ -40,7 +40,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// scrapeTime bounds what a scrape reads from Redis.
+// scrapeTime is the timeout of a scrape.
 const scrapeTime = 3 * time.Second
 
 // Collect implements prometheus.Collector.

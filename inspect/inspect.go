@@ -12,18 +12,18 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Options are the handles of what an Inspector asks. It opens and closes none of them.
+// Options are the connections of an Inspector, which neither opens nor closes any.
 type Options struct {
 	Config    Config
-	Redis     redis.UniversalClient // for everything short
-	Blocking  redis.UniversalClient // for reads that wait; only Watch has any
+	Redis     redis.UniversalClient // for commands that do not block
+	Blocking  redis.UniversalClient // for blocking reads; only Watch uses it
 	Scripts   scripts.Partitions
 	Records   *record.Store
 	Databases map[string]*sql.DB // of listeners, by name
 	APIs      map[string]API     // by name
 }
 
-// Config is what the configuration says of the installation that is asked about.
+// Config is the part of the configuration that an Inspector needs.
 type Config struct {
 	Redis   report.Redis
 	Reports map[string]*report.Report // by name
@@ -32,26 +32,26 @@ type Config struct {
 	Records report.Records
 }
 
-// API is a source that is asked by HTTP.
+// API is an HTTP source.
 type API interface {
-	// Connect proves that it takes connections, and sends it nothing.
+	// Connect checks that the API accepts connections. It sends no request.
 	Connect(ctx context.Context) error
 }
 
-// Inspector answers what an operator asks. It changes nothing, but for a key of its own in Unheard, and is
-// safe for concurrent use.
+// Inspector answers the questions of an operator. It changes nothing except a key of its own in
+// Unpublished. It is safe for concurrent use.
 type Inspector struct {
 	o     Options
-	batch *batch // nil: each job is asked about by itself
+	batch *batch // nil: every job is asked about separately
 }
 
-// batch is what several jobs have in common: it is asked once for all of them.
+// batch has the answers that several jobs share.
 type batch struct {
 	ids   []string
-	asked sync.Map // what was asked → func() (its type, error)
+	asked sync.Map // name of the question → func() (its type, error)
 }
 
-// once asks, or returns what was answered to another job of the batch.
+// once asks a question, or returns the answer that another job of the batch got.
 func once[T any](in *Inspector, what string, ask func() (T, error)) (T, error) {
 	if in.batch == nil {
 		return ask()
@@ -60,5 +60,5 @@ func once[T any](in *Inspector, what string, ask func() (T, error)) (T, error) {
 	return asked.(func() (T, error))()
 }
 
-// New makes an Inspector. It asks nothing yet.
+// New makes an Inspector. It does no I/O.
 func New(o Options) *Inspector { return &Inspector{o: o} }

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Job is what is known of one record and its job.
+// Job is a record with the state of its job.
 type Job struct {
 	ID        string        `json:"id"`
 	Report    string        `json:"report"`
@@ -23,8 +23,8 @@ type Job struct {
 	Job       string        `json:"job,omitempty"` // status of the state in Redis
 	Stage     int64         `json:"stage,omitempty"`
 	Deadline  *time.Time    `json:"deadline,omitempty"`
-	Orphan    bool          `json:"orphan,omitempty"` // no process has the definition that its job was started with
-	Paused    []string      `json:"paused,omitempty"` // that it waits for: report/<name>, listener/<name>
+	Orphan    bool          `json:"orphan,omitempty"` // no process has the definition of the job
+	Paused    []string      `json:"paused,omitempty"` // pauses that it waits for: report/<name>, listener/<name>
 	Listeners []Listener    `json:"listeners,omitempty"`
 	FanIn     *Listener     `json:"fan_in,omitempty"` // once the job waits for it
 
@@ -32,14 +32,14 @@ type Job struct {
 	Changed    *time.Time      `json:"changed,omitempty"`    // when the record was changed last
 
 	Rows     *int64     `json:"rows,omitempty"`        // of the file
-	Size     *int64     `json:"size,omitempty"`        // of the file, in bytes; no Inspector knows it
+	Size     *int64     `json:"size,omitempty"`        // of the file, in bytes; an Inspector does not set it
 	Created  *time.Time `json:"created,omitempty"`     // when the record was inserted
-	Started  *time.Time `json:"started,omitempty"`     // the attempt that runs or ran last; see Times
+	Started  *time.Time `json:"started,omitempty"`     // start of the running or last attempt; see Times
 	Ended    *time.Time `json:"ended,omitempty"`       // when the record became final
-	Duration *int64     `json:"duration_ms,omitempty"` // of that attempt, until now or its end; see Times
+	Duration *int64     `json:"duration_ms,omitempty"` // of that attempt, until its end or now; see Times
 }
 
-// OfRecord is what a record alone says of its job.
+// OfRecord returns a Job from a record alone.
 func OfRecord(r engine.Record) Job {
 	v := Job{ID: r.ID, Report: r.Report, Status: r.Status, Attempt: r.Attempt, File: r.File, Error: r.Error}
 	if json.Valid(r.Parameters) {
@@ -58,26 +58,26 @@ func OfRecord(r engine.Record) Job {
 	return v
 }
 
-// Listener is the part of a listener in a job.
+// Listener is the state of a listener in a job.
 type Listener struct {
 	Name  string `json:"name"`
 	Stage int64  `json:"stage"`
-	State string `json:"state"` // waiting, running, done, omitted (given up, and the job goes on without it), failed (and its job with it), or stopped
+	State string `json:"state"` // waiting, running, done, omitted (given up, and the job continues without it), failed (with its job), or stopped
 	Rows  int64  `json:"rows"`
 	Tries int64  `json:"tries"`
 	Owner string `json:"owner,omitempty"`
 
-	Next *time.Time `json:"next,omitempty"` // it waits until then
-	Why  string     `json:"why,omitempty"`  // it waits: for what, or the error of its last try
+	Next *time.Time `json:"next,omitempty"` // end of its wait
+	Why  string     `json:"why,omitempty"`  // what it waits for, or the error of its last try
 
-	Began *time.Time `json:"began,omitempty"` // its last try, as far as Redis knows; while the job runs
+	Began *time.Time `json:"began,omitempty"` // start of its last try, if Redis knows it; while the job runs
 	Ended *time.Time `json:"ended,omitempty"` // when it was done; while the job runs
 
-	Waits bool `json:"-"` // why is no error: it waits for something
+	Waits bool `json:"-"` // Why is what it waits for, not an error
 }
 
-// Job reads a record and the state of its job. It returns engine.ErrNoRecord
-// where there is no such row.
+// Job reads a record and the state of its job. It returns engine.ErrNoRecord if the row does not
+// exist.
 func (in *Inspector) Job(ctx context.Context, id string) (Job, error) {
 	r, err := in.Record(ctx, id)
 	if err != nil {
@@ -126,8 +126,7 @@ func (in *Inspector) Record(ctx context.Context, id string) (engine.Record, erro
 	return records[id], err
 }
 
-// Records reads records by their ids. It returns engine.ErrNoRecord where one of them is
-// not there.
+// Records reads records by their ids. It returns engine.ErrNoRecord if one does not exist.
 func (in *Inspector) Records(ctx context.Context, ids []string) (map[string]engine.Record, error) {
 	records, err := in.o.Records.Read(ctx, ids)
 	if err != nil {
@@ -141,13 +140,13 @@ func (in *Inspector) Records(ctx context.Context, ids []string) (map[string]engi
 	return records, nil
 }
 
-// NoRecord is the error of an id that has no record.
+// NoRecord returns the error for an id without a record.
 func (in *Inspector) NoRecord(id string) error {
 	return fmt.Errorf("%w: %s is not in table %s of database %s", engine.ErrNoRecord, id, in.o.Config.Records.Table, in.o.Config.Records.Database)
 }
 
-// listeners lists the listeners of a job: those of its report in their order; those that
-// have a task, where the report is not in the configuration.
+// listeners returns the listeners of a job, in the order of its report. If the configuration does
+// not have the report, it returns those that have a task.
 func (j *jobState) listeners(ours *report.Report) []Listener {
 	tasks := map[string]part{}
 	var views []Listener
@@ -175,7 +174,7 @@ func (j *jobState) listeners(ours *report.Report) []Listener {
 	return views
 }
 
-// is says how a step stands.
+// is sets the state of a listener from its step.
 func (l *Listener) is(p part) {
 	l.State, l.Rows, l.Tries, l.Owner = "waiting", p.Rows, p.Tries, p.Owner
 	switch {
@@ -198,8 +197,8 @@ func (l *Listener) is(p part) {
 	}
 }
 
-// pausedBy is what of the pauses a job waits for: its report before the start, when j is
-// nil or has ended; after that listeners that are not done.
+// pausedBy returns the pauses that a job waits for: of its report before the start, when j is nil or
+// has ended, and of its open listeners after the start.
 func (j *jobState) pausedBy(found scripts.Pauses, report string) []string {
 	if j == nil || !j.runs() {
 		if _, ok := found[scripts.PausedReport(report)]; ok {

@@ -128,7 +128,7 @@ func TestDeadJobs(t *testing.T) {
 	for _, j := range list {
 		got = append(got, j.ID+": "+j.Error+j.Note)
 	}
-	if want := []string{failed + ": no disk", pending + ": the record is PENDING", "404: the record is gone"}; !slices.Equal(got, want) {
+	if want := []string{failed + ": no disk", pending + ": the record is PENDING", "404: the record was deleted"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -247,7 +247,7 @@ type seen struct {
 	act    func(Job)
 }
 
-func (s *seen) Look(v Job) error {
+func (s *seen) Show(v Job) error {
 	s.looks = append(s.looks, v)
 	s.act(v)
 	return nil

@@ -10,19 +10,18 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// pageSize is how many entries or members one round trip reads.
+// pageSize is the number of entries or members that one round trip reads.
 const pageSize = 1000
 
-// collect takes what is meant out of pages, up to a limit (0: all). Where it takes
-// nothing, the list is empty and not nil.
-func collect[T any](pages iter.Seq2[[]T, error], meant func(T) bool, limit int) ([]T, error) {
+// collect returns the elements of pages that match, up to a limit (0: all). The list is never nil.
+func collect[T any](pages iter.Seq2[[]T, error], match func(T) bool, limit int) ([]T, error) {
 	list := []T{}
 	for page, err := range pages {
 		if err != nil {
 			return nil, err
 		}
 		for _, one := range page {
-			if !meant(one) {
+			if !match(one) {
 				continue
 			}
 			if list = append(list, one); len(list) == limit {
@@ -33,8 +32,8 @@ func collect[T any](pages iter.Seq2[[]T, error], meant func(T) bool, limit int) 
 	return list, nil
 }
 
-// entries reads a stream page by page, the newest entries first or the oldest. The last
-// page is the one that is not full, and may be empty.
+// entries reads a stream page by page, the newest or the oldest entries first. The last page is not
+// full, and may be empty.
 func entries(ctx context.Context, rdb redis.UniversalClient, key string, newest bool) iter.Seq2[[]redis.XMessage, error] {
 	return func(yield func([]redis.XMessage, error) bool) {
 		read, from, to := rdb.XRangeN, "-", "+"
@@ -51,7 +50,7 @@ func entries(ctx context.Context, rdb redis.UniversalClient, key string, newest 
 	}
 }
 
-// members reads a sorted set page by page, by score.
+// members reads a sorted set page by page, in the order of scores.
 func members(ctx context.Context, rdb redis.UniversalClient, key string) iter.Seq2[[]redis.Z, error] {
 	return func(yield func([]redis.Z, error) bool) {
 		for start := int64(0); ; start += pageSize {
@@ -63,7 +62,7 @@ func members(ctx context.Context, rdb redis.UniversalClient, key string) iter.Se
 	}
 }
 
-// each makes something of every entry of pages.
+// each converts the elements of pages.
 func each[S, T any](pages iter.Seq2[[]S, error], of func(S) T) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		for page, err := range pages {
@@ -78,7 +77,7 @@ func each[S, T any](pages iter.Seq2[[]S, error], of func(S) T) iter.Seq2[[]T, er
 	}
 }
 
-// everywhere lists something in each partition, and returns it in an order, up to a limit (0: all).
+// everywhere concatenates the lists of all partitions, in an order, up to a limit (0: all).
 func everywhere[T any](in *Inspector, limit int, order func(a, b T) int, list func(s *scripts.Scripts) ([]T, error)) ([]T, error) {
 	all := []T{}
 	for _, s := range in.o.Scripts {

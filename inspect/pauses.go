@@ -17,7 +17,7 @@ type Pause struct {
 	Waiting int64     `json:"waiting"` // ids of a report
 }
 
-// Pauses lists what is paused, by name.
+// Pauses lists the paused listeners and reports, by name.
 func (in *Inspector) Pauses(ctx context.Context) ([]Pause, error) {
 	found, err := in.o.Scripts.Paused(ctx)
 	if err != nil {

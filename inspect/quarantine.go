@@ -15,24 +15,23 @@ import (
 
 // Quarantined is an entry that could not be used.
 type Quarantined struct {
-	Entry  string    `json:"entry"` // its name in the quarantine; of several partitions behind their number, such as 3:1700000000000-0
+	Entry  string    `json:"entry"` // its id in the quarantine; with several partitions after their number, such as 3:1700000000000-0
 	At     time.Time `json:"at"`
-	Stream string    `json:"stream"` // from which it came
+	Stream string    `json:"stream"` // where it came from
 	Reason string    `json:"reason"`
-	Origin string    `json:"origin"` // the entry's name in that stream; empty: it came from a sorted set, or was read again
-	Fields string    `json:"fields"` // what it was, up to 1 KB: see excerpt.Parse
+	Origin string    `json:"origin"` // its id in that stream; empty: it came from a sorted set, or was read again
+	Fields string    `json:"fields"` // its fields, up to 1 KB: see excerpt.Parse
 }
 
-// Quarantine lists the quarantined entries that are meant, the newest first, up to a
-// limit (0: all).
-func (in *Inspector) Quarantine(ctx context.Context, meant func(Quarantined) bool, limit int) ([]Quarantined, error) {
+// Quarantine lists the quarantined entries that match, the newest first, up to a limit (0: all).
+func (in *Inspector) Quarantine(ctx context.Context, match func(Quarantined) bool, limit int) ([]Quarantined, error) {
 	newest := func(a, b Quarantined) int { return b.At.Compare(a.At) }
 	return everywhere(in, limit, newest, func(s *scripts.Scripts) ([]Quarantined, error) {
-		return collect(each(entries(ctx, in.o.Redis, s.Keys.Quarantined(), true), func(m redis.XMessage) Quarantined { return in.quarantined(s, m) }), meant, limit)
+		return collect(each(entries(ctx, in.o.Redis, s.Keys.Quarantined(), true), func(m redis.XMessage) Quarantined { return in.quarantined(s, m) }), match, limit)
 	})
 }
 
-// QuarantinedEntry reads an entry of a partition's quarantine; not ok: it has no such entry.
+// QuarantinedEntry reads an entry of a partition's quarantine. It returns false if it does not exist.
 func (in *Inspector) QuarantinedEntry(ctx context.Context, s *scripts.Scripts, id string) (q Quarantined, ok bool, err error) {
 	found, err := in.o.Redis.XRange(ctx, s.Keys.Quarantined(), id, id).Result()
 	if err != nil || len(found) == 0 {
@@ -41,7 +40,7 @@ func (in *Inspector) QuarantinedEntry(ctx context.Context, s *scripts.Scripts, i
 	return in.quarantined(s, found[0]), true, nil
 }
 
-// quarantined describes an entry of a partition.
+// quarantined decodes an entry of a partition.
 func (in *Inspector) quarantined(s *scripts.Scripts, m redis.XMessage) Quarantined {
 	q := newQuarantined(m)
 	if len(in.o.Scripts) > 1 {
@@ -55,8 +54,8 @@ func newQuarantined(m redis.XMessage) Quarantined {
 	return Quarantined{Entry: m.ID, At: scripts.EntryTime(m.ID), Stream: text("stream"), Origin: text("entry"), Reason: text("reason"), Fields: text("fields")}
 }
 
-// searchQuarantine searches the newest entries of the quarantine for an id, and tells
-// whether those are all.
+// searchQuarantine searches the newest entries of the quarantine for an id. It returns false for
+// whole if the quarantine has more entries.
 func searchQuarantine(ctx context.Context, rdb redis.UniversalClient, key, id string) (found *Quarantined, whole bool, err error) {
 	seen := 0
 	for page, err := range entries(ctx, rdb, key, true) {
@@ -75,7 +74,7 @@ func searchQuarantine(ctx context.Context, rdb redis.UniversalClient, key, id st
 	return nil, true, nil
 }
 
-// names tells whether the fields of an entry name an id.
+// names reports whether the fields of an entry contain an id.
 func (q Quarantined) names(id string) bool {
 	fields, _ := excerpt.Parse(q.Fields)
 	of, _, _ := strings.Cut(fields["member"], "/")

@@ -11,16 +11,16 @@ import (
 	"github.com/fanfold/fanfold/scripts/excerpt"
 )
 
-// QuarantinedDetails is all that is known of a quarantined entry.
+// QuarantinedDetails is a quarantined entry with its fields and what to do about it.
 type QuarantinedDetails struct {
 	Quarantined
 	Whole bool              `json:"whole"`           // all fields were kept
-	Parts map[string]string `json:"parts"`           // the fields, each by itself
-	Again string            `json:"again,omitempty"` // why it would be quarantined again, where that is known
+	Parts map[string]string `json:"parts"`           // the fields by name
+	Again string            `json:"again,omitempty"` // why it would be quarantined again, if that is known
 	Next  []string          `json:"next"`            // what to do
 }
 
-// QuarantinedDetails adds to an entry what can be known of it now.
+// QuarantinedDetails explains a quarantined entry.
 func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v QuarantinedDetails, err error) {
 	v.Quarantined = q
 	v.Parts, v.Whole = excerpt.Parse(q.Fields)
@@ -30,23 +30,23 @@ func (in *Inspector) QuarantinedDetails(ctx context.Context, q Quarantined) (v Q
 	origin, requeue := in.o.Scripts.Origin(q.Stream), "fanfold quarantine requeue "+q.Entry
 	switch {
 	case !v.Whole:
-		v.Next = append(v.Next, "it was too long to be kept: have its sender send it again")
+		v.Next = append(v.Next, "it was too long to be stored: send it again from its source")
 	case origin == "delayed" || origin == "timers":
-		v.Next = append(v.Next, requeue+" --at TIME puts it back with a time that is right")
+		v.Next = append(v.Next, requeue+" --at TIME puts it back with a correct time")
 	case v.Again != "":
-		v.Next = append(v.Next, "mend what the reason names; then "+requeue+" puts it back")
+		v.Next = append(v.Next, "correct the cause; then "+requeue+" puts it back")
 	default:
 		v.Next = append(v.Next, requeue+" puts it back")
 	}
 	if id := v.Parts["id"]; v.Whole && id != "" {
-		v.Next = append(v.Next, "fanfold why "+id+" tells about the record and its job")
+		v.Next = append(v.Next, "fanfold why "+id+" explains the record and its job")
 	}
 	v.Next = append(v.Next, "fanfold quarantine rm "+q.Entry+" removes it")
 	return v, nil
 }
 
-// quarantinedAgain says why an entry would be quarantined once more for the reason that it was,
-// where that can be known; empty: it would not, or that is not known.
+// quarantinedAgain returns why an entry would be quarantined again; empty: it would not, or that is
+// not known.
 func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails) (why string, err error) {
 	id, origin := v.Parts["id"], in.o.Scripts.Origin(v.Stream)
 	if listener, ok := strings.CutPrefix(origin, "task:"); ok && !in.knows(listener) {
@@ -78,12 +78,12 @@ func (in *Inspector) quarantinedAgain(ctx context.Context, v QuarantinedDetails)
 	key := in.o.Scripts.Of(id).Keys.Job(id)
 	kind, err := in.o.Redis.Type(ctx, key).Result()
 	if err == nil && kind != "none" && kind != "hash" {
-		why = key + ", the key of its state, is not a hash but a " + kind
+		why = key + ", the key of its state, is a " + kind + " and not a hash"
 	}
 	return why, err
 }
 
-// knows tells whether a report of the configuration has a listener.
+// knows reports whether a report of the configuration has a listener.
 func (in *Inspector) knows(listener string) bool {
 	for _, r := range in.o.Config.Reports {
 		if _, _, ok := r.Listener(listener); ok {

@@ -9,20 +9,20 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Reader is who reads a stream.
+// Reader describes the processes that read a stream.
 type Reader struct {
-	Listener string        // whose tasks it has; empty: those of all jobs
-	External bool          // services read it, and otherwise processes of Fanfold
-	Silence  time.Duration // after which one that works is considered dead
+	Listener string        // whose tasks the stream has; empty: entries of all jobs
+	External bool          // services read it, not processes of Fanfold
+	Silence  time.Duration // after which a busy one counts as dead
 }
 
-// How often a reader polls at least, unless it works.
+// Maximum time between two polls of an idle reader.
 const (
 	ourPolls     = 3 * time.Second
 	servicePolls = 10 * time.Second // docs/guides/external-listeners.md lets a service wait for 5 seconds
 )
 
-// Readers tells who reads the streams of a partition, by their keys.
+// Readers returns the readers of a partition's streams, by key.
 func (in *Inspector) Readers(k scripts.Keys) map[string]Reader {
 	ours := Reader{Silence: in.o.Config.Limits.Lease}
 	all := map[string]Reader{k.Jobs(): ours, k.FanIn(): ours, k.FanInLarge(): ours, k.Fired(): ours, k.Finished(): ours}
@@ -40,7 +40,7 @@ func (in *Inspector) Readers(k scripts.Keys) map[string]Reader {
 	return all
 }
 
-// Alive tells whether a consumer waits for entries or works on one.
+// Alive reports whether a consumer waits for entries or works on one.
 func (r Reader) Alive(c redis.XInfoConsumer) bool {
 	polls := ourPolls
 	if r.External {

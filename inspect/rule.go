@@ -6,32 +6,31 @@ import (
 	"time"
 )
 
-// The rules of why are tables: why_rules_job.go and why_rules_step.go.
+// The rules of Why are tables, in why_rules_job.go and why_rules_step.go.
 
 // rule is a list of branches. The first one that holds is its answer.
 type rule []branch
 
-// branch is what is said where some facts hold. In its texts {name} stands for a phrase, or for a
-// value that is known.
+// branch is an answer and its condition. In its texts {name} is replaced by a phrase or a value.
 type branch struct {
-	when string // names of facts, all of which hold; !name: it does not hold; 1:name: the value is 1; empty: always
-	kind Kind   // empty: that of the worst step
+	when string // names of facts that must all hold; !name: must not hold; 1:name: the value is 1; empty: always
+	kind Kind   // empty: the kind of the worst step
 	says string
 	more []string
 	do   []string
-	at   string // name of the time when something happens by itself
-	then string // what that is
+	at   string // name of the time when something will happen
+	then string // what will happen
 }
 
-// known is what a rule can ask for, by its name.
+// known has the facts, values and times that rules use, by name.
 type known struct {
-	is    map[string]bool // =<kind> is the kind of the answer, in notes
+	is    map[string]bool // in notes, =<kind> is the kind of the answer
 	text  map[string]string
 	at    map[string]time.Time
-	outer *known // what is known of the job, of a step
+	outer *known // for a step: the facts of its job
 }
 
-// holds tells whether all facts of a branch hold.
+// holds reports whether all facts of a condition hold.
 func (k *known) holds(when string) bool {
 	for name := range strings.FieldsSeq(when) {
 		name, not := strings.CutPrefix(name, "!")
@@ -42,7 +41,8 @@ func (k *known) holds(when string) bool {
 	return true
 }
 
-// fact is one that is known, or that others make. One that is not known does not hold.
+// fact reports whether a fact holds: a known one, or one of the table made. An unknown fact does
+// not hold.
 func (k *known) fact(name string) bool {
 	for in := k; in != nil; in = in.outer {
 		if is, ok := in.is[name]; ok {
@@ -55,7 +55,7 @@ func (k *known) fact(name string) bool {
 	return slices.ContainsFunc(made[name], k.holds)
 }
 
-// first returns the branch of a rule that holds, or one that says nothing.
+// first returns the first branch of a rule that holds, or an empty one.
 func (k *known) first(r rule) branch {
 	if i := slices.IndexFunc(r, func(b branch) bool { return k.holds(b.when) }); i >= 0 {
 		return r[i]
@@ -63,7 +63,7 @@ func (k *known) first(r rule) branch {
 	return branch{}
 }
 
-// answer is what a rule says.
+// answer applies a rule.
 func (k *known) answer(r rule) answer {
 	b := k.first(r)
 	return answer{kind: b.kind, says: k.fill(b.says), more: k.all(b.more), do: k.all(b.do), at: k.time(b.at), then: k.fill(b.then)}
@@ -86,7 +86,7 @@ func (k *known) all(texts []string) []string {
 	return filled
 }
 
-// fill puts phrases and values into a text. What they contain is left as it is.
+// fill replaces the names in a text by phrases and values. It does not expand values.
 func (k *known) fill(text string) string {
 	var b strings.Builder
 	for {
@@ -113,7 +113,7 @@ func (k *known) value(name string) string {
 	return ""
 }
 
-// Kinds returns all kinds of verdicts, each once.
+// Kinds returns all kinds of verdicts, without duplicates.
 func Kinds() []Kind {
 	var kinds []Kind
 	for _, b := range slices.Concat(jobRule, stepRule) {

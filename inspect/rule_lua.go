@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LuaRules returns the tables of why as a table of Lua: job and step are rules, notes a list of
-// them, phrases and made have names, and severity has kinds. Times are in milliseconds.
+// LuaRules returns the tables of Why as a Lua table: job and step are rules, notes is a list of
+// rules, phrases and made are maps by name, and severity is a list of kinds.
 func LuaRules() string {
 	var b strings.Builder
 	b.WriteString("{\njob = " + luaRule(jobRule) + ",\nstep = " + luaRule(stepRule) + ",\nnotes = {\n")

@@ -13,23 +13,23 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Running is a job that runs, as the one line of its state tells it.
+// Running is a running job, from the one line of its state.
 type Running struct {
 	ID       string    `json:"id"`
 	Report   string    `json:"report"`
 	Attempt  int64     `json:"attempt"`
-	Status   string    `json:"status"` // see job.StatusRun and the others; empty: Redis has no state of it
+	Status   string    `json:"status"` // such as job.StatusRun; empty: Redis has no state
 	Stage    int64     `json:"stage"`
-	Done     int64     `json:"done"`   // listeners, of all stages so far
-	Target   int64     `json:"target"` // see Done
+	Done     int64     `json:"done"`   // done listeners of all stages so far
+	Target   int64     `json:"target"` // listeners of all stages so far
 	Bytes    int64     `json:"bytes"`  // of its data in Redis
-	Open     []string  `json:"open"`   // listeners of its stage that are not done
+	Open     []string  `json:"open"`   // open listeners of its stage
 	Started  time.Time `json:"started"`
 	Deadline time.Time `json:"deadline"`
 }
 
-// Running lists the jobs that run, the next deadline first, up to a limit (0: all). It reads one
-// field of each, so that a thousand jobs cost Redis about as much as one report.
+// Running lists the running jobs, the next deadline first, up to a limit (0: all). It reads one
+// field per job, so that a thousand jobs cost Redis about as much as one report.
 func (in *Inspector) Running(ctx context.Context, limit int) ([]Running, error) {
 	order := func(a, b Running) int { return a.Deadline.Compare(b.Deadline) }
 	return everywhere(in, limit, order, func(s *scripts.Scripts) ([]Running, error) {
@@ -61,7 +61,7 @@ func (in *Inspector) running(ctx context.Context, s *scripts.Scripts, page []red
 		return nil
 	})
 	var refused redis.Error
-	if err != nil && !errors.Is(err, redis.Nil) && !errors.As(err, &refused) { // each line has its error
+	if err != nil && !errors.Is(err, redis.Nil) && !errors.As(err, &refused) { // every line has its own error
 		return nil, fmt.Errorf("states: %w", err)
 	}
 	list := make([]Running, len(page))
@@ -71,7 +71,7 @@ func (in *Inspector) running(ctx context.Context, s *scripts.Scripts, page []red
 		list[i] = Running{ID: id, Deadline: deadline}
 		state, err := job.ParseLine(lines[i].Val())
 		if err := cmp.Or(lines[i].Err(), err); err != nil {
-			continue // it is lost, or has ended just now: the deadline is what is left of it
+			continue // its state is lost, or it has just ended: only the deadline is known
 		}
 		list[i] = Running{
 			ID: id, Report: state.Report, Attempt: state.Attempt, Status: state.Status, Stage: state.Stage, Done: state.Done, Target: state.Target,

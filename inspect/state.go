@@ -14,24 +14,24 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// jobState is what Redis knows of a job. This file alone reads the state that scripts keeps.
+// jobState is the state of a job in Redis. Only this file reads it.
 type jobState struct {
 	*job.State
-	Steps []part // its tasks, of all stages so far, in their order
+	Steps []part // tasks of all stages so far, in order
 	FanIn part
 }
 
-// part is one step of a job: the task of a listener, or fan-in. Its Tries are those that
-// count, with the one that runs.
+// part is one step of a job: a listener's task, or fan-in. Its Tries are those that count,
+// including the running one.
 type part struct {
 	Name string
 	job.TaskState
 }
 
-// errBrokenState means that the key of a state holds something else.
+// errBrokenState means that the key of a state contains something else.
 var errBrokenState = errors.New("not a state")
 
-// readJob reads the state of a job; nil where there is none.
+// readJob reads the state of a job. It returns nil if there is none.
 func readJob(ctx context.Context, s *scripts.Scripts, id string) (*jobState, error) {
 	state, err := s.Jobs.Read(ctx, id)
 	switch {
@@ -53,32 +53,32 @@ func readJob(ctx context.Context, s *scripts.Scripts, id string) (*jobState, err
 	return j, nil
 }
 
-// querying tells whether the listeners of its stage are not all done.
+// querying reports whether listeners of its stage are open.
 func (j *jobState) querying() bool { return j.Status == job.StatusRun }
 
-// committed tells whether its end is decided: neither its deadline nor a cancel counts.
+// committed reports whether its end is decided: deadline and cancel no longer count.
 func (j *jobState) committed() bool {
 	return j.Status == job.StatusPublishing || j.Status == job.StatusFailing
 }
 
-// failing tells whether it is to end without a file.
+// failing reports whether it will end without a file.
 func (j *jobState) failing() bool { return j.Status == job.StatusFailing }
 
-// runs tells whether it has not ended.
+// runs reports whether it has not ended.
 func (j *jobState) runs() bool { return !j.Ended() }
 
-// member names its definition in the set of those that processes have.
+// member returns the name of its definition in the set of known definitions.
 func (j *jobState) member() string { return scripts.DefinitionMember(j.Report, j.Definition) }
 
-// orphan tells whether no process has the definition that it needs, although some run.
+// orphan reports whether processes run, and none has the definition that it needs.
 func (j *jobState) orphan(ours *report.Report, seen scripts.Seen) bool {
 	return j.NeedsDefinition() && !j.of(ours) && seen.AnyLive() && !seen.Live(j.member())
 }
 
-// of tells whether it was started with a definition.
+// of reports whether it was started with a definition.
 func (j *jobState) of(r *report.Report) bool { return r != nil && r.Hash() == j.Definition }
 
-// open are the steps that it waits for: listeners that are not done, or fan-in.
+// open returns the steps that it waits for: open listeners, or fan-in.
 func (j *jobState) open() []part {
 	switch {
 	case !j.runs():

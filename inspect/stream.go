@@ -11,28 +11,28 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// searched is how many entries of a stream are searched for an id.
+// searched is the maximum number of entries that are searched for an id.
 const searched = 10 * pageSize
 
-// queue is what was found of a stream, and of one id's entry in it.
+// queue describes a stream, and one id's entry in it.
 type queue struct {
 	Key       string
 	Length    int64
-	Consumers []redis.XInfoConsumer // of the group; Idle is how long one has not asked for anything
-	Entry     *entry                // nil: not among those that were searched
-	Searched  int64                 // entries that were searched, from the oldest on
-	Whole     bool                  // those were all
+	Consumers []redis.XInfoConsumer // of the group; Idle is the time since the last command of the consumer
+	Entry     *entry                // nil: not in the searched part
+	Searched  int64                 // searched entries, from the oldest on
+	Whole     bool                  // the whole stream was searched
 }
 
 // entry is a message in a stream.
 type entry struct {
 	ID       string
 	Ahead    int64         // older entries
-	Consumer string        // who has read it; empty: not read yet
-	Idle     time.Duration // since it was read, or its lease renewed
+	Consumer string        // the one that has read it; empty: not read yet
+	Idle     time.Duration // since it was read, or its lease was renewed
 }
 
-// live is how many consumers have been heard within the silence.
+// live returns the number of consumers whose last command is more recent than a duration.
 func (q queue) live(silence time.Duration) int {
 	n := 0
 	for _, c := range q.Consumers {
@@ -43,8 +43,7 @@ func (q queue) live(silence time.Duration) int {
 	return n
 }
 
-// queue reads what there is to know of a stream, and searches the oldest entries for an id, and an
-// attempt where that is not 0.
+// queue describes a stream, and searches its oldest entries for an id and an attempt (0: any).
 func (in *Inspector) queue(ctx context.Context, key, id string, attempt int64) (queue, error) {
 	q, err := once(in, "stream "+key, func() (q queue, err error) {
 		q.Key = key
@@ -74,19 +73,19 @@ func (in *Inspector) queue(ctx context.Context, key, id string, attempt int64) (
 	return q, nil
 }
 
-// missing tells whether a stream or its group is not there.
+// missing reports whether the error says that a stream or its group does not exist.
 func missing(err error) bool {
 	return redis.HasErrorPrefix(err, "NOGROUP") || strings.Contains(err.Error(), "no such key")
 }
 
-// indexed is a page of a stream.
+// indexed is a page of a stream, as an index.
 type indexed struct {
 	length int64
-	last   string                    // entry
-	at     map[scripts.Message]entry // the newest entry of an id and an attempt, and of an id with 0
+	last   string                    // id of its last entry
+	at     map[scripts.Message]entry // the newest entry of an id and an attempt; attempt 0: of the id
 }
 
-// search finds the newest entry of a message among the oldest entries: the one that is read last.
+// search finds the newest entry of a message among the oldest entries of a stream.
 func (in *Inspector) search(ctx context.Context, q *queue, of scripts.Message) error {
 	for from := "-"; ; {
 		page, err := once(in, "stream "+q.Key+" "+from, func() (indexed, error) { return in.index(ctx, q.Key, from) })

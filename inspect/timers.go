@@ -11,25 +11,24 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Timer is a timer as people see it.
+// Timer is a timer, for people.
 type Timer struct {
 	Name       string     `json:"name"`
-	State      string     `json:"state"`         // set, overdue or paused, with "no definition" where none matches; or what was done
-	Due        *time.Time `json:"due,omitempty"` // nil: its score is no time
+	State      string     `json:"state"`         // set, overdue or paused, with "no definition" if none matches; or what was done
+	Due        *time.Time `json:"due,omitempty"` // nil: its score is not a valid time
 	Every      string     `json:"every,omitempty"`
 	Cron       string     `json:"cron,omitempty"`
-	Definition string     `json:"definition,omitempty"` // empty: none matches, it will not fire
+	Definition string     `json:"definition,omitempty"` // empty: none matches, and it will not fire
 }
 
-// Timers lists the timers whose names are meant, set and paused ones, the next one first,
-// up to a limit.
-func (in *Inspector) Timers(ctx context.Context, meant func(name string) bool, limit int) ([]Timer, error) {
+// Timers lists the set and paused timers whose names match, the next one first, up to a limit.
+func (in *Inspector) Timers(ctx context.Context, match func(name string) bool, limit int) ([]Timer, error) {
 	now, err := in.o.Scripts.Home().Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all, err := everywhere(in, 0, func(Timer, Timer) int { return 0 }, func(s *scripts.Scripts) ([]Timer, error) {
-		return in.timersOf(ctx, s, now, meant, limit)
+		return in.timersOf(ctx, s, now, match, limit)
 	})
 	if err != nil {
 		return nil, err
@@ -38,8 +37,8 @@ func (in *Inspector) Timers(ctx context.Context, meant func(name string) bool, l
 	return all[:min(len(all), limit)], nil
 }
 
-// timersOf is Timers of one partition, in no order.
-func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.Time, meant func(name string) bool, limit int) (all []Timer, err error) {
+// timersOf is Timers for one partition, unsorted.
+func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.Time, match func(name string) bool, limit int) (all []Timer, err error) {
 	for state, key := range map[string]string{"set": s.Keys.Timers(), "paused": s.Keys.PausedTimers()} {
 		found, err := collect(each(members(ctx, in.o.Redis, key), func(z redis.Z) Timer {
 			name, _ := z.Member.(string)
@@ -52,7 +51,7 @@ func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.
 				t.State += ", no definition"
 			}
 			return t
-		}), func(t Timer) bool { return meant(t.Name) }, limit)
+		}), func(t Timer) bool { return match(t.Name) }, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +60,7 @@ func (in *Inspector) timersOf(ctx context.Context, s *scripts.Scripts, now time.
 	return all, nil
 }
 
-// Timer describes a timer that is due at a time, or at none where that is zero.
+// Timer describes a timer. A zero time means that it has no valid time.
 func (in *Inspector) Timer(name string, due time.Time, state string) Timer {
 	t := Timer{Name: name, State: state}
 	if !due.IsZero() {
@@ -81,5 +80,5 @@ func (t Timer) when() time.Time {
 	return *t.Due
 }
 
-// overdue tells whether it should have fired.
+// overdue reports whether it should have fired.
 func (t Timer) overdue(now time.Time) bool { return t.Due != nil && now.Sub(*t.Due) > Missed }

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// List returns what the records say of jobs, and Times, the record that was changed last first.
+// List returns jobs from their records, with Times, the most recently changed record first.
 func (in *Inspector) List(ctx context.Context, of record.Filter, limit int) ([]Job, error) {
 	records, err := in.o.Records.List(ctx, of, limit)
 	if err != nil {
@@ -27,24 +27,24 @@ func (in *Inspector) List(ctx context.Context, of record.Filter, limit int) ([]J
 	return jobs, in.Times(ctx, each...)
 }
 
-// ago is a time that was so long ago.
+// ago returns the time before an age.
 func ago(age time.Duration) *time.Time {
 	at := time.Now().Add(-age).Truncate(time.Millisecond)
 	return &at
 }
 
 const (
-	// newest is how many events of a partition are read for the durations of jobs that have ended.
+	// newest is how many events of a partition are read to find the durations of ended jobs.
 	newest = 1000
-	// few is how many of them are read at a time for one job: its end is mostly among the first.
+	// few is the page size for one job, whose end is usually among the first events.
 	few = 100
-	// skew is how much later than the database the clock of Redis may be.
+	// skew is the maximum by which the clock of Redis may be ahead of the database's.
 	skew = time.Minute
 )
 
-// Times sets Started and Duration of jobs, where they are known: of those that run from their state,
-// of those that have ended from the newest events. It takes two round trips for each partition,
-// however many jobs there are. Of one job it reads the events before its end, a few at a time.
+// Times sets Started and Duration of jobs if they are known: for running jobs from their state, for
+// ended jobs from the newest events. It takes two round trips per partition for any number of jobs.
+// For one job it reads the events before its end, a few at a time.
 func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 	running, ended := map[*scripts.Scripts][]*Job{}, map[*scripts.Scripts]map[string]*Job{}
 	for _, v := range jobs {
@@ -82,7 +82,7 @@ func (in *Inspector) Times(ctx context.Context, jobs ...*Job) error {
 	return nil
 }
 
-// ends sets the times of jobs that have ended from the events of a stream.
+// ends sets the times of ended jobs from the events of a stream.
 func (in *Inspector) ends(ctx context.Context, stream string, byID map[string]*Job) error {
 	from, page := "+", int64(newest)
 	if len(byID) == 1 {

@@ -8,16 +8,15 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Sums are figures of all partitions together, by their name and what they are of: a listener, a
-// report, or nothing.
+// Sums are the figures of all partitions together, by their name and their listener or report,
+// which may be empty.
 type Sums map[[2]string]float64
 
-// Of is the figure of a name; of is a listener or a report, or empty. It is 0 if it is not known.
+// Of returns the figure of a listener or a report, or of neither. It is 0 if the figure is unknown.
 func (s Sums) Of(name, of string) float64 { return s[[2]string{name, of}] }
 
-// Sum adds the figures of all partitions: of ages and lateness the greatest counts. A process is a
-// worker of every partition: of the workers the fewest count, since a partition without any stands
-// still.
+// Sum adds the figures of all partitions. Of ages and delays it takes the maximum. Of workers it
+// takes the minimum: a process works for every partition, and a partition without workers stands still.
 func Sum(found []Figure) Sums {
 	all := Sums{}
 	for _, f := range found {
@@ -26,7 +25,7 @@ func Sum(found []Figure) Sums {
 		switch {
 		case f.Name == "tasks_workers" && known:
 			all[key] = min(was, f.Value)
-		case f.Greatest():
+		case f.TakesMax():
 			all[key] = max(was, f.Value)
 		default:
 			all[key] = was + f.Value
@@ -39,14 +38,14 @@ func Sum(found []Figure) Sums {
 type Load struct {
 	Name    string        `json:"name"`
 	Workers float64       `json:"workers"` // processes
-	Waiting float64       `json:"waiting"` // tasks that are not done
-	Pending float64       `json:"pending"` // of these, those that a worker has
-	Lag     float64       `json:"lag"`     // and those that no worker has read
-	Oldest  time.Duration `json:"oldest"`  // age of the first one, in nanoseconds
+	Waiting float64       `json:"waiting"` // open tasks
+	Pending float64       `json:"pending"` // of these, how many a worker has
+	Lag     float64       `json:"lag"`     // and how many no worker has read
+	Oldest  time.Duration `json:"oldest"`  // age of the oldest one, in nanoseconds
 	Paused  bool          `json:"paused"`
 }
 
-// Loads tells of listeners what the figures and the pauses say.
+// Loads returns the loads of listeners, from the figures and the pauses.
 func Loads(listeners []string, f Sums, pauses []Pause) []Load {
 	all := []Load{}
 	for _, name := range listeners {
@@ -60,7 +59,7 @@ func Loads(listeners []string, f Sums, pauses []Pause) []Load {
 	return all
 }
 
-// Top is what runs now, and what waits.
+// Top has what runs now, and how much waits.
 type Top struct {
 	At          time.Time `json:"at"`
 	Running     float64   `json:"running"`     // jobs
@@ -68,14 +67,14 @@ type Top struct {
 	Delayed     float64   `json:"delayed"`     // ids and retries that are due later
 	Dead        float64   `json:"dead"`        // jobs
 	Quarantined float64   `json:"quarantined"` // entries
-	Memory      float64   `json:"memory"`      // of Redis, from 0 to 1; 0: it has no limit
-	Late        float64   `json:"late"`        // seconds by which the first deadline, delayed id or timer is overdue
+	Memory      float64   `json:"memory"`      // used share of Redis's maxmemory, from 0 to 1; 0: no limit
+	Late        float64   `json:"late"`        // seconds by which the oldest deadline, delayed id or timer is overdue
 	Paused      []string  `json:"paused"`      // report/<name>, listener/<name>
 	Listeners   []Load    `json:"listeners"`
 	Jobs        []Running `json:"jobs"` // the next deadline first
 }
 
-// Top reads what runs now, up to so many jobs.
+// Top reads the figures, and the running jobs up to a maximum.
 func (in *Inspector) Top(ctx context.Context, listeners []string, jobs int) (Top, error) {
 	found, err := in.Figures(ctx)
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// Watcher is shown what becomes of jobs.
+// Watcher shows the progress of jobs.
 type Watcher interface {
-	// Look shows how a job stands, which may be as it was before.
-	Look(v Job) error
-	// Event shows what was told of a job.
+	// Show shows the state of a job, which may be unchanged.
+	Show(v Job) error
+	// Event shows an event of a job.
 	Event(e Event) error
 }
 
 const (
-	// pollEvery is how often jobs without events are read: events can be trimmed, and
-	// rows of a listener that runs have none.
+	// pollEvery is how often jobs are read without an event: events can be trimmed, and the row
+	// count of a running listener has none.
 	pollEvery = 500 * time.Millisecond
-	// maxPolled is how many jobs are read every time. Of more, only those with events are;
-	// one query tells which records are final.
+	// maxPolled is the maximum number of jobs that every poll reads. Of more jobs, it reads those with
+	// events, and finds final records by one query.
 	maxPolled = 10
 )
 
-// Watch follows jobs until their records are final.
+// Watch shows jobs until their records are final, and returns their last states.
 func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]Job, error) {
 	follow, err := follow(ctx, in, ids)
 	if err != nil {
@@ -50,7 +50,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 			}
 		}
 		if len(waiting) > maxPolled && !first {
-			// One query tells which have ended.
+			// One query finds those that have ended.
 			records, err := in.o.Records.Read(ctx, waiting)
 			if err != nil {
 				return nil, err
@@ -65,7 +65,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 			if err != nil {
 				return nil, err
 			}
-			if err := show.Look(v); err != nil {
+			if err := show.Show(v); err != nil {
 				return nil, err
 			}
 			if v.Status.Final() { // DELETED, too
@@ -91,10 +91,10 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 	return views, nil
 }
 
-// Deleted is the status that is shown for a record whose row has gone.
+// Deleted is the status that is shown for a deleted record.
 const Deleted report.Status = "DELETED"
 
-// watched is Job, for a record that existed and may be deleted.
+// watched is Job for a record that existed and may have been deleted.
 func watched(ctx context.Context, in *Inspector, id string) (Job, error) {
 	v, err := in.Job(ctx, id)
 	if errors.Is(err, engine.ErrNoRecord) {
@@ -111,13 +111,13 @@ type Event struct {
 	Fields map[string]string // all of them
 }
 
-// follower reads events as they come.
+// follower reads new events.
 type follower struct {
 	redis redis.UniversalClient
-	last  map[string]string // stream of events → entry that was read last
+	last  map[string]string // stream of events → last entry that was read
 }
 
-// follow begins behind the last events of now in the partitions of some ids.
+// follow starts after the current last events in the partitions of ids.
 func follow(ctx context.Context, in *Inspector, ids []string) (*follower, error) {
 	f := &follower{redis: in.o.Blocking, last: map[string]string{}}
 	for _, id := range ids {
@@ -136,12 +136,12 @@ func follow(ctx context.Context, in *Inspector, ids []string) (*follower, error)
 	return f, nil
 }
 
-// turn is how long one of several streams of events is waited for: no command reads those of
+// blockTime is how long a read of one of several streams blocks: no command reads streams of
 // several slots.
-const turn = 50 * time.Millisecond
+const blockTime = 50 * time.Millisecond
 
-// next takes events until one of them was taken, or the time is over, and returns the
-// ids of the records of those.
+// next passes events to take until it accepts one, or the time limit ends. It returns the ids of
+// the accepted events.
 func (f *follower) next(ctx context.Context, limit time.Duration, take func(Event) (bool, error)) (ids []string, err error) {
 	end := time.Now().Add(limit)
 	for len(ids) == 0 {
@@ -150,7 +150,7 @@ func (f *follower) next(ctx context.Context, limit time.Duration, take func(Even
 			return nil, nil
 		}
 		if len(f.last) > 1 {
-			left = turn
+			left = blockTime
 		}
 		for stream, last := range f.last {
 			streams, err := f.redis.XRead(ctx, &redis.XReadArgs{Streams: []string{stream, last}, Count: 1000, Block: max(left, time.Millisecond)}).Result()

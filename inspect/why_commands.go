@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// commands are the lines for a shell that show what a verdict is about.
+// commands returns shell commands that show the facts behind a verdict.
 func (f *facts) commands(v Verdict) []string {
 	k := f.Keys
 	job := shell(k.Job(f.ID))
@@ -70,8 +70,8 @@ func (f *facts) commands(v Verdict) []string {
 	return lines
 }
 
-// redisCLI begins a command for a server. A password is not in
-// it: redis-cli takes it from REDISCLI_AUTH.
+// redisCLI returns the start of a redis-cli command for a server. It contains no password:
+// redis-cli takes it from REDISCLI_AUTH.
 func redisCLI(o redis.Options) string {
 	line := "redis-cli"
 	if o.Network == "unix" {
@@ -96,7 +96,7 @@ func redisCLI(o redis.Options) string {
 	return line
 }
 
-// shell quotes a word for a shell where that is needed.
+// shell quotes a word for a shell if necessary.
 func shell(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/@,+", r)

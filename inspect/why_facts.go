@@ -16,38 +16,38 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// askTime bounds how long one server is asked before it counts as away.
+// askTime is the timeout after which a server counts as away.
 const askTime = 5 * time.Second
 
-// facts are what was found of an id, without any judgement. Where a server was
-// away, what it knows is missing.
+// facts are what is known about an id, without any judgement. If a server is away, its facts
+// are missing.
 type facts struct {
 	ID         string
-	CLI        string // redis-cli with what reaches this Redis
+	CLI        string // redis-cli with the options that reach this Redis
 	Keys       scripts.Keys
 	Limits     report.Limits
-	Now        time.Time // by Redis's clock; this machine's where Redis is away
+	Now        time.Time // of Redis, or of this machine if Redis is away
 	RedisErr   error
 	RecordErr  error
 	Record     *engine.Record // nil: no such row
-	Report     *report.Report // of the record, or else of the job; nil: not in the configuration
-	Job        *jobState      // nil: Redis has no state of one
-	JobErr     error          // the key of the state holds something else
+	Report     *report.Report // of the record or the job; nil: not in the configuration
+	Job        *jobState      // nil: Redis has no state
+	JobErr     error          // the key of the state contains something else
 	Delayed    []Delayed      // the id's members of the delayed set, by due time
 	Running    int64          // jobs, in all processes
 	Memory     int            // percent of what Redis may use
 	Jobs       queue
-	Queues     map[string]queue // by step that is not done
-	Sources    map[string]error // databases and APIs of the open listeners; nil: it answers from here
+	Queues     map[string]queue // by open step
+	Sources    map[string]error // databases and APIs of the open listeners; nil: it answers
 	Seen       scripts.Seen     // which definitions processes have
-	Paused     scripts.Pauses   // listeners and reports, with since when
-	Dead       time.Time        // since when it is listed as dead; zero: it is not
-	Aside      *Quarantined     // nil: not in the part of the quarantine that was searched
-	AsideWhole bool             // all of the quarantine was searched
+	Paused     scripts.Pauses   // listeners and reports, with the start of the pause
+	Dead       time.Time        // when it was listed as dead; zero: it is not listed
+	Aside      *Quarantined     // nil: not in the searched part of the quarantine
+	AsideWhole bool             // the whole quarantine was searched
 }
 
-// gather asks Redis, the records' database and the databases of the listeners
-// that a job waits for. A server that is away is a fact, too.
+// gather asks Redis, the record database, and the sources of the listeners that a job waits for.
+// A server that is away is a fact, too.
 func gather(ctx context.Context, in *Inspector, id string) *facts {
 	s := in.o.Scripts.Of(id)
 	server, _ := once(in, "server "+s.Keys.Prefix, func() (redis.Options, error) {
@@ -90,8 +90,8 @@ func askRecord(ctx context.Context, in *Inspector, id string) (*engine.Record, e
 	return nil, err
 }
 
-// Reach connects to a database or an API, and returns why that is not possible. Other
-// sources are not asked.
+// Reach connects to a database or an API, and returns the error if it cannot. For any other source
+// it returns nil.
 func (in *Inspector) Reach(ctx context.Context, source string) error {
 	_, err := once(in, "source "+source, func() (struct{}, error) { return struct{}{}, in.reach(ctx, source) })
 	return err
@@ -109,7 +109,7 @@ func (in *Inspector) reach(ctx context.Context, source string) error {
 	return nil
 }
 
-// askRedis fills in what Redis knows.
+// askRedis collects the facts in Redis.
 func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	s := in.o.Scripts.Of(f.ID)
 	if f.Now, err = s.Now(ctx); err != nil {
@@ -151,7 +151,7 @@ func (f *facts) askRedis(ctx context.Context, in *Inspector) (err error) {
 	return err
 }
 
-// askSteps finds the entries of the steps that a job waits for.
+// askSteps finds the stream entries of the open steps of a job.
 func (f *facts) askSteps(ctx context.Context, in *Inspector) error {
 	for _, p := range f.open() {
 		for _, stream := range f.streams(p.Name) {
@@ -167,8 +167,8 @@ func (f *facts) askSteps(ctx context.Context, in *Inspector) error {
 	return nil
 }
 
-// askDelayed finds the members of the delayed set that an id can have now. It asks for
-// each by name, since the set can be large.
+// askDelayed finds the members of the delayed set that belong to an id. It asks for every possible
+// member by name, because the set can be large.
 func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, error) {
 	members := engine.BeforeStart(f.ID)
 	if f.Job != nil {
@@ -192,7 +192,7 @@ func (f *facts) askDelayed(ctx context.Context, s *scripts.Scripts) ([]Delayed, 
 	return found, err
 }
 
-// open are the steps that the job waits for.
+// open returns the steps that the job waits for.
 func (f *facts) open() []part {
 	if f.Job == nil {
 		return nil
@@ -200,7 +200,7 @@ func (f *facts) open() []part {
 	return f.Job.open()
 }
 
-// streams are where the messages of a step go.
+// streams returns the keys of the streams that can contain the message of a step.
 func (f *facts) streams(step string) []string {
 	if step == job.StepFanIn {
 		return []string{f.Keys.FanInLarge(), f.Keys.FanIn()}
@@ -208,8 +208,8 @@ func (f *facts) streams(step string) []string {
 	return []string{f.Keys.Task(step)}
 }
 
-// definition is the report that the job was started with; nil where this
-// configuration has another one, or none.
+// definition returns the report that the job was started with; nil if this configuration has
+// another definition of it, or none.
 func (f *facts) definition() *report.Report {
 	if f.Job != nil && f.Job.of(f.Report) {
 		return f.Report
@@ -217,7 +217,7 @@ func (f *facts) definition() *report.Report {
 	return nil
 }
 
-// listenerOf is the definition of a listener of the job; nil where it is not known here.
+// listenerOf returns the definition of a listener of the job; nil if it is not known here.
 func (f *facts) listenerOf(name string) *report.Listener {
 	if r := f.definition(); r != nil {
 		if l, _, ok := r.Listener(name); ok {
@@ -227,7 +227,7 @@ func (f *facts) listenerOf(name string) *report.Listener {
 	return nil
 }
 
-// openSources are those of the listeners that are not done.
+// openSources returns the sources of the open listeners.
 func (f *facts) openSources() []string {
 	var names []string
 	for _, p := range f.open() {
@@ -239,18 +239,18 @@ func (f *facts) openSources() []string {
 	return slices.Compact(names)
 }
 
-// orphan tells whether no process has the definition of the job, although some run.
+// orphan reports whether processes run, and none has the definition of the job.
 func (f *facts) orphan() bool {
 	return f.Job != nil && f.Now.Before(f.Job.Deadline) && f.Job.orphan(f.Report, f.Seen)
 }
 
-// retry is the member of the delayed set that brings a step back; nil where there is none.
+// retry returns the member of the delayed set that retries a step; nil if none exists.
 func (f *facts) retry(step string) *Delayed {
 	return f.member(func(of string) bool { return of == step || step == job.StepFanIn && of == job.StepRecord })
 }
 
-// push is the member of the delayed set by which the id is pushed, or its record looked
-// up again; nil where there is none.
+// push returns the member of the delayed set that pushes the id or polls its record; nil if none
+// exists.
 func (f *facts) push() *Delayed {
 	return f.member(func(of string) bool { return of == "" || of == job.StepTrigger })
 }
@@ -262,9 +262,9 @@ func (f *facts) member(is func(step string) bool) *Delayed {
 	return nil
 }
 
-// silence is how long a consumer says nothing before it counts as gone: it asks
-// every second, or renews what it works on three times in a lease.
+// silence is after how long without a sign a consumer counts as gone. A live one polls every
+// second, or renews its lease three times before it ends.
 func (f *facts) silence() time.Duration { return max(f.Limits.Lease, 3*time.Second) }
 
-// live is how many consumers read a stream.
+// live returns the number of live consumers of a stream.
 func (f *facts) live(q queue) int { return q.live(f.silence()) }

@@ -13,24 +13,24 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// answer is what keeps a job, or one of its steps.
+// answer says what a job, or one of its steps, waits for.
 type answer struct {
 	kind Kind
 	says string    // one sentence
-	more []string  // sentences that tell more
-	do   []string  // what can be done about it
-	at   time.Time // when something happens by itself; zero: nothing does, or it is not known
-	then string    // what that is
+	more []string  // further sentences
+	do   []string  // remedies
+	at   time.Time // when something will happen; zero: nothing will, or it is not known
+	then string    // what will happen
 }
 
-// judged is a job with what keeps its steps.
+// judged is a job with the answers for its steps.
 type judged struct {
 	*facts
 	steps []step
-	worst *step // the one whose kind comes first in severity; nil: it waits for none
+	worst *step // the one whose kind comes first in severity; nil: no step is open
 }
 
-// diagnose says what keeps a job. It needs no server.
+// diagnose turns facts into a verdict. It needs no server.
 func diagnose(f *facts) Verdict {
 	v := Verdict{ID: f.ID, Now: f.Now}
 	if r := f.Record; r != nil {
@@ -68,7 +68,7 @@ func diagnose(f *facts) Verdict {
 	}
 	if f.RecordErr != nil && f.RedisErr == nil {
 		if v.Summary != "" {
-			v.Details = slices.Insert(v.Details, 0, "By what Redis knows: "+v.Summary)
+			v.Details = slices.Insert(v.Details, 0, "According to Redis: "+v.Summary)
 		}
 		v.Kind, v.Summary = KindRecordsAway, fmt.Sprintf("The records' database does not answer: %v.", f.RecordErr)
 	}
@@ -77,7 +77,7 @@ func diagnose(f *facts) Verdict {
 	return v
 }
 
-// add adds what an answer says besides its first sentence.
+// add adds the details, remedies and time of an answer.
 func (v *Verdict) add(a answer) {
 	v.Details = append(v.Details, a.more...)
 	for _, text := range a.do {
@@ -90,7 +90,7 @@ func (v *Verdict) add(a answer) {
 	}
 }
 
-// runs tells whether the job runs, by all that is known.
+// runs reports whether the job runs, according to Redis and the record.
 func (f *facts) runs() bool {
 	if f.RedisErr != nil || f.Job == nil || !f.Job.runs() {
 		return false
@@ -98,7 +98,7 @@ func (f *facts) runs() bool {
 	return f.Record == nil || f.Record.Attempt == f.Job.Attempt && f.Record.ID == f.ID && !f.Record.Status.Final()
 }
 
-// known names what was found, for the rules.
+// known names the facts of the job, for the rules.
 func (j *judged) known() *known {
 	r, job, push, e, paused := j.Record, j.Job, j.push(), j.Jobs.Entry, time.Time{}
 	k := &known{outer: j.outer()}
@@ -167,7 +167,7 @@ func (j *judged) known() *known {
 	return k
 }
 
-// outer names what the job and its steps both tell.
+// outer names the facts that the rules of jobs and of steps share.
 func (f *facts) outer() *known {
 	k := &known{
 		is:   map[string]bool{"runs": f.runs(), "orphan": f.orphan()},
@@ -182,7 +182,7 @@ func (f *facts) outer() *known {
 
 func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
-// text is that of an error; empty: there is none.
+// text returns the text of an error, or nothing for nil.
 func text(err error) string {
 	if err == nil {
 		return ""

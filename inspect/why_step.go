@@ -11,33 +11,32 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Missed is how long something may be due before a scheduler is missed.
+// Missed is how long something may be overdue before the scheduler counts as missing.
 const Missed = 5 * time.Second
 
-// What to do when no process does the work of a role.
+// Remedies if no process has a role.
 const (
 	SchedulerMissing = "start fanfold serve --roles scheduler, or look at its log"
 	engineMissing    = "start fanfold serve --roles engine, or look at its log"
 	listenersMissing = "start fanfold serve --roles listeners, or look at its log"
 )
 
-// step is what was found of one step of a job that is not done, the task of a listener or
-// fan-in, and what keeps it. The two differ in nouns alone.
+// step has the facts of an open step of a job, a listener's task or fan-in, and the answer.
 type step struct {
-	part // Next is as its member of the delayed set says, which people can change
+	part // Next is the score in the delayed set, which people can change
 	*facts
 	answer
 
 	queue    queue
-	maxTries int              // 0: not known here, or without limit
-	listener *report.Listener // nil: of fan-in, or not known here
-	away     error            // why its source does not answer from here; nil: it does
+	maxTries int              // 0: unknown or unlimited
+	listener *report.Listener // nil: fan-in, or unknown
+	away     error            // why its source does not answer; nil: it does
 }
 
-// newStep collects what was found of a step, and judges it.
+// newStep collects the facts of a step and applies the rules.
 func newStep(f *facts, p part) step {
 	s := step{part: p, facts: f, queue: f.Queues[p.Name]}
-	silence := f.Limits.Lease // after which a worker that has read an entry counts as dead
+	silence := f.Limits.Lease // after which the worker of an entry counts as dead
 	back := f.retry(p.Name)
 	if back != nil && back.Due != nil {
 		s.Next = *back.Due
@@ -53,8 +52,8 @@ func newStep(f *facts, p part) step {
 		}
 	}
 	e := s.queue.Entry
-	// The state has an owner only once a step was taken over, or has taken a while; before
-	// that the pending list of its stream says whose it is, and until when.
+	// The state names an owner only after a takeover, or after a while. Before that, the pending
+	// list of the stream has the owner and the lease.
 	if e != nil && e.Consumer != "" && s.Lease.IsZero() {
 		s.Owner, s.Lease, s.Tries = cmp.Or(s.Owner, e.Consumer), f.Now.Add(silence-e.Idle), max(s.Tries, 1)
 		if s.Taken.IsZero() {
@@ -70,7 +69,7 @@ func newStep(f *facts, p part) step {
 	return s
 }
 
-// known names what was found of a step, for the rules; back: it is in the delayed set.
+// known names the facts of the step, for the rules; back: it is in the delayed set.
 func (s *step) known(back bool) *known {
 	e, now, l := s.queue.Entry, s.Now, s.listener
 	since, paused := s.Paused[scripts.PausedListener(s.Name)]
@@ -99,10 +98,10 @@ func (s *step) known(back bool) *known {
 	return k
 }
 
-// fold tells whether it is fan-in.
+// fold reports whether the step is fan-in.
 func (s *step) fold() bool { return s.Name == job.StepFanIn }
 
-// public is what a verdict tells of a step.
+// public returns the step as a verdict shows it.
 func (s *step) public() Step {
 	return Step{
 		Name: s.Name, Kind: s.kind, Says: s.says, Try: s.Tries, Tries: s.maxTries, Owner: s.Owner,
@@ -110,7 +109,7 @@ func (s *step) public() Step {
 	}
 }
 
-// title is the name of a step in a sentence.
+// title returns the name of a step in a sentence.
 func title(step string) string {
 	if step == job.StepFanIn {
 		return "fan-in"

@@ -40,7 +40,7 @@ func TestDead(t *testing.T) {
 		return found
 	}
 	found := list()
-	if len(found) != 4 || found[0].ID != ids[3] || found[0].Note != "the record is SUCCESS" || found[2].Note != "the record is gone" ||
+	if len(found) != 4 || found[0].ID != ids[3] || found[0].Note != "the record is SUCCESS" || found[2].Note != "the record was deleted" ||
 		found[3].Error != "reason "+ids[0] || found[3].Note != "" || found[3].Attempt != 1 || found[3].When.UnixMilli() != 1717200000000 {
 		t.Errorf("%+v", found)
 	}
@@ -50,7 +50,7 @@ func TestDead(t *testing.T) {
 	if got := list("--match", "*"+ids[0], "--limit", "1"); len(got) != 1 || got[0].ID != ids[0] {
 		t.Errorf("%+v", got)
 	}
-	if out, code := s.fanfold("dead", "ls"); code != exitOK || !strings.Contains(out, "(the record is gone)") {
+	if out, code := s.fanfold("dead", "ls"); code != exitOK || !strings.Contains(out, "(the record was deleted)") {
 		t.Errorf("%d %s", code, out)
 	}
 	if out, code := s.fanfold("dead", "discard", ids[3]); code != exitOK {
@@ -106,7 +106,7 @@ func TestRetryAll(t *testing.T) {
 		return r
 	}
 	if r := sweep("--dry-run"); r.Would != jobs/2-2 || r.Done != 0 || r.Left["its report is not in the configuration"] != jobs/2 ||
-		r.Left["the record is gone"] != 1 || r.Left["the record is CANCELLED"] != 1 {
+		r.Left["the record was deleted"] != 1 || r.Left["the record is CANCELLED"] != 1 {
 		t.Errorf("%+v", r)
 	}
 	if n := s.b.Redis.XLen(ctx, stream).Val(); n != 0 {

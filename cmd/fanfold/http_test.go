@@ -82,7 +82,7 @@ func TestAnAPI(t *testing.T) {
 `, fmt.Sprintf(`apis: {vendor: {url: "%s/v2", headers: {Authorization: Bearer secret-7Qx}}}`, api.URL))
 	s.exec("CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT)")
 	s.exec("INSERT INTO users VALUES (9007199254740993, 'a'), (2, 'b')")
-	if out, code := s.fanfold("doctor"); code != exitOK || !strings.Contains(out, "API vendor") || !strings.Contains(out, "it takes connections") {
+	if out, code := s.fanfold("doctor"); code != exitOK || !strings.Contains(out, "API vendor") || !strings.Contains(out, "it accepts connections") {
 		t.Errorf("doctor: %d %s", code, out)
 	}
 	s.serve(s.config)

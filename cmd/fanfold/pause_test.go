@@ -57,9 +57,9 @@ func TestPauseListener(t *testing.T) {
 		return state.Status == job.StatusRun && state.Tasks["second"].Owner == "" && !state.Tasks["second"].Done
 	})
 	s.must("status "+id, "listener/second")
-	s.must("why "+id, "the listener is paused since")
+	s.must("why "+id, "the listener has been paused since")
 	s.must("pause ls", "listener/second")
-	s.must("doctor -o json", "listener/second is paused since ")
+	s.must("doctor -o json", "listener/second has been paused since ")
 	watched, code := s.start("watch", id)
 	s.eventually("the pause is shown", func() bool { return strings.Contains(watched.String(), id+" waits: listener/second is paused") })
 	state, err := s.b.Partitions.Home().Jobs.Read(t.Context(), id)
@@ -82,7 +82,7 @@ func TestPauseListener(t *testing.T) {
 	if got := s.content(s.wait(id)[0]); got != "k,v\r\n1,2\r\n" {
 		t.Errorf("%q", got)
 	}
-	if got := code(); got != exitOK || strings.Count(watched.String(), "is paused") != 1 || !inOrder(watched.String(), "is paused", "goes on: listener/second", "SUCCESS") {
+	if got := code(); got != exitOK || strings.Count(watched.String(), "is paused") != 1 || !inOrder(watched.String(), "is paused", "continues: listener/second", "SUCCESS") {
 		t.Errorf("%d %s", got, watched)
 	}
 	s.must("resume listener second", "false")
@@ -110,7 +110,7 @@ func TestPauseReport(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	s.must("status "+ids[0], "report/two")
-	s.must("why "+ids[0], "is paused since")
+	s.must("why "+ids[0], "has been paused since")
 	s.must("pause ls", "report/two")
 	s.must("cancel "+ids[1], "cancelled")
 	// The rebuild of another process, which sees them older than the grace time.

@@ -64,7 +64,7 @@ func TestQuarantineRequeue(t *testing.T) {
 	s.refuses(s.aside(0, k.Fired(), "a firing of none", map[string]string{"name": "boop-1", "due": "1"}), "no definition in timers")
 	s.refuses(s.aside(0, k.Delayed(), "no member", map[string]string{"member": "1/2"}), "neither <id> nor")
 	s.b.Redis.Set(ctx, k.Job("2"), "x", 0)
-	s.refuses(s.aside(0, k.FanIn(), "no state", map[string]string{"id": "2", "attempt": "1"}), "is not a hash but a string")
+	s.refuses(s.aside(0, k.FanIn(), "no state", map[string]string{"id": "2", "attempt": "1"}), "is a string and not a hash")
 
 	delayed := s.aside(0, k.Delayed(), "no time", map[string]string{"member": "1/1/one"})
 	s.must("quarantine show "+delayed, "--at TIME")

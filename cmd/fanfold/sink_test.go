@@ -215,10 +215,10 @@ func TestDoctorOfFiles(t *testing.T) {
 	if _, err := os.Stat(s.dir + "/files"); err == nil {
 		t.Error("doctor has made the folder")
 	}
-	if f := s.finding("installation"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "none yet") {
+	if f := s.finding("installation"); f.Result != doctor.Pass || !strings.Contains(f.Detail, "no tag yet") {
 		t.Errorf("%+v", f)
 	}
-	if tag := s.installation(); s.finding("installation").Detail != "files have the tag "+tag {
+	if tag := s.installation(); s.finding("installation").Detail != "its files have the tag "+tag {
 		t.Errorf("not %s: %+v", tag, s.finding("installation"))
 	}
 	s.exec("RENAME TABLE fanfold_meta TO elsewhere")

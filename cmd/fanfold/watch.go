@@ -76,7 +76,7 @@ func (b *backend) awaited(ctx context.Context, ids []string, w io.Writer) (jobVi
 type silent struct{}
 
 // Look implements inspect.Watcher.
-func (silent) Look(inspect.Job) error { return nil }
+func (silent) Show(inspect.Job) error { return nil }
 
 // Event implements inspect.Watcher.
 func (silent) Event(inspect.Event) error { return nil }

@@ -185,5 +185,5 @@ func TestWatchThatIsEnded(t *testing.T) {
 // endsWatch is a watcher that ends the watch with its first look.
 type endsWatch func()
 
-func (e endsWatch) Look(inspect.Job) error    { e(); return nil }
+func (e endsWatch) Show(inspect.Job) error    { e(); return nil }
 func (e endsWatch) Event(inspect.Event) error { return nil }

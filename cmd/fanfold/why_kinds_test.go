@@ -44,12 +44,12 @@ var whyCases = map[inspect.Kind]whyCase{
 		w.runs("RUN", "b")
 		w.add("task:b")
 		w.score(w.k.PausedSet(), time.Now(), "listener/b")
-	}, says: "It waits for b: the listener is paused since AT"},
+	}, says: "It waits for b: the listener has been paused since AT"},
 	inspect.KindNoDefinition: {so: func(w *whyPlace) {
 		w.definition = "0123456789ab"
 		w.runs("RUN", "b")
 		w.score(w.k.Definitions(), time.Now().Add(time.Hour), "two/other")
-	}, says: "It stands still: no process has the definition of report two that it was started with (0123456789ab)."},
+	}, says: "It is stuck: no process has the definition of report two that it was started with (0123456789ab)."},
 	inspect.KindNoScheduler:  {record: "PENDING", so: func(w *whyPlace) { w.later(-time.Hour, "") }, says: "It was due T ago, and no scheduler has moved it."},
 	inspect.KindNoWorker:     {so: func(w *whyPlace) { w.runs("RUN", "a", "b"); w.add("task:a"); w.reads("task:b", 0) }, says: "It waits for a, b: a: no worker reads fanfold:task:a, which has 1 entry"},
 	inspect.KindWorkerDead:   {so: func(w *whyPlace) { w.runs("RUN", "b"); w.reads("task:b", 2*time.Hour) }, says: "It waits for b: worker w took it T ago (try 1 of 7) and is dead: its lease ended T ago"},
@@ -61,7 +61,7 @@ var whyCases = map[inspect.Kind]whyCase{
 		w.do("XADD", "fanfold:task:b", "*", "id", "0", "attempt", "1")
 		w.add("task:b")
 		w.live("task:b")
-	}, says: "It waits for b: 1 task is before it in fanfold:task:b, with 1 worker"},
+	}, says: "It waits for b: 1 task is ahead of it in fanfold:task:b, which has 1 worker"},
 	inspect.KindWaiting: {so: func(w *whyPlace) {
 		w.runs("RUN", "b")
 		w.tries("b", "", "")
@@ -76,21 +76,21 @@ var whyCases = map[inspect.Kind]whyCase{
 	}, says: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w; 7 rows so far"},
 	inspect.KindFolding:   {so: func(w *whyPlace) { w.runs("FOLD"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is making the file (try 1 of 7)"},
 	inspect.KindEnding:    {so: func(w *whyPlace) { w.runs("FAILING"); w.set("reason", "no disk"); w.reads("fanin", 0) }, says: "It waits for fan-in: worker w is ending the job: no disk"},
-	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
-	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines(), time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, as many as limits.running_jobs allows."},
+	inspect.KindNotPushed: {record: "PENDING", says: "The record is PENDING, and its id was not pushed.", redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindNoRoom:    {record: "PENDING", so: func(w *whyPlace) { w.push(); w.live("jobs"); w.score(w.k.Deadlines(), time.Now(), "x", "y", "z") }, says: "It waits in fanfold:jobs as the next one until a running job ends: 3 jobs run, the maximum that limits.running_jobs allows."},
 	inspect.KindStarting:  {record: "PENDING", so: func(w *whyPlace) { w.push(); w.reads("jobs", 0) }, says: "The trigger w read it T ago and is starting it."},
 	inspect.KindDelayed:   {record: "PENDING", so: func(w *whyPlace) { w.later(time.Hour, "") }, says: "It was pushed for later and is due in T."},
-	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "It was pushed and could not be started; poll 2 of 3 comes in T."},
+	inspect.KindLooking:   {so: func(w *whyPlace) { w.later(time.Hour, "/2/@trigger") }, id: "999", says: "Its id was pushed, but the job could not be started: its record is read again in T (poll 2 of 3)."},
 	inspect.KindQuarantined: {record: "PENDING", so: func(w *whyPlace) {
 		w.do("XADD", w.k.Quarantined(), "*", "stream", w.k.Jobs(), "reason", "unknown report", "fields", "id="+w.id)
 	}, says: "It was quarantined T ago: unknown report."},
-	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, and Redis has no state of attempt 1.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
-	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state holds something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`, redis: "The key of its state holds something else: BROKEN the field job is not a state: x."},
-	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, the record attempt 1: the record was changed.", redis: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w"},
+	inspect.KindStateless:     {record: "PROCESSING", says: "The record is PROCESSING, but Redis has no state of attempt 1.", redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindBrokenState:   {record: "PROCESSING", so: func(w *whyPlace) { w.do("HSET", w.k.Job(w.id), "job", "x", "listeners", "a") }, says: `The key of its state contains something else: not a state: scripts: a key is not what it should be: state of ID: the field job is "x".`, redis: "The key of its state contains something else: BROKEN the field job is not a state: x."},
+	inspect.KindSuperseded:    {so: func(w *whyPlace) { w.attempt = 2; w.runs("RUN", "b"); w.reads("task:b", 0) }, says: "Redis has attempt 2 of the job, but the record has attempt 1: the record was changed.", redis: "1 of 2 listeners are done. It waits for b: its query has been running for T (try 1 of 7), with worker w"},
 	inspect.KindEnded:         {record: "SUCCESS", so: func(w *whyPlace) { w.do("SET", w.k.Ended(w.id), "1 SUCCESS two/x/y a:1:1 file:///two.csv") }, says: "It is done: file:///two.csv", redis: "Its job has ended as SUCCESS: file:///two.csv"},
-	inspect.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis.", redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
-	inspect.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that.`, redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
-	inspect.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id waits nowhere.`, redis: "Redis has no job of ID, and the id waits nowhere: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindNoRecord:      {id: "998", says: "There is no record with this id, and no trace of the id in Redis.", redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindOtherID:       {record: "PENDING", id: "0%s", says: `The database finds the record "%s" for this id: push exactly that id.`, redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
+	inspect.KindUnknownReport: {record: "PENDING", report: "unknown", says: `Its report "unknown" is not in this configuration, and the id is not queued.`, redis: "Redis has no job of ID, and the id is not queued: it was not pushed, or its job ended more than a minute ago."},
 }
 
 // whyPlace is where a case is.
@@ -288,7 +288,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			if c.redis == "" {
 				// All of it, but what is of the record, the commands, and a hint to those.
 				drop := func(line string) bool {
-					return line == "" || slices.ContainsFunc([]string{"  record:", "  job:", "  It is PENDING", "  There is no such record", "  Redis alone"}, func(begin string) bool { return strings.HasPrefix(line, begin) })
+					return line == "" || slices.ContainsFunc([]string{"  record:", "  job:", "  The record is PENDING", "  There is no such record", "  This answer comes from Redis alone"}, func(begin string) bool { return strings.HasPrefix(line, begin) })
 				}
 				why = slices.DeleteFunc(why[:slices.Index(why, "See for yourself:")], drop)
 				found = slices.DeleteFunc(found, drop)
@@ -298,7 +298,7 @@ func TestWhySaysTheSameEverywhere(t *testing.T) {
 			} else if found[0] != c.redis {
 				t.Errorf("fanfold_why says\n%s\nand not\n%s", strings.Join(lines, "\n"), c.redis)
 			}
-			if redisAlone := "  Redis alone knows neither the record nor whether databases and APIs answer: fanfold why " + w.id + " asks them, too."; !slices.Contains(lines, redisAlone) {
+			if redisAlone := "  This answer comes from Redis alone: fanfold why " + w.id + " also asks the records, databases and APIs."; !slices.Contains(lines, redisAlone) {
 				t.Errorf("%q misses %q", lines, redisAlone)
 			}
 		})

@@ -111,7 +111,7 @@ func TestWhyBeforeTheStart(t *testing.T) {
 
 	s.exec("UPDATE file_download_record SET status = 'FAILED', error = 'the story' WHERE id = ?", id)
 	s.b.Redis.ZAdd(ctx, sc.Keys.Dead(), redis.Z{Score: in(-time.Hour), Member: id})
-	s.because(id, inspect.KindEnded, "the story", "fanfold retry "+id, "listed as dead")
+	s.because(id, inspect.KindEnded, "the story", "fanfold retry "+id, "on the list of dead jobs")
 	s.exec("UPDATE file_download_record SET status = 'SUCCESS', file = 'file:///x.csv' WHERE id = ?", id)
 	s.because(id, inspect.KindEnded, "file:///x.csv")
 	s.exec("UPDATE file_download_record SET status = 'CANCELLED' WHERE id = ?", id)
@@ -162,7 +162,7 @@ func TestWhyAJobRuns(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	away := s.away("away.yaml", "tcp(")
-	if v := s.ask(id, "-c", away); v.Kind != inspect.KindRecordsAway || len(v.Steps) != 1 || !strings.Contains(v.Details[0], "By what Redis knows") {
+	if v := s.ask(id, "-c", away); v.Kind != inspect.KindRecordsAway || len(v.Steps) != 1 || !strings.Contains(v.Details[0], "According to Redis") {
 		t.Errorf("%+v", v)
 	}
 	if v := s.ask(id, "-c", s.away("redis.yaml", "redis://")); v.Kind != inspect.KindRedisAway || len(v.Commands) != 1 {
@@ -249,7 +249,7 @@ func TestWhyAStepWaits(t *testing.T) {
 	v = s.because(id, inspect.KindLost, "Redis has lost the message")
 	s.redisCLI(strings.Split(v.Remedies[0], " does it")[0])
 	s.b.Redis.XGroupCreateConsumer(ctx, sc.Keys.Task("lazy.one"), scripts.Group, "alive too")
-	s.because(id, inspect.KindQueued, "0 tasks are before it")
+	s.because(id, inspect.KindQueued, "0 tasks are ahead of it")
 	s.setJob(id, 4, "1")
 	s.because(id, inspect.KindNoScheduler, "no scheduler has failed it")
 }

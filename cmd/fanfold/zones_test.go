@@ -125,10 +125,10 @@ func TestDoctorOnTimeZones(t *testing.T) {
 		reports, more, result string
 		says                  []string
 	}{
-		{shown, "", doctor.Warn, []string{"+02:00", "queries run in UTC", "DATETIME columns count as UTC", "the report r shows", "databases.ops.time_zone"}},
-		{shown, ", time_zone: Europe/Berlin", doctor.Pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are in Europe/Berlin"}},
-		{shown, ", time_zone: UTC", doctor.Pass, []string{"DATETIME columns are in UTC"}},
-		{given, "", doctor.Pass, []string{"+02:00", "DATETIME columns count as UTC"}},
+		{shown, "", doctor.Warn, []string{"+02:00", "queries run in UTC", "DATETIME columns are read as UTC", "report r shows", "databases.ops.time_zone"}},
+		{shown, ", time_zone: Europe/Berlin", doctor.Pass, []string{"+02:00", "queries run in UTC", "DATETIME columns are read as Europe/Berlin"}},
+		{shown, ", time_zone: UTC", doctor.Pass, []string{"DATETIME columns are read as UTC"}},
+		{given, "", doctor.Pass, []string{"+02:00", "DATETIME columns are read as UTC"}},
 	} {
 		s.config = s.write("zones.yaml", test.reports, databases(test.more))
 		f := s.finding("time zone of database ops")

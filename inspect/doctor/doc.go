@@ -1,11 +1,12 @@
-// Package doctor answers what is wrong with what the configuration names: the servers of
-// Redis, the databases and APIs of listeners, the records, the sink and the scratch folder.
+// Package doctor answers whether everything that the configuration names works: the Redis servers,
+// the databases and APIs of listeners, the records, the sink and the scratch folder.
 //
-// Examine makes the checks one after the other, each within a time of its own, so that a
-// server that hangs fails alone. A check ends as a Finding: PASS, WARN where Fanfold works but
-// not as well as it could, or FAIL where it does not work or will lose something, with a hint
-// that says what helps. redis.go checks the servers and whether they publish keyspace
-// events, partitions.go where the partitions are, work.go and streams.go what lies in Redis,
-// sources.go what listeners query, records.go the record table, startable.go what a rebuild
-// would start, and files.go where files go.
+// Examine runs the checks one after the other, each with its own timeout, so that a server that
+// hangs does not stop the others. Every check returns a Finding: PASS, WARN if Fanfold works but
+// could work better, or FAIL if it does not work or will lose something. A hint names the remedy.
+//
+// The checks are in redis.go (servers and keyspace events), partitions.go (their distribution over
+// masters), work.go and streams.go (the contents of Redis), sources.go (databases, APIs and
+// queries), records.go (the record table), startable.go (records that a rebuild would start) and
+// files.go (the sink and the scratch folder).
 package doctor

@@ -9,23 +9,23 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Options are the handles of what is examined. Examine closes none of them.
+// Options are the connections that Examine uses. It closes none of them.
 type Options struct {
 	inspect.Options
-	Settings   map[string]report.Database               // of the Databases, by name
-	Sink       report.SinkURL                           // as it is configured
+	Settings   map[string]report.Database               // of Databases, by name
+	Sink       report.SinkURL                           // as configured
 	OpenSink   func(context.Context) (sink.Sink, error) // opens the sink
-	OpenSource func(database string) (Preparer, error)  // opens what runs a database's queries
+	OpenSource func(database string) (Preparer, error)  // opens the source of a database
 }
 
-// Preparer runs the queries of listeners.
+// Preparer prepares the queries of listeners.
 type Preparer interface {
-	// Prepare has the server parse a listener's query.
+	// Prepare lets the server parse a listener's query, without running it.
 	Prepare(ctx context.Context, l *report.Listener) error
 }
 
-// Examine checks everything that the configuration names. It writes and deletes one object
-// in the sink, one scratch file and a key on each Redis, and changes nothing else.
+// Examine checks everything that the configuration names. It writes and deletes one object in the
+// sink, one scratch file and a key on every Redis server. It changes nothing else.
 func Examine(ctx context.Context, o Options) Findings {
 	base := doctor{o, inspect.New(o.Options)}
 	all := within(ctx, redisDoctor{base}.checkRedis)
@@ -37,23 +37,23 @@ func Examine(ctx context.Context, o Options) Findings {
 	return append(all, within(ctx, d.checkSink), within(ctx, checkScratch))
 }
 
-// doctor has what the checks ask.
+// doctor is the part that all checks share.
 type doctor struct {
 	Options
 	in *inspect.Inspector
 }
 
-// The checks, by what they ask.
+// The checks, by the systems that they ask.
 type (
 	redisDoctor  struct{ doctor }
 	sourceDoctor struct{ doctor } // databases and APIs of listeners
-	recordDoctor struct{ doctor } // the record table, and what it points to
+	recordDoctor struct{ doctor } // the record table and its files
 )
 
-// checkTime bounds each check: a server that hangs leaves time for the others.
+// checkTime is the timeout of a check.
 const checkTime = 15 * time.Second
 
-// within makes a check in a time of its own.
+// within runs a check with its own timeout.
 func within[T any](ctx context.Context, check func(context.Context) T) T {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

@@ -20,14 +20,14 @@ func (d recordDoctor) checkSink(ctx context.Context) Finding {
 	}
 	check := "sink " + d.Sink.String()
 	if errors.Is(err, fs.ErrNotExist) {
-		return newFinding(check, Warn, "", err, "mkdir -p "+d.Sink.Place+", for the user of fanfold serve, which creates it if it may. If it is a mount, it is missing")
+		return newFinding(check, Warn, "", err, "run mkdir -p "+d.Sink.Place+" as the user of fanfold serve, which otherwise tries to create it; if it is a mount point, mount it")
 	}
 	return newFinding(check, Fail, "an object was written and deleted", err, "may this process create and delete objects there?")
 }
 
-// checkFileColumn compares the file column with the names that files can have.
+// checkFileColumn compares the length of the file column with the longest names of files.
 func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
-	const check, hint = "file column", "ALTER TABLE … MODIFY it to VARCHAR(1024), or shorten the sink or the report's name"
+	const check, hint = "file column", "change the column to VARCHAR(1024) with ALTER TABLE … MODIFY, or shorten the sink or the report's name"
 	file, id, err := d.Records.Widths(ctx)
 	var files sink.Sink
 	if err == nil {
@@ -37,7 +37,7 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 		return newFinding(check, Fail, "", err, hint)
 	}
 	if file == 0 {
-		return pass(check, "it has no length that the database tells")
+		return pass(check, "the database gives no maximum length for it")
 	}
 	longest, first := "", ""
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
@@ -51,15 +51,15 @@ func (d recordDoctor) checkFileColumn(ctx context.Context) Finding {
 	}
 	switch {
 	case len(first) > file:
-		err = fmt.Errorf("it takes %d characters, and the first file has %d, such as %s: its job fails", file, len(first), first)
+		err = fmt.Errorf("it takes %d characters, and the name of a first file has %d, such as %s: its job fails", file, len(first), first)
 		return newFinding(check, Fail, "", err, hint)
 	case len(longest) > file:
-		err = fmt.Errorf("it takes %d characters, and a file can have %d, such as %s: its job would fail", file, len(longest), longest)
+		err = fmt.Errorf("it takes %d characters, and the name of a file can have %d, such as %s: its job would fail", file, len(longest), longest)
 	}
-	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and no file has more than %d", file, len(longest)), err, hint)
+	return newFinding(check, Warn, fmt.Sprintf("it takes %d characters, and names of files have at most %d", file, len(longest)), err, hint)
 }
 
 func checkScratch(ctx context.Context) Finding {
 	folder, err := engine.CheckScratch(ctx)
-	return newFinding("scratch files", Fail, "one was written in "+folder, err, engine.ScratchHint)
+	return newFinding("scratch files", Fail, "a file was written in "+folder, err, engine.ScratchHint)
 }

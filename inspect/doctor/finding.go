@@ -20,12 +20,12 @@ type Finding struct {
 // Findings are the results of all checks.
 type Findings []Finding
 
-// Failed tells whether a check FAILed.
+// Failed reports whether a check has the result Fail.
 func (fs Findings) Failed(check string) bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Check == check && f.Result == Fail })
 }
 
-// Count is how many checks have a result.
+// Count returns the number of checks that have a result.
 func (fs Findings) Count(result string) int {
 	var n int
 	for _, f := range fs {
@@ -36,7 +36,7 @@ func (fs Findings) Count(result string) int {
 	return n
 }
 
-// newFinding makes a finding: PASS without an error, otherwise that result.
+// newFinding makes a finding: Pass if err is nil, otherwise result with the text of err and a hint.
 func newFinding(check, result, detail string, err error, hint string) Finding {
 	if err == nil {
 		return Finding{Check: check, Result: Pass, Detail: detail}
@@ -44,7 +44,7 @@ func newFinding(check, result, detail string, err error, hint string) Finding {
 	return Finding{Check: check, Result: result, Detail: err.Error(), Hint: hint}
 }
 
-// pass is a finding that all is well.
+// pass makes a finding with the result Pass.
 func pass(check, detail string) Finding {
 	return Finding{Check: check, Result: Pass, Detail: detail}
 }

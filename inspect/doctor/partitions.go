@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
-// checkPartitions says on which master each partition is, and whether one has many more than others.
+// checkPartitions lists the partitions of every master, and warns if one has many more than others.
 func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 	const check = "redis partitions"
 	n := len(d.Scripts)
@@ -24,22 +24,22 @@ func (d redisDoctor) checkPartitions(ctx context.Context, masters int) Finding {
 		parts = append(parts, address+" has "+strings.Join(on[address], " "))
 	}
 	where := strings.Join(parts, "; ")
-	most := largest(on)
-	if even(most, n, masters) {
+	largest := maxPartitions(on)
+	if even(largest, n, masters) {
 		return pass(check, where)
 	}
-	hint := "that master works more than the others: move the slot of a partition"
+	hint := "that master does more work than the others: move the slot of a partition to another"
 	for other := n + 1; other <= 4*n+masters; other++ {
 		on, err := d.spread(ctx, other)
-		if err == nil && even(largest(on), other, masters) {
-			hint += fmt.Sprintf(", or take %d partitions, of which no master has more than %d", other, largest(on))
+		if err == nil && even(maxPartitions(on), other, masters) {
+			hint += fmt.Sprintf(", or configure %d partitions, of which no master has more than %d", other, maxPartitions(on))
 			break
 		}
 	}
-	return newFinding(check, Warn, "", fmt.Errorf("%d of %d partitions are on one of %d masters: %s", most, n, masters, where), hint)
+	return newFinding(check, Warn, "", fmt.Errorf("%d of %d partitions are on one of %d masters: %s", largest, n, masters, where), hint)
 }
 
-// spread returns the tags that each master would have of n partitions, by its address.
+// spread returns the tags that every master would have of n partitions, by its address.
 func (d redisDoctor) spread(ctx context.Context, n int) (map[string][]string, error) {
 	on := map[string][]string{}
 	begin := strings.TrimSuffix(d.Scripts.Home().Keys.Prefix, "0}:")
@@ -55,12 +55,12 @@ func (d redisDoctor) spread(ctx context.Context, n int) (map[string][]string, er
 	return on, nil
 }
 
-func largest(on map[string][]string) (most int) {
+func maxPartitions(on map[string][]string) (n int) {
 	for _, tags := range on {
-		most = max(most, len(tags))
+		n = max(n, len(tags))
 	}
-	return most
+	return n
 }
 
-// even tells whether the master that has most of n partitions has at most a fifth more than its share.
-func even(most, n, masters int) bool { return 5*most*masters <= 6*n }
+// even reports whether the master with the most of n partitions has at most a fifth more than its share.
+func even(largest, n, masters int) bool { return 5*largest*masters <= 6*n }

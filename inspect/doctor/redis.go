@@ -16,8 +16,8 @@ import (
 	"github.com/fanfold/fanfold/internal/redisdb"
 )
 
-// maxSkew is how far clocks may be apart before people are confused by times;
-// decisions use Redis's clock alone.
+// maxSkew is the maximum difference of clocks without a warning. Only people see the difference:
+// Fanfold decides by the clock of Redis.
 const maxSkew = 2 * time.Second
 
 func (d redisDoctor) checkRedis(ctx context.Context) Findings {
@@ -48,19 +48,19 @@ func (d redisDoctor) checkRedis(ctx context.Context) Findings {
 	return fs
 }
 
-// checkScripts sends all scripts to the server.
+// checkScripts loads all scripts into the server.
 func (d redisDoctor) checkScripts(ctx context.Context) Finding {
 	home := d.Scripts.Home()
 	err, detail := home.Load(ctx), "all scripts load"
 	if home.Plain() {
-		detail += " without their first line, #!lua, which this server refuses: it does not check their keys"
+		detail += " without their first line, #!lua, which this server refuses: it does not check the keys of scripts"
 	}
-	return newFinding("redis scripts", Fail, detail, err, "may this user run EVALSHA and SCRIPT LOAD?")
+	return newFinding("redis scripts", Fail, detail, err, "allow this user EVALSHA and SCRIPT LOAD")
 }
 
-// hint says what to look at where a server does not answer.
+// hint returns the remedy for a server that does not answer.
 func (d redisDoctor) hint(err error) string {
-	return cmp.Or(redisdb.Hint(d.Config.Redis, err), "are the addresses right, and the servers up?")
+	return cmp.Or(redisdb.Hint(d.Config.Redis, err), "check that the addresses are correct and the servers run")
 }
 
 // checkServer checks one server.
@@ -83,29 +83,30 @@ func (d redisDoctor) checkServer(ctx context.Context, client *redis.Client) Find
 		fs = append(fs, pass("redis persistence", "append-only file"))
 	} else {
 		fs = append(fs, Finding{
-			Check: "redis persistence", Result: Warn, Detail: "no append-only file: running jobs are lost with a restart",
-			Hint: "appendonly yes, appendfsync everysec",
+			Check: "redis persistence", Result: Warn, Detail: "no append-only file: a restart loses the state of running jobs, which then start again",
+			Hint: "set appendonly yes and appendfsync everysec",
 		})
 	}
 	return append(fs, checkFunctions(ctx, client), d.checkNotifications(ctx, client))
 }
 
-// checkFunctions tells whether redis-cli can ask why. It is never a failure: all else works without.
+// checkFunctions reports whether redis-cli can call fanfold_why. It never fails: the functions are
+// optional.
 func checkFunctions(ctx context.Context, client *redis.Client) Finding {
 	const check = "redis functions"
 	switch version, err := functions.Loaded(ctx, client); {
 	case err != nil:
 		return pass(check, fmt.Sprintf("fanfold_why and fanfold_top cannot be loaded: %v", err))
 	case version == 0:
-		return pass(check, "fanfold_why and fanfold_top are not loaded: fanfold serve does so when it starts")
+		return pass(check, "fanfold_why and fanfold_top are not loaded: fanfold serve loads them when it starts")
 	case version > functions.Version:
-		return pass(check, fmt.Sprintf("fanfold_why and fanfold_top are loaded by a newer Fanfold: library version %d", version))
+		return pass(check, fmt.Sprintf("a newer Fanfold has loaded fanfold_why and fanfold_top: library version %d", version))
 	}
-	return pass(check, "redis-cli FCALL_RO fanfold_why and fanfold_top are loaded")
+	return pass(check, "fanfold_why and fanfold_top are loaded, for redis-cli FCALL_RO")
 }
 
-// serverName is the kind and the version of a server, as INFO tells it. Others than Redis give the
-// version of Redis that they are like besides.
+// serverName returns the kind and version of a server, from INFO. Servers other than Redis also give
+// the version of Redis that they are compatible with.
 func serverName(info map[string]string) string {
 	for _, kind := range []string{"Valkey", "Dragonfly"} {
 		if version := info[strings.ToLower(kind)+"_version"]; version != "" {
@@ -126,59 +127,59 @@ func atLeast7(version string) error {
 func checkSkew(check string, now time.Time, err error) Finding {
 	skew := time.Since(now).Abs().Round(time.Millisecond)
 	if err == nil && skew > maxSkew {
-		err = fmt.Errorf("%v apart from this machine", skew)
+		err = fmt.Errorf("it differs by %v from the clock of this machine", skew)
 	}
-	return newFinding(check, Warn, fmt.Sprintf("within %v of this machine", maxSkew), err, "run NTP on both")
+	return newFinding(check, Warn, fmt.Sprintf("within %v of this machine", maxSkew), err, "run NTP on both machines")
 }
 
 func checkEviction(policy string) Finding {
-	const check, hint = "redis eviction", "maxmemory-policy noeviction, in a Redis of Fanfold's own"
+	const check, hint = "redis eviction", "set maxmemory-policy noeviction, in a Redis that only Fanfold uses"
 	if policy == "" {
-		return newFinding(check, Warn, "", errors.New("INFO memory does not tell maxmemory_policy"), hint)
+		return newFinding(check, Warn, "", errors.New("INFO memory does not contain maxmemory_policy"), hint)
 	}
 	var err error
 	if policy != "noeviction" {
-		err = fmt.Errorf("maxmemory-policy is %s: Redis may drop the keys of running jobs", policy)
+		err = fmt.Errorf("maxmemory-policy is %s: Redis may delete the keys of running jobs", policy)
 	}
 	return newFinding(check, Fail, policy, err, hint)
 }
 
 // checkRedisMemory compares the memory in use with maxmemory.
 func checkRedisMemory(memory map[string]string, allowed int) Finding {
-	const check, hint = "redis memory", "give Redis more maxmemory, or let running jobs end; limits.running_jobs and limits.job_bytes bound what they use"
+	const check, hint = "redis memory", "raise maxmemory, or wait for running jobs to end; limits.running_jobs and limits.job_bytes limit their memory"
 	used, usedErr := strconv.ParseInt(memory["used_memory"], 10, 64)
 	limit, limitErr := strconv.ParseInt(memory["maxmemory"], 10, 64)
 	if err := errors.Join(usedErr, limitErr); err != nil {
-		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not say it: %w", err), "")
+		return newFinding(check, Warn, "", fmt.Errorf("INFO memory does not contain it: %w", err), "")
 	}
 	if limit == 0 {
 		return pass(check, fmt.Sprintf("%d MB used, without maxmemory", used>>20))
 	}
 	percent := used * 100 / limit
-	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) are used", percent, limit>>20), Warn
+	detail, result := fmt.Sprintf("%d %% of maxmemory (%d MB) is used", percent, limit>>20), Warn
 	var err error
 	switch {
 	case percent >= 100:
-		err, result = errors.New(detail+": Redis refuses writes, pushes too"), Fail
+		err, result = errors.New(detail+": Redis refuses writes, including pushes"), Fail
 	case percent > int64(allowed):
-		err = fmt.Errorf("%s: above limits.memory (%d %%) no job is started", detail, allowed)
+		err = fmt.Errorf("%s: no job starts above limits.memory (%d %%)", detail, allowed)
 	}
 	return newFinding(check, result, detail, err, hint)
 }
 
-// checkNotifications checks for the events that the scheduler can use.
+// checkNotifications checks that the server publishes the events that the scheduler uses.
 func (d redisDoctor) checkNotifications(ctx context.Context, client *redis.Client) Finding {
 	const check = "redis notifications"
-	missing, has, err := d.in.UnheardOf(ctx, client)
+	missing, has, err := d.in.UnpublishedBy(ctx, client)
 	if err != nil {
-		return newFinding(check, Warn, "", fmt.Errorf("cannot be tried: %w", err), "may this user use SUBSCRIBE, ZADD, SET and DEL, and is Redis full?")
+		return newFinding(check, Warn, "", fmt.Errorf("could not be tested: %w", err), "allow this user SUBSCRIBE, ZADD, SET and DEL, and check that Redis is not full")
 	}
 	if !has {
-		return pass(check, "no partition is on this server")
+		return pass(check, "this server has no partition")
 	}
 	if len(missing) > 0 {
 		err = fmt.Errorf("not published: %s", strings.Join(missing, ", "))
 	}
-	return newFinding(check, Warn, "expired, del, set and zadd are heard", err,
-		"fanfold serve switches them on where it may use CONFIG SET; elsewhere set notify-keyspace-events Kgz$x by hand, in the parameters of a managed server. Without them Fanfold polls once a second")
+	return newFinding(check, Warn, "expired, del, set and zadd are published", err,
+		"fanfold serve turns them on if it may use CONFIG SET; otherwise set notify-keyspace-events Kgz$x yourself, such as in the parameters of a managed server. Without them, Fanfold polls once a second")
 }

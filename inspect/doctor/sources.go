@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/internal/mysqldb"
 )
 
-// checkSources connects to every database and has it parse its queries, and to every API,
-// and sends it nothing.
+// checkSources connects to every database and prepares its queries there. It connects to every API
+// without a request.
 func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 	var fs Findings
 	for _, name := range slices.Sorted(maps.Keys(d.Databases)) {
@@ -22,7 +22,7 @@ func (d sourceDoctor) checkSources(ctx context.Context) Findings {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.APIs)) {
-		fs = append(fs, newFinding("API "+name, Fail, "it takes connections", d.in.Reach(ctx, name), "is its url right, and may this process reach it?"))
+		fs = append(fs, newFinding("API "+name, Fail, "it accepts connections", d.in.Reach(ctx, name), "check its url, and that this process can reach it"))
 	}
 	return fs
 }
@@ -31,7 +31,7 @@ func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
 	var version string
 	var micros int64
 	err := d.Databases[name].QueryRowContext(ctx, "SELECT VERSION(), CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&version, &micros)
-	hint := "is the server up, and the address in the DSN right?"
+	hint := "check that the server runs and that the address in the DSN is correct"
 	if mysqldb.Refused(err) {
 		hint = "correct the DSN of database " + name + ": its account, password or schema"
 	}
@@ -42,7 +42,7 @@ func (d sourceDoctor) checkDatabase(ctx context.Context, name string) Findings {
 	return fs
 }
 
-// checkTimeZone says what the times of a database mean. It warns where it is not configured
+// checkTimeZone shows how the times of a database are read. It warns if it is not configured
 // that of a DATETIME, the server's zone is not UTC, and a report shows datetimes in
 // another zone than they were written in.
 func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
@@ -54,23 +54,23 @@ func (d sourceDoctor) checkTimeZone(ctx context.Context, name string) Finding {
 	if zone == "SYSTEM" {
 		zone = system
 	}
-	detail := fmt.Sprintf("the server's is %s; queries run in UTC", zone)
+	detail := fmt.Sprintf("the server has %s; queries run in UTC", zone)
 	said := d.Settings[name].TimeZone
 	if said != "" {
-		return pass(check, detail+", and DATETIME columns are in "+said)
+		return pass(check, detail+", and DATETIME columns are read as "+said)
 	}
-	detail += ", and DATETIME columns count as UTC"
+	detail += ", and DATETIME columns are read as UTC"
 	shown := d.showsZones(name)
 	if zone == "UTC" || zone == "+00:00" || shown == "" {
 		return pass(check, detail)
 	}
 	return Finding{
-		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; the report %s shows datetimes in a time zone", detail, shown),
-		Hint: fmt.Sprintf("write databases.%s.time_zone: the zone that its DATETIME columns were written in, such as Europe/Berlin or UTC. TIMESTAMP columns need none", name),
+		Check: check, Result: Warn, Detail: fmt.Sprintf("%s; report %s shows datetimes in a time zone", detail, shown),
+		Hint: fmt.Sprintf("set databases.%s.time_zone to the zone in which its DATETIME columns were written, such as Europe/Berlin or UTC. TIMESTAMP columns need none", name),
 	}
 }
 
-// showsZones names the first report that shows datetimes of a database in a time zone.
+// showsZones returns the first report that shows datetimes of a database in a time zone.
 func (d sourceDoctor) showsZones(database string) string {
 	for _, name := range slices.Sorted(maps.Keys(d.Config.Reports)) {
 		r := d.Config.Reports[name]
@@ -96,7 +96,7 @@ func (d sourceDoctor) checkQueries(ctx context.Context, database string) Finding
 		for _, l := range d.Config.Reports[name].Listeners() {
 			if l.Source == database {
 				fs = append(fs, newFinding("query "+name+" / "+l.Name, Fail, "the server accepts it",
-					source.Prepare(ctx, l), fmt.Sprintf("line %d of the configuration; may the user of database %s SELECT there?", l.Line, database)))
+					source.Prepare(ctx, l), fmt.Sprintf("correct the query in line %d of the configuration, or allow the user of database %s to SELECT there", l.Line, database)))
 			}
 		}
 	}

@@ -13,23 +13,23 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// maxCompared is how many records, and ids of a partition, are compared. An existing table that is
-// connected for the first time can have many more.
+// maxCompared is the maximum number of records, and of ids of a partition, that are compared. A table
+// that is connected for the first time can have many more.
 const maxCompared = 10_000
 
-// checkStartable counts the records that a rebuild would start: old enough, and without a
-// job, and waiting nowhere.
+// checkStartable counts the records that a rebuild would start: they are old enough, have no job,
+// and are not queued.
 func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	const check, page = "records to be started", 500
-	const hint = "fanfold submit ID starts one at once; to keep rows out that do not belong to Fanfold, set records.filter"
+	const hint = "fanfold submit ID starts one now; set records.filter to exclude rows that do not belong to Fanfold"
 	grace := d.Config.Limits.Grace
 	pending, processing, err := d.Records.CountStartable(ctx, grace)
 	if err != nil || pending+processing > maxCompared {
-		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those of them that have no job", pending, processing, grace)), hint)
+		return newFinding(check, Warn, "", cmp.Or(err, fmt.Errorf("%d PENDING and %d PROCESSING records have not changed for %v: a rebuild starts those without a job", pending, processing, grace)), hint)
 	}
 	queued, whole, err := d.queuedIDs(ctx)
 	counts, example := map[report.Status]int{}, ""
-	unknown, named := 0, "" // records whose report is not in the configuration: nothing starts them
+	unknown, named := 0, "" // records whose report is not in the configuration, which never start
 	for after, more := "", true; more && err == nil; {
 		var records, left []engine.Record
 		if records, err = d.Records.Startable(ctx, after, grace, page); err != nil {
@@ -54,18 +54,18 @@ func (d recordDoctor) checkStartable(ctx context.Context) Finding {
 	case err != nil:
 		return newFinding(check, Warn, "", err, hint)
 	case len(counts) > 0 && !whole:
-		err = fmt.Errorf("%scould not be compared with all of %s: only its oldest %d entries were searched", stale, d.Scripts.Home().Keys.Jobs(), maxCompared)
-		return newFinding(check, Warn, "", err, "run fanfold doctor again once fewer ids wait there; a rebuild starts the records that have no job")
+		err = fmt.Errorf("%swere compared only with the oldest %d entries of %s", stale, maxCompared, d.Scripts.Home().Keys.Jobs())
+		return newFinding(check, Warn, "", err, "run fanfold doctor again when fewer ids wait there; a rebuild starts the records without a job")
 	case len(counts) > 0:
 		return newFinding(check, Warn, "", errors.New(stale+"have no job: the next rebuild starts them"), hint)
 	case unknown > 0:
-		err = fmt.Errorf("reports that are not in this configuration: nothing starts %s, of which %s", inspect.Count(unknown, "record"), named)
-		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to keep rows out that do not belong to Fanfold")
+		err = fmt.Errorf("%s cannot start, because their report is not in this configuration: %s", inspect.Count(unknown, "record"), named)
+		return newFinding(check, Warn, "", err, "add the reports, or set records.filter to exclude rows that do not belong to Fanfold")
 	}
 	return pass(check, "none")
 }
 
-// queuedIDs are the oldest ids that wait to be started, and whether those are all.
+// queuedIDs returns the oldest ids that wait to be started, and whether these are all.
 func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, whole bool, err error) {
 	queued, whole = map[string]bool{}, true
 	for _, s := range d.Scripts {
@@ -82,8 +82,8 @@ func (d recordDoctor) queuedIDs(ctx context.Context) (queued map[string]bool, wh
 	return queued, whole, nil
 }
 
-// withoutJob leaves out the records whose jobs run, or that wait in Redis for their time,
-// their start or their report.
+// withoutJob returns the records that have no job and do not wait in Redis for their time, their
+// start or their report.
 func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
 	var left []engine.Record
 	for _, s := range d.Scripts {
@@ -97,7 +97,7 @@ func (d recordDoctor) withoutJob(ctx context.Context, records []engine.Record, q
 	return left, nil
 }
 
-// withoutJobIn is withoutJob for records of one partition.
+// withoutJobIn is withoutJob for the records of one partition.
 func withoutJobIn(ctx context.Context, s *scripts.Scripts, records []engine.Record, queued map[string]bool) ([]engine.Record, error) {
 	if len(records) == 0 {
 		return nil, nil

@@ -15,10 +15,10 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// checkStreams tells of streams that have no reader, or that pile up.
+// checkStreams checks that every stream has a live reader.
 func (d redisDoctor) checkStreams(ctx context.Context, s *scripts.Scripts) Findings {
 	seen, err := s.Definitions.Seen(ctx)
-	serving := err == nil && seen.AnyLive() // processes that might each leave out the same listener
+	serving := err == nil && seen.AnyLive() // processes run, which may all leave out the same listener
 	streams := d.in.Readers(s.Keys)
 	var fs Findings
 	for _, key := range slices.Sorted(maps.Keys(streams)) {
@@ -35,7 +35,7 @@ func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Rea
 	groups, err := d.Redis.XInfoGroups(ctx, key).Result()
 	missing := err != nil && strings.Contains(err.Error(), "no such key")
 	if err != nil && !missing {
-		return newFinding(check, Fail, "", err, "is this key something else than a stream?")
+		return newFinding(check, Fail, "", err, "check the type of this key: it must be a stream")
 	}
 	length, err := d.Redis.XLen(ctx, key).Result()
 	if err != nil {
@@ -53,9 +53,9 @@ func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Rea
 	detail, alive := fmt.Sprintf("%s, %d of them in work, %s", inspect.Count(length, "entry"), group.Pending, inspect.Count(group.Consumers, "consumer")), slices.ContainsFunc(consumers, by.Alive)
 	switch {
 	case serving && !alive && by.Listener != "" && !by.External:
-		return newFinding(check, Warn, "", errors.New("processes run, and none of them runs this listener"), "start fanfold serve with it: --listeners may leave it out everywhere")
+		return newFinding(check, Warn, "", errors.New("processes run, but none of them runs this listener"), "start fanfold serve with this listener: --listeners may exclude it in every process")
 	case missing:
-		return pass(check, "not there yet: fanfold serve makes it")
+		return pass(check, "it does not exist yet: fanfold serve makes it")
 	case i < 0:
 		return pass(check, inspect.Count(length, "entry")+", no group yet: fanfold serve makes it")
 	case group.Consumers == 0 && length > 0:
@@ -69,18 +69,17 @@ func (d redisDoctor) checkStream(ctx context.Context, key string, by inspect.Rea
 	case err != nil:
 		return newFinding(check, Fail, "", err, "")
 	case waits > unreadAfter:
-		err = fmt.Errorf("%s; none of them reads, and the oldest entry has waited for %s", detail, inspect.Short(waits))
+		err = fmt.Errorf("%s; none of them reads, and the oldest unread entry has waited for %s", detail, inspect.Short(waits))
 	case group.Pending > 0 && heard > by.Silence:
-		err = fmt.Errorf("%s; none of them was heard for %s: what they had in work stands still", detail, inspect.Short(heard))
+		err = fmt.Errorf("%s; all of them have been silent for %s, and the entries in work stand still", detail, inspect.Short(heard))
 	}
-	return newFinding(check, Warn, detail, err, "is it still running? Start "+start+", or look at its log")
+	return newFinding(check, Warn, detail, err, "start "+start+", or read its log if it runs")
 }
 
-// unreadAfter is how long an unread entry may wait, although there are
-// consumers: those that wait for entries get it at once.
+// unreadAfter is the maximum time that an entry stays unread if a consumer is idle, with a margin.
 const unreadAfter = 3 * time.Second
 
-// lastHeard is how long ago a consumer was heard last.
+// lastHeard returns the time since the last command of any consumer.
 func lastHeard(consumers []redis.XInfoConsumer) (ago time.Duration) {
 	for i, c := range consumers {
 		if i == 0 || c.Idle < ago {
@@ -90,7 +89,7 @@ func lastHeard(consumers []redis.XInfoConsumer) (ago time.Duration) {
 	return ago
 }
 
-// unread is how long the oldest entry has waited that no consumer has read; 0: there is none.
+// unread returns how long the oldest unread entry has waited; 0: there is none.
 func (d redisDoctor) unread(ctx context.Context, name, last string) (time.Duration, error) {
 	entries, err := d.Redis.XRangeN(ctx, name, "("+last, "+", 1).Result()
 	if err != nil || len(entries) == 0 {

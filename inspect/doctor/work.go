@@ -13,13 +13,13 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// checkPauses names what is paused: a pause may be forgotten.
+// checkPauses lists the pauses, because one may have been forgotten.
 func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 	list, err := d.in.Pauses(ctx)
 	if err == nil && len(list) > 0 {
 		var all []string
 		for _, p := range list {
-			text := p.What + " is paused since " + inspect.Stamp(p.Since)
+			text := p.What + " has been paused since " + inspect.Stamp(p.Since)
 			if p.Waiting > 0 {
 				text += ", waiting: " + inspect.Count(p.Waiting, "id")
 			}
@@ -27,7 +27,7 @@ func (d redisDoctor) checkPauses(ctx context.Context) Finding {
 		}
 		err = errors.New(strings.Join(all, "; "))
 	}
-	return newFinding("pauses", Warn, "nothing is paused", err, "fanfold resume listener NAME, or report NAME, ends one")
+	return newFinding("pauses", Warn, "nothing is paused", err, "fanfold resume listener NAME and fanfold resume report NAME end a pause")
 }
 
 // checkDefinitions counts the running jobs whose definition no process has.
@@ -48,12 +48,12 @@ func (d redisDoctor) checkDefinitions(ctx context.Context) Finding {
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
 			all = append(all, fmt.Sprintf("%s: %d", name, counts[name]))
 		}
-		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: they stand still until their deadlines, or until on_change: restart of their reports starts them anew", strings.Join(all, ", "), found[0].ID)
+		err = fmt.Errorf("no process has the definition of running jobs (%s), such as %s: these wait until their deadlines, or until on_change: restart of their reports starts them again", strings.Join(all, ", "), found[0].ID)
 	}
-	return newFinding("definitions of running jobs", Warn, "processes have them", err, "start a process with the configuration as it was, or fanfold adopt --all restarts them with today's")
+	return newFinding("definitions of running jobs", Warn, "all of them are known to processes", err, "start a process with the previous configuration, or run fanfold adopt --all to restart them with the current one")
 }
 
-// checkQuarantine tells of entries that were put aside.
+// checkQuarantine warns if entries were quarantined.
 func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	var n int64
 	var err error
@@ -64,16 +64,16 @@ func (d redisDoctor) checkQuarantine(ctx context.Context) Finding {
 	if err == nil && n > 0 {
 		var newest []inspect.Quarantined
 		if newest, err = d.in.Quarantine(ctx, func(inspect.Quarantined) bool { return true }, 1); err == nil && len(newest) > 0 {
-			err = fmt.Errorf("%s could not be used, the newest %s: %s", inspect.Count(n, "entry"), inspect.Stamp(newest[0].At), newest[0].Reason)
+			err = fmt.Errorf("%s could not be used; the newest, of %s: %s", inspect.Count(n, "entry"), inspect.Stamp(newest[0].At), newest[0].Reason)
 		}
 	}
-	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them; fanfold quarantine requeue puts back what is mended, and rm removes the others")
+	return newFinding("quarantine", Warn, "it is empty", err, "fanfold quarantine ls lists them, requeue puts one back after its cause is corrected, and rm removes one")
 }
 
-// maxTimers is how many timers are looked at, the next ones first.
+// maxTimers is the maximum number of timers that are checked, the next ones first.
 const maxTimers = 2000
 
-// checkTimersDue tells of timers that are overdue, and of those that no definition matches.
+// checkTimersDue warns if timers are overdue, or if no definition matches them.
 func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 	const check = "timers"
 	all, err := d.in.Timers(ctx, func(string) bool { return true }, maxTimers)
@@ -88,8 +88,8 @@ func (d redisDoctor) checkTimersDue(ctx context.Context) Finding {
 	}
 	switch {
 	case len(undefined) > 0:
-		err = fmt.Errorf("%d timers are due that no definition matches, such as %s: they do not fire", len(undefined), undefined[0])
-		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or fanfold timer rm removes them")
+		err = fmt.Errorf("no definition matches %d timers that are due, such as %s: they do not fire", len(undefined), undefined[0])
+		return newFinding(check, Warn, "", err, "correct the key of a definition in timers, or remove them with fanfold timer rm")
 	case len(overdue) > 0:
 		err = fmt.Errorf("%d timers are overdue, such as %s", len(overdue), overdue[0])
 		return newFinding(check, Warn, "", err, inspect.SchedulerMissing)

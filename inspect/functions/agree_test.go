@@ -72,7 +72,7 @@ func TestAgreesWithGo(t *testing.T) {
 }
 
 // byRedis begins what a verdict says while the records are away.
-const byRedis = "By what Redis knows: "
+const byRedis = "According to Redis: "
 
 // said is what a verdict says by what Redis knows, in the lines of fanfold_why.
 func said(v inspect.Verdict) []string {
@@ -112,7 +112,7 @@ var (
 func plain(lines []string) []string {
 	var same []string
 	for _, line := range lines {
-		if strings.HasPrefix(line, "  job: ") || strings.HasPrefix(line, "  Redis alone") || strings.HasPrefix(line, "  Jobs start and end only when") {
+		if strings.HasPrefix(line, "  job: ") || strings.HasPrefix(line, "  This answer comes from Redis alone") || strings.HasPrefix(line, "  No job starts or ends until") {
 			continue
 		}
 		line = anyDuration.ReplaceAllString(anyTime.ReplaceAllString(line, "AT"), "T")

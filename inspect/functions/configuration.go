@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// configuration is what the functions know of that of Fanfold. Fields are added to it, and never
-// get another meaning: a library of any version may read it. Times are in milliseconds.
+// configuration is the part of Fanfold's configuration that the functions need. Libraries of any
+// version read it: add fields, but never change the meaning of one. Times are in milliseconds.
 type configuration struct {
 	Hash        string                `json:"hash"` // prefix of the jobs' keys
 	Lease       int64                 `json:"lease"`
@@ -35,7 +35,8 @@ type listener struct {
 	Silence int64               `json:"silence"`
 }
 
-// describe returns the configuration of a partition as JSON, always the same for the same one.
+// describe returns the configuration of a partition as JSON. The same configuration always gives the
+// same text.
 func describe(k scripts.Keys, limits report.Limits, reports map[string]*report.Report) string {
 	c := configuration{
 		Hash: k.Hash, Lease: ms(limits.Lease), Grace: ms(limits.Grace), RunningJobs: limits.RunningJobs, Memory: limits.Memory,
@@ -50,7 +51,7 @@ func describe(k scripts.Keys, limits report.Limits, reports map[string]*report.R
 	}
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // texts and numbers
+		panic(err) // it has only texts and numbers
 	}
 	return string(text)
 }

@@ -1,11 +1,11 @@
-// Package functions answers why a job is not done inside Redis, where there is no fanfold: it has
-// the function library whose functions fanfold_why and fanfold_top redis-cli can call.
+// Package functions answers why a job is not done on machines without the fanfold command: a Redis
+// function library has fanfold_why and fanfold_top, which redis-cli can call.
 //
-// The library is made of the rules of package inspect (see inspect.LuaRules) and of the files in
-// lua/, which ask Redis for the same facts as inspect does and evaluate the rules. It writes
-// nothing, reads the keys of one partition alone, and reads a bounded number of entries.
+// The library consists of the rules of package inspect (see inspect.LuaRules) and of the files in
+// lua/, which read the same facts from Redis as inspect does and evaluate the rules. It writes
+// nothing, reads the keys of one partition only, and reads a bounded number of entries.
 //
-// A Loader, which fanfold serve runs, loads the library into every master. What the functions must
-// know of the configuration, such as the lease, it writes into the key `configuration` of each
-// partition. See functions.go for what happens when several versions of Fanfold run.
+// A Loader, which fanfold serve runs, loads the library into every master. It writes the part of the
+// configuration that the functions need, such as the lease, into the key `configuration` of every
+// partition. See functions.go for what happens if several versions of Fanfold run.
 package functions

@@ -16,14 +16,13 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// every is how often a Loader looks whether each master has the library: one that was added to a
-// cluster, or whose functions were deleted, gets it then. One that was promoted has it as its
-// master had it.
+// every is how often a Loader checks that every master has the library. A master that was added to a
+// cluster, or whose functions were deleted, gets it then. A promoted replica already has it.
 const every = time.Minute
 
 // Options configures a Loader.
 type Options struct {
-	Redis      redis.UniversalClient // for everything short
+	Redis      redis.UniversalClient // for commands that do not block
 	Partitions scripts.Partitions
 	Config     inspect.Config
 	Log        *slog.Logger
@@ -31,21 +30,21 @@ type Options struct {
 
 // Loader loads the library into every master.
 //
-// Processes of several versions may run at once. A Loader replaces an older library and leaves a
-// newer one, which knows all that an older one does. If two load at the same moment and the
-// older library remains, the newer process replaces it within a minute. The key `configuration` is
-// written by the process that was started last; the others only write it where it is missing.
+// Processes of several versions may run at the same time. A Loader replaces an older library and
+// keeps a newer one, which can do everything that an older one can. If two processes load at the
+// same moment and the older library remains, the newer process replaces it within a minute. The
+// process that started last writes the key `configuration`; the others write it only if it is missing.
 type Loader struct {
 	o       Options
-	told    map[string]bool // servers and keys that have refused, which the log says once
+	told    map[string]bool // servers and keys whose refusal was logged
 	written bool            // this process has written its configuration
 }
 
-// New makes a Loader. It asks nothing yet.
+// New makes a Loader. It does no I/O.
 func New(o Options) *Loader { return &Loader{o: o, told: map[string]bool{}} }
 
-// Run loads the library where it may, until ctx ends. It is optional: what refuses it is logged
-// once, and is no error.
+// Run loads the library, and checks it every minute until ctx ends. The library is optional: a server
+// that refuses it is logged once, and is no error.
 func (l *Loader) Run(ctx context.Context) error {
 	return step.Every(ctx, l.o.Log, every, "load functions", func(ctx context.Context) error {
 		l.Once(ctx)
@@ -53,11 +52,11 @@ func (l *Loader) Run(ctx context.Context) error {
 	})
 }
 
-// Once loads the library into the masters that do not have it, and writes what it must know.
+// Once loads the library into the masters that do not have it, and writes the configuration.
 func (l *Loader) Once(ctx context.Context) {
 	masters, err := redisdb.Masters(ctx, l.o.Redis)
 	if err != nil {
-		return // which others tell
+		return // other parts of the process report it
 	}
 	has := false
 	for _, master := range masters {
@@ -82,7 +81,7 @@ func (l *Loader) Once(ctx context.Context) {
 	l.written = l.written || written
 }
 
-// tell logs once what a server has answered; that one is away is told by others.
+// tell logs a refusal once. Other parts of the process report a server that is away.
 func (l *Loader) tell(what, name string, err error) {
 	if err == nil {
 		delete(l.told, name)
@@ -91,10 +90,10 @@ func (l *Loader) tell(what, name string, err error) {
 		return
 	}
 	l.told[name] = true
-	l.o.Log.Info("fanfold_why and fanfold_top cannot be called with redis-cli", what, name, "err", err)
+	l.o.Log.Info("could not load fanfold_why and fanfold_top: redis-cli cannot call them", what, name, "err", err)
 }
 
-// load loads a version of the library into a server that has none, or an older one.
+// load loads a version of the library into a server that has none or an older one.
 func load(ctx context.Context, server *redis.Client, version int, source string) error {
 	has, err := Loaded(ctx, server)
 	switch {
@@ -104,7 +103,7 @@ func load(ctx context.Context, server *redis.Client, version int, source string)
 		return server.FunctionLoadReplace(ctx, source).Err()
 	}
 	if err = server.FunctionLoad(ctx, source).Err(); err != nil {
-		// Another process may have loaded it just now.
+		// Another process may have just loaded it.
 		if has, _ := Loaded(ctx, server); has > 0 {
 			return nil
 		}
@@ -114,7 +113,7 @@ func load(ctx context.Context, server *redis.Client, version int, source string)
 
 var versioned = regexp.MustCompile(`Library version (\d+)$`)
 
-// Loaded returns the version of the library that a server has; 0: none.
+// Loaded returns the version of the library in a server; 0: none.
 func Loaded(ctx context.Context, server *redis.Client) (int, error) {
 	libraries, err := server.FunctionList(ctx, redis.FunctionListQuery{LibraryNamePattern: Name}).Result()
 	for _, library := range libraries {

@@ -238,11 +238,11 @@ func TestIDsWithoutJob(t *testing.T) {
 	}{
 		"1": {[]any{"ZADD", "fanfold:dead", 1, "1"}, 0, "It has failed."},
 		"2": {[]any{"SET", "FileDownloadRecordEntity-2:ended", "3 CANCELLED r/x/y a:1:1 by\x1b\u009b\u202e\n{hand}ü"}, 0, "Its job has ended as CANCELLED: by    {hand}ü"},
-		"3": {[]any{"ZADD", "fanfold:waiting:r", 1, "3"}, 0, "Its report r is paused since 1970-01-01 00:00:00 +00:00."},
+		"3": {[]any{"ZADD", "fanfold:waiting:r", 1, "3"}, 0, "Its report r has been paused since 1970-01-01 00:00:00 +00:00."},
 		"4": {[]any{"XADD", "fanfold:jobs", "*", "id", "4"}, 1, "It waits in fanfold:jobs behind 1 other, and no process reads"},
 		"5": {[]any{"XADD", "fanfold:jobs", "*", "id", "5"}, 2, "It waits in fanfold:jobs behind 2 others, and no process reads"},
 		"6": {[]any{"XADD", "fanfold:quarantine", "*", "reason", "odd", "fields", "id=6"}, 0, "It was quarantined "},
-		"7": {[]any{"DEL", "fanfold:dead"}, 0, "Redis has no job of 7, and the id waits nowhere"},
+		"7": {[]any{"DEL", "fanfold:dead"}, 0, "Redis has no job of 7, and the id is not queued"},
 	} {
 		client.FlushDB(t.Context())
 		l.written = false
@@ -280,8 +280,8 @@ func TestALongStreamIsNotReadToItsEnd(t *testing.T) {
 	}
 	run(t, client, report.DefaultKeys, "1")
 	for id, want := range map[string]string{
-		"1": "It waits for b: at least 500 tasks are before it in fanfold:task:b",
-		"2": "Redis has no job of 2, and the id is not among the 500 that were searched in fanfold:jobs.",
+		"1": "It waits for b: at least 500 tasks are ahead of it in fanfold:task:b",
+		"2": "Redis has no job of 2, and the id is not among the oldest 500 entries of fanfold:jobs.",
 	} {
 		if got := lines(t, client, "fanfold_why", "fanfold:deadlines", id); got[0] != want {
 			t.Errorf("%q", got)

@@ -13,23 +13,23 @@ import (
 const (
 	// Name is that of the library.
 	Name = "fanfold"
-	// Version is that of its source: it grows with each change, so that servers get the newest
-	// one.
-	Version = 5
+	// Version is the version of its source. Raise it with every change, so that servers get the
+	// newest one.
+	Version = 6
 )
 
-// What one call does at most.
+// Maximum work of one call.
 const (
-	maxJobs    = 50    // that fanfold_top lists
-	maxSteps   = 500   // of all its jobs
-	maxEntries = 500   // of one stream
-	maxTotal   = 4_000 // of all streams
+	maxJobs    = 50    // jobs that fanfold_top lists
+	maxSteps   = 500   // steps of all jobs
+	maxEntries = 500   // entries of one stream
+	maxTotal   = 4_000 // entries of all streams
 )
 
 //go:embed lua/*.lua
 var files embed.FS
 
-// Source returns the library.
+// Source returns the source of the library.
 func Source() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!lua name=%s\n", Name)

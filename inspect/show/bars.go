@@ -1,5 +1,5 @@
-// Package show shows jobs while they are watched: as bars on a terminal, or as a line for
-// each change elsewhere.
+// Package show shows the progress of jobs: as bars on a terminal (Bars), or as one line per change
+// (Lines). Top shows an overview.
 package show
 
 import (
@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// MaxBars is how many jobs are shown with a bar for each listener. Of more, one bar
+	// MaxBars is the maximum number of jobs with a bar for every listener. For more jobs, one bar
 	// shows how many have ended.
 	MaxBars = 10
-	// barLength is how wide a bar is.
+	// barLength is the width of a bar.
 	barLength = 22
-	// drawEvery is how often a terminal is drawn.
+	// drawEvery is how often the terminal is drawn.
 	drawEvery = 100 * time.Millisecond
 )
 
-// Bars draws jobs on a terminal: a bar for each job and each of its listeners, with its
-// rows and the time for which it was seen to work. How many rows a query will find is not
-// known before its end, so a bar that works only moves: it is no percentage.
+// Bars draws jobs on a terminal: a bar for every job and every listener, with its rows and the time
+// that it has worked. The number of rows of a query is not known before its end, so a bar only moves
+// and does not show a percentage.
 type Bars struct {
 	writer progress.Writer
 	drawn  chan struct{}   // closed when the last line is drawn
 	shown  map[string]*bar // by job, or job and listener
-	jobs   uint64          // that have a bar
-	widest int             // name
-	many   *bar            // of all jobs, where they are many; nil: each has a bar
+	jobs   uint64          // with a bar
+	widest int             // width of the widest name
+	many   *bar            // one bar for many jobs; nil: every job has a bar
 	pauses pauses
 }
 
-// NewBars begins to draw so many jobs on a terminal, until Close.
+// NewBars draws jobs on a terminal until Close. The number of jobs decides whether each has a bar.
 func NewBars(terminal io.Writer, width, jobs int, colours bool) *Bars {
 	style := progress.StyleDefault
 	style.Chars.Indeterminate = progress.IndeterminateIndicatorMovingBackAndForth("<=>", drawEvery)
@@ -71,7 +71,7 @@ func NewBars(terminal io.Writer, width, jobs int, colours bool) *Bars {
 	return b
 }
 
-// Close draws the bars as they stand, a last time.
+// Close draws the bars a last time and stops.
 func (b *Bars) Close() {
 	tick := time.NewTicker(drawEvery)
 	defer tick.Stop()
@@ -85,11 +85,11 @@ func (b *Bars) Close() {
 	}
 }
 
-// Event implements inspect.Watcher. The next look shows more.
+// Event implements inspect.Watcher. It does nothing: Show shows the change.
 func (b *Bars) Event(inspect.Event) error { return nil }
 
-// Look implements inspect.Watcher. Pauses are lines above the bars.
-func (b *Bars) Look(v inspect.Job) error {
+// Show implements inspect.Watcher. Pauses are lines above the bars.
+func (b *Bars) Show(v inspect.Job) error {
 	if b.many != nil {
 		if v.Status.Final() {
 			b.many.Increment(1)
@@ -117,7 +117,7 @@ func (b *Bars) Look(v inspect.Job) error {
 	return nil
 }
 
-// bar adds a line. Names are as wide as the widest one.
+// bar adds a bar. Names are padded to the widest one.
 func (b *Bars) bar(key, name string, index uint64) *bar {
 	line := &bar{name: name}
 	line.Tracker = &progress.Tracker{DeferStart: true, AutoStopDisabled: true, Index: index, Units: progress.Units{Formatter: func(int64) string { return line.says() }}}
@@ -138,10 +138,10 @@ type bar struct {
 	now  atomic.Pointer[barLine]
 }
 
-// barLine is what stands behind a bar.
+// barLine is the text after a bar.
 type barLine struct {
 	text  string
-	since time.Time     // when it was first seen to work; zero: not yet
+	since time.Time     // when it was first seen working; zero: not yet
 	took  time.Duration // 0: it has not ended
 }
 
@@ -155,7 +155,7 @@ const (
 	failed                  // struck through
 )
 
-// show brings a bar up to date.
+// show updates a bar.
 func (b *bar) show(state barState, text string) {
 	line := barLine{text: text}
 	if before := b.now.Load(); before != nil {
@@ -181,7 +181,7 @@ func (b *bar) show(state barState, text string) {
 	}
 }
 
-// says is what stands behind the bar, with the time for which it was seen to work.
+// says returns the text after the bar, with the time that it has worked.
 func (b *bar) says() string {
 	line := *b.now.Load()
 	switch {
@@ -193,7 +193,7 @@ func (b *bar) says() string {
 	return line.text
 }
 
-// showJob brings the bar of a job up to date.
+// showJob updates the bar of a job.
 func (b *bar) showJob(v inspect.Job) {
 	switch {
 	case v.Status.HasFile():
@@ -207,7 +207,7 @@ func (b *bar) showJob(v inspect.Job) {
 	}
 }
 
-// showListener brings the bar of a listener up to date.
+// showListener updates the bar of a listener.
 func (b *bar) showListener(l inspect.Listener) {
 	state, text := idle, inspect.Count(l.Rows, "row")
 	switch {

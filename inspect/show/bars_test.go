@@ -26,7 +26,7 @@ func TestBars(t *testing.T) {
 	b := NewBars(&out, 100, 2, false)
 	look := func(v inspect.Job) {
 		t.Helper()
-		if err := b.Look(v); err != nil {
+		if err := b.Show(v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,10 +77,10 @@ func TestBarsOfManyJobs(t *testing.T) {
 	var out written
 	b := NewBars(&out, 100, 20, true)
 	for range 10 {
-		if err := b.Look(inspect.Job{ID: "1", Status: report.Success}); err != nil {
+		if err := b.Show(inspect.Job{ID: "1", Status: report.Success}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Look(inspect.Job{ID: "2", Status: report.Pending}); err != nil {
+		if err := b.Show(inspect.Job{ID: "2", Status: report.Pending}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,16 +97,16 @@ func TestBarsAndPauses(t *testing.T) {
 	b := NewBars(&out, 100, 1, false)
 	v := inspect.Job{ID: "1", Status: report.Pending, Paused: []string{"report/two"}}
 	for range 2 {
-		if err := b.Look(v); err != nil {
+		if err := b.Show(v); err != nil {
 			t.Fatal(err)
 		}
 	}
 	v.Paused, v.Listeners = nil, []inspect.Listener{{Name: "a", Stage: 1, State: "running"}}
-	if err := b.Look(v); err != nil {
+	if err := b.Show(v); err != nil {
 		t.Fatal(err)
 	}
 	b.Close()
-	if got := out.String(); strings.Count(got, "1 waits: report/two is paused") != 1 || !inOrder(got, "is paused", "1 goes on: report/two is resumed") {
+	if got := out.String(); strings.Count(got, "1 waits: report/two is paused") != 1 || !inOrder(got, "is paused", "1 continues: report/two was resumed") {
 		t.Errorf("%q", got)
 	}
 }

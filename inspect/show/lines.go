@@ -16,19 +16,19 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Lines shows jobs as a line for each change: for people, or as JSON.
+// Lines shows jobs as one line per change, for people or as JSON.
 type Lines struct {
 	out    io.Writer
 	json   bool
-	told   map[string]string    // job, or job and listener → what was said last
-	rows   map[string]time.Time // when it was said how many rows a listener has so far
+	told   map[string]string    // job, or job and listener → its last line
+	rows   map[string]time.Time // listener → time of the last line with its rows
 	pauses pauses
 }
 
-// rowsEvery is how often it is said how many rows a listener has so far.
+// rowsEvery is how often the row count of a running listener is shown.
 const rowsEvery = 2 * time.Second
 
-// NewLines makes lines for a writer.
+// NewLines returns Lines that write to a writer.
 func NewLines(out io.Writer, json bool) *Lines {
 	return &Lines{out: out, json: json, told: map[string]string{}, rows: map[string]time.Time{}, pauses: pauses{}}
 }
@@ -37,7 +37,7 @@ func NewLines(out io.Writer, json bool) *Lines {
 type Line struct {
 	At       time.Time         `json:"at"`
 	ID       string            `json:"id"`
-	Event    string            `json:"event"` // job, listener, ended, or what fanfold:events calls it
+	Event    string            `json:"event"` // job, listener, ended, or the name of an event of fanfold:events
 	Status   report.Status     `json:"status,omitempty"`
 	Attempt  int64             `json:"attempt,omitempty"`
 	Job      string            `json:"job,omitempty"` // status of the state
@@ -49,8 +49,8 @@ type Line struct {
 	Fields map[string]string `json:"fields,omitempty"` // of an event
 }
 
-// Look implements inspect.Watcher: it says what has changed.
-func (l *Lines) Look(v inspect.Job) error {
+// Show implements inspect.Watcher. It shows what has changed.
+func (l *Lines) Show(v inspect.Job) error {
 	text, now := string(v.Status), time.Now()
 	if v.Attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", v.Attempt)
@@ -73,7 +73,7 @@ func (l *Lines) Look(v inspect.Job) error {
 		}
 	}
 	for _, listener := range v.Listeners {
-		if err := l.lookAt(now, v.ID, listener); err != nil {
+		if err := l.showListener(now, v.ID, listener); err != nil {
 			return err
 		}
 	}
@@ -84,8 +84,8 @@ func (l *Lines) Look(v inspect.Job) error {
 	return l.say(v.ID, text, text, Line{At: now, ID: v.ID, Event: "ended", Status: v.Status, Attempt: v.Attempt, File: v.File, Error: v.Error})
 }
 
-// lookAt says what has changed of a listener.
-func (l *Lines) lookAt(now time.Time, id string, v inspect.Listener) error {
+// showListener shows what has changed of a listener.
+func (l *Lines) showListener(now time.Time, id string, v inspect.Listener) error {
 	key, text := id+" "+v.Name, v.State
 	switch {
 	case v.State == "waiting" && v.Next != nil:
@@ -98,7 +98,7 @@ func (l *Lines) lookAt(now time.Time, id string, v inspect.Listener) error {
 	same := text
 	switch {
 	case v.State == "waiting" && v.Next != nil && v.Waits:
-		same = waitsFor + v.Why // until when changes with each poll
+		same = waitsFor + v.Why // every poll changes the time
 	case v.State == "running" && v.Rows == 0 && strings.HasPrefix(l.told[key], waitsFor):
 		return nil // it polls again
 	case v.State == "waiting" && v.Next != nil:
@@ -113,12 +113,12 @@ func (l *Lines) lookAt(now time.Time, id string, v inspect.Listener) error {
 	return l.say(key, text, same, Line{At: now, ID: id, Event: "listener", Listener: &v})
 }
 
-// waitsFor begins what was told of a listener that waits for something.
+// waitsFor is the beginning of a line about a listener that waits for something.
 const waitsFor = "waits for "
 
 func waitsUntil(ms int64) string { return "waits until " + strconv.FormatInt(ms, 10) }
 
-// Event implements inspect.Watcher: it says what Look does not.
+// Event implements inspect.Watcher. It shows what Show does not.
 func (l *Lines) Event(e inspect.Event) error {
 	f := maps.Clone(e.Fields)
 	delete(f, "id")
@@ -131,14 +131,14 @@ func (l *Lines) Event(e inspect.Event) error {
 	}
 	switch e.Name {
 	case "started", "stage", "done", "publishing", "finished":
-		return nil // Look says as much, or more
+		return nil // Show shows these
 	case "retry":
 		if err == nil {
 			l.told[key] = waitsUntil(next)
 		}
 		text = fmt.Sprintf("%s failed, next try at %s: %s", f["step"], f["next"], f["error"])
 		if f["counts"] != "1" {
-			text = fmt.Sprintf("%s comes again at %s, which uses no try%s", f["step"], f["next"], suffix(": ", f["error"]))
+			text = fmt.Sprintf("%s is retried at %s, which does not count as a try%s", f["step"], f["next"], suffix(": ", f["error"]))
 		}
 	case "waits":
 		if l.told[key] == waitsFor+f["for"] {
@@ -149,9 +149,9 @@ func (l *Lines) Event(e inspect.Event) error {
 	case "omitted":
 		text = fmt.Sprintf("%s was given up (%s): %s", f["listener"], f["policy"], f["reason"])
 	case "failing":
-		text = "is to fail: " + f["reason"]
+		text = "will fail: " + f["reason"]
 		if f["by"] == "@cancel" {
-			text = "is to be cancelled: " + f["reason"]
+			text = "will be cancelled: " + f["reason"]
 		}
 	case "refused":
 		text = fmt.Sprintf("%s: an entry of worker %s was refused: %s", f["listener"], f["worker"], f["reason"])
@@ -167,7 +167,7 @@ func (l *Lines) Event(e inspect.Event) error {
 	return l.write(e.ID+" "+text, of)
 }
 
-// say writes a line unless the same was said last.
+// say writes a line unless it repeats the last one.
 func (l *Lines) say(key, text, same string, of Line) error {
 	if l.told[key] == same {
 		return nil
@@ -185,17 +185,17 @@ func (l *Lines) write(text string, of Line) error {
 	return err
 }
 
-// pauses are what each job was said to wait for that is paused.
+// pauses has the pauses that were shown for every job.
 type pauses map[string][]string
 
-// pauseChange is a pause that a job waits for, or does no longer.
+// pauseChange is a pause that a job now waits for, or no longer waits for.
 type pauseChange struct {
 	what   string // report/<name> or listener/<name>
 	paused bool
 }
 
-// changes are those since the last poll of a job. A job that has ended without a file did not
-// go on.
+// changes returns the changes since the last call for a job. A job that has ended without a file was
+// not resumed.
 func (p pauses) changes(v inspect.Job) (list []pauseChange) {
 	before := p[v.ID]
 	for _, what := range before {
@@ -216,10 +216,10 @@ func (p pauseChange) says() string {
 	if p.paused {
 		return "waits: " + p.what + " is paused, until fanfold resume " + strings.Replace(p.what, "/", " ", 1)
 	}
-	return "goes on: " + p.what + " is resumed"
+	return "continues: " + p.what + " was resumed"
 }
 
-// tried says which try it is, where that is not the first.
+// tried returns the number of a try, unless it is the first.
 func tried(v inspect.Listener) string {
 	if v.Tries < 2 {
 		return ""
@@ -234,7 +234,7 @@ func suffix(between, text string) string {
 	return between + text
 }
 
-// printable is a text of foreign hands as one line, without what a terminal would do.
+// printable returns a foreign text as one line without control characters.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -244,7 +244,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// About is the file, the error, or both.
+// About returns the file, the error, or both.
 func About(v inspect.Job) string {
 	if v.File != "" && v.Error != "" {
 		return v.File + " (" + v.Error + ")"
@@ -252,7 +252,7 @@ func About(v inspect.Job) string {
 	return v.File + v.Error
 }
 
-// Bytes is a size that people can read, in powers of 1024 as in the configuration.
+// Bytes formats a size for people, in powers of 1024 as in the configuration.
 func Bytes(n int64) string {
 	const unit = 1024
 	if n < unit {

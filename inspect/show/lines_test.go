@@ -42,7 +42,7 @@ func TestLines(t *testing.T) {
 		var err error
 		switch v := step.(type) {
 		case inspect.Job:
-			err = l.Look(v)
+			err = l.Show(v)
 		case inspect.Event:
 			err = l.Event(v)
 		}
@@ -52,7 +52,7 @@ func TestLines(t *testing.T) {
 	}
 	// Told by a look, where the event is gone.
 	lost := NewLines(&out, false)
-	if err := lost.Look(waits); err != nil {
+	if err := lost.Show(waits); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -63,9 +63,9 @@ func TestLines(t *testing.T) {
 	want := []string{
 		"1 PROCESSING, attempt 1, RUN, stage 1", "1 a running, 0 rows",
 		"1 a failed, next try at " + clock + ": cut", "1 a running, 5 rows, try 2",
-		"1 @fanin comes again at " + five + ", which uses no try: sink away",
+		"1 @fanin is retried at " + five + ", which does not count as a try: sink away",
 		"1 b was given up (optional): late", "1 b: an entry of worker  [2Jw  was refused: an older attempt",
-		"1 is to be cancelled: cancelled", "1 is to fail: bad", `1 new x="y"`, "1 a push had no effect: duplicate",
+		"1 will be cancelled: cancelled", "1 will fail: bad", `1 new x="y"`, "1 a push had no effect: duplicate",
 		"1 PARTIAL, attempt 1: gs://b/1.csv (without listener b)",
 		"1 PROCESSING, attempt 1, RUN, stage 1", "1 a waits until " + clock + ": cut",
 	}
@@ -81,7 +81,7 @@ func TestLinesOfWaiting(t *testing.T) {
 	l := NewLines(&out, false)
 	look := func(listener inspect.Listener, paused ...string) {
 		listener.Name, listener.Stage, listener.Tries = "a", 1, 1
-		if err := l.Look(inspect.Job{ID: "1", Status: report.Processing, Attempt: 1, Job: "RUN", Stage: 1, Paused: paused, Listeners: []inspect.Listener{listener}}); err != nil {
+		if err := l.Show(inspect.Job{ID: "1", Status: report.Processing, Attempt: 1, Job: "RUN", Stage: 1, Paused: paused, Listeners: []inspect.Listener{listener}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestLinesOfWaiting(t *testing.T) {
 		got = append(got, strings.TrimSpace(line[len("15:04:05 "):]))
 	}
 	want := []string{
-		"1 PROCESSING, attempt 1, RUN, stage 1", "1 waits: listener/a is paused, until fanfold resume listener a", "1 goes on: listener/a is resumed", "1 a running, 0 rows",
+		"1 PROCESSING, attempt 1, RUN, stage 1", "1 waits: listener/a is paused, until fanfold resume listener a", "1 continues: listener/a was resumed", "1 a running, 0 rows",
 		"1 a waits until " + start.Local().Format(time.TimeOnly) + " for job 7",
 		"1 a waits until " + start.Add(4*time.Second).Local().Format(time.TimeOnly) + ": job 8",
 		"1 a running, 3 rows",

@@ -13,7 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Top are the lines of a view, for a terminal so wide and high; 0 means that there is no bound.
+// Top returns the lines of a view for a terminal of a width and a height; 0 means unbounded.
 func Top(t inspect.Top, width, height int, colours bool) []string {
 	head := fmt.Sprintf("jobs: %.0f running, %.0f waiting, %.0f due later, %.0f dead; entries: %.0f quarantined", t.Running, t.Waiting, t.Delayed, t.Dead, t.Quarantined)
 	second := t.At.Format(time.DateTime)
@@ -50,7 +50,7 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 		rows = append(rows, table.Row{j.ID, cmp.Or(j.Report, "?"), cmp.Or(j.Status, "lost"), strconv.FormatInt(j.Done, 10) + "/" + strconv.FormatInt(j.Target, 10),
 			Bytes(j.Bytes), age(j.Started, t.At), inspect.When(j.Deadline, t.At), strings.Join(j.Open, ", ")})
 	}
-	if height > 0 { // the last line says how many there are
+	if height > 0 { // the last line has the number of the others
 		rows = rows[:max(0, min(len(rows), height-len(lines)-4))]
 	}
 	lines = append(lines, "")
@@ -61,7 +61,7 @@ func Top(t inspect.Top, width, height int, colours bool) []string {
 	return lines
 }
 
-// tableLines are those of a table in which no cell has a second line.
+// tableLines returns the lines of a table whose cells have one line each.
 func tableLines(header table.Row, rows []table.Row, width int, colour func(table.Row) text.Colors, colours bool) []string {
 	for _, row := range rows {
 		for i, cell := range row {
@@ -80,7 +80,7 @@ func tableLines(header table.Row, rows []table.Row, width int, colour func(table
 	return strings.Split(t.Render(), "\n")
 }
 
-// snip cuts what is too long, and shows that it did.
+// snip cuts a long text, and marks the cut with "…".
 func snip(content string, width int) string { return text.Snip(content, width, "…") }
 
 func seconds(n float64) string {

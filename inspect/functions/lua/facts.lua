@@ -1,6 +1,6 @@
--- Asks Redis for what is known of all jobs of a partition, once in a call.
+-- Reads the facts of a partition that all jobs share, once per call.
 
--- begin reads what one call needs. Prefix is that of the partition's keys.
+-- begin reads the shared facts. prefix is the prefix of the partition's keys.
 local function begin(prefix)
   local text = redis.call('GET', prefix .. 'configuration')
   if not text then
@@ -18,7 +18,7 @@ local function begin(prefix)
     all.seen[found[i]] = tonumber(found[i + 1])
     all.any = all.any or all.now - found[i + 1] < DEFINITION_SILENCE
   end
-  local info = redis.pcall('INFO', 'memory') -- which a user may not be allowed
+  local info = redis.pcall('INFO', 'memory') -- the user may not be allowed to
   if type(info) == 'string' then
     local used, max = string.match(info, 'used_memory:(%d+)'), string.match(info, 'maxmemory:(%d+)')
     if used and max and max ~= '0' then all.memory = math.floor(used * 100 / max) end
@@ -30,8 +30,8 @@ local function begin(prefix)
   return all
 end
 
--- stream reads a stream: its length, how many live consumers it has, and the oldest entries by
--- id and by id and attempt. The newest of two is the one that is read last.
+-- stream reads a stream: its length, the number of live consumers, and its oldest entries, by id and
+-- by id and attempt. Of two entries with the same id, it keeps the newer one.
 local function stream(all, key)
   if all.streams[key] then return all.streams[key] end
   local s = {key = key, length = redis.call('XLEN', key), live = 0, entries = {}}
@@ -58,7 +58,7 @@ local function stream(all, key)
   return s
 end
 
--- entry returns the entry of a name in a stream, with who has read it.
+-- entry returns the entry of a name in a stream, with the consumer that has read it.
 local function entry(s, name)
   local e = s.entries[name]
   if not e then return nil end
@@ -67,8 +67,8 @@ local function entry(s, name)
   return e
 end
 
--- delayed returns the first of some members that is in the delayed set, with its score and with
--- when it is due; nil where none is. It is not due where its score is no time.
+-- delayed returns the first of some members that is in the delayed set, with its score and its due
+-- time; nil if none is. A member without a valid time has no due time.
 local function delayed(all, members)
   for _, member in ipairs(members) do
     local score = tonumber(redis.call('ZSCORE', all.prefix .. 'delayed', member) or nil)
@@ -82,7 +82,7 @@ local function delayed(all, members)
   end
 end
 
--- aside returns the newest entry of the quarantine that names an id; nil: none of the newest does.
+-- aside returns the newest entry of the quarantine that names an id; nil: none of those read does.
 local function aside(all, id)
   if not all.aside then
     all.aside = {}

@@ -1,6 +1,6 @@
--- The functions of the library. Each of them reads a bounded number of keys and entries.
+-- The functions of the library. Each reads a bounded number of keys and entries.
 
--- list adds lines below a title.
+-- list adds a title and lines below it.
 local function list(line, name, items)
   if #items > 0 then line('%s:', name) end
   for _, item in ipairs(items) do line('  %s', item) end
@@ -18,8 +18,8 @@ local function explain(line, v, now)
   list(line, 'What you can do', v.remedies)
 end
 
--- OBEYED are what terminals obey in texts of others: control characters, and those that turn the
--- direction of writing, in UTF-8.
+-- OBEYED has the characters that terminals obey: control characters, and in UTF-8 those that change
+-- the direction of writing.
 local OBEYED = {'%c', '\194[\128-\159]', '\216\156', '\226\128[\142\143\170-\174]', '\226\129[\166-\169]'}
 
 -- answer runs a function on a partition, and returns its lines.
@@ -43,7 +43,7 @@ local function answer(keys, id, run)
   return lines
 end
 
--- fanfold_why says what keeps a job.
+-- fanfold_why says what a job waits for.
 -- KEYS  1 <prefix>deadlines of the id's partition
 -- ARGV  1 id
 -- Returns lines
@@ -58,7 +58,7 @@ end
 
 local TOP = '{id}  {job-report}  attempt {job-attempt}  {job-status} {done}/{target}  deadline {deadline} '
 
--- fanfold_top lists the running jobs of a partition, the next deadline first, with what keeps them.
+-- fanfold_top lists the running jobs of a partition, the next deadline first, and what each waits for.
 -- KEYS  1 <prefix>deadlines
 -- Returns lines
 local function fanfold_top(keys, args)
@@ -79,6 +79,6 @@ local function fanfold_top(keys, args)
 end
 
 redis.register_function{function_name = 'fanfold_why', callback = fanfold_why, flags = {'no-writes'},
-  description = 'Says what keeps a job of Fanfold. Library version ' .. VERSION}
+  description = 'Says what a Fanfold job waits for. Library version ' .. VERSION}
 redis.register_function{function_name = 'fanfold_top', callback = fanfold_top, flags = {'no-writes'},
   description = 'Lists the running jobs of a Fanfold partition. Library version ' .. VERSION}

@@ -1,6 +1,6 @@
--- Collects what is known of one job, and judges it as inspect/why_job.go does.
+-- Collects the facts of one job, and applies the rules as inspect/why_job.go does.
 
--- state reads the state of a job into a table with what it tells, for its steps, too.
+-- state reads the state of a job into a table of facts, which its steps share.
 local function state(all, id)
   local job = {id = id, hash = all.config.hash .. id, open = {}}
   local is, text = {}, {id = id}
@@ -46,7 +46,7 @@ local function state(all, id)
   return job
 end
 
--- waiting collects what is known of an id that has no job which runs.
+-- waiting collects the facts of an id without a running job.
 local function waiting(all, job, known)
   local id, is, text = job.id, known.is, known.text
   local members = {id}
@@ -84,7 +84,7 @@ local function waiting(all, job, known)
   end
 end
 
--- conclude makes a verdict of what is known of a job, and of its steps.
+-- conclude makes a verdict from the facts of a job and its steps.
 local function conclude(known, steps, worst)
   local v = {known = known, steps = steps, details = {}, upcoming = {}, remedies = {}, told = {}}
   for _, step in ipairs(steps) do add(v, step.known, step.branch) end

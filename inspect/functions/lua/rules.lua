@@ -1,7 +1,7 @@
--- Evaluates the rules of why as inspect/rule.go does. What is known of a job, or of a step, is a
--- table of `is`, `text` and `at` (times), with `outer` for what it shares.
+-- Evaluates the rules of why as inspect/rule.go does. The facts of a job, or of a step, are a table
+-- with `is`, `text` and `at` (times), and `outer` for shared facts.
 
--- find looks up a name in what is known.
+-- find looks up a name in the facts.
 local function find(known, what, name)
   while known do
     local value = known[what][name]
@@ -10,7 +10,7 @@ local function find(known, what, name)
   end
 end
 
--- conditions are the texts of branches, taken apart: names, and whether these must hold.
+-- conditions caches parsed conditions: names, and whether each must hold.
 local conditions = {}
 
 local function condition(when)
@@ -25,7 +25,7 @@ end
 
 local fact
 
--- holds tells whether all facts hold that a text names.
+-- holds returns whether all facts of a condition hold.
 local function holds(known, when)
   for _, one in ipairs(conditions[when] or condition(when)) do
     if fact(known, one.name) ~= one.is then return false end
@@ -33,7 +33,7 @@ local function holds(known, when)
   return true
 end
 
--- fact is one that is known, or that others make; then it is known from then on.
+-- fact returns whether a fact holds: a known one, or one of RULES.made, which it then caches.
 function fact(known, name)
   local is = find(known, 'is', name)
   if is ~= nil then return is end
@@ -44,14 +44,14 @@ function fact(known, name)
   return is
 end
 
--- first returns the branch of a rule that holds; nil if none does.
+-- first returns the first branch of a rule that holds; nil if none does.
 local function first(known, rule)
   for _, branch in ipairs(rule) do
     if holds(known, branch.when) then return branch end
   end
 end
 
--- fill puts phrases and values into a text.
+-- fill replaces the names in a text by phrases and values.
 local function fill(known, text)
   return (string.gsub(text or '', '{([^}]*)}', function(name)
     local phrase = RULES.phrases[name]
@@ -61,7 +61,7 @@ local function fill(known, text)
   end))
 end
 
--- add adds to a verdict what a branch says besides its first sentence.
+-- add adds the details, remedies and time of a branch to a verdict.
 local function add(verdict, known, branch)
   for _, text in ipairs(branch.more) do table.insert(verdict.details, fill(known, text)) end
   for _, text in ipairs(branch.todo) do
@@ -73,7 +73,7 @@ local function add(verdict, known, branch)
   if at then table.insert(verdict.upcoming, {at = at, order = #verdict.upcoming, what = fill(known, branch.happens)}) end
 end
 
--- severity is the place of a kind among those of steps; small is worse.
+-- severity returns the position of a kind in RULES.severity; smaller is worse.
 local function severity(kind)
   for i, one in ipairs(RULES.severity) do
     if one == kind then return i end

@@ -1,6 +1,7 @@
--- Collects what is known of one step of a job, a listener's task or fan-in, and judges it.
+-- Collects the facts of one step of a job, a listener's task or fan-in, and applies the rules.
 
--- queue returns the stream that has the entry of a step, or the last one of those that could.
+-- queue returns the stream that has the entry of a step and that entry, or the last possible stream
+-- and nil.
 local function queue(all, job, step)
   local s
   for _, name in ipairs(step == '@fanin' and {'fanin:large', 'fanin'} or {'task:' .. step}) do
@@ -11,7 +12,7 @@ local function queue(all, job, step)
   return s, nil
 end
 
--- judge returns the kind of a step, what it says, what is known of it, and its branch.
+-- judge returns the kind of a step, its text, its facts and its branch.
 local function judge(all, job, step)
   local now, fold = all.now, step == '@fanin'
   local have = redis.call('HMGET', job.hash, step .. ':owner', step .. ':lease', step .. ':taken', step .. ':tries',

@@ -1,6 +1,6 @@
--- How times and durations are written: as inspect.Short, When and Stamp do, in UTC.
+-- Formats times and durations as inspect.Short, When and Stamp do, in UTC.
 
--- short writes milliseconds as a duration that people can read.
+-- short formats milliseconds for people.
 local function short(ms)
   if ms < 0 then return '-' .. short(-ms) end
   if ms < 10000 then
@@ -17,13 +17,13 @@ local function short(ms)
   return string.format('%d', math.floor(s / 3600)) .. 'h' .. text
 end
 
--- far says how far a time is from now.
+-- far formats the distance of a time from now.
 local function far(at, now)
   if at < now then return short(now - at) .. ' ago' end
   return 'in ' .. short(at - now)
 end
 
--- stamp writes a time, of which it counts the days from the 1st of March of the year 0.
+-- stamp formats a time. It counts days from March 1 of the year 0.
 local function stamp(ms)
   local s = math.floor(ms / 1000)
   local days = math.floor(s / 86400) + 719468
@@ -39,11 +39,11 @@ local function stamp(ms)
   return string.format('%04d-%02d-%02d %02d:%02d:%02d +00:00', year, month, day, math.floor(s / 3600), math.floor(s / 60) % 60, s % 60)
 end
 
--- shell quotes a word for a shell where that is needed.
+-- shell quotes a word for a shell if necessary.
 local function shell(word)
   if string.find(word, '^[%w_%-.:/@,+]+$') then return word end
   return "'" .. string.gsub(word, "'", "'\\''") .. "'"
 end
 
--- title is the name of a step in a sentence.
+-- title returns the name of a step in a sentence.
 local function title(step) return step == '@fanin' and 'fan-in' or step end
