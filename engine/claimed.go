@@ -16,14 +16,14 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// folds claims jobs and brings each on: into its next stage, or to its end.
+// folds claims jobs and takes each to its next stage or to its end.
 type folds struct {
 	*Engine
 	stream string // of their entries
-	failed error  // why the file of a small job could not be made, before it was claimed
+	failed error  // why the file of a small job could not be made before the claim
 }
 
-// claimed is a job that is claimed.
+// claimed is a claimed job.
 type claimed struct {
 	*scripts.Fold
 	definition *report.Report // nil: not in this configuration
@@ -41,7 +41,7 @@ func (c *claimed) Renew(ctx context.Context) (bool, error) {
 	return kept == scripts.OK, err
 }
 
-// Tries are those of the file. What was decided is carried out however often that takes.
+// Tries counts tries of the file. A decided failure is carried out without limit.
 func (c *claimed) Tries() (int64, report.Retry, string) {
 	retry := report.DefaultRetry
 	if c.definition != nil {
@@ -51,7 +51,7 @@ func (c *claimed) Tries() (int64, report.Retry, string) {
 	switch c.Status {
 	case job.StatusFailing:
 		retry.Retries = math.MaxInt32
-	case job.StatusPublishing: // workers that died do not end it: its file may exist
+	case job.StatusPublishing: // dead workers do not end it: its file may exist
 		try = min(try, int64(retry.Retries)+1)
 	}
 	return try, retry, c.State.Fold.Error
@@ -69,7 +69,7 @@ func (e folds) message(b barrier) scripts.Entry {
 func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Result) {
 	b, ok := parseBarrier(entry)
 	if !ok {
-		return nil, step.Result{Kind: step.Unusable, Err: errors.New("not a job: id and attempt are needed")}
+		return nil, step.Result{Kind: step.Unusable, Err: errors.New("not a job: the fields id and attempt are required")}
 	}
 	var outcome scripts.Outcome
 	var f *scripts.Fold
@@ -92,12 +92,12 @@ func (e folds) Claim(ctx context.Context, entry step.Entry) (*claimed, step.Resu
 	case outcome == scripts.OK || outcome == scripts.ToFail:
 		return e.newClaimed(f), step.Result{}
 	case outcome == scripts.Gone && entry.Fields["report"] != "":
-		e.sweepJob(ctx, entry.Fields["report"], b.ID, b.Attempt) // cancelled without a job
+		e.sweepJob(ctx, entry.Fields["report"], b.ID, b.Attempt) // cancelled before it had a job
 	}
 	return nil, step.Result{Kind: step.Void}
 }
 
-// Work brings a claimed job on.
+// Work takes a claimed job to its next stage or to its end.
 func (e folds) Work(ctx context.Context, c *claimed) step.Result {
 	if e.failed != nil && c.Status == job.StatusFold {
 		return resultOf(e.failed, c)
@@ -110,7 +110,7 @@ func (e folds) Work(ctx context.Context, c *claimed) step.Result {
 	return e.conclude(ctx, c, end, err)
 }
 
-// conclude ends a job that has come to its end.
+// conclude settles a job that has reached its end.
 func (e *Engine) conclude(ctx context.Context, c *claimed, end ending, err error) step.Result {
 	if err == nil && end.status != "" {
 		err = e.settle(ctx, c.Fold, end)
@@ -118,8 +118,8 @@ func (e *Engine) conclude(ctx context.Context, c *claimed, end ending, err error
 	return resultOf(err, c)
 }
 
-// resultOf says what an error means for a claimed job. Only what the sink refuses counts as a
-// try: that the records, the sink or Redis are away is not the job's fault.
+// resultOf says what an error means for a claimed job. Only refusals of the sink count as tries: an
+// outage of the records, the sink or Redis is not the job's fault.
 func resultOf(err error, c *claimed) step.Result {
 	switch {
 	case err == nil:
@@ -130,7 +130,7 @@ func resultOf(err error, c *claimed) step.Result {
 	r := step.Result{Kind: step.Outage, Err: errors.New(Reason(err)), Blame: blame(err)}
 	switch {
 	case errors.Is(err, sink.ErrRefused), errors.Is(err, errScratch):
-		r.Kind = step.Retry // may be so for ever
+		r.Kind = step.Retry // the error may be permanent
 	case errors.As(err, new(brokenError)):
 		r.Kind, r.Blame = step.Permanent, job.BlameReport
 	default:
@@ -140,7 +140,7 @@ func resultOf(err error, c *claimed) step.Result {
 	return r
 }
 
-// blame says whose fault it is that a job could not be brought on.
+// blame says which part of the system caused an error.
 func blame(err error) job.Blame {
 	switch {
 	case errors.Is(err, errRecord):
@@ -151,18 +151,18 @@ func blame(err error) job.Blame {
 	return job.BlameRedis
 }
 
-// outagePause is how long a job waits that a server was away for: it grows with the
-// fence, and so with the claims, since each one may make the file anew.
+// outagePause is the delay after an outage. It grows with the fence, and so with the number of
+// claims, because every claim may make the file again.
 func outagePause(retry report.Retry, fence int64) time.Duration {
 	pause := retry.Outage()
 	return min(pause<<min(fence/8, 4), max(pause, time.Minute))
 }
 
-// End requeues a claimed job, or fails it.
+// End requeues a claimed job or fails it.
 func (e folds) End(ctx context.Context, c *claimed, v step.Verdict) step.Result {
 	if v.Act == step.GiveUp {
 		reason := Reason(v.Err)
-		if v.Blame == "" { // none of its workers lived to say why
+		if v.Blame == "" { // its workers died without a reason
 			reason = "fan-in: " + reason
 		}
 		end, err := e.fail(ctx, c.Fold, reason, v.Blame, c.Status == job.StatusPublishing)
@@ -171,13 +171,13 @@ func (e folds) End(ctx context.Context, c *claimed, v step.Verdict) step.Result 
 			return result
 		}
 		tries, retry, _ := c.Tries()
-		v = step.Decide(result, tries, retry) // the job is FAILING now, so that is to requeue it
+		v = step.Decide(result, tries, retry) // the job is FAILING now, so it is requeued
 	}
 	name := job.StepFanIn
 	if v.Again.Blame == job.BlameRecords {
 		name = job.StepRecord
 	}
-	e.log.Warn("job is tried again", "job", c.ID, "attempt", c.Attempt, "step", name, "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
+	e.log.Warn("job will be retried", "job", c.ID, "attempt", c.Attempt, "step", name, "in", v.Again.Delay, "counts", v.Again.Counts, "err", v.Again.Error)
 	e.jobs.requeued.WithLabelValues(name, requeueReason(v.Again)).Inc()
 	if err := e.finally(ctx, "requeue job", func() (scripts.Outcome, error) { return c.Requeue(ctx, name, v.Again) }); err != nil {
 		return step.Result{Kind: step.Elsewhere, Err: err}
@@ -195,21 +195,19 @@ func requeueReason(a scripts.Again) string {
 	return requeuedOutage
 }
 
-// errRecord marks an error of the records, in a job that only needs its record
-// changed.
+// errRecord marks an error of the records, in a job that only waits for its record.
 var errRecord = errors.New("records")
 
-// brokenError is an error of a job's data or definition: every try would end so. Its text
-// stays as it is.
+// brokenError is an error of a job's data or definition, which every try would repeat. Its text is
+// unchanged.
 type brokenError struct{ error }
 
 func (b brokenError) Unwrap() error { return b.error }
 
-// recordPatience is how long a claimed job waits for the records before it makes
-// room for others.
+// recordPatience is how long a claimed job waits for the records before it frees its slot.
 const recordPatience = 5 * time.Second
 
-// onRecord repeats an effect on the record of a job, for a short while.
+// onRecord retries an operation on the record of a job for a short time.
 func (e *Engine) onRecord(ctx context.Context, state *job.State, what string, f func() error) (err error) {
 	ctx, span := e.o.Trace.Start(ctx, trace.Record, traced(state))
 	defer func() { endSpan(span, err) }()

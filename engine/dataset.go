@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// listenerData reads the columns of one listener from Redis, a chunk at a time. It
-// reads the chunks that the state lists and no other.
+// listenerData reads the columns of one listener from Redis, one chunk at a time. It reads only
+// chunks that the state lists.
 type listenerData struct {
 	ctx      context.Context
 	fold     *scripts.Fold
@@ -24,13 +24,12 @@ type listenerData struct {
 	task     job.TaskState
 }
 
-// errOutage marks an error of a server that is away, which is not the job's
-// fault.
-var errOutage = errors.New("engine: server is away")
+// errOutage marks an error of an unreachable server, which is not the job's fault.
+var errOutage = errors.New("engine: server is unavailable")
 
 var _ fold.Dataset = (*listenerData)(nil)
 
-// datasets returns those columns of a job that its report needs.
+// datasets returns the columns of a job that its report needs.
 func (e *Engine) datasets(ctx context.Context, r *report.Report, f *scripts.Fold) (map[string]fold.Dataset, error) {
 	sets := map[string]fold.Dataset{}
 	for listener, names := range fold.Needed(r) {
@@ -52,17 +51,17 @@ func (e *Engine) datasets(ctx context.Context, r *report.Report, f *scripts.Fold
 	return sets, nil
 }
 
-// columns remembers columns by their JSON: the jobs of one definition have the same. It is
-// safe for concurrent use.
+// columns caches columns by their JSON, which is the same for all jobs of a definition. It is safe
+// for concurrent use.
 type columns struct {
 	mu    sync.Mutex
 	known map[string][]dataset.Column
 }
 
-// maxColumns bounds what is remembered.
+// maxColumns is the maximum size of the cache.
 const maxColumns = 1000
 
-// parse reads columns from JSON. They are not to be changed.
+// parse decodes columns. Callers must not change them.
 func (c *columns) parse(text []byte) ([]dataset.Column, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,13 +79,13 @@ func (c *columns) parse(text []byte) ([]dataset.Column, error) {
 	return parsed, nil
 }
 
-// Columns returns the columns that are read.
+// Columns implements fold.Dataset.
 func (d *listenerData) Columns() []dataset.Column { return d.columns }
 
-// Rows returns how many rows the listener has found.
+// Rows returns how many rows the listener found.
 func (d *listenerData) Rows() int64 { return d.task.Rows }
 
-// Chunks returns how many chunks there are.
+// Chunks returns the number of chunks.
 func (d *listenerData) Chunks() int64 { return d.task.Chunks }
 
 // Chunk reads some columns of a chunk.

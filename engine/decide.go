@@ -11,39 +11,39 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// push is one id that a service pushed, or that a rebuild found, and what is known of it.
+// push is an id that a service pushed or a rebuild found, and what is known of it.
 type push struct {
-	entries []string       // that carry it; none if a rebuild found it
-	results []*step.Result // of the entries
+	entries []string       // entries that carry the id; none if a rebuild found it
+	results []*step.Result // results of the entries
 	id      string
 	look    int64  // how often its record was polled
 	trace   string // traceparent of the first entry that carries it; empty: none
 
 	record  *Record // nil: no such row
-	attempt int64   // of the state in Redis; 0: there is none, or the record is final
-	ended   bool    // that state is of a job that has ended
-	broken  bool    // the key of the state is something else
+	attempt int64   // of the state in Redis; 0: no state, or the record is final
+	ended   bool    // the state is of a job that has ended
+	broken  bool    // the state's key has another type
 	report  *report.Report
-	paused  bool // its report is
+	paused  bool // its report is paused
 
-	run    Run // that is started
+	run    Run // the run to start
 	traced job.Trace
 	began  time.Time // when its entry was read
 }
 
-// ends says what came of the entries.
+// ends sets the result of all entries.
 func (p *push) ends(r step.Result) {
 	for _, result := range p.results {
 		*result = r
 	}
 }
 
-// next is the attempt with which its job starts. The one in Redis can be later than the
-// record's: its row was replaced by another one of the same id, or set back, while the
-// job of that one may still run. Then this attempt supersedes it.
+// next returns the attempt with which the job starts. The attempt in Redis can be later than the
+// record's if the row was replaced by another one of the same id, or reset, while the old job may
+// still run. The next attempt supersedes it.
 func (p push) next() int64 { return max(p.record.Attempt, p.attempt) + 1 }
 
-// found notes what Redis has of the job.
+// found stores the state of the job in Redis.
 func (p *push) found(attempt int64, status string) {
 	p.attempt, p.broken, p.ended = attempt, status == scripts.StatusBroken, false
 	switch status {
@@ -53,19 +53,19 @@ func (p *push) found(attempt int64, status string) {
 	}
 }
 
-// act is what is done about a push.
+// act is what to do about a push.
 type act int
 
 const (
-	actStart      act = iota // with the next attempt
-	actIgnore                // an event says why
-	actLookLater             // after a pause
-	actQuarantine            // with the reason
-	actFail                  // the record, with the reason
-	actPark                  // until its report is resumed
+	actStart      act = iota // start the job with the next attempt
+	actIgnore                // ignore the push; an event says why
+	actLookLater             // poll again after a pause
+	actQuarantine            // quarantine it, with the reason
+	actFail                  // fail the record, with the reason
+	actPark                  // keep it until its report is resumed
 )
 
-// decision is an act with its reason, and for actLookLater the pause.
+// decision is an act with its reason, and, for actLookLater, the pause.
 type decision struct {
 	act    act
 	why    string
@@ -73,13 +73,13 @@ type decision struct {
 	pause  time.Duration
 }
 
-// decide is the table "What a push means", line by line. It needs no server.
+// decide implements the table "What a push means", line by line. It does no I/O.
 func decide(p push, grace time.Duration) decision {
 	switch {
 	case p.record == nil && int(p.look) < len(report.RecordPolls):
 		return p.lookLater("there is no such record yet")
 	case p.record == nil:
-		return decision{act: actQuarantine, why: "there is no record with this id, after looking for it for 31 s"}
+		return decision{act: actQuarantine, why: "no record with this id was found within 31 s"}
 	case p.record.ID != p.id:
 		return decision{act: actQuarantine, why: fmt.Sprintf("the record's id is %q: push exactly that", p.record.ID)}
 	case !p.record.Status.Known():
@@ -91,7 +91,7 @@ func decide(p push, grace time.Duration) decision {
 	case p.record.Status == report.Processing && p.attempt >= p.record.Attempt && !p.ended:
 		return decision{act: actIgnore, why: "duplicate: attempt " + strconv.FormatInt(p.attempt, 10) + " is running"}
 	case p.record.Status == report.Processing && p.record.Age < grace:
-		// Another trigger may be between the record and the state right now.
+		// Another trigger may be between updating the record and writing the state.
 		return decision{
 			act: actLookLater, why: "the record is PROCESSING and has no state yet",
 			pause: grace - p.record.Age, member: job.Later{ID: p.id},
@@ -99,7 +99,7 @@ func decide(p push, grace time.Duration) decision {
 	case p.paused:
 		return decision{act: actPark, why: "its report " + p.record.Report + " is paused"}
 	case p.report == nil && int(p.look) < len(report.RecordPolls):
-		// A process with a newer configuration may know it.
+		// A process with a newer configuration may know the report.
 		return p.lookLater(fmt.Sprintf("report %q is not in this configuration", p.record.Report))
 	case p.report == nil:
 		return decision{act: actQuarantine, why: fmt.Sprintf("report %q is not in the configuration", p.record.Report)}
@@ -113,7 +113,7 @@ func decide(p push, grace time.Duration) decision {
 	return decision{act: actStart}
 }
 
-// lookLater polls once more for what a push needs.
+// lookLater polls for the record or report once more.
 func (p push) lookLater(why string) decision {
 	return decision{
 		act: actLookLater, why: why, pause: report.RecordPolls[p.look],
@@ -121,7 +121,7 @@ func (p push) lookLater(why string) decision {
 	}
 }
 
-// lookSoon polls again a record that could not be started just now.
+// lookSoon polls again for a record that could not be started just now.
 func (p push) lookSoon() decision {
 	return decision{
 		act: actLookLater, why: "another session has locked the record", pause: lockedPause,
@@ -129,6 +129,5 @@ func (p push) lookSoon() decision {
 	}
 }
 
-// lockedPause is how long it takes until a record is looked at again that somebody has
-// locked.
+// lockedPause is the delay before a locked record is polled again.
 const lockedPause = 2 * time.Second

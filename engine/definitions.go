@@ -14,11 +14,12 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// AdoptHint is what helps a job whose definition no process has.
+// AdoptHint is the remedy for a job whose definition no process has.
 const AdoptHint = "start a process that has it, or start their next attempts with today's definition: fanfold adopt --report "
 
-// orphansEvery is the time between two passes over the definitions of running jobs. A
-// longer gap means that Redis may have been away, and processes could not announce theirs.
+// orphansEvery is the time between two passes over the definitions of running jobs. A gap above
+// orphansGap means that Redis may have been down, so that processes could not announce their
+// definitions.
 const (
 	orphansEvery = 4 * time.Second
 	orphansGap   = scripts.DefinitionSilence - scripts.AnnounceEvery
@@ -30,13 +31,13 @@ func (e *Engine) findOrphans(ctx context.Context) error {
 	return step.Every(ctx, e.log, orphansEvery, "find jobs whose definition no process has", d.look)
 }
 
-// definitions is what that loop remembers.
+// definitions is the state of that loop.
 type definitions struct {
 	e      *Engine
 	locks  *redislock.Client
-	looked time.Time       // by Redis's clock; zero: not yet
-	since  time.Time       // since when it looks without a gap, so that others could announce theirs
-	said   map[string]bool // definitions of which it is logged that no process has them
+	looked time.Time       // last poll, by Redis's clock; zero: none
+	since  time.Time       // start of polling without a gap, during which others could announce
+	said   map[string]bool // definitions that were logged as missing
 }
 
 func (d *definitions) look(ctx context.Context) error {
@@ -48,10 +49,10 @@ func (d *definitions) look(ctx context.Context) error {
 		d.since = now
 	}
 	d.looked = now
-	// One process polls for all, and its lock ends with the interval.
+	// One process polls for all; its lock expires with the interval.
 	_, err = d.locks.Obtain(ctx, d.e.o.Scripts.Keys.Lock("definitions"), orphansEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) || now.Sub(d.since) < scripts.DefinitionSilence {
-		return nil // another one polls, or some may not have said yet what they have
+		return nil // another process polls, or some may not have announced their definitions yet
 	} else if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (d *definitions) look(ctx context.Context) error {
 	return nil
 }
 
-// say logs once for each definition that no process has it.
+// say logs every missing definition once.
 func (d *definitions) say(member string, jobs []scripts.Orphan) {
 	if d.said[member] {
 		return
@@ -96,8 +97,8 @@ func (d *definitions) say(member string, jobs []scripts.Orphan) {
 		"jobs", len(jobs), "first", first.ID, "hint", AdoptHint+first.Report)
 }
 
-// adopt starts jobs of reports with on_change: restart anew, once no process has had
-// their definition for the grace time, all of which this process could have heard.
+// adopt restarts jobs of reports with on_change: restart. It waits until no process has announced
+// their definition for the grace time, during all of which this process was polling.
 func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 	r := d.e.o.Reports[jobs[0].Report]
 	if r == nil || !r.RestartOnChange {
@@ -117,32 +118,31 @@ func (d *definitions) adopt(ctx context.Context, jobs []scripts.Orphan) error {
 		}
 		record, ok := records[o.ID]
 		if !ok || record.ID != o.ID || record.Status != report.Processing || record.Attempt != o.Attempt {
-			continue // it ends by itself
+			continue // the job ends on its own
 		}
 		ok, err = Adopt(ctx, d.e.o.Records, d.e.o.Scripts, r, record)
 		switch {
 		case errors.Is(err, ErrNotAdopted):
-			d.e.log.Debug("not adopted", "job", o.ID, "err", err)
-		case ok && err != nil: // it started in the table of the records
-			d.e.log.Warn("not started in Redis", "job", o.ID, "err", err)
+			d.e.log.Debug("did not restart the job with the current definition", "job", o.ID, "err", err)
+		case ok && err != nil: // the record has the next attempt, Redis does not
+			d.e.log.Warn("could not start the job in Redis; the rebuild will", "job", o.ID, "err", err)
 		case err != nil:
 			return err
 		case ok:
-			d.e.log.Warn("started anew: no process had its definition", "job", o.ID, "attempt", o.Attempt+1, "report", r.Name,
+			d.e.log.Warn("restarted the job with the current definition: no process had its own", "job", o.ID, "attempt", o.Attempt+1, "report", r.Name,
 				"definition", o.Definition, "for", d.looked.Sub(gone).Round(time.Second))
 		}
 	}
 	return nil
 }
 
-// ErrNotAdopted is returned by Adopt where the report cannot run with the record.
-var ErrNotAdopted = errors.New("engine: not started anew")
+// ErrNotAdopted is returned by Adopt if the report cannot run with the record.
+var ErrNotAdopted = errors.New("engine: not restarted")
 
-// Adopt starts the next attempt of a PROCESSING record with a report's definition of
-// now, although its job runs. It is false where the record has another attempt by now,
-// or is not PROCESSING any more: of two calls one starts it. What the attempt before
-// does from now on has no effect. Where it ends in the middle, the rebuild starts one
-// more attempt after the grace time.
+// Adopt starts the next attempt of a PROCESSING record with the current definition of a report,
+// even if its job is running; the running attempt then has no further effect. Adopt returns false
+// if the record has another attempt by now or is no longer PROCESSING, so of two concurrent calls
+// one starts it. If Adopt is interrupted, the rebuild starts one more attempt after the grace time.
 func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.Report, record Record) (bool, error) {
 	if record.Unread != nil {
 		return false, fmt.Errorf("%w: %w", ErrNotAdopted, record.Unread)
@@ -170,7 +170,7 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	case err == nil && outcomes[0] == scripts.Broken:
 		err = fmt.Errorf("%w: %s", scripts.ErrBroken, s.Keys.Job(record.ID))
 	case err == nil && outcomes[0] == scripts.Another:
-		err = errors.New("another job of this id has come to Redis meanwhile")
+		err = errors.New("another job with this id appeared in Redis meanwhile")
 	}
 	if err != nil {
 		return true, fmt.Errorf("start attempt %d of record %s: %w; the rebuild starts it after limits.grace", record.Attempt+1, record.ID, err)
@@ -178,7 +178,7 @@ func Adopt(ctx context.Context, records Records, s *scripts.Scripts, r *report.R
 	return true, nil
 }
 
-// planOf is what starts the jobs of a report.
+// planOf returns the plan with which jobs of a report start.
 func planOf(r *report.Report, hash string) scripts.Plan {
 	return scripts.Plan{Report: r.Name, Definition: hash, Timeout: r.Timeout, Listeners: strings.Join(names(r.Stages[0]), ","), Waits: r.DeadlineWaits}
 }

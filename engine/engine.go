@@ -21,29 +21,28 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// triggerBatch is how many ids one read of the trigger takes at most: one query
-// and one update in MySQL, one round trip to Redis.
+// triggerBatch is the maximum number of ids per read of the trigger: one query and one update in
+// MySQL, one round trip to Redis.
 const triggerBatch = 100
 
-// Options configures an Engine. The fields up to Consumer are needed.
+// Options configures an Engine. The fields up to Consumer are required.
 type Options struct {
 	Redis      redis.UniversalClient // for blocking reads
-	Scripts    *scripts.Scripts      // of its partition
+	Scripts    *scripts.Scripts      // of this engine's partition
 	Partitions scripts.Partitions    // all partitions; nil: there is one
 	Records    Records
 	Sink       sink.Sink
 	Reports    map[string]*report.Report // by name
 	Limits     report.Limits
-	Consumer   string       // unique for this process
+	Consumer   string       // unique per process
 	Log        *slog.Logger // nil: silent
 
-	// Installation is the tag in the names of its files, see NewTag: by it two
-	// installations that share a sink tell their files apart. Empty: none is known, and
-	// no file is ever removed.
+	// Installation is the tag in the names of this installation's files, see NewTag. It separates
+	// the files of installations that share a sink. If it is empty, no file is ever removed.
 	Installation string
 
 	SweepEvery time.Duration         // between sweeps of the sink for orphaned files; 0 means a day
-	OrphanAge  time.Duration         // from which such a sweep deletes a file; 0 means a day
+	OrphanAge  time.Duration         // minimum age of the files that it deletes; 0 means a day
 	Metrics    prometheus.Registerer // nil: none
 	Trace      *trace.Tracer         // nil: no job is traced
 }
@@ -56,22 +55,22 @@ type Engine struct {
 	known       []string                  // their hashes
 	plans       map[*report.Report]scripts.Plan
 	full        atomic.Bool  // Redis is nearly full
-	made        time.Time    // when it was made
-	looked      atomic.Int64 // how long after that memory was looked at; 0: never
-	claims      atomic.Int64 // makes workers unique
+	made        time.Time    // when the Engine was created
+	looked      atomic.Int64 // last poll of Redis's memory, as time since made; 0: never
+	claims      atomic.Int64 // makes worker names unique
 	columns     columns
-	leases      step.Leases // the jobs that are claimed
-	handed      sync.Map    // definitions of jobs that were handed back, which is logged once
+	leases      step.Leases // leases of claimed jobs
+	handed      sync.Map    // definitions of jobs that were handed back; each is logged once
 	jobs        *jobMetrics
 }
 
 // New returns an Engine. It does no I/O.
 func New(o Options) (*Engine, error) {
 	if o.Redis == nil || o.Scripts == nil || o.Records == nil || o.Sink == nil || o.Consumer == "" {
-		return nil, errors.New("engine: Redis, Scripts, Records, Sink and Consumer are needed")
+		return nil, errors.New("engine: Redis, Scripts, Records, Sink and Consumer are required")
 	}
 	if o.Installation != "" && !ValidTag(o.Installation) {
-		return nil, fmt.Errorf("engine: installation %q is not 6 of the letters and digits that NewTag gives", o.Installation)
+		return nil, fmt.Errorf("engine: installation %q is not a tag as NewTag returns it: 6 letters and digits", o.Installation)
 	}
 	if o.Partitions == nil {
 		o.Partitions = scripts.Partitions{o.Scripts}
@@ -89,9 +88,9 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Run triggers and folds until ctx ends, and returns nil then. An outage of Redis is
-// waited out. It starts jobs only in a Redis that has an epoch: engine/recovery, which
-// must run beside it, gives it one.
+// Run triggers and folds until ctx ends, and then returns nil. It waits for the end of an outage of
+// Redis. It starts jobs only in a Redis that has an epoch: engine/recovery, which must run beside
+// it, sets one.
 func (e *Engine) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -129,8 +128,8 @@ func (e *Engine) fanInReader() *step.Reader {
 	})
 }
 
-// largeReader reads as many large jobs as are folded at once. They have a stream of their own, so
-// that no other job waits for them.
+// largeReader reads at most as many large jobs as may be folded at once. They have their own
+// stream, so that no other job waits for them.
 func (e *Engine) largeReader() *step.Reader {
 	large := folds{Engine: e, stream: e.o.Scripts.Keys.FanInLarge()}
 	return step.New(step.Options{
@@ -141,9 +140,9 @@ func (e *Engine) largeReader() *step.Reader {
 	})
 }
 
-// admit returns how many jobs may still be started: none while Redis is nearly
-// full, since those that run need the rest to end. Several processes may each
-// see the same room: the limit can be passed by a batch for each of them.
+// admit returns how many jobs may still be started. It is none while Redis is nearly full, because
+// running jobs need the rest to end. Several processes may see the same number: the limit can be
+// exceeded by one batch per process.
 func (e *Engine) admit(ctx context.Context) (int, error) {
 	if err := e.lookAtMemory(ctx); err != nil || e.full.Load() {
 		return 0, err
@@ -152,12 +151,12 @@ func (e *Engine) admit(ctx context.Context) (int, error) {
 	return e.o.Limits.RunningJobs - int(running), err
 }
 
-// memoryEvery is how often Redis is asked how full it is.
+// memoryEvery is the time between two polls of Redis's memory.
 const memoryEvery = time.Second
 
-// lookAtMemory notes whether Redis is nearly full.
+// lookAtMemory stores whether Redis is nearly full.
 func (e *Engine) lookAtMemory(ctx context.Context) error {
-	now := int64(time.Since(e.made)) // by a clock that nobody sets
+	now := int64(time.Since(e.made)) // monotonic
 	if last := e.looked.Load(); last != 0 && now-last < int64(memoryEvery) {
 		return nil
 	}
@@ -167,13 +166,12 @@ func (e *Engine) lookAtMemory(ctx context.Context) error {
 	}
 	e.looked.Store(now)
 	if full := used > e.o.Limits.Memory; full != e.full.Swap(full) {
-		e.log.Warn("memory of Redis", "percent", used, "limit", e.o.Limits.Memory, "starting jobs", !full)
+		e.log.Warn("memory of Redis crossed limits.memory", "percent", used, "limit", e.o.Limits.Memory, "starting jobs", !full)
 	}
 	return nil
 }
 
-// insist repeats an effect on a server that may be away for a while. It gives up
-// where trying again cannot help.
+// insist repeats an operation until its server is back. It gives up if repeating cannot help.
 func (e *Engine) insist(ctx context.Context, what string, f func() error) error {
 	return step.Insist(ctx, e.log, what, func() error {
 		err := f()

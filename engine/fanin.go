@@ -11,17 +11,16 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// fanInBatch is how many small jobs are folded as one batch: one round trip reads them, one
-// takes them over the point of no return, and one ends them.
+// fanInBatch is the maximum number of small jobs in a batch: one round trip reads them, one
+// publishes them, and one settles them.
 const fanInBatch = 64
 
-// barrier is an entry of the fan-in stream: a job whose barrier was reached, or that is to
-// end.
+// barrier is an entry of the fan-in stream: a job whose barrier was reached, or that must end.
 type barrier struct {
 	scripts.Message
 	stage  int64 // 0: any
-	bytes  int64 // of the job's data; 0: not known
-	silent bool  // it was delivered before, so its worker has fallen silent
+	bytes  int64 // size of the job's data; 0: unknown
+	silent bool  // it was delivered before, so its worker fell silent
 	entry  step.Entry
 }
 
@@ -33,12 +32,13 @@ func parseBarrier(entry step.Entry) (b barrier, ok bool) {
 	return b, ok
 }
 
-// needsClaim tells whether a job cannot be folded in a batch: its barrier was not reached just now.
+// needsClaim tells whether a job must not be folded in a batch, because it is large or this is not
+// its first delivery.
 func (b barrier) needsClaim() bool {
 	return b.stage == 0 || b.bytes == 0 || b.bytes > scripts.MaxSmall || b.silent
 }
 
-// alone tells whether an entry is handled by itself.
+// alone tells whether an entry gets its own call.
 func alone(entry step.Entry) bool {
 	b, ok := parseBarrier(entry)
 	return !ok || b.needsClaim()
@@ -61,14 +61,15 @@ func (e *Engine) fanIn(ctx context.Context, entries []step.Entry) []step.Result 
 	return results
 }
 
-// foldAlone claims a job and brings it on, or to what failed, if that is known.
+// foldAlone claims a job and takes it to its next stage or to its end; failed is the error of an
+// earlier try without a claim.
 func (e *Engine) foldAlone(ctx context.Context, entry step.Entry, failed error) step.Result {
 	return step.Single(ctx, folds{e, e.o.Scripts.Keys.FanIn(), failed}, entry, e.o.Limits.Lease, &e.leases)
 }
 
-// handBack leaves a job to a process that has its definition. One that was
-// published and whose record is final needs none: it is ended here, since the
-// process that made its file may have been the last of its version.
+// handBack leaves a job to a process that has its definition. A published job whose record is final
+// needs no definition: it is ended here, because the process that made its file may have been the
+// last with that version.
 func (e folds) handBack(ctx context.Context, b barrier) step.Result {
 	state, err := e.o.Scripts.Jobs.Read(ctx, b.ID)
 	if err == nil && state.Attempt == b.Attempt && state.Status == job.StatusPublishing {
@@ -94,7 +95,7 @@ func (e folds) handBack(ctx context.Context, b barrier) step.Result {
 	}
 	if state != nil {
 		if _, said := e.handed.LoadOrStore(state.Definition, true); !said {
-			e.log.Info("jobs are handed back: their definition is not in this configuration", "report", state.Report, "definition", state.Definition, "first", b.ID)
+			e.log.Info("handing back jobs: their definition is not in this configuration", "report", state.Report, "definition", state.Definition, "first", b.ID)
 		}
 	}
 	if err := e.insist(ctx, "hand back", func() error { return e.o.Scripts.Folds.HandBack(ctx, b.Message, e.message(b)) }); err != nil {
@@ -103,16 +104,16 @@ func (e folds) handBack(ctx context.Context, b barrier) step.Result {
 	return step.Result{Kind: step.Moved}
 }
 
-// errElsewhere ends work on a job that is not, or no longer, this claim's.
+// errElsewhere ends work on a job that this claim does not own, or no longer owns.
 var errElsewhere = errors.New("engine: the job is claimed elsewhere")
 
-// finally runs the last script for an entry, which acknowledges it. If another
-// claim has the job, it is errElsewhere: that worker has the same entry, and may die.
+// finally runs the last script of an entry, which acknowledges it. It returns errElsewhere if
+// another claim owns the job: that worker has the same entry, and may die.
 func (e *Engine) finally(ctx context.Context, what string, script func() (scripts.Outcome, error)) error {
 	var outcome scripts.Outcome
 	err := e.insist(ctx, what, func() (err error) {
 		if outcome, err = script(); errors.Is(err, scripts.ErrFull) {
-			// Waiting here would keep others from ending, who make room.
+			// Waiting would block the jobs that free memory when they end.
 			return step.Final(err)
 		}
 		return err
@@ -123,7 +124,7 @@ func (e *Engine) finally(ctx context.Context, what string, script func() (script
 	return err
 }
 
-// forward sends a claimed job into its next stage, or makes its file.
+// forward sends a claimed job to its next stage, or makes its file.
 func (e *Engine) forward(ctx context.Context, f *scripts.Fold) (ending, error) {
 	r := e.definitions[f.Definition]
 	if int(f.Stage) >= len(r.Stages) {
@@ -132,14 +133,14 @@ func (e *Engine) forward(ctx context.Context, f *scripts.Fold) (ending, error) {
 	return ending{}, e.advance(ctx, r, f)
 }
 
-// advance sends a job into its next stage.
+// advance sends a job to its next stage.
 func (e *Engine) advance(ctx context.Context, r *report.Report, f *scripts.Fold) error {
 	return e.finally(ctx, "advance job", func() (scripts.Outcome, error) {
 		return f.Advance(ctx, names(r.Stages[f.Stage]))
 	})
 }
 
-// names are those of a stage's listeners.
+// names returns the names of a stage's listeners.
 func names(s report.Stage) []string {
 	var names []string
 	for _, l := range s.Listeners {

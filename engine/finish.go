@@ -11,14 +11,14 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Outcomes of a job whose record was changed from outside meanwhile.
+// Outcomes of a job whose record was changed by others meanwhile.
 const (
-	outcomeDeleted    = "DELETED"    // the row is gone
-	outcomeSuperseded = "SUPERSEDED" // it has another attempt, or a status that was set from outside
+	outcomeDeleted    = "DELETED"    // the row was deleted
+	outcomeSuperseded = "SUPERSEDED" // the row has another attempt, or a status that others have set
 )
 
-// finishFailed ends a job that is FAILING, as FAILED or as CANCELLED: the record, the
-// file, the rest. It may run any number of times.
+// finishFailed ends a FAILING job as FAILED or CANCELLED: record, file, and the rest. It may be
+// repeated.
 func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, error) {
 	state := f.State
 	var ok bool
@@ -40,7 +40,7 @@ func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, err
 	} else {
 		e.log.Info("job cancelled", "job", state.ID, "attempt", state.Attempt, "report", state.Report, "reason", state.Reason)
 	}
-	// Without Remove it made no file: a file of that name is not ours.
+	// Without Remove the job made no file: a file of that name is not ours.
 	if state.Remove {
 		if err := e.removeFile(ctx, state); err != nil {
 			return ending{}, err
@@ -50,9 +50,9 @@ func (e *Engine) finishFailed(ctx context.Context, f *scripts.Fold) (ending, err
 	return ending{string(status), state.Reason}, nil
 }
 
-// finishForeign ends a job whose record does not take its outcome: it was
-// deleted, cancelled, or edited. The file that was committed for it is removed,
-// unless the record points to it after all.
+// finishForeign ends a job whose record does not accept its outcome, because it was deleted,
+// cancelled or edited. It removes the job's committed file, unless the record points to it after
+// all.
 func (e *Engine) finishForeign(ctx context.Context, claimed *scripts.Fold, committed bool) (ending, error) {
 	state := claimed.State
 	f, err := e.foreign(ctx, state)
@@ -65,18 +65,18 @@ func (e *Engine) finishForeign(ctx context.Context, claimed *scripts.Fold, commi
 		}
 	}
 	e.sweepAttempts(ctx, state, state.Attempt-1)
-	if !f.pointed { // otherwise its worker died after the end
-		e.log.Warn("record was changed from outside", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
+	if !f.pointed { // otherwise an earlier worker died after it changed the record
+		e.log.Warn("the record was changed by others", "job", state.ID, "attempt", state.Attempt, "outcome", f.outcome)
 	}
 	return ending{f.outcome, f.detail}, nil
 }
 
-// foreign is what a job has come to by its record.
+// foreign is the outcome of a job according to its record.
 type foreign struct {
 	outcome string // a final status, DELETED, or SUPERSEDED
 	detail  string // the file or a reason
-	pointed bool   // the record has this job's file, or may have it under another name
-	running bool   // the record is still on its way with this attempt
+	pointed bool   // the record has this job's file, maybe under another name
+	running bool   // the record is not final and has this attempt
 }
 
 func (e *Engine) foreign(ctx context.Context, state *job.State) (f foreign, err error) {
@@ -104,8 +104,8 @@ func (e *Engine) foreign(ctx context.Context, state *job.State) (f foreign, err 
 	return f, err
 }
 
-// removeFile deletes the file of a job that has ended without one, and its manifest.
-// Without a tag it is not certain that what lies there is this job's.
+// removeFile deletes the file of a job that ended without one, and its manifest. Without a tag it
+// is unknown whether the file is this job's.
 func (e *Engine) removeFile(ctx context.Context, state *job.State) error {
 	if e.o.Installation == "" {
 		return nil
@@ -120,18 +120,18 @@ func (e *Engine) removeFile(ctx context.Context, state *job.State) error {
 	return nil
 }
 
-// tells tells whether somebody wants to know that a job of a report has ended. Of a report that this
-// configuration does not know a scheduler may know it.
+// tells tells whether the end of a job must be reported to a service. A report that is not in this
+// configuration may be in a scheduler's.
 func (e *Engine) tells(name string) bool {
 	of := e.o.Reports[name]
 	return of == nil || of.Notify != nil
 }
 
-// settleTime is how long a job that has ended is worth a stop's patience.
+// settleTime bounds the settling of a job in a process that is stopping.
 const settleTime = 5 * time.Second
 
-// settle removes what is left of a job in Redis; the record is final. A process
-// that is about to stop does it first: it is quick, and the job is done then.
+// settle removes what is left of a job in Redis after the record is final. A process that is
+// stopping does it first: it is quick, and the job is then done.
 func (e *Engine) settle(ctx context.Context, f *scripts.Fold, end ending) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()

@@ -22,13 +22,13 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// ending is what a job has come to; without a status it goes on.
+// ending is the outcome of a job; without a status the job continues.
 type ending struct {
 	status string // a final status of the record, DELETED or SUPERSEDED
 	detail string // the file or the reason
 }
 
-// made is a file that is written and not yet committed.
+// made is a file that is written but not committed.
 type made struct {
 	writer sink.Writer
 	format.Made
@@ -40,12 +40,12 @@ func (m made) abort() {
 	}
 }
 
-// fold makes the file of a claimed job and gives the record its final status.
-// Everything may run again after a crash: the chunks are the same, so the file
-// is the same, and the object that exists already is adopted.
+// fold makes the file of a claimed job and gives the record its final status. All of it may be
+// repeated after a crash: the chunks are the same, so the file is the same, and an object that
+// already exists is adopted.
 func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (ending, error) {
 	if f.Status == job.StatusPublishing { // by an earlier claim
-		// Most often the records were away, and still are: that is cheaper to know first.
+		// Usually the records were unavailable, and still are: check them before making the file.
 		found, err := e.foreign(ctx, f.State)
 		if err != nil {
 			return ending{}, err
@@ -57,7 +57,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (e
 	m, err := e.make(ctx, r, f, e.create)
 	defer m.abort()
 	if err != nil {
-		return ending{}, err // if it was published it may exist: it must be found, or made
+		return ending{}, err // a published file may exist: it must be found or made
 	}
 
 	var outcomes []scripts.Outcome
@@ -69,7 +69,7 @@ func (e *Engine) fold(ctx context.Context, r *report.Report, f *scripts.Fold) (e
 	}
 	switch outcomes[0] {
 	case scripts.Late:
-		return e.fail(ctx, f, "deadline passed while the file was being made", job.BlameReport, false)
+		return e.fail(ctx, f, "the deadline passed while the file was being made", job.BlameReport, false)
 	case scripts.OK:
 		return e.commit(ctx, r, f, m)
 	}
@@ -83,14 +83,14 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 	span.Number(trace.Bytes, committed.Bytes)
 	endSpan(span, err)
 	if errors.Is(err, sink.ErrConflict) {
-		// That file is not ours.
-		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name. A file that lies here is deleted then, or by the daily sweep: move it first if it is yours", job.BlameSink, false)
+		// The existing file is not ours.
+		return e.fail(ctx, f, Reason(ofSink(err))+". fanfold retry "+f.ID+" makes the file under another name. The existing file is then deleted, or by the daily sweep: move it first if it is yours", job.BlameSink, false)
 	}
 	if err != nil {
 		return ending{}, ofSink(err)
 	}
-	// If the job was lost, or the process stops, right at the commit: see to it
-	// that the record points to the file, or remove it.
+	// Even if the job was lost or the process is stopping: make the record point to the file, or
+	// remove it.
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
 	return e.succeed(ctx, r, f, m.Made, committed)
@@ -99,8 +99,8 @@ func (e *Engine) commit(ctx context.Context, r *report.Report, f *scripts.Fold, 
 // create begins the object of a job's file.
 type create func(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error)
 
-// make folds into a new object that is not yet committed. An error that would come again is
-// a brokenError.
+// make writes the file into a new object that is not committed yet. An error that every try would
+// repeat is a brokenError.
 func (e *Engine) make(ctx context.Context, whole *report.Report, f *scripts.Fold, begin create) (made, error) {
 	m, err := e.tryMake(ctx, whole, f, begin)
 	switch {
@@ -133,7 +133,7 @@ func (e *Engine) tryMake(ctx context.Context, whole *report.Report, f *scripts.F
 	if m.Made, err = e.writeRows(ctx, r, plan, m.writer); err != nil {
 		m.writer.Abort()
 		if found, ok := errors.AsType[*sinkError](err); ok {
-			return made{}, found // where it was being written says nothing more
+			return made{}, found // its text is complete
 		}
 		return made{}, fmt.Errorf("make file: %w", err)
 	}
@@ -171,8 +171,7 @@ func (e *Engine) writeRows(ctx context.Context, r *report.Report, plan *fold.Pla
 // errSink matches an error of the sink.
 var errSink = errors.New("sink")
 
-// sinkError is an error of the sink. Its text is the sink's own, which says what it could
-// not do and what helps.
+// sinkError is an error of the sink. Its text, from the sink, says what failed and what to do.
 type sinkError struct{ err error }
 
 // ofSink marks an error of the sink; nil stays nil.
@@ -187,7 +186,7 @@ func (s *sinkError) Error() string        { return "sink: " + strings.TrimPrefix
 func (s *sinkError) Unwrap() error        { return s.err }
 func (s *sinkError) Is(target error) bool { return target == errSink }
 
-// sinkWriter marks what the sink does not take.
+// sinkWriter marks errors of the sink.
 type sinkWriter struct{ io.Writer }
 
 func (w sinkWriter) Write(b []byte) (int, error) {
@@ -195,8 +194,7 @@ func (w sinkWriter) Write(b []byte) (int, error) {
 	return n, ofSink(err)
 }
 
-// succeed gives the record the file that is now in the sink. Files of earlier
-// attempts are removed after that.
+// succeed gives the record the committed file. Then it removes the files of earlier attempts.
 func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold, made format.Made, committed sink.Committed) (ending, error) {
 	state := f.State
 	file := e.o.Sink.URL(e.objectName(state, r))
@@ -228,7 +226,7 @@ func (e *Engine) succeed(ctx context.Context, r *report.Report, f *scripts.Fold,
 	return ending{string(status), file}, nil
 }
 
-// withoutThese says which listeners a job has gone on without, and why.
+// withoutThese says which listeners a job omitted, and why.
 func withoutThese(omitted map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(omitted)) {
@@ -237,9 +235,9 @@ func withoutThese(omitted map[string]string) string {
 	return strings.Join(all, "; ")
 }
 
-// fail fails a claimed job and ends it; with remove, its file may exist and is
-// deleted. Nothing is removed before the record has taken the failure: a claim that
-// was lost without noticing must not touch the file of the one that succeeded.
+// fail fails a claimed job and ends it. With remove, its file may exist and is deleted. Nothing is
+// deleted before the record has accepted the failure: a worker that lost its claim without noticing
+// must not touch the file of the one that succeeded.
 func (e *Engine) fail(ctx context.Context, f *scripts.Fold, reason string, blame job.Blame, remove bool) (ending, error) {
 	var outcome scripts.Outcome
 	if err := e.insist(ctx, "fail job", func() (err error) {

@@ -9,18 +9,17 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// Lost is what became of records that Redis may have lost.
+// Lost is the outcome of StartLost.
 type Lost struct {
 	Started, Failed int
-	Skipped         []string // ids that can be neither started nor failed, such as of unknown reports
-	Left            []Record // to be started when there is room
+	Skipped         []string // ids that can be neither started nor failed, such as those of unknown reports
+	Left            []Record // records to start when there is capacity
 }
 
-// StartLost starts those of the records that Redis does not know: it has neither a job
-// for them nor a member of the delayed set. It fails those whose parameters their report
-// does not take. Jobs start in a Redis of this epoch only, and take half of the room, so
-// that the trigger has some. Valid is called after Redis was read, and before anything
-// is done: with its error StartLost ends.
+// StartLost starts those of the records that Redis does not know: without a job and without a
+// member of the delayed set. It fails records with invalid parameters. Jobs start only in a Redis
+// of this epoch, and use half of the free capacity, so that the trigger keeps the rest. Valid is
+// called after Redis was read and before anything changes; StartLost returns its error.
 func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, valid func(context.Context) error) (l Lost, err error) {
 	var pushes, start []*push
 	var places []string
@@ -29,7 +28,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 			l.Skipped = append(l.Skipped, r.ID)
 			continue
 		}
-		// An unknown report is not polled again: the next pass does it.
+		// An unknown report is not polled again: the next pass is soon enough.
 		p := &push{id: r.ID, look: int64(len(report.RecordPolls))}
 		pushes, places = append(pushes, p), append(places, BeforeStart(p.id)...)
 	}
@@ -41,7 +40,7 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 	}
 	var delayed map[string]float64
 	room := 0
-	if err := e.insist(ctx, "read what waits, and how many jobs run", func() error {
+	if err := e.insist(ctx, "read waiting ids and running jobs", func() error {
 		if delayed, err = e.o.Scripts.Epoch.Scores(ctx, e.o.Scripts.Keys.Delayed(), places); err != nil {
 			return err
 		}
@@ -77,8 +76,8 @@ func (e *Engine) StartLost(ctx context.Context, records []Record, epoch string, 
 	return l, ctx.Err()
 }
 
-// BeforeStart are the members of the delayed set that an id can have which has not been
-// started: the id itself, and a member for each poll of its record.
+// BeforeStart returns the members that an id can have in the delayed set before its job starts: the
+// id itself, and one per poll of its record.
 func BeforeStart(id string) []string {
 	members := []string{id}
 	for i := range report.RecordPolls {

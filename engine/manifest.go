@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// writeManifest writes beside a job's file what it was made from.
+// writeManifest writes the manifest of a job's file: what the file was made from.
 func (e *Engine) writeManifest(ctx context.Context, r *report.Report, state *job.State, made format.Made, committed sink.Committed) error {
 	m := sink.Manifest{
 		Job:        sink.ManifestJob{Record: state.ID, Attempt: state.Attempt, Report: state.Report},

@@ -5,16 +5,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// jobMetrics count what becomes of jobs here. A crash at the wrong moment can
-// count an end twice, or not at all: the records are the truth.
+// jobMetrics count the ends of jobs in this process. A crash can count an end twice or not at all:
+// the records are the truth.
 type jobMetrics struct {
 	finished *prometheus.CounterVec // by report and status
 	requeued *prometheus.CounterVec // by step and why
 }
 
-// Why fan-in gives a job up for a while.
+// Reasons for which fan-in requeues a job.
 const (
-	requeuedRefused = "refused" // the sink refused; a try is used
+	requeuedRefused = "refused" // by the sink; counts as a try
 	requeuedOutage  = "outage"
 	requeuedStop    = "stop"
 )

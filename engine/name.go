@@ -10,18 +10,18 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// FileName is the name of a job's file: <report>/<id>-<attempt>-<tag>.csv, or .csv.gz
-// where its report compresses it. So no two jobs share one, nor do two installations
-// with one sink; and it says whose the file is, since a directory keeps nothing else.
+// FileName is the name of a job's file: <report>/<id>-<attempt>-<tag>.csv, or .csv.gz if the report
+// compresses it. No two jobs and no two installations share a name, and the name alone says which
+// job made the file, because a directory stores no metadata.
 type FileName struct {
 	Report  string
 	ID      string
 	Attempt int64
-	Tag     string // of the installation; empty where it has none
+	Tag     string // of the installation; empty: none
 	Gzip    bool
 }
 
-// A tag begins with a letter, so it is never taken for an attempt.
+// A tag begins with a letter, so it is never mistaken for an attempt.
 const (
 	tagLetters = "abcdefghjkmnpqrstuvwxyz"
 	tagDigits  = "23456789"
@@ -35,8 +35,7 @@ var (
 
 const tagForm = `[a-hjkmnp-z][a-hjkmnp-z2-9]{5}`
 
-// NewTag makes a tag for an installation: 6 letters and digits, none of which is taken
-// for another.
+// NewTag returns a random tag: 6 letters and digits that cannot be confused with each other.
 func NewTag() string {
 	var b [tagLength]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -53,7 +52,7 @@ func NewTag() string {
 // ValidTag tells whether a text has the form of a tag.
 func ValidTag(text string) bool { return tagWhole.MatchString(text) }
 
-// String is the name, as ParseFileName reads it.
+// String returns the name in the form that ParseFileName reads.
 func (n FileName) String() string {
 	name := n.Report + "/" + n.ID + "-" + strconv.FormatInt(n.Attempt, 10)
 	if n.Tag != "" {
@@ -65,7 +64,7 @@ func (n FileName) String() string {
 	return name + ".csv"
 }
 
-// ParseFileName takes a name apart; false where it is none that String gives.
+// ParseFileName parses a name; false if String cannot have returned it.
 func ParseFileName(name string) (FileName, bool) {
 	parts := fileForm.FindStringSubmatch(name)
 	if parts == nil {
@@ -75,15 +74,14 @@ func ParseFileName(name string) (FileName, bool) {
 	return FileName{Report: parts[1], ID: parts[2], Attempt: attempt, Tag: parts[4], Gzip: parts[5] != ""}, err == nil
 }
 
-// LongestFileName is as long as the name of any file of a report can be, for ids of
-// that length.
+// LongestFileName returns a name as long as any of a report's files can have, for ids of a length.
 func LongestFileName(r *report.Report, id int) string {
 	const attempt = 4294967295 // of an INT UNSIGNED
 	return FileName{Report: r.Name, ID: strings.Repeat("0", id), Attempt: attempt, Tag: strings.Repeat("a", tagLength), Gzip: r.CSV.Gzip}.String()
 }
 
-// contentType is that of a report's files. A compressed one is not said to have an
-// encoding: a download is what the name says.
+// contentType returns the content type of a report's files. A compressed file has no content
+// encoding, so that a download matches its name.
 func contentType(r *report.Report) string {
 	if r.CSV.Gzip {
 		return "application/gzip"
@@ -91,12 +89,12 @@ func contentType(r *report.Report) string {
 	return "text/csv; charset=utf-8"
 }
 
-// objectName is the name of a job's file.
+// objectName returns the name of a job's file.
 func (e *Engine) objectName(state *job.State, r *report.Report) string {
 	return FileName{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: e.o.Installation, Gzip: r.CSV.Gzip}.String()
 }
 
-// fileNames are those that a job's file can have, whatever its definition is.
+// fileNames returns all names that a job's file can have, under any definition.
 func (e *Engine) fileNames(state *job.State) []string {
 	name := FileName{Report: state.Report, ID: state.ID, Attempt: state.Attempt, Tag: e.o.Installation}
 	packed := name

@@ -11,16 +11,14 @@ const (
 	limitedPace = 400 // percent, where GOMEMLIMIT bounds the heap
 )
 
-// reserve is never touched, so it takes no memory of the machine. It counts as a part of the
-// heap.
+// reserve counts as a part of the heap. It is never touched, so it uses no physical memory.
 var reserve []byte
 
-// SetPace says for the whole process, once, when memory is collected: when the heap has grown
-// by half of what it holds and of 96 MB. A process that works on small jobs holds little: at
-// Go's own pace it would collect all the time, which costs a fifth of the processor. One that
-// makes large joins holds a few hundred MB without pointers, of which a collection is cheap: at
-// Go's own pace it would take half as much memory again. With GOMEMLIMIT it is collected late,
-// until the limit is near; with GOGC as that says.
+// SetPace configures the garbage collector of the process; call it once. It collects when the heap,
+// plus a reserve of 96 MB, has grown by half. Go's default would collect all the time in a process
+// with small jobs, which costs a fifth of the CPU, and would take half as much memory again for
+// large joins, whose few hundred MB without pointers are cheap to collect. GOMEMLIMIT makes
+// collections rare until the limit is near; GOGC takes precedence.
 func SetPace() {
 	switch {
 	case os.Getenv("GOGC") != "":

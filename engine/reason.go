@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// packageNames are what errors of this module begin with, for those who read code.
+// packageNames matches the package prefixes of this module's errors, which are for developers.
 var packageNames = regexp.MustCompile(`(?m)(^|: )(?:(?:dataset|engine|fold|format|listeners|record|report|scheduler|scripts): )+`)
 
-// sinks are the places in which an error says that it is the sink's.
+// sinks matches the prefix of the sink's errors.
 var sinks = regexp.MustCompile(`(?m)(^|: )(?:sink: )+`)
 
-// Reason is an error as a text for people: without the names of packages, and with the
-// sink named once.
+// Reason returns an error as a text for people: without package names, and with the prefix of the
+// sink once.
 func Reason(err error) string {
-	said := false
+	seen := false
 	return sinks.ReplaceAllStringFunc(packageNames.ReplaceAllString(err.Error(), "$1"), func(match string) string {
 		before := ""
 		if strings.HasPrefix(match, ": ") {
 			before = ": "
 		}
-		if said {
+		if seen {
 			return before
 		}
-		said = true
+		seen = true
 		return before + "sink: "
 	})
 }

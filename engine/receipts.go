@@ -11,14 +11,15 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// replyTo is the field of a push that names the stream of the service, which wants receipts.
+// replyTo is the field of a push that names the service's stream for receipts.
 const replyTo = "reply_to"
 
-// reasonReplyTo says what is wrong with a push that has it.
-const reasonReplyTo = "reply_to cannot be the stream of a service: it has 1 to 200 characters of 0-9 A-Z a-z : . _ - and at most one {tag}, and is no key of Fanfold; push the id again with another one, or without"
+// reasonReplyTo says what is wrong with a push that has an invalid reply_to.
+const reasonReplyTo = "reply_to cannot be the stream of a service: use 1 to 200 characters of 0-9 A-Z a-z : . _ - and at most one {tag}, and no key of Fanfold; push the id again with another name, or without reply_to"
 
-// noteReplies notes which services want receipts, before anything else is done about their pushes: what waits has its
-// id alone. It returns the entries; those that cannot be used have their results, and no fields.
+// noteReplies stores which services want receipts before their pushes are handled further, because
+// an id that waits has no other fields. It returns the entries; unusable ones have their result and
+// no fields.
 func (e *Engine) noteReplies(ctx context.Context, entries []step.Entry, results []step.Result) []step.Entry {
 	keys := e.o.Scripts.Keys
 	var of []int
@@ -55,7 +56,7 @@ func (e *Engine) noteReplies(ctx context.Context, entries []step.Entry, results 
 	return ours
 }
 
-// sendReplies moves what is noted of an id to its own partition.
+// sendReplies moves the noted streams of an id to its own partition.
 func (e *Engine) sendReplies(ctx context.Context, id string, home *scripts.Scripts) error {
 	pushes, err := e.o.Scripts.Receipts.Read(ctx, id)
 	if err != nil || len(pushes) == 0 {

@@ -8,36 +8,36 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// releaseEvery is the time between two polls of what is paused.
+// releaseEvery is the time between two polls of pauses.
 const releaseEvery = time.Second
 
-// release pushes the ids that wait for reports that are not paused any more, until ctx
-// ends. Whoever resumes a report does so, too, but may die in the middle.
+// release pushes the ids that wait for reports that are no longer paused, until ctx ends. The
+// command that resumes a report does so, too, but may die before it is done.
 func (e *Engine) release(ctx context.Context) error {
-	held := map[string]bool{} // reports for which ids may wait
+	waiting := map[string]bool{} // reports for which ids may wait
 	for name := range e.o.Reports {
-		held[name] = true
+		waiting[name] = true
 	}
-	return step.Every(ctx, e.log, releaseEvery, "release ids of reports that are resumed", func(ctx context.Context) error {
-		return e.releaseResumed(ctx, held)
+	return step.Every(ctx, e.log, releaseEvery, "push ids of resumed reports", func(ctx context.Context) error {
+		return e.releaseResumed(ctx, waiting)
 	})
 }
 
-// releaseResumed releases what is not paused, and notes what is.
-func (e *Engine) releaseResumed(ctx context.Context, held map[string]bool) error {
+// releaseResumed pushes the ids of resumed reports, and updates waiting.
+func (e *Engine) releaseResumed(ctx context.Context, waiting map[string]bool) error {
 	for name := range e.o.Reports {
 		paused, err := e.o.Scripts.Gate.IsPaused(ctx, scripts.PausedReport(name))
 		if err != nil {
 			return err
 		}
-		if paused || !held[name] {
-			held[name] = held[name] || paused
+		if paused || !waiting[name] {
+			waiting[name] = waiting[name] || paused
 			continue
 		}
 		if _, err := e.o.Scripts.Gate.Release(ctx, name); err != nil {
 			return err
 		}
-		held[name] = false
+		waiting[name] = false
 	}
 	return nil
 }

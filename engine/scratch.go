@@ -10,17 +10,16 @@ import (
 	"github.com/fanfold/fanfold/fold"
 )
 
-// errScratch marks an error of the files for what a fold cannot hold, such as that
-// of a full disk.
+// errScratch marks an error of a scratch file, such as a full disk.
 var errScratch = errors.New("scratch file")
 
-// budget is what one fold may use.
+// budget returns the budget of one fold.
 func (e *Engine) budget(ctx context.Context) fold.Budget {
 	return fold.Budget{Bytes: e.o.Limits.FoldBytes, Scratch: func() (fold.Scratch, error) { return newScratch(ctx) }}
 }
 
-// scratchFolder is $TMPDIR. Where it is not set it is /var/tmp, since /tmp is in
-// memory on many systems.
+// scratchFolder returns $TMPDIR, or /var/tmp if it is not set, because /tmp is in memory on many
+// systems.
 func scratchFolder() string {
 	const folder = "/var/tmp"
 	if _, err := os.Stat(folder); os.Getenv("TMPDIR") == "" && err == nil {
@@ -29,8 +28,8 @@ func scratchFolder() string {
 	return os.TempDir()
 }
 
-// CheckScratch makes and writes such a file, which is gone at once, and returns the
-// folder. Without one, a fold that needs it fails.
+// CheckScratch creates, writes and removes a scratch file, and returns the folder. Without a usable
+// folder, a fold that needs one fails.
 func CheckScratch(ctx context.Context) (folder string, err error) {
 	folder = scratchFolder()
 	file, err := newScratch(ctx)
@@ -42,11 +41,11 @@ func CheckScratch(ctx context.Context) (folder string, err error) {
 	return folder, err
 }
 
-// ScratchHint is what helps where CheckScratch fails.
-const ScratchHint = "set TMPDIR to a folder on a disk in which the process may make files; without one, a join of more than limits.fold_bytes fails"
+// ScratchHint is the remedy if CheckScratch fails.
+const ScratchHint = "set TMPDIR to a folder on a disk in which the process may create files; otherwise a join of more than limits.fold_bytes fails"
 
-// scratch is a file without a name: no other process can open it, and its bytes are free
-// again when it is closed or the process ends, however that happens.
+// scratch is a file without a name: no other process can open it, and its space is freed when it is
+// closed or the process ends.
 type scratch struct {
 	ctx  context.Context
 	file *os.File
@@ -79,7 +78,7 @@ func (s *scratch) io(do func([]byte, int64) (int, error), p []byte, at int64) (i
 	return n, scratchError(err)
 }
 
-// scratchError marks an error, and says what helps against a full disk.
+// scratchError marks an error, and adds the remedy for a full disk.
 func scratchError(err error) error {
 	switch {
 	case err == nil:
@@ -90,5 +89,5 @@ func scratchError(err error) error {
 	return fmt.Errorf("%w: %w", errScratch, err)
 }
 
-// Close frees the bytes.
+// Close frees the space.
 func (s *scratch) Close() error { return s.file.Close() }

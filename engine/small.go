@@ -13,19 +13,19 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// draft is a small job on its way.
+// draft is a small job that is being folded.
 type draft struct {
 	barrier
 	fold   *scripts.Fold
 	made   made
 	end    ending
-	left   bool         // it is brought on by a claim, which knows what to do with it
+	left   bool         // a claim must continue it
 	failed error        // why its file could not be made
 	result *step.Result // of its entry
 }
 
-// foldSmall brings on small jobs without a claim: they are folded in memory, and one script
-// claims and publishes them. What goes wrong before that point, a claim repeats.
+// foldSmall folds small jobs without a claim: they are folded in memory, and one script claims and
+// publishes them. If anything fails before that point, a claim repeats it.
 func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
 	from := folds{Engine: e, stream: e.o.Scripts.Keys.FanIn()}
 	if err := from.open(ctx, drafts); err != nil {
@@ -64,7 +64,7 @@ func (e *Engine) foldSmall(ctx context.Context, drafts []*draft) {
 	e.settleAll(ctx, drafts)
 }
 
-// putBack leaves a job that nothing was done for to another process.
+// putBack leaves an untouched job to another process.
 func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
@@ -76,7 +76,7 @@ func (e *Engine) putBack(ctx context.Context, b barrier) step.Result {
 	return step.Result{Kind: step.Moved}
 }
 
-// open reads the states and the data of small jobs.
+// open reads the states and data of small jobs.
 func (e folds) open(ctx context.Context, drafts []*draft) error {
 	jobs := make([]scripts.Small, len(drafts))
 	for i, d := range drafts {
@@ -93,16 +93,16 @@ func (e folds) open(ctx context.Context, drafts []*draft) error {
 	return err
 }
 
-// commitSmall makes the file of a small job visible, and changes its record.
+// commitSmall makes the file of a small job visible, and updates its record.
 func (e folds) commitSmall(ctx context.Context, d *draft) step.Result {
 	c := e.newClaimed(d.fold)
 	var err error
 	d.end, err = e.commit(ctx, c.definition, c.Fold, d.made)
-	return step.Conclude(ctx, e, c, resultOf(err, c)) // all that have ended are settled together
+	return step.Conclude(ctx, e, c, resultOf(err, c)) // ended jobs are settled together
 }
 
-// each calls f for all drafts at once: some wait for the sink, and what changes records shares
-// statements with the others.
+// each calls f for all drafts concurrently: some wait for the sink, and updates of records share
+// statements.
 func each(drafts []*draft, f func(*draft)) {
 	var all sync.WaitGroup
 	for _, d := range drafts {
@@ -111,7 +111,7 @@ func each(drafts []*draft, f func(*draft)) {
 	all.Wait()
 }
 
-// write makes the file of a draft, or sends it into its next stage.
+// write makes the file of a draft, or sends it to its next stage.
 func (e *Engine) write(ctx context.Context, d *draft) (err error) {
 	r := e.definitions[d.fold.Definition]
 	if int(d.fold.Stage) < len(r.Stages) {
@@ -121,8 +121,8 @@ func (e *Engine) write(ctx context.Context, d *draft) (err error) {
 	return err
 }
 
-// createLater is a create that keeps the text in memory until it is committed: an object that
-// is begun may hold megabytes, and a batch has many.
+// createLater is a create that buffers the text until the commit: an open object may hold
+// megabytes, and a batch has many.
 func (e *Engine) createLater(ctx context.Context, r *report.Report, state *job.State) (sink.Writer, error) {
 	return &laterWriter{begin: func() (sink.Writer, error) { return e.create(ctx, r, state) }}, nil
 }
@@ -148,7 +148,7 @@ func (w *laterWriter) Commit() (sink.Committed, error) {
 
 func (w *laterWriter) Abort() {}
 
-// publish takes the drafts that have a file over the point of no return.
+// publish publishes the drafts that have a file: from then on timeout and cancel lose.
 func (e *Engine) publish(ctx context.Context, drafts []*draft) {
 	var folds []*scripts.Fold
 	var of []*draft
@@ -173,7 +173,7 @@ func (e *Engine) publish(ctx context.Context, drafts []*draft) {
 	}
 }
 
-// settleAll ends the drafts that have come to their end.
+// settleAll settles the drafts that have reached their end.
 func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 	var ends []scripts.End
 	var settled []*draft
@@ -192,7 +192,7 @@ func (e *Engine) settleAll(ctx context.Context, drafts []*draft) {
 		outcomes, err = e.o.Scripts.Folds.Settle(ctx, ends...)
 		return err
 	}); err != nil {
-		e.log.Warn("left for later", "jobs", len(ends), "first", ends[0].ID, "err", err)
+		e.log.Warn("could not settle jobs; another worker will", "jobs", len(ends), "first", ends[0].ID, "err", err)
 	}
 	for i, d := range settled {
 		switch {

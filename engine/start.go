@@ -11,11 +11,10 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// start makes the records PROCESSING and starts their jobs, in a Redis of this epoch, which
-// was read before (empty: it had none, and is given the time to get one). It returns how many
-// it started.
+// start makes the records PROCESSING and starts their jobs, in a Redis of the epoch that was read
+// before (empty: it had none, and start waits for one). It returns how many jobs it started.
 func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int) {
-	// Until it is known better: their entries are delivered again.
+	// By default, entries are delivered again.
 	for _, p := range pushes {
 		p.ends(step.Result{Kind: step.Elsewhere})
 	}
@@ -45,7 +44,7 @@ func (e *Engine) start(ctx context.Context, pushes []*push, epoch string) (n int
 	return n
 }
 
-// startRecords makes the records PROCESSING, and tells which ones took it.
+// startRecords makes the records PROCESSING, and tells which ones changed.
 func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, error) {
 	started := make([]bool, len(pushes))
 	var runs []Run
@@ -76,11 +75,10 @@ func (e *Engine) startRecords(ctx context.Context, pushes []*push) ([]bool, erro
 	return started, err
 }
 
-// pollTwice decides about records that did not take their next attempt. If another process
-// has started them, or this one has and the answer was lost, they are polled again after the
-// grace time: in the second case nothing else starts the job. If another session has locked
-// them, they are polled again soon. Their entries are not left pending, since that counts as
-// a worker that fell silent.
+// pollTwice decides about records whose next attempt did not start. If another process started it,
+// or this one did and the answer was lost, the record is polled again after the grace time: in the
+// second case nothing else starts the job. If another session has locked the record, it is polled
+// again soon. The entries are not left pending, because that would count as a silent worker.
 func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
 	if len(pushes) == 0 {
 		return
@@ -92,7 +90,7 @@ func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
 		d := decide(*p, e.o.Limits.Grace)
 		if d.act == actStart {
 			if len(p.entries) == 0 {
-				continue // the next pass of the rebuild finds it
+				continue // the next pass of the rebuild starts it
 			}
 			d = p.lookSoon()
 		}
@@ -100,9 +98,9 @@ func (e *Engine) pollTwice(ctx context.Context, pushes []*push) {
 	}
 }
 
-// startJobs starts the jobs of records that are PROCESSING now, and acknowledges their
-// entries. A process whose stop came with that does it first: otherwise the jobs wait for
-// the grace time. It returns how many it started.
+// startJobs starts the jobs of records that are now PROCESSING, and acknowledges their entries. A
+// process that is stopping does so first: otherwise the jobs would wait for the grace time. It
+// returns how many it started.
 func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n int) {
 	ctx, cancel := step.Lasting(ctx)
 	defer cancel()
@@ -111,7 +109,7 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 		for i, p := range pushes {
 			parameters, err := p.report.Canonical(p.record.Parameters)
 			if err != nil {
-				e.log.Error("start job", "job", p.id, "err", err) // not reached: decide has bound them
+				e.log.Error("could not start the job", "job", p.id, "err", err) // unreachable: decide has bound them
 				return n
 			}
 			p.traced = e.beginTrace(p)
@@ -134,7 +132,7 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 			case scripts.Busy:
 				p.ends(step.Result{Kind: step.Elsewhere, Err: err})
 			case scripts.OK, scripts.Already:
-				if n++; outcomes[i] == scripts.OK { // otherwise another call has begun its trace
+				if n++; outcomes[i] == scripts.OK { // otherwise an earlier call began its trace
 					e.o.Trace.Trigger(p.job(), p.began, "")
 				}
 				p.ends(step.Result{Kind: step.Void})
@@ -145,7 +143,7 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 				why := fmt.Errorf("%w: %s", scripts.ErrBroken, e.o.Scripts.Keys.Job(p.id))
 				p.ends(e.carryOut(ctx, p, decision{act: actQuarantine, why: why.Error()}))
 			case scripts.Another:
-				// The id was used before, and its job came to Redis since that was read.
+				// The id was used before, and its old job reached Redis after the states were read.
 				next, err := e.supersede(ctx, p.run)
 				if err == nil && next == 0 {
 					p.ends(step.Result{Kind: step.Void})
@@ -160,15 +158,15 @@ func (e *Engine) startJobs(ctx context.Context, pushes []*push, epoch string) (n
 	return n
 }
 
-// errForgotten is why an attempt is not started: Redis has lost its memory since that
-// attempt became the record's.
-var errForgotten = errors.New("engine: Redis has lost its memory")
+// errForgotten is why an attempt is not started: Redis has lost its data since the record got that
+// attempt.
+var errForgotten = errors.New("engine: Redis has lost its data")
 
-// supersede gives a record that runs an attempt beyond the one that Redis has of its id,
-// and returns it; 0 where the record has gone on meanwhile.
+// supersede gives a running record an attempt above the one that Redis has for its id, and returns
+// it; 0 if the record has changed meanwhile.
 func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error) {
 	ok := false
-	err = e.insist(ctx, "supersede another job of this id", func() error {
+	err = e.insist(ctx, "supersede another job with this id", func() error {
 		attempts, _, err := e.o.Scripts.Jobs.Attempts(ctx, []string{run.ID})
 		if err != nil {
 			return err
@@ -186,12 +184,12 @@ func (e *Engine) supersede(ctx context.Context, run Run) (next int64, err error)
 	if err != nil || !ok {
 		return 0, err
 	}
-	e.log.Warn("another job of this id is superseded: its row was replaced or set back", "job", run.ID, "attempt", next)
+	e.log.Warn("superseded another job with this id: its row was replaced or reset", "job", run.ID, "attempt", next)
 	return next, nil
 }
 
-// epoch returns the one that Redis has, and waits until it has one: what
-// starts without could not tell later whether Redis has lost its memory since.
+// epoch returns the epoch of Redis, and waits until it has one: a job that starts without an epoch
+// could not tell later whether Redis has lost its data.
 func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 	for looks := 0; ; looks++ {
 		err := e.insist(ctx, "read epoch", func() (err error) {
@@ -202,7 +200,7 @@ func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 			return found, err
 		}
 		if looks == 100 {
-			e.log.Warn("no job is started before Redis has an epoch", "key", e.o.Scripts.Keys.Epoch())
+			e.log.Warn("waiting for an epoch in Redis before starting jobs", "key", e.o.Scripts.Keys.Epoch())
 		}
 		if step.Wait(ctx, epochPause) != nil {
 			return "", ctx.Err()
@@ -210,6 +208,5 @@ func (e *Engine) epoch(ctx context.Context) (found string, err error) {
 	}
 }
 
-// epochPause is how long it takes until Redis is asked again for its
-// epoch: a process gives it one within a second or so.
+// epochPause is the time between two polls of the epoch: a process usually sets it within a second.
 const epochPause = 20 * time.Millisecond

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// sweepEvery is the time between two sweeps of the whole sink, and orphanAge the
-	// age from which they delete a file.
+	// sweepEvery is the time between two sweeps of the whole sink, and orphanAge the minimum age of
+	// the files that they delete.
 	sweepEvery = 24 * time.Hour
 	orphanAge  = 24 * time.Hour
-	// sweepPage is how many files are compared with their records at once. A sweep rests
-	// after each page: sweepRest, or sweepShare times as long as the page took, so that
-	// it works for a tenth of the time.
+	// sweepPage is how many files are compared with their records at once. After every page a sweep
+	// rests: for sweepRest, or sweepShare times as long as the page took, so that it works for a
+	// tenth of the time.
 	sweepPage  = 500
 	sweepRest  = 10 * time.Millisecond
 	sweepShare = 9
 )
 
-// sweepDaily sweeps the whole sink, if no process has done so in this interval.
+// sweepDaily sweeps the whole sink, unless a process has done so in this interval.
 func (e *Engine) sweepDaily(ctx context.Context) error {
 	lock, err := e.o.Scripts.Locker().Obtain(ctx, e.o.Scripts.Keys.Lock("sweep"), e.o.SweepEvery*9/10, nil)
 	if errors.Is(err, redislock.ErrNotObtained) {
@@ -38,37 +38,37 @@ func (e *Engine) sweepDaily(ctx context.Context) error {
 		return err
 	}
 	if _, err = e.Sweep(ctx); err != nil {
-		_ = lock.Release(ctx) // the next try does not wait for the end of the interval
+		_ = lock.Release(ctx) // retry before the interval ends
 	}
 	return err
 }
 
-// Sweep lists the whole sink and deletes the files of this installation that are
-// orphaned and older than Options.OrphanAge. It returns how many it has deleted. Run
-// calls it every Options.SweepEvery, in one process.
+// Sweep lists the whole sink and deletes orphaned files of this installation that are older than
+// Options.OrphanAge. It returns how many it deleted. Run calls it every Options.SweepEvery, in one
+// process.
 func (e *Engine) Sweep(ctx context.Context) (deleted int, err error) {
 	deleted, err = e.sweep(ctx, e.o.Sink.List(ctx, ""), func(f listed) bool { return time.Since(f.Modified) >= e.o.OrphanAge })
 	if deleted > 0 {
-		e.log.Warn("orphaned files were deleted", "files", deleted)
+		e.log.Warn("deleted orphaned files", "files", deleted)
 	}
 	return deleted, err
 }
 
-// sweepJob deletes what a job has left whose record is final: files of its attempts up to
-// the last one, and what interrupted writes left. If that fails, the daily sweep does it.
+// sweepJob deletes the leftovers of a job whose record is final: files of its attempts up to last,
+// and those of interrupted writes. If it fails, the daily sweep does it.
 func (e *Engine) sweepJob(ctx context.Context, report, id string, last int64) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	files := e.o.Sink.List(ctx, report+"/"+id+"-")
 	if _, err := e.sweep(ctx, files, func(f listed) bool {
-		return f.of.ID == id && (f.leftover() || f.of.Attempt <= last) // 1- is how the files of 1-2 begin, too
+		return f.of.ID == id && (f.leftover() || f.of.Attempt <= last) // files of the id 1-2 also begin with 1-
 	}); err != nil {
-		e.log.Warn("files of earlier attempts are left to the daily sweep", "job", id, "err", err)
+		e.log.Warn("could not delete files of earlier attempts; the daily sweep will", "job", id, "err", err)
 	}
 }
 
-// sweepAttempts is sweepJob for a job that may have left anything: it is not its record's
-// first attempt, or had several workers.
+// sweepAttempts is sweepJob for a job that may have left files: it is not its record's first
+// attempt, or had several workers.
 func (e *Engine) sweepAttempts(ctx context.Context, state *job.State, last int64) {
 	if state.Attempt > 1 || state.Fence > 1 {
 		e.sweepJob(ctx, state.Report, state.ID, last)
@@ -78,16 +78,16 @@ func (e *Engine) sweepAttempts(ctx context.Context, state *job.State, last int64
 // listed is a file of this installation.
 type listed struct {
 	sink.Listed
-	of FileName // the file itself, or the one whose manifest it is
+	of FileName // the name of the file, or of the file whose manifest it is
 }
 
-// leftover tells whether an interrupted write left the file.
+// leftover tells whether the file is from an interrupted write.
 func (f listed) leftover() bool { return f.Name != f.Object }
 
-// sweep deletes the orphaned files among those that are meant.
+// sweep deletes the orphaned files among those for which meant is true.
 func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error], meant func(listed) bool) (deleted int, err error) {
 	if e.o.Installation == "" {
-		return 0, nil // it is not known which files are this installation's
+		return 0, nil // unknown which files are this installation's
 	}
 	var page []listed
 	flush := func() error {
@@ -117,7 +117,7 @@ func (e *Engine) sweep(ctx context.Context, files iter.Seq2[sink.Listed, error],
 	return deleted, flush()
 }
 
-// sweepPage compares files with their records.
+// sweepPage compares files with their records and deletes orphaned ones.
 func (e *Engine) sweepPage(ctx context.Context, page []listed) (deleted int, err error) {
 	ids := map[string]bool{}
 	for _, f := range page {
@@ -142,9 +142,9 @@ func (e *Engine) sweepPage(ctx context.Context, page []listed) (deleted int, err
 	return deleted, nil
 }
 
-// orphaned tells whether a record is done with a file. Where there is no row, or the row
-// knows fewer attempts, the file stays: the rows may come from a backup. It stays, too,
-// where the record's own file is elsewhere: the sink may be another one than it was.
+// orphaned tells whether a record no longer needs a file. The file stays if there is no row or the
+// row has an earlier attempt, because the rows may be from a backup. It also stays if the record's
+// own file is elsewhere, because the sink may have been replaced.
 func (e *Engine) orphaned(f listed, r Record) bool {
 	pointed, ours := e.o.Sink.Name(r.File)
 	switch {
@@ -154,12 +154,11 @@ func (e *Engine) orphaned(f listed, r Record) bool {
 	return f.leftover() || f.of.String() != pointed
 }
 
-// remove deletes a file. What the sink refuses to delete stays: that must keep no job
-// from its end.
+// remove deletes a file. If the sink refuses, the file stays: that must not keep a job from ending.
 func (e *Engine) remove(ctx context.Context, name string) error {
 	err := e.o.Sink.Remove(ctx, name)
 	if errors.Is(err, sink.ErrRefused) {
-		e.log.Warn("a file is left to which no record points", "file", e.o.Sink.URL(name), "err", err)
+		e.log.Warn("could not delete an orphaned file", "file", e.o.Sink.URL(name), "err", err)
 		return nil
 	}
 	return ofSink(err)

@@ -10,12 +10,12 @@ import (
 	"github.com/fanfold/fanfold/scripts/job"
 )
 
-// traced is what the spans of a job say of it.
+// traced returns what the spans of a job need to know of it.
 func traced(s *job.State) trace.Job {
 	return trace.Job{ID: s.ID, Attempt: s.Attempt, Report: s.Report, Trace: s.Trace}
 }
 
-// endSpan ends a span with why its work has failed, if it has.
+// endSpan ends a span, with the reason if its work failed.
 func endSpan(span *trace.Span, err error) {
 	reason := ""
 	if span != nil && err != nil {
@@ -39,7 +39,7 @@ func (e *Engine) beginTrace(p *push) job.Trace {
 	return e.o.Trace.Begin(p.trace, pushed)
 }
 
-// job is what the spans of a push say of its job.
+// job returns what the spans of a push need to know of its job.
 func (p *push) job() trace.Job {
 	return trace.Job{ID: p.id, Attempt: p.run.Attempt, Report: p.record.Report, Trace: p.traced}
 }

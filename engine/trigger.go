@@ -14,15 +14,15 @@ import (
 	"github.com/fanfold/fanfold/scripts"
 )
 
-// maxDeliveries is the maximum number of deliveries of a pushed id before it is quarantined
-// as poison. The first three deliveries share a batch. If workers live for a second
-// (cmd/fanfold/chaos_test.go), 40 % of those with an id alone die: 17 deaths in a row by
-// chance happen once in six million.
+// maxDeliveries is the maximum number of deliveries of a pushed id before it is quarantined as
+// poison. The first three deliveries share a batch. In cmd/fanfold/chaos_test.go, where workers
+// live for a second, 40 % of those with a single id die: 17 such deaths in a row happen once in six
+// million.
 const maxDeliveries = 20
 
-// trigger handles a batch of pushed ids: one query for their records, one statement that
-// makes them PROCESSING, one round trip that starts them and acknowledges their entries.
-// Every step is repeated until its server is back, so that an outage costs nothing.
+// trigger handles a batch of pushed ids: one query for their records, one statement that makes them
+// PROCESSING, one round trip that starts them and acknowledges their entries. Every step is
+// repeated until its server is back, so that an outage costs nothing.
 func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Result {
 	results, began := make([]step.Result, len(entries)), time.Now()
 	entries = e.noteReplies(ctx, entries, results)
@@ -54,15 +54,15 @@ func (e *Engine) trigger(ctx context.Context, entries []step.Entry) []step.Resul
 }
 
 const (
-	// homeTime is how long the pushes of a batch to other partitions may take.
+	// homeTime bounds the pushes of a batch to other partitions.
 	homeTime = time.Second
-	// homeAgain is when an id whose partition does not answer is tried again.
+	// homeAgain is the delay before an id is sent again to a partition that did not answer.
 	homeAgain = 5 * time.Second
 )
 
-// sendHome pushes the ids of other partitions to these, and returns the entries of this one. The
-// results of the others are set. An id whose partition does not answer waits in the delayed set of
-// this one, so that it holds up no other.
+// sendHome pushes ids of other partitions to those, and returns the entries of this one. It sets
+// the results of the others. An id whose partition does not answer waits in this partition's
+// delayed set, so that it blocks no other id.
 func (e *Engine) sendHome(ctx context.Context, entries []step.Entry, results []step.Result) []step.Entry {
 	if len(e.o.Partitions) == 1 {
 		return entries
@@ -88,7 +88,8 @@ func (e *Engine) sendHome(ctx context.Context, entries []step.Entry, results []s
 	return ours
 }
 
-// readPushes reads the entries, each id once. An entry without fields has its result already. Those that have no id get their result.
+// readPushes parses the entries, every id once. Entries without fields already have their result;
+// entries without an id get one.
 func readPushes(entries []step.Entry, results []step.Result, jobs string) []*push {
 	var pushes []*push
 	byID := map[string]*push{}
@@ -100,7 +101,7 @@ func readPushes(entries []step.Entry, results []step.Result, jobs string) []*pus
 		switch p := byID[id]; {
 		case entry.Fields == nil:
 		case entry.Deliveries > maxDeliveries:
-			unusable(i, fmt.Sprintf("%d workers died of it, or fell silent", maxDeliveries))
+			unusable(i, fmt.Sprintf("%d workers crashed or fell silent while they handled this id", maxDeliveries))
 		case !ok:
 			unusable(i, "the field id is missing: XADD "+jobs+" '*' id 1111")
 		case !report.ValidID(id):
@@ -117,8 +118,8 @@ func readPushes(entries []step.Entry, results []step.Result, jobs string) []*pus
 	return pushes
 }
 
-// readAll fills in what MySQL and Redis know of the pushes, and returns the epoch of Redis;
-// empty: it has none, or was not asked.
+// readAll reads what MySQL and Redis know of the pushes. It returns the epoch of Redis; empty: it
+// has none, or was not asked.
 func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err error) {
 	ids := make([]string, len(pushes))
 	for i, p := range pushes {
@@ -137,7 +138,7 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err
 	if err != nil {
 		return "", err
 	}
-	if err := e.insist(ctx, "read pauses", func() error { return e.lookAtPauses(ctx, pushes) }); err != nil {
+	if err := e.insist(ctx, "read pauses", func() error { return e.readPauses(ctx, pushes) }); err != nil {
 		return "", err
 	}
 	var running []*push
@@ -162,8 +163,8 @@ func (e *Engine) readAll(ctx context.Context, pushes []*push) (epoch string, err
 	return epoch, err
 }
 
-// lookAtPauses notes of which pushes the report is paused.
-func (e *Engine) lookAtPauses(ctx context.Context, pushes []*push) (err error) {
+// readPauses notes which pushes belong to a paused report.
+func (e *Engine) readPauses(ctx context.Context, pushes []*push) (err error) {
 	for _, p := range pushes {
 		if p.paused = false; p.record == nil || p.record.Status.Final() {
 			continue
@@ -175,7 +176,7 @@ func (e *Engine) lookAtPauses(ctx context.Context, pushes []*push) (err error) {
 	return nil
 }
 
-// carryOut does what was decided about a push that does not start its job.
+// carryOut carries out a decision that does not start the job.
 func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result {
 	if d.act == actQuarantine || d.act == actIgnore && p.record.Status.Final() {
 		if err := e.insist(ctx, "refuse a push", func() error { return e.o.Scripts.Receipts.Refuse(ctx, p.id, d.why) }); err != nil {
@@ -193,7 +194,7 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 		case actLookLater:
 			return e.o.Scripts.Clock.Delay(ctx, d.member.String(), d.pause)
 		case actQuarantine:
-			e.log.Warn("quarantined", "job", p.id, "why", d.why)
+			e.log.Warn("quarantined a pushed id", "job", p.id, "why", d.why)
 			return e.o.Scripts.Streams.Quarantine(ctx, e.o.Scripts.Keys.Jobs(), "", map[string]string{"id": p.id}, d.why)
 		case actPark:
 			if err := e.o.Scripts.Gate.Park(ctx, p.record.Report, p.id); err != nil {
@@ -210,15 +211,15 @@ func (e *Engine) carryOut(ctx context.Context, p *push, d decision) step.Result 
 	return step.Result{Kind: step.Void}
 }
 
-// failUnstarted fails a record whose job cannot start. The job is listed, and a scheduler is told, before the record
-// is changed: after a crash in between nothing else would do either. Each step is repeated on its own, so that an
-// outage of MySQL does not tell of the end again and again. What a service is told is read from the record, once
-// that is final.
+// failUnstarted fails a record whose job cannot start. The job is listed and the scheduler is told
+// before the record changes: after a crash in between nothing else would do so. Each step is
+// repeated on its own, so that an outage of MySQL does not repeat the notification. The service is
+// told what the record says once it is final.
 func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Result {
 	s, attempt, changed := e.o.Scripts, p.record.Attempt, false
-	err := e.insist(ctx, "list a record that fails", func() error { return s.Jobs.Bury(ctx, p.id) })
+	err := e.insist(ctx, "list a failed record", func() error { return s.Jobs.Bury(ctx, p.id) })
 	if err == nil {
-		err = e.insist(ctx, "tell of a record that fails", func() error {
+		err = e.insist(ctx, "report a failed record", func() error {
 			return s.Receipts.Ended(ctx, p.id, attempt, p.report.Notify != nil)
 		})
 	}
@@ -231,7 +232,7 @@ func (e *Engine) failUnstarted(ctx context.Context, p *push, why string) step.Re
 	if err == nil && changed {
 		e.traceUnstarted(p, why)
 		if attempt > 0 {
-			e.sweepJob(ctx, p.record.Report, p.id, attempt) // it was to run again
+			e.sweepJob(ctx, p.record.Report, p.id, attempt) // the record was retried
 		}
 		e.log.Warn("job failed", "job", p.id, "attempt", attempt, "report", p.record.Report, "reason", why)
 		e.jobs.finished.WithLabelValues(p.record.Report, string(report.Failed)).Inc()
