@@ -23,20 +23,20 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// change is one UPDATE: the condition under which records change, and what is set.
+// change is one UPDATE: the condition for the records, and the columns to set.
 type change struct {
 	ids     []any           // as layout.exact binds them
-	attempt int64           // that they have
-	from    []report.Status // one of which they have
+	attempt int64           // attempt of the records
+	from    []report.Status // allowed statuses of the records
 	to      report.Status
-	set     map[string]any // further columns by Fanfold's names; those that the table does not have are left out
+	set     map[string]any // further columns by Fanfold's names; columns that the table lacks are left out
 }
 
-// each is the value of a column for each of the ids of a change.
+// each has one value of a column for every id of a change.
 type each []any
 
-// update makes a change and returns the number of rows that it changed. With COALESCE no
-// index on the status finds the rows: it would lock those of others.
+// update executes a change and returns how many rows changed. COALESCE prevents the use of an index
+// on the status, which would lock rows of others.
 func (s *Store) update(ctx context.Context, on execer, l *layout, c change) (int64, error) {
 	var set strings.Builder
 	var args []any
@@ -58,7 +58,7 @@ func (s *Store) update(ctx context.Context, on execer, l *layout, c change) (int
 	}
 	args = append(append(append(args, l.statuses[c.to]), c.ids...), c.attempt)
 	for _, status := range c.from {
-		args = append(args, l.statuses[status]) // NULL for one that the table does not take
+		args = append(args, l.statuses[status]) // NULL for a status that the table cannot store
 	}
 	return changed(on.ExecContext(ctx, "UPDATE "+s.table+" SET "+set.String()+s.columns["status"]+" = ?, "+s.columns["updated"]+" = NOW(6) WHERE "+
 		s.columns["id"]+" IN ("+marks(len(c.ids))+") AND COALESCE("+s.columns["attempt"]+", 0) = ? AND COALESCE("+s.columns["status"]+
@@ -76,14 +76,14 @@ func changed(result sql.Result, err error) (int64, error) {
 // marks is a list of n placeholders.
 func marks(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
-// named is a run of a batch with what finds its record and its index in the results.
+// named is a run of a batch, with the argument that finds its record and its index in the results.
 type named struct {
 	id    string
 	arg   any
 	index int
 }
 
-// args are what finds the records of a batch.
+// args returns the arguments that find the records of a batch.
 func args(batch []named) []any {
 	args := make([]any, len(batch))
 	for i, n := range batch {
@@ -92,8 +92,8 @@ func args(batch []named) []any {
 	return args
 }
 
-// batches yields the runs that can have a record, each once, by their attempt and in one
-// order for all writers: these queue up instead of blocking each other.
+// batches yields the runs that can have a record, every run once, by attempt and in the same order
+// for all writers, so that they queue up instead of deadlocking.
 func (l *layout) batches(runs []engine.Run) iter.Seq2[int64, []named] {
 	groups := map[int64][]named{}
 	seen := map[engine.Run]bool{}
@@ -141,14 +141,13 @@ const (
 	errDeadlock    = 1213
 )
 
-// contended repeats a change that lost against another writer. The server has
-// rolled it back, or its caller does.
+// contended repeats a change that lost against another writer. The server or the caller has rolled
+// it back.
 func contended[T any](ctx context.Context, change func() (T, error)) (T, error) {
 	return repeated(ctx, change, errChanged, errLockTimeout, errDeadlock)
 }
 
-// repeated repeats a change, a few times, that the server answers with one of these
-// numbers.
+// repeated repeats a change a few times while the server returns one of these errors.
 func repeated[T any](ctx context.Context, change func() (T, error), numbers ...uint16) (T, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 5 * time.Millisecond
@@ -162,7 +161,7 @@ func repeated[T any](ctx context.Context, change func() (T, error), numbers ...u
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(10))
 }
 
-// serverError tells whether the server answered with one of these numbers.
+// serverError tells whether the server returned one of these errors.
 func serverError(err error, numbers ...uint16) bool {
 	server, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && slices.Contains(numbers, server.Number)

@@ -13,9 +13,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Succeed implements engine.Records. It is true as well where the record is
-// SUCCESS already, of the same attempt and with the same file, and
-// engine.ErrRefused where the file column is too short.
+// Succeed implements engine.Records. It also returns true if the record is already SUCCESS with the
+// same attempt and file. It returns engine.ErrRefused if the file column is too short.
 func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows int64) (bool, error) {
 	l, err := s.takes(ctx, run, file)
 	if err != nil {
@@ -31,8 +30,7 @@ func (s *Store) Succeed(ctx context.Context, run engine.Run, file string, rows i
 	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Success, set: map[string]any{"file": file, "rows": rows, "error": nil}})
 }
 
-// SucceedPartly implements engine.Records, as Succeed does. The reason is cut as that
-// of Fail.
+// SucceedPartly implements engine.Records like Succeed. The reason is cut like that of Fail.
 func (s *Store) SucceedPartly(ctx context.Context, run engine.Run, file string, rows int64, reason string) (bool, error) {
 	l, err := s.takes(ctx, run, file)
 	if err != nil {
@@ -44,15 +42,14 @@ func (s *Store) SucceedPartly(ctx context.Context, run engine.Run, file string, 
 	return s.finish(ctx, l, run, file, change{from: running[1:], to: report.Partial, set: map[string]any{"file": file, "rows": rows, "error": cut(reason, l.reason)}})
 }
 
-// Fail implements engine.Records. The reason is cut to what the column takes, at
-// most 4000 bytes. The file and the rows of an earlier attempt go with the status: a
-// record has a file where it is SUCCESS or PARTIAL, and nowhere else. It is true as well
-// where the record is FAILED already, of the same attempt.
+// Fail implements engine.Records. The reason is cut to the size of the column, at most 4000 bytes.
+// File and rows of an earlier attempt are cleared: only SUCCESS and PARTIAL records have a file. It
+// also returns true if the record is already FAILED with the same attempt.
 func (s *Store) Fail(ctx context.Context, run engine.Run, reason string) (bool, error) {
 	return s.fail(ctx, run, report.Failed, reason)
 }
 
-// Cancel implements engine.Records, as Fail does.
+// Cancel implements engine.Records like Fail.
 func (s *Store) Cancel(ctx context.Context, run engine.Run, reason string) (bool, error) {
 	return s.fail(ctx, run, report.Cancelled, reason)
 }
@@ -75,28 +72,28 @@ func (s *Store) fail(ctx context.Context, run engine.Run, to report.Status, reas
 	return s.finish(ctx, l, run, "", change{from: from, to: to, set: set})
 }
 
-// takes proves that the table takes the name of a file. It returns the layout.
+// takes checks that the table can store the name of a file. It returns the layout.
 func (s *Store) takes(ctx context.Context, run engine.Run, file string) (*layout, error) {
 	l, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if n := utf8.RuneCountInString(file); l.file > 0 && n > l.file {
-		// A database that is not strict would cut it, and the record point to nothing.
+		// A database that is not strict would cut it, and the record would point to nothing.
 		s.mu.Lock()
-		s.layout = nil // somebody may widen the column
+		s.layout = nil // the column may be widened meanwhile
 		s.mu.Unlock()
-		return nil, fmt.Errorf("%w: record %s: column %s takes %d characters, the file's place has %d: %s",
+		return nil, fmt.Errorf("%w: record %s: column %s has %d characters, but the file's name needs %d: widen the column: %s",
 			engine.ErrRefused, run.ID, s.columns["file"], l.file, n, file)
 	}
 	return l, nil
 }
 
-// errCharacter: the column's character set has not all of the text.
+// errCharacter means that the column's character set cannot encode the text.
 const errCharacter = 1366
 
-// finish gives the record of a run its final status. It is true as well where the record
-// has that status already, of the same attempt and with the same file, if one is given.
+// finish gives the record of a run its final status. It also returns true if the record already has
+// that status, with the same attempt and, if given, the same file.
 func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, file string, c change) (bool, error) {
 	id, ok := l.exact(run.ID)
 	if !ok {
@@ -106,8 +103,7 @@ func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, file stri
 	update := func() (int64, error) { return s.update(ctx, s.db, l, c) }
 	n, err := contended(ctx, update)
 	if reason, ok := c.set["error"].(string); ok && serverError(err, errCharacter) {
-		// A status that cannot be written for the sake of its text would be tried
-		// for ever.
+		// Without this, a status with such a text would be retried forever.
 		c.set["error"] = plain(reason)
 		n, err = contended(ctx, update)
 	}
@@ -125,25 +121,24 @@ func (s *Store) finish(ctx context.Context, l *layout, run engine.Run, file stri
 }
 
 const (
-	// maxSuccesses bounds how many records share a statement that makes them SUCCESS.
+	// maxSuccesses is the maximum number of records that become SUCCESS in one statement.
 	maxSuccesses = 100
-	// statementTime bounds shared statements: no caller's context does. It is less than
-	// the patience of a caller, who then has time for a statement of its own.
+	// statementTime bounds shared statements, because no caller's context does. It is shorter than
+	// a caller's patience, so that there is time for a statement of its own.
 	statementTime = 3 * time.Second
 )
 
-// success is a record that is to become SUCCESS.
+// success is a record that must become SUCCESS.
 type success struct {
 	layout *layout
 	run    engine.Run
 	file   string
 	rows   int64
-	done   bool // it became so; otherwise nothing is known
+	done   bool // it became SUCCESS; false: unknown
 }
 
-// succeedTogether makes records SUCCESS that come at the same time: those of one attempt
-// share a statement, and so a commit. Where one is not done, a statement of its own
-// knows more.
+// succeedTogether makes concurrent records SUCCESS: those of one attempt share a statement, and so
+// a commit. If a record is not done, a statement of its own finds out why.
 func (s *Store) succeedTogether(batches iter.Seq[[]*success]) {
 	for batch := range batches {
 		ctx, cancel := context.WithTimeout(context.Background(), statementTime)
@@ -152,14 +147,14 @@ func (s *Store) succeedTogether(batches iter.Seq[[]*success]) {
 	}
 }
 
-// succeedAll is one statement for every attempt in a batch.
+// succeedAll executes one statement per attempt of a batch.
 func (s *Store) succeedAll(ctx context.Context, batch []*success) error {
 	ones := map[engine.Run]*success{}
 	runs := make([]engine.Run, 0, len(batch))
 	alike := map[string]bool{}
 	for _, one := range batch {
-		// Of ids that a collation takes for the same, the count of rows would not be right,
-		// and no success known.
+		// If a collation treated two ids as equal, the number of changed rows would be wrong and no
+		// success would be known.
 		if id := strings.ToLower(one.run.ID); one.layout == batch[0].layout && !alike[id] {
 			alike[id] = true
 			ones[one.run] = one
@@ -185,10 +180,10 @@ func (s *Store) succeedAll(ctx context.Context, batch []*success) error {
 	return nil
 }
 
-// cut makes a text valid UTF-8 of at most that size.
-func cut(text string, most size) string {
+// cut returns valid UTF-8 of at most a size.
+func cut(text string, limit size) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	bytes, characters := most.bytes, most.characters
+	bytes, characters := limit.bytes, limit.characters
 	for i := range text {
 		if characters--; characters < 0 {
 			text = text[:i]
@@ -204,7 +199,7 @@ func cut(text string, most size) string {
 	return text[:bytes]
 }
 
-// plain replaces what is not ASCII.
+// plain replaces characters that are not ASCII.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf {

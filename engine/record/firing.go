@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// ErrNoFirings is returned by CheckFirings where the records cannot take what
-// timers submit.
+// ErrNoFirings is returned by CheckFirings if timers cannot submit records to this table.
 var ErrNoFirings = errors.New("record: timers cannot submit records here")
 
-// firingTable is the table of what timers have submitted. It is Fanfold's, in
-// the record table's schema, also where that one is a service's.
+// firingTable is the table of submissions by timers. It belongs to Fanfold and is in the schema of
+// the record table, even if that is a service's.
 const firingTable = "fanfold_firing"
 
-// firings is the ledger of what timers have submitted, which is known for far longer than a
-// firing can wait for its action to be noted as done.
+// firings is the ledger of submissions by timers. Its rows are kept far longer than a firing can
+// wait until its action is noted as done.
 var firings = ledger{table: firingTable, columns: []string{"records", "name", "due"}, keys: 3, kept: 90 * 24 * time.Hour}
 
-// Submit inserts a PENDING record for the firing of a timer, whose name and due
-// time (ms) are its identity, and returns the record's id. Called again for the
-// same firing it inserts nothing and returns the same id: firing and record are
-// in one transaction. The table's id must be one that the database counts.
+// Submit inserts a PENDING record for the firing of a timer and returns the record's id. Name and
+// due time (ms) identify the firing: another call for the same firing inserts nothing and returns
+// the same id, because firing and record are in one transaction. The table's id must be
+// AUTO_INCREMENT.
 func (s *Store) Submit(ctx context.Context, name string, due int64, report string, parameters []byte) (id string, err error) {
 	id, _, err = s.insertOnce(ctx, firings, []any{s.names.table, name, due}, report, parameters)
 	if err != nil {
@@ -32,9 +31,8 @@ func (s *Store) Submit(ctx context.Context, name string, due int64, report strin
 	return id, nil
 }
 
-// CheckFirings proves that timers can submit records: the table of firings is
-// there, and the records have an id that the database counts. It changes nothing.
-// The error matches ErrNoFirings and says what to do.
+// CheckFirings checks that timers can submit records: the table of firings exists, and the id is
+// AUTO_INCREMENT. It changes nothing. The error matches ErrNoFirings and says what to do.
 func (s *Store) CheckFirings(ctx context.Context) error {
 	if _, err := s.known(ctx); err != nil {
 		return err
@@ -52,7 +50,7 @@ func (s *Store) CheckFirings(ctx context.Context) error {
 	}
 	var n int
 	if err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+s.beside(firingTable)+" WHERE 1 = 0").Scan(&n); err != nil {
-		return fmt.Errorf("%w: table %s, which fanfold migrate makes: %w", ErrNoFirings, s.beside(firingTable), err)
+		return fmt.Errorf("%w: table %s: %w: create it with fanfold migrate", ErrNoFirings, s.beside(firingTable), err)
 	}
 	return nil
 }

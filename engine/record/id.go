@@ -8,9 +8,8 @@ import (
 	"github.com/fanfold/fanfold/engine"
 )
 
-// argument is what finds the row of an id, bound as the column's type: a string
-// against an integer column would find 12 for "12x". False where no row can
-// have the id.
+// argument returns the value that finds the row of an id, bound as the column's type: a string
+// against an integer column would find 12 for "12x". It returns false if no row can have the id.
 func (l *layout) argument(id string) (any, bool) {
 	if !l.integerID {
 		return id, true
@@ -24,13 +23,13 @@ func (l *layout) argument(id string) (any, bool) {
 	return nil, false
 }
 
-// exact is argument for an id that must be written as the row's own.
+// exact is argument for an id that must be spelled as in the row.
 func (l *layout) exact(id string) (any, bool) {
 	arg, ok := l.argument(id)
 	return arg, ok && canonical(arg) == id
 }
 
-// canonical is how a row says the id that is bound as arg.
+// canonical returns how a row spells the id that is bound as arg.
 func canonical(arg any) string {
 	switch v := arg.(type) {
 	case int64:
@@ -42,9 +41,9 @@ func canonical(arg any) string {
 	}
 }
 
-// assign gives each row to the ids that found it, and returns the ids for which
-// only the database knows: those without a row of their own while there are rows
-// that a collation may have found for them.
+// assign gives every row to the ids that found it. It returns the ids for which only the database
+// knows the row: ids without a row of their own, while there are rows that a collation may have
+// found for them.
 func assign(found map[string]engine.Record, ids []string, rows []engine.Record, l *layout) (unsure []string) {
 	own := make(map[string]engine.Record, len(rows))
 	near := map[string]bool{} // ids of rows, as most collations compare them
@@ -70,6 +69,6 @@ func assign(found map[string]engine.Record, ids []string, rows []engine.Record, 
 	if len(claimed) < len(own) {
 		return unsure
 	}
-	// Every row belongs to an id, but may have been found for its neighbour too.
+	// Every row belongs to an id, but may also have been found for a similar one.
 	return slices.DeleteFunc(unsure, func(id string) bool { return !near[strings.ToLower(id)] })
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// These are returned by Insert, InsertOnce and Submit where only their service can insert records.
+// These are returned by Insert, InsertOnce and Submit if only the service can insert records.
 var (
-	// ErrNotCounted: the database does not count their ids.
-	ErrNotCounted = errors.New("record: the table's id is not counted by the database")
-	// ErrFiltered: a new record would not be seen.
-	ErrFiltered = errors.New("record: a new row does not fulfil records.filter")
+	// ErrNotCounted: the table's id is not AUTO_INCREMENT.
+	ErrNotCounted = errors.New("record: the table's id is not AUTO_INCREMENT")
+	// ErrFiltered: a new record would not match records.filter.
+	ErrFiltered = errors.New("record: a new row does not match records.filter")
 )
 
-// Insert makes a PENDING record and returns its id; parameters is a JSON object or nil. The
-// table's id must be one that the database counts, and its other columns must have defaults.
-// Errors: ErrNotCounted, ErrFiltered.
+// Insert inserts a PENDING record and returns its id; parameters is a JSON object or nil. The
+// table's id must be AUTO_INCREMENT, and its other columns must have defaults. Errors:
+// ErrNotCounted, ErrFiltered.
 func (s *Store) Insert(ctx context.Context, report string, parameters []byte) (id string, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -46,23 +46,23 @@ func (s *Store) Insert(ctx context.Context, report string, parameters []byte) (i
 // ErrOtherRequest is returned by InsertOnce for a key that was used for another record.
 var ErrOtherRequest = errors.New("record: the key was used for another request")
 
-// ErrNoRequests is returned by InsertOnce where there is no table of requests.
-var ErrNoRequests = errors.New("record: no table for the keys of requests")
+// ErrNoRequests is returned by InsertOnce if the table of requests does not exist.
+var ErrNoRequests = errors.New("record: the table of requests does not exist")
 
-// requestTable is the table of requests that insert once. It is Fanfold's, in the record
-// table's schema, also where that one is a service's.
+// requestTable is the table of requests with a key. It belongs to Fanfold and is in the schema of
+// the record table, even if that is a service's.
 const requestTable = "fanfold_request"
 
-// KeptRequests is how long the key of a request is known.
+// KeptRequests is how long the key of a request is remembered.
 const KeptRequests = 7 * 24 * time.Hour
 
-// requests is the ledger of what services have asked for.
+// requests is the ledger of requests with a key.
 var requests = ledger{table: requestTable, absent: ErrNoRequests, columns: []string{"records", "name", "digest"}, keys: 2, kept: KeptRequests}
 
-// InsertOnce is Insert for a request that has a key of 1 to 200 bytes, which its caller has
-// chosen. Called again with the same key, report and parameters within KeptRequests it inserts nothing and
-// returns the same id, and before is true: key and record are in one transaction. With another
-// report or other parameters it returns ErrOtherRequest. The errors are those of Insert, and
+// InsertOnce is Insert for a request with a key of 1 to 200 bytes that the caller has chosen.
+// Another call with the same key, report and parameters within KeptRequests inserts nothing,
+// returns the same id, and sets before, because key and record are in one transaction. With another
+// report or other parameters it returns ErrOtherRequest. Its other errors are those of Insert, and
 // ErrNoRequests.
 func (s *Store) InsertOnce(ctx context.Context, key, report string, parameters []byte) (id string, before bool, err error) {
 	digest := sha256.Sum256(append([]byte(report+"\x00"), parameters...))
@@ -81,17 +81,17 @@ func (s *Store) InsertOnce(ctx context.Context, key, report string, parameters [
 	return id, before, nil
 }
 
-// ledger is a table of Fanfold's that knows for what records were inserted: its rows are keys,
-// each with the id of a record, and when they were made.
+// ledger is a table of Fanfold's that remembers why records were inserted: a row has a key, the id
+// of a record, and the time.
 type ledger struct {
 	table   string
-	columns []string // of a row, beside id and made
-	keys    int      // how many of them are the key
+	columns []string // of a row, except id and made
+	keys    int      // how many of these columns are the key
 	kept    time.Duration
-	absent  error // there is no such table; nil: its callers have checked that
+	absent  error // error if the table does not exist; nil: callers have checked
 }
 
-// own is an error of one of the ledger's own statements.
+// own converts an error of the ledger's own statements.
 func (l ledger) own(err error) error {
 	if l.absent != nil && serverError(err, errAccess, errTableAccess, errNoTable) {
 		return fmt.Errorf("%w: %w", l.absent, err)
@@ -99,14 +99,14 @@ func (l ledger) own(err error) error {
 	return err
 }
 
-// errDuplicate is the number of the server error for a key that is there.
+// errDuplicate is the server error for a key that exists.
 const errDuplicate = 1062
 
-// pruned bounds how many old rows of a ledger go with a new one.
+// pruned is the maximum number of old rows that are deleted per new one.
 const pruned = 2
 
-// insertOnce inserts a PENDING record and the row of a ledger in one transaction. If there is
-// a row with that key, it returns the id that it has, and inserts nothing.
+// insertOnce inserts a PENDING record and a row of a ledger in one transaction. If the key exists,
+// it inserts nothing and returns the id of its row.
 func (s *Store) insertOnce(ctx context.Context, in ledger, row []any, report string, parameters []byte) (id string, before bool, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Store) insertOnce(ctx context.Context, in ledger, row []any, report str
 		return id, err
 	})
 	if err == nil && !before {
-		// That it fails changes nothing: the next ones remove more.
+		// An error is ignored: later calls delete more.
 		_, _ = s.db.ExecContext(ctx, "DELETE FROM "+s.beside(in.table)+" WHERE made < NOW() - INTERVAL ? SECOND ORDER BY made LIMIT "+strconv.Itoa(pruned), int64(in.kept.Seconds()))
 	}
 	return id, before, err
@@ -131,7 +131,7 @@ func (s *Store) insertWith(ctx context.Context, l *layout, in ledger, row []any,
 	defer tx.Rollback()
 	table, key := s.beside(in.table), row[:in.keys:in.keys]
 	where := " WHERE " + strings.Join(in.columns[:in.keys], " = ? AND ") + " = ?"
-	// The row comes first: a second caller waits here for the end of the first.
+	// Insert the ledger's row first: a concurrent call waits here until this transaction ends.
 	_, err = tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(in.columns, ", ")+", id) VALUES ("+marks(len(row))+", '')", row...)
 	if serverError(err, errDuplicate) {
 		err = tx.QueryRowContext(ctx, "SELECT id FROM "+table+where+" FOR UPDATE", key...).Scan(&id)
@@ -149,7 +149,7 @@ func (s *Store) insertWith(ctx context.Context, l *layout, in ledger, row []any,
 	return id, false, tx.Commit()
 }
 
-// insert makes a PENDING record. After an error its caller rolls back.
+// insert inserts a PENDING record. After an error the caller rolls back.
 func (s *Store) insert(ctx context.Context, tx *sql.Tx, l *layout, of string, parameters []byte) (id string, err error) {
 	columns, args := s.columns["report"]+", "+s.columns["status"], []any{of, l.statuses[report.Pending]}
 	if column, ok := s.columns["parameters"]; ok && parameters != nil {

@@ -10,25 +10,25 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// maxReason bounds the bytes of an error text, whatever the column could take.
+// maxReason is the maximum number of bytes of an error text, even if the column could store more.
 const maxReason = 4000
 
-// layout is what has to be learnt from the database about the table.
+// layout is what the database says about the table.
 type layout struct {
 	integerID bool
-	statuses  map[report.Status]any // bound as the column's type, so that indexes serve
-	reason    size                  // of a text that the error column takes
-	file      int                   // characters that the file column takes; 0 where that is not known
-	id        int                   // characters that an id can have; 0 where that is not known
-	nullable  map[string]bool       // Fanfold's names of columns that are known to take NULL
-	created   string                // the column with the time of the insert, quoted; empty: there is none
+	statuses  map[report.Status]any // bound as the column's type, so that indexes are used
+	reason    size                  // maximum size of the error column
+	file      int                   // characters of the file column; 0: unknown
+	id        int                   // characters of an id; 0: unknown
+	nullable  map[string]bool       // Fanfold's names of columns that accept NULL
+	created   string                // quoted column with the time of the insert; empty: none
 }
 
 // size is an amount of text.
 type size struct{ bytes, characters int }
 
-// Check proves that the table and its columns are there, may be read, and have
-// types that can be used. Nothing is changed.
+// Check checks that the table and its columns exist, can be read and have usable types. It changes
+// nothing.
 func (s *Store) Check(ctx context.Context) error {
 	l, err := s.learn(ctx)
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// Widths returns how many characters the file column takes, 0 where that is not known, and
-// how many an id can have at most.
+// Widths returns the number of characters of the file column, 0 if unknown, and the maximum length
+// of an id.
 func (s *Store) Widths(ctx context.Context) (file, id int, err error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) Widths(ctx context.Context) (file, id int, err error) {
 	return l.file, longestID, nil
 }
 
-// known returns the layout, and learns it first where nobody did.
+// known returns the layout, and reads it first if necessary.
 func (s *Store) known(ctx context.Context) (*layout, error) {
 	s.mu.Lock()
 	l := s.layout
@@ -101,7 +101,7 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 		"created": kinds["created"] == "DATETIME" || kinds["created"] == "TIMESTAMP" || kinds["created"] == "",
 	} {
 		if !ok {
-			return nil, fmt.Errorf("record: column %s.%s of type %s, which cannot be used for %s", s.table, s.columns[name], kinds[name], name)
+			return nil, fmt.Errorf("record: column %s.%s of type %s cannot be used for %s", s.table, s.columns[name], kinds[name], name)
 		}
 	}
 	l := &layout{created: s.columns["created"], integerID: integer(kinds["id"]), statuses: map[report.Status]any{}, reason: size{maxReason, maxReason}, nullable: map[string]bool{}}
@@ -121,8 +121,8 @@ func (s *Store) learn(ctx context.Context) (*layout, error) {
 	return l, s.measure(ctx, l)
 }
 
-// measure learns how much text the columns take, and whether there is a created_at that may be
-// read. Where the database does not say, as for some views, defaults stay.
+// measure reads the sizes of text columns, and whether there is a readable created_at. If the
+// database does not say, as for some views, defaults stay.
 func (s *Store) measure(ctx context.Context, l *layout) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, PRIVILEGES, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.names.schema, s.names.table)
@@ -161,7 +161,7 @@ func (s *Store) measure(ctx context.Context, l *layout) error {
 	return rows.Err()
 }
 
-// fits proves that a text column for the status takes each of its values.
+// fits checks that a text column for the status can store every value.
 func (s *Store) fits(kind string, length int) error {
 	for status, value := range s.statuses {
 		missing := strings.HasPrefix(kind, "enum(") && !strings.Contains(strings.ToLower(kind), strings.ToLower("'"+value+"'"))

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/engine/recovery"
 )
 
-// Names among the values of fanfold_meta.
+// Names of values in fanfold_meta.
 const (
 	epoch        = "epoch"
 	installation = "installation"
@@ -24,13 +24,13 @@ const (
 	errNoTable     = 1146
 )
 
-// scoped is a name in the tables beside the record table: installations with
-// record tables of their own may share a schema.
+// scoped returns a name in the tables beside the record table: several installations with their own
+// record tables may share a schema.
 func (s *Store) scoped(name string) string { return s.names.table + " " + name }
 
 func (s *Store) beside(table string) string { return tableName{s.names.schema, table}.quoted() }
 
-// tableError says what failed, and whether it is that there are no tables.
+// tableError wraps an error, and marks missing tables.
 func tableError(what string, err error) error {
 	if serverError(err, errAccess, errTableAccess, errNoTable) {
 		err = fmt.Errorf("%w: %w", recovery.ErrNoTables, err)
@@ -38,7 +38,7 @@ func tableError(what string, err error) error {
 	return fmt.Errorf("record: %s: %w", what, err)
 }
 
-// meta returns a value of fanfold_meta; empty where there is none.
+// meta returns a value of fanfold_meta; empty: none.
 func (s *Store) meta(ctx context.Context, on querier, name string) (value string, err error) {
 	err = on.QueryRowContext(ctx, "SELECT value FROM "+s.beside(metaTable)+" WHERE name = ?", s.scoped(name)).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -47,8 +47,8 @@ func (s *Store) meta(ctx context.Context, on querier, name string) (value string
 	return value, nil
 }
 
-// setMeta sets a value of fanfold_meta, if it still is before (empty: there is none). It
-// tells whether it did.
+// setMeta sets a value of fanfold_meta if it is still before (empty: none). It tells whether it
+// did.
 func (s *Store) setMeta(ctx context.Context, on execer, name, before, now string) (bool, error) {
 	statement, args := "UPDATE "+s.beside(metaTable)+" SET value = ? WHERE name = ? AND value = ?", []any{now, s.scoped(name), before}
 	if before == "" {
@@ -58,31 +58,30 @@ func (s *Store) setMeta(ctx context.Context, on execer, name, before, now string
 	return n == 1, err
 }
 
-// Installation returns the tag in the names of this installation's files (see
-// engine.NewTag); empty where it has none yet. It returns recovery.ErrNoTables where
-// there are no tables.
+// Installation returns the tag in the names of this installation's files (see engine.NewTag);
+// empty: none yet. It returns recovery.ErrNoTables if the tables do not exist.
 func (s *Store) Installation(ctx context.Context) (string, error) {
 	tag, err := s.meta(ctx, s.db, installation)
 	if err == nil && tag != "" && !engine.ValidTag(tag) {
-		return "", fmt.Errorf("record: %s has the value %q for the name %q, which Fanfold has not written: delete the row, and a new one is made",
+		return "", fmt.Errorf("record: %s has the invalid value %q for the name %q: delete the row, and Fanfold creates a new one",
 			metaTable, tag, s.scoped(installation))
 	}
 	return tag, err
 }
 
-// Install is Installation, and makes the tag where there is none. All processes
-// get the tag of the first one that makes it.
+// Install is Installation, and creates the tag if there is none. All processes get the tag of the
+// first one.
 func (s *Store) Install(ctx context.Context) (string, error) {
 	tag, err := s.Installation(ctx)
 	if err != nil || tag != "" {
 		return tag, err
 	}
 	if _, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, installation, "", engine.NewTag()) }); err != nil {
-		return "", tableError("note installation", err)
+		return "", tableError("store the installation's tag", err)
 	}
 	tag, err = s.Installation(ctx)
 	if err == nil && tag == "" {
-		err = fmt.Errorf("record: %s does not show the installation's row right after it was written: let records.database name the primary server, and no replica", metaTable)
+		err = fmt.Errorf("record: %s does not contain the installation's row right after it was written: set records.database to the primary server, not to a replica", metaTable)
 	}
 	return tag, err
 }

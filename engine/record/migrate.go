@@ -10,20 +10,19 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Names of the tables beside the record table. They are Fanfold's, in the record
-// table's schema, also where that one is a service's.
+// Names of the tables beside the record table. They belong to Fanfold and are in the schema of the
+// record table, even if that is a service's.
 const (
 	metaTable     = "fanfold_meta"
 	snapshotTable = "fanfold_snapshot"
 	versionTable  = "fanfold_migrations"
 )
 
-// Migrate makes Fanfold's own record table (default file_download_record), or
-// brings it up to date, and returns what was done; nothing where it was up to
-// date. It may be called by many processes at once: one works, the others wait.
-// It can be called again after a failure.
+// Migrate creates Fanfold's own record table (default file_download_record) or brings it up to
+// date. It returns the steps that it made, if any. Many processes may call it at once: one works,
+// the others wait. It can be repeated after a failure.
 //
-// What was done is remembered in the table <table>_migrations.
+// Completed steps are stored in the table <table>_migrations.
 func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	name, err := parseTable(cmp.Or(table, report.DefaultTable))
 	if err != nil {
@@ -35,11 +34,10 @@ func Migrate(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	return migrate(ctx, db, tableName{name.schema, name.table + "_migrations"}, migrations(name.quoted()))
 }
 
-// MigrateTables makes the tables beside the record table, or brings them up to date,
-// in the schema of that record table, which may be anybody's. As to the rest it
-// is as Migrate.
+// MigrateTables creates the tables beside a record table, which may be a service's, or brings them
+// up to date, in the same schema. Otherwise it is like Migrate.
 //
-// What was done is remembered in the table fanfold_migrations.
+// Completed steps are stored in the table fanfold_migrations.
 func MigrateTables(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 	name, err := parseTable(cmp.Or(table, report.DefaultTable))
 	if err != nil {
@@ -48,7 +46,7 @@ func MigrateTables(ctx context.Context, db *sql.DB, table string) ([]string, err
 	return migrate(ctx, db, tableName{name.schema, versionTable}, tableMigrations(name.schema))
 }
 
-// migrate makes those steps that the table of versions does not have.
+// migrate makes the steps that the table of versions does not have.
 func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migration) (done []string, err error) {
 	failed := func(err error) error { return fmt.Errorf("record: migration by %s: %w", versions.quoted(), err) }
 	conn, err := db.Conn(ctx)
@@ -88,12 +86,12 @@ func migrate(ctx context.Context, db *sql.DB, versions tableName, steps []migrat
 	return done, nil
 }
 
-// migrationLock is the name of a lock in SQL: locks are the server's, not the schema's,
-// and their names are short. The lock ends with its session at the latest: no lease has to
-// run out after a crash.
+// migrationLock is the SQL expression of a lock's name: locks belong to the server, not to a
+// schema, and their names are short. The lock ends with its session, so no lease must expire after
+// a crash.
 const migrationLock = "CONCAT('fanfold_', SHA1(CONCAT(COALESCE(DATABASE(), ''), '.', ?)))"
 
-// lockMigrations waits for the lock as long as ctx lasts.
+// lockMigrations waits for the lock until ctx ends.
 func lockMigrations(ctx context.Context, conn *sql.Conn, versions tableName) error {
 	for {
 		var got sql.NullInt64
@@ -109,13 +107,13 @@ func lockMigrations(ctx context.Context, conn *sql.Conn, versions tableName) err
 	}
 }
 
-// errIndexExists is the number of the server error for an index that is there.
+// errIndexExists is the server error for an index that exists.
 const errIndexExists = 1061
 
 type migration struct{ description, statement string }
 
-// migrations are the steps to today's table, each of which may find its work
-// done: a crash can come between a step and the note that it was made.
+// migrations are the steps to the current table. Every step may find its work done: a crash can
+// happen between a step and its row.
 func migrations(table string) []migration {
 	return []migration{{"create table " + table, "CREATE TABLE IF NOT EXISTS " + table + ` (
 		id         BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -130,12 +128,12 @@ func migrations(table string) []migration {
 		updated_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
 		KEY status_updated (status, updated_at)
 	) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`}, {
-		// A rebuild reads what is PENDING and what is PROCESSING in the order of ids.
+		// A rebuild reads PENDING and PROCESSING records in the order of ids.
 		"add index status_id to " + table, "ALTER TABLE " + table + " ADD INDEX status_id (status, id)",
 	}}
 }
 
-// tableMigrations are the steps to today's tables beside the record table, as migrations.
+// tableMigrations are the steps to the current tables beside the record table.
 func tableMigrations(schema string) []migration {
 	meta, snapshot := tableName{schema, metaTable}.quoted(), tableName{schema, snapshotTable}.quoted()
 	firing, request := tableName{schema, firingTable}.quoted(), tableName{schema, requestTable}.quoted()

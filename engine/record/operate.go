@@ -12,13 +12,12 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// ErrRunning is returned by Retry for a record that is on its way.
+// ErrRunning is returned by Retry for a record that is not final.
 var ErrRunning = errors.New("record: still running")
 
-// Retry makes a record that is SUCCESS, PARTIAL, FAILED or CANCELLED PENDING again and
-// returns it; attempt and file stay, the error is cleared. The caller then
-// pushes its id. Errors: engine.ErrNoRecord, and ErrRunning where the record is
-// PENDING or PROCESSING.
+// Retry makes a SUCCESS, PARTIAL, FAILED or CANCELLED record PENDING again and returns it; attempt
+// and file stay, the error is cleared. The caller then pushes its id. Errors: engine.ErrNoRecord,
+// and ErrRunning if the record is PENDING or PROCESSING.
 func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 	before, err := s.one(ctx, id)
 	if err != nil {
@@ -28,7 +27,7 @@ func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 		return before, fmt.Errorf("%w: record %s is %s", ErrRunning, id, before.Status)
 	}
 	if _, ok := s.statuses[before.Status]; !ok {
-		return before, fmt.Errorf("record %s: status %q, which is not mapped", id, before.Status)
+		return before, fmt.Errorf("record %s: status %q is not mapped: map it under records.statuses", id, before.Status)
 	}
 	done, err := s.retry(ctx, []engine.Run{{ID: id, Attempt: before.Attempt}}, report.Success, report.Partial, report.Failed, report.Cancelled)
 	if err != nil {
@@ -41,11 +40,10 @@ func (s *Store) Retry(ctx context.Context, id string) (engine.Record, error) {
 	return after, err
 }
 
-// RetryFailed makes FAILED records of these attempts PENDING again, as Retry
-// does, in one statement for up to 1000 of an attempt. The result is true where
-// the record is PENDING now with that attempt, whoever made it so; the caller
-// pushes its id. Where runs names a record twice, only the first can be true. After an
-// error some of the records may have been changed.
+// RetryFailed makes FAILED records of these attempts PENDING again like Retry, in one statement for
+// up to 1000 records of an attempt. A result is true if the record is PENDING with that attempt
+// now, whatever made it so; the caller pushes its id. If runs contains a record twice, only the
+// first can be true. After an error some of the records may have changed.
 func (s *Store) RetryFailed(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	return s.retry(ctx, runs, report.Failed)
 }
@@ -81,18 +79,19 @@ func (s *Store) retry(ctx context.Context, runs []engine.Run, from ...report.Sta
 	return results, nil
 }
 
-// Filter says which records List returns: those that fulfil all of it. The zero value is all.
+// Filter selects the records that List returns: those that match all fields. The zero value matches
+// all.
 type Filter struct {
 	Status     report.Status
-	Open       bool // only those whose status is not final
+	Open       bool // only records that are not final
 	Report     string
-	Since      time.Duration     // they were changed at most so long ago, by the database's clock; 0: at any time
-	Until      time.Duration     // at least so long ago
-	Parameters map[string]string // name → text of the value: that of a text itself, and the JSON of anything else
+	Since      time.Duration     // changed at most this long ago, by the database's clock; 0: any time
+	Until      time.Duration     // changed at least this long ago
+	Parameters map[string]string // name → value: strings as they are, anything else as JSON
 }
 
-// List returns at most limit records, the one that was changed last first. The server works on it no longer than
-// ctx lasts: a connection that is closed would not end it there.
+// List returns at most limit records, the most recently changed first. The server stops when ctx's
+// deadline passes: closing the connection would not stop the query there.
 func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -124,21 +123,21 @@ func (s *Store) List(ctx context.Context, of Filter, limit int) ([]engine.Record
 		if !ok {
 			return nil, errors.New("record: the table has no column for parameters")
 		}
-		// CASE, since the order of AND is the server's, and a text can be no JSON.
+		// CASE: the server may evaluate AND in any order, and a text may not be JSON.
 		and("CASE WHEN JSON_VALID("+column+") THEN CAST(JSON_UNQUOTE(JSON_EXTRACT("+column+", ?)) AS BINARY) END = CAST(? AS BINARY)", "$."+strconv.Quote(name), value)
 	}
 	limited, selection := "", s.selection(l)
 	if end, ok := ctx.Deadline(); ok {
 		left := max(time.Until(end), time.Millisecond)
-		// MariaDB reads the first one and takes the other for a comment; MySQL does it the other way round.
+		// The first hint is for MariaDB, the second for MySQL; each is a comment to the other.
 		limited = fmt.Sprintf("/*M! SET STATEMENT max_statement_time=%.3f FOR */ ", left.Seconds())
 		selection = fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", left.Milliseconds()) + strings.TrimPrefix(selection, "SELECT ")
 	}
 	return s.records(ctx, limited+selection+" WHERE "+where+s.filter+" ORDER BY "+s.columns["updated"]+" DESC, "+s.columns["id"]+" DESC LIMIT "+strconv.Itoa(max(0, limit)), args...)
 }
 
-// CountStartable counts the records that a rebuild of an empty Redis would
-// start: PENDING and PROCESSING ones that nobody changed for the grace time.
+// CountStartable counts the records that a rebuild of an empty Redis would start: PENDING and
+// PROCESSING ones that have not changed within the grace time.
 func (s *Store) CountStartable(ctx context.Context, grace time.Duration) (pending, processing int64, err error) {
 	l, err := s.known(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/engine/recovery"
 )
 
-// Partition is the part of a Store that one partition of Redis has: its records, which memory
-// Redis has, and the snapshot of what is due later.
+// Partition is the part of a Store that belongs to one partition of Redis: its records, the epoch
+// of its Redis, and the snapshot of delayed ids and timers.
 type Partition struct {
 	*Store
 	index, of int
@@ -23,10 +23,10 @@ var (
 	_ recovery.Records = (*Partition)(nil)
 )
 
-// Partition returns one of several partitions, counted from 0; see report.Partition.
+// Partition returns one of several partitions, numbered from 0; see report.Partition.
 func (s *Store) Partition(index, of int) *Partition { return &Partition{s, index, of} }
 
-// name is a name in fanfold_meta.
+// name returns a name in fanfold_meta.
 func (s *Partition) name(what string) string {
 	if s.of == 1 {
 		return what
@@ -34,13 +34,13 @@ func (s *Partition) name(what string) string {
 	return what + " " + strconv.Itoa(s.index)
 }
 
-// maxParts is the max number of parts of the snapshot of a partition. firstPart is the number of
-// the first one.
+// maxParts is the maximum number of parts of a partition's snapshot. firstPart is the number of the
+// first one.
 const maxParts = 1_000_000
 
 func (s *Partition) firstPart() int { return s.index * maxParts }
 
-// Startable implements recovery.Records: those of the partition.
+// Startable implements recovery.Records, for the records of the partition.
 func (s *Partition) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
 	if s.of == 1 {
 		return s.Store.Startable(ctx, after, grace, n)
@@ -49,7 +49,7 @@ func (s *Partition) Startable(ctx context.Context, after string, grace time.Dura
 	if err != nil {
 		return nil, err
 	}
-	// The bytes of the id as Go has it, whatever the column's character set or ZEROFILL.
+	// The bytes of the id as in Go, independent of the column's character set and ZEROFILL.
 	id := "CONVERT(" + s.columns["id"] + " USING utf8mb4)"
 	if l.integerID {
 		id = "CONVERT(CONCAT(" + s.columns["id"] + " + 0) USING utf8mb4)"
@@ -66,33 +66,32 @@ func (s *Partition) Epoch(ctx context.Context) (string, error) {
 func (s *Partition) SetEpoch(ctx context.Context, before, now string) (bool, error) {
 	ok, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, s.name(epoch), before, now) })
 	if err != nil {
-		return false, tableError("note epoch", err)
+		return false, tableError("store the epoch", err)
 	}
 	return ok, nil
 }
 
-// partitions is the name of their number in fanfold_meta, onePartition that of one with plain
-// names.
+// partitions is the name of the number of partitions in fanfold_meta; onePartition is its value if
+// keys have plain names.
 const (
 	partitions   = "partitions"
 	onePartition = "1"
 )
 
-// ErrPartitions is returned if Redis was divided into another number of partitions before.
+// ErrPartitions is returned if Redis had another number of partitions before.
 var ErrPartitions = errors.New("record: another number of partitions")
 
-// Partitions returns into how many partitions Redis is divided, as NotePartitions has noted it;
-// empty where nothing is noted.
+// Partitions returns the number of partitions that NotePartitions stored; empty: none.
 func (s *Store) Partitions(ctx context.Context) (string, error) { return s.meta(ctx, s.db, partitions) }
 
-// NotePartitions notes into how many partitions Redis is divided, as text such as 8, if nothing
-// is noted yet. If something else is, it returns ErrPartitions with that.
+// NotePartitions stores the number of partitions, as text such as 8, if none is stored. If another
+// number is, it returns that and ErrPartitions.
 func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, err error) {
 	for range 2 {
 		if noted, err = s.Partitions(ctx); err != nil || noted == now {
 			return noted, err
 		}
-		if noted == "" { // perhaps of a version that knew no partitions
+		if noted == "" { // maybe a version without partitions was running
 			before, err := s.meta(ctx, s.db, epoch)
 			if err != nil {
 				return "", err
@@ -105,31 +104,31 @@ func (s *Store) NotePartitions(ctx context.Context, now string) (noted string, e
 			return noted, fmt.Errorf("%w: it is %s, and was %s", ErrPartitions, now, noted)
 		}
 		if _, err := contended(ctx, func() (bool, error) { return s.setMeta(ctx, s.db, partitions, "", now) }); err != nil {
-			return "", tableError("note partitions", err)
+			return "", tableError("store the number of partitions", err)
 		}
 	}
 	return noted, nil
 }
 
-// SetPartitions notes another number of partitions. What was kept of the earlier ones, which have
-// no jobs any more, is forgotten.
+// SetPartitions stores another number of partitions, and deletes the epochs and snapshots of the
+// earlier ones, which have no jobs any more.
 func (s *Store) SetPartitions(ctx context.Context, now string) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("record: note partitions: %w", err)
+		return fmt.Errorf("record: store the number of partitions: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
 	if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(snapshotTable)+" WHERE records = ?", s.names.table); err != nil {
-		return tableError("forget the snapshot", err)
+		return tableError("delete the snapshot", err)
 	}
 	for _, name := range []string{epoch, snapshot} {
 		name = s.scoped(name)
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.beside(metaTable)+" WHERE name = ? OR LEFT(name, ?) = ?", name, len(name)+1, name+" "); err != nil {
-			return tableError("forget the epoch", err)
+			return tableError("delete the epoch", err)
 		}
 	}
 	if _, err := tx.ExecContext(ctx, "REPLACE INTO "+s.beside(metaTable)+" (name, value) VALUES (?, ?)", s.scoped(partitions), now); err != nil {
-		return tableError("note partitions", err)
+		return tableError("store the number of partitions", err)
 	}
 	return tx.Commit()
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/fanfold/fanfold/engine"
 )
 
-// ErrNoIndex is returned where whose the records are could only be told by reading all of them.
-var ErrNoIndex = errors.New("record: no index begins with the column of the person")
+// ErrNoIndex is returned if finding a person's records would read the whole table.
+var ErrNoIndex = errors.New("record: no index begins with the person's column")
 
-// People tells whose records are, by a column of the table. It is safe for concurrent use.
+// People finds out who owns records, by a column of the table. It is safe for concurrent use.
 type People struct {
 	s             *Store
 	plain, quoted string
 }
 
-// People returns the People of a column, which Fanfold itself never writes. It does no I/O.
+// People returns the People of a column, which Fanfold never writes. It does no I/O.
 func (s *Store) People(column string) *People { return &People{s, column, quote(column)} }
 
-// Of returns the person of a record; empty: nobody is named. The error is engine.ErrNoRecord where
-// there is no such record.
+// Of returns the owner of a record; empty: none. It returns engine.ErrNoRecord if the record does
+// not exist.
 func (p *People) Of(ctx context.Context, id string) (string, error) {
 	l, err := p.s.known(ctx)
 	if err != nil {
@@ -43,8 +43,8 @@ func (p *People) Of(ctx context.Context, id string) (string, error) {
 	return person.String, nil
 }
 
-// Exports returns the newest records of a person that have a file, of the newest n records. It is
-// ErrNoIndex where no index begins with the column: the query would read the whole table.
+// Exports returns those of a person's newest n records that have a file. It returns ErrNoIndex if
+// no index begins with the column.
 func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Record, error) {
 	l, err := p.s.known(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *People) Exports(ctx context.Context, person string, n int) ([]engine.Re
 	if indexes == 0 {
 		return nil, fmt.Errorf("%w: %s of %s", ErrNoIndex, p.plain, p.s.table)
 	}
-	// The second condition is for collations that take two persons for one.
+	// The second condition is for collations that treat two persons as equal.
 	found, err := p.s.records(ctx, p.s.selection(l)+" WHERE "+p.quoted+" = ? AND CAST("+p.quoted+" AS BINARY) = CAST(? AS BINARY)"+p.s.filter+
 		" ORDER BY "+p.s.columns["id"]+" DESC LIMIT "+strconv.Itoa(n), person, person)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// ancient is the age of a row without a time, and the most that an age can be.
+// ancient is the age of a row without a time, and the maximum age.
 const ancient = 100 * 365 * 24 * time.Hour
 
-// Read implements engine.Records: one SELECT for up to 1000 ids. An id that no
-// row can have, such as x1 in an integer column, is not asked for.
+// Read implements engine.Records with one SELECT per 1000 ids. It does not query ids that no row
+// can have, such as x1 in an integer column.
 func (s *Store) Read(ctx context.Context, ids []string) (map[string]engine.Record, error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) find(ctx context.Context, l *layout, ids []string) ([]engine.Rec
 	return s.records(ctx, s.selection(l)+" WHERE "+s.columns["id"]+" IN ("+marks(len(args))+")"+s.filter, args...)
 }
 
-// records returns what a statement made of selections finds.
+// records executes a statement that is based on selection.
 func (s *Store) records(ctx context.Context, statement string, args ...any) ([]engine.Record, error) {
 	records, err := collect(ctx, s.db, s.scan, statement, args...)
 	if err != nil {
@@ -72,7 +72,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// collect returns what scan makes of the rows of a statement.
+// collect scans all rows of a statement.
 func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, error), statement string, args ...any) (all []T, err error) {
 	rows, err := on.QueryContext(ctx, statement, args...)
 	if err != nil {
@@ -89,7 +89,7 @@ func collect[T any](ctx context.Context, on querier, scan func(*sql.Rows) (T, er
 	return all, rows.Err()
 }
 
-// selection is the SELECT for scan.
+// selection returns the SELECT for scan.
 func (s *Store) selection(l *layout) string {
 	optional := func(name string) string {
 		if column, ok := s.columns[name]; ok {
@@ -97,10 +97,10 @@ func (s *Store) selection(l *layout) string {
 		}
 		return "NULL"
 	}
-	// What is too long does not come here: 100 records of 10 MB would take a gigabyte.
+	// Oversized parameters are not read: 100 records of 10 MB would take a gigabyte.
 	parameters := optional("parameters")
 	length := "COALESCE(LENGTH(" + parameters + "), 0)"
-	parameters = fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.most, parameters)
+	parameters = fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", length, s.maxBytes, parameters)
 	age := func(column string) string { return "TIMESTAMPDIFF(MICROSECOND, " + column + ", NOW(6))" }
 	return fmt.Sprintf("SELECT %s, COALESCE(%s, ''), %s, %s, %s, COALESCE(%s, 0), COALESCE(%s, ''), %s, %s, %s, %s FROM %s",
 		s.columns["id"], s.columns["report"], parameters, length, s.columns["status"], s.columns["attempt"],
@@ -115,12 +115,12 @@ func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {
 	if err := rows.Scan(&r.ID, &r.Report, &r.Parameters, &length, &status, &r.Attempt, &r.File, &reason, &age, &made, &created); err != nil {
 		return r, err
 	}
-	if length > s.most {
-		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", length, s.most)
+	if length > s.maxBytes {
+		r.Unread = fmt.Errorf("parameters: %d bytes, and limits.parameters is %d: raise it, or put long lists into a table that the queries read", length, s.maxBytes)
 	}
 	r.Status, r.Error, r.Age = s.status(status.String), reason.String, ancient
 	if age.Valid && age.Int64 < ancient.Microseconds() {
-		// A row from the future: the column rounds, or somebody's clock is ahead.
+		// A row from the future: the column rounds, or a clock is ahead.
 		r.Age = time.Duration(max(0, age.Int64)) * time.Microsecond
 	}
 	if created.Valid && created.Int64 < ancient.Microseconds() {
@@ -132,7 +132,7 @@ func (s *Store) scan(rows *sql.Rows) (engine.Record, error) {
 	return r, nil
 }
 
-// one returns the row of exactly this id.
+// one returns the row with exactly this id.
 func (s *Store) one(ctx context.Context, id string) (engine.Record, error) {
 	found, err := s.Read(ctx, []string{id})
 	if err != nil {
@@ -148,11 +148,10 @@ func (s *Store) one(ctx context.Context, id string) (engine.Record, error) {
 	return r, nil
 }
 
-// Startable returns the records of all partitions that a rebuild looks at, as recovery.Records
-// does. It is one SELECT. For each of the two statuses
-// an index on status and id, such as Fanfold's own table has it, gives the next
-// rows in their order; without one the server walks over the ids, and reads the
-// table once for all pages of a pass.
+// Startable returns the records of all partitions that a pass must check, like recovery.Records, in
+// one SELECT. With an index on status and id, as in Fanfold's own table, it reads only the rows of
+// the page; without one the server walks over the ids and reads the table once for all pages of a
+// pass.
 func (s *Store) Startable(ctx context.Context, after string, grace time.Duration, n int) ([]engine.Record, error) {
 	return s.startableAnd(ctx, "", after, grace, n)
 }
@@ -182,7 +181,7 @@ func (s *Store) startableQuery(l *layout, condition, after string, grace time.Du
 	return strings.Join(pages, " UNION ALL ") + " ORDER BY 1" + limit, args
 }
 
-// startable is the condition for records of a status that nobody changed for the grace
+// startable returns the condition for records of a status that have not changed within the grace
 // time.
 func (s *Store) startable(l *layout, status report.Status, grace time.Duration) (where string, args []any) {
 	updated := s.columns["updated"]

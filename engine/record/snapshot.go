@@ -12,7 +12,7 @@ func (s *Partition) SnapshotVersion(ctx context.Context) (string, error) {
 	return s.meta(ctx, s.db, s.name(snapshot))
 }
 
-// Snapshot implements recovery.Store: version and parts are of the same moment.
+// Snapshot implements recovery.Store. Version and parts are consistent.
 func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recovery.Part, err error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Partition) Snapshot(ctx context.Context) (version string, parts []recov
 	return version, parts, nil
 }
 
-// SaveSnapshot implements recovery.Store, in one transaction: the row of the version
-// keeps others out until its end.
+// SaveSnapshot implements recovery.Store in one transaction; the row of the version locks out
+// others.
 func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts []recovery.Part) (bool, error) {
 	saved, err := contended(ctx, func() (bool, error) {
 		tx, err := s.db.BeginTx(ctx, nil)
@@ -60,7 +60,7 @@ func (s *Partition) SaveSnapshot(ctx context.Context, before, now string, parts 
 	return saved, nil
 }
 
-// SnapshotMembers returns how many ids, timers and pauses the snapshot has.
+// SnapshotMembers returns how many ids, timers and pauses the snapshot contains.
 func (s *Store) SnapshotMembers(ctx context.Context) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT COALESCE(SUM(members), 0) FROM "+s.beside(snapshotTable)+" WHERE records = ?", s.names.table).Scan(&n)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// Start implements engine.Records. Where runs names a record twice, only the
-// first can be true. After an error some of the records may have been started.
+// Start implements engine.Records. If runs contains a record twice, only the first can be true.
+// After an error some of the records may have been started.
 func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *Store) Start(ctx context.Context, runs []engine.Run) ([]bool, error) {
 	return results, nil
 }
 
-// startBatch returns those that it started. A locked row is waited for briefly, since all
-// others in the statement wait with it, and is not among them.
+// startBatch returns the runs that it started. It waits only briefly for a locked row, because all
+// others of the statement wait with it, and leaves it out.
 func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attempt int64) ([]named, error) {
 	if len(batch) > 1 {
 		all, err := repeated(ctx, func() (bool, error) { return s.startAll(ctx, l, batch, attempt) }, errChanged, errDeadlock)
@@ -40,7 +40,7 @@ func (s *Store) startBatch(ctx context.Context, l *layout, batch []named, attemp
 	return s.startEach(ctx, l, batch, attempt)
 }
 
-// startAll starts either all of the batch or none.
+// startAll starts all of the batch or none.
 func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt int64) (bool, error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -54,11 +54,11 @@ func (s *Store) startAll(ctx context.Context, l *layout, batch []named, attempt 
 	return true, tx.Commit()
 }
 
-// maxLocked is how many locked rows are waited for, a second each, until the rest of
-// their batch is left alone.
+// maxLocked is how many locked rows are waited for, a second each, before the rest of the batch is
+// skipped.
 const maxLocked = 3
 
-// startEach starts one after the other, and leaves out those whose row is locked.
+// startEach starts one run after the other, and leaves out those whose row is locked.
 func (s *Store) startEach(ctx context.Context, l *layout, batch []named, attempt int64) (started []named, err error) {
 	locked := 0
 	for i, one := range batch {
@@ -78,7 +78,7 @@ func (s *Store) startEach(ctx context.Context, l *layout, batch []named, attempt
 	return started, nil
 }
 
-// startOne starts a record, unless its row is locked.
+// startOne starts a record unless its row is locked.
 func (s *Store) startOne(ctx context.Context, l *layout, one []named, attempt, next int64) (done, locked bool, err error) {
 	n, err := repeated(ctx, func() (int64, error) { return s.startRows(ctx, s.db, l, one, attempt, next) }, errChanged, errDeadlock)
 	if serverError(err, errLockTimeout) {
@@ -87,7 +87,7 @@ func (s *Store) startOne(ctx context.Context, l *layout, one []named, attempt, n
 	return n > 0, false, err
 }
 
-// StartAs implements engine.Records. It waits for a lock as briefly as a batch does.
+// StartAs implements engine.Records. It waits for a lock as briefly as Start.
 func (s *Store) StartAs(ctx context.Context, run engine.Run, attempt int64) (bool, error) {
 	l, err := s.known(ctx)
 	if err != nil {
@@ -109,5 +109,5 @@ func (s *Store) startRows(ctx context.Context, on execer, l *layout, batch []nam
 		set: map[string]any{"attempt": next, "error": nil}})
 }
 
-// running are the statuses of records that may be started, fail and be cancelled.
+// running are the statuses of records that may be started, failed and cancelled.
 var running = []report.Status{report.Pending, report.Processing}

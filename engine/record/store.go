@@ -15,39 +15,38 @@ import (
 	"github.com/fanfold/fanfold/report"
 )
 
-// maxIDs bounds the ids in one statement.
+// maxIDs is the maximum number of ids in one statement.
 const maxIDs = 1000
 
-// Store is the record table. All methods are safe for concurrent use, and return
-// errors of the driver wrapped, for errors.As with *mysql.MySQLError.
+// Store is the record table. All methods are safe for concurrent use. They wrap the errors of the
+// driver, for errors.As with *mysql.MySQLError.
 type Store struct {
 	db       *sql.DB
 	table    string            // quoted
 	names    tableName         // as in information_schema
-	plain    map[string]string // Fanfold's name → the table's; none where the table has none
+	plain    map[string]string // Fanfold's name → the table's; missing: the table has no such column
 	columns  map[string]string // the same, quoted
 	statuses map[report.Status]string
-	unused   report.Status // that the table need not take; empty: none
+	unused   report.Status // the table need not store it; empty: none
 	filter   string        // " AND (…)" or empty
-	most     int64         // bytes of parameters that are read
+	maxBytes int64         // maximum bytes of parameters that are read
 
-	mapsCreated bool // the options say which column is created, or that none is
+	mapsCreated bool // the options name the column created, or say that there is none
 
 	mu     sync.Mutex
-	layout *layout // nil until it is learnt
+	layout *layout // nil until it is read
 
 	successes *group.Group[*success]
 }
 
 var _ engine.Records = (*Store)(nil)
 
-// New returns the store of a table, without any I/O. What options leaves out has
-// the names of Fanfold's own table: the columns are named as in
-// report.RecordColumns, save updated_at and row_count for updated and rows. The
-// caller keeps db, which is from mysqldb.ConnectRecords, and closes it.
+// New returns the store of a table. It does no I/O. Names that options leave out are those of
+// Fanfold's own table: columns are named as in report.RecordColumns, except updated_at and
+// row_count for updated and rows. The caller opens db with mysqldb.ConnectRecords and closes it.
 func New(db *sql.DB, options report.Records) (*Store, error) {
 	s := &Store{db: db, plain: map[string]string{}, columns: map[string]string{}, statuses: map[report.Status]string{},
-		most: cmp.Or(options.Parameters, math.MaxInt64)}
+		maxBytes: cmp.Or(options.Parameters, math.MaxInt64)}
 	s.successes = group.New(maxSuccesses, s.succeedTogether)
 	var err error
 	if s.names, err = parseTable(cmp.Or(options.Table, report.DefaultTable)); err != nil {
@@ -64,7 +63,7 @@ func New(db *sql.DB, options report.Records) (*Store, error) {
 		s.unused = report.Partial
 	}
 	if options.Filter != "" {
-		// The line break ends a comment that the filter may end with.
+		// The line break ends a comment at the end of the filter.
 		s.filter = " AND (" + options.Filter + "\n)"
 	}
 	return s, nil
@@ -74,23 +73,23 @@ func (s *Store) mapColumns(given map[string]string) error {
 	s.mapsCreated = given["created"] != ""
 	for column := range given {
 		if _, ok := report.RecordColumns[column]; !ok {
-			return fmt.Errorf("record: column %q that a record does not have", column)
+			return fmt.Errorf("record: records have no column %q", column)
 		}
 	}
 	defaults := map[string]string{"updated": "updated_at", "rows": "row_count"}
 	for column, required := range report.RecordColumns {
 		if column == "created" && given[column] == "" {
-			continue // it is read if the table has it: see measure
+			continue // measure finds out whether the table has it
 		}
 		name := cmp.Or(given[column], defaults[column], column)
 		if name == "-" && required {
-			return fmt.Errorf("record: column %q mapped to nothing, but a record needs it", column)
+			return fmt.Errorf("record: column %q is required and cannot be mapped to \"-\"", column)
 		}
 		if name == "-" {
 			continue
 		}
 		if !identifier.MatchString(name) {
-			return fmt.Errorf("record: column name %q", name)
+			return fmt.Errorf("record: invalid column name %q", name)
 		}
 		s.plain[column], s.columns[column] = name, quote(name)
 	}
@@ -104,22 +103,22 @@ func (s *Store) mapStatuses(given map[string]string) error {
 	}
 	for status, value := range given {
 		if _, ok := s.statuses[report.Status(status)]; !ok {
-			return fmt.Errorf("record: status %q that a record does not have", status)
+			return fmt.Errorf("record: records have no status %q", status)
 		}
 		s.statuses[report.Status(status)] = value
 	}
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			if strings.EqualFold(s.statuses[a], s.statuses[b]) {
-				return fmt.Errorf("record: value %q for both %s and %s", s.statuses[a], a, b)
+				return fmt.Errorf("record: value %q is mapped to both %s and %s", s.statuses[a], a, b)
 			}
 		}
 	}
 	return nil
 }
 
-// status is the Fanfold status for a value of the table; a value that is not
-// mapped is returned as it is, and is final.
+// status returns the Fanfold status of a value. A value that is not mapped is returned unchanged,
+// and is final.
 func (s *Store) status(value string) report.Status {
 	for status, mapped := range s.statuses {
 		if strings.EqualFold(mapped, value) {
@@ -136,7 +135,7 @@ var identifier = regexp.MustCompile("^" + report.Identifier + "$")
 
 func quote(name string) string { return "`" + name + "`" }
 
-// tableName is a table, with its schema where the connection's is not meant.
+// tableName is a table, with its schema unless it is the connection's.
 type tableName struct{ schema, table string }
 
 func parseTable(name string) (tableName, error) {
