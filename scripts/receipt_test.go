@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,6 +58,37 @@ func TestReceiptsAreAskedFor(t *testing.T) {
 	}
 	client.Set(ctx, s.Keys.ReplyTo(), "x", 0)
 	started(t, s, "3", time.Hour, "l") // it harms no job
+}
+
+// TestReceiptsThatCannotBeToldOf harm no job: where the stream of ends is of another type, a job starts with all that
+// it has, and it ends whole or not at all.
+func TestReceiptsThatCannotBeToldOf(t *testing.T) {
+	t.Parallel()
+	s, client := newScripts(t)
+	ctx := t.Context()
+	if outcomes, err := s.Receipts.Note(ctx, "1", "a/5-0"); err != nil || outcomes[0] != OK {
+		t.Fatal(outcomes, err)
+	}
+	client.Set(ctx, s.Keys.Finished(), "x", 0)
+	started(t, s, "1", time.Hour, "l")
+	if n, noted := client.ZCard(ctx, s.Keys.Deadlines()).Val(), client.HLen(ctx, s.Keys.ReplyTo()).Val(); n != 1 || noted != 1 {
+		t.Errorf("%d deadlines, %d ids are noted", n, noted)
+	}
+	if outcome, _, err := s.Jobs.Cancel(ctx, "1", 1, "x"); err != nil || outcome != OK {
+		t.Fatal(outcome, err)
+	}
+	end := End{claimed(t, s, "1", "w", ToFail), "CANCELLED", "x", false}
+	events := client.XLen(ctx, s.Keys.Events()).Val()
+	if _, err := s.Folds.Settle(ctx, end); !errors.Is(err, ErrBroken) {
+		t.Errorf("%v", err)
+	}
+	if n, noted := client.XLen(ctx, s.Keys.Events()).Val(), client.HLen(ctx, s.Keys.ReplyTo()).Val(); n != events || noted != 1 || client.Exists(ctx, s.Keys.Ended("1")).Val() != 0 {
+		t.Errorf("%d events after %d, %d ids are noted", n, events, noted)
+	}
+	client.Del(ctx, s.Keys.Finished())
+	if outcomes, err := s.Folds.Settle(ctx, end); err != nil || outcomes[0] != OK || client.XLen(ctx, s.Keys.Finished()).Val() != 1 {
+		t.Errorf("%v %v", outcomes, err)
+	}
 }
 
 // TestAJobAnswersPushesThatComeAtItsEnd: where the record is final and the job is not settled, a push is not refused,

@@ -31,14 +31,15 @@ for i = 1, jobs do
   elseif was == attempt then
     outcome = 1
     local file, report = status == 'SUCCESS' or status == 'PARTIAL', match(of, '^(.*)/[^/]*/[^/]*$')
-    if ARGV[a + 7] ~= '' then call('XADD', KEYS[5], '*', 'name', ARGV[a + 7], 'due', int(now()), 'late', '0') end
-    call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
-    call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
-      'status', status, 'report', report, 'ms', int(now() - started), file and 'file' or 'reason', detail)
+    -- Told first: if that fails, nothing of the job has changed.
     if replies then
       tell(KEYS[6], KEYS[5], id, attempt .. '/ended/' .. started .. '/' .. deadline .. '/' .. report)
       redis.pcall('HDEL', KEYS[6], id)
     end
+    if ARGV[a + 7] ~= '' then call('XADD', KEYS[5], '*', 'name', ARGV[a + 7], 'due', int(now()), 'late', '0') end
+    call('SET', tombstone, attempt .. ' ' .. status .. ' ' .. of .. ' ' .. ARGV[a + 6] .. ' ' .. detail, 'PX', ARGV[2])
+    call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'id', id, 'attempt', attempt, 'event', 'finished',
+      'status', status, 'report', report, 'ms', int(now() - started), file and 'file' or 'reason', detail)
     gone[#gone + 1] = hash
     ended[#ended + 1] = id
     if status == 'FAILED' then

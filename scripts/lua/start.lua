@@ -64,7 +64,8 @@ for i = 1, jobs do
     if ARGV[8] ~= '' then call('HSET', hash, 'waits', ARGV[8]) end
     if ARGV[a + 5] ~= '' then call('HSET', hash, 'traceparent', ARGV[a + 5], 'pushed', ARGV[a + 6]) end
     call('PEXPIREAT', hash, expires)
-    if replies then tell(KEYS[6], KEYS[7], id, attempt .. '/accepted/' .. at .. '/' .. deadline .. '/' .. report) end
+    -- If that fails, the receipt of the end brings this one with it.
+    if replies then pcall(tell, KEYS[6], KEYS[7], id, attempt .. '/accepted/' .. at .. '/' .. deadline .. '/' .. report) end
     started[hash], due[#due + 1], due[#due + 2] = true, deadline, id
   end
   if outcome > 0 and entry ~= '' then done[#done + 1] = entry end
