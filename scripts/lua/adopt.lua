@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Brings the set of timers in line with a timer's key, after an event of the key or a scan
--- that has found it.
+-- Synchronizes the set of timers with a timer's key, after an event of the key or a scan
+-- that found it.
 -- KEYS  1 the timer's key, 2 timers, 3 paused, 4 recent, 5 anchors
 -- ARGV  1 name, 2 event (such as set, expire, expired, del; scan), 3 how long a
---       timer is recent (ms), 4 for how long the key was known to be set before (ms),
+--       timer is recent (ms), 4 how long the key has been known to be set (ms),
 --       or an empty string
 -- Returns 1 the set was changed; 0 it was not
 -- Cost  O(log n)
@@ -13,7 +13,7 @@ local name, event = ARGV[1], ARGV[2]
 local at = redis.call('PEXPIRETIME', key)
 local waits = redis.call('ZSCORE', paused, name)
 if at > 0 then
-  -- A service has set it: what happens to it next is the service's doing.
+  -- A service has set it: later events of the key are the service's doing.
   redis.call('ZREM', recent, name)
   local set = waits and paused or timers
   local score = redis.call('ZSCORE', set, name)
@@ -27,7 +27,7 @@ if at == -1 then
   redis.call('HDEL', anchors, name)
   return redis.call('ZREM', timers, name)
 end
--- The key is gone. That means nothing if Fanfold has deleted it, unless a service has set
+-- The key was deleted. That means nothing if Fanfold deleted it, unless a service has set
 -- it again since.
 local now = now()
 local ended = tonumber(redis.call('ZSCORE', recent, name) or 0)

@@ -1,6 +1,6 @@
 #!lua
 -- Uses  job
--- Sends a job whose barrier was reached into its next stage, and acknowledges its entry,
+-- Sends a job whose barrier was reached to its next stage, and acknowledges its entry,
 -- unless another worker has it.
 -- KEYS  1 hash, 2 events, 3 stream of the entry, 4… task streams, one for every listener of the next stage
 -- ARGV  1 id, 2 attempt, 3 stage that has ended, 4 fence (empty: not claimed), 5 cap of the
@@ -32,7 +32,7 @@ end
 j.status, j.stage, j.target = 'RUN', int(following), int(j.target + #names)
 j.open = '|' .. table.concat(names, '|') .. '|'
 redis.call('HSET', hash, 'job', line(j), 'queryTarget', j.target, 'listeners', have[2] .. ';' .. table.concat(names, ','))
--- What was paused before does not matter to this stage.
+-- Earlier pauses do not matter to this stage.
 if have[3] then redis.call('HSET', hash, 'began', int(now())) end
 redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:tries', '@fanin:error', '@fanin:blame', '@fanin:next')
 redis.call('PEXPIREAT', hash, j.expires, 'GT')

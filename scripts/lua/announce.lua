@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Notes that a process runs, that it has definitions, or that one is wanted that no process
--- has. Removes those that were last seen too long ago.
+-- Stores that a process runs, that it has definitions, or that a definition is missing. Removes
+-- members that were last seen too long ago.
 -- KEYS  1 processes or definitions
--- ARGV  1 NX: those that are noted keep their time (or empty), 2 how long one stays that is
---       not noted again (ms), 3… processes, or definitions as <report>/<hash>
+-- ARGV  1 NX: existing members keep their time (or empty), 2 how long a member stays that is
+--       not stored again (ms), 3… processes, or definitions as <report>/<hash>
 -- Returns 1
 -- Cost  O(definitions * log n)
 local key, only, kept = KEYS[1], ARGV[1], tonumber(ARGV[2])

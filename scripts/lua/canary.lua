@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Sets a subscriber's canary, whose time is over after a millisecond.
+-- Sets a subscriber's canary, which expires after a millisecond.
 -- KEYS  1 canary
 -- Returns 1
 -- Cost  O(1)

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
 -- Uses  job
 -- Decides that a job is cancelled: it becomes FAILING with the outcome CANCELLED, and is
--- appended to the fan-in stream, where the record is changed and the rest removed. What
--- waits of it in the delayed set is removed, and tasks that have a memo are sent to their
--- listeners with it once more, to be cancelled elsewhere.
+-- appended to the fan-in stream, where the record is changed and the rest removed. Its steps
+-- in the delayed set are removed, and tasks with a memo are sent to their
+-- listeners once more, to be cancelled at their source.
 -- KEYS  1 hash, 2 fan-in, 3 events, 4 delayed, 5… task streams, one for every listener of the
 --       stage
--- ARGV  1 id, 2 attempt, 3 reason, 4 cap of the events, 5 channel that tells of it,
+-- ARGV  1 id, 2 attempt, 3 reason, 4 cap of the events, 5 channel for the hint,
 --       6 listeners of the stage, with commas, 7 margin (ms that the hash lives on at least)
 -- Returns {outcome}: 1 cancelled now, 2 before; {0, status} it is PUBLISHING, or FAILING for
 --       another reason; -1 gone; -4 the stage has other listeners
@@ -30,7 +30,7 @@ for listener in string.gmatch(ARGV[6], '[^,]+') do
   redis.call('ZREM', delayed, id .. '/' .. attempt .. '/' .. listener)
 end
 redis.call('ZREM', delayed, id .. '/' .. attempt .. '/@fanin')
--- A worker that folds now has an old fence, and cannot renew its lease.
+-- A worker that is folding has an old fence, and cannot renew its lease.
 j.status, j.fence = 'FAILING', int(j.fence + 1)
 redis.call('HSET', hash, 'job', line(j), 'outcome', 'CANCELLED', 'reason', reason)
 redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:next')

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Claims a job that is large, that is to end, or whose entry was delivered before; its
+-- Claims a job that is large, that must end, or whose entry was delivered before; its
 -- fence grows. A small job whose barrier was just reached is claimed by publish. A large job
--- is claimed in its own stream alone, to which it is sent on.
+-- is claimed only in the stream of large jobs, to which it is forwarded.
 -- KEYS  1 hash, 2 fan-in, 3 fan-in of large jobs
 -- ARGV  1 attempt, 2 stage of the entry (0: any), 3 worker, unique for every claim, 4 group,
 --       5 entry (empty: none), 6 1: the entry was delivered before, so its worker is silent,
@@ -11,7 +11,7 @@
 --       caller knows
 -- Returns {outcome, fence}: 1 claimed to fold; 3 claimed to fail; of others the outcome
 --       alone: 2 the stage has ended; 0 another worker has it; -1 gone, or the entry is; -2
---       definition unknown; -9 sent on
+--       definition unknown; -9 forwarded
 -- Cost  O(1)
 local hash, stream = KEYS[1], KEYS[ARGV[9] == '' and 3 or 2]
 local attempt, stage, worker, group, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -34,18 +34,18 @@ if status ~= 'FAILING' then
 end
 local outcome = status == 'FAILING' and 3 or 1
 local have = redis.call('HMGET', hash, '@fanin:owner', '@fanin:entry', '@fanin:next', '@fanin:tries')
--- Its own call before this one, whose answer was lost.
+-- This worker's previous call, whose answer was lost.
 if have[1] == worker then return {outcome, tonumber(j.fence)} end
 local claimed, silent = have[1] or status == 'PUBLISHING', ARGV[6] == '1'
--- A double of an entry that is pending leads nowhere that the other one does not.
+-- This entry duplicates another one that is pending.
 if claimed and have[2] and have[2] ~= '' and have[2] ~= entry and
   (leads(KEYS[2], group, have[2]) or leads(KEYS[3], group, have[2])) then return {-1} end
--- What was published without a claim goes on with a claim of the same entry.
+-- A job that was published without a claim continues with a claim of the same entry.
 local own = not have[1] and have[2] == entry
 if claimed and not have[3] and not silent and not own then return {0} end
 if not leads(stream, group, entry) then return {-1} end
 if silent and not have[3] then
-  -- A worker that gives a job up says so. This one has not.
+  -- A worker that gives up a job records it. This one has not.
   redis.call('HSET', hash, '@fanin:tries', int((have[4] or 0) + 1), '@fanin:error', 'worker ' ..
     (have[1] and have[1] .. ' ' or '') .. 'fell silent')
   redis.call('HDEL', hash, '@fanin:blame')
@@ -54,7 +54,7 @@ if status == 'READY' then j.status = 'FOLD' end
 j.fence = int(j.fence + 1)
 redis.call('HSET', hash, 'job', line(j), '@fanin:owner', worker, '@fanin:entry', entry)
 if have[3] then redis.call('HDEL', hash, '@fanin:next') end
--- However long the record's database or the sink is away, what was decided must not be
--- forgotten.
+-- However long the record's database or the sink is down, the decision must not be
+-- lost.
 redis.call('PEXPIRE', hash, ARGV[7], 'GT')
 return {outcome, tonumber(j.fence)}

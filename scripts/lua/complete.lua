@@ -1,12 +1,12 @@
 #!lua
 -- Counts a listener for jobs whose tasks it has finished, once for every job, and acknowledges
 -- their entries. The last listener of a stage makes the job READY and appends it to the fan-in
--- stream, or to that of large jobs. A dataset of one chunk comes along; others are stored before.
+-- stream, or to that of large jobs. A dataset of one chunk is an argument; others were stored before.
 -- KEYS  1 fan-in, 2 fan-in of large jobs, 3 stream of the tasks; then the hash of every job
 -- ARGV  1 jobs, 2 listener, 3 group, 4 max bytes of a job's data, 5 the same of a job that is
---       not large, 6 columns (JSON), 7 C: how many columns come along (0: all chunks are
---       stored), 8… their C fields; then of every job: id, attempt, generation, entry (empty: none), chunks, rows of the chunk that
---       comes along (or the writer of the chunks, see append), duration (ms), C values
+--       not large, 6 columns (JSON), 7 C: number of columns in the arguments (0: all chunks are
+--       stored), 8… their C fields; then of every job: id, attempt, generation, entry (empty: none), chunks, rows of the chunk in
+--       the arguments (or the writer of the chunks, see append), duration (ms), C values
 -- Returns for every job 2 counted, now or before, and the barrier is reached; 1 counted, now or
 --       before; 0 another worker has the entry; -1 gone; -3 the job's data would have too many
 --       bytes; -6 the key is not a job; -7 a chunk is missing
@@ -66,7 +66,7 @@ for i = 1, jobs do
       if c == 0 then call('HDEL', hash, part, listener .. ':writer') end
     end
   elseif find(open, first, 1, true) or find(open, later, 1, true) then
-    -- Another worker's. If it works on another entry, this one is a double.
+    -- Another worker has the task. If it works on another entry, this one is a duplicate.
     outcome = status == 'RUN' and (entry == '' or call('HGET', hash, listener .. ':entry') == entry) and 0 or -1
   elseif call('HEXISTS', hash, listener .. ':found') == 1 then
     outcome = status == 'READY' and 2 or 1

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Lists the jobs whose deadline has passed after a time, and tells when the next one passes.
--- Touches the wake key: if its time is over, Redis deletes it and publishes that it has
--- expired. Then it is set for the next deadline.
+-- Touches the wake key: if its TTL has ended, Redis deletes it and publishes that it has
+-- expired. Then the key is set for the next deadline.
 -- KEYS  1 deadlines, 2 wake
 -- ARGV  1 deadlines up to this one (ms) are left out, 2 max jobs to list; all that have the
 --       last of these deadlines are listed, up to as many again
@@ -12,7 +12,7 @@ local deadlines, wake, after, max = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])
 
 local at = now()
 local limit = int(at)
--- A key ends in the millisecond after the one that it was given.
+-- A key expires in the millisecond after its PXAT.
 local past = redis.call('ZRANGEBYSCORE', deadlines, '(' .. after, '(' .. limit, 'WITHSCORES', 'LIMIT', 0, max)
 local answer = {-1, at - 1}
 local set = redis.call('PEXPIRETIME', wake)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Puts a member into a set of times, such as the delayed one: now and a delay.
+-- Adds a member to a sorted set of times, such as the delayed set, with the score now + delay.
 -- KEYS  1 set
 -- ARGV  1 member, 2 delay (ms)
 -- Returns that time (ms)

@@ -1,8 +1,8 @@
 #!lua
--- Appends receipts to the stream of a service, each once. Those that were appended before are
--- known for a while.
+-- Appends receipts to the stream of a service, every one once. Earlier receipts are
+-- remembered for a while.
 -- KEYS  1 stream, 2 its receipts, in the same slot
--- ARGV  1 about how many entries the stream keeps, 2 how many receipts are known, 3 for how
+-- ARGV  1 approximate cap of the stream, 2 how many receipts are remembered, 3 for how
 --       long (ms); then of every receipt: its name, number of fields and values, these
 -- Returns how many were appended
 -- Cost  O(log n)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Moves the deadline of a job by the time for which a listener that it waits for was
--- paused, if its report wants that.
+-- Extends the deadline of a job by the time for which a listener that it waits for was
+-- paused, if its report is configured so.
 -- KEYS  1 hash, 2 deadlines, 3 wake
 -- ARGV  1 id, 2 attempt, 3 margin (ms that the hash outlives it), 4 min that is left after
 --       it (ms), then for every listener that is paused: its name, since when (ms)
@@ -20,7 +20,7 @@ for i = 5, #ARGV, 2 do
 end
 if not since then return {0} end
 local deadline, at = tonumber(j.deadline), now()
--- What was moved before, for this pause or for another one, is not moved again.
+-- Time that was added before, for this pause or another one, is not added again.
 local from = math.max(since, tonumber(have[2] or j.started), tonumber(have[3] or 0))
 if deadline <= from or at <= from then return {0} end
 deadline = math.max(deadline + at - from, at + tonumber(ARGV[4]))

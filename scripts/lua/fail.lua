@@ -25,7 +25,7 @@ attempt = j.attempt
 local status, late = j.status, 0
 local names = stage(redis.call('HGET', hash, 'listeners'))
 if status == 'FAILING' then
-  -- A claim from before another one's decision must not carry it out.
+  -- A claim that is older than the decision must not carry it out.
   if by == '@fanin' and j.fence ~= token then return {0} end
   acknowledge(KEYS[5], ARGV[8], entry)
   return {2, tonumber(attempt), 0}
@@ -62,7 +62,7 @@ end
 if by ~= '@fanin' then redis.call('XADD', fanin, '*', 'id', id, 'attempt', attempt, 'stage', 0) end
 for listener in string.gmatch(names, '[^,]+') do redis.call('ZREM', delayed, id .. '/' .. attempt .. '/' .. listener) end
 if by ~= '@fanin' then
-  -- A worker that folds now has an old fence, and cannot renew its lease.
+  -- A worker that is folding has an old fence, and cannot renew its lease.
   j.fence = int(j.fence + 1)
   redis.call('HDEL', hash, '@fanin:owner', '@fanin:entry', '@fanin:next')
 end

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Uses  times
 -- Fires, skips, pauses or refuses a timer, once, however many schedulers try. If the
--- timer's key exists, it says when the timer is due. A timer that was set again for a time
--- for which it has fired just now has fired already.
+-- timer's key exists, its expiry is the due time. A timer that was set again for a time
+-- for which it has just fired has fired already.
 -- KEYS  1 timers, 2 anchors, 3 recent, 4 the timer's key, 5 events,
 --       6 fired, quarantine or paused, 7 paused
 -- ARGV  1 name, 2 due (as listed), 3 verdict (fired, skipped, paused or refused),
@@ -25,7 +25,7 @@ if verdict == 'refused' then
 else
   if tonumber(score) ~= tonumber(due) or tonumber(score) > now then return 0 end
   if redis.call('ZSCORE', paused, name) then return 0 end
-  -- This also deletes a key whose time is over.
+  -- This also deletes a key that has expired.
   local at = redis.call('PEXPIRETIME', key)
   if at > 0 then
     redis.call('ZADD', timers, string.format('%.0f', at), name)

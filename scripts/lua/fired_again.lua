@@ -2,7 +2,7 @@
 -- Moves firings that have waited long enough back to their stream, every one once, however
 -- many schedulers try.
 -- KEYS  1 waiting firings, 2 fired, 3 finished
--- ARGV  1 max firings to move, 2 what the names of ends begin with
+-- ARGV  1 max firings to move, 2 prefix of the names of ends
 -- Returns {wait until the next one in ms, 0 if one is due, -1 if there is none}
 -- Cost  O(log n + firings)
 local later, max, ends = KEYS[1], ARGV[1], ARGV[2]

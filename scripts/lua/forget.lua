@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Removes the consumers of a group that are gone and have nothing pending: with one that
--- has, its entries would be lost.
+-- Removes dead consumers of a group that have no pending entries: with a consumer that
+-- has some, they would be lost.
 -- KEYS  1 stream
--- ARGV  1 group, 2 silence after which a consumer counts as gone (ms), 3 max consumers to
+-- ARGV  1 group, 2 silence after which a consumer counts as dead (ms), 3 max consumers to
 --       remove, 4 the only consumer to remove, however short its silence (empty: any)
 -- Returns how many were removed
 -- Cost  O(consumers)

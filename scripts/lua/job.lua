@@ -71,8 +71,8 @@ local function drop(hash, j, listener)
 end
 
 -- replaced answers a worker whose generation or fence is no longer the current one: 0 if
--- another worker has its entry; -1 if the other one has an entry of its own. Then this
--- entry is a double, and is acknowledged.
+-- another worker has its entry; -1 if the other worker has another entry. Then this
+-- entry is a duplicate, and is acknowledged.
 local function replaced(hash, step, stream, group, entry)
   if entry == '' or redis.call('HGET', hash, step .. ':entry') == entry then return 0 end
   acknowledge(stream, group, entry)

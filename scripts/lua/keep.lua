@@ -20,7 +20,7 @@ end
 if token == '' and j.status ~= 'READY' or token ~= '' and current ~= token then
   return replaced(hash, step, stream, group, entry)
 end
--- Its own call has advanced the job.
+-- This worker's own call has advanced the job.
 if fold and token ~= '' and (j.status == 'RUN' or j.status == 'READY') then return 0 end
 if token == '0' and not fold then
   -- For people: a first delivery leaves no trace in the state until it is renewed.

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Uses  job
 -- Moves members that are due from the delayed set to a stream, every one once, however many
--- schedulers try. If it is a listener's stream, a task that is no longer to be done, or
+-- schedulers try. If it is a listener's stream, a task that is no longer needed, or
 -- whose job is not in Redis, is removed instead, and one that its job does not have stays.
 -- KEYS  1 delayed, 2 stream, 3… if that is a listener's, the hash of every member's job
 -- ARGV  1 listener (empty: the stream is not a listener's), then for every member: member,

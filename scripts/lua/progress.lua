@@ -1,6 +1,6 @@
 #!lua
--- Writes into the hashes of jobs, for people, how far they are, where the same attempt still
--- runs: a hash that has gone is not made again.
+-- Writes progress texts for people into the hashes of jobs, if the same attempt still
+-- runs. A hash that was deleted is not recreated.
 -- KEYS  1… the hash of every job
 -- ARGV  of every job: attempt, text
 -- Returns how many were written

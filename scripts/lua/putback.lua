@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Appends an entry that is pending to its stream once more, behind all others, and
+-- Appends a pending entry to the end of its stream once more, and
 -- acknowledges it.
 -- KEYS  1 stream
 -- ARGV  1 group, 2 entry, 3… its fields and values

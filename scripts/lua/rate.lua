@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Reserves a call of a source with a rate limit: calls of all processes come one after the
--- other, at even distances.
+-- other, at equal intervals.
 -- KEYS  1 the time of the next call (microseconds)
--- ARGV  1 distance of calls (microseconds), 2 max wait (microseconds)
+-- ARGV  1 interval between calls (microseconds), 2 max wait (microseconds)
 -- Returns {1, wait in microseconds} reserved; {0, wait} the wait would be longer
 -- Cost  O(1)
 local key, distance, max = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

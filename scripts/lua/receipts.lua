@@ -1,4 +1,4 @@
--- Precedes scripts that send receipts to services which named a stream in reply_to.
+-- Precedes scripts that send receipts to services that named a stream in reply_to.
 
 -- tell appends a firing to the stream of ends for every push of an id in the hash of reply_to.
 -- Its name ends with the stream of the service and the entry of the push.

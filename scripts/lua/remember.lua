@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Uses  job
 -- Stores the memo of a task, if the task still has this generation: what a later try,
--- perhaps of another process, must know.
+-- maybe in another process, must know.
 -- KEYS  1 hash
 -- ARGV  1 attempt, 2 listener, 3 generation, 4 memo
 -- Returns 1 stored; 0 another generation; -1 gone: the job ends, or the task is done

@@ -1,8 +1,8 @@
 #!lua
--- Notes to which streams of services the receipts of pushed ids go.
+-- Stores to which streams of services the receipts of pushed ids are sent.
 -- KEYS  1 reply_to
 -- ARGV  1 max streams of an id; then of every push: id, stream/entry
--- Returns for every push 1 noted, now or before; 0 the id has that many other streams
+-- Returns for every push 1 stored, now or before; 0 the id has that many other streams
 -- Cost  O(pushes)
 local replies, max, out = KEYS[1], tonumber(ARGV[1]), {}
 for i = 2, #ARGV, 2 do

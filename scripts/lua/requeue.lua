@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Gives up a step that could not be done, so that it is tried again: after a delay, or at
+-- Requeues a step that could not be done, so that it is retried: after a delay, or at
 -- once by the next worker that reads its stream. Acknowledges its entry, unless another
 -- worker has it.
 -- KEYS  1 hash, 2 delayed, 3 events, 4 stream of the step
@@ -9,7 +9,7 @@
 --       not; wait: nothing went wrong, 7 error (empty: the last one stays), or what the
 --       step waits for, 8 cap of the events, 9 margin (ms that the hash lives on at least
 --       beyond the delay), 10 group, 11 entry (empty: none), 12 blame (or empty)
--- Returns 1 given up, now or before; 0 another worker has the entry, or the job is not
+-- Returns 1 requeued, now or before; 0 another worker has the entry, or the job is not
 --       claimed; -1 gone
 -- Cost  O(log n)
 local hash, delayed, events, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -27,7 +27,7 @@ local have = redis.call('HMGET', hash, name .. ':tries', name .. ':waits', name 
 if current ~= token then
   if have[4] ~= token then return replaced(hash, name, stream, ARGV[10], ARGV[11]) end
   acknowledge(stream, ARGV[10], ARGV[11])
-  return 1 -- its own call before this one, whose answer was lost
+  return 1 -- this worker's previous call, whose answer was lost
 end
 if fold then
   if j.status ~= 'FOLD' and j.status ~= 'PUBLISHING' and j.status ~= 'FAILING' then return 0 end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Uses  job
--- Sends the message of a step again that Redis has lost, unless the step waits for its next
+-- Sends a step's message that Redis has lost again, unless the step waits for its next
 -- try.
 -- KEYS  1 hash, 2 delayed, 3 stream of the step
 -- ARGV  1 id, 2 attempt, 3 step: a listener's name or @fanin, 4 an entry of it that was read
@@ -24,6 +24,6 @@ else
   redis.call('XADD', stream, '*', 'id', id, 'attempt', attempt)
 end
 if dead ~= '' then redis.call('XDEL', stream, dead) end
--- The loss of a message is not the fault of a worker.
+-- The loss of a message is not a worker's fault.
 redis.call('HSETNX', hash, step .. ':next', int(now()))
 return 1

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Tells which of the timers' keys that a scan has found disagree with the sets.
+-- Lists the timers' keys, of those that a scan found, that disagree with the sets.
 -- KEYS  1 timers, 2 paused, 3 recent, then at most a thousand timers' keys
 -- ARGV  the names of these timers
 -- Returns {1, names…}
@@ -14,7 +14,7 @@ local answer = {1}
 for i = 1, #names do
   local at = redis.call('PEXPIRETIME', KEYS[3 + i])
   local known = waits[i] or due[i]
-  -- A key without an end removes its timer, if there is one that is not paused.
+  -- A key without a TTL removes its timer, if one exists that is not paused.
   if at == -1 and due[i] and not waits[i] or at > 0 and (ended[i] or not known or tonumber(known) ~= at) then
     answer[#answer + 1] = names[i]
   end

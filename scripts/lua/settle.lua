@@ -26,7 +26,7 @@ for i = 1, jobs do
   elseif was == attempt and (is == 'RUN' or is == 'READY') then
     outcome = 0
   elseif was == attempt and its ~= fence then
-    -- Another worker's. If it works on another entry, this one is a double.
+    -- Another worker has the job. If it works on another entry, this one is a duplicate.
     outcome = (entry == '' or call('HGET', hash, '@fanin:entry') == entry) and 0 or -1
   elseif was == attempt then
     outcome = 1

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Takes one of the slots of a source, or renews the lease of the one that the caller has.
--- KEYS  1 who has a slot → until when
--- ARGV  1 who asks, 2 how many slots exist, 3 lease (ms)
+-- Takes a slot of a source, or renews the caller's lease of one.
+-- KEYS  1 slots: holder → end of its lease
+-- ARGV  1 holder, 2 number of slots, 3 lease (ms)
 -- Returns 1 taken or renewed; 0 all slots are taken
 -- Cost  O(log n), and O(log n) for every lease that has ended
 local key, who, slots, lease = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

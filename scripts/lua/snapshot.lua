@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Notes the version of a snapshot that is about to be saved in MySQL, if the version
+-- Stores the version of a snapshot that is about to be saved in MySQL, if the version
 -- before is the expected one: otherwise Redis is another copy of itself, or another
 -- process makes a snapshot.
 -- KEYS  1 snapshot
--- ARGV  1 version that is expected, empty for none, 2 the new one
--- Returns 1, or 0 where another version is there
+-- ARGV  1 expected version (empty: none), 2 new version
+-- Returns 1 stored; 0 another version exists
 -- Cost  O(1)
 local snapshot, expected = KEYS[1], ARGV[1]
 

@@ -34,7 +34,7 @@ for i = 1, jobs do
   local a, k = 4 + n + 7 * i, 6 + n + 2 * i
   local id, attempt, parameters, entry = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 4]
   local hash, outcome, have, of = KEYS[k], 1, nil, nil
-  local exists = not new or started[hash] -- an id can stand in a call twice
+  local exists = not new or started[hash] -- a call can contain an id twice
   if exists then
     local state, broken = text('HGET', hash, 'job')
     have, of = match(state or '', '^(%d+) .* (%S+)$')

@@ -1,7 +1,7 @@
 #!lua
 -- Uses  job
--- Stores one chunk of an external worker's rows, in any order, or notes how many chunks
--- exist. A chunk that arrives early has a field <listener>.#<number> beside it (its rows),
+-- Stores one chunk of an external worker's rows, in any order, or the number of chunks
+-- that exist. A chunk that arrives early has a field <listener>.#<number> beside it (its rows),
 -- and is counted when all chunks before it are stored.
 -- KEYS  1 hash
 -- ARGV  1 attempt, 2 listener, 3 generation, 4 number of the chunk from 0, or how many there

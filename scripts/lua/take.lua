@@ -30,14 +30,14 @@ local function answer()
   return {1, j.of, have[10] or '', tonumber(j.stage), tries + 1, failure, have[8] or '', tonumber(g)}
 end
 if have[2] == owner then
-  -- Its own call before this one, whose answer was lost.
+  -- This worker's previous call, whose answer was lost.
   if ends then redis.call('HSET', hash, listener .. ':lease', ends) end
   return answer()
 end
 if have[2] and tonumber(have[3] or 0) > now() or ARGV[8] == '1' and have[9] == owner then return {0} end
 if not leads(KEYS[2], ARGV[4], ARGV[5]) then return {-1} end
 if not have[6] and (have[2] or ARGV[6] == '1') then
-  -- A worker that gives a task up says so. This one has not.
+  -- A worker that gives up a task records it. This one has not.
   failure = 'worker ' .. (have[2] and have[2] .. ' ' or '') .. 'fell silent'
   tries = tries + 1
   redis.call('HSET', hash, listener .. ':tries', int(tries), listener .. ':error', failure)

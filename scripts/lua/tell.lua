@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Uses  receipts
--- Tells of a push that no job answers: of a refusal, or of the end of a record without a job. If the
--- id has a job, its end answers the push: the receipts of its attempts must not become refusals.
+-- Reports a push that no job answers: a refusal, or the end of a record without a job. If the
+-- id has a job, the job's end answers the push: the receipts of its attempts must not become refusals.
 -- KEYS  1 finished, 2 reply_to, 3 hash
 -- ARGV  1 id, 2 name of the firing of the end (empty: none), 3 the middle of the names of receipts
 -- Returns 1 told; 0 the end of the job tells the services

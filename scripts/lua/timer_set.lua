@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Sets a timer, or removes it. Its key is deleted, and it is not paused then.
+-- Sets a timer, or removes it. Its key is deleted, and the timer is no longer paused.
 -- KEYS  1 timers, 2 paused, 3 recent, 4 anchors, 5 the timer's key
 -- ARGV  1 name, 2 due (ms; below 10^11 it means now), or an empty string to remove
 --       it

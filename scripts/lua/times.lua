@@ -1,4 +1,4 @@
--- Precedes scripts that read scores which anyone may write.
+-- Precedes scripts that read scores that any service may write.
 
 -- horizon is the time from which on a score is not a due time: ten years from now.
 local function horizon() return now() + HORIZON end
