@@ -190,10 +190,18 @@ func (t *task) rows(ctx context.Context) (number int, err error) {
 	if err := json.Unmarshal([]byte(text), &parameters); err != nil {
 		return 0, err
 	}
+	seen := map[int64]bool{}
 	for n := range t.chunks(ctx, "shop.users") {
-		users, err := t.values(ctx, "shop.users.user_id", n)
+		all, err := t.values(ctx, "shop.users.user_id", n)
 		if err != nil {
 			return 0, err
+		}
+		var users []int64 // without nulls, each once
+		for _, user := range all {
+			if user != nil && !seen[*user] {
+				seen[*user] = true
+				users = append(users, *user)
+			}
 		}
 		for len(users) > 0 {
 			for insist(func() (int64, error) { return t.redis.XLen(ctx, t.reply).Result() }) > 100 {
@@ -233,7 +241,7 @@ func (t *task) chunks(ctx context.Context, listener string) int {
 }
 
 // values are those of a chunk of a column.
-func (t *task) values(ctx context.Context, field string, chunk int) (all []int64, err error) {
+func (t *task) values(ctx context.Context, field string, chunk int) (all []*int64, err error) {
 	if chunk > 0 {
 		field += "#" + strconv.Itoa(chunk)
 	}

@@ -60,8 +60,9 @@ function say (keys, task, type, fields = {}) {
   return insist('xadd', keys.reply, '*', ...Object.entries({ ...task, type, ...fields }).flat())
 }
 
-/** The values of a column that an earlier stage has found, chunk by chunk. */
+/** The values of a column that an earlier stage has found, chunk by chunk: without nulls, each once. */
 async function * values (job, listener, column) {
+  const seen = new Set([null])
   const found = await insist('hget', job, `${listener}:found`)
   const [, chunks] = / chunks=(\d+)/.exec(found ?? '') ?? [null, 0]
   for (let n = 0; n < Number(chunks); n++) {
@@ -69,7 +70,7 @@ async function * values (job, listener, column) {
     let text = await insist('hgetBuffer', job, field)
     if (text === null) throw new Error('the job has ended')
     if (text.toString('hex', 0, 4) === '28b52ffd') text = zlib.zstdDecompressSync(text) // limits.compress; Node 22.15
-    yield JSON.parse(text.toString())
+    yield JSON.parse(text.toString()).filter((value) => !seen.has(value) && seen.add(value))
   }
 }
 

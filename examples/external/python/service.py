@@ -64,7 +64,8 @@ def say(keys, task, kind, **fields):
 
 
 def values(job, listener, column):
-    """The values of a column that an earlier stage has found, chunk by chunk."""
+    """The values of a column that an earlier stage has found, chunk by chunk: without nulls, each once."""
+    seen = {None}
     found = insist(db.hget, job, f"{listener}:found")
     chunks = re.search(rb" chunks=(\d+)", found or b"")
     for n in range(int(chunks[1]) if chunks else 0):
@@ -74,7 +75,9 @@ def values(job, listener, column):
         if text[:4] == b"\x28\xb5\x2f\xfd":  # limits.compress
             import zstandard
             text = zstandard.ZstdDecompressor().decompressobj().decompress(text)
-        yield json.loads(text)
+        new = [value for value in dict.fromkeys(json.loads(text)) if value not in seen]
+        seen.update(new)
+        yield new
 
 
 def score(user, parameters):
