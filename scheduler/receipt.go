@@ -24,6 +24,9 @@ const receiptTime = 2 * time.Second
 
 // receipt tells a service of its push.
 func (t actions) receipt(ctx context.Context, f *firing, r job.Receipt) step.Result {
+	if keys := t.scripts.Keys; !job.ValidReplyTo(r.Stream, keys.Prefix, keys.Hash) { // a timer can have such a name
+		return t.failed(ctx, f, fmt.Errorf("%s cannot be the stream of a service", r.Stream))
+	}
 	accepted, started := r.Accepted()
 	if r.Kind == job.ReceiptAccepted {
 		return t.deliver(ctx, f, r.Stream, accepted)

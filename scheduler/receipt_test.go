@@ -34,7 +34,7 @@ func (b *timersBundle) sent(stream string) (all []string) {
 func TestAReceiptComesOnce(t *testing.T) {
 	t.Parallel()
 	b, e := telling(t, "", Ended{ID: "1", Report: "r", Attempt: 2, Status: report.Success, File: "file:///x.csv"})
-	stream := b.prefix[:len(b.prefix)-1] + "-replies"
+	stream := "replies-" + b.prefix[:len(b.prefix)-1]
 	ended, accepted := "2/ended/10/20/r", "2/accepted/10/20/r"
 	b.receipt("1", ended, stream, "5-0")
 	_, stop := b.run("c1", true)
@@ -65,7 +65,7 @@ func TestAReceiptComesOnce(t *testing.T) {
 func TestAReceiptWaitsForTheRecord(t *testing.T) {
 	t.Parallel()
 	b, e := telling(t, "", Ended{ID: "1", Report: "r", Attempt: 2, Status: report.Pending})
-	stream := b.prefix[:len(b.prefix)-1] + "-replies"
+	stream := "replies-" + b.prefix[:len(b.prefix)-1]
 	e.broken = 1
 	b.receipt("1", job.EndedWithoutJob(1), stream, "5-0")
 	b.receipt("gone", job.EndedWithoutJob(1), stream, "6-0")
@@ -84,7 +84,7 @@ func TestAReceiptWaitsForTheRecord(t *testing.T) {
 func TestAReceiptThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	b, _ := telling(t, "", Ended{ID: "1", Report: "r", Attempt: 1, Status: report.Failed})
-	stream := b.prefix[:len(b.prefix)-1] + "-replies"
+	stream := "replies-" + b.prefix[:len(b.prefix)-1]
 	b.client.Set(t.Context(), stream, "x", 0)
 	b.receipt("1", "1/ended/10/20/r", stream, "5-0")
 	b.run("c1", true)
@@ -95,5 +95,17 @@ func TestAReceiptThatCannotBeSent(t *testing.T) {
 	}
 	if n := b.client.Exists(t.Context(), job.KnownReceipts(stream, b.prefix)).Val(); n != 0 {
 		t.Error("it counts as sent")
+	}
+}
+
+// TestAReceiptGoesToNoKeyOfFanfold, also where a timer of its name asks for that.
+func TestAReceiptGoesToNoKeyOfFanfold(t *testing.T) {
+	t.Parallel()
+	b, _ := telling(t, "", Ended{ID: "1", Report: "r", Attempt: 1, Status: report.Failed})
+	b.receipt("1", "1/ended///", b.s.Keys.Jobs(), "5-0")
+	b.run("c1", true)
+	b.until("it is quarantined", func() bool { return b.client.XLen(t.Context(), b.s.Keys.Quarantined()).Val() == 1 && b.over() })
+	if n := b.client.XLen(t.Context(), b.s.Keys.Jobs()).Val(); n != 0 {
+		t.Errorf("%d ids are pushed", n)
 	}
 }

@@ -107,27 +107,33 @@ const StreamForm = `[0-9A-Za-z:._-]*(\{[0-9A-Za-z:._-]+\}[0-9A-Za-z:._-]*)?`
 
 var streamForm = regexp.MustCompile(`^` + StreamForm + `$`)
 
-// ValidReplyTo tells whether a stream can be one of a service: 1 to 200 characters of StreamForm that no key of
-// Fanfold begins with, whose prefixes these are in any partition.
+// ValidReplyTo tells whether a stream can be one of a service: 1 to 200 characters of StreamForm, and no key of
+// Fanfold, whose prefixes these are in any partition.
 func ValidReplyTo(stream, prefix, hash string) bool {
 	if len(stream) == 0 || len(stream) > 200 || !streamForm.MatchString(stream) {
 		return false
 	}
-	// {fanfold:3}: and {fanfold:3}:FileDownloadRecordEntity- are those of partition 3.
-	if tag, rest, ok := strings.Cut(strings.TrimPrefix(prefix, "{"), "}:"); ok && rest == "" {
-		hash = strings.TrimPrefix(hash, prefix)
-		prefix = strings.TrimRight(tag, "0123456789")
-	}
-	return !strings.HasPrefix(strings.TrimPrefix(stream, "{"), prefix) && !strings.HasPrefix(stream, hash)
+	hash, shared := strings.TrimPrefix(hash, prefix), withoutPartition(prefix)
+	return !strings.HasPrefix(strings.TrimPrefix(stream, "{"), shared) && !strings.HasPrefix(stream, hash) && !strings.HasSuffix(stream, known(shared))
 }
 
 // KnownReceipts is the key of the names of entries that were appended to a stream, in the same
-// slot of a Redis Cluster; prefix is that of the partition.
+// slot of a Redis Cluster. It is the same for every partition, whose prefix this is: a firing can move to another.
 func KnownReceipts(stream, prefix string) string {
 	if !strings.Contains(stream, "{") {
 		stream = "{" + stream + "}"
 	}
-	return stream + ":" + prefix + "receipts"
+	return stream + known(withoutPartition(prefix))
+}
+
+func known(prefix string) string { return ":" + prefix + "receipts" }
+
+// withoutPartition is the prefix that the keys of all partitions share: {fanfold:3}: is that of partition 3.
+func withoutPartition(prefix string) string {
+	if tag, ok := strings.CutSuffix(strings.TrimPrefix(prefix, "{"), "}:"); ok {
+		return strings.TrimRight(tag, "0123456789")
+	}
+	return prefix
 }
 
 // IsReceipt tells whether a text is the name of a receipt.
