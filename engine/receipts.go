@@ -21,6 +21,12 @@ const reasonReplyTo = "reply_to cannot be the stream of a service: use 1 to 200 
 // an id that waits has no other fields. It returns the entries; unusable ones have their result and
 // no fields.
 func (e *Engine) noteReplies(ctx context.Context, entries []step.Entry, results []step.Result) []step.Entry {
+	if !slices.ContainsFunc(entries, func(entry step.Entry) bool {
+		_, ok := entry.Fields[replyTo]
+		return ok || entry.Deliveries > maxDeliveries
+	}) {
+		return entries
+	}
 	keys := e.o.Scripts.Keys
 	var of []int
 	var pushes []string
@@ -28,7 +34,12 @@ func (e *Engine) noteReplies(ctx context.Context, entries []step.Entry, results 
 	for i, entry := range entries {
 		stream, ok := entry.Fields[replyTo]
 		switch {
-		case !ok || !report.ValidID(entry.Fields["id"]) || entry.Deliveries > maxDeliveries:
+		case !report.ValidID(entry.Fields["id"]):
+		case entry.Deliveries > maxDeliveries: // noted when it was delivered first, and quarantined now
+			if err := e.insist(ctx, "refuse a push", func() error { return e.o.Scripts.Receipts.Refuse(ctx, entry.Fields["id"], poison) }); err != nil && !errors.Is(err, scripts.ErrBroken) {
+				ours[i].Fields, results[i] = nil, step.Result{Kind: step.Elsewhere, Err: err}
+			}
+		case !ok:
 		case !job.ValidReplyTo(stream, keys.Prefix, keys.Hash):
 			ours[i].Fields, results[i] = nil, step.Result{Kind: step.Unusable, Err: errors.New(reasonReplyTo)}
 		default:

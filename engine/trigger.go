@@ -20,6 +20,9 @@ import (
 // million.
 const maxDeliveries = 20
 
+// poison is why such an id is quarantined.
+var poison = fmt.Sprintf("%d workers crashed or fell silent while they handled this id", maxDeliveries)
+
 // trigger handles a batch of pushed ids: one query for their records, one statement that makes them
 // PROCESSING, one round trip that starts them and acknowledges their entries. Every step is
 // repeated until its server is back, so that an outage costs nothing.
@@ -101,7 +104,7 @@ func readPushes(entries []step.Entry, results []step.Result, jobs string) []*pus
 		switch p := byID[id]; {
 		case entry.Fields == nil:
 		case entry.Deliveries > maxDeliveries:
-			unusable(i, fmt.Sprintf("%d workers crashed or fell silent while they handled this id", maxDeliveries))
+			unusable(i, poison)
 		case !ok:
 			unusable(i, "the field id is missing: XADD "+jobs+" '*' id 1111")
 		case !report.ValidID(id):
