@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +55,7 @@ func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err er
 		secrets = append(secrets, value.Reveal())
 	}
 	client, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.URL+"/v1/traces"), otlptracehttp.WithHeaders(headers), otlptracehttp.WithTimeout(o.Timeout),
+		otlptracehttp.WithHTTPClient(&http.Client{Timeout: o.Timeout, CheckRedirect: stay}),
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: every, MaxInterval: o.Timeout, MaxElapsedTime: o.Timeout}))
 	if err != nil {
@@ -84,6 +86,9 @@ func Open(ctx context.Context, o Options) (t *trace.Tracer, close func(), err er
 			_ = client.Shutdown(limited) // ends a request that takes longer
 		}, nil
 }
+
+// stay follows no redirect: the headers of the configuration, which are secret, would go to another host.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // ids are those of spans. Most are random; the span of a job has had its id since the job started.
 type ids struct{}
