@@ -31,7 +31,8 @@ const (
 	maxPolled = 10
 )
 
-// Watch shows jobs until their records are final, and returns their last states.
+// Watch shows jobs until their records are final, and returns their last states. It also ends a job
+// whose id is quarantined meanwhile: its state has the reason as Error and is not final.
 func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]Job, error) {
 	follow, err := follow(ctx, in, ids)
 	if err != nil {
@@ -57,7 +58,7 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 			}
 			waiting = slices.DeleteFunc(waiting, func(id string) bool {
 				r, ok := records[id]
-				return ok && !r.Status.Final() && !slices.Contains(told, id)
+				return ok && !r.Status.Final() && !slices.Contains(told, id) && follow.aside[id] == ""
 			})
 		}
 		for _, id := range waiting {
@@ -68,12 +69,18 @@ func (in *Inspector) Watch(ctx context.Context, ids []string, show Watcher) ([]J
 			if err := show.Show(v); err != nil {
 				return nil, err
 			}
-			if v.Status.Final() { // DELETED, too
+			if reason := follow.aside[id]; v.Status.Final() { // DELETED, too
+				ended[id] = v
+			} else if reason != "" && v.Job == "" {
+				v.Error = "its id was quarantined: " + reason
 				ended[id] = v
 			}
 		}
 		if len(ended) == len(ours) {
 			break
+		}
+		if err := follow.quarantined(ctx, in, ids); err != nil {
+			return nil, err
 		}
 		if told, err = follow.next(ctx, pollEvery, func(e Event) (bool, error) {
 			if _, final := ended[e.ID]; final || !ours[e.ID] {
@@ -111,17 +118,28 @@ type Event struct {
 	Fields map[string]string // all of them
 }
 
-// follower reads new events.
+// follower reads new events, and new entries of the quarantine.
 type follower struct {
-	redis redis.UniversalClient
-	last  map[string]string // stream of events → last entry that was read
+	redis  redis.UniversalClient
+	last   map[string]string // stream of events → last entry that was read
+	asides map[string]string // quarantine → the same
+	aside  map[string]string // quarantined id → reason
 }
+
+// justPushed is how long before a Watch its ids may have been pushed and quarantined.
+const justPushed = 5 * time.Second
 
 // follow starts after the current last events in the partitions of ids.
 func follow(ctx context.Context, in *Inspector, ids []string) (*follower, error) {
-	f := &follower{redis: in.o.Blocking, last: map[string]string{}}
+	f := &follower{redis: in.o.Blocking, last: map[string]string{}, asides: map[string]string{}, aside: map[string]string{}}
+	now, err := in.o.Scripts.Home().Now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range ids {
-		stream := in.o.Scripts.Of(id).Keys.Events()
+		k := in.o.Scripts.Of(id).Keys
+		f.asides[k.Quarantined()] = integer(now.Add(-justPushed).UnixMilli())
+		stream := k.Events()
 		if _, ok := f.last[stream]; ok {
 			continue
 		}
@@ -134,6 +152,26 @@ func follow(ctx context.Context, in *Inspector, ids []string) (*follower, error)
 		}
 	}
 	return f, nil
+}
+
+// quarantined notes the ids that were quarantined since the last call.
+func (f *follower) quarantined(ctx context.Context, in *Inspector, ids []string) error {
+	for stream, last := range f.asides {
+		entries, err := in.o.Redis.XRangeN(ctx, stream, "("+last, "+", pageSize).Result()
+		if err != nil {
+			return fmt.Errorf("quarantine: %w", err)
+		}
+		for _, entry := range entries {
+			q := newQuarantined(entry)
+			f.asides[stream] = entry.ID
+			for _, id := range ids {
+				if q.names(id) {
+					f.aside[id] = q.Reason
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // blockTime is how long a read of one of several streams blocks: no command reads streams of

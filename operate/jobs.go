@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/engine/record"
 	"github.com/fanfold/fanfold/internal/trace"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
 )
 
 // Jobs changes records and their jobs.
@@ -75,6 +76,17 @@ func (j Jobs) create(ctx context.Context, name string, parameters []byte, insert
 		return id, before, fmt.Errorf("record %s was inserted; fanfold submit %s pushes it: %w", id, id, err)
 	}
 	return id, before, nil
+}
+
+// Unserved reports whether processes run, and none of them has this configuration's definition of
+// a report.
+func (j Jobs) Unserved(ctx context.Context, name string) (bool, error) {
+	r, err := j.o.report(name)
+	if err != nil {
+		return false, err
+	}
+	seen, err := j.o.Scripts.Home().Definitions.Seen(ctx)
+	return err == nil && seen.AnyLive() && !seen.Live(scripts.DefinitionMember(r.Name, r.Hash())), err
 }
 
 // Check proves that each id has a record of a known report without a final status.

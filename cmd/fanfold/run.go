@@ -24,7 +24,7 @@ func newRun(f *flags) *cobra.Command {
 		Short: "Insert a record, push its id, and copy its file",
 		Long: `Run inserts a PENDING record of a report and pushes its id, as a service does. It prints
 the id. With --wait, it waits for the job and prints the result; the exit code is 4 if the
-job failed.
+job failed or its id was quarantined.
 
     fanfold run tagged-withdrawals --param tag=vip --param from=2024-06-01 --file vip.csv
 
@@ -57,6 +57,9 @@ With TRACEPARENT in the environment, the job continues that trace.`,
 			}
 			id, err := b.Operate.Jobs.Create(caller(c), r.Name, parameters)
 			if err != nil {
+				return err
+			}
+			if err := b.warnUnserved(c, id); err != nil {
 				return err
 			}
 			if !wait && to == nil {

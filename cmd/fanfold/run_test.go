@@ -16,6 +16,8 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/internal/testenv/testmain"
 	"github.com/fanfold/fanfold/report"
+	"github.com/fanfold/fanfold/scripts"
+	"github.com/redis/go-redis/v9"
 )
 
 // typedReport shows a parameter of each type.
@@ -275,5 +277,51 @@ func TestRunFromABucket(t *testing.T) {
 	out, err := c.Output()
 	if err != nil || strings.Count(string(out), "\r\n") != 201 || !strings.Contains(errOut.String(), string(report.Success)) {
 		t.Errorf("%v: %d bytes\n%s", err, len(out), errOut.String())
+	}
+}
+
+// TestWaitingEndsWithTheReason: a report whose definition no process has is warned of at once, and the
+// wait for an id ends once that is quarantined.
+func TestWaitingEndsWithTheReason(t *testing.T) {
+	t.Parallel()
+	s := newStackAlone(t, nil, typedReport)
+	const warning = "warning: no running process has this definition of broken: restart fanfold serve\n"
+	if _, errOut, code := s.runApart("run", "broken"); code != exitOK || errOut != "" { // no process runs
+		t.Errorf("%d %s", code, errOut)
+	}
+	home := s.b.Partitions.Home()
+	for _, has := range []string{"broken/old", scripts.DefinitionMember("typed", s.b.Config.Reports["typed"].Hash())} {
+		s.b.Redis.ZAdd(t.Context(), home.Keys.Definitions(), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: has})
+	}
+	if _, errOut, code := s.runApart("run", "broken"); code != exitOK || errOut != warning {
+		t.Errorf("%d %s", code, errOut)
+	}
+	if _, errOut, code := s.runApart("run", "typed", "--param", "s=x"); code != exitOK || errOut != "" {
+		t.Errorf("%d %s", code, errOut)
+	}
+	for _, command := range [][]string{{"submit", "--wait"}, {"watch"}, {"watch", "-o", "json"}} {
+		id := s.insert("broken", "")
+		s.b.Redis.Del(t.Context(), home.Keys.Quarantined())
+		s.b.Redis.XAdd(t.Context(), &redis.XAddArgs{Stream: home.Keys.Quarantined(), ID: "1-1", Values: []string{"reason", "long ago", "fields", "id=" + id}})
+		var out, errOut string
+		var code int
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			out, errOut, code = s.runApart(append(command, id)...)
+		}()
+		s.eventually("the wait has ended", func() bool {
+			select {
+			case <-done:
+				return true
+			default:
+				return home.Streams.Quarantine(t.Context(), home.Keys.Jobs(), "1-1", map[string]string{"id": id}, "it is odd") != nil
+			}
+		})
+		want := "record " + id + ": its id was quarantined: it is odd; fanfold why " + id + " says what to do"
+		before := "record " + id + ": It was quarantined "
+		if code != exitJobFailed || !strings.Contains(errOut, warning) || !strings.Contains(errOut, want) || command[0] == "watch" && !strings.Contains(errOut, before) {
+			t.Errorf("%v: %d\n%s\n%s", command, code, out, errOut)
+		}
 	}
 }

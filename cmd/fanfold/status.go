@@ -328,13 +328,17 @@ func (vs jobViews) print(f *flags, c *cobra.Command) error {
 // failed is the error of jobs that have not made a file.
 func (vs jobViews) failed() error {
 	var n int
+	var aside string
 	for _, v := range vs {
 		if !v.Status.HasFile() {
 			n++
 		}
+		if !v.Status.Final() {
+			aside += fmt.Sprintf("\nrecord %s: %s; fanfold why %s says what to do", v.ID, v.Error, v.ID)
+		}
 	}
 	if n > 0 {
-		return jobFailed(fmt.Errorf("%d of %d jobs failed", n, len(vs)))
+		return jobFailed(fmt.Errorf("%d of %d jobs failed%s", n, len(vs), aside))
 	}
 	return nil
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
 	"github.com/fanfold/fanfold/internal/trace"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newSubmit(f *flags) *cobra.Command {
@@ -24,7 +27,7 @@ func newSubmit(f *flags) *cobra.Command {
     redis-cli XADD fanfold:jobs '*' id 1111
 
 and first checks that the records exist. With --wait, it shows the progress of every
-listener until the jobs end; the exit code is 4 if a job failed. With --in or --at, the
+listener until the jobs end; the exit code is 4 if a job failed or an id was quarantined. With --in or --at, the
 ids become due later, in fanfold:delayed: see fanfold delay ls.
 
 With TRACEPARENT in the environment, the jobs continue that trace.`,
@@ -42,6 +45,9 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 			if err := b.Operate.Jobs.Push(caller(c), ids...); err != nil {
 				return err
 			}
+			if err := b.warnUnserved(c, ids...); err != nil {
+				return err
+			}
 			if wait {
 				_, err := f.waitFor(c, b, ids)
 				return err
@@ -53,6 +59,28 @@ With TRACEPARENT in the environment, the jobs continue that trace.`,
 	c.Flags().Var((*span)(&due.in), "in", "due after this time, such as 10m or 1d, by the clock of Redis")
 	c.Flags().StringVar(&due.at, "at", "", "due at a time: 2024-06-01T09:30:00+02:00, '2024-06-01 09:30' (local), unix seconds or milliseconds")
 	return c
+}
+
+// warnUnserved warns of records that wait for a report whose definition no running process has.
+func (b *backend) warnUnserved(c *cobra.Command, ids ...string) error {
+	records, err := b.Inspect.Records(c.Context(), ids)
+	if err != nil {
+		return err
+	}
+	reports := map[string]bool{}
+	for _, r := range records {
+		if r.Status == report.Pending && b.Config.Reports[r.Report] != nil {
+			reports[r.Report] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		if unserved, err := b.Operate.Jobs.Unserved(c.Context(), name); err != nil {
+			return err
+		} else if unserved {
+			c.PrintErrf("warning: no running process has this definition of %s: restart fanfold serve\n", name)
+		}
+	}
+	return nil
 }
 
 // caller is the context of a push, with the span that has called this program, if there is one.

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/inspect"
 	"github.com/fanfold/fanfold/inspect/show"
 	"github.com/fanfold/fanfold/internal/screen"
+	"github.com/fanfold/fanfold/report"
 )
 
 func newWatch(f *flags) *cobra.Command {
@@ -21,12 +22,15 @@ func newWatch(f *flags) *cobra.Command {
 		Long: `Watch follows jobs until their records are final, and changes nothing. You can start it
 before the ids are pushed. On a terminal, it shows a bar for every listener of up to 10
 jobs. Otherwise it prints a line for every change, or JSON with -o json. The exit code is
-0 if every job has made a file, and 4 if one has not.`,
+0 if every job has made a file, and 4 if one has not, or its id was quarantined.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.withIDs(func(c *cobra.Command, b *backend, ids []string) error {
 			slices.Sort(ids)
 			ids = slices.Compact(ids)
-			if _, err := b.Inspect.Records(c.Context(), ids); err != nil {
+			if err := b.warnUnserved(c, ids...); err != nil {
+				return err
+			}
+			if err := b.warnQuarantined(c, ids); err != nil {
 				return err
 			}
 			out := c.OutOrStdout()
@@ -44,6 +48,28 @@ jobs. Otherwise it prints a line for every change, or JSON with -o json. The exi
 			return views.failed()
 		}),
 	}
+}
+
+// warnQuarantined warns of records that wait because their ids are in the quarantine, unless they
+// are many.
+func (b *backend) warnQuarantined(c *cobra.Command, ids []string) error {
+	records, err := b.Inspect.Records(c.Context(), ids)
+	if err != nil || len(ids) > show.MaxBars {
+		return err
+	}
+	for _, id := range ids {
+		if records[id].Status != report.Pending {
+			continue
+		}
+		v, err := b.Inspect.Why(c.Context(), id)
+		if err != nil {
+			return err
+		}
+		if v.Kind == inspect.KindQuarantined {
+			c.PrintErrf("record %s: %s fanfold why %s says what to do\n", id, v.Summary, id)
+		}
+	}
+	return nil
 }
 
 // showsBars tells whether so many jobs are shown as bars, or as lines.
